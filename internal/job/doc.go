@@ -1,0 +1,65 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package job decides what a batch/v1 Job needs now.
+//
+// It is the pure half of the Job controller: [Decide] takes a [Snapshot] (the
+// Job, its pods, what this process remembers of its own recent writes, and one
+// Now) and gives a [Plan]. Nothing here talks to an API server, reads a clock,
+// logs or keeps state. Every function is total: garbage in a status or on a pod
+// leads to a cautious plan, never to a panic.
+//
+// # The protocol
+//
+// Exactly-once accounting needs writes in a fixed order, and what one step
+// achieved shapes the next. So a sync is a short dialogue in which the shell
+// only carries out and reports:
+//
+//	plan := job.Decide(snapshot)
+//	  1. carry out plan.Claim                any effect that is not a success ends the sync: gather again
+//	  2. carry out plan.Delete, plan.Create  never both; report each outcome
+//	record := plan.Record(results)
+//	  3. speak record.Notes                  what happened to the pods
+//	  4. write record.Write (if any)         fails: end of the sync, nothing below may happen
+//	     then speak and count what it carries
+//	  5. remove the tracking finalizer from record.Unfinalize
+//	last := record.Settle(removed)
+//	  6. write last (if any), then speak and count what it carries
+//
+// and wake up again no later than the earliest Wake met on the way. A crash
+// between any two effects is safe: the next sync starts from the API objects
+// alone and arrives at the same counts (the contract's crash points CP-01…20
+// are tests of this package).
+//
+// Before steps 2 and 5 the shell notes in its memory what it is about to do
+// (Memory.Creating, Deleting, Unfinalizing, keyed by the Job's UID) and takes an
+// entry out again when the pod cache shows the effect or when the call is known
+// to have done nothing. After a write that carries Finished it remembers that
+// too, until the cache shows the finished Job.
+//
+// # Two departures from the built-in controller worth knowing
+//
+// A new outcome (FailureTarget, SuccessCriteriaMet) is written down before any
+// running pod is stopped because of it: the sync that finds it records it, the
+// next one stops the pods. A crash or a failing delete can so never change how
+// a Job ends.
+//
+// When no pod is active or terminating the whole end (counters, interim and
+// terminal condition) goes into one write, and the finalizers come off after
+// it; a finished Job is never counted again, so nothing needs the two-phase
+// bookkeeping of uncounted UIDs then.
+//
+// # Where things are
+//
+// decide.go is the story of one sync; then one family of rules per file:
+//
+//	managedby.go      whose Job it is               claim.go       adopt and release
+//	tally.go          what the pods are             ledger.go      who is counted, when
+//	indexes.go        completion indexes            verdict.go     how the Job ends: the ordered rules
+//	backoff.go        retry delays and limits       deadline.go    activeDeadlineSeconds, start time
+//	failurepolicy.go  rules over failed pods        successpolicy.go
+//	podplan.go        create or delete pods         podtemplate.go the pod that is made, podname.go its name
+//	suspend.go        suspend and resume            status.go      the status that is written
+//	notes.go          every event                   invariants.go  what the API server will not accept
+//	orphan.go         finalizers nobody waits for
+package job
