@@ -1,0 +1,50 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package cron decides what a CronJob of any kind needs now.
+//
+// Decide takes everything that is known (the clock, the spec, the remembered state, the children) and returns a
+// Plan: what is left to do, on the assumption that all of it goes well. It is total, deterministic and silent; it
+// knows no client, no clock and no logger. The shell carries the plan out one phase at a time, tells the Input how
+// each step went, and asks again:
+//
+//	for {
+//		plan := cron.Decide(in)
+//		switch plan.Next() {
+//		case cron.PhaseLook:   // read live what plan.Look names;   in.SawOwner, in.SawChild
+//		case cron.PhaseStop:   // delete plan.Stop;                 in.DidStop
+//		case cron.PhaseStart:  // create the child of plan.Start;   in.DidStart
+//		case cron.PhaseRecord: // write plan.Record;                in.DidRecord
+//		case cron.PhasePrune:  // delete plan.Prune;                in.DidPrune
+//		case cron.PhaseSpeak:  // nothing is left: publish plan.Speak, arm plan.Wake, return plan.Err
+//		}
+//	}
+//
+// So all judgement is here, also about what went wrong: a create that meets AlreadyExists makes the next plan look
+// at the object that holds the name, and the plan after that adopts it, reports it or gives up. Decide never asks
+// twice for the same thing, so the loop ends.
+//
+// The order (look, stop, start, record, prune, speak) makes a crash after any step harmless:
+//
+//   - the child's name is a function of the CronJob and the scheduled time, so it is the lock: a second start of the
+//     same scheduled time meets AlreadyExists;
+//   - a start waits for no status write (cronjob.md B4);
+//   - status.lastScheduleTime is written before the finished child that proves the scheduled time is pruned (B3);
+//   - events are spoken after the write that they report.
+//
+// The kinds differ in names, event reasons and a few rules. All of that is data, in Traits; no rule asks which kind
+// it serves. Read Decide first (decide.go), then one file per rule, in the order in which they run:
+//
+//	looks.go      what has to be read live before anything can be said
+//	children.go   which objects are ours, and which scheduled time each one proves
+//	books.go      the active list, lastScheduleTime and lastSuccessfulTime, from what the children show
+//	edit.go       a changed schedule starts nothing for the time before the change
+//	gates.go      deletion, suspension, time zone, schedule: what keeps a CronJob from starting anything
+//	timing.go     earliest, the scheduled time that is due, how many were missed, the next one
+//	turn.go       what becomes of the due time: start, skip, replace, adopt
+//	outcome.go    what the steps that were carried out mean
+//	history.go    which finished children go, and when they may
+//	notes.go      the events, a constructor each
+//
+// The contract is cronjob.md; comments name its rules (K20, B1, Q4, …).
+package cron

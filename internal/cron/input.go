@@ -1,0 +1,213 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cron
+
+import (
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Input is everything a decision may know. Decide does not modify it; between two calls of the same pass the shell
+// adds to it through the Saw and Did methods only. The zero Input is legal and decides nothing.
+//
+// An Input serves one pass (one sync of one CronJob) and one goroutine.
+type Input struct {
+	// Now is the one clock reading of the pass.
+	Now time.Time
+	// Zone is the zone of schedules that name none: that of the process. Nil means UTC.
+	Zone *time.Location
+	// Traits says how the kind behaves. Nil behaves like a kind without events that rests on every error.
+	Traits *Traits
+
+	// Owner, Spec and State describe the CronJob as the cache shows it, or, after SawOwner, as the server does.
+	Owner Owner
+	Spec  Spec
+	State State
+
+	// Children are the objects that claim to be made by this CronJob, in any order. Those that another object
+	// controls are ignored, so the shell may hand over more than it must.
+	Children []Child
+
+	// Seen is the timetable that an earlier pass of this process decided on for this UID (Plan.Timetable), "" when
+	// there was none. It notices an edit of a CronJob whose annotation says nothing.
+	Seen string
+
+	looked looked
+	done   done
+}
+
+// Owner identifies the CronJob.
+type Owner struct {
+	Namespace string
+	Name      string
+	UID       types.UID
+	// Generation is metadata.generation: 1 until the spec is changed for the first time, 0 when unknown.
+	Generation int64
+	// Created is metadata.creationTimestamp.
+	Created time.Time
+	// Deleting is whether metadata.deletionTimestamp is set.
+	Deleting bool
+	// Touched is the latest time at which a field manager that owns the schedule or the time zone changed
+	// anything (metadata.managedFields): not before the last edit of the schedule. Zero when unknown.
+	Touched time.Time
+}
+
+// Spec is what the user asked for, the same for all kinds. Nil and empty mean "not set"; defaults are the API's.
+type Spec struct {
+	// Schedules are the cron expressions; the CronJob is due when any of them is. Kinds K, V and T have one.
+	Schedules []string
+	// TimeZone is the zone in which Schedules are read, nil for the zone of the process.
+	TimeZone *string
+	// Deadline is how late a start may be, in seconds; nil for no limit.
+	Deadline *int64
+	// Concurrency is Allow, Forbid or Replace; anything else counts as Allow.
+	Concurrency batchv1.ConcurrencyPolicy
+	Suspend     bool
+	// KeepSuccessful and KeepFailed are the history limits; nil keeps all of that class.
+	KeepSuccessful *int32
+	KeepFailed     *int32
+}
+
+// State is what the CronJob's status, and one annotation of ours, remember.
+type State struct {
+	// Active are the references of status.active, in their order.
+	Active []corev1.ObjectReference
+	// LastSchedule is status.lastScheduleTime, nil when absent; a pointer to the zero time is a value like any other.
+	LastSchedule *time.Time
+	// LastSuccessful is status.lastSuccessfulTime, nil when absent or when the kind has none.
+	LastSuccessful *time.Time
+	// Timetable is the raw value of AnnotationTimetable, "" when absent.
+	Timetable string
+}
+
+// Child is one object made for a scheduled time, or one that claims to be.
+type Child struct {
+	APIVersion      string
+	Kind            string
+	Namespace       string
+	Name            string
+	UID             types.UID
+	ResourceVersion string
+	// Controller is the controller owner reference, nil when it has none.
+	Controller *metav1.OwnerReference
+	Created    time.Time
+	Deleting   bool
+	// Started is the object's status.startTime, nil when absent or when the kind has none.
+	Started *time.Time
+	// Stamp is the raw value of the annotation that holds the scheduled time, "" when absent.
+	Stamp string
+	// Phase says whether it is finished and, if so, in which class it counts.
+	Phase Phase
+	// Succeeded: it counts for lastSuccessfulTime. Usually Phase is Complete too, but a Job with both terminal
+	// conditions may be in the failed class and still have succeeded (cronjob.md 1.6).
+	Succeeded bool
+	// Finished is the completion instant, nil when the object does not tell.
+	Finished *time.Time
+	// Status is the object's own word for its state ("Aborted"), "" when it has none. Only for messages.
+	Status string
+}
+
+// Phase is what a child's state means for its CronJob.
+type Phase int
+
+const (
+	// Unfinished is everything that is not in a final state: also suspended, aborted, or being deleted.
+	Unfinished Phase = iota
+	// Complete is finished, and counted in the history of successes.
+	Complete
+	// Failed is finished, and counted in the history of failures.
+	Failed
+)
+
+// String gives the name of the phase as events write it.
+func (p Phase) String() string {
+	switch p {
+	case Complete:
+		return "Complete"
+	case Failed:
+		return "Failed"
+	default:
+		return "Unfinished"
+	}
+}
+
+// looked is what live reads of this pass answered.
+type looked struct {
+	owner    bool
+	ownerErr error
+	children map[types.NamespacedName]sight
+}
+
+// sight is the answer to one live read: the object, or none (child and err nil: it does not exist), or an error.
+type sight struct {
+	child *Child
+	err   error
+}
+
+// done is how the steps of this pass that were carried out went. A key that is present was tried.
+type done struct {
+	stopped map[types.UID]error
+	started *started
+	record  *recorded
+	pruned  map[types.UID]error
+}
+
+type started struct {
+	start Start
+	child *Child
+	err   error
+}
+
+type recorded struct{ err error }
+
+// SawOwner reports a live read of the CronJob itself. With a nil error, owner, spec and state replace those of the
+// cache for the rest of the pass (cronjob.md 2.1.2 note 1), and the shell must write Record on top of that live
+// object. An object of that name with another UID is an error (NotFound).
+func (in *Input) SawOwner(owner Owner, spec Spec, state State, err error) {
+	in.looked.owner, in.looked.ownerErr = true, err
+	if err == nil {
+		in.Owner, in.Spec, in.State = owner, spec, state
+	}
+}
+
+// SawChild reports a live read of the object that look names: the child, or a nil child and a nil error when there
+// is none of that name, or the error.
+func (in *Input) SawChild(look Look, child *Child, err error) {
+	if in.looked.children == nil {
+		in.looked.children = map[types.NamespacedName]sight{}
+	}
+	in.looked.children[look.key()] = sight{child: child, err: err}
+}
+
+// DidStop reports that the delete which step asks for was accepted, or why not.
+func (in *Input) DidStop(step Step, err error) {
+	if in.done.stopped == nil {
+		in.done.stopped = map[types.UID]error{}
+	}
+	in.done.stopped[step.UID] = err
+}
+
+// DidStart reports the server's answer to the create that start asks for. The error must be the one of the API
+// (possibly wrapped), because AlreadyExists and a terminating namespace are told apart by it.
+func (in *Input) DidStart(start Start, child *Child, err error) {
+	if err == nil && child == nil {
+		child = &Child{Namespace: in.Owner.Namespace, Name: start.Name}
+	}
+	in.done.started = &started{start: start, child: child, err: err}
+}
+
+// DidRecord reports whether Record was written.
+func (in *Input) DidRecord(err error) { in.done.record = &recorded{err: err} }
+
+// DidPrune reports that the delete which step asks for was accepted, or why not.
+func (in *Input) DidPrune(step Step, err error) {
+	if in.done.pruned == nil {
+		in.done.pruned = map[types.UID]error{}
+	}
+	in.done.pruned[step.UID] = err
+}

@@ -1,0 +1,195 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cron
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Plan is what is left to do in this pass, in the order of the fields, if each step goes well. Every step carries its
+// reason. A plan that asks for looks asks for nothing else, because it depends on the answers.
+type Plan struct {
+	// Look: read these live, then decide again.
+	Look []Look
+	// Stop: delete these unfinished children, each with its UID as precondition. Independent of one another.
+	Stop []Step
+	// Start: create this child. Nil when nothing is to be started.
+	Start *Start
+	// Record: write this state. Nil when nothing changed.
+	Record *Record
+	// Prune: delete these finished children, each with its UID as precondition. Independent of one another; a
+	// failure delays nothing else.
+	Prune []Step
+	// Speak: publish these, after everything above is done.
+	Speak []Note
+	// Wake is when to decide again at the latest; always after Now. Zero: not before an event.
+	Wake time.Time
+	// Err, if not nil, means that the pass has failed and is to be repeated with back-off. It says what failed. Wake
+	// is to be armed as well: a next scheduled time does not wait for the back-off.
+	Err error
+	// Timetable is what this pass decided on; the shell hands it to the next pass of the same UID as Input.Seen.
+	Timetable string
+}
+
+// Phase of a plan: what the shell has to do next.
+type PlanPhase int
+
+// The phases in the order in which they are carried out. PhaseSpeak is the last one: nothing else is left.
+const (
+	PhaseLook PlanPhase = iota
+	PhaseStop
+	PhaseStart
+	PhaseRecord
+	PhasePrune
+	PhaseSpeak
+)
+
+// Next says which phase is to be carried out now.
+func (p Plan) Next() PlanPhase {
+	switch {
+	case len(p.Look) > 0:
+		return PhaseLook
+	case len(p.Stop) > 0:
+		return PhaseStop
+	case p.Start != nil:
+		return PhaseStart
+	case p.Record != nil:
+		return PhaseRecord
+	case len(p.Prune) > 0:
+		return PhasePrune
+	default:
+		return PhaseSpeak
+	}
+}
+
+// Look asks for one live read, past every cache.
+type Look struct {
+	// Owner: read the CronJob itself, answer with SawOwner. Otherwise read the child, answer with SawChild.
+	Owner     bool
+	Namespace string
+	Name      string
+	Why       string
+}
+
+func (l Look) key() types.NamespacedName {
+	return types.NamespacedName{Namespace: l.Namespace, Name: l.Name}
+}
+
+// Step asks for the delete of one child.
+type Step struct {
+	Namespace string
+	Name      string
+	UID       types.UID
+	Why       string
+}
+
+// Start asks for the child of one scheduled time.
+type Start struct {
+	// Name of the child: a function of the CronJob's name and Time.
+	Name string
+	// Time is the scheduled time.
+	Time time.Time
+	// Stamp is the scheduled time as the child's annotation writes it.
+	Stamp string
+}
+
+// Record asks for a state to be remembered. It is whole: what it does not hold is no longer so.
+type Record struct {
+	State State
+	// Status: the status differs from what is stored. Timetable: the annotation does. A kind whose status writes
+	// accept metadata needs one write for both.
+	Status    bool
+	Timetable bool
+}
+
+// Note is one event about the CronJob.
+type Note struct {
+	// Type is corev1.EventTypeNormal or EventTypeWarning.
+	Type    string
+	Reason  string
+	Message string
+	// Key names the cause. The shell speaks a note with a key only once per CronJob UID and key for as long as it
+	// remembers (cronjob.md B6). An empty key marks the report of an act: each one is spoken.
+	Key string
+}
+
+// String tells the plan as text, one line per step; "rest" when there is nothing to do but wait for an event.
+func (p Plan) String() string {
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	for _, l := range p.Look {
+		what := "child"
+		if l.Owner {
+			what = "owner"
+		}
+		line("look at %s %s: %s", what, l.Name, l.Why)
+	}
+	for _, s := range p.Stop {
+		line("stop %s: %s", s.Name, s.Why)
+	}
+	if p.Start != nil {
+		line("start %s for %s", p.Start.Name, p.Start.Stamp)
+	}
+	if p.Record != nil {
+		line("%s", p.Record)
+	}
+	for _, s := range p.Prune {
+		line("prune %s: %s", s.Name, s.Why)
+	}
+	for _, n := range p.Speak {
+		line("say %s", n)
+	}
+	if p.Err != nil {
+		line("fail: %v", p.Err)
+	}
+	if !p.Wake.IsZero() {
+		line("wake %s", p.Wake.UTC().Format(time.RFC3339Nano))
+	}
+	if b.Len() == 0 {
+		return "rest\n"
+	}
+	return b.String()
+}
+
+// String tells the record in one line: the names in the active list and the two times, then the timetable if it is
+// written too.
+func (r Record) String() string {
+	names := make([]string, len(r.State.Active))
+	for i, ref := range r.State.Active {
+		names[i] = ref.Name
+	}
+	var parts []string
+	if r.Status {
+		parts = append(parts, fmt.Sprintf("active [%s]", strings.Join(names, " ")))
+		if t := r.State.LastSchedule; t != nil {
+			parts = append(parts, "last scheduled "+t.UTC().Format(time.RFC3339))
+		}
+		if t := r.State.LastSuccessful; t != nil {
+			parts = append(parts, "last successful "+t.UTC().Format(time.RFC3339))
+		}
+	}
+	if r.Timetable {
+		parts = append(parts, "timetable "+r.State.Timetable)
+	}
+	return "record " + strings.Join(parts, ", ")
+}
+
+// String tells the note in one line.
+func (n Note) String() string { return n.Type + " " + n.Reason + ": " + n.Message }
+
+func reference(c Child) corev1.ObjectReference {
+	return corev1.ObjectReference{
+		APIVersion:      c.APIVersion,
+		Kind:            c.Kind,
+		Namespace:       c.Namespace,
+		Name:            c.Name,
+		UID:             c.UID,
+		ResourceVersion: c.ResourceVersion,
+	}
+}

@@ -1,0 +1,125 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cron
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Traits are the differences between the kinds, as data (cronjob.md 2.5). They are constants of a kind: shared, and
+// never modified. The zero value of each field is the quiet choice.
+type Traits struct {
+	// Group and Kind identify the CronJob in a child's controller reference (Q6).
+	Group string
+	Kind  string
+	// ChildKind names the children in messages.
+	ChildKind string
+
+	// NameUnit is the resolution of child names: time.Minute or time.Second (anything below counts as a second).
+	NameUnit time.Duration
+	// StampInZone: the stamp of a CronJob without a time zone is written in the zone of the process instead of UTC.
+	StampInZone bool
+	// TrustStamp: a stamp alone proves a scheduled time. Otherwise the child's name must be the one of that time, too.
+	TrustStamp bool
+
+	// Gates is the order in which the obstacles are checked.
+	Gates []Gate
+	// BadZone, BadSchedule and NeverFires: whether such a user's mistake is retried with back-off. False: it waits
+	// for an edit.
+	BadZoneRetries, BadScheduleRetries, NeverFiresRetries bool
+	// ManyRefused: with more than 100 missed times nothing starts, and nothing is tried until an event.
+	ManyRefused bool
+
+	// ActiveRebuilt: status.active is rebuilt from the children each time instead of being remembered.
+	ActiveRebuilt bool
+	// HasSuccess: the status has lastSuccessfulTime.
+	HasSuccess bool
+	// RecordAlways: the status is written in every pass, changed or not.
+	RecordAlways bool
+	// RecordDespiteError: a pass that failed still writes what it learnt.
+	RecordDespiteError bool
+	// TimetableRides: a status write may carry the annotation, so the timetable is noted with the first one.
+	TimetableRides bool
+	// DeletedIsIgnored: a CronJob that is being deleted gets no attention at all. Otherwise its books are kept.
+	DeletedIsIgnored bool
+
+	// LookBeforeStop: an active child is read live before Replace deletes it; one that is gone is an error then.
+	LookBeforeStop bool
+	// GoneIsStopped: a child that Replace finds gone is as good as deleted.
+	GoneIsStopped bool
+	// ExistsFails: a name that is already taken makes the pass fail, whoever holds it.
+	ExistsFails bool
+	// ChecksController: a created child that comes back without our controller reference is deleted again.
+	ChecksController bool
+	// AdoptionReports: an adopted child that is finished already is reported like any completion.
+	AdoptionReports bool
+	// PruneSilencesCompletion: a completion is not reported when the child is pruned in the same pass.
+	PruneSilencesCompletion bool
+
+	// History is the order in which finished children age.
+	History HistoryOrder
+	// FailedFirst: the history of failures is pruned before that of successes.
+	FailedFirst bool
+	// Propagation of every delete of a child; nil sends none and leaves it to the server.
+	Propagation *metav1.DeletionPropagation
+
+	// CreationSkew: the time from scheduled to created is observed in the kind's histogram (cronjob.md 5.2).
+	CreationSkew bool
+	// EventSource is the component that events name, "" when the kind has no events.
+	EventSource string
+	// Events are the reasons under which the kind reports; the zero Event is silent.
+	Events Events
+}
+
+// Gate is one obstacle between a CronJob and its next start.
+type Gate int
+
+const (
+	// GateZone: the time zone must be loadable.
+	GateZone Gate = iota + 1
+	// GateSuspend: the CronJob must not be suspended.
+	GateSuspend
+	// GateSchedule: the schedules must parse and name a time at all.
+	GateSchedule
+)
+
+// HistoryOrder says which of two finished children is older.
+type HistoryOrder int
+
+const (
+	// ByStart: status.startTime; without one it is the newest; then by name.
+	ByStart HistoryOrder = iota
+	// ByCreation: metadata.creationTimestamp; without one it is the newest; then by name.
+	ByCreation
+	// ByStartUnstartedFirst: status.startTime; without one it is the oldest; then by name.
+	ByStartUnstartedFirst
+)
+
+// Event is the type and reason under which a kind reports a cause.
+type Event struct{ Type, Reason string }
+
+// Events has a field for every cause that some kind reports.
+type Events struct {
+	Created              Event // a child was created
+	Deleted              Event // a child was deleted: pruned or replaced
+	Completed            Event // an active child has finished
+	Missing              Event // an active reference has no object
+	Unexpected           Event // an unfinished child that is not in the active list
+	Forbidden            Event // due, but a child is unfinished and the policy is Forbid
+	Replacing            Event // due, and unfinished children are being replaced
+	TooManyMissed        Event // more than 100 scheduled times have passed
+	UnknownZone          Event // the time zone cannot be loaded
+	ZoneInSchedule       Event // the schedule carries a zone of its own
+	BadSchedule          Event // the schedule does not parse
+	BadEdit              Event // the schedule was edited into one that does not parse
+	NeverFires           Event // the schedule names no time at all
+	TooFine              Event // the schedule fires more often than children can be named
+	FailedGet            Event // a live read for Replace failed
+	FailedDelete         Event // a delete failed
+	FailedCreate         Event // a create failed
+	NamespaceTerminating Event // a create failed because the namespace is going away
+	Foreign              Event // an object of someone else holds the child's name
+}
