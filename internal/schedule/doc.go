@@ -1,0 +1,38 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package schedule reads cron expressions and answers which instants they name.
+//
+// A Schedule is a set of instants, called ticks. [Parse] makes one from text and
+// a time zone; [Schedule.Next], [Schedule.Prev], [Schedule.Between],
+// [Schedule.Count] and [Schedule.LastBetween] ask about the set. Nothing here
+// reads a clock.
+//
+// What is a tick: an instant at which a wall clock in the schedule's zone shows
+// second 0 of a minute that matches all five fields. Everything about daylight
+// saving follows from that one sentence. A wall time that the clock skips in
+// spring names no instant and does not fire; one that it shows twice in autumn
+// names two instants and fires twice.
+//
+// "@every D" is the exception: it has no grid of its own, so each question says
+// where the grid starts (the argument of Next, the after of Between, Count and
+// LastBetween).
+//
+// How it is computed:
+//
+//	parse.go     text to bit sets, the language of cronjob.md 3.1
+//	calendar.go  on a clock without zones: first and last match, and how many, in bounded steps
+//	zone.go      a zone as a list of stretches with a constant offset from UTC
+//	search.go    Next and Prev: the calendar's answer, stretch by stretch
+//	count.go     Count: one subtraction on the wall clock, corrected at each change of offset
+//
+// No question walks tick by tick, so none depends on how many ticks there are,
+// and none spins: an expression that names no date at all is known when it is
+// parsed ([Schedule.Satisfiable]).
+//
+// The language is that of github.com/robfig/cron v3 (ParseStandard), which the
+// Kubernetes CronJob controller uses. The instants are the same except where
+// that library is at fault: it gives up after five years (29 February across
+// 2100), is off by the shift in zones that move by half an hour, starts late on
+// days without a midnight, and panics on a zone prefix without a blank.
+package schedule

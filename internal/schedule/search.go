@@ -1,0 +1,68 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package schedule
+
+// patience is how far a search looks behind the part of a zone's history that is
+// listed: a turn of the calendar, after which everything repeats, and the longest
+// wait for a date. It matters only to a zone that skips a schedule's every date.
+const patience = cycle + 9*366*secondsPerDay
+
+// after returns the first tick later than an instant.
+func (r *rule) after(sec int64) (tick int64, ok bool) {
+	from := sec + 1
+	if r.zone.fixed() {
+		offset := r.zone.offsets[0]
+		wall, ok := r.atOrAfter(minuteUp(from + offset))
+		tick = wall*secondsPerMinute - offset
+		return tick, ok && tick <= maxInstant
+	}
+	for limit := min(max(from, cycleStart)+patience, maxInstant); from <= limit; {
+		s := r.zone.at(from)
+		wall, ok := r.atOrAfter(minuteUp(from + s.offset))
+		if !ok {
+			return 0, false
+		}
+		if tick = wall*secondsPerMinute - s.offset; tick < s.end {
+			return tick, tick <= maxInstant
+		}
+		// From here on the wall clock shows at the least end+low: where it is put
+		// back, minutes come again. Go to where the first match from there can be.
+		wall, _ = r.atOrAfter(minuteUp(s.end + r.zone.low))
+		from = max(s.end, wall*secondsPerMinute-r.zone.high)
+	}
+	return 0, false
+}
+
+// before returns the last tick earlier than an instant.
+func (r *rule) before(sec int64) (tick int64, ok bool) {
+	to := sec - 1
+	if r.zone.fixed() {
+		offset := r.zone.offsets[0]
+		wall, ok := r.atOrBefore(floorDiv(to+offset, secondsPerMinute))
+		tick = wall*secondsPerMinute - offset
+		return tick, ok && tick >= minInstant
+	}
+	for limit := to - patience; to >= minInstant; {
+		if to < limit && to >= cycleEnd {
+			// A whole turn by the rule had no match: there is none by the rule at all.
+			to = cycleEnd - 1
+		}
+		s := r.zone.at(to)
+		wall, ok := r.atOrBefore(floorDiv(to+s.offset, secondsPerMinute))
+		if !ok {
+			return 0, false
+		}
+		if tick = wall*secondsPerMinute - s.offset; tick >= s.start {
+			return tick, tick >= minInstant
+		}
+		wall, _ = r.atOrBefore(floorDiv(s.start-1+r.zone.high, secondsPerMinute))
+		to = min(s.start-1, wall*secondsPerMinute-r.zone.low)
+	}
+	return 0, false
+}
+
+// minuteUp returns the first whole minute that is not before a wall clock second.
+func minuteUp(wall int64) int64 {
+	return -floorDiv(-wall, secondsPerMinute)
+}
