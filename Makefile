@@ -1,0 +1,79 @@
+# Carillon's developer commands. Every target is a plain go command that you could type yourself.
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+
+# One build mode everywhere: the embedded control plane takes minutes to compile, and mixing
+# cgo with no cgo would compile it twice.
+export CGO_ENABLED ?= 0
+export GOFLAGS ?= -buildvcs=false
+
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS := -X github.com/carillon-dev/carillon/internal/version.version=$(VERSION)
+TOOL    := go tool -modfile=tools/go.mod
+# The pure packages and the shells that do not link the control plane: quick, and fit for -race.
+QUICK   := $(shell go list ./... 2>/dev/null | grep -vE '/(controlplane|node|standalone|cli|test|testkit/plane)(/|$$)|/cmd/carillon$$')
+FUZZTIME ?= 60s
+SEEDS    ?= 10000
+
+.PHONY: help
+help: ## Show this help
+	@awk 'BEGIN {FS = ":.*## "; printf "Usage: make <target>\n\n"} /^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: up
+up: build ## Start Carillon on the examples: Jobs run on this machine (Ctrl-C stops it)
+	./bin/carillon up -f examples/
+
+.PHONY: build
+build: ## Build bin/carillon (everything) and bin/carillon-manager (controllers alone)
+	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/carillon ./cmd/carillon
+	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/carillon-manager ./cmd/carillon-manager
+
+.PHONY: test
+test: ## Run all tests: units, properties, simulation, integration, end to end
+	go test -timeout 30m ./...
+
+.PHONY: unit
+unit: ## Run the tests that need no control plane (seconds, once compiled)
+	go test $(QUICK)
+
+.PHONY: race
+race: ## Run the quick tests with the race detector (needs a C compiler)
+	CGO_ENABLED=1 go test -race $(QUICK)
+
+.PHONY: sim
+sim: ## Run SEEDS (10000) fresh simulated worlds; SEED=n replays one
+	CARILLON_SIM_SEEDS=$(SEEDS) CARILLON_SIM_SEED=$(SEED) go test -count=1 -timeout 60m -run 'Sim' ./internal/testkit/sim/...
+
+.PHONY: integration
+integration: ## Run the controllers against a real embedded API server
+	go test -count=1 -timeout 20m ./test/integration/...
+
+.PHONY: e2e
+e2e: ## Drive the built binary: up, run, kill -9, restart
+	go test -count=1 -timeout 20m ./test/e2e/...
+
+.PHONY: bench
+bench: ## Measure schedules, and the footprint and start-up of the built binary
+	go test -run '^$$' -bench . -benchmem ./internal/schedule/ ./internal/interval/
+	go test -count=1 -timeout 20m -run TestFootprint -v ./test/bench/ -args -measure
+
+.PHONY: fuzz
+fuzz: ## Fuzz every parser for FUZZTIME (60s) each
+	@set -e; for f in $$(grep -rlE '^func Fuzz' --include='*_test.go' internal cmd 2>/dev/null); do \
+	  for t in $$(sed -nE 's/^func (Fuzz[A-Za-z0-9_]*)\(.*/\1/p' $$f); do \
+	    echo "== $$t ($$(dirname $$f))"; go test -run '^$$' -fuzz "^$$t$$" -fuzztime $(FUZZTIME) ./$$(dirname $$f); \
+	  done; done
+
+.PHONY: generate
+generate: ## Write the generated files (docs/cli)
+	go run ./cmd/carillon docs --dir docs/cli
+
+.PHONY: verify
+verify: generate ## Generate, then check: format, modules, lint, architecture, no leftovers
+	@test -z "$$(gofmt -l cmd internal test *.go)" || { gofmt -l cmd internal test *.go; echo "run gofmt -w on these files"; exit 1; }
+	go mod tidy -diff
+	go vet ./...
+	$(TOOL) golangci-lint run ./...
+	go test -count=1 .
+	git diff --exit-code

@@ -1,0 +1,232 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package carillon
+
+import (
+	"encoding/json"
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/carillon-dev/carillon/"
+
+// ban forbids an import and says why, so that the failure teaches the rule.
+type ban struct{ prefix, why string }
+
+var (
+	pure = []ban{
+		{"context", "a decision that needs a context is shell: move the I/O to internal/controller"},
+		{"os", "decisions see only their input: let the shell read it"},
+		{"net", "decisions see only their input: let the shell ask for it"},
+		{"math/rand", "decisions are deterministic: pass chance in as data"},
+		{"crypto/rand", "decisions are deterministic: pass chance in as data"},
+		{"log", "decisions are silent: return a note in the plan"},
+		{"github.com/go-logr/", "decisions are silent: return a note in the plan"},
+		{"k8s.io/klog/", "decisions are silent: return a note in the plan"},
+		{"k8s.io/client-go/", "decisions have no client: the shell gathers and applies"},
+		{"sigs.k8s.io/controller-runtime", "decisions have no client: the shell gathers and applies"},
+	}
+	noKubernetes = ban{"k8s.io/kubernetes/", "only the control plane, the node and tests may link Kubernetes' internals: they are large and have no API promise"}
+)
+
+// layers lists our packages from the bottom up. A package may import packages of a lower layer
+// and of its own subtree; allow names the neighbours of the same layer that it may also import.
+var layers = []struct {
+	path  string
+	level int
+	bans  []ban
+	allow []string
+}{
+	{path: "internal/version", level: 0},
+	{path: "internal/schedule", level: 0, bans: pure},
+	{path: "internal/interval", level: 0, bans: pure},
+	{path: "internal/cron", level: 1, bans: pure},
+	{path: "internal/job", level: 1, bans: pure},
+	{path: "internal/ttl", level: 1, bans: pure},
+	{path: "internal/kind", level: 2},
+	{path: "internal/kube", level: 2},
+	{path: "internal/controller", level: 3},
+	{path: "internal/controlplane", level: 3},
+	{path: "internal/node", level: 3},
+	{path: "internal/manager", level: 4},
+	{path: "internal/standalone", level: 5},
+	{path: "internal/cli", level: 6},
+	{path: "cmd", level: 7},
+	{path: "internal/testkit", level: 8},
+	{path: "test", level: 9},
+}
+
+func layerOf(pkg string) (path string, level int, bans []ban, known bool) {
+	for _, l := range layers {
+		if pkg == l.path || strings.HasPrefix(pkg, l.path+"/") {
+			return l.path, l.level, l.bans, true
+		}
+	}
+	return "", 0, nil, false
+}
+
+type listed struct {
+	ImportPath string
+	Imports    []string
+	Deps       []string
+}
+
+func list(t *testing.T, args ...string) []listed {
+	t.Helper()
+	out, err := exec.Command("go", append([]string{"list", "-json=ImportPath,Imports,Deps"}, args...)...).Output()
+	if err != nil {
+		var exit *exec.ExitError
+		if errors.As(err, &exit) {
+			t.Fatalf("go list: %v\n%s", err, exit.Stderr)
+		}
+		t.Fatalf("go list: %v", err)
+	}
+	var pkgs []listed
+	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p listed
+		if err := dec.Decode(&p); err == io.EOF {
+			return pkgs
+		} else if err != nil {
+			t.Fatalf("go list output: %v", err)
+		}
+		pkgs = append(pkgs, p)
+	}
+}
+
+// An import goes only downwards, and what a layer must not see it does not import.
+func TestArrows(t *testing.T) {
+	for _, p := range list(t, "./...") {
+		pkg := strings.TrimPrefix(p.ImportPath, module)
+		own, level, bans, known := layerOf(pkg)
+		if !known {
+			if pkg+"/" != module {
+				t.Errorf("%s is in no layer: add it to the list in arch_test.go, with its place in design.md section 4", pkg)
+			}
+			continue
+		}
+		for _, imp := range p.Imports {
+			for _, b := range bans {
+				if imp == strings.TrimSuffix(b.prefix, "/") || strings.HasPrefix(imp, strings.TrimSuffix(b.prefix, "/")+"/") {
+					t.Errorf("%s imports %s: %s", pkg, imp, b.why)
+				}
+			}
+			if strings.HasPrefix(imp, noKubernetes.prefix) && own != "internal/controlplane" && own != "internal/node" && own != "test" {
+				t.Errorf("%s imports %s: %s", pkg, imp, noKubernetes.why)
+			}
+			theirs, ok := strings.CutPrefix(imp, module)
+			if !ok {
+				continue
+			}
+			to, toLevel, _, _ := layerOf(theirs)
+			if to != own && toLevel >= level {
+				t.Errorf("%s imports %s: arrows go down only (layer %d to layer %d)", pkg, theirs, level, toLevel)
+			}
+		}
+		checkKinds(t, pkg, p.Imports)
+	}
+}
+
+// One kind does not know another: what two kinds share belongs to internal/kind or internal/cron.
+func checkKinds(t *testing.T, pkg string, imports []string) {
+	t.Helper()
+	adapters := []string{"batchv1", "volcano", "tutorial"}
+	for _, a := range adapters {
+		if pkg != "internal/kind/"+a {
+			continue
+		}
+		for _, b := range adapters {
+			for _, imp := range imports {
+				if a != b && imp == module+"internal/kind/"+b {
+					t.Errorf("%s imports kind %s: what two kinds share belongs to internal/cron", pkg, b)
+				}
+			}
+		}
+	}
+}
+
+// The manager's image holds the controllers alone.
+func TestManagerDoesNotLinkThePlane(t *testing.T) {
+	for _, p := range list(t, "./cmd/carillon-manager") {
+		for _, d := range p.Deps {
+			switch {
+			case strings.HasPrefix(d, noKubernetes.prefix):
+				t.Errorf("cmd/carillon-manager links %s: %s", d, noKubernetes.why)
+			case strings.HasPrefix(d, module+"internal/controlplane"), strings.HasPrefix(d, module+"internal/node"):
+				t.Errorf("cmd/carillon-manager links %s: the manager runs on clusters that have these already", d)
+			}
+		}
+	}
+}
+
+// Every Go file names its licence, every package opens with a tour, and no decision reads the clock.
+func TestSources(t *testing.T) {
+	toured := map[string]bool{}
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if name := d.Name(); path != "." && (strings.HasPrefix(name, ".") || name == "testdata" || name == "bin") {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(path, ".go") {
+			return nil
+		}
+		src, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if !strings.Contains(string(src[:min(len(src), 400)]), "SPDX-License-Identifier: Apache-2.0") {
+			t.Errorf("%s does not name its licence: begin it with the two lines that other files have", path)
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, src, parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		dir := filepath.ToSlash(filepath.Dir(path))
+		if !strings.HasSuffix(path, "_test.go") {
+			toured[dir] = toured[dir] || file.Doc != nil
+			if _, level, bans, ok := layerOf(dir); ok && level <= 1 && len(bans) > 0 {
+				checkClock(t, path, file)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for dir, ok := range toured {
+		if !ok && dir != "." {
+			t.Errorf("package %s has no package comment: open it with a short tour", dir)
+		}
+	}
+}
+
+func checkClock(t *testing.T, path string, file *ast.File) {
+	t.Helper()
+	ast.Inspect(file, func(n ast.Node) bool {
+		sel, ok := n.(*ast.SelectorExpr)
+		if !ok {
+			return true
+		}
+		if x, ok := sel.X.(*ast.Ident); ok && x.Name == "time" && (sel.Sel.Name == "Now" || sel.Sel.Name == "Since" || sel.Sel.Name == "Until" || sel.Sel.Name == "Sleep") {
+			t.Errorf("%s uses time.%s: one Now per pass, given in the input", path, sel.Sel.Name)
+		}
+		if x, ok := sel.X.(*ast.Ident); ok && x.Name == "metav1" && sel.Sel.Name == "Now" {
+			t.Errorf("%s uses metav1.Now: one Now per pass, given in the input", path)
+		}
+		return true
+	})
+}

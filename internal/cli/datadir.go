@@ -1,0 +1,83 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/pflag"
+
+	"github.com/carillon-dev/carillon/internal/cli/console"
+)
+
+// dataDirEnv names the data directory where no flag does.
+const dataDirEnv = "CARILLON_DATA_DIR"
+
+// defaultDataDir is where a user's Carillon keeps its state: $CARILLON_DATA_DIR, or carillon under
+// the XDG data home (~/.local/share). Empty when there is no home directory either.
+func defaultDataDir() string {
+	if dir := os.Getenv(dataDirEnv); dir != "" {
+		return dir
+	}
+	if dir := os.Getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "carillon")
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(home, ".local", "share", "carillon")
+}
+
+func dataDirFlag(flags *pflag.FlagSet, dir *string, text string) {
+	flags.StringVar(dir, "data-dir", defaultDataDir(), text+" (also $"+dataDirEnv+")")
+}
+
+// absolute returns the data directory as an absolute path.
+func absolute(dir string) (string, error) {
+	if dir == "" {
+		return "", usage("there is no home directory to keep state in; name a directory with --data-dir")
+	}
+	return filepath.Abs(dir)
+}
+
+// formatFlag is the value of -o.
+type formatFlag struct{ format *console.Format }
+
+func (f formatFlag) String() string {
+	if f.format == nil {
+		return ""
+	}
+	return string(*f.format)
+}
+func (f formatFlag) Type() string { return "format" }
+func (f formatFlag) Set(s string) error {
+	switch console.Format(s) {
+	case console.Text, console.JSON:
+		*f.format = console.Format(s)
+		return nil
+	}
+	return errors.New("it is text or json")
+}
+
+func outputFlags(flags *pflag.FlagSet, format *console.Format, quiet *bool) {
+	*format = console.Text
+	flags.VarP(formatFlag{format}, "output", "o", "how lines look: text, or json (one object a line)")
+	flags.BoolVarP(quiet, "quiet", "q", false, "only containers' output, warnings and failures")
+}
+
+// kubeconfigOf is where a standalone Carillon writes its kubeconfig.
+func kubeconfigOf(dataDir string) string { return filepath.Join(dataDir, "kubeconfig") }
+
+// running returns the kubeconfig of the Carillon that runs, or ran last, on dataDir.
+func running(dataDir string) (string, error) {
+	path := kubeconfigOf(dataDir)
+	if _, err := os.Stat(path); err != nil {
+		return "", fmt.Errorf("no Carillon keeps its state in %s: start one with `carillon up --data-dir %s`", dataDir, dataDir)
+	}
+	return path, nil
+}

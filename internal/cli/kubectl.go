@@ -1,0 +1,92 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/client-go/tools/clientcmd"
+	kubectl "k8s.io/kubectl/pkg/cmd"
+)
+
+// newKubectl embeds the ordinary kubectl. Its flags and exit codes are its own.
+func newKubectl(streams Streams) *cobra.Command {
+	return &cobra.Command{
+		Use:   "kubectl [--data-dir DIR] COMMAND…",
+		Short: "The ordinary kubectl, talking to the Carillon of this machine",
+		Long: `The ordinary kubectl. Without --kubeconfig, --context, --server or $KUBECONFIG it talks to the
+Carillon that runs on --data-dir (default: the one that ` + "`carillon up`" + ` uses).`,
+		Example: `  carillon kubectl get cronjobs,jobs,pods
+  carillon kubectl logs -f job/report
+  carillon kubectl create job now --from=cronjob/nightly-backup`,
+		DisableFlagParsing: true,
+		ValidArgsFunction:  cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			args, dataDir, named := cutDataDir(args)
+			if err := pointAt(args, dataDir, named); err != nil {
+				return err
+			}
+			root := kubectl.NewKubectlCommand(kubectl.KubectlOptions{
+				IOStreams:   genericiooptions.IOStreams{In: streams.In, Out: streams.Out, ErrOut: streams.Err},
+				Arguments:   append([]string{"kubectl"}, args...),
+				ConfigFlags: genericclioptions.NewConfigFlags(true).WithDeprecatedPasswordFlag().WithDiscoveryBurst(300).WithDiscoveryQPS(50),
+			})
+			root.SetArgs(args)
+			return root.ExecuteContext(cmd.Context())
+		},
+	}
+}
+
+// cutDataDir takes our own flag out of kubectl's arguments, where it comes before "--".
+func cutDataDir(args []string) (rest []string, dir string, named bool) {
+	rest, dir = slices.Clone(args), defaultDataDir()
+	for i, a := range rest {
+		if a == "--" {
+			break
+		}
+		if v, ok := strings.CutPrefix(a, "--data-dir="); ok {
+			return slices.Delete(rest, i, i+1), v, true
+		}
+		if a == "--data-dir" && i+1 < len(rest) {
+			v := rest[i+1]
+			return slices.Delete(rest, i, i+2), v, true
+		}
+	}
+	return rest, dir, os.Getenv(dataDirEnv) != ""
+}
+
+// pointAt makes kubectl use the kubeconfig of the local Carillon, unless the user named another
+// cluster. A data directory that was named must exist; the default one need not.
+func pointAt(args []string, dataDir string, named bool) error {
+	for _, a := range args {
+		if a == "--" {
+			break
+		}
+		for _, own := range []string{"--kubeconfig", "--context", "--server", "-s", "--cluster"} {
+			if a == own || strings.HasPrefix(a, own+"=") {
+				return nil
+			}
+		}
+	}
+	if !named && os.Getenv(clientcmd.RecommendedConfigPathEnvVar) != "" {
+		return nil
+	}
+	path, err := running(dataDir)
+	if err != nil {
+		if named && needsServer(args) {
+			return err
+		}
+		return nil
+	}
+	return os.Setenv(clientcmd.RecommendedConfigPathEnvVar, path)
+}
+
+func needsServer(args []string) bool {
+	return len(args) > 0 && !slices.Contains([]string{"help", "version", "completion", "options", "--help", "-h"}, args[0])
+}

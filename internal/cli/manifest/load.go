@@ -1,0 +1,258 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package manifest reads the manifests that a user names and applies them.
+//
+// Reading is strict and complete before anything is sent: every document of every file is decoded,
+// unknown and repeated fields are faults, and all faults are reported together, each with its file,
+// document and line (load.go). Applying asks the API server for a dry run of every object first, so
+// that a file of which one object would be refused is not applied in part (apply.go).
+package manifest
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/yaml"
+)
+
+// Source is where an object was written: what a message must name so that its reader can go there.
+type Source struct {
+	File     string // the path as the user gave it, or "stdin"
+	Document int    // from 1
+	Line     int    // of the document's first line, from 1
+}
+
+// String reads as "jobs.yaml: document 2 (line 14)".
+func (s Source) String() string {
+	return fmt.Sprintf("%s: document %d (line %d)", s.File, s.Document, s.Line)
+}
+
+// Object is one object of a manifest.
+type Object struct {
+	*unstructured.Unstructured
+	Source Source
+}
+
+// String reads as "jobs.yaml: document 2 (line 14), CronJob backup".
+func (o Object) String() string {
+	name := o.GetName()
+	if name == "" {
+		name = o.GetGenerateName() + "…"
+	}
+	return fmt.Sprintf("%s, %s %s", o.Source, o.GetKind(), name)
+}
+
+// Fault is something wrong with a manifest: the user's to mend, nothing to retry.
+type Fault struct {
+	Where string
+	What  string
+}
+
+func (f *Fault) Error() string { return f.Where + ": " + f.What }
+
+var strict = serializer.NewCodecFactory(scheme.Scheme, serializer.EnableStrict).UniversalDeserializer()
+
+// Load reads every path: a file, a directory (its *.yaml, *.yml and *.json files in the order of
+// their names, not its sub-directories), or "-" for stdin. Objects come in the order in which they
+// are written. The error joins a *Fault for each thing that is wrong; no object is returned then.
+func Load(paths []string, stdin io.Reader) ([]Object, error) {
+	var objects []Object
+	var faults []error
+	for _, path := range paths {
+		files, err := expand(path)
+		if err != nil {
+			faults = append(faults, err)
+			continue
+		}
+		for _, file := range files {
+			got, err := read(file, stdin)
+			if err != nil {
+				faults = append(faults, err)
+			}
+			objects = append(objects, got...)
+		}
+	}
+	if len(faults) > 0 {
+		return nil, errors.Join(faults...)
+	}
+	return objects, nil
+}
+
+func expand(path string) ([]string, error) {
+	if path == "-" {
+		return []string{path}, nil
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, &Fault{Where: path, What: cause(err) + "; -f takes a file, a directory or - for standard input"}
+	}
+	if !info.IsDir() {
+		return []string{path}, nil
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return nil, &Fault{Where: path, What: cause(err)}
+	}
+	var files []string
+	for _, e := range entries {
+		ext := strings.ToLower(filepath.Ext(e.Name()))
+		if !e.IsDir() && slices.Contains([]string{".yaml", ".yml", ".json"}, ext) {
+			files = append(files, filepath.Join(path, e.Name()))
+		}
+	}
+	if len(files) == 0 {
+		return nil, &Fault{Where: path, What: "the directory holds no .yaml, .yml or .json file"}
+	}
+	return files, nil
+}
+
+func read(file string, stdin io.Reader) ([]Object, error) {
+	name, r := file, stdin
+	if file == "-" {
+		name = "stdin"
+	} else {
+		f, err := os.Open(file)
+		if err != nil {
+			return nil, &Fault{Where: file, What: cause(err)}
+		}
+		defer f.Close()
+		r = f
+	}
+	return Parse(name, r)
+}
+
+// Parse reads the documents of one file; name is what messages call it.
+func Parse(name string, r io.Reader) ([]Object, error) {
+	data, err := io.ReadAll(r)
+	if err != nil {
+		return nil, &Fault{Where: name, What: cause(err)}
+	}
+	var objects []Object
+	var faults []error
+	at, number := 0, 0
+	for docs := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(data))); ; {
+		doc, err := docs.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, &Fault{Where: name, What: err.Error()}
+		}
+		number++
+		at += max(0, bytes.Index(data[at:], doc)) // documents are pieces of the file, in its order
+		source := Source{File: name, Document: number, Line: bytes.Count(data[:at], []byte("\n")) + 1}
+		at = min(at+len(doc), len(data))
+		if blank(doc) {
+			continue
+		}
+		got, err := decode(doc, source)
+		if err != nil {
+			faults = append(faults, err)
+			continue
+		}
+		objects = append(objects, got...)
+	}
+	if len(faults) > 0 {
+		return nil, errors.Join(faults...)
+	}
+	if len(objects) == 0 {
+		return nil, &Fault{Where: name, What: "there is no object in it"}
+	}
+	return objects, nil
+}
+
+func blank(doc []byte) bool {
+	for l := range bytes.Lines(doc) {
+		l = bytes.TrimSpace(l)
+		if len(l) > 0 && l[0] != '#' && !bytes.Equal(l, []byte("---")) {
+			return false
+		}
+	}
+	return true
+}
+
+func decode(doc []byte, source Source) ([]Object, error) {
+	fault := func(what string) error { return &Fault{Where: source.String(), What: what} }
+	var fields map[string]any
+	if err := yaml.UnmarshalStrict(doc, &fields); err != nil {
+		return nil, fault(plain(err))
+	}
+	obj := &unstructured.Unstructured{Object: fields}
+	switch {
+	case obj.GetAPIVersion() == "":
+		return nil, fault("apiVersion is missing")
+	case obj.GetKind() == "":
+		return nil, fault("kind is missing")
+	}
+	if obj.IsList() {
+		return list(obj, source)
+	}
+	if obj.GetName() == "" && obj.GetGenerateName() == "" {
+		return nil, fault(obj.GetKind() + ": metadata.name is missing")
+	}
+	_, _, err := strict.Decode(doc, nil, nil)
+	switch {
+	case err == nil, runtime.IsNotRegisteredError(err): // a custom resource: the API server knows its fields
+	default:
+		return nil, fault(fmt.Sprintf("%s %s: %s", obj.GetKind(), obj.GetName(), plain(err)))
+	}
+	// Numbers as the API machinery wants them: int64, not float64.
+	data, err := runtime.Encode(unstructured.UnstructuredJSONScheme, obj)
+	if err == nil {
+		err = runtime.DecodeInto(unstructured.UnstructuredJSONScheme, data, obj)
+	}
+	if err != nil {
+		return nil, fault(plain(err))
+	}
+	return []Object{{Unstructured: obj, Source: source}}, nil
+}
+
+func list(obj *unstructured.Unstructured, source Source) ([]Object, error) {
+	items, _, _ := unstructured.NestedSlice(obj.Object, "items")
+	var objects []Object
+	for i, item := range items {
+		doc, err := yaml.Marshal(item)
+		if err != nil {
+			return nil, &Fault{Where: source.String(), What: fmt.Sprintf("items[%d]: %v", i, err)}
+		}
+		got, err := decode(doc, source)
+		if err != nil {
+			return nil, err
+		}
+		objects = append(objects, got...)
+	}
+	return objects, nil
+}
+
+// plain cuts what only Go programmers understand from a decoder's message.
+func plain(err error) string {
+	s := err.Error()
+	for _, cut := range []string{
+		"strict decoding error: ", "error converting YAML to JSON: ", "error unmarshaling JSON: ", "while decoding JSON: ", "yaml: unmarshal errors:\n  ", "json: ", "yaml: ",
+	} {
+		s = strings.ReplaceAll(s, cut, "")
+	}
+	return strings.ReplaceAll(strings.TrimSpace(s), "Go struct field ", "field ")
+}
+
+func cause(err error) string {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err.Error()
+	}
+	return err.Error()
+}

@@ -1,0 +1,163 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package cli is the command line: a file for each command, thin over the packages that do the work.
+//
+// Exit codes are a promise: 0 done, 1 failed (a Job, or Carillon itself), 2 the user's input is at
+// fault (flags, manifests), 124 a timeout passed, 130 interrupted. Containers' output goes to stdout;
+// what `run` says about itself goes to stderr.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/carillon-dev/carillon/internal/cli/manifest"
+	"github.com/carillon-dev/carillon/internal/version"
+)
+
+// Exit codes of the program.
+const (
+	ExitFailed      = 1
+	ExitUsage       = 2
+	ExitTimeout     = 124
+	ExitInterrupted = 130
+)
+
+// Streams are what a command reads and writes.
+type Streams struct {
+	In       io.Reader
+	Out, Err io.Writer
+}
+
+// exit is an error that carries the program's exit code. Silent ones have said all already.
+type exit struct {
+	code int
+	err  error
+}
+
+func (e *exit) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("exit code %d", e.code)
+	}
+	return e.err.Error()
+}
+
+func (e *exit) Unwrap() error { return e.err }
+
+func usage(format string, args ...any) error {
+	return &exit{code: ExitUsage, err: fmt.Errorf(format, args...)}
+}
+
+// Main runs the program with the process's arguments and streams, and ends it.
+func Main() {
+	os.Exit(Run(os.Args[1:], Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
+}
+
+// Run runs one command and returns the exit code. SIGINT and SIGTERM end the command's context; a
+// second signal ends the process at once.
+func Run(args []string, streams Streams) int {
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(signals)
+	go func() {
+		<-signals
+		stop()
+		<-signals
+		fmt.Fprintln(streams.Err, "carillon: stopped at once; what was running may go on until the next start")
+		os.Exit(ExitInterrupted)
+	}()
+	root := NewRoot(streams)
+	root.SetArgs(args)
+	return code(root.ExecuteContext(ctx), streams.Err)
+}
+
+func code(err error, w io.Writer) int {
+	if err == nil {
+		return 0
+	}
+	var e *exit
+	if errors.As(err, &e) {
+		if e.err != nil {
+			complain(w, e.err)
+		}
+		return e.code
+	}
+	complain(w, err)
+	var fault *manifest.Fault
+	if errors.As(err, &fault) {
+		return ExitUsage
+	}
+	return ExitFailed
+}
+
+func complain(w io.Writer, err error) {
+	for line := range strings.Lines(err.Error()) {
+		fmt.Fprintln(w, "carillon: "+strings.TrimRight(line, "\n"))
+	}
+}
+
+// NewRoot returns the carillon command with all its sub-commands.
+func NewRoot(streams Streams) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "carillon",
+		Short: "Scheduled and batch work with the Kubernetes API, on this machine or on any cluster",
+		Long: `Carillon runs CronJobs and Jobs written for the Kubernetes API.
+
+On one machine, with nothing else installed, it brings its own API server and runs Pods as local
+processes. On a cluster it brings the controllers alone. The manifests are the same.`,
+		Example: `  # Start Carillon here, with some work to do
+  carillon up -f examples/
+
+  # Look at it from another terminal
+  carillon kubectl get cronjobs,jobs,pods
+
+  # Run a CronJob's work once, now, and leave nothing behind
+  carillon run -f examples/minutely.yaml`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Version:       version.String(),
+		Args:          cobra.NoArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetIn(streams.In)
+	root.SetOut(streams.Out)
+	root.SetErr(streams.Err)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usage("%w (see %s --help)", err, cmd.CommandPath())
+	})
+	root.AddCommand(
+		newUp(streams),
+		newRun(streams),
+		newManager(),
+		newKubectl(streams),
+		newVersion(streams),
+		newDocs(),
+	)
+	for _, cmd := range root.Commands() {
+		asUsage(cmd)
+	}
+	return root
+}
+
+// asUsage makes wrong arguments exit with ExitUsage, as wrong flags do.
+func asUsage(cmd *cobra.Command) {
+	if check := cmd.Args; check != nil {
+		cmd.Args = func(cmd *cobra.Command, args []string) error {
+			if err := check(cmd, args); err != nil {
+				return usage("%w (see %s --help)", err, cmd.CommandPath())
+			}
+			return nil
+		}
+	}
+}

@@ -1,0 +1,193 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/carillon-dev/carillon/internal/cli/console"
+	"github.com/carillon-dev/carillon/internal/cli/follow"
+	"github.com/carillon-dev/carillon/internal/cli/manifest"
+	"github.com/carillon-dev/carillon/internal/standalone"
+	"github.com/carillon-dev/carillon/internal/version"
+)
+
+// closeTimeout bounds a clean stop. What has not ended by then ends with the process.
+const closeTimeout = 5 * time.Second
+
+// drainTimeout bounds a stop that lets Pods have their grace period.
+const drainTimeout = 10 * time.Minute
+
+type upOptions struct {
+	streams   Streams
+	files     []string
+	dataDir   string
+	listen    string
+	endpoint  string
+	exitAfter time.Duration
+	drain     bool
+	format    console.Format
+	quiet     bool
+}
+
+func newUp(streams Streams) *cobra.Command {
+	o := upOptions{streams: streams}
+	cmd := &cobra.Command{
+		Use:   "up [-f FILE|DIR|-]…",
+		Short: "Start Carillon on this machine and show what happens",
+		Long: `Starts an API server, a node that runs Pods as local processes, and Carillon's controllers, all in
+this process; applies the manifests; and shows what is due, what started, what it writes and how it
+ended. Ctrl-C stops it.
+
+State is kept in the data directory. The next start goes on where this one ended, also after a crash
+or kill -9: what is running goes on, and what was missed meanwhile is caught up by each CronJob's own
+rules (startingDeadlineSeconds, concurrencyPolicy).
+
+Nothing listens beyond this machine unless --listen says so.`,
+		Example: `  carillon up -f examples/
+  carillon up -f backup.yaml -f - < more.yaml
+  carillon up --data-dir /var/lib/carillon --quiet       # as a service
+  carillon up -f job.yaml --exit-after 30s -o json       # in a script`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
+	}
+	flags := cmd.Flags()
+	flags.StringArrayVarP(&o.files, "filename", "f", nil, "manifests to apply: a file, a directory, or - for standard input; may be repeated")
+	dataDirFlag(flags, &o.dataDir, "where state is kept")
+	flags.StringVar(&o.listen, "listen", "127.0.0.1:0", "address of the API server; port 0 takes a free one and keeps it for the next start")
+	flags.StringVar(&o.endpoint, "container-runtime-endpoint", "", "a CRI runtime that runs real images, such as unix:///run/containerd/containerd.sock; empty runs containers as local processes")
+	flags.DurationVar(&o.exitAfter, "exit-after", 0, "stop by itself after this long; 0 is never")
+	flags.BoolVar(&o.drain, "drain", false, "on stop, give running Pods their grace period instead of ending them at once")
+	outputFlags(flags, &o.format, &o.quiet)
+	return cmd
+}
+
+func (o *upOptions) run(ctx context.Context) error {
+	dataDir, err := absolute(o.dataDir)
+	if err != nil {
+		return err
+	}
+	objects, err := manifest.Load(o.files, o.streams.In)
+	if err != nil {
+		return err
+	}
+	out := console.New(o.streams.Out, console.Options{Format: o.format, Quiet: o.quiet, Color: console.Colorful(o.streams.Out)})
+	out.Say(console.Line{Type: console.Info, Message: fmt.Sprintf("carillon %s with Kubernetes %s, state in %s", version.String(), version.Kubernetes, dataDir)})
+	plane, err := standalone.New(standalone.Options{
+		DataDir:         dataDir,
+		Listen:          o.listen,
+		RuntimeEndpoint: o.endpoint,
+		Drain:           o.drain,
+		Progress: func(step string, took time.Duration) {
+			out.Say(console.Line{Type: console.Step, Message: step, Duration: took})
+		},
+	})
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	if err := plane.Start(ctx); err != nil {
+		return errors.Join(interrupted(ctx, err), closePlane(plane, o.drain))
+	}
+	err = o.serve(ctx, plane, out, began, objects)
+	return errors.Join(err, closePlane(plane, o.drain))
+}
+
+// serve is the life between start and stop.
+func (o *upOptions) serve(ctx context.Context, plane *standalone.Standalone, out *console.Console, began time.Time, objects []manifest.Object) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	client, err := kubernetes.NewForConfig(plane.RESTConfig())
+	if err != nil {
+		return err
+	}
+	follower := follow.New(follow.Options{Client: client, Console: out})
+	followed := make(chan error, 1)
+	go func() { followed <- follower.Run(ctx) }()
+	defer func() { stop(); <-followed }()
+
+	if err := apply(ctx, plane, out, objects); err != nil {
+		return interrupted(ctx, err)
+	}
+	select {
+	case <-plane.Ready():
+	case err := <-plane.Err():
+		return err
+	case <-ctx.Done():
+		return nil
+	}
+	out.Say(console.Line{Type: console.Step, Message: "ready", Duration: time.Since(began)})
+	if len(objects) == 0 {
+		out.Say(console.Line{Type: console.Info, Message: "nothing to do yet: apply manifests with " + kubectlHint(o.dataDir) + " apply -f FILE"})
+	} else {
+		out.Say(console.Line{Type: console.Info, Message: "look from another terminal: " + kubectlHint(o.dataDir) + " get cronjobs,jobs,pods"})
+	}
+	var expired <-chan time.Time
+	if o.exitAfter > 0 {
+		timer := time.NewTimer(o.exitAfter)
+		defer timer.Stop()
+		expired = timer.C
+	}
+	select {
+	case <-ctx.Done():
+	case <-expired:
+	case err := <-plane.Err():
+		return fmt.Errorf("stopped: %w", err)
+	}
+	out.Say(console.Line{Type: console.Info, Message: "stopping"})
+	return nil
+}
+
+func apply(ctx context.Context, plane *standalone.Standalone, out *console.Console, objects []manifest.Object) error {
+	if len(objects) == 0 {
+		return nil
+	}
+	applier, err := manifest.NewApplier(plane.RESTConfig(), "default")
+	if err != nil {
+		return err
+	}
+	applied, err := applier.Apply(ctx, objects)
+	for _, a := range applied {
+		out.Say(console.Line{Type: console.Applied, Object: strings.ToLower(a.Live.GetKind()) + "/" + a.Live.GetNamespace() + "/" + a.Live.GetName(), Message: a.Verb})
+	}
+	return err
+}
+
+// kubectlHint is the command that reaches the Carillon on dataDir.
+func kubectlHint(dataDir string) string {
+	self := "carillon"
+	if len(os.Args) > 0 && strings.ContainsRune(os.Args[0], '/') && !strings.Contains(os.Args[0], "go-build") {
+		self = os.Args[0]
+	}
+	if dataDir == defaultDataDir() {
+		return self + " kubectl"
+	}
+	return self + " kubectl --data-dir " + dataDir
+}
+
+// interrupted hides the errors that a stop asked for by the user brings about.
+func interrupted(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+func closePlane(plane *standalone.Standalone, drain bool) error {
+	timeout := closeTimeout
+	if drain {
+		timeout = drainTimeout
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	defer cancel()
+	return plane.Close(ctx)
+}
