@@ -1,0 +1,282 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"time"
+
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/apiserver/pkg/server/egressselector"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/kubernetes/cmd/kube-apiserver/app"
+	apiserveroptions "k8s.io/kubernetes/cmd/kube-apiserver/app/options"
+)
+
+const (
+	// serviceRange holds the cluster IPs of Services. Nothing routes them here; the range has to exist.
+	serviceRange = "10.0.0.0/24"
+	// serviceIP is the address of the Service "kubernetes", which certificates must cover for clients that go by it.
+	serviceIP = "10.0.0.1"
+	// tokenIssuer signs service account tokens under this name, and is their audience.
+	tokenIssuer = "https://kubernetes.default.svc"
+	// shutdownTimeout bounds the wait of a stopping API server for its connections.
+	shutdownTimeout = 2 * time.Second
+	// requestGrace is what requests in progress at a stop get before their connections are cut.
+	requestGrace = 300 * time.Millisecond
+	// readyPoll is how often a starting API server is asked whether it is ready.
+	readyPoll = 10 * time.Millisecond
+)
+
+// apisOff are groups that no controller of this plane serves and no part of it needs. Switching them off spares memory
+// and start time.
+var apisOff = []string{
+	"autoscaling/v1", "autoscaling/v2",
+	"certificates.k8s.io/v1",
+	"flowcontrol.apiserver.k8s.io/v1",
+}
+
+// pluginsOff are admission plugins that need an API that is off, or a controller that does not run.
+// TaintNodesByCondition would taint the node as not ready and wait for the node lifecycle controller to take that back.
+var pluginsOff = []string{
+	"TaintNodesByCondition",
+	"CertificateApproval", "CertificateSigning", "CertificateSubjectRestriction", "ClusterTrustBundleAttest",
+}
+
+// slowHooks are start-up steps of the API server that make it unready for more than a second and that nothing in this
+// process waits for: the default RBAC roles (the first clients are administrators or nodes) and the two system
+// priority classes.
+var slowHooks = []string{"poststarthook/rbac/bootstrap-roles", "poststarthook/scheduling/bootstrap-system-priority-classes"}
+
+// apiServer is a running kube-apiserver.
+type apiServer struct {
+	// loopback authenticates as a member of system:masters by a token that lives as long as the server.
+	loopback *rest.Config
+	conns    *connTracker
+	cancel   context.CancelFunc
+	// done yields the end of the server, once.
+	done chan error
+}
+
+// apiServerFiles are the certificates and keys that an API server needs.
+type apiServerFiles struct {
+	ca, serving, kubeletClient, tokenKey string
+}
+
+// issueAPIServerFiles makes what is missing of an API server's certificates for a listener.
+func issueAPIServerFiles(p *pki, listener *net.TCPAddr) (files apiServerFiles, err error) {
+	files.ca = p.caFile()
+	if files.tokenKey, err = p.signingKey("service-account"); err != nil {
+		return files, err
+	}
+	if files.serving, err = p.issue("apiserver", subject{name: "kube-apiserver", hosts: servingHosts(listener)}); err != nil {
+		return files, err
+	}
+	files.kubeletClient, err = p.issue("apiserver-kubelet-client", subject{name: "kube-apiserver-kubelet-client", groups: []string{"system:masters"}})
+	return files, err
+}
+
+// servingHosts are the names under which clients may reach the API server: loopback and the in-cluster names always,
+// and each address that the listener takes.
+func servingHosts(listener *net.TCPAddr) []string {
+	hosts := []string{
+		"localhost", "127.0.0.1", "::1", serviceIP,
+		"kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local",
+	}
+	if !listener.IP.IsUnspecified() {
+		hosts = append(hosts, listener.IP.String())
+	} else {
+		if name, err := os.Hostname(); err == nil {
+			hosts = append(hosts, name)
+		}
+		addresses, _ := net.InterfaceAddrs()
+		for _, a := range addresses {
+			if ip, ok := a.(*net.IPNet); ok && ip.IP.IsGlobalUnicast() {
+				hosts = append(hosts, ip.IP.String())
+			}
+		}
+	}
+	slices.Sort(hosts)
+	return slices.Compact(hosts)
+}
+
+// startAPIServer runs a kube-apiserver on the listener, which it owns from now on, and waits until it is ready for
+// clients that need no default roles. The server is stopped by close; ctx bounds the start alone.
+func startAPIServer(ctx context.Context, o Options, listener net.Listener, storeURL string, files apiServerFiles) (_ *apiServer, err error) {
+	conns := trackConns(listener)
+	server := &apiServer{conns: conns, done: make(chan error, 1)}
+	defer func() {
+		if err != nil {
+			conns.Listener.Close()
+		}
+	}()
+
+	if len(o.FeatureGates) > 0 {
+		if err := utilfeature.DefaultMutableFeatureGate.SetFromMap(o.FeatureGates); err != nil {
+			return nil, fmt.Errorf("feature gates: %w", err)
+		}
+	}
+	options := apiServerOptions(conns, storeURL, files)
+	if err := options.GenericServerRunOptions.ComponentGlobalsRegistry.Set(); err != nil {
+		return nil, fmt.Errorf("configure the API server: %w", err)
+	}
+
+	runCtx, cancel := context.WithCancel(context.Background())
+	server.cancel = cancel
+	defer func() {
+		if err != nil {
+			cancel()
+		}
+	}()
+	completed, err := options.Complete(runCtx)
+	if err != nil {
+		return nil, fmt.Errorf("configure the API server: %w", err)
+	}
+	if errs := completed.Validate(); len(errs) > 0 {
+		return nil, fmt.Errorf("configure the API server: %w", utilerrors.NewAggregate(errs))
+	}
+	config, err := app.NewConfig(completed)
+	if err != nil {
+		return nil, fmt.Errorf("configure the API server: %w", err)
+	}
+	if o.KubeletAddress != nil {
+		config.KubeAPIs.Extra.KubeletClientConfig.Lookup = func(egressselector.NetworkContext) (utilnet.DialFunc, error) {
+			return dialKubelet(o.KubeletAddress), nil
+		}
+	}
+	server.loopback = rest.CopyConfig(config.KubeAPIs.ControlPlane.Generic.LoopbackClientConfig)
+	unlimited(server.loopback)
+	done, err := config.Complete()
+	if err != nil {
+		return nil, fmt.Errorf("configure the API server: %w", err)
+	}
+	chain, err := app.CreateServerChain(done)
+	if err != nil {
+		return nil, fmt.Errorf("build the API server: %w", err)
+	}
+	chain.GenericAPIServer.ShutdownTimeout = shutdownTimeout
+	prepared, err := chain.PrepareRun()
+	if err != nil {
+		return nil, fmt.Errorf("build the API server: %w", err)
+	}
+	go func() { server.done <- prepared.Run(runCtx) }()
+
+	if err := server.waitReady(ctx); err != nil {
+		server.close()
+		return nil, err
+	}
+	return server, nil
+}
+
+func apiServerOptions(listener net.Listener, storeURL string, files apiServerFiles) *apiserveroptions.ServerRunOptions {
+	o := apiserveroptions.NewServerRunOptions()
+	address := listener.Addr().(*net.TCPAddr)
+
+	o.Etcd.StorageConfig.Transport.ServerList = []string{storeURL}
+	o.SecureServing.Listener = listener
+	o.SecureServing.BindAddress = address.IP
+	o.SecureServing.BindPort = address.Port
+	o.SecureServing.ServerCert.CertKey.CertFile = files.serving
+	o.SecureServing.ServerCert.CertKey.KeyFile = files.serving
+	o.GenericServerRunOptions.AdvertiseAddress = address.IP
+	if address.IP.IsUnspecified() {
+		o.GenericServerRunOptions.AdvertiseAddress = net.IPv4(127, 0, 0, 1)
+	}
+	// The Service "kubernetes" would get an Endpoints object with a loopback address, which is invalid.
+	o.EndpointReconcilerType = "none"
+	o.ServiceClusterIPRanges = serviceRange
+	o.AllowPrivileged = true
+
+	o.Authentication.Anonymous.Allow = false
+	o.Authentication.ClientCert.ClientCA = files.ca
+	o.Authentication.ServiceAccounts.Issuers = []string{tokenIssuer}
+	o.Authentication.ServiceAccounts.KeyFiles = []string{files.tokenKey}
+	o.ServiceAccountSigningKeyFile = files.tokenKey
+	o.Authorization.Modes = []string{"Node", "RBAC"}
+
+	o.Admission.GenericAdmission.EnablePlugins = []string{"NodeRestriction"}
+	o.Admission.GenericAdmission.DisablePlugins = pluginsOff
+	o.APIEnablement.RuntimeConfig = map[string]string{}
+	for _, api := range apisOff {
+		o.APIEnablement.RuntimeConfig[api] = "false"
+	}
+	o.Features.EnablePriorityAndFairness = false
+	o.Features.EnableProfiling = false
+
+	o.KubeletConfig.TLSClientConfig.CAFile = files.ca
+	o.KubeletConfig.TLSClientConfig.CertFile = files.kubeletClient
+	o.KubeletConfig.TLSClientConfig.KeyFile = files.kubeletClient
+	o.KubeletConfig.PreferredAddressTypes = []string{"Hostname", "InternalIP"}
+	return o
+}
+
+func dialKubelet(address func() string) utilnet.DialFunc {
+	return func(ctx context.Context, network, asked string) (net.Conn, error) {
+		to := address()
+		if to == "" {
+			return nil, errors.New("the node is not running yet; try again in a moment")
+		}
+		var d net.Dialer
+		return d.DialContext(ctx, "tcp", to)
+	}
+}
+
+// unlimited takes client-go's default of 5 requests a second away: the server's own limits do.
+func unlimited(c *rest.Config) {
+	c.QPS, c.Burst = -1, -1
+}
+
+// waitReady waits until the API server serves all that the parts of this process need.
+func (s *apiServer) waitReady(ctx context.Context) error {
+	client, err := kubernetes.NewForConfig(s.loopback)
+	if err != nil {
+		return err
+	}
+	ticker := time.NewTicker(readyPoll)
+	defer ticker.Stop()
+	var last error
+	for {
+		request := client.Discovery().RESTClient().Get().AbsPath("/readyz")
+		for _, hook := range slowHooks {
+			request = request.Param("exclude", hook)
+		}
+		if last = request.Do(ctx).Error(); last == nil {
+			return nil
+		}
+		select {
+		case err := <-s.done:
+			return fmt.Errorf("the API server ended while it started: %w", cmpErr(err))
+		case <-ctx.Done():
+			return fmt.Errorf("the API server did not become ready (%w): %w", context.Cause(ctx), last)
+		case <-ticker.C:
+		}
+	}
+}
+
+// close stops the server within requestGrace and a little. Clients see their watches end and, on anything new, a
+// refused connection.
+func (s *apiServer) close() error {
+	s.cancel()
+	cut := time.AfterFunc(requestGrace, s.conns.closeConns)
+	defer cut.Stop()
+	err := <-s.done
+	s.conns.closeConns()
+	return err
+}
+
+// cmpErr gives an end without an error a text.
+func cmpErr(err error) error {
+	if err == nil {
+		return errors.New("no reason given; see the log")
+	}
+	return err
+}

@@ -1,0 +1,272 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"path/filepath"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"go.uber.org/zap"
+)
+
+// ControlPlane is one control plane with a life: New, Start, Close, each once. Another value on the same data directory
+// may follow in the same process. Two may run at once on different directories.
+// Its methods may be called from several goroutines.
+type ControlPlane struct {
+	options Options
+	ready   chan struct{}
+	failed  chan error
+	stopped chan struct{}
+	fail    func(error)
+
+	startOnce sync.Once
+	closeOnce sync.Once
+	closeErr  error
+
+	// life is held by Start and Close, so that a Close during a Start waits for it.
+	life   sync.Mutex
+	closed bool
+	undo   []func() error
+
+	mu      sync.Mutex
+	pki     *pki
+	address string
+	admin   *rest.Config
+}
+
+// New checks the options. It touches nothing: Start does.
+func New(o Options) (*ControlPlane, error) {
+	o, err := o.complete()
+	if err != nil {
+		return nil, err
+	}
+	c := &ControlPlane{options: o, ready: make(chan struct{}), failed: make(chan error, 1), stopped: make(chan struct{})}
+	c.fail = collectOnce(func(err error) { c.failed <- err })
+	return c, nil
+}
+
+// Start starts every part and returns when clients may use the plane: the API is served, the namespace "default" and
+// its service account exist. ctx bounds the start, not the life that follows. After an error nothing runs and the value
+// is spent; after success Close must be called.
+func (c *ControlPlane) Start(ctx context.Context) error {
+	err := errors.New("control plane: started twice")
+	c.startOnce.Do(func() {
+		c.life.Lock()
+		defer c.life.Unlock()
+		if c.closed {
+			err = errors.New("control plane: started after it was closed")
+			return
+		}
+		if err = c.start(ctx); err != nil {
+			c.closed = true
+			c.stop()
+			return
+		}
+		close(c.ready)
+	})
+	return err
+}
+
+func (c *ControlPlane) start(ctx context.Context) error {
+	o := c.options
+	lock, err := LockDir(o.DataDir)
+	if err != nil {
+		return err
+	}
+	c.onStop(func() error { lock.Release(); return nil })
+
+	log, closeLog, err := openLog(o)
+	if err != nil {
+		return err
+	}
+	logKubernetes(log, o.Verbosity)
+	c.onStop(func() error { stopLogging(); closeLog(); return nil })
+
+	step := c.stepper()
+	authority, err := openPKI(filepath.Join(o.DataDir, "pki"), time.Now())
+	if err != nil {
+		return err
+	}
+	listener, err := listen(ctx, o.DataDir, o.Listen)
+	if err != nil {
+		return err
+	}
+	address := listener.Addr().(*net.TCPAddr)
+	c.mu.Lock()
+	c.pki, c.address = authority, dialable(address)
+	c.mu.Unlock()
+	files, err := issueAPIServerFiles(authority, address)
+	if err == nil {
+		err = c.writeAdminKubeconfig()
+	}
+	if err != nil {
+		listener.Close()
+		return err
+	}
+	step("certificates")
+
+	etcd, err := openStore(ctx, filepath.Join(o.DataDir, "etcd"), o.Ephemeral, func(onDeath func(string)) *zap.Logger { return logEtcd(log, onDeath) })
+	if err != nil {
+		listener.Close()
+		return err
+	}
+	c.onStop(func() error { etcd.close(); return nil })
+	go etcd.watch(c.stopped, c.fail)
+	step("store")
+
+	api, err := startAPIServer(ctx, o, listener, etcd.url, files)
+	if err != nil {
+		return err
+	}
+	c.onStop(api.close)
+	c.mu.Lock()
+	c.admin = api.loopback
+	c.mu.Unlock()
+	step("API server")
+
+	running, err := startControllers(api.loopback, authority.caPEM())
+	if err != nil {
+		return err
+	}
+	c.onStop(func() error { running.close(); return nil })
+	if !o.NoScheduler {
+		scheduler, err := startScheduler(api.loopback)
+		if err != nil {
+			return err
+		}
+		c.onStop(func() error { scheduler.close(); return nil })
+	}
+	if err := waitForDefaults(ctx, api.loopback); err != nil {
+		return err
+	}
+	go c.watchAPIServer(api)
+	step("controllers")
+	return nil
+}
+
+// watchAPIServer reports an API server that ends by itself. The end that Close asks for is handed on to Close.
+func (c *ControlPlane) watchAPIServer(api *apiServer) {
+	select {
+	case <-c.stopped:
+	case err := <-api.done:
+		select {
+		case <-c.stopped:
+		default:
+			c.fail(fmt.Errorf("the API server ended: %w", cmpErr(err)))
+		}
+		api.done <- err
+	}
+}
+
+// stepper reports the time since its last call, or its making, as a step of the start.
+func (c *ControlPlane) stepper() func(string) {
+	last := time.Now()
+	return func(name string) {
+		now := time.Now()
+		c.options.Progress(name, now.Sub(last))
+		last = now
+	}
+}
+
+// onStop adds what stop has to do, before all that was added earlier.
+func (c *ControlPlane) onStop(f func() error) { c.undo = append(c.undo, f) }
+
+// stop ends what runs, the last started first.
+func (c *ControlPlane) stop() error {
+	close(c.stopped)
+	var errs []error
+	for i := len(c.undo) - 1; i >= 0; i-- {
+		errs = append(errs, c.undo[i]())
+	}
+	c.undo = nil
+	c.mu.Lock()
+	c.pki, c.admin = nil, nil
+	c.mu.Unlock()
+	return errors.Join(errs...)
+}
+
+// Ready is closed when Start has succeeded.
+func (c *ControlPlane) Ready() <-chan struct{} { return c.ready }
+
+// Err yields one error if a part dies by itself after Start; the caller should then call Close. It yields nothing on
+// a Close.
+func (c *ControlPlane) Err() <-chan error { return c.failed }
+
+// Close stops every part, within a second as a rule, and gives up the data directory. It returns when that is done or
+// ctx is, and then goes on by itself. Calling it again waits for the first call. Clients see their watches end.
+func (c *ControlPlane) Close(ctx context.Context) error {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		c.closeOnce.Do(func() {
+			c.life.Lock()
+			defer c.life.Unlock()
+			if !c.closed {
+				c.closed = true
+				c.closeErr = c.stop()
+			}
+		})
+	}()
+	select {
+	case <-done:
+		return c.closeErr
+	case <-ctx.Done():
+		return fmt.Errorf("control plane: still closing: %w", context.Cause(ctx))
+	}
+}
+
+// AdminConfig is a client of the group system:masters for use in this process, without client-side limits. It is valid
+// from Start to Close and nil outside that. The caller owns the copy.
+func (c *ControlPlane) AdminConfig() *rest.Config {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.admin == nil {
+		return nil
+	}
+	return rest.CopyConfig(c.admin)
+}
+
+// Kubeconfig is the path of the administrator's kubeconfig, which Start writes; its context is named ContextName.
+func (c *ControlPlane) Kubeconfig() string { return c.options.Kubeconfig }
+
+// Address is the host:port at which processes of this machine reach the API server; empty before Start.
+func (c *ControlPlane) Address() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.address
+}
+
+// waitForDefaults waits for the namespace "default" and its service account, without which no Pod can be made there.
+func waitForDefaults(ctx context.Context, admin *rest.Config) error {
+	client, err := kubernetes.NewForConfig(admin)
+	if err != nil {
+		return err
+	}
+	ticker := time.NewTicker(readyPoll)
+	defer ticker.Stop()
+	for {
+		_, err := client.CoreV1().ServiceAccounts(metav1.NamespaceDefault).Get(ctx, "default", metav1.GetOptions{})
+		if err == nil {
+			return nil
+		}
+		if !apierrors.IsNotFound(err) && ctx.Err() == nil {
+			return fmt.Errorf("wait for the default service account: %w", err)
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("the default service account was not made: %w", context.Cause(ctx))
+		case <-ticker.C:
+		}
+	}
+}

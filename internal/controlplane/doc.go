@@ -1,0 +1,27 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package controlplane runs a Kubernetes control plane inside this process: etcd, the real kube-apiserver, the
+// kube-scheduler and those upstream controllers without which Jobs and CronJobs cannot live (garbage collection,
+// Pod garbage collection, namespaces, service accounts, the root CA publisher, ClusterRole aggregation). It knows no
+// controller of Carillon's: those are clients like any other.
+//
+// A tour, in the order of a start:
+//
+//   - options.go       what a caller may choose
+//   - controlplane.go  the value with a life: New, Start, Ready, Err, Close
+//   - lock.go          one process per data directory
+//   - version.go       which Kubernetes this says it is
+//   - logs.go          where klog and etcd write (never the terminal)
+//   - pki.go           the certificate authority and what it signs
+//   - listen.go        the port, and remembering it
+//   - etcd.go          the store, on a unix socket
+//   - apiserver.go     the API server, taken apart so that it starts and stops within seconds
+//   - conns.go         its connections, so that a stop need not wait for open watches
+//   - controllers.go   the upstream controllers
+//   - scheduler.go     the upstream scheduler
+//   - kubeconfig.go    credentials for people and for the node
+//
+// Everything that it keeps lies in one directory of mode 0700. It can be killed at any moment: every file is replaced
+// atomically, etcd recovers from its write-ahead log, and sockets and locks left by a dead process are taken over.
+package controlplane

@@ -1,0 +1,97 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// lockFile is the name of the file in a data directory on which its user holds a lock.
+const lockFile = "lock"
+
+// Lock is the sole use of a data directory. The kernel holds it for the process, so it ends with the process however
+// that ends; the file itself stays and means nothing without the lock.
+type Lock struct{ file *os.File }
+
+// LockedError says that another process uses a data directory.
+type LockedError struct {
+	Dir string
+	// PID is the process that holds the directory, 0 if it did not say.
+	PID int
+}
+
+func (e *LockedError) Error() string {
+	who := "another process"
+	if e.PID > 0 {
+		who = fmt.Sprintf("process %d", e.PID)
+	}
+	return fmt.Sprintf("the data directory %s is in use by %s: stop that process, or choose another directory with --data-dir", e.Dir, who)
+}
+
+// LockDir creates dir with mode 0700 if need be and takes the sole use of it, without waiting. It returns a
+// *LockedError when another process, or another value in this process, has it. The directory is narrowed to 0700 when
+// it was open to others, since keys will lie in it.
+func LockDir(dir string) (*Lock, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, unusableDir(dir, err)
+	}
+	if info, err := os.Stat(dir); err != nil {
+		return nil, unusableDir(dir, err)
+	} else if !info.IsDir() {
+		return nil, fmt.Errorf("the data directory %s is not a directory: remove it, or choose another with --data-dir", dir)
+	} else if info.Mode().Perm()&0o077 != 0 {
+		if err := os.Chmod(dir, 0o700); err != nil {
+			return nil, fmt.Errorf("the data directory %s is open to other users and cannot be closed to them (%w): choose a directory of your own with --data-dir", dir, err)
+		}
+	}
+	file, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_RDWR|os.O_CREATE|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		return nil, unusableDir(dir, err)
+	}
+	if err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		defer file.Close()
+		if !errors.Is(err, unix.EWOULDBLOCK) {
+			return nil, fmt.Errorf("lock the data directory %s (does its file system support locks?): %w", dir, err)
+		}
+		text, _ := io.ReadAll(io.LimitReader(file, 32))
+		pid, _ := strconv.Atoi(strings.TrimSpace(string(text)))
+		return nil, &LockedError{Dir: dir, PID: pid}
+	}
+	// The pid is only for the message of the next one who tries; the lock does not depend on it.
+	err = file.Truncate(0)
+	if err == nil {
+		_, err = file.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
+	}
+	if err != nil {
+		file.Close()
+		return nil, unusableDir(dir, err)
+	}
+	return &Lock{file: file}, nil
+}
+
+// Release gives the directory up. Calling it again does nothing.
+func (l *Lock) Release() {
+	l.file.Close()
+}
+
+// unusableDir turns the usual ways in which a directory cannot be used into words that name the cure.
+func unusableDir(dir string, err error) error {
+	switch {
+	case errors.Is(err, unix.ENOSPC), errors.Is(err, unix.EDQUOT):
+		return fmt.Errorf("no space left for the data directory %s: free some space, or choose another directory with --data-dir: %w", dir, err)
+	case errors.Is(err, os.ErrPermission), errors.Is(err, unix.EROFS):
+		return fmt.Errorf("the data directory %s cannot be written: choose one that you may write with --data-dir, or correct its owner and mode: %w", dir, err)
+	case errors.Is(err, unix.ENOTDIR), errors.Is(err, os.ErrExist):
+		return fmt.Errorf("the data directory %s cannot be made because a part of its path is not a directory: choose another with --data-dir: %w", dir, err)
+	}
+	return fmt.Errorf("the data directory %s cannot be used: %w", dir, err)
+}
