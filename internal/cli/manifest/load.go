@@ -153,6 +153,9 @@ func Parse(name string, r io.Reader) ([]Object, error) {
 			return nil, &Fault{Where: name, What: err.Error()}
 		}
 		number++
+		for bytes.HasPrefix(doc, []byte("---")) { // the reader keeps a separator that nothing precedes
+			_, doc, _ = bytes.Cut(doc, []byte("\n"))
+		}
 		at += max(0, bytes.Index(data[at:], doc)) // documents are pieces of the file, in its order
 		source := Source{File: name, Document: number, Line: bytes.Count(data[:at], []byte("\n")) + 1}
 		at = min(at+len(doc), len(data))
