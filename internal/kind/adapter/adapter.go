@@ -1,0 +1,77 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package adapter holds the words that a kind of CronJob and its users share: the interface that a kind implements,
+// and what every implementation needs to say the same thing in the same way.
+//
+// An adapter translates. It reads a CronJob and its children into the terms of package cron, and turns the two steps
+// that carry content (start, record) back into API objects and patches. It judges nothing and holds no client; what
+// the kinds do differently is data, in cron.Traits.
+package adapter
+
+import (
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/carillon-dev/carillon/internal/cron"
+)
+
+// Object is an API object with metadata; the same interface as controller-runtime's client.Object.
+type Object interface {
+	metav1.Object
+	runtime.Object
+}
+
+// Kind adapts one API. Implementations are stateless: all methods may be called by several goroutines at once, and
+// none modifies or keeps the objects it is given.
+type Kind interface {
+	// Info says what the kind is; constant.
+	Info() Info
+	// AddToScheme registers the Go types of the CronJob, the child and their lists under the GVKs of Info (the list
+	// kinds have the suffix "List").
+	AddToScheme(*runtime.Scheme) error
+	// Read translates a CronJob. The error means that obj is not of this kind's Go type: a programming error.
+	Read(obj Object) (cron.Owner, cron.Spec, cron.State, error)
+	// ReadChild translates a child, or any other object of the child's type. The error is as for Read.
+	ReadChild(obj Object) (cron.Child, error)
+	// Build makes the child that start asks for, ready to be created. The error means that the template cannot be
+	// made into a child; it is the user's to mend and belongs to DidStart like the server's answer.
+	Build(obj Object, start cron.Start) (Object, error)
+	// Write turns a record into patches of obj, to be sent in this order; the first one that fails ends the write.
+	// None is empty; a record that changes nothing gives no patch.
+	Write(obj Object, record cron.Record) ([]Patch, error)
+}
+
+// Info describes a kind.
+type Info struct {
+	// Name is the CronJob's resource and group ("cronjobs.batch"), unique among the kinds; also the name of the CRD of
+	// a kind that has one.
+	Name string
+	// Owner and Child are the types of the CronJob and of what it starts.
+	Owner schema.GroupVersionKind
+	Child schema.GroupVersionKind
+	// OwnerResource and ChildResource are the resources that serve them.
+	OwnerResource schema.GroupVersionResource
+	ChildResource schema.GroupVersionResource
+	// Traits are the kind's differences in behaviour.
+	Traits *cron.Traits
+}
+
+// Patch is one write to the CronJob.
+type Patch struct {
+	// Subresource is "status", or "" for the object itself.
+	Subresource string
+	Type        types.PatchType
+	// Data carries its preconditions itself (metadata.resourceVersion or metadata.uid): a conflict is answered by the
+	// server, and nothing is overwritten.
+	Data []byte
+}
+
+// Wrong is the error for an object of another type than the kind's own.
+func Wrong(info Info, want, got any) error {
+	return fmt.Errorf("kind %s: got a %T where a %T belongs", info.Name, got, want)
+}

@@ -1,0 +1,33 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package adapter
+
+import (
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/carillon-dev/carillon/internal/cron"
+)
+
+// JobPhase tells the phase of a batch/v1 Job, and whether it succeeded. The first terminal condition that is True, in
+// the order of the list, decides the phase; success is a Complete condition anywhere (cronjob.md 1.6).
+func JobPhase(job *batchv1.Job) (phase cron.Phase, succeeded bool) {
+	for _, c := range job.Status.Conditions {
+		if c.Status != corev1.ConditionTrue {
+			continue
+		}
+		switch c.Type {
+		case batchv1.JobComplete:
+			succeeded = true
+			if phase == cron.Unfinished {
+				phase = cron.Complete
+			}
+		case batchv1.JobFailed:
+			if phase == cron.Unfinished {
+				phase = cron.Failed
+			}
+		}
+	}
+	return phase, succeeded
+}

@@ -1,0 +1,83 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package adapter
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/carillon-dev/carillon/internal/cron"
+)
+
+// Write makes the patches of a record. Merge patches leave alone what they do not name, so status fields that only
+// the server or a newer version of the API knows survive.
+//
+// The status patch is bound to the resource version that was read: a record decided on an older picture must not
+// take back what a newer one holds. rides says that the server accepts metadata with a status write; otherwise the
+// annotation follows in a patch of its own, which is bound to the UID only, because the status patch has just moved
+// the resource version, and because it states what was decided on, which no other write can make wrong.
+func Write(obj metav1.Object, record cron.Record, hasSuccess, rides bool) ([]Patch, error) {
+	var patches []Patch
+	annotations := map[string]any{}
+	if record.Timetable {
+		annotations[cron.AnnotationTimetable] = record.State.Timetable
+	}
+	if record.Status || (rides && record.Timetable) {
+		metadata := map[string]any{"resourceVersion": obj.GetResourceVersion(), "uid": obj.GetUID()}
+		if rides && record.Timetable {
+			metadata["annotations"] = annotations
+		}
+		status := map[string]any{}
+		if record.Status {
+			status["active"] = references(record.State.Active)
+			status["lastScheduleTime"] = instant(record.State.LastSchedule)
+			if hasSuccess {
+				status["lastSuccessfulTime"] = instant(record.State.LastSuccessful)
+			}
+		}
+		patch, err := mergePatch("status", map[string]any{"metadata": metadata, "status": status})
+		if err != nil {
+			return nil, err
+		}
+		patches = append(patches, patch)
+	}
+	if record.Timetable && !rides {
+		metadata := map[string]any{"uid": obj.GetUID(), "annotations": annotations}
+		patch, err := mergePatch("", map[string]any{"metadata": metadata})
+		if err != nil {
+			return nil, err
+		}
+		patches = append(patches, patch)
+	}
+	return patches, nil
+}
+
+func mergePatch(subresource string, body any) (Patch, error) {
+	data, err := json.Marshal(body)
+	if err != nil {
+		return Patch{}, fmt.Errorf("encoding the patch of a record: %w", err)
+	}
+	return Patch{Subresource: subresource, Type: types.MergePatchType, Data: data}, nil
+}
+
+// references gives null for an empty list, which removes the field.
+func references(refs []corev1.ObjectReference) any {
+	if len(refs) == 0 {
+		return nil
+	}
+	return refs
+}
+
+// instant gives null for an absent time, which removes the field.
+func instant(t *time.Time) any {
+	if t == nil {
+		return nil
+	}
+	return t.UTC().Format(time.RFC3339)
+}

@@ -1,0 +1,145 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package batchv1 adapts the CronJob of batch/v1 (kind K of cronjob.md), which starts Jobs of batch/v1.
+//
+// Behaviour follows k8s.io/kubernetes/pkg/controller/cronjob of 1.36, except where cronjob.md decides otherwise.
+package batchv1
+
+import (
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/carillon-dev/carillon/internal/cron"
+	"github.com/carillon-dev/carillon/internal/kind/adapter"
+)
+
+// Kind is the adapter; its zero value is ready for use.
+type Kind struct{}
+
+var _ adapter.Kind = Kind{}
+
+var background = metav1.DeletePropagationBackground
+
+var info = adapter.Info{
+	Name:          "cronjobs.batch",
+	Owner:         batchv1.SchemeGroupVersion.WithKind("CronJob"),
+	Child:         batchv1.SchemeGroupVersion.WithKind("Job"),
+	OwnerResource: batchv1.SchemeGroupVersion.WithResource("cronjobs"),
+	ChildResource: batchv1.SchemeGroupVersion.WithResource("jobs"),
+	Traits: &cron.Traits{
+		Group:     batchv1.GroupName,
+		Kind:      "CronJob",
+		ChildKind: "Job",
+
+		NameUnit: time.Minute,
+
+		Gates: []cron.Gate{cron.GateZone, cron.GateSuspend, cron.GateSchedule},
+
+		HasSuccess:         true,
+		RecordDespiteError: true,
+		TimetableRides:     true,
+
+		LookBeforeStop:          true,
+		AdoptionReports:         true,
+		PruneSilencesCompletion: true,
+
+		History:     cron.ByStart,
+		Propagation: &background,
+
+		CreationSkew: true,
+		EventSource:  "cronjob-controller",
+		Events: cron.Events{
+			Created:        normal("SuccessfulCreate"),
+			Deleted:        normal("SuccessfulDelete"),
+			Completed:      normal("SawCompletedJob"),
+			Missing:        normal("MissingJob"),
+			Unexpected:     warning("UnexpectedJob"),
+			Forbidden:      normal("JobAlreadyActive"),
+			TooManyMissed:  warning("TooManyMissedTimes"),
+			UnknownZone:    warning("UnknownTimeZone"),
+			ZoneInSchedule: warning("UnsupportedSchedule"),
+			BadSchedule:    warning("UnparseableSchedule"),
+			BadEdit:        warning("UnParseableCronJobSchedule"),
+			NeverFires:     warning("InvalidSchedule"),
+			TooFine:        warning("UnsupportedSchedule"),
+			FailedGet:      warning("FailedGet"),
+			FailedDelete:   warning("FailedDelete"),
+			FailedCreate:   warning("FailedCreate"),
+			Foreign:        warning("FailedCreate"),
+		},
+	},
+}
+
+func normal(reason string) cron.Event {
+	return cron.Event{Type: corev1.EventTypeNormal, Reason: reason}
+}
+
+func warning(reason string) cron.Event {
+	return cron.Event{Type: corev1.EventTypeWarning, Reason: reason}
+}
+
+// Info implements adapter.Kind.
+func (Kind) Info() adapter.Info { return info }
+
+// AddToScheme implements adapter.Kind.
+func (Kind) AddToScheme(scheme *runtime.Scheme) error { return batchv1.AddToScheme(scheme) }
+
+// Read implements adapter.Kind.
+func (Kind) Read(obj adapter.Object) (cron.Owner, cron.Spec, cron.State, error) {
+	cj, ok := obj.(*batchv1.CronJob)
+	if !ok || cj == nil {
+		return cron.Owner{}, cron.Spec{}, cron.State{}, adapter.Wrong(info, cj, obj)
+	}
+	spec := cron.Spec{
+		Schedules:      []string{cj.Spec.Schedule},
+		TimeZone:       cj.Spec.TimeZone,
+		Deadline:       cj.Spec.StartingDeadlineSeconds,
+		Concurrency:    cj.Spec.ConcurrencyPolicy,
+		Suspend:        cj.Spec.Suspend != nil && *cj.Spec.Suspend,
+		KeepSuccessful: cj.Spec.SuccessfulJobsHistoryLimit,
+		KeepFailed:     cj.Spec.FailedJobsHistoryLimit,
+	}
+	state := cron.State{
+		Active:         cj.Status.Active,
+		LastSchedule:   adapter.Time(cj.Status.LastScheduleTime),
+		LastSuccessful: adapter.Time(cj.Status.LastSuccessfulTime),
+		Timetable:      cj.Annotations[cron.AnnotationTimetable],
+	}
+	return adapter.Owner(cj), spec, state, nil
+}
+
+// ReadChild implements adapter.Kind.
+func (Kind) ReadChild(obj adapter.Object) (cron.Child, error) {
+	job, ok := obj.(*batchv1.Job)
+	if !ok || job == nil {
+		return cron.Child{}, adapter.Wrong(info, job, obj)
+	}
+	child := adapter.Child(job, info, batchv1.CronJobScheduledTimestampAnnotation)
+	child.Phase, child.Succeeded = adapter.JobPhase(job)
+	child.Started = adapter.Time(job.Status.StartTime)
+	child.Finished = adapter.Time(job.Status.CompletionTime)
+	return child, nil
+}
+
+// Build implements adapter.Kind.
+func (Kind) Build(obj adapter.Object, start cron.Start) (adapter.Object, error) {
+	cj, ok := obj.(*batchv1.CronJob)
+	if !ok || cj == nil {
+		return nil, adapter.Wrong(info, cj, obj)
+	}
+	template := cj.Spec.JobTemplate
+	return &batchv1.Job{
+		ObjectMeta: adapter.ChildMeta(cj, info, template.ObjectMeta, batchv1.CronJobScheduledTimestampAnnotation, start),
+		Spec:       *template.Spec.DeepCopy(),
+	}, nil
+}
+
+// Write implements adapter.Kind. One patch: the status of this API accepts metadata too.
+func (Kind) Write(obj adapter.Object, record cron.Record) ([]adapter.Patch, error) {
+	return adapter.Write(obj, record, info.Traits.HasSuccess, info.Traits.TimetableRides)
+}
