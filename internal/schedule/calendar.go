@@ -101,30 +101,41 @@ func (r *rule) atOrAfter(m int64) (found int64, ok bool) {
 	}
 
 	year, month, dom := civil(day)
-	base := day - int64(dom) // the day before the month's first
 	leap := isLeap(year)
-	left := r.month(month, weekday(base+1), leap) >> dom << dom
-	if left>>dom&1 != 0 {
-		if t, ok := r.timeFrom(start); ok {
-			return day*minutesPerDay + int64(t), true
+	if left := r.month(month, weekday(day-int64(dom)+1), leap) >> dom; left != 0 {
+		if left&1 != 0 {
+			if t, ok := r.timeFrom(start); ok {
+				return day*minutesPerDay + int64(t), true
+			}
 		}
-		left &^= 1 << dom
-	}
-	// A date that exists comes back within 8 years (29 February around 2100).
-	for range 9 * 12 {
-		if left != 0 {
+		if left >>= 1; left != 0 {
 			t, _ := r.timeFrom(0)
-			return (base+int64(bits.TrailingZeros32(left)))*minutesPerDay + int64(t), true
+			return (day+1+int64(bits.TrailingZeros32(left)))*minutesPerDay + int64(t), true
 		}
-		base += int64(monthLength(month, leap))
-		if month++; month > 12 {
-			month = 1
+	}
+	newYear := day - int64(dayOfYear(month, dom, leap))
+	for {
+		for left := r.months & (^uint32(0) << (month + 1)); left != 0; left &= left - 1 {
+			month := bits.TrailingZeros32(left)
+			first := newYear + int64(dayOfYear(month, 1, leap))
+			if days := r.month(month, weekday(first), leap); days != 0 {
+				t, _ := r.timeFrom(0)
+				return (first-1+int64(bits.TrailingZeros32(days)))*minutesPerDay + int64(t), true
+			}
+		}
+		// A date that exists comes back within 8 years (29 February around 2100), and
+		// the first year that has one ends the search.
+		month = 0
+		for weekday := weekday(newYear); ; {
+			weekday += yearLength(leap) % 7
+			newYear += int64(yearLength(leap))
 			year++
 			leap = isLeap(year)
+			if weekday %= 7; r.perYear[yearKind(weekday, leap)] > 0 {
+				break
+			}
 		}
-		left = r.month(month, weekday(base+1), leap)
 	}
-	return 0, false
 }
 
 // atOrBefore returns the last matching minute that is not after m. ok is false if
@@ -144,29 +155,40 @@ func (r *rule) atOrBefore(m int64) (found int64, ok bool) {
 	}
 
 	year, month, dom := civil(day)
-	base := day - int64(dom)
 	leap := isLeap(year)
-	left := r.month(month, weekday(base+1), leap) & (1<<(dom+1) - 1)
-	if left>>dom&1 != 0 {
-		if t, ok := r.timeUpTo(end); ok {
-			return day*minutesPerDay + int64(t), true
+	if left := r.month(month, weekday(day-int64(dom)+1), leap) & (1<<(dom+1) - 1); left != 0 {
+		if left>>dom&1 != 0 {
+			if t, ok := r.timeUpTo(end); ok {
+				return day*minutesPerDay + int64(t), true
+			}
 		}
-		left &^= 1 << dom
-	}
-	for range 9 * 12 {
-		if left != 0 {
+		if left &^= 1 << dom; left != 0 {
 			t, _ := r.timeUpTo(minutesPerDay - 1)
-			return (base+int64(bits.Len32(left)-1))*minutesPerDay + int64(t), true
+			return (day-int64(dom)+int64(bits.Len32(left)-1))*minutesPerDay + int64(t), true
 		}
-		if month--; month < 1 {
-			month = 12
+	}
+	newYear := day - int64(dayOfYear(month, dom, leap))
+	for {
+		for left := r.months & (1<<month - 1); left != 0; {
+			month := bits.Len32(left) - 1
+			left &^= 1 << month
+			first := newYear + int64(dayOfYear(month, 1, leap))
+			if days := r.month(month, weekday(first), leap); days != 0 {
+				t, _ := r.timeUpTo(minutesPerDay - 1)
+				return (first-1+int64(bits.Len32(days)-1))*minutesPerDay + int64(t), true
+			}
+		}
+		month = 13
+		for weekday := weekday(newYear); ; {
 			year--
 			leap = isLeap(year)
+			newYear -= int64(yearLength(leap))
+			weekday += 14 - yearLength(leap)%7
+			if weekday %= 7; r.perYear[yearKind(weekday, leap)] > 0 {
+				break
+			}
 		}
-		base -= int64(monthLength(month, leap))
-		left = r.month(month, weekday(base+1), leap)
 	}
-	return 0, false
 }
 
 // timeFrom returns the first matching minute of a matching day that is not before

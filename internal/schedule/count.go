@@ -14,25 +14,36 @@ func (r *rule) count(from, to int64) int64 {
 	if from >= to || !r.possible {
 		return 0
 	}
-	var n int64
-	if start := max(from, cycleStart); !r.zone.fixed() {
-		// Past cycleStart each turn of the calendar has the same ticks.
-		if turns := (to - start) / cycle; turns > 0 {
-			n = turns * r.countStretches(start, start+cycle)
-			to -= turns * cycle
-		}
+	if r.zone.fixed() {
+		return r.countListed(from, to)
 	}
-	return n + r.countStretches(from, to)
+	// Past cycleStart each turn of the calendar has the same ticks.
+	var n int64
+	if turns := (to - max(from, cycleStart)) / cycle; turns > 0 {
+		n = turns * r.countListed(cycleStart, cycleEnd)
+		to -= turns * cycle
+	}
+	if from >= cycleEnd {
+		turns := (from - cycleStart) / cycle
+		from -= turns * cycle
+		to -= turns * cycle
+	}
+	if to > cycleEnd {
+		n += r.countListed(cycleStart, to-cycle)
+		to = cycleEnd
+	}
+	return n + r.countListed(from, to)
 }
 
-// countStretches is count, a step for each change of offset.
-func (r *rule) countStretches(from, to int64) (n int64) {
-	s := r.zone.at(from)
-	first := s.offset
-	for s.end < to {
-		next := r.zone.at(s.end)
-		n -= r.between(minuteUp(s.end+s.offset), minuteUp(s.end+next.offset))
-		s = next
+// countListed is count for a span that the zone lists, a step for each change of
+// offset in it.
+func (r *rule) countListed(from, to int64) (n int64) {
+	z := r.zone
+	i := z.find(from)
+	first := z.offsets[i]
+	for i++; i < len(z.starts) && z.starts[i] < to; i++ {
+		at := z.starts[i]
+		n -= r.between(minuteUp(at+z.offsets[i-1]), minuteUp(at+z.offsets[i]))
 	}
-	return n + r.between(minuteUp(from+first), minuteUp(to+s.offset))
+	return n + r.between(minuteUp(from+first), minuteUp(to+z.offsets[i-1]))
 }

@@ -26,9 +26,12 @@ func (r *rule) after(sec int64) (tick int64, ok bool) {
 		if tick = wall*secondsPerMinute - s.offset; tick < s.end {
 			return tick, tick <= maxInstant
 		}
-		// From here on the wall clock shows at the least end+low: where it is put
-		// back, minutes come again. Go to where the first match from there can be.
-		wall, _ = r.atOrAfter(minuteUp(s.end + r.zone.low))
+		// From its end on the wall clock shows at least end+low, and if that is before
+		// where this search began (the clock is put back), minutes come again. Go to
+		// the earliest instant that can show the first match.
+		if again := s.end + r.zone.low; again < from+s.offset {
+			wall, _ = r.atOrAfter(minuteUp(again))
+		}
 		from = max(s.end, wall*secondsPerMinute-r.zone.high)
 	}
 	return 0, false
@@ -56,7 +59,9 @@ func (r *rule) before(sec int64) (tick int64, ok bool) {
 		if tick = wall*secondsPerMinute - s.offset; tick >= s.start {
 			return tick, tick >= minInstant
 		}
-		wall, _ = r.atOrBefore(floorDiv(s.start-1+r.zone.high, secondsPerMinute))
+		if again := s.start - 1 + r.zone.high; again > to+s.offset {
+			wall, _ = r.atOrBefore(floorDiv(again, secondsPerMinute))
+		}
 		to = min(s.start-1, wall*secondsPerMinute-r.zone.low)
 	}
 	return 0, false

@@ -59,16 +59,23 @@ func (z *zone) at(sec int64) stretch {
 	if len(z.starts) == 1 {
 		return stretch{minInstant, maxInstant + 1, z.offsets[0]}
 	}
-	if sec < cycleEnd {
-		return z.find(sec)
+	turns := int64(0)
+	if sec >= cycleEnd {
+		turns = (sec - cycleStart) / cycle
 	}
-	turns := (sec - cycleStart) / cycle
-	s := z.find(sec - turns*cycle)
-	return stretch{max(s.start, cycleStart) + turns*cycle, s.end + turns*cycle, s.offset}
+	i := z.find(sec - turns*cycle)
+	start, end := z.starts[i], int64(cycleEnd)
+	if i+1 < len(z.starts) {
+		end = z.starts[i+1]
+	}
+	if turns > 0 {
+		start = max(start, cycleStart)
+	}
+	return stretch{start + turns*cycle, end + turns*cycle, z.offsets[i]}
 }
 
-// find is at for instants before cycleEnd.
-func (z *zone) find(sec int64) stretch {
+// find returns the index of the stretch that holds an instant before cycleEnd.
+func (z *zone) find(sec int64) int {
 	lo, hi := 0, len(z.starts)
 	for hi-lo > 1 {
 		mid := int(uint(lo+hi) / 2)
@@ -78,11 +85,7 @@ func (z *zone) find(sec int64) stretch {
 			hi = mid
 		}
 	}
-	end := int64(cycleEnd)
-	if hi < len(z.starts) {
-		end = z.starts[hi]
-	}
-	return stretch{z.starts[lo], end, z.offsets[lo]}
+	return lo
 }
 
 // fixed tells whether the zone never changes its offset.
