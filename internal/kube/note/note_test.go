@@ -1,0 +1,262 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package note_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unicode/utf8"
+
+	"github.com/go-logr/logr"
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/clock"
+
+	"github.com/carillon-dev/carillon/internal/kube/note"
+	"github.com/carillon-dev/carillon/internal/kube/yield"
+)
+
+// book is a Sink that keeps events like a server does, and fails as told.
+type book struct {
+	mu     sync.Mutex
+	fail   []error // answers for the next requests
+	events map[string]*corev1.Event
+	order  []string
+	tries  int
+}
+
+func (b *book) Create(_ context.Context, e *corev1.Event) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err := b.next(); err != nil {
+		return err
+	}
+	if b.events == nil {
+		b.events = map[string]*corev1.Event{}
+	}
+	key := e.Namespace + "/" + e.Name
+	if b.events[key] != nil {
+		return apierrors.NewAlreadyExists(schema.GroupResource{Resource: "events"}, e.Name)
+	}
+	b.events[key] = e.DeepCopy()
+	b.order = append(b.order, key)
+	return nil
+}
+
+func (b *book) Patch(_ context.Context, namespace, name string, patch []byte) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err := b.next(); err != nil {
+		return err
+	}
+	e := b.events[namespace+"/"+name]
+	if e == nil {
+		return apierrors.NewNotFound(schema.GroupResource{Resource: "events"}, name)
+	}
+	return json.Unmarshal(patch, e)
+}
+
+func (b *book) next() error {
+	b.tries++
+	if len(b.fail) == 0 {
+		return nil
+	}
+	err := b.fail[0]
+	b.fail = b.fail[1:]
+	return err
+}
+
+// told lists the events as "reason xcount: message".
+func (b *book) told() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var out []string
+	for _, key := range b.order {
+		if e := b.events[key]; e != nil {
+			out = append(out, fmt.Sprintf("%s x%d: %s", e.Reason, e.Count, e.Message))
+		}
+	}
+	return out
+}
+
+var tick = corev1.ObjectReference{APIVersion: "batch/v1", Kind: "CronJob", Namespace: "batch", Name: "tick", UID: "cj-1"}
+
+func once(reason, cause string) note.Note {
+	return note.Note{About: tick, Type: corev1.EventTypeWarning, Reason: reason, Message: "said because of " + cause, Once: cause}
+}
+
+// What is noted becomes events: the same cause once, the same words counted, many similar ones combined.
+func TestRecorder(t *testing.T) {
+	unavailable := apierrors.NewServiceUnavailable("later")
+	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "events"}, "x", errors.New("namespace is terminating"))
+	for name, test := range map[string]struct {
+		fail []error
+		say  func(r *note.Recorder)
+		want []string
+	}{
+		"one note, one event": {
+			say:  func(r *note.Recorder) { r.Normal(tick, "SuccessfulCreate", "Created job tick-1") },
+			want: []string{"SuccessfulCreate x1: Created job tick-1"},
+		},
+		"same words are counted": {
+			say: func(r *note.Recorder) {
+				for range 3 {
+					r.Warning(tick, "FailedCreate", "quota")
+				}
+			},
+			want: []string{"FailedCreate x3: quota"},
+		},
+		"same cause is said once (B6)": {
+			say: func(r *note.Recorder) {
+				r.Note(once("UnsupportedSchedule", "generation 1"))
+				r.Note(once("UnsupportedSchedule", "generation 1"))
+				r.Note(once("UnknownTimeZone", "generation 1"))
+				r.Note(once("UnsupportedSchedule", "generation 2"))
+			},
+			want: []string{
+				"UnsupportedSchedule x1: said because of generation 1",
+				"UnknownTimeZone x1: said because of generation 1",
+				"UnsupportedSchedule x1: said because of generation 2",
+			},
+		},
+		"a new object of the same name starts anew": {
+			say: func(r *note.Recorder) {
+				r.Note(once("UnknownTimeZone", "generation 1"))
+				r.Forget(tick.UID)
+				r.Note(once("UnknownTimeZone", "generation 1"))
+			},
+			want: []string{"UnknownTimeZone x2: said because of generation 1"},
+		},
+		"many similar ones are combined": {
+			say: func(r *note.Recorder) {
+				for i := range 25 {
+					r.Normal(tick, "SawCompletedJob", fmt.Sprintf("job %d", i))
+				}
+			},
+			want: append(each(20, "SawCompletedJob x1: job %d"), "SawCompletedJob x5: (combined from similar events): job 24"),
+		},
+		"an error that passes is tried again": {
+			fail: []error{unavailable, errors.New("connection refused")},
+			say:  func(r *note.Recorder) { r.Normal(tick, "SuccessfulCreate", "Created job tick-1") },
+			want: []string{"SuccessfulCreate x1: Created job tick-1"},
+		},
+		"a refusal is final and harms nobody else": {
+			fail: []error{forbidden},
+			say: func(r *note.Recorder) {
+				r.Normal(tick, "SuccessfulCreate", "Created job tick-1")
+				r.Normal(tick, "SuccessfulDelete", "Deleted job tick-0")
+			},
+			want: []string{"SuccessfulDelete x1: Deleted job tick-0"},
+		},
+		"a server that stays away is given up": {
+			fail: []error{unavailable, unavailable, unavailable, unavailable},
+			say: func(r *note.Recorder) {
+				r.Normal(tick, "SuccessfulCreate", "Created job tick-1")
+				r.Normal(tick, "SuccessfulDelete", "Deleted job tick-0")
+			},
+			want: []string{"SuccessfulDelete x1: Deleted job tick-0"},
+		},
+		"no recorder": {
+			say: func(*note.Recorder) {
+				var none *note.Recorder
+				none.Normal(tick, "SuccessfulCreate", "Created job tick-1")
+				none.Forget(tick.UID)
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				sink := &book{fail: test.fail}
+				r := note.NewRecorder(note.Options{Sink: sink, Component: "cronjob-controller", Logger: logr.Discard()})
+				ctx, stop := context.WithCancel(t.Context())
+				ended := make(chan error)
+				go func() { ended <- r.Start(ctx) }()
+				test.say(r)
+				<-time.After(time.Minute)
+				stop()
+				if err := <-ended; err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(test.want, sink.told()); diff != "" {
+					t.Errorf("events (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+func each(n int, format string) []string {
+	var out []string
+	for i := range n {
+		out = append(out, fmt.Sprintf(format, i))
+	}
+	return out
+}
+
+// An event names its object, its source and its time the way users' tooling reads it.
+func TestEventForm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sink := &book{}
+		r := note.NewRecorder(note.Options{Sink: sink, Component: "cronjob-controller", Logger: logr.Discard()})
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- r.Start(ctx) }()
+		start := time.Now()
+		long := tick
+		long.Name = strings.Repeat("a.", 126) + "a"
+		r.Normal(long, "SuccessfulCreate", strings.Repeat("é", 600))
+		synctest.Wait()
+		stop()
+		<-ended
+		e := sink.events[sink.order[0]]
+		if len(e.Name) > 253 || strings.Contains(e.Name, "..") {
+			t.Errorf("event name of %d characters is no object name: %s", len(e.Name), e.Name)
+		}
+		if len(e.Message) > 1024 || !utf8.ValidString(e.Message) || !strings.HasSuffix(e.Message, "é...") {
+			t.Errorf("message must be cut at a letter within 1024 bytes, got %d bytes ending in %q", len(e.Message), e.Message[len(e.Message)-8:])
+		}
+		got := corev1.Event{InvolvedObject: e.InvolvedObject, Type: e.Type, Reason: e.Reason, Source: e.Source, ReportingController: e.ReportingController, Count: e.Count}
+		want := corev1.Event{InvolvedObject: long, Type: "Normal", Reason: "SuccessfulCreate", Source: corev1.EventSource{Component: "cronjob-controller"}, ReportingController: "cronjob-controller", Count: 1}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("event (-want +got):\n%s", diff)
+		}
+		if e.Namespace != "batch" || !e.FirstTimestamp.Time.Equal(start) || !e.LastTimestamp.Time.Equal(start) {
+			t.Errorf("namespace %q, first %v, last %v", e.Namespace, e.FirstTimestamp, e.LastTimestamp)
+		}
+	})
+}
+
+// Events wait for starts, and a stopping Recorder writes what is queued.
+func TestEventsYieldAndAreNotLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gate := yield.New(clock.RealClock{})
+		gate.Enter(1)
+		sink := &book{}
+		r := note.NewRecorder(note.Options{Sink: sink, Component: "c", Gate: gate, Logger: logr.Discard()})
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- r.Start(ctx) }()
+		for i := range 10 {
+			r.Normal(tick, "SuccessfulCreate", fmt.Sprint(i))
+		}
+		synctest.Wait()
+		if got := sink.told(); len(got) != 0 {
+			t.Errorf("written while starts were due: %v", got)
+		}
+		stop()
+		<-ended
+		if got := sink.told(); len(got) != 10 {
+			t.Errorf("%d of 10 events written", len(got))
+		}
+	})
+}

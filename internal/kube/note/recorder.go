@@ -1,0 +1,157 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package note
+
+import (
+	"context"
+	"hash/fnv"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	"k8s.io/utils/lru"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/carillon-dev/carillon/internal/kube/yield"
+)
+
+const (
+	// writers is how many events are written at the same time. Notes about one object go to one writer, so that
+	// they are told in order.
+	writers = 4
+	// queueLimit bounds the notes that wait for one writer; beyond it new ones are counted and dropped.
+	queueLimit = 20000
+	// politeness bounds how long events wait for starts, and batch how many are written after such a wait.
+	politeness = 2 * time.Second
+	batch      = 64
+	// farewell is how long a stopping Recorder goes on writing what is queued.
+	farewell = 3 * time.Second
+	// rememberedObjects bounds the objects for which Once is remembered.
+	rememberedObjects = 1 << 16
+)
+
+var dropped = prometheus.NewCounterVec(prometheus.CounterOpts{
+	Name: "carillon_events_dropped_total",
+	Help: "Events that were not written, by cause: the queue was full, or the API server refused them for good.",
+}, []string{"cause"})
+
+func init() { metrics.Registry.MustRegister(dropped) }
+
+// Options configure a Recorder.
+type Options struct {
+	Sink      Sink
+	Component string      // source component of the events, such as "cronjob-controller"
+	Host      string      // source host; may be empty
+	Gate      *yield.Gate // events wait for urgent work; nil: never
+	Clock     clock.Clock // nil: the real one
+	Logger    logr.Logger
+}
+
+// Recorder queues notes and writes them as events. All methods may be called by several goroutines at once. It is
+// a runnable of a controller-runtime manager; notes made before Start wait for it.
+type Recorder struct {
+	options Options
+	shards  [writers]chan Note
+
+	mu   sync.Mutex
+	said *lru.Cache // types.UID -> map[string]string: reason -> Once of the last note
+}
+
+// NewRecorder returns a Recorder that writes nothing before Start.
+func NewRecorder(options Options) *Recorder {
+	if options.Clock == nil {
+		options.Clock = clock.RealClock{}
+	}
+	r := &Recorder{options: options, said: lru.New(rememberedObjects)}
+	for i := range r.shards {
+		r.shards[i] = make(chan Note, queueLimit)
+	}
+	return r
+}
+
+// Note queues n and returns at once. A nil Recorder says nothing.
+func (r *Recorder) Note(n Note) {
+	if r == nil || (n.Once != "" && r.saidAlready(n)) {
+		return
+	}
+	n.Message = cut(n.Message, maxMessage)
+	h := fnv.New32a()
+	h.Write([]byte(n.About.UID))
+	h.Write([]byte(n.About.Name))
+	select {
+	case r.shards[h.Sum32()%writers] <- n:
+	default:
+		dropped.WithLabelValues("queue_full").Inc()
+	}
+}
+
+// Normal queues an event of type Normal.
+func (r *Recorder) Normal(about corev1.ObjectReference, reason, message string) {
+	r.Note(Note{About: about, Type: corev1.EventTypeNormal, Reason: reason, Message: message})
+}
+
+// Warning queues an event of type Warning.
+func (r *Recorder) Warning(about corev1.ObjectReference, reason, message string) {
+	r.Note(Note{About: about, Type: corev1.EventTypeWarning, Reason: reason, Message: message})
+}
+
+// Forget drops what is remembered about an object that is gone.
+func (r *Recorder) Forget(uid types.UID) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.said.Remove(uid)
+}
+
+func (r *Recorder) saidAlready(n Note) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	reasons, _ := r.said.Get(n.About.UID)
+	said, ok := reasons.(map[string]string)
+	if !ok {
+		said = map[string]string{}
+		r.said.Add(n.About.UID, said)
+	}
+	if said[n.Reason] == n.Once {
+		return true
+	}
+	said[n.Reason] = n.Once
+	return false
+}
+
+// NeedLeaderElection tells the manager that a Recorder runs without leadership too.
+func (*Recorder) NeedLeaderElection() bool { return false }
+
+// Start writes notes until ctx ends, then what is queued for a few seconds more.
+func (r *Recorder) Start(ctx context.Context) error {
+	var wg sync.WaitGroup
+	for _, notes := range r.shards {
+		w := newWriter(r.options)
+		wg.Go(func() { r.run(ctx, w, notes) })
+	}
+	wg.Wait()
+	return nil
+}
+
+func (r *Recorder) run(ctx context.Context, w *writer, notes <-chan Note) {
+	for {
+		select {
+		case <-ctx.Done():
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
+			defer cancel()
+			w.drain(last, notes, queueLimit)
+			return
+		case n := <-notes:
+			r.options.Gate.Wait(ctx, politeness)
+			w.write(ctx, n)
+			w.drain(ctx, notes, batch)
+		}
+	}
+}

@@ -1,0 +1,65 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package yield_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"github.com/carillon-dev/carillon/internal/kube/yield"
+)
+
+// Work that can wait passes when the last urgent piece is done, and after its limit even when it is not.
+func TestWait(t *testing.T) {
+	for name, test := range map[string]struct {
+		urgent []time.Duration // when each piece ends
+		most   time.Duration
+		want   time.Duration
+	}{
+		"nothing urgent":          {most: time.Second, want: 0},
+		"until the last one ends": {urgent: []time.Duration{time.Second, 3 * time.Second}, most: time.Minute, want: 3 * time.Second},
+		"not longer than allowed": {urgent: []time.Duration{time.Hour}, most: time.Second, want: time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := yield.New(clock.RealClock{})
+				g.Enter(len(test.urgent))
+				for _, d := range test.urgent {
+					time.AfterFunc(d, g.Leave)
+				}
+				start := time.Now()
+				g.Wait(context.Background(), test.most)
+				if got := time.Since(start); got != test.want {
+					t.Errorf("waited %v, want %v", got, test.want)
+				}
+				<-time.After(2 * time.Hour)
+				if g.Busy() {
+					t.Error("all urgent work has ended")
+				}
+			})
+		})
+	}
+}
+
+// A controller without a gate, and one that leaves more often than it entered, work on.
+func TestGateIsForgiving(t *testing.T) {
+	var none *yield.Gate
+	none.Enter(1)
+	none.Wait(t.Context(), time.Hour)
+	none.Leave()
+	g := yield.New(clock.RealClock{})
+	g.Leave()
+	g.Enter(1)
+	if !g.Busy() {
+		t.Error("one piece is under way")
+	}
+	g.Leave()
+	if g.Busy() || none.Busy() {
+		t.Error("nothing is under way")
+	}
+}
