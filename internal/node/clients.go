@@ -1,0 +1,107 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/connrotation"
+)
+
+// clients are the kubelet's connections to the API server.
+type clients struct {
+	kube      kubernetes.Interface
+	heartbeat kubernetes.Interface
+	events    kubernetes.Interface
+	line      *line
+}
+
+// heartbeatTimeout bounds one node status or lease update, so that one which
+// hangs does not keep the next from being tried.
+const heartbeatTimeout = 10 * time.Second
+
+// newClients makes the kubelet's clients from one configuration. They are not
+// rate limited: the API server is in this process and guards itself.
+func newClients(config *rest.Config) (*clients, error) {
+	cut := newLine()
+	config = rest.CopyConfig(config)
+	config.Dial = cut.dial
+	config.QPS = -1
+	config.UserAgent = "kubelet"
+	config.ContentType = runtime.ContentTypeProtobuf
+	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
+
+	made := &clients{line: cut}
+	heartbeat := rest.CopyConfig(config)
+	heartbeat.Timeout = heartbeatTimeout
+	for _, each := range []struct {
+		config *rest.Config
+		client *kubernetes.Interface
+	}{
+		{config, &made.kube},
+		{heartbeat, &made.heartbeat},
+		{config, &made.events},
+	} {
+		client, err := kubernetes.NewForConfig(each.config)
+		if err != nil {
+			return nil, fmt.Errorf("API client of the kubelet: %w", err)
+		}
+		*each.client = client
+	}
+	return made, nil
+}
+
+// line is what the kubelet's connections run over. The kubelet cannot be told
+// to close its watches, and an API server that stops waits for them; cutting
+// the line ends them all.
+type line struct {
+	dialer *connrotation.Dialer
+
+	mu  sync.Mutex
+	cut bool
+}
+
+var errLineCut = errors.New("the node is closed: its connections to the API server are cut")
+
+func newLine() *line {
+	plain := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
+	return &line{dialer: connrotation.NewDialer(plain.DialContext)}
+}
+
+func (l *line) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	if l.isCut() {
+		return nil, errLineCut
+	}
+	conn, err := l.dialer.DialContext(ctx, network, address)
+	if err == nil && l.isCut() {
+		// close ran between the two looks and did not know this connection.
+		conn.Close()
+		return nil, errLineCut
+	}
+	return conn, err
+}
+
+func (l *line) isCut() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.cut
+}
+
+// close ends every connection and refuses new ones.
+func (l *line) close() {
+	l.mu.Lock()
+	l.cut = true
+	l.mu.Unlock()
+	l.dialer.CloseAll()
+}

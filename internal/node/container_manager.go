@@ -1,0 +1,45 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package node
+
+import (
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/kubernetes/pkg/kubelet/cadvisor"
+	"k8s.io/kubernetes/pkg/kubelet/cm"
+)
+
+// containerManager is the kubelet's container manager of a node whose limits
+// are the runtime's affair: it makes no cgroups. It knows how much ephemeral
+// storage there is, without which no Pod that asks for some would ever be
+// scheduled.
+type containerManager struct {
+	cm.ContainerManager
+	stats cadvisor.Interface
+}
+
+func newContainerManager(stats cadvisor.Interface) cm.ContainerManager {
+	return containerManager{ContainerManager: cm.NewStubContainerManager(), stats: stats}
+}
+
+func (m containerManager) GetCapacity(bool) v1.ResourceList {
+	fs, err := m.stats.RootFsInfo()
+	if err != nil {
+		return v1.ResourceList{}
+	}
+	return cadvisor.EphemeralStorageCapacityFromFsInfo(fs)
+}
+
+func (m containerManager) NewPodContainerManager() cm.PodContainerManager {
+	return podContainerManager{m.ContainerManager.NewPodContainerManager()}
+}
+
+// podContainerManager says that a Pod's cgroup has no settings, where the stub
+// fails and makes the kubelet log an error for each sync of each Pod.
+type podContainerManager struct{ cm.PodContainerManager }
+
+func (podContainerManager) GetPodCgroupConfig(*v1.Pod, v1.ResourceName) (*cm.ResourceConfig, error) {
+	return &cm.ResourceConfig{}, nil
+}

@@ -1,0 +1,58 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package node
+
+import (
+	"context"
+
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
+	v1 "k8s.io/api/core/v1"
+	v1core "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/kubernetes/pkg/api/legacyscheme"
+	"k8s.io/kubernetes/pkg/kubelet"
+)
+
+// newEventRecorder sends the kubelet's events to the API until ctx ends.
+func newEventRecorder(ctx context.Context, client v1core.EventsGetter, nodeName string) record.EventRecorderLogger {
+	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
+	broadcaster.StartRecordingToSink(&v1core.EventSinkImpl{Interface: client.Events("")})
+	return broadcaster.NewRecorder(legacyscheme.Scheme, v1.EventSource{Component: "kubelet", Host: nodeName})
+}
+
+// skipKernelLog lets the kubelet be built without its watcher of the kernel
+// log for out-of-memory kills. That watcher needs /dev/kmsg, which an ordinary
+// user may not read where kernel.dmesg_restrict is set, which is missing in
+// most containers, and without which the kubelet does not start.
+//
+// NewMainKubelet leaves the watcher out when its recorder is exactly a
+// *record.FakeRecorder, next asks the tracer provider for its tracer, and then
+// stores the recorder for good. So the recorder is a fake one at first and the
+// request for the tracer puts the real one in its place. The end-to-end tests
+// fail when an upstream change breaks this: no Pod would have events.
+func skipKernelLog(deps *kubelet.Dependencies, recorder record.EventRecorderLogger) {
+	deps.Recorder = &record.FakeRecorder{}
+	deps.TracerProvider = recorderSwap{
+		TracerProvider: noop.NewTracerProvider(),
+		swap:           func() { deps.Recorder = recorder },
+	}
+}
+
+// kubeletTracer is the name under which NewMainKubelet asks for its tracer.
+const kubeletTracer = "k8s.io/kubernetes/pkg/kubelet"
+
+type recorderSwap struct {
+	trace.TracerProvider
+	swap func()
+}
+
+func (r recorderSwap) Tracer(name string, options ...trace.TracerOption) trace.Tracer {
+	if name == kubeletTracer {
+		r.swap()
+	}
+	return r.TracerProvider.Tracer(name, options...)
+}

@@ -1,0 +1,79 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package node
+
+import (
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/kubernetes/pkg/kubelet/lifecycle"
+)
+
+// reasonNeedsRoot is the reason of a Pod that failed because this process may
+// not do what the Pod asks for.
+const reasonNeedsRoot = "NeedsRoot"
+
+// refuser fails Pods that ask for another user or group when this process may
+// not change the owner of files. The kubelet would try for ever to give their
+// volumes to that owner, and the Pod would stay in ContainerCreating. Failed,
+// its Job counts the failure and comes to an end.
+type refuser struct{ uid, gid int64 }
+
+var _ lifecycle.PodSyncHandler = refuser{}
+
+// ShouldEvict fails a Pod before anything of it is started.
+func (r refuser) ShouldEvict(pod *v1.Pod) lifecycle.ShouldEvictResponse {
+	field, id, own, refused := r.objection(pod)
+	if !refused {
+		return lifecycle.ShouldEvictResponse{}
+	}
+	return lifecycle.ShouldEvictResponse{
+		Evict:  true,
+		Reason: reasonNeedsRoot,
+		Message: fmt.Sprintf("%s is %d, but carillon runs as an ordinary user and can use %d only: "+
+			"remove the field, or start carillon as root", field, id, own),
+	}
+}
+
+// objection is the first field of the Pod that asks for an id which is not
+// this process's own.
+func (r refuser) objection(pod *v1.Pod) (field string, id, own int64, found bool) {
+	if security := pod.Spec.SecurityContext; security != nil {
+		if other(security.RunAsUser, r.uid) {
+			return "spec.securityContext.runAsUser", *security.RunAsUser, r.uid, true
+		}
+		if other(security.RunAsGroup, r.gid) {
+			return "spec.securityContext.runAsGroup", *security.RunAsGroup, r.gid, true
+		}
+		if other(security.FSGroup, r.gid) {
+			return "spec.securityContext.fsGroup", *security.FSGroup, r.gid, true
+		}
+	}
+	for _, list := range []struct {
+		path       string
+		containers []v1.Container
+	}{
+		{"spec.initContainers", pod.Spec.InitContainers},
+		{"spec.containers", pod.Spec.Containers},
+	} {
+		for _, container := range list.containers {
+			security := container.SecurityContext
+			if security == nil {
+				continue
+			}
+			path := fmt.Sprintf("%s[%s].securityContext", list.path, container.Name)
+			if other(security.RunAsUser, r.uid) {
+				return path + ".runAsUser", *security.RunAsUser, r.uid, true
+			}
+			if other(security.RunAsGroup, r.gid) {
+				return path + ".runAsGroup", *security.RunAsGroup, r.gid, true
+			}
+		}
+	}
+	return "", 0, 0, false
+}
+
+func other(asked *int64, own int64) bool { return asked != nil && *asked != own }

@@ -1,0 +1,58 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package node
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/carillon-dev/carillon/internal/node/process"
+)
+
+// containerRuntime is the life of the built-in runtime.
+type containerRuntime interface {
+	Endpoint() string
+	Err() <-chan error
+	StopAll(ctx context.Context, grace time.Duration) error
+	Close(ctx context.Context) error
+}
+
+// startRuntime starts the built-in runtime and waits until it serves.
+func startRuntime(ctx context.Context, o *Options) (containerRuntime, error) {
+	runtime, err := process.New(process.Options{
+		RootDir:   runtimeDir(o.DataDir),
+		Socket:    runtimeSocket(o.DataDir),
+		APIServer: o.APIServer,
+		// A container that sees the machine's files must not see other Pods'
+		// volumes among them.
+		Hidden: append([]string{o.DataDir}, o.Hidden...),
+		Logger: o.Logger.WithName("runtime"),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("container runtime: %w", err)
+	}
+	if err := runtime.Start(ctx); err != nil {
+		return nil, fmt.Errorf("container runtime: %w", err)
+	}
+	select {
+	case <-runtime.Ready():
+		return runtime, nil
+	case err := <-runtime.Err():
+		return nil, fmt.Errorf("container runtime: %w", err)
+	case <-ctx.Done():
+		return nil, fmt.Errorf("container runtime: %w", ctx.Err())
+	}
+}
+
+func hostOf(address string) string {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return address
+	}
+	return host
+}
