@@ -8,13 +8,39 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
+	_ "unsafe" // for go:linkname
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 	"gopkg.in/natefinch/lumberjack.v2"
+	_ "k8s.io/apiserver/pkg/storage/storagebackend/factory"
 	"k8s.io/klog/v2"
 	"k8s.io/klog/v2/textlogger"
 )
+
+// etcdClientLogger is what the API server's etcd clients log to. Upstream ties it to stderr and offers no other way to
+// change that; without the change every stop would print warnings about cancelled requests.
+//
+//go:linkname etcdClientLogger k8s.io/apiserver/pkg/storage/storagebackend/factory.etcd3ClientLogger
+var etcdClientLogger *zap.Logger
+
+func init() {
+	etcdClientLogger = zap.New(zapcore.NewCore(lineEncoder(), zapcore.AddSync(klogWriter{}), zapcore.WarnLevel)).Named("etcd-client")
+}
+
+// klogWriter hands lines on to klog, wherever that writes at the time.
+type klogWriter struct{}
+
+// Write implements io.Writer.
+func (klogWriter) Write(line []byte) (int, error) {
+	klog.Info(strings.TrimSuffix(string(line), "\n"))
+	return len(line), nil
+}
+
+func lineEncoder() zapcore.Encoder {
+	return zapcore.NewConsoleEncoder(zap.NewProductionEncoderConfig())
+}
 
 // openLog gives the writer for everything that the parts log: the caller's, or a file in the data directory that is
 // rotated at 20 MB with two older ones kept.
@@ -52,8 +78,7 @@ func stopLogging() {
 // logEtcd gives etcd's logger. Etcd ends the process when it cannot go on, say on a full disk; onDeath is told instead,
 // with the message, and only the goroutine ends, so that the rest can be stopped in order.
 func logEtcd(w io.Writer, onDeath func(message string)) *zap.Logger {
-	encoder := zapcore.NewConsoleEncoder(zap.NewProductionEncoderConfig())
-	core := zapcore.NewCore(encoder, zapcore.Lock(zapcore.AddSync(w)), zapcore.WarnLevel)
+	core := zapcore.NewCore(lineEncoder(), zapcore.Lock(zapcore.AddSync(w)), zapcore.WarnLevel)
 	die := deathHook(onDeath)
 	return zap.New(core, zap.WithFatalHook(die), zap.WithPanicHook(die)).Named("etcd")
 }
