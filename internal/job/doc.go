@@ -23,13 +23,13 @@
 //	  4. write record.Write (if any)         fails: end of the sync, nothing below may happen
 //	     then speak and count what it carries
 //	  5. remove the tracking finalizer from record.Unfinalize
-//	last := record.Settle(removed)
-//	  6. write last (if any), then speak and count what it carries
 //
-// and wake up again no later than the earliest Wake met on the way. A crash
-// between any two effects is safe: the next sync starts from the API objects
-// alone and arrives at the same counts (the contract's crash points CP-01…20
-// are tests of this package).
+// and wake up again no later than the earlier of the two Wakes. There is one
+// status write per sync: pods whose finalizer was removed in step 5 are moved
+// from the recorded UIDs to the counters by the next one. A crash between any
+// two effects is safe: the next sync starts from the API objects alone and
+// arrives at the same counts (the contract's crash points CP-01 to CP-20 are
+// tests of this package).
 //
 // Before steps 2 and 5 the shell notes in its memory what it is about to do
 // (Memory.Creating, Deleting, Unfinalizing, keyed by the Job's UID) and takes an

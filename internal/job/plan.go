@@ -15,8 +15,8 @@ import (
 // is written. The zero Plan asks for nothing.
 type Plan struct {
 	// Skip says why the Job needs nothing at all; "" when it was decided upon.
-	// With a Skip only Forget, Cleanup and Notes can be set, and Record and
-	// Settle give nothing.
+	// With a Skip only Forget, Cleanup and Notes can be set, and Record gives
+	// nothing.
 	Skip Skip
 
 	// Forget says that all memory about this Job's UID may be dropped.
@@ -181,8 +181,8 @@ const (
 	NamespaceTerminating
 )
 
-// Record is the second answer: what to write down before finalizers go, and
-// which finalizers go after it.
+// Record is the second and last answer: what to write down, and which
+// finalizers go after it.
 type Record struct {
 	// Notes are events about pods, to speak whether or not the write succeeds.
 	Notes []Note
@@ -190,8 +190,8 @@ type Record struct {
 	// PodsCreation is what to add to the pod creation metric.
 	PodsCreation PodsCreation
 
-	// Write is the first status write. If it fails the sync ends here: nothing
-	// below is carried out.
+	// Write is the status write. If it fails the sync ends here: nothing below
+	// is carried out. If it is lazy and left out, the finalizers may go.
 	Write Write
 
 	// Unfinalize are pods from which the tracking finalizer is to be removed.
@@ -200,9 +200,6 @@ type Record struct {
 
 	// Wake as in Plan; the earlier of the two counts.
 	Wake time.Time
-
-	sync *syncing
-	book *ledger
 }
 
 // Write is one status write; without a Status there is nothing to write.
@@ -210,24 +207,27 @@ type Write struct {
 	// Status is the whole new status of the Job: a fresh value.
 	Status *batchv1.JobStatus
 
-	// Lazy: no decision and nobody waits for this write. It may be left out if
-	// the Job is synced again within Options.SyncPeriod (the next plan will
-	// contain it again, merged with what else is due).
+	// Lazy: no decision and nobody waits for this write. It may be left out
+	// until Options.SyncPeriod has passed since the Job's previous status
+	// write, if the Job is then synced again: that plan contains it anew,
+	// merged with what else is due.
 	Lazy bool
 
-	// Notes and Facts are to be spoken and counted after the write succeeded.
+	// Notes and Facts are to be spoken and counted after the write succeeded,
+	// at once when there is nothing to write, and not at all when it is left
+	// out.
 	Notes []Note
 	Facts Facts
 
 	// Finished: this write ends the Job. Remember it (Memory.Finished).
 	Finished bool
 
-	// Backoff is to be remembered (Memory.Backoff) when the write succeeded, or
-	// at once when there is nothing to write.
+	// Backoff is to be remembered (Memory.Backoff) when the write succeeded, is
+	// left out, or has nothing to write.
 	Backoff Backoff
 }
 
-// Facts are increments for metrics (job.md 8.1), true once the write succeeded.
+// Facts are increments for metrics (job.md 8.1).
 type Facts struct {
 	// PodsSucceeded and PodsFailed: growth of the status counters.
 	PodsSucceeded, PodsFailed int

@@ -3,10 +3,12 @@
 
 package job
 
+import batchv1 "k8s.io/api/batch/v1"
+
 // Outcome is how a Job ends.
 type Outcome string
 
-// The outcomes; "" means that the Job goes on.
+// The outcomes.
 const (
 	Undecided Outcome = ""
 	Success   Outcome = "Success"
@@ -14,12 +16,135 @@ const (
 )
 
 // Verdict is how a Job will end, and why: the reason and message of both its
-// interim and its terminal condition.
+// interim and its terminal condition. The zero Verdict is a Job that goes on.
 type Verdict struct {
 	Outcome Outcome
 	Reason  string
 	Message string
-	// Stored says that the interim condition is in the Job's status already. Only a
-	// stored verdict stops running pods.
+	// Stored says that the interim condition is in the Job's status already.
+	// Only a stored verdict stops running pods.
 	Stored bool
+}
+
+// verdicts are the rules of how a Job ends; the first that speaks decides.
+// What is stored comes first: an outcome is never reconsidered. Then failures
+// before successes, so that a limit that is exceeded cannot be outrun in the same sync.
+var verdicts = []func(*syncing) Verdict{
+	storedSuccess,
+	storedFailure,
+	failJobRule,
+	backoffLimitExceeded,
+	deadlineExceeded,
+	maxFailedIndexesExceeded,
+	failedIndexes,
+	successPolicyMet,
+	completionsReached,
+}
+
+func (s *syncing) judge() Verdict {
+	for _, rule := range verdicts {
+		if v := rule(s); v.Outcome != Undecided {
+			return v
+		}
+	}
+	return Verdict{}
+}
+
+// storedSuccess: once the success criteria were met nothing turns the Job into a failure.
+func storedSuccess(s *syncing) Verdict {
+	return stored(s, batchv1.JobSuccessCriteriaMet, Success)
+}
+
+// storedFailure: the pods that led to it may be gone by now; the condition remembers.
+func storedFailure(s *syncing) Verdict {
+	return stored(s, batchv1.JobFailureTarget, Failure)
+}
+
+func stored(s *syncing, kind batchv1.JobConditionType, outcome Outcome) Verdict {
+	c, ok := findTrue(s.job.Status.Conditions, kind)
+	if !ok {
+		return Verdict{}
+	}
+	return Verdict{Outcome: outcome, Reason: c.Reason, Message: c.Message, Stored: true}
+}
+
+// failJobRule looks only at pods that are still to be accounted for: a pod that we
+// removed ourselves, by scaling down or suspending, says nothing about the Job.
+func failJobRule(s *syncing) Verdict {
+	if s.job.Spec.PodFailurePolicy == nil {
+		return Verdict{}
+	}
+	for _, v := range s.tally.pods {
+		if !v.held || !s.hasFailed(v) {
+			continue
+		}
+		if m := s.policy(v); m.action == batchv1.PodFailurePolicyActionFailJob {
+			return failure(batchv1.JobReasonPodFailurePolicy, m.message)
+		}
+	}
+	return Verdict{}
+}
+
+func backoffLimitExceeded(s *syncing) Verdict {
+	if !s.tooManyFailures() {
+		return Verdict{}
+	}
+	return failure(batchv1.JobReasonBackoffLimitExceeded, "Job has reached the specified backoff limit")
+}
+
+func deadlineExceeded(s *syncing) Verdict {
+	if at, ok := deadline(s.job, s.start); !ok || s.now.Before(at) {
+		return Verdict{}
+	}
+	return failure(batchv1.JobReasonDeadlineExceeded, "Job was active longer than specified deadline")
+}
+
+func maxFailedIndexesExceeded(s *syncing) Verdict {
+	limit := s.job.Spec.MaxFailedIndexes
+	if s.indexes == nil || !s.indexes.perIndex || limit == nil || s.indexes.failed.Len() <= int(*limit) {
+		return Verdict{}
+	}
+	return failure(batchv1.JobReasonMaxFailedIndexesExceeded, "Job has exceeded the specified maximal number of failed indexes")
+}
+
+// failedIndexes: every index has ended and some of them failed.
+func failedIndexes(s *syncing) Verdict {
+	if s.indexes == nil || !s.indexes.perIndex || s.indexes.failed.Len() == 0 ||
+		s.indexes.failed.Len()+s.indexes.completed.Len() < s.indexes.completions {
+		return Verdict{}
+	}
+	return failure(batchv1.JobReasonFailedIndexes, "Job has failed indexes")
+}
+
+func successPolicyMet(s *syncing) Verdict {
+	message, ok := s.matchSuccessPolicy()
+	if !ok {
+		return Verdict{}
+	}
+	return success(batchv1.JobReasonSuccessPolicy, message)
+}
+
+// completionsReached waits until no pod is active. A work queue is done when one pod
+// succeeded and the others ended by themselves.
+func completionsReached(s *syncing) Verdict {
+	if !s.reached() || len(s.tally.active) > 0 {
+		return Verdict{}
+	}
+	return success(batchv1.JobReasonCompletionsReached, "Reached expected number of succeeded pods")
+}
+
+// reached: there are as many successes as the Job wants.
+func (s *syncing) reached() bool {
+	if s.job.Spec.Completions == nil {
+		return s.succeeded > 0
+	}
+	return s.succeeded >= int(*s.job.Spec.Completions)
+}
+
+func failure(reason, message string) Verdict {
+	return Verdict{Outcome: Failure, Reason: reason, Message: message}
+}
+
+func success(reason, message string) Verdict {
+	return Verdict{Outcome: Success, Reason: reason, Message: message}
 }

@@ -1,0 +1,66 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package job
+
+import (
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/utils/ptr"
+)
+
+// OwnerReference is the reference by which a pod belongs to the Job.
+func OwnerReference(job *batchv1.Job) metav1.OwnerReference {
+	return metav1.OwnerReference{
+		APIVersion:         batchv1.SchemeGroupVersion.String(),
+		Kind:               "Job",
+		Name:               job.Name,
+		UID:                job.UID,
+		Controller:         ptr.To(true),
+		BlockOwnerDeletion: ptr.To(true),
+	}
+}
+
+// candidate is a pod that the Job has, and whether it comes to the Job with this
+// very plan.
+type candidate struct {
+	pod     *corev1.Pod
+	adopted bool
+}
+
+// claim sorts the pods into those that the Job has (or will have when the Claim is carried
+// out) and those that are not its business (job.md 1.8). Pods to be released
+// are not the Job's any more. A selector that cannot be read matches
+// nothing to adopt and gives no reason to release.
+func claim(job *batchv1.Job, pods []*corev1.Pod) ([]candidate, Claim) {
+	selector, err := metav1.LabelSelectorAsSelector(job.Spec.Selector)
+	usable := err == nil && job.Spec.Selector != nil
+	matches := func(pod *corev1.Pod) bool { return usable && selector.Matches(labels.Set(pod.Labels)) }
+	var have []candidate
+	var c Claim
+	for _, pod := range pods {
+		if pod == nil || pod.Namespace != job.Namespace {
+			continue
+		}
+		owner := metav1.GetControllerOfNoCopy(pod)
+		switch {
+		case owner != nil && owner.UID != job.UID:
+		case owner != nil && (!usable || matches(pod)):
+			have = append(have, candidate{pod: pod})
+		case owner != nil:
+			if job.DeletionTimestamp == nil {
+				c.Release = append(c.Release, refOf(pod))
+			}
+		case matches(pod) && job.DeletionTimestamp == nil && pod.DeletionTimestamp == nil:
+			c.Adopt = append(c.Adopt, refOf(pod))
+			have = append(have, candidate{pod: pod, adopted: true})
+		}
+	}
+	return have, c
+}
+
+func refOf(pod *corev1.Pod) PodRef {
+	return PodRef{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}
+}

@@ -1,0 +1,256 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package job
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+)
+
+// stopAll are the deletions of a Job whose end is decided and stored. The pods
+// keep their finalizer: those of a failed Job count as failed.
+func (s *syncing) stopAll() []Deletion {
+	why := "the Job succeeded: " + s.verdict.Reason
+	if s.verdict.Outcome == Failure {
+		why = "the Job failed: " + s.verdict.Reason
+	}
+	deletions := make([]Deletion, 0, len(s.tally.active))
+	for _, v := range s.tally.active {
+		deletions = append(deletions, Deletion{PodRef: refOf(v.pod), Why: why, ready: v.ready})
+	}
+	return deletions
+}
+
+// managePods fills in which pods to delete or create so that as many run as
+// the Job wants now (job.md 2.6). A sync either deletes or creates.
+func (s *syncing) managePods(p *Plan) {
+	p.Action = ActionTracking
+	if suspended(s.job) {
+		p.Action = ActionPodsDeleted
+		p.Delete = evict(s.tally.active, "the Job is suspended")
+		return
+	}
+	want := s.wantActive()
+	if p.Delete = s.surplus(want); len(p.Delete) > 0 {
+		p.Action = ActionPodsDeleted
+		return
+	}
+	missing := want - len(s.tally.active)
+	if s.onlyFailed {
+		missing -= s.tally.terminating
+	}
+	if missing <= 0 {
+		return
+	}
+	p.Action = ActionPodsCreated
+	s.createPods(p, min(missing, s.options.MaxPodChanges))
+}
+
+// wantActive is how many pods should run. A work queue starts none once a pod
+// succeeded; the others drain.
+func (s *syncing) wantActive() int {
+	parallelism := int(ptr.Deref(s.job.Spec.Parallelism, 1))
+	if s.job.Spec.Completions == nil {
+		if s.succeeded > 0 {
+			return len(s.tally.active)
+		}
+		return parallelism
+	}
+	return max(0, min(parallelism, int(*s.job.Spec.Completions)-s.succeeded))
+}
+
+// surplus are the pods that must go: those that can do no good (no usable index, an index that a better pod works
+// on), and as many more as there are too many.
+func (s *syncing) surplus(want int) []Deletion {
+	useless, useful := s.uselessPods()
+	tooMany := max(0, len(s.tally.active)-want)
+	deletions := evict(useless, "no other pod may have its completion index")
+	if more := tooMany - len(useless); more > 0 {
+		// A work queue of which all pods are wanted, and any Job with just enough, comes here not at all.
+		slices.SortStableFunc(useful, byDeletionPreference(s.now))
+		deletions = append(deletions, evict(useful[:min(more, len(useful))], "more pods than wanted")...)
+	}
+	return deletions[:min(len(deletions), s.options.MaxPodChanges)]
+}
+
+// uselessPods splits the active pods of an Indexed Job; a NonIndexed Job has no useless ones.
+func (s *syncing) uselessPods() (useless, useful []*view) {
+	if s.indexes == nil {
+		return nil, slices.Clone(s.tally.active)
+	}
+	best := make(map[int]*view, len(s.tally.active))
+	less := byDeletionPreference(s.now)
+	for _, v := range s.tally.active {
+		if !s.indexes.valid(v) {
+			continue
+		}
+		if b := best[v.index]; b == nil || less(b, v) < 0 {
+			best[v.index] = v
+		}
+	}
+	for _, v := range s.tally.active {
+		if s.indexes.valid(v) && best[v.index] == v {
+			useful = append(useful, v)
+		} else {
+			useless = append(useless, v)
+		}
+	}
+	return useless, useful
+}
+
+func evict(pods []*view, why string) []Deletion {
+	deletions := make([]Deletion, 0, len(pods))
+	for _, v := range pods {
+		deletions = append(deletions, Deletion{PodRef: refOf(v.pod), Unfinalize: v.held, Why: why, ready: v.ready})
+	}
+	return deletions
+}
+
+// createPods plans up to n pods, unless the backoff after failures says to wait.
+func (s *syncing) createPods(p *Plan, n int) {
+	names := namer{job: s.job, taken: s.tally.names, next: map[int]int{}}
+	if s.indexes == nil || !s.indexes.perIndex {
+		if wait := s.backoff.remaining(s.now, s.options); wait > 0 {
+			p.Wake = earlier(p.Wake, s.now.Add(wait))
+			return
+		}
+	}
+	if s.indexes == nil {
+		from := s.attempts()
+		for range n {
+			p.Create = append(p.Create, Creation{
+				Pod:   newPod(s.job, unknownIndex, names.name(unknownIndex, from), nil),
+				Index: unknownIndex,
+			})
+		}
+		return
+	}
+	wanted := s.pending(n)
+	if s.indexes.perIndex {
+		due, next := s.dueIndexes(wanted)
+		if len(due) == 0 {
+			p.Wake = earlier(p.Wake, next)
+		}
+		wanted = due
+	}
+	for _, index := range wanted {
+		var failures *indexFailures
+		attempt := 0
+		if s.indexes.perIndex {
+			failures = s.failuresAfter(s.indexes.delayed[index])
+			attempt = failures.counted + failures.ignored
+		}
+		p.Create = append(p.Create, Creation{
+			Pod:   newPod(s.job, index, names.name(index, attempt), failures),
+			Index: index,
+		})
+	}
+}
+
+// attempts is a number of pods of a NonIndexed Job that surely were made
+// before: those counted in the status. Their names are free again if the pods are gone, and trying them all anew would
+// take longer with every pod.
+func (s *syncing) attempts() int {
+	return max(0, int(s.job.Status.Succeeded)) + max(0, int(s.job.Status.Failed))
+}
+
+// creationReason is the label of the pod creation metric.
+func (s *syncing) creationReason() string {
+	onlyFailedPolicy := ptr.Deref(s.job.Spec.PodReplacementPolicy, "") == batchv1.Failed
+	switch {
+	case onlyFailedPolicy && s.failed > 0:
+		return "recreate_failed"
+	case s.failed > 0 || s.tally.terminating > 0:
+		return "recreate_terminating_or_failed"
+	default:
+		return "new"
+	}
+}
+
+// byDeletionPreference orders active pods: the ones that lose least by being
+// deleted come first (job.md 2.8). Facts: ActivePods in pkg/controller/controller_utils.go.
+func byDeletionPreference(now time.Time) func(a, b *view) int {
+	return func(a, b *view) int {
+		return cmp.Or(
+			cmp.Compare(rank(a.pod.Spec.NodeName != ""), rank(b.pod.Spec.NodeName != "")),
+			cmp.Compare(phaseRank(a.pod.Status.Phase), phaseRank(b.pod.Status.Phase)),
+			cmp.Compare(rank(a.ready), rank(b.ready)),
+			cmp.Compare(readyFor(a, now), readyFor(b, now)),
+			-cmp.Compare(maxRestarts(a.pod, false), maxRestarts(b.pod, false)),
+			-cmp.Compare(maxRestarts(a.pod, true), maxRestarts(b.pod, true)),
+			newerFirst(a.pod, b.pod),
+			cmp.Compare(a.pod.Name, b.pod.Name),
+		)
+	}
+}
+
+func rank(good bool) int {
+	if good {
+		return 1
+	}
+	return 0
+}
+
+func phaseRank(phase corev1.PodPhase) int {
+	switch phase {
+	case corev1.PodRunning:
+		return 2
+	case corev1.PodUnknown:
+		return 1
+	default:
+		return 0
+	}
+}
+
+// readyFor is how long a pod has been ready; 0 for one that is not or does not say since when.
+func readyFor(v *view, now time.Time) time.Duration {
+	if !v.ready {
+		return 0
+	}
+	for i := range v.pod.Status.Conditions {
+		if c := &v.pod.Status.Conditions[i]; c.Type == corev1.PodReady && !c.LastTransitionTime.IsZero() {
+			return now.Sub(c.LastTransitionTime.Time)
+		}
+	}
+	return 0
+}
+
+// maxRestarts of the app containers, or of the sidecars.
+func maxRestarts(pod *corev1.Pod, sidecars bool) int32 {
+	var most int32
+	if !sidecars {
+		for i := range pod.Status.ContainerStatuses {
+			most = max(most, pod.Status.ContainerStatuses[i].RestartCount)
+		}
+		return most
+	}
+	for i := range pod.Status.InitContainerStatuses {
+		if s := &pod.Status.InitContainerStatuses[i]; isSidecar(pod, s.Name) {
+			most = max(most, s.RestartCount)
+		}
+	}
+	return most
+}
+
+// newerFirst: a pod without creation time is the newest of all.
+func newerFirst(a, b *corev1.Pod) int {
+	ta, tb := a.CreationTimestamp, b.CreationTimestamp
+	if ta.IsZero() != tb.IsZero() {
+		return rank(tb.IsZero()) - rank(ta.IsZero())
+	}
+	return tb.Time.Compare(ta.Time)
+}
+
+// earlier of two times of which zero means none.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,240 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package job
+
+import (
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/utils/ptr"
+)
+
+// Record takes in what became of the pods and gives the status write of this sync and the
+// finalizers that may go after it (job.md 2.7). It may be called more than once and
+// does not change the plan.
+func (p Plan) Record(r Results) Record {
+	s := p.sync
+	if s == nil {
+		return Record{}
+	}
+	after := s.observe(p, r)
+	book := s.account(after.stopped)
+	ends := s.mayEnd(after, book)
+	if ends {
+		book = book.closed()
+	}
+	status, notes := s.newStatus(after, book)
+	if ends {
+		terminal(s.job, status, s.verdict, s.stamp())
+		notes = append(notes, endNotes(s.job, s.verdict, status.Succeeded)...)
+	}
+	record := Record{
+		Notes:        podNotes(p, r, s.options.EventsPerSync),
+		PodsCreation: after.creation,
+		Write: Write{
+			Notes:    notes,
+			Finished: ends,
+			Backoff:  s.remembered.after(book.successes, book.failures),
+		},
+		Wake: s.wakeAfter(after, book, ends),
+	}
+	record.Write.Status, record.Write.Lazy = changes(&s.job.Status, status, book)
+	record.Write.Facts = s.facts(status, book, ends)
+	for _, v := range book.release {
+		record.Unfinalize = append(record.Unfinalize, refOf(v.pod))
+	}
+	return record
+}
+
+// aftermath is the pods as they are after what this sync did to them.
+type aftermath struct {
+	active, ready, terminating int
+	// stopped are pods deleted because the Job ends.
+	stopped sets.Set[types.UID]
+	// blocked: the namespace is going away.
+	blocked  bool
+	creation PodsCreation
+}
+
+func (s *syncing) observe(p Plan, r Results) aftermath {
+	a := aftermath{
+		active:      len(s.tally.active),
+		ready:       s.tally.ready,
+		terminating: s.tally.terminating,
+		stopped:     sets.New[types.UID](),
+	}
+	for i, d := range p.Delete {
+		outcome := r.delete(i).Outcome
+		if outcome != Deleted && outcome != Vanished {
+			continue
+		}
+		a.active--
+		if d.ready {
+			a.ready--
+		}
+		if outcome == Deleted {
+			a.terminating++
+		}
+		if !d.Unfinalize && s.verdict.Stored {
+			a.stopped.Insert(d.UID)
+		}
+	}
+	for i := range p.Create {
+		switch r.create(i).Outcome {
+		case Created:
+			a.creation.Succeeded++
+			a.active++
+		case Existed:
+			a.active++
+		case CreateFailed, CreateUnknown:
+			a.creation.Failed++
+		case NamespaceTerminating:
+			a.creation.Failed++
+			a.blocked = true
+		}
+	}
+	if a.creation != (PodsCreation{}) {
+		a.creation.Reason = s.creationReason()
+	}
+	return a
+}
+
+// mayEnd reports whether this very write can end the Job: it is decided how, nothing
+// runs or is on its way, everything that is left to count fits into the write.
+func (s *syncing) mayEnd(a aftermath, book *ledger) bool {
+	return s.verdict.Outcome != Undecided &&
+		a.active == 0 && a.terminating == 0 &&
+		!s.waiting && !book.limited && !book.unsure
+}
+
+// stamp is Now with the resolution that the API stores.
+func (s *syncing) stamp() metav1.Time { return metav1.NewTime(s.now.Truncate(time.Second)) }
+
+// newStatus is the stored status brought up to date, short of the end.
+// Conditions of others stay as they are.
+func (s *syncing) newStatus(a aftermath, book *ledger) (*batchv1.JobStatus, []Note) {
+	status := s.job.Status.DeepCopy()
+	var notes []Note
+	if status.StartTime == nil && !suspended(s.job) {
+		status.StartTime = ptr.To(s.stamp())
+	}
+	if s.managed && !(suspended(s.job) && s.reached()) {
+		notes = append(notes, markSuspension(s.job, status, s.stamp())...)
+	}
+	status.Active = int32(max(0, a.active))
+	status.Ready = ptr.To(int32(max(0, a.ready)))
+	status.Terminating = ptr.To(int32(max(0, a.terminating)))
+	status.Failed = book.failed
+	status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{
+		Succeeded: book.awaitedSucceeded,
+		Failed:    book.awaitedFailed,
+	}
+	if s.indexes == nil {
+		status.Succeeded = book.succeeded
+	} else {
+		notes = append(notes, s.writeIndexes(status)...)
+	}
+	interim(status, s.verdict, s.stamp())
+	return status, notes
+}
+
+// writeIndexes writes the index sets and their number. The number may become smaller when
+// the Job was scaled down, but the API server takes that only while
+// parallelism equals completions; otherwise the old number stays until that holds
+// again.
+func (s *syncing) writeIndexes(status *batchv1.JobStatus) []Note {
+	x := s.indexes
+	status.CompletedIndexes = x.completed.String()
+	if x.perIndex {
+		status.FailedIndexes = ptr.To(x.failed.String())
+	}
+	real, stored := int32(x.completed.Len()), s.job.Status.Succeeded
+	status.Succeeded = real
+	if real < stored && !ptr.Equal(s.job.Spec.Completions, s.job.Spec.Parallelism) {
+		status.Succeeded = stored
+		return []Note{succeededKept(int(stored), int(real))}
+	}
+	return nil
+}
+
+// changes gives the status if it says anything new, and whether that can wait:
+// a change of ready and terminating, or the settling of pods that are recorded
+// already, decides nothing.
+func changes(stored, status *batchv1.JobStatus, book *ledger) (*batchv1.JobStatus, bool) {
+	old := stored.DeepCopy()
+	if old.UncountedTerminatedPods == nil {
+		old.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{}
+	}
+	if equality.Semantic.DeepEqual(old, status) {
+		return nil, false
+	}
+	if old.Ready == nil || book.fresh > 0 || len(book.actions) > 0 {
+		return status, false
+	}
+	rest := status.DeepCopy()
+	rest.Ready, rest.Terminating = old.Ready, old.Terminating
+	rest.Succeeded, rest.Failed = old.Succeeded, old.Failed
+	rest.UncountedTerminatedPods = old.UncountedTerminatedPods
+	return status, equality.Semantic.DeepEqual(old, rest)
+}
+
+// wakeAfter: a verdict that was found just now stops the pods in the next
+// sync; what did not fit goes on there too; what was recorded is settled within a period.
+func (s *syncing) wakeAfter(a aftermath, book *ledger, ends bool) (at time.Time) {
+	switch {
+	case ends:
+		return at
+	case book.limited, s.verdict.Outcome != Undecided && !s.verdict.Stored && a.active > 0:
+		at = s.now.Add(soon)
+	case len(book.awaitedSucceeded)+len(book.awaitedFailed) > 0:
+		at = s.now.Add(s.options.SyncPeriod)
+	}
+	if a.blocked {
+		at = earlier(at, s.now.Add(namespaceRetry))
+	}
+	return at
+}
+
+func (s *syncing) facts(status *batchv1.JobStatus, book *ledger, ends bool) Facts {
+	old := &s.job.Status
+	f := Facts{
+		PodsSucceeded: max(0, int(status.Succeeded-max(0, old.Succeeded))),
+		PodsFailed:    max(0, int(status.Failed-max(0, old.Failed))),
+		PolicyActions: book.actions,
+	}
+	if x := s.indexes; x != nil {
+		f.PerIndex = x.perIndex
+		f.IndexesSucceeded = x.completed.Minus(x.stored).Len()
+		f.PodsSucceeded = f.IndexesSucceeded
+		if x.perIndex {
+			f.IndexesFailed = x.failed.Minus(x.storedFailed).Len()
+		}
+	}
+	if ends {
+		f.Reason = s.verdict.Reason
+		f.Result = "succeeded"
+		if s.verdict.Outcome == Failure {
+			f.Result = "failed"
+		}
+	}
+	return f
+}
+
+func (r Results) create(i int) CreateResult {
+	if i < len(r.Create) {
+		return r.Create[i]
+	}
+	return CreateResult{}
+}
+
+func (r Results) delete(i int) DeleteResult {
+	if i < len(r.Delete) {
+		return r.Delete[i]
+	}
+	return DeleteResult{}
+}

@@ -1,0 +1,135 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package job
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// view is one pod of the Job as the rules see it.
+type view struct {
+	pod *corev1.Pod
+	// active, terminating, succeeded and failed exclude one another: exactly one holds.
+	// failed is the phase; whether a terminating pod counts as failed too
+	// is for [syncing.hasFailed] to say.
+	standing standing
+	// ready only when active.
+	ready bool
+	// finalizer: the pod has (or gets with its adoption) the tracking finalizer.
+	finalizer bool
+	// held: it has the finalizer and this process did not take it off
+	// already, so it is still to be accounted for.
+	held bool
+	// index is the completion index, unknownIndex if there is no usable one.
+	index int
+}
+
+type standing int
+
+const (
+	standsActive standing = iota
+	standsTerminating
+	standsSucceeded
+	standsFailed
+)
+
+func (v *view) active() bool      { return v.standing == standsActive }
+func (v *view) terminating() bool { return v.standing == standsTerminating }
+func (v *view) succeeded() bool   { return v.standing == standsSucceeded }
+func (v *view) uid() types.UID    { return v.pod.UID }
+
+// tally is all pods of the Job, counted in one pass.
+type tally struct {
+	// pods in a stable order: oldest first, then by name.
+	pods []*view
+	// active pods, in the same order.
+	active []*view
+	// ready counts active pods that are ready.
+	ready int
+	// terminating counts pods on their way out that are not yet in a terminal phase.
+	terminating int
+	// byUID finds a pod; names are the names taken.
+	byUID map[types.UID]*view
+	names map[string]bool
+}
+
+func count(have []candidate, m Memory, now time.Time, timeout time.Duration) *tally {
+	t := &tally{
+		pods:  make([]*view, 0, len(have)),
+		byUID: make(map[types.UID]*view, len(have)),
+		names: make(map[string]bool, len(have)),
+	}
+	for _, c := range have {
+		pod := c.pod
+		if t.byUID[pod.UID] != nil {
+			continue
+		}
+		v := &view{pod: pod, finalizer: c.adopted || hasFinalizer(pod), index: indexOf(pod)}
+		v.held = v.finalizer && !m.Unfinalizing.Has(pod.UID)
+		sent, deleting := m.Deleting[pod.UID]
+		switch {
+		case pod.Status.Phase == corev1.PodSucceeded:
+			v.standing = standsSucceeded
+		case pod.Status.Phase == corev1.PodFailed:
+			v.standing = standsFailed
+		case pod.DeletionTimestamp != nil, deleting && now.Sub(sent) < timeout:
+			v.standing = standsTerminating
+			t.terminating++
+		default:
+			v.ready = isReady(pod)
+		}
+		t.pods = append(t.pods, v)
+		t.byUID[pod.UID] = v
+		t.names[pod.Name] = true
+	}
+	slices.SortFunc(t.pods, byAge)
+	for _, v := range t.pods {
+		if v.active() {
+			t.active = append(t.active, v)
+			if v.ready {
+				t.ready++
+			}
+		}
+	}
+	return t
+}
+
+func byAge(a, b *view) int {
+	return cmp.Or(
+		a.pod.CreationTimestamp.Time.Compare(b.pod.CreationTimestamp.Time),
+		cmp.Compare(a.pod.Name, b.pod.Name),
+		cmp.Compare(a.pod.UID, b.pod.UID),
+	)
+}
+
+func isReady(pod *corev1.Pod) bool {
+	for i := range pod.Status.Conditions {
+		if c := &pod.Status.Conditions[i]; c.Type == corev1.PodReady {
+			return c.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
+
+// awaited says which own creations the pods do not show yet, and when the first of
+// them stops being waited for. Creations that never show up are given up
+// after the timeout: the names are deterministic, so nothing is made twice.
+func (t *tally) awaited(m Memory, now time.Time, timeout time.Duration) (waiting bool, until time.Time) {
+	for name, sent := range m.Creating {
+		end := sent.Add(timeout)
+		if t.names[name] || !now.Before(end) {
+			continue
+		}
+		if !waiting || end.Before(until) {
+			until = end
+		}
+		waiting = true
+	}
+	return waiting, until
+}
