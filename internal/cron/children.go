@@ -1,0 +1,81 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cron
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// ours tells whether this CronJob, and not an earlier one of the same name or another kind, controls the child
+// (cronjob.md Q6). Nothing else, name and labels least of all, makes an object a child.
+func ours(in Input, c Child) bool {
+	ref := c.Controller
+	if ref == nil || ref.UID == "" || ref.UID != in.Owner.UID || ref.Kind != in.Traits.Kind {
+		return false
+	}
+	gv, err := schema.ParseGroupVersion(ref.APIVersion)
+	return err == nil && gv.Group == in.Traits.Group
+}
+
+// children gives the CronJob's children, each once, by name: those handed in, in the state that a live read of this
+// pass showed, and those that only a live read showed because the cache is behind.
+func children(in Input) []Child {
+	byUID := map[types.UID]Child{}
+	for _, c := range in.Children {
+		if ours(in, c) {
+			byUID[c.UID] = c
+		}
+	}
+	for _, s := range in.looked.children {
+		if s.child != nil && ours(in, *s.child) {
+			byUID[s.child.UID] = *s.child
+		}
+	}
+	all := make([]Child, 0, len(byUID))
+	for _, c := range byUID {
+		all = append(all, c)
+	}
+	slices.SortFunc(all, func(a, b Child) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
+	})
+	return all
+}
+
+// childName is the name of the child for scheduled time t, and by that the lock on t (cronjob.md 1.5). Two scheduled
+// times of one minute share a name in kinds that count minutes (B7).
+func childName(in Input, t time.Time) string {
+	unit := int64(max(in.Traits.NameUnit, time.Second) / time.Second)
+	n := t.Unix()
+	q := n / unit
+	if n%unit < 0 {
+		q--
+	}
+	return fmt.Sprintf("%s-%d", in.Owner.Name, q)
+}
+
+// proof is the scheduled time that the child was made for, if it proves one. Its name must be the one of that time,
+// so that a stamp which a user copied into another Job claims nothing; kinds with TrustStamp do without.
+func proof(in Input, c Child) (time.Time, bool) {
+	t, err := time.Parse(time.RFC3339, c.Stamp)
+	if err != nil {
+		return time.Time{}, false
+	}
+	if !in.Traits.TrustStamp && c.Name != childName(in, t) {
+		return time.Time{}, false
+	}
+	return t, true
+}
+
+// unrecorded tells whether the child proves a scheduled time that state does not know of yet: an earlier pass started
+// it and could not write that down (cronjob.md R1, R2).
+func unrecorded(in Input, c Child, state State) bool {
+	t, ok := proof(in, c)
+	return ok && (state.LastSchedule == nil || t.After(*state.LastSchedule))
+}

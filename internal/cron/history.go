@@ -1,0 +1,139 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cron
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// history gives the finished children beyond the limits, oldest first in each class (cronjob.md 4.4). It runs in every
+// pass, whatever happens to the start, so that cleaning up never waits for a quota to be freed by cleaning up.
+// Children that are being deleted already are counted as old as they are, and not deleted again.
+func history(in Input, all []Child) []Step {
+	classes := []struct {
+		phase Phase
+		keep  *int32
+	}{{Complete, in.Spec.KeepSuccessful}, {Failed, in.Spec.KeepFailed}}
+	if in.Traits.FailedFirst {
+		slices.Reverse(classes)
+	}
+	var steps []Step
+	for _, class := range classes {
+		if class.keep == nil {
+			continue
+		}
+		var finished []Child
+		for _, c := range all {
+			if c.Phase == class.phase {
+				finished = append(finished, c)
+			}
+		}
+		slices.SortStableFunc(finished, in.Traits.History.compare)
+		for _, c := range finished[:max(0, len(finished)-int(max(0, *class.keep)))] {
+			if c.Deleting {
+				continue
+			}
+			steps = append(steps, Step{Namespace: c.Namespace, Name: c.Name, UID: c.UID,
+				Why: fmt.Sprintf("%d %s, %d kept", len(finished), class.phase, *class.keep)})
+		}
+	}
+	return steps
+}
+
+// compare orders children from oldest to newest.
+func (o HistoryOrder) compare(a, b Child) int {
+	var byAge int
+	switch o {
+	case ByCreation:
+		byAge = compareTimes(present(a.Created), present(b.Created), 1)
+	case ByStartUnstartedFirst:
+		byAge = compareTimes(a.Started, b.Started, -1)
+	default:
+		byAge = compareTimes(a.Started, b.Started, 1)
+	}
+	return cmp.Or(byAge, byName(a, b))
+}
+
+func byName(a, b Child) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID)) }
+
+// compareTimes puts an absent time last (absent 1) or first (absent -1).
+func compareTimes(a, b *time.Time, absent int) int {
+	switch {
+	case a == nil && b == nil:
+		return 0
+	case a == nil:
+		return absent
+	case b == nil:
+		return -absent
+	default:
+		return a.Compare(*b)
+	}
+}
+
+func present(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+// provable keeps the steps that may be taken although the record of this pass was not written: those whose child
+// proves nothing that the stored state does not know (cronjob.md B3). due is the name of the child that would serve
+// the due time, "" if none is due. listed: references to pruned children must not stay behind either.
+func provable(in Input, all []Child, steps []Step, due string, keepListed bool) []Step {
+	return slices.DeleteFunc(slices.Clone(steps), func(s Step) bool {
+		i := slices.IndexFunc(all, func(c Child) bool { return c.UID == s.UID })
+		c := all[i]
+		switch {
+		case unrecorded(in, c, in.State), c.Name == due:
+			return true
+		case keepListed && listed(in.State.Active, c.UID):
+			return true
+		case in.Traits.HasSuccess && c.Succeeded && c.Finished != nil:
+			return in.State.LastSuccessful == nil || c.Finished.After(*in.State.LastSuccessful)
+		}
+		return false
+	})
+}
+
+// pruneRetry is when a delete that failed for another reason than that the child was gone is tried again, if nothing
+// else wakes the CronJob before.
+const pruneRetry = time.Minute
+
+// pending are the steps that this pass has not tried yet.
+func pending(in Input, steps []Step) []Step {
+	return slices.DeleteFunc(slices.Clone(steps), func(s Step) bool {
+		_, tried := in.done.pruned[s.UID]
+		return tried
+	})
+}
+
+// pruneNotes reports the steps, on the assumption that those not tried yet succeed.
+func pruneNotes(in Input, steps []Step) []Note {
+	var notes []Note
+	for _, s := range steps {
+		c := Child{Name: s.Name, UID: s.UID}
+		if err := in.done.pruned[s.UID]; err != nil {
+			notes = append(notes, failedDelete(in, c, err))
+		} else {
+			notes = append(notes, deleted(in, c))
+		}
+	}
+	return notes
+}
+
+// pruneAgain is when a failed delete is tried again, zero if none is.
+func pruneAgain(in Input, steps []Step) time.Time {
+	for _, s := range steps {
+		if err := in.done.pruned[s.UID]; err != nil && !apierrors.IsNotFound(err) {
+			return in.Now.Add(pruneRetry).UTC()
+		}
+	}
+	return time.Time{}
+}

@@ -1,0 +1,77 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cron
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// ownerLook asks for the live CronJob when an unfinished child is not in the active list: perhaps only the cache does
+// not show our last status write yet (cronjob.md K8a, V8). Kinds that rebuild the list have nothing to compare.
+func ownerLook(in Input) []Look {
+	if in.Traits.ActiveRebuilt || in.looked.owner {
+		return nil
+	}
+	for _, c := range unknown(in) {
+		return []Look{{Owner: true, Namespace: in.Owner.Namespace, Name: in.Owner.Name,
+			Why: fmt.Sprintf("%s %s is unfinished and not in status.active", in.Traits.ChildKind, c.Name)}}
+	}
+	return nil
+}
+
+// unknown are the unfinished children of the cache that the state does not list as active. A child that only a live
+// read of this pass showed is not one of them: it was looked for.
+func unknown(in Input) []Child {
+	var found []Child
+	for _, c := range in.Children {
+		if ours(in, c) && c.Phase == Unfinished && !listed(in.State.Active, c.UID) {
+			found = append(found, c)
+		}
+	}
+	slices.SortFunc(found, byName)
+	return found
+}
+
+// activeLooks asks for the live object of each active reference that no child explains: deleted, or not in the cache
+// yet (cronjob.md K9, Q4). A reference that points outside the namespace or nowhere needs no look: nothing of ours is
+// there.
+func activeLooks(in Input, all []Child) []Look {
+	if in.Traits.ActiveRebuilt {
+		return nil
+	}
+	var looks []Look
+	for _, ref := range in.State.Active {
+		if known(all, ref.UID) || !inNamespace(in, ref) {
+			continue
+		}
+		look := Look{Namespace: in.Owner.Namespace, Name: ref.Name, Why: "in status.active, but the cache has no such child"}
+		if _, seen := in.looked.children[look.key()]; seen || slices.Contains(looks, look) {
+			continue
+		}
+		looks = append(looks, look)
+	}
+	return looks
+}
+
+func inNamespace(in Input, ref corev1.ObjectReference) bool {
+	return ref.Name != "" && (ref.Namespace == "" || ref.Namespace == in.Owner.Namespace)
+}
+
+// seen gives the answer to a live read of the object of that name, if there was one in this pass.
+func seen(in Input, name string) (sight, bool) {
+	s, ok := in.looked.children[types.NamespacedName{Namespace: in.Owner.Namespace, Name: name}]
+	return s, ok
+}
+
+func listed(refs []corev1.ObjectReference, uid types.UID) bool {
+	return slices.ContainsFunc(refs, func(r corev1.ObjectReference) bool { return r.UID == uid })
+}
+
+func known(all []Child, uid types.UID) bool {
+	return slices.ContainsFunc(all, func(c Child) bool { return c.UID == uid })
+}

@@ -1,0 +1,164 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cron
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// One constructor per event (cronjob.md 5.1). Reasons and types are the kind's; the words are ours: they name the
+// object and, where the user can do something about it, the cure. A note whose cause persists has a key that names
+// the cause, so that it is spoken once and not in every pass (B6).
+
+func (e Event) note(key, format string, args ...any) Note {
+	return Note{Type: e.Type, Reason: e.Reason, Message: fmt.Sprintf(format, args...), Key: key}
+}
+
+// once makes a key; the first part keeps causes apart that a kind reports under one reason.
+func once(cause string, scope ...any) string {
+	parts := []string{cause}
+	for _, s := range scope {
+		if t, ok := s.(time.Time); ok {
+			s = t.UTC().Format(time.RFC3339)
+		}
+		parts = append(parts, fmt.Sprint(s))
+	}
+	return strings.Join(parts, "/")
+}
+
+func created(in Input, c Child, due time.Time) Note {
+	return in.Traits.Events.Created.note("", "Created %s %s for %s", in.Traits.ChildKind, c.Name, stamp(in, due))
+}
+
+func deleted(in Input, c Child) Note {
+	return in.Traits.Events.Deleted.note("", "Deleted %s %q", in.Traits.ChildKind, c.Name)
+}
+
+func completed(in Input, c Child) Note {
+	how := c.Phase.String()
+	if c.Status != "" {
+		how = c.Status
+	}
+	return in.Traits.Events.Completed.note(once("completed", c.UID),
+		"%s %s has finished, condition: %s; it is no longer active", in.Traits.ChildKind, c.Name, how)
+}
+
+// missing is about an active reference; instead is the UID of the object that has its name now, if any.
+func missing(in Input, ref corev1.ObjectReference, instead types.UID) Note {
+	key := once("missing", ref.UID)
+	if instead != "" {
+		return in.Traits.Events.Missing.note(key, "Active %s %s with UID %s is gone, another one with UID %s has its name; "+
+			"it is no longer active", in.Traits.ChildKind, ref.Name, ref.UID, instead)
+	}
+	return in.Traits.Events.Missing.note(key, "Active %s %s with UID %s is gone: it was deleted by someone else; "+
+		"it is no longer active and will not run again", in.Traits.ChildKind, ref.Name, ref.UID)
+}
+
+func unexpected(in Input, c Child, adopted bool) Note {
+	key := once("unexpected", c.UID)
+	if adopted {
+		return in.Traits.Events.Unexpected.note(key, "%s %s with UID %s is running and was not recorded as active, "+
+			"because its start was interrupted; it is active now", in.Traits.ChildKind, c.Name, c.UID)
+	}
+	return in.Traits.Events.Unexpected.note(key, "%s %s with UID %s is running and was not started by the schedule, "+
+		"but by hand or by someone else; Forbid and Replace count it like any other", in.Traits.ChildKind, c.Name, c.UID)
+}
+
+func forbidden(in Input, blockers []Child, due time.Time) Note {
+	c := blockers[0]
+	state := "is not finished"
+	if c.Status != "" {
+		state += " (" + c.Status + ")"
+	}
+	if n := len(blockers) - 1; n > 0 {
+		state += fmt.Sprintf(", nor are %d more", n)
+	}
+	return in.Traits.Events.Forbidden.note(once("forbidden", due), "Not starting the run of %s: %s %s %s and "+
+		"concurrencyPolicy is Forbid; it starts late if that ends before the next run and within startingDeadlineSeconds",
+		stamp(in, due), in.Traits.ChildKind, c.Name, state)
+}
+
+func replacing(in Input, blockers []Child, due time.Time) Note {
+	names := make([]string, len(blockers))
+	for i, c := range blockers {
+		names[i] = c.Name
+	}
+	return in.Traits.Events.Replacing.note(once("replacing", due), "Replacing %s %s by the run of %s, because "+
+		"concurrencyPolicy is Replace", in.Traits.ChildKind, strings.Join(names, ", "), stamp(in, due))
+}
+
+func tooManyMissed(in Input, tm timing) Note {
+	return in.Traits.Events.TooManyMissed.note(once("missed", tm.base), "Too many scheduled times were missed since %s; "+
+		"only the latest one runs. Set or decrease .spec.startingDeadlineSeconds, or check the clock", stamp(in, tm.base))
+}
+
+func unknownZone(in Input, err error) Note {
+	var zone string
+	if in.Spec.TimeZone != nil {
+		zone = *in.Spec.TimeZone
+	}
+	return in.Traits.Events.UnknownZone.note(once("zone", in.Owner.Generation, zone), "Nothing is scheduled: "+
+		".spec.timeZone %q cannot be loaded: %v. Use a name of the tz database, such as Europe/Rome", zone, err)
+}
+
+func zoneInSchedule(in Input, text string) Note {
+	return in.Traits.Events.ZoneInSchedule.note(once("zone in schedule", in.Owner.Generation, text), "The schedule %q "+
+		"carries TZ or CRON_TZ, which is not supported officially, and .spec.timeZone is ignored; set .spec.timeZone "+
+		"instead, see https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/#time-zones", text)
+}
+
+func badSchedule(in Input, text string, edited bool, err error) Note {
+	event := in.Traits.Events.BadSchedule
+	if edited {
+		event = in.Traits.Events.BadEdit
+	}
+	return event.note(once("schedule", in.Owner.Generation, text), "Nothing is scheduled: schedule %q cannot be read: %v",
+		text, err)
+}
+
+func neverFires(in Input, text string) Note {
+	return in.Traits.Events.NeverFires.note(once("never", in.Owner.Generation, text), "Nothing is scheduled: schedule %q "+
+		"names no date that exists", text)
+}
+
+func tooFine(in Input, text string) Note {
+	return in.Traits.Events.TooFine.note(once("too fine", in.Owner.Generation, text), "Schedule %q fires more than once "+
+		"in %v, but each %s is named after its %v: one of them starts each time, the others are skipped", text,
+		in.Traits.NameUnit, in.Traits.ChildKind, in.Traits.NameUnit)
+}
+
+func failedGet(in Input, c Child, due time.Time, err error) Note {
+	return in.Traits.Events.FailedGet.note(once("get", c.UID, due), "%s %s is to be replaced and cannot be read: %v",
+		in.Traits.ChildKind, c.Name, err)
+}
+
+func failedDelete(in Input, c Child, err error) Note {
+	return in.Traits.Events.FailedDelete.note(once("delete", c.UID), "%s %q cannot be deleted: %v",
+		in.Traits.ChildKind, c.Name, err)
+}
+
+func failedCreate(in Input, start Start, err error) Note {
+	return in.Traits.Events.FailedCreate.note(once("create", start.Time), "%s %s cannot be created: %v",
+		in.Traits.ChildKind, start.Name, err)
+}
+
+func namespaceTerminating(in Input) Note {
+	return in.Traits.Events.NamespaceTerminating.note(once("namespace"), "Nothing can be created: namespace %s is being "+
+		"deleted", in.Owner.Namespace)
+}
+
+func foreignHolder(in Input, c Child, due time.Time) Note {
+	owner := "none"
+	if ref := c.Controller; ref != nil {
+		owner = fmt.Sprintf("%s %s with UID %s", ref.Kind, ref.Name, ref.UID)
+	}
+	return in.Traits.Events.Foreign.note(once("foreign", due), "%s %s cannot be created: one of that name exists and "+
+		"is not ours, its controller is %s. The run of %s is lost unless it is deleted or renamed before the next",
+		in.Traits.ChildKind, c.Name, owner, stamp(in, due))
+}

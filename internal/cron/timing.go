@@ -1,0 +1,138 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cron
+
+import (
+	"math"
+	"time"
+
+	"github.com/carillon-dev/carillon/internal/schedule"
+)
+
+// calendar is the union of the schedules.
+type calendar []schedule.Schedule
+
+// last is the latest scheduled time in (after, until], zero if there is none. It is exact: no missed run is lost to an
+// estimate (cronjob.md Q2).
+func (c calendar) last(after, until time.Time) time.Time {
+	var latest time.Time
+	for _, s := range c {
+		if t := s.LastBetween(after, until); t.After(latest) {
+			latest = t
+		}
+	}
+	return latest
+}
+
+// count is how many scheduled times lie in (after, until], saturating.
+func (c calendar) count(after, until time.Time) int {
+	n := 0
+	for _, s := range c {
+		if k := s.Count(after, until); k > math.MaxInt-n {
+			return math.MaxInt
+		} else {
+			n += k
+		}
+	}
+	return n
+}
+
+// next is the first scheduled time later than now, and not before the first one later than since; zero if there is
+// none ever. Schedules without a grid of their own continue the one that starts at since (cronjob.md 3.7).
+func (c calendar) next(since, now time.Time) time.Time {
+	var first time.Time
+	for _, s := range c {
+		from := s.LastBetween(since, now)
+		if from.IsZero() {
+			from = since
+		}
+		if t := s.Next(from); !t.IsZero() && (first.IsZero() || t.Before(first)) {
+			first = t
+		}
+	}
+	return first
+}
+
+// class says how many scheduled times have passed unserved.
+type class string
+
+const (
+	none class = "none" // at most one
+	few  class = "few"  // up to manyMissed
+	many class = "many"
+)
+
+// manyMissed is the greatest number of missed times that is still few.
+const manyMissed = 100
+
+func classOf(missed int) class {
+	switch {
+	case missed > manyMissed:
+		return many
+	case missed > 1:
+		return few
+	default:
+		return none
+	}
+}
+
+// timing is what the calendar says at Now.
+type timing struct {
+	// base is what was served last: lastScheduleTime, or the creation.
+	base time.Time
+	// earliest is the point after which scheduled times count (cronjob.md 3.2, B2).
+	earliest time.Time
+	// due is the scheduled time to be started, zero when there is none.
+	due    time.Time
+	missed class
+}
+
+// timingOf finds the scheduled time that is due (cronjob.md 3.2 to 3.4). Times at or before an edit do not count.
+func timingOf(in Input, c calendar, state State, e edit) timing {
+	t := timing{base: baseOf(in, state)}
+	t.earliest = earliest(t.base, in.Spec.Deadline, in.Now)
+	t.due = c.last(t.earliest, in.Now).UTC()
+	if !t.due.After(e.since) {
+		t.due = time.Time{}
+	}
+	if !t.due.IsZero() {
+		t.missed = classOf(c.count(maxTime(t.earliest, e.since), in.Now))
+	} else {
+		t.missed = none
+	}
+	return t
+}
+
+// wake is the next scheduled time. The deadline plays no part in it, an edit does. It is always later than Now.
+func wake(in Input, c calendar, state State, e edit) time.Time {
+	t := c.next(baseOf(in, state), maxTime(in.Now, e.since))
+	if !t.After(in.Now) {
+		return time.Time{}
+	}
+	return t.UTC()
+}
+
+func baseOf(in Input, state State) time.Time {
+	if state.LastSchedule != nil {
+		return *state.LastSchedule
+	}
+	return in.Owner.Created
+}
+
+// earliest cuts the past off at the deadline: a scheduled time exactly that old is already lost. Deadlines too long
+// for a duration are none (cronjob.md X6).
+func earliest(base time.Time, deadline *int64, now time.Time) time.Time {
+	if deadline == nil || *deadline > math.MaxInt64/int64(time.Second) {
+		return base
+	}
+	limit := max(*deadline, -math.MaxInt64/int64(time.Second))
+	return maxTime(base, now.Add(-time.Duration(limit)*time.Second))
+}
+
+func maxTime(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
