@@ -1,0 +1,112 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package job
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/utils/ptr"
+)
+
+// String tells the plan a line per effect, with the reason of each. It is for
+// people and for golden files; nothing reads it back.
+func (p Plan) String() string {
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	if p.Skip != "" {
+		line("skip: %s", p.Skip)
+	}
+	if p.Verdict.Outcome != Undecided {
+		stored := "found now"
+		if p.Verdict.Stored {
+			stored = "stored"
+		}
+		line("verdict: %s, %s: %s (%s)", p.Verdict.Outcome, p.Verdict.Reason, p.Verdict.Message, stored)
+	}
+	for _, ref := range p.Cleanup {
+		line("remove finalizer of %s: the Job is finished", ref.Name)
+	}
+	for _, ref := range p.Claim.Adopt {
+		line("adopt %s", ref.Name)
+	}
+	for _, ref := range p.Claim.Release {
+		line("release %s", ref.Name)
+	}
+	for _, d := range p.Delete {
+		first := ""
+		if d.Unfinalize {
+			first = "remove finalizer and "
+		}
+		line("%sdelete %s: %s", first, d.Name, d.Why)
+	}
+	for _, c := range p.Create {
+		line("create %s", c.Pod.Name)
+	}
+	writeNotes(line, p.Notes)
+	if p.LookAgain {
+		line("look again: recorded pods are missing and the pods may be older than the Job")
+	}
+	if p.sync != nil {
+		writeWake(line, p.Wake, p.sync.now)
+	}
+	return b.String()
+}
+
+// String tells the record as [Plan.String] tells the plan.
+func (r Record) String() string {
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	writeNotes(line, r.Notes)
+	if r.Write.Status != nil {
+		how := "write"
+		if r.Write.Lazy {
+			how = "write at leisure"
+		}
+		if r.Write.Finished {
+			how = "write the end"
+		}
+		line("%s: %s", how, statusText(r.Write.Status))
+	}
+	writeNotes(line, r.Write.Notes)
+	for _, ref := range r.Unfinalize {
+		line("remove finalizer of %s", ref.Name)
+	}
+	return b.String()
+}
+
+func writeNotes(line func(string, ...any), notes []Note) {
+	for _, n := range notes {
+		line("say %s %s: %s", n.Type, n.Reason, n.Message)
+	}
+}
+
+func writeWake(line func(string, ...any), wake, now time.Time) {
+	if !wake.IsZero() {
+		line("wake in %s", wake.Sub(now))
+	}
+}
+
+func statusText(s *batchv1.JobStatus) string {
+	parts := []string{fmt.Sprintf("active %d, ready %d, terminating %d, succeeded %d, failed %d",
+		s.Active, ptr.Deref(s.Ready, 0), ptr.Deref(s.Terminating, 0), s.Succeeded, s.Failed)}
+	if s.CompletedIndexes != "" {
+		parts = append(parts, "completed "+s.CompletedIndexes)
+	}
+	if s.FailedIndexes != nil {
+		parts = append(parts, fmt.Sprintf("failed indexes %q", *s.FailedIndexes))
+	}
+	if u := s.UncountedTerminatedPods; u != nil && len(u.Succeeded)+len(u.Failed) > 0 {
+		parts = append(parts, fmt.Sprintf("uncounted %v %v", u.Succeeded, u.Failed))
+	}
+	if s.StartTime == nil {
+		parts = append(parts, "not started")
+	}
+	for _, c := range s.Conditions {
+		parts = append(parts, fmt.Sprintf("%s=%s(%s)", c.Type, c.Status, c.Reason))
+	}
+	return strings.Join(parts, ", ")
+}
