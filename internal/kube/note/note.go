@@ -37,7 +37,7 @@ type Note struct {
 	// Message is a sentence that names the object concerned and what to do. More than 1024 bytes are cut off.
 	Message string
 	// Once, if not empty, is the cause of the note: a scheduled time, a generation. A note with the same About.UID,
-	// Reason and Once as the last one is not repeated.
+	// Reason and Once as one of the last few dozen about that object is not repeated.
 	Once string
 }
 

@@ -129,6 +129,25 @@ func TestRecorder(t *testing.T) {
 				"UnsupportedSchedule x1: said because of generation 2",
 			},
 		},
+		"causes that take turns are still said once each": {
+			say: func(r *note.Recorder) {
+				for range 5 {
+					r.Note(once("FailedCreate", "12:10"))
+					r.Note(once("FailedCreate", "12:20"))
+				}
+			},
+			want: []string{"FailedCreate x1: said because of 12:10", "FailedCreate x1: said because of 12:20"},
+		},
+		"only the last causes are remembered": {
+			say: func(r *note.Recorder) {
+				for i := range 70 {
+					r.Note(note.Note{About: tick, Type: corev1.EventTypeWarning, Reason: "FailedCreate", Message: "quota", Once: fmt.Sprint(i)})
+				}
+				r.Note(note.Note{About: tick, Type: corev1.EventTypeWarning, Reason: "FailedCreate", Message: "quota", Once: "69"})
+				r.Note(note.Note{About: tick, Type: corev1.EventTypeWarning, Reason: "FailedCreate", Message: "quota", Once: "0"})
+			},
+			want: []string{"FailedCreate x71: quota"},
+		},
 		"a new object of the same name starts anew": {
 			say: func(r *note.Recorder) {
 				r.Note(once("UnknownTimeZone", "generation 1"))

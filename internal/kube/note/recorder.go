@@ -6,6 +6,7 @@ package note
 import (
 	"context"
 	"hash/fnv"
+	"slices"
 	"sync"
 	"time"
 
@@ -31,8 +32,9 @@ const (
 	batch      = 64
 	// farewell is how long a stopping Recorder goes on writing what is queued.
 	farewell = 3 * time.Second
-	// rememberedObjects bounds the objects for which Once is remembered.
+	// rememberedObjects bounds the objects for which Once is remembered, rememberedCauses the causes of each.
 	rememberedObjects = 1 << 16
+	rememberedCauses  = 64
 )
 
 var dropped = prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -59,7 +61,7 @@ type Recorder struct {
 	shards  [writers]chan Note
 
 	mu   sync.Mutex
-	said *lru.Cache // types.UID -> map[string]string: reason -> Once of the last note
+	said *lru.Cache // types.UID -> *causes
 }
 
 // NewRecorder returns a Recorder that writes nothing before Start.
@@ -74,10 +76,11 @@ func NewRecorder(options Options) *Recorder {
 	return r
 }
 
-// Note queues n and returns at once. A nil Recorder says nothing.
-func (r *Recorder) Note(n Note) {
+// Note queues n and returns at once, with false if it is known already and therefore not told. A nil Recorder says
+// nothing.
+func (r *Recorder) Note(n Note) bool {
 	if r == nil || (n.Once != "" && r.saidAlready(n)) {
-		return
+		return false
 	}
 	n.Message = cut(n.Message, maxMessage)
 	h := fnv.New32a()
@@ -88,6 +91,7 @@ func (r *Recorder) Note(n Note) {
 	default:
 		dropped.WithLabelValues("queue_full").Inc()
 	}
+	return true
 }
 
 // Normal queues an event of type Normal.
@@ -113,16 +117,34 @@ func (r *Recorder) Forget(uid types.UID) {
 func (r *Recorder) saidAlready(n Note) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	reasons, _ := r.said.Get(n.About.UID)
-	said, ok := reasons.(map[string]string)
+	known, _ := r.said.Get(n.About.UID)
+	said, ok := known.(*causes)
 	if !ok {
-		said = map[string]string{}
+		said = &causes{}
 		r.said.Add(n.About.UID, said)
 	}
-	if said[n.Reason] == n.Once {
+	return said.has(cause{n.Reason, n.Once})
+}
+
+type cause struct{ reason, once string }
+
+// causes are the last ones that were told about one object.
+type causes struct {
+	told []cause
+	next int
+}
+
+// has reports whether c was told, and remembers it.
+func (cs *causes) has(c cause) bool {
+	if slices.Contains(cs.told, c) {
 		return true
 	}
-	said[n.Reason] = n.Once
+	if len(cs.told) < rememberedCauses {
+		cs.told = append(cs.told, c)
+		return false
+	}
+	cs.told[cs.next] = c
+	cs.next = (cs.next + 1) % rememberedCauses
 	return false
 }
 

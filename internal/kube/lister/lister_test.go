@@ -1,0 +1,60 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package lister
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	toolscache "k8s.io/client-go/tools/cache"
+)
+
+func job(name string, refs ...metav1.OwnerReference) *batchv1.Job {
+	return &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "batch", Name: name, OwnerReferences: refs}}
+}
+
+func ref(uid types.UID, controller bool) metav1.OwnerReference {
+	return metav1.OwnerReference{APIVersion: "batch/v1", Kind: "CronJob", Name: "tick", UID: uid, Controller: &controller}
+}
+
+// Children are found by the UID of their controller alone; owners that do not control, and nobody, find nothing.
+func TestControlledBy(t *testing.T) {
+	indexer := toolscache.NewIndexer(toolscache.MetaNamespaceKeyFunc, toolscache.Indexers{})
+	for _, j := range []*batchv1.Job{
+		job("a", ref("u1", true)), job("b", ref("u2", false), ref("u1", true)), job("owned-only", ref("u1", false)),
+		job("former", ref("u0", true)), job("nobody"),
+	} {
+		if err := indexer.Add(j); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l, err := over(nil, indexer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := over(nil, indexer); err != nil {
+		t.Errorf("a second user of the same informer: %v", err)
+	}
+	for uid, want := range map[types.UID]string{"u1": "a b", "u0": "former", "u2": "", "": ""} {
+		var names []string
+		for _, o := range l.ControlledBy(uid) {
+			names = append(names, o.GetName())
+		}
+		slices.Sort(names)
+		if diff := cmp.Diff(want, strings.Join(names, " ")); diff != "" {
+			t.Errorf("controlled by %q (-want +got):\n%s", uid, diff)
+		}
+	}
+	if obj, ok := l.Get(types.NamespacedName{Namespace: "batch", Name: "nobody"}); !ok || obj.GetName() != "nobody" {
+		t.Errorf("got %v, %v", obj, ok)
+	}
+	if _, ok := l.Get(types.NamespacedName{Namespace: "other", Name: "nobody"}); ok {
+		t.Error("found an object of another namespace")
+	}
+}
