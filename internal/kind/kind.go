@@ -8,6 +8,8 @@ package kind
 import (
 	"github.com/carillon-dev/carillon/internal/kind/adapter"
 	"github.com/carillon-dev/carillon/internal/kind/batchv1"
+	"github.com/carillon-dev/carillon/internal/kind/tutorial"
+	"github.com/carillon-dev/carillon/internal/kind/volcano"
 )
 
 // The words of the adapters, so that users need only this package.
@@ -21,4 +23,6 @@ type (
 // All are the kinds, in the order in which they are set up.
 var All = []Kind{
 	batchv1.Kind{},
+	volcano.Kind{},
+	tutorial.Kind{},
 }

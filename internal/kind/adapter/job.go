@@ -10,9 +10,21 @@ import (
 	"github.com/carillon-dev/carillon/internal/cron"
 )
 
-// JobPhase tells the phase of a batch/v1 Job, and whether it succeeded. The first terminal condition that is True, in
+// JobChild translates a batch/v1 Job; stamp is the annotation that holds the scheduled time.
+func JobChild(job *batchv1.Job, info Info, stamp string) cron.Child {
+	child := Child(job, info, stamp)
+	child.Phase, child.Succeeded = jobPhase(job)
+	child.Started = Time(job.Status.StartTime)
+	child.Finished = Time(job.Status.CompletionTime)
+	if child.Phase == cron.Unfinished && job.Spec.Suspend != nil && *job.Spec.Suspend {
+		child.Status = "Suspended"
+	}
+	return child
+}
+
+// jobPhase tells the phase of a batch/v1 Job, and whether it succeeded. The first terminal condition that is True, in
 // the order of the list, decides the phase; success is a Complete condition anywhere (cronjob.md 1.6).
-func JobPhase(job *batchv1.Job) (phase cron.Phase, succeeded bool) {
+func jobPhase(job *batchv1.Job) (phase cron.Phase, succeeded bool) {
 	for _, c := range job.Status.Conditions {
 		if c.Status != corev1.ConditionTrue {
 			continue

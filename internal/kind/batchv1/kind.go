@@ -119,11 +119,7 @@ func (Kind) ReadChild(obj adapter.Object) (cron.Child, error) {
 	if !ok || job == nil {
 		return cron.Child{}, adapter.Wrong(info, job, obj)
 	}
-	child := adapter.Child(job, info, batchv1.CronJobScheduledTimestampAnnotation)
-	child.Phase, child.Succeeded = adapter.JobPhase(job)
-	child.Started = adapter.Time(job.Status.StartTime)
-	child.Finished = adapter.Time(job.Status.CompletionTime)
-	return child, nil
+	return adapter.JobChild(job, info, batchv1.CronJobScheduledTimestampAnnotation), nil
 }
 
 // Build implements adapter.Kind.

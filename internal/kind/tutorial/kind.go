@@ -1,0 +1,121 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package tutorial adapts the CronJob of batch.tutorial.kubebuilder.io/v1 (kind T of cronjob.md), which starts Jobs of
+// batch/v1. It is the API that the kubebuilder book builds; deploy/crds has its CRD.
+//
+// Behaviour follows the CronJob tutorial of the kubebuilder book, except where cronjob.md decides otherwise.
+package tutorial
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/carillon-dev/carillon/internal/cron"
+	"github.com/carillon-dev/carillon/internal/kind/adapter"
+)
+
+// StampAnnotation holds the scheduled time of a Job.
+const StampAnnotation = "batch.tutorial.kubebuilder.io/scheduled-at"
+
+// Kind is the adapter; its zero value is ready for use.
+type Kind struct{}
+
+var _ adapter.Kind = Kind{}
+
+var background = metav1.DeletePropagationBackground
+
+var info = adapter.Info{
+	Name:          "cronjobs.batch.tutorial.kubebuilder.io",
+	Owner:         GroupVersion.WithKind("CronJob"),
+	Child:         batchv1.SchemeGroupVersion.WithKind("Job"),
+	OwnerResource: GroupVersion.WithResource("cronjobs"),
+	ChildResource: batchv1.SchemeGroupVersion.WithResource("jobs"),
+	Traits: &cron.Traits{
+		Group:     GroupVersion.Group,
+		Kind:      "CronJob",
+		ChildKind: "Job",
+
+		NameUnit:    time.Second,
+		StampInZone: true,
+		TrustStamp:  true,
+
+		Gates:       []cron.Gate{cron.GateSuspend, cron.GateSchedule},
+		ManyRefused: true,
+
+		ActiveRebuilt:      true,
+		RecordAlways:       true,
+		RecordDespiteError: true,
+
+		GoneIsStopped: true,
+		ExistsFails:   true,
+
+		History:     cron.ByStartUnstartedFirst,
+		FailedFirst: true,
+		Propagation: &background,
+	},
+}
+
+// Info implements adapter.Kind.
+func (Kind) Info() adapter.Info { return info }
+
+// AddToScheme implements adapter.Kind.
+func (Kind) AddToScheme(scheme *runtime.Scheme) error { return AddToScheme(scheme) }
+
+// Read implements adapter.Kind.
+func (Kind) Read(obj adapter.Object) (cron.Owner, cron.Spec, cron.State, error) {
+	cj, ok := obj.(*CronJob)
+	if !ok || cj == nil {
+		return cron.Owner{}, cron.Spec{}, cron.State{}, adapter.Wrong(info, cj, obj)
+	}
+	spec := cron.Spec{
+		Schedules:      []string{cj.Spec.Schedule},
+		Deadline:       cj.Spec.StartingDeadlineSeconds,
+		Concurrency:    cj.Spec.ConcurrencyPolicy,
+		Suspend:        cj.Spec.Suspend != nil && *cj.Spec.Suspend,
+		KeepSuccessful: cj.Spec.SuccessfulJobsHistoryLimit,
+		KeepFailed:     cj.Spec.FailedJobsHistoryLimit,
+	}
+	state := cron.State{
+		Active:       cj.Status.Active,
+		LastSchedule: adapter.Time(cj.Status.LastScheduleTime),
+		Timetable:    cj.Annotations[cron.AnnotationTimetable],
+	}
+	return adapter.Owner(cj), spec, state, nil
+}
+
+// ReadChild implements adapter.Kind.
+func (Kind) ReadChild(obj adapter.Object) (cron.Child, error) {
+	job, ok := obj.(*batchv1.Job)
+	if !ok || job == nil {
+		return cron.Child{}, adapter.Wrong(info, job, obj)
+	}
+	return adapter.JobChild(job, info, StampAnnotation), nil
+}
+
+// Build implements adapter.Kind. The template's spec is read as a Job of batch/v1; fields of a newer batch/v1 than this
+// program was built with are lost, as they would be in any client of that age.
+func (Kind) Build(obj adapter.Object, start cron.Start) (adapter.Object, error) {
+	cj, ok := obj.(*CronJob)
+	if !ok || cj == nil {
+		return nil, adapter.Wrong(info, cj, obj)
+	}
+	template := cj.Spec.JobTemplate
+	job := &batchv1.Job{ObjectMeta: adapter.ChildMeta(cj, info, template.ObjectMeta, StampAnnotation, start)}
+	if raw := template.Spec.Raw; len(raw) > 0 {
+		if err := json.Unmarshal(raw, &job.Spec); err != nil {
+			return nil, fmt.Errorf("spec.jobTemplate.spec is no Job spec of batch/v1: %w", err)
+		}
+	}
+	return job, nil
+}
+
+// Write implements adapter.Kind. A custom resource's status write takes no metadata, so an edit needs a second patch.
+func (Kind) Write(obj adapter.Object, record cron.Record) ([]adapter.Patch, error) {
+	return adapter.Write(obj, record, info.Traits.HasSuccess, info.Traits.TimetableRides)
+}

@@ -1,0 +1,161 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package volcano adapts the CronJob of batch.volcano.sh/v1alpha1 (kind V of cronjob.md), which starts Volcano Jobs.
+//
+// Behaviour follows pkg/controllers/cronjob of volcano.sh/volcano and its design document, except where cronjob.md
+// decides otherwise.
+package volcano
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/carillon-dev/carillon/internal/cron"
+	"github.com/carillon-dev/carillon/internal/kind/adapter"
+)
+
+// StampAnnotation holds the scheduled time of a Job.
+const StampAnnotation = "volcano.sh/cronjob-scheduled-timestamp"
+
+// Kind is the adapter; its zero value is ready for use.
+type Kind struct{}
+
+var _ adapter.Kind = Kind{}
+
+var info = adapter.Info{
+	Name:          "cronjobs.batch.volcano.sh",
+	Owner:         GroupVersion.WithKind("CronJob"),
+	Child:         GroupVersion.WithKind("Job"),
+	OwnerResource: GroupVersion.WithResource("cronjobs"),
+	ChildResource: GroupVersion.WithResource("jobs"),
+	Traits: &cron.Traits{
+		Group:     GroupVersion.Group,
+		Kind:      "CronJob",
+		ChildKind: "Job",
+
+		NameUnit: time.Minute,
+
+		Gates:              []cron.Gate{cron.GateSuspend, cron.GateZone, cron.GateSchedule},
+		BadZoneRetries:     true,
+		BadScheduleRetries: true,
+		NeverFiresRetries:  true,
+
+		HasSuccess:       true,
+		DeletedIsIgnored: true,
+
+		LookBeforeStop:   true,
+		ChecksController: true,
+
+		History: cron.ByCreation,
+
+		EventSource: "vc-controller-manager",
+		Events: cron.Events{
+			Created:              normal("SuccessfulCreate"),
+			Deleted:              normal("SuccessfulDelete"),
+			Completed:            normal("SawCompletedJob"),
+			Missing:              warning("StaleReference"),
+			Unexpected:           warning("OrphanedJob"),
+			Forbidden:            warning("ForbidConcurrent"),
+			Replacing:            warning("ReplaceConcurrent"),
+			TooManyMissed:        warning("TooManyMissedTimes"),
+			UnknownZone:          warning("InvalidTimeZone"),
+			ZoneInSchedule:       warning("UnsupportedSchedule"),
+			BadEdit:              warning("UnParseableCronJobSchedule"),
+			NeverFires:           warning("InvalidSchedule"),
+			TooFine:              warning("UnsupportedSchedule"),
+			FailedGet:            warning("FailedGet"),
+			FailedDelete:         warning("FailedDelete"),
+			FailedCreate:         warning("FailedCreate"),
+			NamespaceTerminating: warning("NamespaceTerminating"),
+			Foreign:              warning("ForeignJob"),
+		},
+	},
+}
+
+func normal(reason string) cron.Event {
+	return cron.Event{Type: corev1.EventTypeNormal, Reason: reason}
+}
+
+func warning(reason string) cron.Event {
+	return cron.Event{Type: corev1.EventTypeWarning, Reason: reason}
+}
+
+// Info implements adapter.Kind.
+func (Kind) Info() adapter.Info { return info }
+
+// AddToScheme implements adapter.Kind.
+func (Kind) AddToScheme(scheme *runtime.Scheme) error { return AddToScheme(scheme) }
+
+// Read implements adapter.Kind.
+func (Kind) Read(obj adapter.Object) (cron.Owner, cron.Spec, cron.State, error) {
+	cj, ok := obj.(*CronJob)
+	if !ok || cj == nil {
+		return cron.Owner{}, cron.Spec{}, cron.State{}, adapter.Wrong(info, cj, obj)
+	}
+	spec := cron.Spec{
+		Schedules:      []string{cj.Spec.Schedule},
+		TimeZone:       cj.Spec.TimeZone,
+		Deadline:       cj.Spec.StartingDeadlineSeconds,
+		Concurrency:    cj.Spec.ConcurrencyPolicy,
+		Suspend:        cj.Spec.Suspend != nil && *cj.Spec.Suspend,
+		KeepSuccessful: cj.Spec.SuccessfulJobsHistoryLimit,
+		KeepFailed:     cj.Spec.FailedJobsHistoryLimit,
+	}
+	state := cron.State{
+		Active:         cj.Status.Active,
+		LastSchedule:   adapter.Time(cj.Status.LastScheduleTime),
+		LastSuccessful: adapter.Time(cj.Status.LastSuccessfulTime),
+		Timetable:      cj.Annotations[cron.AnnotationTimetable],
+	}
+	return adapter.Owner(cj), spec, state, nil
+}
+
+// ReadChild implements adapter.Kind.
+func (Kind) ReadChild(obj adapter.Object) (cron.Child, error) {
+	job, ok := obj.(*Job)
+	if !ok || job == nil {
+		return cron.Child{}, adapter.Wrong(info, job, obj)
+	}
+	child := adapter.Child(job, info, StampAnnotation)
+	child.Status = job.Status.State.Phase
+	child.Phase = phase(child.Status)
+	child.Succeeded = child.Phase == cron.Complete
+	if child.Phase != cron.Unfinished {
+		child.Finished = adapter.Time(job.Status.State.LastTransitionTime)
+	}
+	return child, nil
+}
+
+// phase sorts the phases of a Volcano Job (cronjob.md 1.6). Terminated counts as failed, so that it is pruned (Q3);
+// Aborted is a pause, from which a Job can be resumed (Q8).
+func phase(word string) cron.Phase {
+	switch word {
+	case "Completed":
+		return cron.Complete
+	case "Failed", "Terminated":
+		return cron.Failed
+	default:
+		return cron.Unfinished
+	}
+}
+
+// Build implements adapter.Kind.
+func (Kind) Build(obj adapter.Object, start cron.Start) (adapter.Object, error) {
+	cj, ok := obj.(*CronJob)
+	if !ok || cj == nil {
+		return nil, adapter.Wrong(info, cj, obj)
+	}
+	template := cj.Spec.JobTemplate
+	job := &Job{ObjectMeta: adapter.ChildMeta(cj, info, template.ObjectMeta, StampAnnotation, start)}
+	template.Spec.DeepCopyInto(&job.Spec)
+	job.SetGroupVersionKind(info.Child)
+	return job, nil
+}
+
+// Write implements adapter.Kind. A custom resource's status write takes no metadata, so an edit needs a second patch.
+func (Kind) Write(obj adapter.Object, record cron.Record) ([]adapter.Patch, error) {
+	return adapter.Write(obj, record, info.Traits.HasSuccess, info.Traits.TimetableRides)
+}

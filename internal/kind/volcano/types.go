@@ -1,0 +1,164 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package volcano
+
+import (
+	"slices"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/carillon-dev/carillon/internal/kind/adapter"
+)
+
+// GroupVersion is the API that this package speaks.
+var GroupVersion = schema.GroupVersion{Group: "batch.volcano.sh", Version: "v1alpha1"}
+
+// The types are slim: they hold what a CronJob controller reads. Decoding drops the rest, so they must never be sent
+// back whole; status is written by patch, and a child's spec travels as raw JSON.
+
+// CronJob starts Volcano Jobs by a schedule.
+type CronJob struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	Spec   CronJobSpec   `json:"spec"`
+	Status CronJobStatus `json:"status,omitzero"`
+}
+
+// CronJobSpec has the fields of batch/v1, with the meaning they have there.
+type CronJobSpec struct {
+	Schedule                   string                    `json:"schedule"`
+	TimeZone                   *string                   `json:"timeZone,omitempty"`
+	StartingDeadlineSeconds    *int64                    `json:"startingDeadlineSeconds,omitempty"`
+	ConcurrencyPolicy          batchv1.ConcurrencyPolicy `json:"concurrencyPolicy,omitempty"`
+	Suspend                    *bool                     `json:"suspend,omitempty"`
+	JobTemplate                adapter.Template          `json:"jobTemplate"`
+	SuccessfulJobsHistoryLimit *int32                    `json:"successfulJobsHistoryLimit,omitempty"`
+	FailedJobsHistoryLimit     *int32                    `json:"failedJobsHistoryLimit,omitempty"`
+}
+
+// CronJobStatus has the fields of batch/v1.
+type CronJobStatus struct {
+	Active             []corev1.ObjectReference `json:"active,omitempty"`
+	LastScheduleTime   *metav1.Time             `json:"lastScheduleTime,omitempty"`
+	LastSuccessfulTime *metav1.Time             `json:"lastSuccessfulTime,omitempty"`
+}
+
+// CronJobList is a list of CronJobs.
+type CronJobList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	Items []CronJob `json:"items"`
+}
+
+// Job is the child.
+type Job struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	Spec   runtime.RawExtension `json:"spec,omitempty"`
+	Status JobStatus            `json:"status,omitzero"`
+}
+
+// JobStatus is the part of a Job's status that says whether it has finished.
+type JobStatus struct {
+	State JobState `json:"state,omitzero"`
+}
+
+// JobState is the phase of a Job and when it began.
+type JobState struct {
+	Phase              string       `json:"phase,omitempty"`
+	LastTransitionTime *metav1.Time `json:"lastTransitionTime,omitempty"`
+}
+
+// JobList is a list of Jobs.
+type JobList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	Items []Job `json:"items"`
+}
+
+// AddToScheme registers the types of this package.
+func AddToScheme(scheme *runtime.Scheme) error {
+	scheme.AddKnownTypes(GroupVersion, &CronJob{}, &CronJobList{}, &Job{}, &JobList{})
+	metav1.AddToGroupVersion(scheme, GroupVersion)
+	return nil
+}
+
+// DeepCopyObject implements runtime.Object.
+func (c *CronJob) DeepCopyObject() runtime.Object { return c.DeepCopy() }
+
+// DeepCopy returns a copy that shares nothing with c.
+func (c *CronJob) DeepCopy() *CronJob {
+	if c == nil {
+		return nil
+	}
+	out := new(CronJob)
+	c.DeepCopyInto(out)
+	return out
+}
+
+// DeepCopyInto copies c into out.
+func (c *CronJob) DeepCopyInto(out *CronJob) {
+	*out = *c
+	c.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
+	out.Spec.TimeZone = adapter.DeepCopyPointer(c.Spec.TimeZone)
+	out.Spec.StartingDeadlineSeconds = adapter.DeepCopyPointer(c.Spec.StartingDeadlineSeconds)
+	out.Spec.Suspend = adapter.DeepCopyPointer(c.Spec.Suspend)
+	c.Spec.JobTemplate.DeepCopyInto(&out.Spec.JobTemplate)
+	out.Spec.SuccessfulJobsHistoryLimit = adapter.DeepCopyPointer(c.Spec.SuccessfulJobsHistoryLimit)
+	out.Spec.FailedJobsHistoryLimit = adapter.DeepCopyPointer(c.Spec.FailedJobsHistoryLimit)
+	out.Status.Active = slices.Clone(c.Status.Active)
+	out.Status.LastScheduleTime = c.Status.LastScheduleTime.DeepCopy()
+	out.Status.LastSuccessfulTime = c.Status.LastSuccessfulTime.DeepCopy()
+}
+
+// DeepCopyObject implements runtime.Object.
+func (l *CronJobList) DeepCopyObject() runtime.Object {
+	out := *l
+	l.ListMeta.DeepCopyInto(&out.ListMeta)
+	out.Items = make([]CronJob, len(l.Items))
+	for i := range l.Items {
+		l.Items[i].DeepCopyInto(&out.Items[i])
+	}
+	return &out
+}
+
+// DeepCopyObject implements runtime.Object.
+func (j *Job) DeepCopyObject() runtime.Object { return j.DeepCopy() }
+
+// DeepCopy returns a copy that shares nothing with j.
+func (j *Job) DeepCopy() *Job {
+	if j == nil {
+		return nil
+	}
+	out := new(Job)
+	j.DeepCopyInto(out)
+	return out
+}
+
+// DeepCopyInto copies j into out.
+func (j *Job) DeepCopyInto(out *Job) {
+	*out = *j
+	j.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
+	j.Spec.DeepCopyInto(&out.Spec)
+	out.Status.State.LastTransitionTime = j.Status.State.LastTransitionTime.DeepCopy()
+}
+
+// DeepCopyObject implements runtime.Object.
+func (l *JobList) DeepCopyObject() runtime.Object {
+	out := *l
+	l.ListMeta.DeepCopyInto(&out.ListMeta)
+	out.Items = make([]Job, len(l.Items))
+	for i := range l.Items {
+		l.Items[i].DeepCopyInto(&out.Items[i])
+	}
+	return &out
+}
