@@ -185,7 +185,7 @@ func byDeletionPreference(now time.Time) func(a, b *view) int {
 			-cmp.Compare(maxRestarts(a.pod, false), maxRestarts(b.pod, false)),
 			-cmp.Compare(maxRestarts(a.pod, true), maxRestarts(b.pod, true)),
 			newerFirst(a.pod, b.pod),
-			cmp.Compare(a.pod.Name, b.pod.Name),
+			cmp.Compare(b.pod.Name, a.pod.Name),
 		)
 	}
 }
