@@ -1,0 +1,404 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package job is the shell around the Job core (package internal/job): it reads
+// Jobs and pods, lets the core decide, and carries out what it decided.
+//
+// One sync of one Job is a straight line through two files:
+//
+//	gather.go   cache, own writes and memory -> job.Snapshot
+//	apply.go    job.Plan -> claim, delete or create, record, remove finalizers
+//
+// and the rest decides when a sync is needed:
+//
+//	events.go   what an event of a Job or a pod means for the queue
+//	pace.go     the first event at once, then at most one sync per window
+//	memory.go   what this process did and the caches do not show yet
+//	orphan.go   tracking finalizers of pods whose Job is gone
+//	index.go    how pods and Jobs are found without walking a namespace
+//
+// Behaviour is that of pkg/controller/job of Kubernetes 1.36, with the
+// differences that job.md lists.
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
+	"k8s.io/utils/lru"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrlcontroller "sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/carillon-dev/carillon/internal/job"
+	"github.com/carillon-dev/carillon/internal/kube/alarm"
+	"github.com/carillon-dev/carillon/internal/kube/fanout"
+	"github.com/carillon-dev/carillon/internal/kube/note"
+	"github.com/carillon-dev/carillon/internal/kube/wrote"
+)
+
+// ManagedBy is our name in spec.managedBy.
+const ManagedBy = "carillon.dev/job-controller"
+
+// Names of the two queues and so of their workqueue metrics, and the source of
+// all events: those of the built-in controller.
+const (
+	queueName       = "job"
+	orphanQueueName = "job_orphan_pod"
+	eventSource     = "job-controller"
+)
+
+// Options of the controller. Zero fields mean the default named with them.
+type Options struct {
+	// ManagedBy is our name in spec.managedBy. Default: [ManagedBy].
+	ManagedBy string
+	// Standalone: there is no other Job controller, so Jobs without managedBy, and those that name the
+	// built-in controller, are ours too.
+	Standalone bool
+
+	// Concurrency is how many Jobs are worked on at once. Default 32.
+	Concurrency int
+	// FanOut is how many calls one Job makes at once, and Calls how many all Jobs make together; waiting calls are let
+	// through in order, so a Job of ten thousand pods is never more than FanOut calls ahead of a Job of one.
+	// Default 16 and 96.
+	FanOut, Calls int
+
+	// BatchLeast, BatchPerPod and BatchMost shape the window in which a Job is
+	// synced at most once: least, and a bit for every pod, up to most. Default 20 ms, 200 µs, 1 s.
+	BatchLeast, BatchPerPod, BatchMost time.Duration
+	// ReportPerPod and ReportMost shape how often mere progress is written to the status. Default 2.5 ms, 5 s.
+	ReportPerPod, ReportMost time.Duration
+	// SyncPeriod, MaxPodChanges, MaxUncounted, BackoffBase, BackoffMax: see the
+	// options of the core. Default 1 s, 500, 500, 10 s, 10 min.
+	SyncPeriod                  time.Duration
+	MaxPodChanges, MaxUncounted int
+	BackoffBase, BackoffMax     time.Duration
+	// RetryBase and RetryMax shape the delay after an error. Default 1 s, 1 min.
+	RetryBase, RetryMax time.Duration
+
+	// Clock tells the time. Default: the real one.
+	Clock clock.Clock
+	// Events takes what is said about Jobs. Default: a recorder of its own, run by the manager.
+	Events Speaker
+}
+
+// A Speaker tells users what happens to an object. *note.Recorder is one.
+type Speaker interface {
+	// Note says whether it will be told.
+	Note(note.Note) bool
+	// Forget drops what is remembered about an object that is gone.
+	Forget(types.UID)
+}
+
+func (o Options) withDefaults() Options {
+	o.ManagedBy = or(o.ManagedBy, ManagedBy)
+	o.Concurrency, o.FanOut, o.Calls = or(o.Concurrency, 32), or(o.FanOut, 16), or(o.Calls, 96)
+	o.BatchLeast = or(o.BatchLeast, 20*time.Millisecond)
+	o.BatchPerPod = or(o.BatchPerPod, 200*time.Microsecond)
+	o.BatchMost = or(o.BatchMost, time.Second)
+	o.ReportPerPod = or(o.ReportPerPod, 2500*time.Microsecond)
+	o.ReportMost = or(o.ReportMost, 5*time.Second)
+	o.SyncPeriod = or(o.SyncPeriod, time.Second)
+	o.MaxPodChanges = or(o.MaxPodChanges, 500)
+	o.MaxUncounted = or(o.MaxUncounted, 500)
+	o.RetryBase, o.RetryMax = or(o.RetryBase, time.Second), or(o.RetryMax, time.Minute)
+	if o.Clock == nil {
+		o.Clock = clock.RealClock{}
+	}
+	return o
+}
+
+func or[T comparable](v, otherwise T) T {
+	var zero T
+	if v == zero {
+		return otherwise
+	}
+	return v
+}
+
+// rules are the options of the core.
+func (o Options) rules() job.Options {
+	return job.Options{
+		Manager:       o.ManagedBy,
+		Standalone:    o.Standalone,
+		MaxUncounted:  o.MaxUncounted,
+		MaxPodChanges: o.MaxPodChanges,
+		BackoffBase:   o.BackoffBase,
+		BackoffMax:    o.BackoffMax,
+		SyncPeriod:    o.SyncPeriod,
+	}
+}
+
+// Add makes mgr run the Job controller. The manager's cache must span all namespaces.
+func Add(mgr ctrl.Manager, opts Options) error {
+	ctx := context.Background() // nothing below waits: the informers start with the manager
+	opts = opts.withDefaults()
+	jobs, err := indexed(ctx, mgr.GetCache(), &batchv1.Job{}, jobIndexers())
+	if err != nil {
+		return err
+	}
+	pods, err := indexed(ctx, mgr.GetCache(), &corev1.Pod{}, podIndexers())
+	if err != nil {
+		return err
+	}
+	if opts.Events == nil {
+		sink, err := note.NewSink(mgr.GetConfig(), mgr.GetHTTPClient())
+		if err != nil {
+			return fmt.Errorf("job controller: client for events: %w", err)
+		}
+		recorder := note.NewRecorder(note.Options{
+			Sink: sink, Component: eventSource, Clock: opts.Clock, Logger: mgr.GetLogger().WithName(eventSource),
+		})
+		if err := mgr.Add(recorder); err != nil {
+			return err
+		}
+		opts.Events = recorder
+	}
+	c := newController(opts, mgr.GetClient(), mgr.GetAPIReader(), caches{jobs: jobs, pods: pods})
+
+	// The retry delay belongs to one key; there is no limit that all Jobs share.
+	limiter := func() workqueue.TypedRateLimiter[reconcile.Request] {
+		return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](opts.RetryBase, opts.RetryMax)
+	}
+	main, err := ctrlcontroller.New(queueName, mgr, ctrlcontroller.Options{
+		Reconciler:              reconcile.Func(c.Reconcile),
+		MaxConcurrentReconciles: opts.Concurrency,
+		RateLimiter:             limiter(),
+		SkipNameValidation:      ptr.To(true), // several managers may live in one process
+	})
+	if err != nil {
+		return err
+	}
+	orphans, err := ctrlcontroller.New(orphanQueueName, mgr, ctrlcontroller.Options{
+		Reconciler:              reconcile.Func(c.reconcileOrphan),
+		MaxConcurrentReconciles: opts.Concurrency,
+		RateLimiter:             limiter(),
+		SkipNameValidation:      ptr.To(true),
+	})
+	if err != nil {
+		return err
+	}
+	return errors.Join(
+		main.Watch(source.Kind(mgr.GetCache(), &batchv1.Job{}, c.jobEvents())),
+		main.Watch(source.Kind(mgr.GetCache(), &corev1.Pod{}, c.podEvents())),
+		main.Watch(source.Func(c.ring)),
+		orphans.Watch(source.Kind(mgr.GetCache(), &batchv1.Job{}, c.orphanJobEvents())),
+		orphans.Watch(source.Kind(mgr.GetCache(), &corev1.Pod{}, c.orphanPodEvents())),
+	)
+}
+
+// indexed returns the store of the informer for the type of obj, with the indexes added.
+func indexed(ctx context.Context, c cache.Cache, obj client.Object, indexers toolscache.Indexers) (toolscache.Indexer, error) {
+	informer, err := c.GetInformer(ctx, obj, cache.BlockUntilSynced(false))
+	if err != nil {
+		return nil, fmt.Errorf("job controller: informer of %T: %w", obj, err)
+	}
+	store, ok := informer.(interface{ GetIndexer() toolscache.Indexer })
+	if !ok {
+		return nil, fmt.Errorf("job controller: the cache of %T is split by namespace; it must span all namespaces", obj)
+	}
+	if err := informer.AddIndexers(indexers); err != nil {
+		return nil, fmt.Errorf("job controller: indexes of %T: %w", obj, err)
+	}
+	return store.GetIndexer(), nil
+}
+
+// controller holds what outlives a sync. Its methods may be called by several
+// goroutines at once, those about one Job only by one.
+type controller struct {
+	options Options
+	clock   clock.Clock
+	client  client.Client // writes
+	live    client.Reader // reads that must not be late
+	cache   caches
+	events  Speaker
+	wrote   *wrote.Store[*batchv1.Job]
+	memory  *memories
+	pace    *pace
+	alarm   *alarm.Clock[types.NamespacedName]
+	slots   chan struct{}
+	// departed are UIDs of Jobs known to be gone.
+	departed *lru.Cache
+	enqueue  func(types.NamespacedName)
+}
+
+func newController(opts Options, writes client.Client, live client.Reader, c caches) *controller {
+	ctl := &controller{
+		options:  opts,
+		clock:    opts.Clock,
+		client:   writes,
+		live:     live,
+		cache:    c,
+		events:   opts.Events,
+		wrote:    wrote.New[*batchv1.Job](c.jobs.LastStoreSyncResourceVersion),
+		memory:   newMemories(),
+		pace:     newPace(opts.Clock, opts.BatchLeast, opts.BatchPerPod, opts.BatchMost),
+		slots:    make(chan struct{}, opts.Calls),
+		departed: lru.New(1 << 16),
+		enqueue:  func(types.NamespacedName) {},
+	}
+	ctl.alarm = alarm.New(alarm.Options[types.NamespacedName]{Clock: opts.Clock, Ring: func(due []types.NamespacedName) {
+		for _, key := range due {
+			ctl.enqueue(key)
+		}
+	}})
+	return ctl
+}
+
+// progress is how far the pod cache has come.
+func (c *controller) progress() string { return c.cache.pods.LastStoreSyncResourceVersion() }
+
+// ring runs the alarm into the queue. Wake-ups are instants of the wall clock
+// (a deadline goes on while a laptop sleeps), which a delayed add is not.
+func (c *controller) ring(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+	c.enqueue = func(key types.NamespacedName) { queue.Add(reconcile.Request{NamespacedName: key}) }
+	go c.alarm.Run(ctx)
+	return nil
+}
+
+// Reconcile brings one Job up to date.
+func (c *controller) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+	key := request.NamespacedName
+	began := c.clock.Now()
+	c.pace.began(key)
+	snapshot, err := c.gather(ctx, key)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	plan := job.Decide(snapshot)
+	if plan.Forget {
+		c.pace.forget(key)
+	}
+	if snapshot.Job == nil || plan.Skip == job.SkipNotOurs {
+		return reconcile.Result{}, nil
+	}
+	w := &work{controller: c, key: key, job: snapshot.Job, now: snapshot.Now, mem: c.memory.of(snapshot.Job.UID)}
+	w.speak(plan.Notes)
+	if plan.Skip != "" {
+		err = w.cleanup(ctx, plan)
+	} else {
+		if len(snapshot.Memory.Creating) > 0 && !c.memory.block(w.job.UID) {
+			w.wakeIn(c.pace.window(c.memory.size(w.job.UID)))
+		}
+		err = w.apply(ctx, plan)
+		c.measure(snapshot.Job, plan.Action, c.clock.Since(began), err)
+	}
+	c.tidy(key, w.job.UID)
+	switch {
+	case errors.Is(err, errRejected):
+		// Told already. Another event, or time, may bring another status.
+		c.alarm.Wake(key, w.now.Add(c.options.RetryMax))
+		return reconcile.Result{}, nil
+	case errors.Is(err, errGone):
+		return reconcile.Result{}, nil
+	}
+	if !w.wake.IsZero() {
+		c.alarm.Wake(key, w.wake)
+	}
+	return reconcile.Result{}, err
+}
+
+// cleanup takes the tracking finalizer off what is left of a Job that ended.
+func (w *work) cleanup(ctx context.Context, plan job.Plan) error {
+	refs := plan.Cleanup
+	if limit := w.options.MaxUncounted; len(refs) > limit {
+		refs = refs[:limit]
+		w.wakeIn(w.pace.window(len(plan.Cleanup)))
+	}
+	_, err := w.unfinalize(ctx, refs)
+	if plan.Forget {
+		w.memory.retire(w.job.UID)
+	}
+	return err
+}
+
+// tidy drops what a sync has kept about a Job that vanished or ended under its
+// hands: the event that would have told to drop it has come already.
+func (c *controller) tidy(key types.NamespacedName, uid types.UID) {
+	switch j := c.cache.job(key); {
+	case j == nil || j.UID != uid:
+		c.drop(uid)
+	case job.Finished(j):
+		c.memory.retire(uid)
+	}
+}
+
+// drop forgets a Job that is gone.
+func (c *controller) drop(uid types.UID) {
+	c.memory.forget(uid)
+	c.wrote.Forget(uid)
+	c.events.Forget(uid)
+}
+
+// each makes n calls, FanOut of this Job and Calls of all Jobs at a time.
+func (c *controller) each(ctx context.Context, n int, do func(ctx context.Context, i int) error) []error {
+	return fanout.Each(ctx, c.options.FanOut, n, func(ctx context.Context, i int) error {
+		select {
+		case c.slots <- struct{}{}:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		defer func() { <-c.slots }()
+		return do(ctx, i)
+	})
+}
+
+// speak tells the notes as events about the Job.
+func (w *work) speak(notes []job.Note) {
+	if len(notes) == 0 {
+		return
+	}
+	about := note.About(w.job, batchv1.SchemeGroupVersion.WithKind("Job"))
+	for _, n := range notes {
+		w.events.Note(note.Note{About: about, Type: n.Type, Reason: n.Reason, Message: n.Message})
+	}
+}
+
+func (c *controller) measure(j *batchv1.Job, action job.Action, took time.Duration, err error) {
+	values := []string{string(job.CompletionMode(j)), outcome(err, "success", "error"), string(action)}
+	syncDuration.WithLabelValues(values...).Observe(took.Seconds())
+	syncsTotal.WithLabelValues(values...).Inc()
+}
+
+func (w *work) countFacts(f job.Facts) {
+	mode := string(job.CompletionMode(w.job))
+	podsFinished.WithLabelValues(mode, "succeeded").Add(float64(f.PodsSucceeded))
+	podsFinished.WithLabelValues(mode, "failed").Add(float64(f.PodsFailed))
+	limit := "global"
+	if f.PerIndex {
+		limit = "perIndex"
+	}
+	if f.IndexesSucceeded > 0 {
+		finishedIndexes.WithLabelValues("succeeded", limit).Add(float64(f.IndexesSucceeded))
+	}
+	if f.IndexesFailed > 0 {
+		finishedIndexes.WithLabelValues("failed", limit).Add(float64(f.IndexesFailed))
+	}
+	for action, n := range f.PolicyActions {
+		failurePolicyPods.WithLabelValues(string(action)).Add(float64(n))
+	}
+	if f.Result != "" {
+		jobsFinished.WithLabelValues(mode, f.Result, f.Reason).Inc()
+	}
+}
+
+func countCreations(p job.PodsCreation) {
+	if p.Succeeded > 0 {
+		podsCreation.WithLabelValues(p.Reason, "succeeded").Add(float64(p.Succeeded))
+	}
+	if p.Failed > 0 {
+		podsCreation.WithLabelValues(p.Reason, "failed").Add(float64(p.Failed))
+	}
+}

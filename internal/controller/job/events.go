@@ -1,0 +1,252 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package job
+
+import (
+	"context"
+	"maps"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/carillon-dev/carillon/internal/job"
+)
+
+// What an event means for the queue (job.md 2.3). Two kinds of events mean
+// nothing: those that only show what we wrote ourselves (OPT-05), and changes of
+// a pod at which no decision looks, such as its scheduling. Handlers touch a few
+// map entries and never call the server.
+
+type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+
+type (
+	jobHandler = handler.TypedFuncs[*batchv1.Job, reconcile.Request]
+	podHandler = handler.TypedFuncs[*corev1.Pod, reconcile.Request]
+)
+
+func (c *controller) jobEvents() jobHandler {
+	return jobHandler{
+		CreateFunc: func(_ context.Context, e event.TypedCreateEvent[*batchv1.Job], q queue) { c.jobAdded(e.Object, q) },
+		UpdateFunc: func(_ context.Context, e event.TypedUpdateEvent[*batchv1.Job], q queue) {
+			c.jobUpdated(e.ObjectOld, e.ObjectNew, q)
+		},
+		DeleteFunc: func(_ context.Context, e event.TypedDeleteEvent[*batchv1.Job], _ queue) { c.jobDeleted(e.Object) },
+	}
+}
+
+func (c *controller) podEvents() podHandler {
+	return podHandler{
+		CreateFunc: func(_ context.Context, e event.TypedCreateEvent[*corev1.Pod], q queue) {
+			c.podChanged(nil, e.Object, false, q)
+		},
+		UpdateFunc: func(_ context.Context, e event.TypedUpdateEvent[*corev1.Pod], q queue) {
+			c.podChanged(e.ObjectOld, e.ObjectNew, false, q)
+		},
+		DeleteFunc: func(_ context.Context, e event.TypedDeleteEvent[*corev1.Pod], q queue) {
+			c.podChanged(nil, e.Object, true, q)
+		},
+	}
+}
+
+func (c *controller) mine(j *batchv1.Job) bool { return job.Mine(j, c.options.rules()) }
+
+func (c *controller) jobAdded(j *batchv1.Job, q queue) {
+	if !c.mine(j) {
+		if by := j.Spec.ManagedBy; by != nil && *by != job.ReservedManager {
+			externalJobs.WithLabelValues(*by).Inc()
+		}
+		return
+	}
+	// A finished Job too: pods may have kept their finalizer (CP-15).
+	q.Add(reconcile.Request{NamespacedName: keyOf(j)})
+}
+
+func (c *controller) jobUpdated(old, j *batchv1.Job, q queue) {
+	if old.UID != j.UID {
+		c.jobDeleted(old)
+		c.jobAdded(j, q)
+		return
+	}
+	if !c.mine(j) {
+		return
+	}
+	key := keyOf(j)
+	own := c.wrote.Is(j.UID, j)
+	if _, older := c.wrote.Latest(j); older {
+		own = true
+	}
+	switch {
+	case job.Finished(j):
+		c.memory.retire(j.UID)
+		c.pace.forget(key)
+		c.alarm.Cancel(key)
+		if c.leftBehind(j.UID) {
+			q.Add(reconcile.Request{NamespacedName: key})
+		}
+	case own:
+	case old.Generation != j.Generation:
+		q.Add(reconcile.Request{NamespacedName: key})
+	case old.ResourceVersion != j.ResourceVersion:
+		c.soon(key, j.UID, q)
+	}
+}
+
+// leftBehind reports whether pods of a finished Job hold a finalizer that nobody is removing.
+func (c *controller) leftBehind(uid types.UID) bool {
+	for _, pod := range c.cache.heldOf(uid) {
+		if !c.memory.isUnfinalizing(uid, pod.UID) {
+			return true
+		}
+	}
+	return false
+}
+
+// jobDeleted drops all memory at once, not in a sync: a Job that is made again under this name
+// must find nothing. Its pods are the business of the orphan queue.
+func (c *controller) jobDeleted(j *batchv1.Job) {
+	key := keyOf(j)
+	c.drop(j.UID)
+	c.pace.forget(key)
+	c.alarm.Cancel(key)
+	c.departed.Add(j.UID, true)
+}
+
+// soon enqueues the Job after the rest of its window.
+func (c *controller) soon(key types.NamespacedName, uid types.UID, q queue) {
+	c.after(c.pace.delay(key, c.memory.size(uid)), key, q)
+}
+
+func (c *controller) after(d time.Duration, key types.NamespacedName, q queue) {
+	if d <= 0 {
+		q.Add(reconcile.Request{NamespacedName: key})
+		return
+	}
+	q.AddAfter(reconcile.Request{NamespacedName: key}, d)
+}
+
+// podChanged handles every event of a pod. old is nil for an addition; gone
+// tells that the pod is no more, and pod is how it was last seen.
+func (c *controller) podChanged(old, pod *corev1.Pod, gone bool, q queue) {
+	if old != nil && old.ResourceVersion == pod.ResourceVersion {
+		return // a resync
+	}
+	countTracked(old, pod, gone)
+	ref := jobRef(pod)
+	if old != nil {
+		if was := jobRef(old); was != nil && (ref == nil || ref.UID != was.UID) {
+			c.podLeft(old, pod, was, q)
+		}
+	}
+	if ref == nil {
+		if metav1.GetControllerOfNoCopy(pod) == nil {
+			c.strayChanged(old, pod, gone, q)
+		}
+		return
+	}
+	own, wake := c.memory.seen(ref.UID, pod, gone)
+	j := c.cache.owner(pod)
+	if !c.mine(j) {
+		return
+	}
+	key := keyOf(j)
+	switch {
+	case job.Finished(j):
+		if held(pod) && !gone && !c.memory.isUnfinalizing(j.UID, pod.UID) {
+			c.soon(key, j.UID, q)
+		}
+	case wake, concerns(old, pod, gone, own):
+		c.soon(key, j.UID, q)
+	case old != nil && isReady(old) != isReady(pod):
+		// Nothing but a number in the status depends on it; let more of them come together.
+		c.memory.lazy(j.UID, c.clock.Now())
+		c.after(c.options.SyncPeriod, key, q)
+	}
+}
+
+// podLeft handles a pod that its Job does not control any more.
+func (c *controller) podLeft(old, pod *corev1.Pod, was *metav1.OwnerReference, q queue) {
+	c.memory.seen(was.UID, pod, !held(pod))
+	if j := c.cache.owner(old); c.mine(j) && !job.Finished(j) {
+		c.soon(keyOf(j), j.UID, q)
+	}
+}
+
+// strayChanged wakes the Jobs that may adopt a pod.
+func (c *controller) strayChanged(old, pod *corev1.Pod, gone bool, q queue) {
+	if gone || pod.DeletionTimestamp != nil {
+		return
+	}
+	if old != nil && maps.Equal(old.Labels, pod.Labels) && metav1.GetControllerOfNoCopy(old) == nil {
+		return
+	}
+	for _, j := range c.cache.suitors(pod) {
+		if c.mine(j) && !job.Finished(j) {
+			c.soon(keyOf(j), j.UID, q)
+		}
+	}
+}
+
+// concerns reports whether a change of a pod can change a decision about its
+// Job. own: that we made the pod, or took its finalizer off, is part of the change.
+func concerns(old, pod *corev1.Pod, gone, own bool) bool {
+	switch {
+	case gone:
+		// A pod that had ended and was accounted for leaves no trace.
+		return !own && !(terminal(pod) && !held(pod))
+	case old == nil:
+		return !own
+	case terminal(pod):
+		return !terminal(old) || held(pod) || held(old) && !own || (old.DeletionTimestamp == nil) != (pod.DeletionTimestamp == nil)
+	}
+	return old.Status.Phase != pod.Status.Phase && pod.Status.Phase != corev1.PodRunning ||
+		(old.DeletionTimestamp == nil) != (pod.DeletionTimestamp == nil) ||
+		held(old) != held(pod) && !own ||
+		restarts(old) != restarts(pod) ||
+		!maps.Equal(old.Labels, pod.Labels) ||
+		old.Annotations[batchv1.JobCompletionIndexAnnotation] != pod.Annotations[batchv1.JobCompletionIndexAnnotation] ||
+		controllingJob(old) != controllingJob(pod)
+}
+
+func terminal(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+}
+
+func isReady(pod *corev1.Pod) bool {
+	for i := range pod.Status.Conditions {
+		if c := &pod.Status.Conditions[i]; c.Type == corev1.PodReady {
+			return c.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
+
+func restarts(pod *corev1.Pod) (n int32) {
+	for i := range pod.Status.ContainerStatuses {
+		n += pod.Status.ContainerStatuses[i].RestartCount
+	}
+	for i := range pod.Status.InitContainerStatuses {
+		n += pod.Status.InitContainerStatuses[i].RestartCount
+	}
+	return n
+}
+
+// countTracked counts pods that enter and leave the state of being finished and
+// not yet accounted for.
+func countTracked(old, pod *corev1.Pod, gone bool) {
+	was := old != nil && terminal(old) && held(old) || gone && terminal(pod) && held(pod)
+	is := !gone && terminal(pod) && held(pod)
+	switch {
+	case is && !was:
+		trackedPods.WithLabelValues("add").Inc()
+	case was && !is:
+		trackedPods.WithLabelValues("delete").Inc()
+	}
+}

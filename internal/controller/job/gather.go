@@ -1,0 +1,109 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package job
+
+import (
+	"context"
+	"fmt"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/carillon-dev/carillon/internal/job"
+)
+
+// gather reads what a decision about the Job may look at. The Job is the newer
+// one of the cache and our own last write; the pods come from the cache, whose
+// lag behind our own writes the memory makes up for.
+func (c *controller) gather(ctx context.Context, key types.NamespacedName) (job.Snapshot, error) {
+	s := job.Snapshot{Now: c.clock.Now(), Options: c.options.rules(), PodsCurrent: true}
+	s.Job = c.cache.job(key)
+	if !job.Mine(s.Job, s.Options) {
+		// Neither may it be touched, nor is anything kept about it. Asked here again and
+		// not only when the event came: a name is not an object.
+		return s, nil
+	}
+	s.Job, _ = c.wrote.Latest(s.Job)
+	uid := s.Job.UID
+	s.Memory = c.memory.recall(uid)
+	if s.Memory.Finished || job.Finished(s.Job) {
+		s.Pods = c.cache.heldOf(uid)
+		return s, nil
+	}
+	owned := c.cache.podsOf(uid)
+	c.memory.settle(uid, s.Memory, owned)
+	c.memory.resize(uid, len(owned))
+	if s.Job.DeletionTimestamp == nil {
+		s.Pods = append(owned, c.cache.strays(s.Job)...)
+	} else {
+		s.Pods = owned
+	}
+	if c.believable(s.Job) {
+		return s, nil
+	}
+	var err error
+	s.Pods, err = c.look(ctx, s.Job, s.Pods)
+	return s, err
+}
+
+// believable reports whether the pod cache is new enough for this Job.
+//
+// While this process runs, the memory bridges the gap between what it wrote and
+// what the cache shows. About what another process wrote before (the leader
+// before us, we before a restart) there is no memory: then a pod that the cache
+// still shows with its finalizer may have been counted already, and one that it
+// does not show yet may be recorded. Both would be counted twice. So at first
+// the cache must have come as far as the Job that we found.
+func (c *controller) believable(j *batchv1.Job) bool {
+	mem := c.memory.of(j.UID)
+	if !mem.floorSeen {
+		mem.floorSeen = true
+		if !pristine(j) {
+			mem.floor = j.ResourceVersion
+		}
+	}
+	if mem.floor == "" {
+		return true
+	}
+	order, err := resourceversion.CompareResourceVersion(c.progress(), mem.floor)
+	if err == nil && order >= 0 {
+		mem.floor = ""
+		return true
+	}
+	return false
+}
+
+// look reads the pods of the Job from the API server instead of a cache that is
+// too old. It is one list of few pods, and only until the cache has caught up.
+// Pods that the Job's selector does not match are not among the answer; they are
+// released without being counted, for which the cache is good enough.
+func (c *controller) look(ctx context.Context, j *batchv1.Job, cached []*corev1.Pod) ([]*corev1.Pod, error) {
+	selector, err := metav1.LabelSelectorAsSelector(j.Spec.Selector)
+	if err != nil {
+		return cached, nil
+	}
+	staleSyncSkips.WithLabelValues("", "pods").Inc()
+	var list corev1.PodList
+	if err := c.live.List(ctx, &list, client.InNamespace(j.Namespace), client.MatchingLabelsSelector{Selector: selector}); err != nil {
+		return nil, fmt.Errorf("reading the pods of Job %s/%s, because the cache is behind: %w", j.Namespace, j.Name, err)
+	}
+	pods := make([]*corev1.Pod, 0, len(list.Items))
+	listed := sets.New[types.UID]()
+	for i := range list.Items {
+		pods = append(pods, &list.Items[i])
+		listed.Insert(list.Items[i].UID)
+	}
+	for _, pod := range cached {
+		if !listed.Has(pod.UID) && !selector.Matches(labels.Set(pod.Labels)) {
+			pods = append(pods, pod)
+		}
+	}
+	return pods, nil
+}

@@ -1,0 +1,284 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package job
+
+import (
+	"maps"
+	"sync"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/carillon-dev/carillon/internal/job"
+)
+
+// memories hold what this process did to each Job and what the caches may not
+// show yet. They are keyed by the UID of the Job, so a Job that was deleted and
+// made again under the same name begins with nothing. A crash loses
+// them, which costs at most calls that change nothing.
+//
+// Events and the sync of the Job meet here; every method may be called by
+// several goroutines at once.
+type memories struct {
+	mu   sync.Mutex
+	byID map[types.UID]*memory
+}
+
+// memory is about one Job. Its fields belong to the mutex of memories, except
+// those marked: only the sync of the Job, of which there is one at a time,
+// touches these.
+type memory struct {
+	creating     map[string]time.Time
+	deleting     map[types.UID]time.Time
+	unfinalizing sets.Set[types.UID]
+	finished     bool
+	retired      bool // the cache shows the Job as finished
+	backoff      job.Backoff
+
+	// size is how many pods the last sync found.
+	size int
+	// lazySince is since when a write is waiting that nobody waits for; zero: none.
+	lazySince time.Time
+	// blocked: a decision was held back, or was not complete, because of
+	// creating; the pod that ends the wait has to wake the Job.
+	blocked bool
+
+	// floor is the resource version that the pod cache must reach before it is
+	// believed about this Job; "" once it did (sync only).
+	floor     string
+	floorSeen bool
+	// written is when the status was last written; zero: not yet (sync only).
+	written time.Time
+	// window is the size of the next batch of creations (sync only).
+	window int
+	// complaint is the last complaint about a status that cannot be written (sync only).
+	complaint string
+}
+
+func newMemories() *memories { return &memories{byID: map[types.UID]*memory{}} }
+
+// of returns the memory about a Job, making it.
+func (m *memories) of(uid types.UID) *memory {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.get(uid)
+}
+
+func (m *memories) get(uid types.UID) *memory {
+	mem := m.byID[uid]
+	if mem == nil {
+		mem = &memory{
+			creating:     map[string]time.Time{},
+			deleting:     map[types.UID]time.Time{},
+			unfinalizing: sets.New[types.UID](),
+		}
+		m.byID[uid] = mem
+	}
+	return mem
+}
+
+// forget drops the memory about a Job that is gone.
+func (m *memories) forget(uid types.UID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.byID, uid)
+}
+
+// recall copies the memory for a decision. It must be read before the pods are
+// listed: a pod that enters the cache in between then only causes caution.
+func (m *memories) recall(uid types.UID) job.Memory {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	mem := m.get(uid)
+	return job.Memory{
+		Creating:     maps.Clone(mem.creating),
+		Deleting:     maps.Clone(mem.deleting),
+		Unfinalizing: mem.unfinalizing.Clone(),
+		Finished:     mem.finished,
+		Backoff:      mem.backoff,
+	}
+}
+
+// settle forgets what the listed pods show to have arrived. Events do the same
+// one by one; this makes a lost event harmless. pods are all pods that the cache
+// has of the Job, listed after the memory was recalled as before.
+func (m *memories) settle(uid types.UID, before job.Memory, pods []*corev1.Pod) {
+	if len(before.Creating) == 0 && len(before.Deleting) == 0 && len(before.Unfinalizing) == 0 {
+		return
+	}
+	listed := make(map[types.UID]*corev1.Pod, len(pods))
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	mem := m.get(uid)
+	for _, pod := range pods {
+		listed[pod.UID] = pod
+		delete(mem.creating, pod.Name)
+	}
+	// A pod that was seen once and is not listed any more is gone.
+	for pod := range before.Deleting {
+		if p := listed[pod]; p == nil || p.DeletionTimestamp != nil {
+			delete(mem.deleting, pod)
+		}
+	}
+	for pod := range before.Unfinalizing {
+		if p := listed[pod]; p == nil || !held(p) {
+			mem.unfinalizing.Delete(pod)
+		}
+	}
+}
+
+// seen notes what a watch shows of a pod of this Job; gone: the pod is no more.
+// own tells that it is nothing but an effect of our own write, wake that the
+// Job was waiting for it.
+func (m *memories) seen(uid types.UID, pod *corev1.Pod, gone bool) (own, wake bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	mem := m.byID[uid]
+	if mem == nil {
+		return false, false
+	}
+	if _, ok := mem.creating[pod.Name]; ok {
+		delete(mem.creating, pod.Name)
+		own = true
+		if mem.blocked && len(mem.creating) == 0 {
+			mem.blocked, wake = false, true
+		}
+	}
+	if gone || pod.DeletionTimestamp != nil {
+		delete(mem.deleting, pod.UID)
+	}
+	if gone || !held(pod) {
+		if mem.unfinalizing.Has(pod.UID) {
+			mem.unfinalizing.Delete(pod.UID)
+			own = true
+			m.release(uid, mem)
+		}
+	}
+	return own, wake
+}
+
+// block marks that the Job waits for its creations to be seen. It reports
+// false if there is nothing to wait for any more: then look again.
+func (m *memories) block(uid types.UID) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	mem := m.get(uid)
+	mem.blocked = len(mem.creating) > 0
+	return mem.blocked
+}
+
+// creating notes that a pod of this name is being created; false takes it back.
+func (m *memories) creating(uid types.UID, name string, now time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.get(uid).creating[name] = now
+}
+
+func (m *memories) notCreating(uid types.UID, name string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.get(uid).creating, name)
+}
+
+func (m *memories) deleting(uid, pod types.UID, now time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.get(uid).deleting[pod] = now
+}
+
+func (m *memories) notDeleting(uid, pod types.UID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.get(uid).deleting, pod)
+}
+
+func (m *memories) unfinalizing(uid, pod types.UID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.get(uid).unfinalizing.Insert(pod)
+}
+
+func (m *memories) notUnfinalizing(uid, pod types.UID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.get(uid).unfinalizing.Delete(pod)
+}
+
+// wrote notes what a successful status write decided.
+func (m *memories) wrote(uid types.UID, backoff job.Backoff, finished bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	mem := m.get(uid)
+	mem.backoff = backoff
+	mem.finished = mem.finished || finished
+}
+
+// resize notes how many pods the Job has; size tells it.
+func (m *memories) resize(uid types.UID, pods int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.get(uid).size = pods
+}
+
+func (m *memories) size(uid types.UID) int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if mem := m.byID[uid]; mem != nil {
+		return mem.size
+	}
+	return 0
+}
+
+// lazy notes that a write is due that nobody waits for, and returns since when one is.
+func (m *memories) lazy(uid types.UID, now time.Time) time.Time {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	mem := m.get(uid)
+	if mem.lazySince.IsZero() {
+		mem.lazySince = now
+	}
+	return mem.lazySince
+}
+
+// reported notes that nothing is left to write.
+func (m *memories) reported(uid types.UID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.get(uid).lazySince = time.Time{}
+}
+
+func (m *memories) isUnfinalizing(uid, pod types.UID) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	mem := m.byID[uid]
+	return mem != nil && mem.unfinalizing.Has(pod)
+}
+
+// retire drops the memory about a Job that the cache shows as finished, except
+// for finalizers that are being removed; those go one by one.
+func (m *memories) retire(uid types.UID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if mem := m.byID[uid]; mem != nil {
+		mem.retired = true
+		m.release(uid, mem)
+	}
+}
+
+func (m *memories) release(uid types.UID, mem *memory) {
+	if mem.retired && len(mem.unfinalizing) == 0 {
+		delete(m.byID, uid)
+	}
+}
+
+// pristine reports whether no controller has ever written about the Job: then no
+// pods of it can have been accounted for.
+func pristine(j *batchv1.Job) bool {
+	s := &j.Status
+	return s.StartTime == nil && s.UncountedTerminatedPods == nil && len(s.Conditions) == 0 &&
+		s.Succeeded == 0 && s.Failed == 0 && s.CompletedIndexes == ""
+}

@@ -1,0 +1,154 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package job
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/carillon-dev/carillon/internal/job"
+)
+
+// A pod whose Job is gone cannot vanish while it holds the tracking finalizer,
+// and no sync looks after it. A queue of its own, by pod name, frees such pods;
+// one that fails is tried again by name and delays no other.
+
+// replaced is when a pod that changed under our hands is looked at again, if no event comes first.
+const replaced = time.Second
+
+func (c *controller) orphanPodEvents() podHandler {
+	look := func(pod *corev1.Pod, q queue) {
+		if c.mayBeOrphan(pod) {
+			q.Add(reconcile.Request{NamespacedName: keyOf(pod)})
+		}
+	}
+	return podHandler{
+		CreateFunc: func(_ context.Context, e event.TypedCreateEvent[*corev1.Pod], q queue) { look(e.Object, q) },
+		UpdateFunc: func(_ context.Context, e event.TypedUpdateEvent[*corev1.Pod], q queue) { look(e.ObjectNew, q) },
+	}
+}
+
+func (c *controller) orphanJobEvents() jobHandler {
+	return jobHandler{
+		UpdateFunc: func(_ context.Context, e event.TypedUpdateEvent[*batchv1.Job], q queue) {
+			c.orphanJobUpdated(e.ObjectOld, e.ObjectNew, q)
+		},
+		DeleteFunc: func(_ context.Context, e event.TypedDeleteEvent[*batchv1.Job], q queue) { c.abandoned(e.Object, q) },
+	}
+}
+
+func (c *controller) orphanJobUpdated(old, j *batchv1.Job, q queue) {
+	switch {
+	case old.UID != j.UID:
+		c.abandoned(old, q)
+	case job.Finished(j) && !job.Finished(old), j.DeletionTimestamp != nil && old.DeletionTimestamp == nil:
+		c.unwanted(j, q)
+	}
+}
+
+// mayBeOrphan is the quick look of an event: a pod with our finalizer and
+// without a controller, or one on its way out whose Job is gone.
+func (c *controller) mayBeOrphan(pod *corev1.Pod) bool {
+	switch {
+	case !held(pod):
+		return false
+	case metav1.GetControllerOfNoCopy(pod) == nil:
+		return true
+	}
+	return pod.DeletionTimestamp != nil && jobRef(pod) != nil && c.cache.owner(pod) == nil
+}
+
+// abandoned enqueues the pods that a deleted Job leaves.
+func (c *controller) abandoned(j *batchv1.Job, q queue) {
+	if !c.mine(j) {
+		return
+	}
+	for _, pod := range c.cache.heldOf(j.UID) {
+		q.Add(reconcile.Request{NamespacedName: keyOf(pod)})
+	}
+	c.unwanted(j, q)
+}
+
+// unwanted enqueues pods without a controller that waited to be adopted by a
+// Job which will not do that any more.
+func (c *controller) unwanted(j *batchv1.Job, q queue) {
+	for _, pod := range c.cache.strays(j) {
+		if held(pod) {
+			q.Add(reconcile.Request{NamespacedName: keyOf(pod)})
+		}
+	}
+}
+
+// reconcileOrphan frees one pod if its finalizer serves nobody (job.md 2.4).
+func (c *controller) reconcileOrphan(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+	pod := c.cache.pod(request.NamespacedName)
+	if pod == nil || !job.Orphaned(pod, c.cache.owner(pod), c.options.rules()) {
+		return reconcile.Result{}, nil
+	}
+	if ref := jobRef(pod); ref == nil {
+		if c.awaitsAdoption(pod) {
+			return reconcile.Result{}, nil
+		}
+	} else if c.cache.owner(pod) == nil {
+		gone, err := c.hasDeparted(ctx, types.NamespacedName{Namespace: pod.Namespace, Name: ref.Name}, ref.UID)
+		if err != nil || !gone {
+			return reconcile.Result{RequeueAfter: replaced}, err
+		}
+	}
+	// Only as it was seen: an adoption that comes in between must not lose the
+	// finalizer again, or the pod would never be counted.
+	err := c.client.Patch(ctx, target(refTo(pod)), untrack(pod.UID, pod.ResourceVersion))
+	podWrites.WithLabelValues("untrack", outcome(client.IgnoreNotFound(err), "success", "error")).Inc()
+	switch {
+	case err == nil, apierrors.IsNotFound(err), apierrors.IsInvalid(err) && gone(err):
+		return reconcile.Result{}, nil
+	case apierrors.IsConflict(err):
+		return reconcile.Result{RequeueAfter: replaced}, nil
+	}
+	return reconcile.Result{}, fmt.Errorf("removing the tracking finalizer of pod %s, whose Job is gone: %w", request, err)
+}
+
+// awaitsAdoption reports whether a Job will take the pod, or already has it in
+// the eyes of another controller: then the finalizer is not ours to remove.
+func (c *controller) awaitsAdoption(pod *corev1.Pod) bool {
+	for _, j := range c.cache.suitors(pod) {
+		if !c.mine(j) {
+			return true
+		}
+		if !job.Finished(j) && j.DeletionTimestamp == nil && pod.DeletionTimestamp == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// hasDeparted reports whether the Job with this UID is really no more. That the
+// cache has none can also mean that it does not have it yet; so unless its
+// deletion was seen the server is asked, once per Job.
+func (c *controller) hasDeparted(ctx context.Context, key types.NamespacedName, uid types.UID) (bool, error) {
+	if _, known := c.departed.Get(uid); known {
+		return true, nil
+	}
+	var live metav1.PartialObjectMetadata
+	live.SetGroupVersionKind(batchv1.SchemeGroupVersion.WithKind("Job"))
+	err := c.live.Get(ctx, key, &live)
+	switch {
+	case apierrors.IsNotFound(err), err == nil && live.UID != uid:
+		c.departed.Add(uid, true)
+		return true, nil
+	case err != nil:
+		return false, fmt.Errorf("reading Job %s, to which pods belong: %w", key, err)
+	}
+	return false, nil
+}
