@@ -1,0 +1,400 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cron_test
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/carillon-dev/carillon/internal/cron"
+	kindk "github.com/carillon-dev/carillon/internal/kind/batchv1"
+	kindt "github.com/carillon-dev/carillon/internal/kind/tutorial"
+	kindv "github.com/carillon-dev/carillon/internal/kind/volcano"
+)
+
+// traits of the kinds, by the letter that the contract uses.
+var traits = map[string]*cron.Traits{
+	"K": kindk.Kind{}.Info().Traits,
+	"V": kindv.Kind{}.Info().Traits,
+	"T": kindt.Kind{}.Info().Traits,
+}
+
+// scene is one CronJob, what the cache shows of it, and the server behind the cache.
+type scene struct {
+	in cron.Input
+
+	// live are the children on the server by name. What is given to the cache is on the server too, unless the scene
+	// says otherwise.
+	live map[string]cron.Child
+	// liveOwner, if set, is what a live read of the CronJob shows instead of the cached one.
+	liveOwner func(*cron.Input)
+
+	failGet, failDelete map[string]error
+	failOwner           error
+	failCreate          error
+	failRecord          error
+	// strip: an admission webhook removes the owner references of what is created.
+	strip bool
+}
+
+// given changes a scene; a scenario is a list of them.
+type given func(*scene)
+
+// fixture is the CronJob of cronjob.md section 7.
+func fixture(kind string, now string, givens ...given) *scene {
+	s := &scene{
+		in: cron.Input{
+			Now:    at(now),
+			Traits: traits[kind],
+			Owner: cron.Owner{Namespace: "batch", Name: "tick", UID: "cj-1", Generation: 1,
+				Created: at("12:03:20")},
+			Spec: cron.Spec{Schedules: []string{"*/10 * * * *"}, Concurrency: batchv1.AllowConcurrent,
+				KeepSuccessful: new(int32(3)), KeepFailed: new(int32(1))},
+		},
+		live:       map[string]cron.Child{},
+		failGet:    map[string]error{},
+		failDelete: map[string]error{},
+	}
+	for _, g := range givens {
+		g(s)
+	}
+	return s
+}
+
+// at reads a time of 2026-05-04 UTC, or a whole RFC 3339 time.
+func at(text string) time.Time {
+	if len(text) < len("2026-05-04T") || text[4] != '-' {
+		if strings.Count(text, ":") == 1 {
+			text += ":00"
+		}
+		text = "2026-05-04T" + text + "Z"
+	}
+	t, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		panic(err)
+	}
+	return t
+}
+
+func schedule(text string) given { return func(s *scene) { s.in.Spec.Schedules = []string{text} } }
+func zone(name string) given     { return func(s *scene) { s.in.Spec.TimeZone = &name } }
+func deadline(sec int64) given   { return func(s *scene) { s.in.Spec.Deadline = &sec } }
+func made(text string) given     { return func(s *scene) { s.in.Owner.Created = at(text) } }
+func deleting(s *scene)          { s.in.Owner.Deleting = true }
+func suspended(s *scene)         { s.in.Spec.Suspend = true }
+func forbid(s *scene)            { s.in.Spec.Concurrency = batchv1.ForbidConcurrent }
+func replace(s *scene)           { s.in.Spec.Concurrency = batchv1.ReplaceConcurrent }
+
+func last(text string) given {
+	return func(s *scene) { s.in.State.LastSchedule = new(at(text)) }
+}
+
+func succeeded(text string) given {
+	return func(s *scene) { s.in.State.LastSuccessful = new(at(text)) }
+}
+
+// limits sets the history limits; below zero means nil.
+func limits(success, failure int32) given {
+	limit := func(n int32) *int32 {
+		if n < 0 {
+			return nil
+		}
+		return &n
+	}
+	return func(s *scene) { s.in.Spec.KeepSuccessful, s.in.Spec.KeepFailed = limit(success), limit(failure) }
+}
+
+// processZone is the zone that the controller runs in.
+func processZone(name string) given {
+	return func(s *scene) {
+		loc, err := time.LoadLocation(name)
+		if err != nil {
+			panic(err)
+		}
+		s.in.Zone = loc
+	}
+}
+
+// served is the schedule and zone that an earlier pass of this process saw.
+func served(schedule, zone string) given {
+	return func(s *scene) {
+		earlier := s.in
+		earlier.Spec.Schedules, earlier.Spec.TimeZone = []string{schedule}, nil
+		if zone != "" {
+			earlier.Spec.TimeZone = &zone
+		}
+		s.in.Seen = cron.Decide(earlier).Timetable
+	}
+}
+
+// childOpt changes a child before it enters the scene.
+type childOpt func(*cron.Child)
+
+func complete(c *cron.Child) { c.Phase, c.Succeeded = cron.Complete, true }
+func failed(c *cron.Child)   { c.Phase = cron.Failed }
+func phase(word string, p cron.Phase) childOpt {
+	return func(c *cron.Child) { c.Status, c.Phase, c.Succeeded = word, p, p == cron.Complete }
+}
+func finished(text string) childOpt { return func(c *cron.Child) { c.Finished = new(at(text)) } }
+func startedAt(text string) childOpt {
+	return func(c *cron.Child) { c.Started = new(at(text)) }
+}
+func createdAt(text string) childOpt { return func(c *cron.Child) { c.Created = at(text) } }
+func unborn(c *cron.Child)           { c.Created = time.Time{} }
+func stamped(text string) childOpt   { return func(c *cron.Child) { c.Stamp = text } }
+func manual(c *cron.Child)           { c.Name, c.UID, c.Stamp = "by-hand", "by-hand", "" }
+func named(name string) childOpt {
+	return func(c *cron.Child) { c.Name, c.UID = name, types.UID(name) }
+}
+func uid(id types.UID) childOpt { return func(c *cron.Child) { c.UID = id } }
+func ownedBy(ref *metav1.OwnerReference) childOpt {
+	return func(c *cron.Child) { c.Controller = ref }
+}
+
+// child is what this CronJob starts for a scheduled time. Its UID is its name.
+func (s *scene) child(scheduled string, opts ...childOpt) cron.Child {
+	t := at(scheduled)
+	name := fmt.Sprintf("%s-%d", s.in.Owner.Name, t.Unix()/int64(s.in.Traits.NameUnit/time.Second))
+	c := cron.Child{APIVersion: "batch/v1", Kind: "Job", Namespace: "batch", Name: name, UID: types.UID(name),
+		Controller: s.controller(s.in.Owner.UID), Created: t, Started: &t, Stamp: t.Format(time.RFC3339)}
+	for _, o := range opts {
+		o(&c)
+	}
+	return c
+}
+
+func (s *scene) controller(owner types.UID) *metav1.OwnerReference {
+	return &metav1.OwnerReference{APIVersion: s.in.Traits.Group + "/v1", Kind: s.in.Traits.Kind, Name: s.in.Owner.Name,
+		UID: owner, Controller: new(true)}
+}
+
+// active is a child that the state lists.
+func active(scheduled string, opts ...childOpt) given {
+	return func(s *scene) {
+		c := s.child(scheduled, opts...)
+		s.in.State.Active = append(s.in.State.Active, ref(c))
+		s.has(c)
+	}
+}
+
+// listed is an active reference without any object.
+func listed(scheduled string, opts ...childOpt) given {
+	return func(s *scene) { s.in.State.Active = append(s.in.State.Active, ref(s.child(scheduled, opts...))) }
+}
+
+// has is a child that the state does not list.
+func has(scheduled string, opts ...childOpt) given {
+	return func(s *scene) { s.has(s.child(scheduled, opts...)) }
+}
+
+func (s *scene) has(c cron.Child) {
+	s.in.Children = append(s.in.Children, c)
+	s.live[c.Name] = c
+}
+
+// onServer is an object that the cache does not show yet.
+func onServer(scheduled string, opts ...childOpt) given {
+	return func(s *scene) {
+		c := s.child(scheduled, opts...)
+		s.live[c.Name] = c
+	}
+}
+
+func ref(c cron.Child) corev1.ObjectReference {
+	return corev1.ObjectReference{APIVersion: c.APIVersion, Kind: c.Kind, Namespace: c.Namespace, Name: c.Name, UID: c.UID}
+}
+
+// liveState is what the server's CronJob says where the cache's is older.
+func liveState(givens ...given) given {
+	return func(s *scene) {
+		s.liveOwner = func(in *cron.Input) {
+			live := scene{in: *in, live: map[string]cron.Child{}}
+			live.in.State.Active = slices.Clone(in.State.Active)
+			for _, g := range givens {
+				g(&live)
+			}
+			*in = live.in
+		}
+	}
+}
+
+var jobs = schema.GroupResource{Group: "batch", Resource: "jobs"}
+
+var (
+	broken   = apierrors.NewInternalError(errors.New("etcd is away"))
+	conflict = apierrors.NewConflict(schema.GroupResource{Group: "batch", Resource: "cronjobs"}, "tick", errors.New("changed"))
+	notFound = apierrors.NewNotFound(jobs, "gone")
+	quota    = apierrors.NewForbidden(jobs, "tick", errors.New("exceeded quota"))
+	goingOut = &apierrors.StatusError{ErrStatus: metav1.Status{Reason: metav1.StatusReasonForbidden, Code: 403,
+		Message: "namespace batch is being terminated",
+		Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}}}}
+)
+
+func getFails(name string, err error) given { return func(s *scene) { s.failGet[name] = err } }
+func deleteFails(name string, err error) given {
+	return func(s *scene) { s.failDelete[name] = err }
+}
+func ownerFails(err error) given  { return func(s *scene) { s.failOwner = err } }
+func createFails(err error) given { return func(s *scene) { s.failCreate = err } }
+func recordFails(err error) given { return func(s *scene) { s.failRecord = err } }
+func stripped(s *scene)           { s.strip = true }
+
+// maxRounds is more than any pass needs: one per phase, three kinds of looks, and some to spare.
+const maxRounds = 16
+
+// play does what a shell does with a CronJob in one pass, and tells it: a line per step, in the order in which the
+// steps were taken, then the notes without their words, and "fail", and "rq" with the time until the wake-up or
+// "done".
+func (s *scene) play(t testing.TB) string {
+	t.Helper()
+	var log []string
+	tell := func(format string, args ...any) { log = append(log, fmt.Sprintf(format, args...)) }
+	in := s.in
+	for range maxRounds {
+		plan := cron.Decide(in)
+		switch plan.Next() {
+		case cron.PhaseLook:
+			for _, l := range plan.Look {
+				s.look(&in, l, tell)
+			}
+		case cron.PhaseStop:
+			for _, step := range plan.Stop {
+				in.DidStop(step, s.delete("stop", step, tell))
+			}
+		case cron.PhaseStart:
+			tell("start %s for %s", plan.Start.Name, plan.Start.Stamp)
+			child, err := s.create(*plan.Start)
+			in.DidStart(*plan.Start, child, err)
+		case cron.PhaseRecord:
+			r := *plan.Record
+			r.Timetable = r.Timetable && !r.Status // it rides; the tests of edits look at it
+			tell("%s", r)
+			if s.failRecord == nil {
+				s.in.State = plan.Record.State
+			}
+			in.DidRecord(s.failRecord)
+		case cron.PhasePrune:
+			for _, step := range plan.Prune {
+				in.DidPrune(step, s.delete("prune", step, tell))
+			}
+		default:
+			for _, n := range plan.Speak {
+				tell("say %s %s", n.Type, n.Reason)
+			}
+			if plan.Err != nil {
+				tell("fail")
+			}
+			switch {
+			case !plan.Wake.IsZero():
+				tell("rq %s", plan.Wake.Sub(in.Now))
+			case plan.Err == nil:
+				tell("done")
+			}
+			s.in.Seen = plan.Timetable
+			return strings.Join(log, "\n")
+		}
+	}
+	t.Fatalf("no end after %d rounds:\n%s", maxRounds, strings.Join(log, "\n"))
+	return ""
+}
+
+func (s *scene) look(in *cron.Input, l cron.Look, tell func(string, ...any)) {
+	if l.Owner {
+		tell("look at owner")
+		live := *in
+		if s.liveOwner != nil {
+			s.liveOwner(&live)
+		}
+		in.SawOwner(live.Owner, live.Spec, live.State, s.failOwner)
+		return
+	}
+	tell("look at %s", l.Name)
+	if err := s.failGet[l.Name]; err != nil {
+		in.SawChild(l, nil, err)
+	} else if c, ok := s.live[l.Name]; ok {
+		in.SawChild(l, &c, nil)
+	} else {
+		in.SawChild(l, nil, nil)
+	}
+}
+
+func (s *scene) create(start cron.Start) (*cron.Child, error) {
+	if s.failCreate != nil {
+		return nil, s.failCreate
+	}
+	if _, taken := s.live[start.Name]; taken {
+		return nil, apierrors.NewAlreadyExists(jobs, start.Name)
+	}
+	c := cron.Child{APIVersion: "batch/v1", Kind: "Job", Namespace: "batch", Name: start.Name, UID: types.UID(start.Name),
+		Controller: s.controller(s.in.Owner.UID), Created: s.in.Now.Truncate(time.Second), Stamp: start.Stamp}
+	if s.strip {
+		c.Controller = nil
+	}
+	s.live[c.Name] = c
+	return &c, nil
+}
+
+func (s *scene) delete(verb string, step cron.Step, tell func(string, ...any)) error {
+	tell("%s %s", verb, step.Name)
+	if err := s.failDelete[step.Name]; err != nil {
+		return err
+	}
+	if c, ok := s.live[step.Name]; !ok || c.UID != step.UID {
+		return apierrors.NewNotFound(jobs, step.Name)
+	}
+	delete(s.live, step.Name)
+	return nil
+}
+
+// catchUp lets the cache show what the server has, later.
+func (s *scene) catchUp(now string, givens ...given) {
+	s.in.Now = at(now)
+	s.in.Children = nil
+	for _, c := range s.live {
+		s.in.Children = append(s.in.Children, c)
+	}
+	slices.SortFunc(s.in.Children, func(a, b cron.Child) int { return cmp.Compare(a.Name, b.Name) })
+	for _, g := range givens {
+		g(s)
+	}
+}
+
+// ends makes a child on the server finish.
+func ends(name string, opts ...childOpt) given {
+	return func(s *scene) {
+		c := s.live[name]
+		for _, o := range opts {
+			o(&c)
+		}
+		s.live[name] = c
+		for i := range s.in.Children {
+			if s.in.Children[i].Name == name {
+				s.in.Children[i] = c
+			}
+		}
+	}
+}
+
+// lines takes the indentation off a wanted transcript.
+func lines(text string) string {
+	var out []string
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" {
+			out = append(out, line)
+		}
+	}
+	return strings.Join(out, "\n")
+}
