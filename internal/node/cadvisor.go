@@ -8,6 +8,7 @@ package node
 import (
 	"context"
 	"fmt"
+	"os"
 	"sync"
 	"time"
 
@@ -33,6 +34,12 @@ type machineStats struct {
 }
 
 var _ cadvisor.Interface = (*machineStats)(nil)
+
+// newMachineStats measures this machine; dir is on the filesystem that Pods
+// write to.
+func newMachineStats(dir string) *machineStats {
+	return &machineStats{machine: machine{root: os.DirFS("/")}, dir: dir}
+}
 
 func (*machineStats) Start() error { return nil }
 

@@ -136,7 +136,7 @@ func kubeletDependencies(ctx context.Context, o *Options, server *options.Kubele
 	if err != nil {
 		return nil, fmt.Errorf("volume plugins: %w", err)
 	}
-	stats := &machineStats{machine: machine{root: os.DirFS("/")}, dir: o.DataDir}
+	stats := newMachineStats(o.DataDir)
 
 	deps := &kubelet.Dependencies{
 		KubeClient:        clients.kube,

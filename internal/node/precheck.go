@@ -34,14 +34,23 @@ func precheck(o *Options, address string) error {
 	if err := checkSocket(podResourcesSocket(o.DataDir)); err != nil {
 		return err
 	}
-	if path, ok := strings.CutPrefix(o.RuntimeEndpoint, "unix://"); ok {
-		conn, err := net.Dial("unix", path)
-		if err != nil {
-			return fmt.Errorf("container runtime %s cannot be reached: %w", o.RuntimeEndpoint, err)
-		}
-		conn.Close()
+	if err := checkRuntime(o.RuntimeEndpoint); err != nil {
+		return err
 	}
 	return checkPort(address)
+}
+
+// checkRuntime tries to reach a runtime that is not the built-in one.
+func checkRuntime(endpoint string) error {
+	path, ok := strings.CutPrefix(endpoint, "unix://")
+	if !ok {
+		return nil
+	}
+	conn, err := net.Dial("unix", path)
+	if err != nil {
+		return fmt.Errorf("container runtime %s cannot be reached: %w", endpoint, err)
+	}
+	return conn.Close()
 }
 
 // makeDirs makes the node's directories and tries to write to each.
@@ -88,6 +97,9 @@ func checkCertificates(o *Options) error {
 
 // checkSocket tries whether a unix socket can be made at the path.
 func checkSocket(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
 	listener, err := net.Listen("unix", path)
 	if err != nil {
 		return fmt.Errorf("a unix socket cannot be made in the data directory of the node (is it on a filesystem that has none?): %w", err)

@@ -138,12 +138,19 @@ func watchReady(ctx context.Context, nodes corev1.NodeInterface, name string) (b
 		return false, err
 	}
 	defer watcher.Stop()
-	for event := range watcher.ResultChan() {
-		if node, ok := event.Object.(*v1.Node); ok && event.Type != watch.Deleted && isReady(node) {
-			return true, nil
+	for {
+		select {
+		case <-ctx.Done():
+			return false, ctx.Err()
+		case event, open := <-watcher.ResultChan():
+			if !open {
+				return false, nil
+			}
+			if node, ok := event.Object.(*v1.Node); ok && event.Type != watch.Deleted && isReady(node) {
+				return true, nil
+			}
 		}
 	}
-	return false, nil
 }
 
 func isReady(node *v1.Node) bool {
