@@ -31,10 +31,10 @@ nonsense
 		dir  string
 		want []string
 	}{
-		"a tree":      {"/data", []string{"/data/a b/deep", "/data/c", "/data/c", "/data/a b", "/data"}},
-		"one":         {"/database", []string{"/database"}},
-		"nothing":     {"/dat", nil},
-		"a leaf":      {"/data/a b/deep", []string{"/data/a b/deep"}},
+		"a tree":  {"/data", []string{"/data/a b/deep", "/data/c", "/data/c", "/data/a b", "/data"}},
+		"one":     {"/database", []string{"/database"}},
+		"nothing": {"/dat", nil},
+		"a leaf":  {"/data/a b/deep", []string{"/data/a b/deep"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
