@@ -1,0 +1,189 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cronjob
+
+import (
+	"context"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/carillon-dev/carillon/internal/cron"
+	"github.com/carillon-dev/carillon/internal/kind"
+	"github.com/carillon-dev/carillon/internal/kube/fanout"
+	"github.com/carillon-dev/carillon/internal/kube/note"
+)
+
+const (
+	// requestTimeout bounds one call. A call that hangs longer counts as failed; its outcome is found out by the next
+	// pass, because names are locks and deletes and writes carry preconditions.
+	requestTimeout = 15 * time.Second
+	// removals is how many children of one CronJob are deleted at the same time.
+	removals = 8
+)
+
+// look reads live, past every cache.
+func (r *reconciler) look(ctx context.Context, p *pass, looks []cron.Look) {
+	for _, l := range looks {
+		ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+		if l.Owner {
+			r.lookOwner(ctx, p)
+		} else {
+			r.lookChild(ctx, p, l)
+		}
+		cancel()
+	}
+}
+
+func (r *reconciler) lookOwner(ctx context.Context, p *pass) {
+	live := r.newOwner()
+	err := r.live.Get(ctx, p.key, live)
+	if err == nil && live.GetUID() != p.in.Owner.UID {
+		err = apierrors.NewNotFound(r.info.OwnerResource.GroupResource(), p.key.Name)
+	}
+	if err != nil {
+		p.in.SawOwner(cron.Owner{}, cron.Spec{}, cron.State{}, err)
+		return
+	}
+	owner, spec, state, err := r.kind.Read(live)
+	p.in.SawOwner(owner, spec, state, err)
+	if err == nil {
+		p.owner = live
+		r.ownWrites.Updated(owner.UID, live) // as good as an own write: the cache will come to it
+	}
+}
+
+func (r *reconciler) lookChild(ctx context.Context, p *pass, l cron.Look) {
+	live := r.newChild()
+	err := r.live.Get(ctx, types.NamespacedName{Namespace: l.Namespace, Name: l.Name}, live)
+	if apierrors.IsNotFound(err) {
+		p.in.SawChild(l, nil, nil)
+		return
+	}
+	if err != nil {
+		p.in.SawChild(l, nil, err)
+		return
+	}
+	child, err := r.kind.ReadChild(live)
+	p.in.SawChild(l, &child, err)
+}
+
+// remove deletes children, each only if it still has the UID that was decided on.
+func (r *reconciler) remove(ctx context.Context, p *pass, steps []cron.Step, did func(cron.Step, error)) {
+	errs := fanout.Each(ctx, removals, len(steps), func(ctx context.Context, i int) error {
+		ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+		defer cancel()
+		child := r.newChild()
+		child.SetNamespace(steps[i].Namespace)
+		child.SetName(steps[i].Name)
+		options := client.DeleteOptions{
+			Preconditions:     &metav1.Preconditions{UID: &steps[i].UID},
+			PropagationPolicy: r.info.Traits.Propagation,
+		}
+		err := r.writer.Delete(ctx, child, &options)
+		if apierrors.IsConflict(err) { // another object has the name now
+			err = apierrors.NewNotFound(r.info.ChildResource.GroupResource(), steps[i].Name)
+		}
+		return err
+	})
+	for i, step := range steps {
+		switch {
+		case errs[i] == nil:
+			r.childWrites.Deleted(p.in.Owner.UID, step.UID)
+		case apierrors.IsNotFound(errs[i]):
+			r.childWrites.Gone(p.in.Owner.UID, step.UID)
+			r.childWrites.Deleted(p.in.Owner.UID, step.UID)
+		}
+		did(step, errs[i])
+	}
+}
+
+// start creates the child of a scheduled time. A crash right after it leaves a child without a record, which the next
+// pass adopts.
+func (r *reconciler) start(ctx context.Context, p *pass, start cron.Start) {
+	r.gate.Enter(1)
+	defer r.gate.Leave()
+	obj, err := r.kind.Build(p.owner, start)
+	if err == nil {
+		ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+		defer cancel()
+		err = r.writer.Create(ctx, obj)
+	}
+	if err != nil {
+		p.in.DidStart(start, nil, err)
+		return
+	}
+	r.childWrites.Created(p.in.Owner.UID, obj)
+	child, err := r.kind.ReadChild(obj)
+	p.in.DidStart(start, &child, err)
+
+	late := max(0, r.clock.Now().Sub(start.Time)).Seconds()
+	startLateness.WithLabelValues(r.info.Name).Observe(late)
+	lastLateness.WithLabelValues(r.info.Name).Set(late)
+	runs.WithLabelValues(r.info.Name, outcomeStarted, "").Inc()
+	if r.info.Traits.CreationSkew {
+		creationSkew.Observe(child.Created.Sub(start.Time).Seconds())
+	}
+}
+
+// record writes the state by patches that are bound to what was read: a conflict is the server's answer and changes
+// nothing.
+func (r *reconciler) record(ctx context.Context, p *pass, record cron.Record) {
+	patches, err := r.kind.Write(p.owner, record)
+	for i := 0; err == nil && i < len(patches); i++ {
+		err = r.patch(ctx, p, patches[i])
+	}
+	p.in.DidRecord(err)
+}
+
+func (r *reconciler) patch(ctx context.Context, p *pass, patch kind.Patch) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	answer := r.newOwner()
+	answer.SetNamespace(p.key.Namespace)
+	answer.SetName(p.key.Name)
+	raw := client.RawPatch(patch.Type, patch.Data)
+	var err error
+	if patch.Subresource == "" {
+		err = r.writer.Patch(ctx, answer, raw)
+	} else {
+		err = r.writer.SubResource(patch.Subresource).Patch(ctx, answer, raw)
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := Trim(answer); err != nil {
+		return err
+	}
+	r.ownWrites.Updated(p.in.Owner.UID, answer)
+	p.owner = answer
+	return nil
+}
+
+// speak publishes what there is to say about the CronJob, each cause once.
+func (r *reconciler) speak(p *pass, notes []cron.Note) {
+	if len(notes) == 0 {
+		return
+	}
+	about := note.About(p.owner, r.info.Owner)
+	for _, n := range notes {
+		if r.notes.Note(note.Note{About: about, Type: n.Type, Reason: n.Reason, Message: n.Message, Once: n.Key}) {
+			r.count(n)
+		}
+	}
+}
+
+// count turns the notes that tell of a scheduled time without a run into metrics.
+func (r *reconciler) count(n cron.Note) {
+	events := r.info.Traits.Events
+	switch n.Reason {
+	case events.Forbidden.Reason:
+		runs.WithLabelValues(r.info.Name, outcomeSkipped, "forbidden").Inc()
+	case events.TooManyMissed.Reason:
+		runs.WithLabelValues(r.info.Name, outcomeMissed, "outage").Inc()
+	}
+}

@@ -1,0 +1,324 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cronjob
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/carillon-dev/carillon/internal/kind"
+	"github.com/carillon-dev/carillon/internal/kube/alarm"
+	"github.com/carillon-dev/carillon/internal/kube/lister"
+	"github.com/carillon-dev/carillon/internal/kube/note"
+	"github.com/carillon-dev/carillon/internal/kube/wrote"
+	"github.com/carillon-dev/carillon/internal/kube/yield"
+)
+
+// Name is the controller's name in lists of controllers, and that of the queue of batch/v1 CronJobs in metrics.
+const Name = "cronjob"
+
+// Options configure the controller. The zero value is ready for use.
+type Options struct {
+	// Kinds are the kinds of CronJob to serve; nil: all (kind.All). One whose API the server does not offer is waited
+	// for.
+	Kinds []kind.Kind
+	// Workers is how many starts are made at the same time, for each kind; 0: 64. Bookkeepers is how many statuses are
+	// written at the same time; 0: 16.
+	Workers     int
+	Bookkeepers int
+	// Clock tells the time; nil: the real one.
+	Clock clock.Clock
+	// Zone is the zone of schedules that name none; nil: that of the process.
+	Zone *time.Location
+	// Sink takes the events; nil: the manager's API server.
+	Sink note.Sink
+	// Gate holds back what can wait while starts are due; nil: one for this controller alone.
+	Gate *yield.Gate
+	// Discovery is how often an API that is not served is looked for; 0: every 10 s.
+	Discovery time.Duration
+}
+
+const (
+	defaultWorkers     = 64
+	defaultBookkeepers = 16
+	defaultDiscovery   = 10 * time.Second
+	// duePriority puts starts that are due before everything else in the queue.
+	duePriority = 100
+)
+
+func (o *Options) complete() error {
+	if o.Workers < 0 || o.Bookkeepers < 0 {
+		return fmt.Errorf("cronjob controller: %d workers and %d bookkeepers asked for; use at least 1, or 0 for the default",
+			o.Workers, o.Bookkeepers)
+	}
+	if o.Kinds == nil {
+		o.Kinds = kind.All
+	}
+	if o.Workers == 0 {
+		o.Workers = defaultWorkers
+	}
+	if o.Bookkeepers == 0 {
+		o.Bookkeepers = defaultBookkeepers
+	}
+	if o.Clock == nil {
+		o.Clock = clock.RealClock{}
+	}
+	if o.Zone == nil {
+		o.Zone = time.Local
+	}
+	if o.Gate == nil {
+		o.Gate = yield.New(clock.RealClock{})
+	}
+	if o.Discovery == 0 {
+		o.Discovery = defaultDiscovery
+	}
+	return nil
+}
+
+// Add sets the controller up in mgr, once for each kind, and registers the types of the kinds in mgr's scheme. It must
+// be called before mgr is started. A kind whose API is not served starts by itself when it appears.
+//
+// The cache of mgr must span all namespaces; with Trim as its transform it is several times smaller.
+func Add(mgr ctrl.Manager, options Options) error {
+	if err := options.complete(); err != nil {
+		return err
+	}
+	if options.Sink == nil {
+		sink, err := note.NewSink(mgr.GetConfig(), mgr.GetHTTPClient())
+		if err != nil {
+			return fmt.Errorf("cronjob controller: client for events: %w", err)
+		}
+		options.Sink = sink
+	}
+	for _, k := range options.Kinds {
+		if err := k.AddToScheme(mgr.GetScheme()); err != nil {
+			return fmt.Errorf("cronjob controller: kind %s: %w", k.Info().Name, err)
+		}
+		if err := mgr.Add(&starter{mgr: mgr, kind: k, options: options}); err != nil {
+			return fmt.Errorf("cronjob controller: kind %s: %w", k.Info().Name, err)
+		}
+	}
+	return nil
+}
+
+// starter waits until the API of a kind is served and then adds its controller to the running manager.
+type starter struct {
+	mgr     ctrl.Manager
+	kind    kind.Kind
+	options Options
+}
+
+// NeedLeaderElection tells the manager to run starters without leadership, so that caches are warm when it comes.
+func (*starter) NeedLeaderElection() bool { return false }
+
+// Start returns when the controller has been added.
+func (s *starter) Start(ctx context.Context) error {
+	info := s.kind.Info()
+	log := s.mgr.GetLogger().WithName(Name).WithValues("kind", info.Name)
+	told := false
+	for {
+		served, err := s.served()
+		switch {
+		case served:
+			if told {
+				log.Info("The API is served now")
+			}
+			return s.add(ctx, log)
+		case err != nil:
+			log.Error(err, "Cannot find out whether the API is served; trying again", "after", s.options.Discovery.String())
+		case !told:
+			told = true
+			log.Info("The API is not served; the controller starts by itself when it appears", "owner", info.Owner.String(), "child", info.Child.String())
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(s.options.Discovery):
+		}
+	}
+}
+
+func (s *starter) served() (bool, error) {
+	info := s.kind.Info()
+	for _, gvk := range []schema.GroupVersionKind{info.Owner, info.Child} {
+		_, err := s.mgr.GetRESTMapper().RESTMapping(gvk.GroupKind(), gvk.Version)
+		if meta.IsNoMatchError(err) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+func (s *starter) add(ctx context.Context, log logr.Logger) error {
+	info := s.kind.Info()
+	r, err := newReconciler(s.kind, s.mgr.GetScheme())
+	if err != nil {
+		return err
+	}
+	owners, err := lister.For(ctx, s.mgr.GetCache(), r.newOwner())
+	if err != nil {
+		return err
+	}
+	children, err := lister.For(ctx, s.mgr.GetCache(), r.newChild())
+	if err != nil {
+		return err
+	}
+	r.owners, r.children = owners, children
+	r.ownWrites, r.childWrites = wrote.New[client.Object](owners.Progress), wrote.New[client.Object](children.Progress)
+	r.live, r.writer = s.mgr.GetAPIReader(), s.mgr.GetClient()
+	r.clock, r.zone, r.gate, r.log = s.options.Clock, s.options.Zone, s.options.Gate, log
+	if info.Traits.EventSource != "" {
+		r.notes = note.NewRecorder(note.Options{Sink: s.options.Sink, Component: info.Traits.EventSource, Gate: r.gate, Logger: log})
+		if err := s.mgr.Add(r.notes); err != nil {
+			return err
+		}
+	}
+	r.begin()
+
+	name := info.Name
+	if info.Name == "cronjobs.batch" {
+		name = Name
+	}
+	c, err := controller.New(name, s.mgr, controller.Options{
+		Reconciler:              r,
+		MaxConcurrentReconciles: s.options.Workers,
+		SkipNameValidation:      ptr.To(true), // several managers may live in one process
+		EnableWarmup:            ptr.To(true),
+		LogConstructor:          func(*reconcile.Request) logr.Logger { return log.V(1) },
+	})
+	if err != nil {
+		return err
+	}
+	for _, src := range []source.Source{
+		source.Func(func(_ context.Context, q queue) error { r.queue.Store(&q); return nil }),
+		source.Kind(s.mgr.GetCache(), r.newOwner(), r.ownerHandlers()),
+		source.Kind(s.mgr.GetCache(), r.newChild(), r.childHandlers()),
+	} {
+		if err := c.Watch(src); err != nil {
+			return err
+		}
+	}
+	return s.mgr.Add(&crew{r, s.options.Bookkeepers})
+}
+
+// crew is what works beside the controller's workers, under the same leadership.
+type crew struct {
+	reconciler  *reconciler
+	bookkeepers int
+}
+
+// Start runs the alarm and the bookkeepers until ctx ends.
+func (c *crew) Start(ctx context.Context) error {
+	c.reconciler.log.Info("Controller started")
+	var running sync.WaitGroup
+	running.Go(func() { c.reconciler.alarm.Run(ctx) })
+	c.reconciler.books.run(ctx, c.bookkeepers)
+	running.Wait()
+	return nil
+}
+
+// reconciler serves one kind.
+type reconciler struct {
+	kind     kind.Kind
+	info     kind.Info
+	newOwner func() client.Object
+	newChild func() client.Object
+
+	owners   cache
+	children cache
+	live     client.Reader
+	writer   client.Client
+	notes    *note.Recorder
+	clock    clock.Clock
+	zone     *time.Location
+	gate     *yield.Gate
+	log      logr.Logger
+
+	ownWrites   *wrote.Store[client.Object]
+	childWrites *wrote.Store[client.Object]
+	memory      *memory
+	backoff     workqueue.TypedRateLimiter[types.NamespacedName]
+	due         due
+	alarm       *alarm.Clock[types.NamespacedName]
+	books       *books
+	queue       atomic.Pointer[queue]
+}
+
+func newReconciler(k kind.Kind, scheme *runtime.Scheme) (*reconciler, error) {
+	r := &reconciler{kind: k, info: k.Info(), memory: newMemory()}
+	var err error
+	if r.newOwner, err = maker(scheme, r.info.Owner); err != nil {
+		return nil, err
+	}
+	r.newChild, err = maker(scheme, r.info.Child)
+	return r, err
+}
+
+// maker returns a function that makes empty objects of a registered type.
+func maker(scheme *runtime.Scheme, gvk schema.GroupVersionKind) (func() client.Object, error) {
+	example, err := scheme.New(gvk)
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := example.(client.Object); !ok {
+		return nil, fmt.Errorf("%T is registered for %s, but is no API object", example, gvk)
+	}
+	return func() client.Object {
+		obj, _ := scheme.New(gvk)
+		return obj.(client.Object)
+	}, nil
+}
+
+// begin makes what is built on the reconciler's other parts.
+func (r *reconciler) begin() {
+	r.backoff = workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](5*time.Millisecond, 1000*time.Second)
+	r.alarm = alarm.New(alarm.Options[types.NamespacedName]{Clock: r.clock, Ring: r.ring, Jumped: r.jumped})
+	r.books = newBooks(r.gate, r.conclude, func(key types.NamespacedName) {
+		r.enqueue(reconcile.Request{NamespacedName: key}, 0)
+	})
+}
+
+// ring puts the keys that are due at the head of the queue.
+func (r *reconciler) ring(keys []types.NamespacedName) {
+	r.gate.Enter(r.due.add(keys))
+	requests := make([]reconcile.Request, len(keys))
+	for i, key := range keys {
+		requests[i].NamespacedName = key
+	}
+	q := *r.queue.Load()
+	if pq, ok := q.(priorityqueue.PriorityQueue[reconcile.Request]); ok {
+		pq.AddWithOpts(priorityqueue.AddOpts{Priority: ptr.To(duePriority)}, requests...)
+		return
+	}
+	for _, request := range requests {
+		q.Add(request)
+	}
+}
+
+func (r *reconciler) enqueue(request reconcile.Request, after time.Duration) {
+	if q := r.queue.Load(); q != nil {
+		(*q).AddAfter(request, after)
+	}
+}

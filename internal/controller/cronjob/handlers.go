@@ -1,0 +1,127 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cronjob
+
+import (
+	"context"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/carillon-dev/carillon/internal/cron"
+)
+
+type (
+	queue    = workqueue.TypedRateLimitingInterface[reconcile.Request]
+	handlers = handler.TypedFuncs[client.Object, reconcile.Request]
+)
+
+// ownerHandlers call for a pass whenever a CronJob comes, goes or changes (cronjob.md 2.1.1). An edit of the schedule
+// calls for one at once, too: the pass notes when the edit was made and computes the next wake-up (B2). The echo of our
+// own status write tells nothing new and is left out.
+func (r *reconciler) ownerHandlers() handlers {
+	return handlers{
+		CreateFunc: func(_ context.Context, e event.TypedCreateEvent[client.Object], q queue) { q.Add(request(e.Object)) },
+		UpdateFunc: func(_ context.Context, e event.TypedUpdateEvent[client.Object], q queue) {
+			if e.ObjectOld.GetResourceVersion() != e.ObjectNew.GetResourceVersion() &&
+				r.ownWrites.Is(e.ObjectNew.GetUID(), e.ObjectNew) {
+				return
+			}
+			q.Add(request(e.ObjectNew))
+		},
+		DeleteFunc: func(_ context.Context, e event.TypedDeleteEvent[client.Object], q queue) { q.Add(request(e.Object)) },
+	}
+}
+
+// childHandlers call for a pass over the CronJob that controls a child when the child comes, goes, or changes in
+// something that a decision looks at.
+func (r *reconciler) childHandlers() handlers {
+	return handlers{
+		CreateFunc: func(_ context.Context, e event.TypedCreateEvent[client.Object], q queue) {
+			if ref := metav1.GetControllerOfNoCopy(e.Object); ref != nil && r.childWrites.Is(ref.UID, e.Object) {
+				return // the echo of our own create
+			}
+			r.enqueueOwner(e.Object, q)
+		},
+		UpdateFunc: func(_ context.Context, e event.TypedUpdateEvent[client.Object], q queue) {
+			if e.ObjectOld.GetResourceVersion() == e.ObjectNew.GetResourceVersion() {
+				return
+			}
+			before, after := metav1.GetControllerOfNoCopy(e.ObjectOld), metav1.GetControllerOfNoCopy(e.ObjectNew)
+			moved := !sameController(before, after)
+			if moved {
+				r.enqueueOwner(e.ObjectOld, q)
+			}
+			if moved || r.matters(e.ObjectOld, e.ObjectNew) {
+				r.enqueueOwner(e.ObjectNew, q)
+			}
+		},
+		DeleteFunc: func(_ context.Context, e event.TypedDeleteEvent[client.Object], q queue) {
+			if ref := metav1.GetControllerOfNoCopy(e.Object); ref != nil {
+				r.childWrites.Gone(ref.UID, e.Object.GetUID())
+			}
+			r.enqueueOwner(e.Object, q)
+		},
+	}
+}
+
+// enqueueOwner adds the CronJob of this kind that controls the child, if the cache has it with the UID that the child
+// names.
+func (r *reconciler) enqueueOwner(child client.Object, q queue) {
+	ref := metav1.GetControllerOfNoCopy(child)
+	if ref == nil || ref.Kind != r.info.Owner.Kind {
+		return
+	}
+	if gv, err := schema.ParseGroupVersion(ref.APIVersion); err != nil || gv.Group != r.info.Owner.Group {
+		return
+	}
+	key := types.NamespacedName{Namespace: child.GetNamespace(), Name: ref.Name}
+	if owner, ok := r.owners.Get(key); ok && owner.GetUID() == ref.UID {
+		q.Add(reconcile.Request{NamespacedName: key})
+	}
+}
+
+// matters reports whether a decision could come out differently. Most updates of a running Job, such as its pod counts,
+// do not matter.
+func (r *reconciler) matters(before, after client.Object) bool {
+	a, errA := r.kind.ReadChild(before)
+	b, errB := r.kind.ReadChild(after)
+	return errA != nil || errB != nil || a.Phase != b.Phase || a.Succeeded != b.Succeeded || a.Deleting != b.Deleting ||
+		a.Stamp != b.Stamp || !sameInstant(a, b)
+}
+
+func sameInstant(a, b cron.Child) bool {
+	if a.Finished == nil || b.Finished == nil {
+		return a.Finished == b.Finished
+	}
+	return a.Finished.Equal(*b.Finished)
+}
+
+func sameController(a, b *metav1.OwnerReference) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.UID == b.UID && a.Name == b.Name && a.Kind == b.Kind && a.APIVersion == b.APIVersion
+}
+
+func request(obj client.Object) reconcile.Request {
+	return reconcile.Request{NamespacedName: client.ObjectKeyFromObject(obj)}
+}
+
+// jumped is told by the alarm that the wall clock moved by itself.
+func (r *reconciler) jumped(by time.Duration) {
+	direction := "forward"
+	if by < 0 {
+		direction = "backward"
+	}
+	clockJumps.WithLabelValues(direction).Inc()
+	r.log.Info("The wall clock jumped: it was set, or the machine slept", "by", by.Round(time.Millisecond).String())
+}

@@ -1,0 +1,85 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cronjob
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// memory holds, for each CronJob of the cache, what one pass leaves for the next one of the same UID. Losing it in a
+// crash costs nothing but a repeated log line: an edit is found again in the annotation.
+type memory struct {
+	mu    sync.Mutex
+	byKey map[types.NamespacedName]*remembered
+}
+
+type remembered struct {
+	uid types.UID
+	// timetable is what the last pass decided on (cron.Plan.Timetable).
+	timetable string
+	// complaint is the last error that was logged, and when.
+	complaint   string
+	complaintAt time.Time
+}
+
+func newMemory() *memory { return &memory{byKey: map[types.NamespacedName]*remembered{}} }
+
+// meet returns the timetable that an earlier pass over this object decided on. An object of the same name but with
+// another UID is another one; departed is told the UID of the former.
+func (m *memory) meet(key types.NamespacedName, uid types.UID, departed func(types.UID)) string {
+	m.mu.Lock()
+	known := m.byKey[key]
+	if known != nil && known.uid == uid {
+		defer m.mu.Unlock()
+		return known.timetable
+	}
+	m.byKey[key] = &remembered{uid: uid}
+	m.mu.Unlock()
+	if known != nil {
+		departed(known.uid)
+	}
+	return ""
+}
+
+// leave forgets the key and returns the UID that it had.
+func (m *memory) leave(key types.NamespacedName) (types.UID, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	known, ok := m.byKey[key]
+	if !ok {
+		return "", false
+	}
+	delete(m.byKey, key)
+	return known.uid, true
+}
+
+// decided notes the timetable of a pass.
+func (m *memory) decided(key types.NamespacedName, uid types.UID, timetable string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if known := m.byKey[key]; known != nil && known.uid == uid {
+		known.timetable = timetable
+	}
+}
+
+// quietly is how long the same error of the same CronJob is not logged again.
+const quietly = time.Minute
+
+// complain reports whether the error is worth a log line: another one than the last, or a minute later.
+func (m *memory) complain(key types.NamespacedName, complaint string, now time.Time) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	known := m.byKey[key]
+	if known == nil {
+		return true
+	}
+	if known.complaint == complaint && now.Sub(known.complaintAt) < quietly && !now.Before(known.complaintAt) {
+		return false
+	}
+	known.complaint, known.complaintAt = complaint, now
+	return true
+}
