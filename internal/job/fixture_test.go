@@ -201,7 +201,7 @@ func aPod(shorthand string) *corev1.Pod {
 			pod.OwnerReferences[0].UID = "other"
 		case word == "stranger":
 			pod.Labels = map[string]string{"of": "nobody"}
-		case name == "i":
+		case word[0] == 'i' && name != "initrestarts" && name != "ic":
 			pod.Annotations[indexKey] = word[1:]
 		case name == "fc":
 			pod.Annotations[failureCountKey] = word[2:]

@@ -1,0 +1,447 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package job
+
+import (
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/utils/ptr"
+)
+
+// 10.8: Indexed Jobs.
+func TestOneSyncWorksOnIndexes(t *testing.T) {
+	t.Parallel()
+	runSyncs(t, map[string]syncTest{
+		"JOB-200 the lowest indexes start": {
+			job: aJob("p2 c5 indexed"), want: "create=0,1 active=2 completed=- failedidx=nil",
+		},
+		"JOB-201 gaps are filled in order": {
+			job:  aJob("p8 c20 indexed", started(time.Hour)),
+			pods: somePods("a running i0", "b pending i3", "c succeeded i2", "d succeeded i4", "e succeeded i5", "f succeeded i7", "g succeeded i8", "h succeeded i9"),
+			want: "create=1,6,10,11,12,13 completed=2,4,5,7-9 succ=6 active=8 usucc=- unfinalize=c,d,e,f,g,h",
+		},
+		"JOB-202 a failed pod does not matter when its index is done": {
+			job: aJob("p3 c3 indexed", started(time.Hour)), pods: somePods("a succeeded i0", "b failed i1", "c succeeded i1", "d succeeded i2"),
+			want: "write=end completed=0-2 succ=3 fail=1 conds=SuccessCriteriaMet:CompletionsReached,Complete:CompletionsReached",
+		},
+		"JOB-203 an index counts once": {
+			job: aJob("p2 c3 indexed", started(time.Hour)), pods: somePods("a succeeded i0", "b succeeded i1", "c succeeded i1"),
+			want: "create=2 completed=0,1 succ=2 unfinalize=a,b,c",
+		},
+		"JOB-204 failed indexes are tried again": {
+			job: aJob("p3 c4 indexed", started(time.Hour)), pods: somePods("a failed i0", "b pending i1", "c failed i2"), want: "create=0,2 active=3 ufail=a,c",
+		},
+		"JOB-205 pods without a usable index do no good": {
+			job:  aJob("p4 c4 indexed", started(time.Hour)),
+			pods: somePods("a running", "b pending i-1", "c succeeded ix", "d failed"),
+			want: "evict=a,b create=- unfinalize=c,d usucc=- ufail=- completed=- fail=0 active=0 term=2",
+		},
+		"JOB-206 the better of two pods for an index stays": {
+			job: aJob("p5 c5 indexed", started(time.Hour)), pods: somePods("a running i2", "b pending i2"), want: "evict=b create=- active=1",
+		},
+		"JOB-207 indexes out of range": {
+			job: aJob("p2 c2 indexed", started(time.Hour)), pods: somePods("a running i2", "b running i1", "c succeeded i5", "d failed i3"),
+			want: "evict=a active=1 unfinalize=c,d usucc=- ufail=- completed=- fail=0",
+		},
+		"JOB-214 scaling down forgets what is cut off": {
+			job:  aJob("p1 c1 indexed", started(time.Hour), counted(1, 2), indexesDone("0", "")),
+			pods: somePods("b running i1", "c running i2"), want: "evict=b,c completed=0 succ=1 fail=2 conds=-",
+		},
+		"JOB-216 scaled down to nothing": {
+			job: aJob("p0 c0 indexed", started(time.Hour), counted(2, 0), indexesDone("0,1", "")), want: "write=end completed=- succ=0",
+		},
+		"JOB-217 the number of successes may go down": {
+			job: aJob("p2 c2 indexed", started(time.Hour), counted(1, 0), indexesDone("3", "")), want: "completed=- succ=0 create=0,1",
+		},
+		"JOB-218 scaled down to what is done while a pod goes": {
+			job: aJob("p1 c1 indexed", started(time.Hour), counted(1, 0), indexesDone("0", "")), pods: somePods("b running i1 deleting -F"),
+			want: "conds=SuccessCriteriaMet:CompletionsReached term=1 write=yes completion=none",
+		},
+		"JOB-219 the API refuses a smaller number (Q-12)": {
+			job: aJob("p1 c2 indexed", started(time.Hour), counted(1, 0), indexesDone("3", "")), want: "completed=- succ=1 events=SuccessfulCreate,SucceededNotDecreased create=0",
+		},
+		"JOB-219 and is not asked again": {
+			job:  aJob("p1 c2 indexed", started(time.Hour), counted(1, 0), indexesDone("", ""), func(j *batchv1.Job) { j.Status.Active = 1 }),
+			pods: somePods("a running i0"), want: "write=no",
+		},
+		"JOB-219 until parallelism follows": {
+			job:  aJob("p2 c2 indexed", started(time.Hour), counted(1, 0), indexesDone("", ""), func(j *batchv1.Job) { j.Status.Active = 2 }),
+			pods: somePods("a running i0", "b running i1"), want: "succ=0 events=-",
+		},
+		"a terminating pod keeps its index when only failed pods are replaced": {
+			job: aJob("p2 c5 indexed prp=Failed", started(time.Hour)), pods: somePods("a running i0 deleting"), want: "create=1 term=1 unfinalize=-",
+		},
+		"JOB-264 a terminating pod without index, only failed pods replaced": {
+			job: aJob("p2 c5 indexed prp=Failed", started(time.Hour)), pods: somePods("a running deleting"), want: "create=0 term=1 unfinalize=-",
+		},
+		"JOB-264 the same, terminating pods replaced": {
+			job: aJob("p2 c5 indexed", started(time.Hour)), pods: somePods("a running deleting"), want: "create=0,1 term=1 unfinalize=a fail=0 ufail=-",
+		},
+	})
+}
+
+// 10.9: a backoff limit per index.
+func TestOneSyncLimitsFailuresPerIndex(t *testing.T) {
+	t.Parallel()
+	two := func(n int32) func(*batchv1.Job) { return func(j *batchv1.Job) { j.Spec.MaxFailedIndexes = &n } }
+	runSyncs(t, map[string]syncTest{
+		"JOB-234 a failed pod stays until its replacement is there": {
+			job: aJob("p2 c2 indexed blpi1", started(time.Hour)), pods: somePods("a failed i0 fc0", "b running i1 fc0"),
+			want: "create=0 active=2 unfinalize=- ufail=- failedidx=-",
+		},
+		"JOB-234 JOB-235 CP-10 then it is counted": {
+			job: aJob("p2 c2 indexed blpi1", started(time.Hour)), pods: somePods("a failed i0 fc0 deleting", "b running i1 fc0", "c running i0 fc1"),
+			want: "create=- unfinalize=a ufail=a failedidx=-",
+		},
+		"JOB-236 out of retries": {
+			job: aJob("p2 c2 indexed blpi1", started(time.Hour)), pods: somePods("a failed i0 fc1", "b running i1 fc0"),
+			want: "create=- unfinalize=a ufail=a failedidx=0 conds=-",
+		},
+		"JOB-230 all indexes ended, some failed": {
+			job:  aJob("p2 c4 indexed blpi1", started(time.Hour), counted(2, 3), indexesDone("0,2", "1")),
+			pods: somePods("a failed i3 fc1"), want: "write=end failedidx=1,3 completed=0,2 fail=4 succ=2 conds=FailureTarget:FailedIndexes,Failed:FailedIndexes",
+		},
+		"JOB-231 one failed index too many": {
+			job: aJob("p1 c4 indexed blpi0 max0", started(time.Hour)), pods: somePods("a failed i0 fc0"), want: "write=end failedidx=0 fail=1 conds=FailureTarget:MaxFailedIndexesExceeded,Failed:MaxFailedIndexesExceeded",
+		},
+		"JOB-233 FailIndex gives an index up at once": {
+			job:  aJob("p2 c2 indexed blpi1", started(time.Hour), failurePolicy(onExit(batchv1.PodFailurePolicyActionFailIndex, 1))),
+			pods: somePods("a failed exit1 i1 fc0", "b succeeded i0"), want: "write=end failedidx=1 completed=0 fail=1 succ=1 conds=FailureTarget:FailedIndexes,Failed:FailedIndexes",
+		},
+		"JOB-237 the limit of the whole Job still holds": {
+			job: aJob("p2 c2 indexed blpi1 bl1", started(time.Hour)), pods: somePods("a failed i0 fc0", "b failed i1 fc0"),
+			want: "write=end fail=2 failedidx=- conds=FailureTarget:BackoffLimitExceeded,Failed:BackoffLimitExceeded",
+		},
+		"JOB-239 max failed indexes with a pod running": {
+			job: aJob("p4 c4 indexed blpi0", started(time.Hour), two(1)), pods: somePods("a failed i0 fc0", "b failed i1 fc0", "c running i2 fc0"),
+			want: "conds=FailureTarget:MaxFailedIndexesExceeded ufail=a,b active=1 failedidx=0,1",
+		},
+		"JOB-240 ignored failures are carried on too": {
+			job:  aJob("p1 c1 indexed blpi1", started(time.Hour), failurePolicy(onExit(batchv1.PodFailurePolicyActionIgnore, 3))),
+			pods: somePods("a failed exit3 i0 fc1"), want: "create=0 fail=0 failedidx=-",
+		},
+		"JOB-241 JOB-249 only indexes whose delay is over": {
+			job: aJob("p3 c5 indexed blpi5", started(time.Hour)), pods: somePods("a failed i0 fc0 end4", "b failed i1 fc1 ic1 end39", "c failed i2 fc0 end11"),
+			want: "create=2 active=1 wake=-",
+		},
+		"JOB-241 none is due: wait for the first": {
+			job: aJob("p2 c5 indexed blpi5", started(time.Hour)), pods: somePods("a failed i0 fc0 end4", "b failed i1 fc1 ic1 end39"), want: "create=- wake=1s active=0",
+		},
+		"JOB-249 a waiting index keeps its slot (Q-09)": {
+			job: aJob("p1 c3 indexed blpi5", started(time.Hour)), pods: somePods("a failed i0 fc0 end4"), want: "create=- wake=6s",
+		},
+		"JOB-243 the running pod is still reported": {
+			job: aJob("p2 c2 indexed blpi5", started(time.Hour)), pods: somePods("a running i0 fc0", "b failed i1 fc0 end4"), want: "create=- active=1 wake=6s",
+		},
+		"JOB-244 of several failed pods the one with most failures is kept": {
+			job: aJob("p1 c1 indexed blpi9", started(time.Hour)), pods: somePods("a failed i0 fc0 end400", "b failed i0 fc2 end200", "c failed i0 fc1 end300"),
+			want: "create=0 unfinalize=a,c ufail=a,c",
+		},
+		"JOB-246 a pod without finalizer fails no index; stored indexes out of range go": {
+			job: aJob("p2 c2 indexed blpi0", started(time.Hour), indexesDone("", "9")), pods: somePods("a failed i0 fc0 -F", "b failed i5 fc0"), want: "failedidx=- unfinalize=b fail=0",
+		},
+		"JOB-247 done weighs more than failed (Q-11)": {
+			job: aJob("p2 c2 indexed blpi0", started(time.Hour)), pods: somePods("a failed i0 fc0", "b succeeded i0 fc0", "c running i1 fc0"), want: "completed=0 failedidx=- ufail=a",
+		},
+		"JOB-248 maxFailedIndexes was lowered": {
+			job: aJob("p2 c4 indexed blpi0 max1", started(time.Hour), counted(0, 2), indexesDone("", "0,1")), pods: somePods("a running i2 fc0"), want: "conds=FailureTarget:MaxFailedIndexesExceeded",
+		},
+		"CP-11 the delay survives a restart": {
+			job: aJob("p1 c1 indexed blpi5", started(time.Hour)), pods: somePods("a failed i0 fc2 end30"), want: "create=- wake=10s",
+		},
+		"nothing to complete, with a limit per index": {
+			job: aJob("p1 c0 indexed blpi1"), want: "write=end failedidx=- conds=SuccessCriteriaMet:CompletionsReached,Complete:CompletionsReached",
+		},
+	})
+}
+
+// 10.10: replacing pods, terminating, ready.
+func TestOneSyncReplacesPods(t *testing.T) {
+	t.Parallel()
+	runSyncs(t, map[string]syncTest{
+		"JOB-260 only failed pods are replaced: one is on its way": {
+			job: aJob("p1 c1 bl1 prp=Failed", started(time.Hour)), pods: somePods("a running deleting"), want: "create=0 active=0 fail=0 ufail=- term=1 unfinalize=-",
+		},
+		"JOB-260 it failed": {
+			job: aJob("p1 c1 bl1 prp=Failed", started(time.Hour)), pods: somePods("a failed deleting"), want: "create=1 active=1 ufail=a term=0 unfinalize=a",
+		},
+		"JOB-261 terminating pods are replaced at once": {
+			job: aJob("p2 c2", started(time.Hour)), pods: somePods("a running deleting", "b running deleting"), want: "create=0 ufail=a,b unfinalize=a,b term=2 wake=1s",
+		},
+		"JOB-261 after the delay": {
+			job: aJob("p2 c2", started(time.Hour), counted(0, 2)), pods: somePods("a running deleting -F", "b running deleting -F"), want: "create=2 active=2 fail=2 term=2",
+		},
+		"JOB-262 only failed pods: none yet": {
+			job: aJob("p2 c2 prp=Failed", started(time.Hour)), pods: somePods("a running deleting", "b running deleting"), want: "create=0 active=0 fail=0 term=2 unfinalize=-",
+		},
+		"JOB-263 too many run, more are going": {
+			job: aJob("p1 c1 prp=Failed", started(time.Hour)), pods: somePods("a running", "b pending", "c running deleting", "d running deleting", "e running deleting", "f running deleting"),
+			want: "evict=b create=0 active=1 term=5",
+		},
+		"JOB-265 a failure policy waits for the final phase": {
+			job: aJob("", started(time.Hour), failurePolicy()), pods: somePods("a running deleting"), want: "create=0 term=1 ufail=- unfinalize=-",
+		},
+		"JOB-267 the policy was changed on the way": {
+			job: aJob("prp=TerminatingOrFailed", started(time.Hour)), pods: somePods("a running deleting"), memory: Memory{Backoff: Backoff{}}, want: "ufail=a unfinalize=a term=1",
+		},
+		"JOB-268 ready and active go down in one write": {
+			job:  aJob("p2 c2", started(time.Hour), func(j *batchv1.Job) { j.Status.Active, j.Status.Ready = 2, ptr.To[int32](2) }),
+			pods: somePods("a ready", "b failed end1"), want: "active=1 ready=1 write=yes",
+		},
+	})
+}
+
+// 10.11: the pod failure policy.
+func TestOneSyncAppliesFailurePolicy(t *testing.T) {
+	t.Parallel()
+	failJob := onExit(batchv1.PodFailurePolicyActionFailJob, 1)
+	runSyncs(t, map[string]syncTest{
+		"JOB-280 FailJob": {
+			job: aJob("", started(time.Hour), failurePolicy(failJob)), pods: somePods("a failed exit1"), want: "write=end fail=1 conds=FailureTarget:PodFailurePolicy,Failed:PodFailurePolicy events=PodFailurePolicy",
+		},
+		"JOB-281 disrupted pods are ignored": {
+			job: aJob("bl0", started(time.Hour), failurePolicy(onCondition(batchv1.PodFailurePolicyActionIgnore, "DisruptionTarget", "True"))),
+			pods: func() []*corev1.Pod {
+				p := aPod("a failed")
+				p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: "DisruptionTarget", Status: "True"})
+				return []*corev1.Pod{p}
+			}(),
+			want: "create=1 fail=0 ufail=- conds=- unfinalize=a",
+		},
+		"JOB-282 ignored exit codes, Indexed": {
+			job:  aJob("p1 c2 bl0 indexed", started(time.Hour), failurePolicy(onExit(batchv1.PodFailurePolicyActionIgnore, 42))),
+			pods: somePods("a failed exit42 i0"), want: "create=0 fail=0 ufail=- conds=-",
+		},
+		"JOB-285 JOB-295 a running pod triggers nothing": {
+			job: aJob("", started(time.Hour), failurePolicy(failJob)), pods: func() []*corev1.Pod {
+				p := aPod("a running")
+				p.Status.ContainerStatuses[0].State.Terminated = &corev1.ContainerStateTerminated{ExitCode: 1}
+				return []*corev1.Pod{p}
+			}(), want: "active=1 conds=-",
+		},
+		"JOB-286 what is stored is not reconsidered": {
+			job:  aJob("", started(time.Hour), failurePolicy(failJob), withCondition(batchv1.JobFailureTarget, "True", "BackoffLimitExceeded")),
+			pods: somePods("a failed exit1"), want: "write=end conds=FailureTarget:BackoffLimitExceeded,Failed:BackoffLimitExceeded",
+		},
+		"JOB-287 the first rule that matches decides: Ignore": {
+			job:  aJob("", started(time.Hour), failurePolicy(onExit(batchv1.PodFailurePolicyActionIgnore, 1), failJob)),
+			pods: somePods("a failed exit1"), want: "conds=- fail=0 ufail=-",
+		},
+		"JOB-287 the first rule that matches decides: Count": {
+			job:  aJob("", started(time.Hour), failurePolicy(onExit(batchv1.PodFailurePolicyActionCount, 1), onExit(batchv1.PodFailurePolicyActionIgnore, 1))),
+			pods: somePods("a failed exit1"), want: "conds=- ufail=a",
+		},
+		"JOB-292 no rule matches": {
+			job: aJob("bl0", started(time.Hour), failurePolicy(failJob)), pods: somePods("a failed exit2"), want: "write=end conds=FailureTarget:BackoffLimitExceeded,Failed:BackoffLimitExceeded",
+		},
+		"JOB-293 a terminating pod has not failed": {
+			job: aJob("", started(time.Hour), failurePolicy(failJob)), pods: somePods("a running deleting exit1"), want: "conds=- ufail=- create=0",
+		},
+		"JOB-294 the running pod is stopped and counted": {
+			job:  aJob("p2 c2", started(time.Hour), counted(0, 1), failurePolicy(failJob), withCondition(batchv1.JobFailureTarget, "True", "PodFailurePolicy")),
+			pods: somePods("b running"), want: "delete=b ufail=b unfinalize=b fail=1 active=0 term=1 conds=FailureTarget:PodFailurePolicy",
+		},
+		"an Ignore rule keeps a stopped pod out of the count": {
+			job:  aJob("p2 c2", started(time.Hour), failurePolicy(onCondition(batchv1.PodFailurePolicyActionIgnore, "Ready", "True")), withCondition(batchv1.JobFailureTarget, "True", "DeadlineExceeded")),
+			pods: somePods("b ready"), want: "delete=b ufail=- unfinalize=b",
+		},
+		"JOB-297 a sibling that could not be deleted changes nothing (Q-04)": {
+			job:  aJob("p2 c2", started(time.Hour), failurePolicy(failJob), uncounted("", "a"), withCondition(batchv1.JobFailureTarget, "True", "PodFailurePolicy")),
+			pods: somePods("b ready"), mishaps: mishaps{deletes: sets.New("b")}, want: "active=1 ready=1 conds=FailureTarget:PodFailurePolicy unfinalize=- fail=1 ufail=- write=yes",
+		},
+		"JOB-298 a pod that we removed says nothing about the Job (Q-05)": {
+			job: aJob("p1 c2", started(time.Hour), failurePolicy(failJob)), pods: somePods("a failed exit1 deleting -F", "b running"), want: "conds=- fail=0",
+		},
+		"Q-05 nor does one whose finalizer is on its way off": {
+			job: aJob("p1 c2", started(time.Hour), failurePolicy(failJob)), pods: somePods("a failed exit1", "b running"),
+			memory: Memory{Unfinalizing: sets.New[types.UID]("a")}, want: "conds=- fail=0",
+		},
+	})
+}
+
+// 10.12: the success policy.
+func TestOneSyncAppliesSuccessPolicy(t *testing.T) {
+	t.Parallel()
+	count := func(n int32) batchv1.SuccessPolicyRule { return batchv1.SuccessPolicyRule{SucceededCount: &n} }
+	these := func(s string) batchv1.SuccessPolicyRule { return batchv1.SuccessPolicyRule{SucceededIndexes: &s} }
+	runSyncs(t, map[string]syncTest{
+		"JOB-310 all that is asked for": {
+			job: aJob("p2 c2 indexed", started(time.Hour), successPolicy(count(2))), pods: somePods("a succeeded i0", "b succeeded i1"),
+			want: "write=end conds=SuccessCriteriaMet:SuccessPolicy,Complete:SuccessPolicy fail=0",
+		},
+		"JOB-311 one index is enough": {
+			job: aJob("p2 c5 indexed", started(time.Hour), successPolicy(these("0")), counted(0, 1)), pods: somePods("a succeeded i0", "b running i2"),
+			want: "conds=SuccessCriteriaMet:SuccessPolicy completed=0 active=1 delete=- wake=10ms",
+		},
+		"JOB-312 JOB-314 the others are stopped and do not count as failed": {
+			job:  aJob("p2 c5 indexed", started(time.Hour), successPolicy(count(1)), counted(1, 0), indexesDone("0", ""), withCondition(batchv1.JobSuccessCriteriaMet, "True", "SuccessPolicy")),
+			pods: somePods("b ready i2", "c failed i3"), want: "delete=b unfinalize=b,c ufail=c active=0 ready=0 term=1 fail=0",
+		},
+		"CP-19 what we stopped is no failure after a crash either": {
+			job:  aJob("p2 c5 indexed bl0", started(time.Hour), successPolicy(count(1)), counted(1, 0), indexesDone("0", ""), withCondition(batchv1.JobSuccessCriteriaMet, "True", "SuccessPolicy")),
+			pods: somePods("b failed deleting i2"), want: "write=end fail=0 unfinalize=b conds=SuccessCriteriaMet:SuccessPolicy,Complete:SuccessPolicy",
+		},
+		"JOB-315 nothing runs any more": {
+			job:  aJob("p2 c5 indexed", started(time.Hour), successPolicy(count(1)), counted(1, 0), indexesDone("0", ""), withCondition(batchv1.JobSuccessCriteriaMet, "True", "SuccessPolicy")),
+			want: "write=end conds=SuccessCriteriaMet:SuccessPolicy,Complete:SuccessPolicy events=Completed",
+		},
+		"JOB-316 JOB-319 a failure in the same sync wins": {
+			job: aJob("p2 c5 indexed bl0", started(time.Hour), successPolicy(count(1))), pods: somePods("a succeeded i0", "b failed i1"),
+			want: "write=end conds=FailureTarget:BackoffLimitExceeded,Failed:BackoffLimitExceeded succ=1",
+		},
+		"JOB-317 a failure after it does not": {
+			job:  aJob("p2 c5 indexed bl0", started(time.Hour), successPolicy(count(1)), counted(1, 0), indexesDone("0", ""), withCondition(batchv1.JobSuccessCriteriaMet, "True", "SuccessPolicy")),
+			pods: somePods("b failed i1"), want: "write=end fail=1 conds=SuccessCriteriaMet:SuccessPolicy,Complete:SuccessPolicy",
+		},
+		"JOB-318 FailureTarget is stored": {
+			job:  aJob("p2 c5 indexed", started(time.Hour), successPolicy(count(1)), withCondition(batchv1.JobFailureTarget, "True", "BackoffLimitExceeded")),
+			pods: somePods("a succeeded i0"), want: "write=end conds=FailureTarget:BackoffLimitExceeded,Failed:BackoffLimitExceeded succ=1",
+		},
+		"JOB-320 without a rule that matched": {
+			job: aJob("p2 c2 indexed", started(time.Hour), successPolicy(these("7"))), pods: somePods("a succeeded i0", "b succeeded i1"),
+			want: "conds=SuccessCriteriaMet:CompletionsReached,Complete:CompletionsReached",
+		},
+		"JOB-321 count 0 waits for the first success": {
+			job: aJob("p2 c2 indexed", started(time.Hour), successPolicy(count(0))), pods: somePods("a running i0", "b running i1"), want: "conds=-",
+		},
+		"JOB-321 then it is met": {
+			job: aJob("p2 c2 indexed", started(time.Hour), successPolicy(count(0))), pods: somePods("a succeeded i0", "b running i1"), want: "conds=SuccessCriteriaMet:SuccessPolicy",
+		},
+	})
+}
+
+// JOB-313: which rules match which indexes.
+func TestSuccessPolicyMatches(t *testing.T) {
+	t.Parallel()
+	rule := func(indexes string, n int32) batchv1.SuccessPolicyRule {
+		var r batchv1.SuccessPolicyRule
+		if indexes != "none" {
+			r.SucceededIndexes = &indexes
+		}
+		if n >= 0 {
+			r.SucceededCount = &n
+		}
+		return r
+	}
+	tests := map[string]struct {
+		rules []batchv1.SuccessPolicyRule
+		done  string
+		want  string
+	}{
+		"subset":                            {[]batchv1.SuccessPolicyRule{rule("1-3", -1)}, "0-4", "Matched rules at index 0"},
+		"equal":                             {[]batchv1.SuccessPolicyRule{rule("1-3", -1)}, "1-3", "Matched rules at index 0"},
+		"one is missing":                    {[]batchv1.SuccessPolicyRule{rule("1-3", -1)}, "1,2", ""},
+		"enough of the set":                 {[]batchv1.SuccessPolicyRule{rule("1-3", 2)}, "1,3", "Matched rules at index 0"},
+		"others do not count":               {[]batchv1.SuccessPolicyRule{rule("1-3", 2)}, "1,5,6", ""},
+		"an empty set never matches":        {[]batchv1.SuccessPolicyRule{rule("", 0)}, "1", ""},
+		"a set that cannot be read neither": {[]batchv1.SuccessPolicyRule{rule("x", 0)}, "1", ""},
+		"the second rule":                   {[]batchv1.SuccessPolicyRule{rule("9", -1), rule("none", 1)}, "1", "Matched rules at index 1"},
+		"a set that passes the end is cut":  {[]batchv1.SuccessPolicyRule{rule("8-20", -1)}, "8,9", "Matched rules at index 0"},
+		"count only":                        {[]batchv1.SuccessPolicyRule{rule("none", 3)}, "1,2", ""},
+		"a rule that says nothing":          {[]batchv1.SuccessPolicyRule{rule("none", -1)}, "1", ""},
+		"nothing succeeded":                 {[]batchv1.SuccessPolicyRule{rule("none", 0)}, "", ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := Decide(Snapshot{Job: aJob("p10 c10 indexed", started(time.Hour), successPolicy(test.rules...), indexesDone(test.done, "")), Now: now, PodsCurrent: true, Options: Options{Standalone: true}})
+			if p.Verdict.Message != test.want {
+				t.Errorf("message %q, want %q", p.Verdict.Message, test.want)
+			}
+		})
+	}
+}
+
+// 10.13: whose Job it is.
+func TestOneSyncLeavesOthersAlone(t *testing.T) {
+	t.Parallel()
+	const ours = "carillon.dev/job-controller"
+	by := func(name string) func(*batchv1.Job) { return func(j *batchv1.Job) { j.Spec.ManagedBy = &name } }
+	none := func(*batchv1.Job) {}
+	tests := map[string]struct {
+		manager    func(*batchv1.Job)
+		standalone bool
+		mine       bool
+	}{
+		"JOB-331 standalone, nobody named":            {none, true, true},
+		"JOB-331 standalone, the built-in controller": {by(ReservedManager), true, true},
+		"JOB-335 standalone, our name":                {by(ours), true, true},
+		"JOB-330 standalone, somebody else":           {by("acme.io/jobs"), true, false},
+		"JOB-330 managed, nobody named":               {none, false, false},
+		"JOB-330 managed, the built-in controller":    {by(ReservedManager), false, false},
+		"JOB-335 managed, our name":                   {by(ours), false, true},
+		"JOB-337 managed, other case":                 {by("carillon.dev/Job-controller"), false, false},
+		"JOB-337 managed, a suffix":                   {by(ours + "2"), false, false},
+		"JOB-337 managed, empty":                      {by(""), false, false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, shorthand := range []string{"", "suspend", "deleting", "bl0"} { // JOB-332: whatever its state
+				j := aJob(shorthand, test.manager)
+				p := Decide(Snapshot{Job: j, Pods: somePods("a failed", "b running orphan", "c running stranger"), Now: now, PodsCurrent: true, Options: Options{Standalone: test.standalone, Manager: ours}})
+				if mine := p.Skip != SkipNotOurs; mine != test.mine {
+					t.Errorf("%q: ours is %t, want %t", shorthand, mine, test.mine)
+				}
+				if !test.mine && (len(p.Claim.Adopt)+len(p.Claim.Release)+len(p.Delete)+len(p.Create)+len(p.Cleanup)+len(p.Notes) > 0 || p.Record(Results{}).Write.Status != nil) {
+					t.Errorf("%q: touched: %s", shorthand, p)
+				}
+			}
+		})
+	}
+	if Mine(aJob("", by("")), Options{}) {
+		t.Error("without a name of ours an empty managedBy is nobody's, not ours")
+	}
+}
+
+// JOB-100, JOB-334: whose finalizer serves nobody.
+func TestOrphanedFinalizers(t *testing.T) {
+	t.Parallel()
+	finished := aJob("", withCondition(batchv1.JobComplete, "True", "x"))
+	recreated := aJob("", func(j *batchv1.Job) { j.UID = "another" })
+	foreign := aJob("", withCondition(batchv1.JobComplete, "True", "x"), func(j *batchv1.Job) { j.Spec.ManagedBy = ptr.To("acme.io/jobs") })
+	owner := func(edit func(p *corev1.Pod)) *corev1.Pod { p := aPod("a failed"); edit(p); return p }
+	tests := map[string]struct {
+		pod  *corev1.Pod
+		job  *batchv1.Job
+		want bool
+	}{
+		"controlled by a running Job": {aPod("a failed"), aJob(""), false},
+		"by a finished Job":           {aPod("a failed"), finished, true},
+		"by a finished foreign Job":   {aPod("a failed"), foreign, false},
+		"by a Job that is gone":       {aPod("a failed"), nil, true},
+		"by the namesake of its Job":  {aPod("a failed"), recreated, true},
+		"by a CronJob":                {owner(func(p *corev1.Pod) { p.OwnerReferences[0].Kind = "CronJob" }), nil, false},
+		"by a Job of another API":     {owner(func(p *corev1.Pod) { p.OwnerReferences[0].APIVersion = "batch.volcano.sh/v1alpha1" }), nil, false},
+		"not controlled":              {owner(func(p *corev1.Pod) { p.OwnerReferences = nil }), nil, true},
+		"owned but not controlled":    {owner(func(p *corev1.Pod) { p.OwnerReferences[0].Controller = nil }), aJob(""), true},
+		"without the finalizer":       {aPod("a failed -F"), nil, false},
+		"nothing at all":              {nil, nil, false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := Orphaned(test.pod, test.job, Options{Standalone: true}); got != test.want {
+				t.Errorf("orphaned is %t, want %t", got, test.want)
+			}
+		})
+	}
+}
+
+// JOB-021 and S7: Jobs that are gone, or that we ended a moment ago.
+func TestJobsThatNeedNothing(t *testing.T) {
+	t.Parallel()
+	if p := Decide(Snapshot{Now: now}); p.Skip != SkipGone || !p.Forget {
+		t.Errorf("JOB-021: no Job: %s", p)
+	}
+	p := Decide(Snapshot{Job: aJob("p2 c2"), Pods: somePods("a failed"), Now: now, Memory: Memory{Finished: true}, Options: Options{Standalone: true}})
+	if p.Skip != SkipJustEnded || p.Forget || len(p.Create) != 0 || p.Record(Results{}).Write.Status != nil || len(p.Cleanup) != 1 {
+		t.Errorf("JOB-084: a Job that we ended, seen late: %s", p)
+	}
+}
