@@ -1,0 +1,323 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package process
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/carillon-dev/carillon/internal/node/process/shim"
+)
+
+// cgroups are the directories below which containers get their cgroups: one of
+// the unified hierarchy, or one for each controller of the old kind. Without
+// any, limits are not enforced.
+type cgroups struct {
+	unified string            // "" when not usable
+	old     map[string]string // controller to directory
+}
+
+// controllers are those that limits of containers need.
+var controllers = []string{"memory", "cpu", "pids"}
+
+// findCgroups looks for a place where cgroups can be made. The result says
+// what is missing, for one warning.
+func findCgroups(name string) (cgroups, string) {
+	own, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil {
+		return cgroups{}, "limits on memory and CPU are not enforced: this kernel has no cgroups"
+	}
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return cgroups{}, "limits on memory and CPU are not enforced: " + err.Error()
+	}
+	paths := ownCgroups(string(own))
+	unified, old := cgroupMounts(string(mounts))
+	cg := cgroups{old: map[string]string{}}
+	if unified != "" && len(old) == 0 {
+		// Everything with the unified hierarchy. Its cgroups either hold
+		// processes or hand controllers down, so ours can not lie below the
+		// one that we are in.
+		parent := unified
+		if os.Geteuid() != 0 {
+			parent = filepath.Join(unified, filepath.Dir(filepath.Clean("/"+paths[""])))
+		}
+		dir := filepath.Join(parent, name)
+		if err := prepareUnified(parent, dir); err != nil {
+			return cgroups{}, "limits on memory and CPU are not enforced: " + err.Error() + "; run as root, or let systemd delegate a cgroup (Delegate=yes)"
+		}
+		cg.unified = dir
+		return cg, ""
+	}
+	var missing []string
+	for _, c := range controllers {
+		mount := old[c]
+		if mount == "" {
+			missing = append(missing, c)
+			continue
+		}
+		dir := filepath.Join(mount, paths[c], name)
+		if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+			missing = append(missing, c)
+			continue
+		}
+		cg.old[c] = dir
+	}
+	if len(missing) > 0 {
+		return cg, "limits are not enforced for: " + strings.Join(missing, ", ") + " (the cgroups of this machine can not be written; run as root)"
+	}
+	return cg, ""
+}
+
+// prepareUnified makes dir and hands it the controllers.
+func prepareUnified(parent, dir string) error {
+	enable := func(at string) {
+		for _, c := range controllers {
+			// One by one: a controller that is missing must not keep the
+			// others away.
+			_ = os.WriteFile(filepath.Join(at, "cgroup.subtree_control"), []byte("+"+c), 0)
+		}
+	}
+	if os.Geteuid() == 0 {
+		enable(parent)
+	}
+	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	enable(dir)
+	got, err := os.ReadFile(filepath.Join(dir, "cgroup.subtree_control"))
+	if err == nil && !strings.Contains(string(got), "memory") {
+		err = errors.New("the memory controller is not available in " + dir)
+	}
+	if err != nil {
+		_ = os.Remove(dir)
+	}
+	return err
+}
+
+// ownCgroups reads /proc/self/cgroup: controller to path, "" for the unified
+// hierarchy.
+func ownCgroups(text string) map[string]string {
+	paths := map[string]string{}
+	for line := range strings.Lines(text) {
+		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		if len(parts) != 3 {
+			continue
+		}
+		for c := range strings.SplitSeq(parts[1], ",") {
+			paths[c] = parts[2]
+		}
+	}
+	return paths
+}
+
+// cgroupMounts reads mountinfo: where the unified hierarchy is mounted, and
+// the old ones by controller.
+func cgroupMounts(text string) (unified string, old map[string]string) {
+	old = map[string]string{}
+	for line := range strings.Lines(text) {
+		fields := strings.Fields(line)
+		dash := slices.Index(fields, "-")
+		if dash < 6 || len(fields) < dash+4 {
+			continue
+		}
+		switch fields[dash+1] {
+		case "cgroup2":
+			unified = fields[4]
+		case "cgroup":
+			for o := range strings.SplitSeq(fields[dash+3], ",") {
+				if slices.Contains(controllers, o) {
+					old[o] = fields[4]
+				}
+			}
+		}
+	}
+	return unified, old
+}
+
+// plan says which cgroups a container gets: one where it has limits, or where
+// always asks for one because its processes are not in a PID namespace.
+func (cg cgroups) plan(id string, res *runtimeapi.LinuxContainerResources, always bool) *shim.Cgroup {
+	if !always && !limited(res) {
+		return nil
+	}
+	plan := &shim.Cgroup{}
+	if cg.unified != "" {
+		plan.Dirs = append(plan.Dirs, shim.CgroupDir{Path: filepath.Join(cg.unified, id), Unified: true, Files: unifiedValues(res)})
+	}
+	for _, c := range slices.Sorted(maps.Keys(cg.old)) {
+		values := oldValues(c, res)
+		if len(values) == 0 && c != "pids" {
+			continue
+		}
+		plan.Dirs = append(plan.Dirs, shim.CgroupDir{Path: filepath.Join(cg.old[c], id), Files: values})
+	}
+	if len(plan.Dirs) == 0 {
+		return nil
+	}
+	return plan
+}
+
+func cgroupDirs(plan *shim.Cgroup) []shim.CgroupDir {
+	if plan == nil {
+		return nil
+	}
+	return plan.Dirs
+}
+
+// minShares is what the kubelet sends for a container that requests no CPU.
+const minShares = 2
+
+func limited(res *runtimeapi.LinuxContainerResources) bool {
+	return res.GetMemoryLimitInBytes() > 0 || res.GetCpuQuota() > 0 || res.GetCpuShares() > minShares || len(res.GetUnified()) > 0
+}
+
+func unifiedValues(res *runtimeapi.LinuxContainerResources) []shim.CgroupValue {
+	var v []shim.CgroupValue
+	if m := res.GetMemoryLimitInBytes(); m > 0 {
+		v = append(v, shim.CgroupValue{File: "memory.max", Value: strconv.FormatInt(m, 10)})
+		swap := max(res.GetMemorySwapLimitInBytes()-m, 0)
+		v = append(v, shim.CgroupValue{File: "memory.swap.max", Value: strconv.FormatInt(swap, 10)})
+	}
+	if q := res.GetCpuQuota(); q > 0 {
+		v = append(v, shim.CgroupValue{File: "cpu.max", Value: strconv.FormatInt(q, 10) + " " + strconv.FormatInt(period(res), 10)})
+	}
+	if s := res.GetCpuShares(); s >= minShares {
+		// The range of shares, 2 to 262144, on that of weights, 1 to 10000.
+		w := 1 + (min(s, 262144)-2)*9999/262142
+		v = append(v, shim.CgroupValue{File: "cpu.weight", Value: strconv.FormatInt(w, 10)})
+	}
+	for _, k := range slices.Sorted(maps.Keys(res.GetUnified())) {
+		if !strings.Contains(k, "/") {
+			v = append(v, shim.CgroupValue{File: k, Value: res.GetUnified()[k]})
+		}
+	}
+	return v
+}
+
+func oldValues(controller string, res *runtimeapi.LinuxContainerResources) []shim.CgroupValue {
+	var v []shim.CgroupValue
+	switch controller {
+	case "memory":
+		if m := res.GetMemoryLimitInBytes(); m > 0 {
+			v = append(v,
+				shim.CgroupValue{File: "memory.limit_in_bytes", Value: strconv.FormatInt(m, 10)},
+				shim.CgroupValue{File: "memory.memsw.limit_in_bytes", Value: strconv.FormatInt(max(res.GetMemorySwapLimitInBytes(), m), 10)})
+		}
+	case "cpu":
+		if s := res.GetCpuShares(); s > minShares {
+			v = append(v, shim.CgroupValue{File: "cpu.shares", Value: strconv.FormatInt(s, 10)})
+		}
+		if q := res.GetCpuQuota(); q > 0 {
+			v = append(v,
+				shim.CgroupValue{File: "cpu.cfs_period_us", Value: strconv.FormatInt(period(res), 10)},
+				shim.CgroupValue{File: "cpu.cfs_quota_us", Value: strconv.FormatInt(q, 10)})
+		}
+	}
+	return v
+}
+
+func period(res *runtimeapi.LinuxContainerResources) int64 {
+	if p := res.GetCpuPeriod(); p > 0 {
+		return p
+	}
+	return 100000
+}
+
+// UpdateContainerResources changes limits of a running container that has
+// cgroups for them.
+func (r *Runtime) UpdateContainerResources(_ context.Context, req *runtimeapi.UpdateContainerResourcesRequest) (*runtimeapi.UpdateContainerResourcesResponse, error) {
+	r.mu.Lock()
+	c := r.containers[req.GetContainerId()]
+	r.mu.Unlock()
+	if c == nil {
+		return nil, notFound(req.GetContainerId())
+	}
+	res := req.GetLinux()
+	if limited(res) && len(c.rec.Cgroups) == 0 {
+		return nil, status.Errorf(codes.FailedPrecondition, "container %q was started without limits, or limits are not enforced on this machine: they can not be set while it runs", c.config.GetMetadata().GetName())
+	}
+	for _, dir := range c.rec.Cgroups {
+		values := unifiedValues(res)
+		for name, base := range r.cgroups.old {
+			if filepath.Dir(dir) == base {
+				values = oldValues(name, res)
+			}
+		}
+		var failed error
+		// The old kernels want the larger of two limits changed first; trying
+		// twice does it in either order.
+		for range 2 {
+			failed = nil
+			for _, v := range values {
+				if err := os.WriteFile(filepath.Join(dir, v.File), []byte(v.Value), 0); err != nil && !errors.Is(err, fs.ErrNotExist) && !strings.Contains(v.File, "memsw") {
+					failed = err
+				}
+			}
+		}
+		if failed != nil {
+			return nil, status.Errorf(codes.Internal, "changing limits: %v", failed)
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c.resources = res
+	return &runtimeapi.UpdateContainerResourcesResponse{}, nil
+}
+
+// removeCgroups removes what a shim that was killed could not.
+func removeCgroups(dirs []string) {
+	for _, dir := range dirs {
+		for range 100 {
+			err := os.Remove(dir)
+			if err == nil || errors.Is(err, fs.ErrNotExist) {
+				break
+			}
+			time.Sleep(5 * time.Millisecond) // the last process is on its way out
+		}
+	}
+}
+
+// removeEmpty removes the directories that hold the containers' cgroups, when
+// none is left.
+func (cg cgroups) removeEmpty() {
+	if cg.unified != "" {
+		_ = os.Remove(cg.unified)
+	}
+	for _, dir := range cg.old {
+		_ = os.Remove(dir)
+	}
+}
+
+// killCgroup kills all processes of a cgroup.
+func killCgroup(dir string) {
+	if os.WriteFile(filepath.Join(dir, "cgroup.kill"), []byte("1"), 0) == nil {
+		return
+	}
+	b, err := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
+	if err != nil {
+		return
+	}
+	for f := range strings.FieldsSeq(string(b)) {
+		if pid, err := strconv.Atoi(f); err == nil && pid > 1 {
+			if p, err := os.FindProcess(pid); err == nil {
+				_ = p.Kill()
+			}
+		}
+	}
+}

@@ -1,0 +1,422 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package process
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/carillon-dev/carillon/internal/node/process/shim"
+)
+
+// containerState is where a container is in its life, which only goes forward.
+type containerState int
+
+const (
+	stateCreated containerState = iota
+	stateRunning                // a shim was started, or is about to be
+	stateExited
+)
+
+// container is one container. Its record and config do not change.
+type container struct {
+	rec    containerRecord
+	config *runtimeapi.ContainerConfig
+	dir    string
+	fresh  bool // created by this Runtime, not read back
+
+	op sync.Mutex // held by whoever starts the container
+
+	// Guarded by Runtime.mu.
+	state     containerState
+	startedAt int64
+	exit      shim.Exit
+	resources *runtimeapi.LinuxContainerResources
+
+	exited chan struct{} // closed when state is stateExited
+	gone   chan struct{} // closed when the shim's process is gone too
+}
+
+func newContainer(rec containerRecord, config *runtimeapi.ContainerConfig) *container {
+	return &container{
+		rec: rec, config: config, resources: config.GetLinux().GetResources(),
+		exited: make(chan struct{}), gone: make(chan struct{}),
+	}
+}
+
+// settle makes an end known that was there before anybody could ask.
+func (c *container) settle(exit shim.Exit) {
+	c.state, c.exit = stateExited, exit
+	if exit.StartedAt != 0 {
+		c.startedAt = exit.StartedAt
+	}
+	close(c.exited)
+	close(c.gone)
+}
+
+// createdGrace is how long a container may stay created before somebody else
+// may take its place: the kubelet starts a container right after creating it.
+const createdGrace = time.Minute
+
+// pending reports whether the container was created a moment ago, to be
+// started at once.
+func (c *container) pending(now time.Time) bool {
+	return c.state == stateCreated && c.fresh && now.Sub(time.Unix(0, c.rec.CreatedAt)) < createdGrace
+}
+
+// CreateContainer records a container. It refuses a second container of the
+// same name in a sandbox while the first has not ended, and a number of
+// attempt that was there before: with a stale view of the world the kubelet
+// would run a command twice.
+func (r *Runtime) CreateContainer(_ context.Context, req *runtimeapi.CreateContainerRequest) (*runtimeapi.CreateContainerResponse, error) {
+	config := req.GetConfig()
+	meta := config.GetMetadata()
+	if meta.GetName() == "" {
+		return nil, status.Error(codes.InvalidArgument, "the container has no name")
+	}
+	r.mu.Lock()
+	s := r.sandboxes[req.GetPodSandboxId()]
+	r.mu.Unlock()
+	if s == nil {
+		return nil, status.Errorf(codes.NotFound, "no sandbox %q", req.GetPodSandboxId())
+	}
+	id := newID()
+	dir := filepath.Join(r.containersDir(), id)
+	made, err := r.specFor(s, config, id, dir)
+	if err != nil {
+		return nil, err
+	}
+	// The environment holds secrets and is of no use after the start.
+	kept := proto.Clone(config).(*runtimeapi.ContainerConfig)
+	kept.Envs = nil
+	raw, err := protoJSON(kept)
+	if err != nil {
+		return nil, status.Errorf(codes.InvalidArgument, "the container's config: %v", err)
+	}
+	rec := containerRecord{
+		ID: id, Sandbox: s.rec.ID, CreatedAt: time.Now().UnixNano(), ImageRef: imageID(imageName(config)), LogPath: made.spec.LogPath,
+		Root: made.spec.Root, PIDs: made.ns.PID, User: made.user, Cgroups: made.cgroups, Config: raw,
+	}
+	c := newContainer(rec, kept)
+	c.dir, c.fresh = dir, true
+
+	// Written before anybody can see the container, and without the lock: it
+	// waits for the disk.
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return nil, status.Errorf(codes.Internal, "making the container: %v", err)
+	}
+	err = shim.WriteSpec(dir, made.spec)
+	if err == nil && made.resolvConf != "" {
+		err = os.WriteFile(filepath.Join(dir, resolvConfFile), []byte(made.resolvConf), 0o644)
+	}
+	if err == nil {
+		err = writeRecord(dir, containerFile, rec)
+	}
+	if err != nil {
+		err = status.Errorf(codes.Internal, "recording the container: %v", err)
+	}
+
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err == nil {
+		err = r.mayCreate(s, meta)
+	}
+	if err != nil {
+		_ = r.removeTree(dir)
+		r.refresh(s)
+		return nil, err
+	}
+	r.containers[id] = c
+	r.images[rec.ImageRef] = imageName(config)
+	return &runtimeapi.CreateContainerResponse{ContainerId: id}, nil
+}
+
+// mayCreate is the guard against a second start. The caller holds the lock.
+func (r *Runtime) mayCreate(s *sandbox, meta *runtimeapi.ContainerMetadata) error {
+	if r.draining {
+		return errDraining
+	}
+	if r.sandboxes[s.rec.ID] != s {
+		return status.Errorf(codes.NotFound, "no sandbox %q", s.rec.ID)
+	}
+	if s.rec.Stopped {
+		return status.Errorf(codes.FailedPrecondition, "sandbox %s is stopped", s.rec.ID)
+	}
+	now := time.Now()
+	for _, o := range r.containersOf(s.rec.ID) {
+		om := o.config.GetMetadata()
+		if om.GetName() != meta.GetName() {
+			continue
+		}
+		if om.GetAttempt() == meta.GetAttempt() {
+			return status.Errorf(codes.AlreadyExists, "attempt %d of container %q exists", meta.GetAttempt(), meta.GetName())
+		}
+		switch {
+		case o.state == stateExited:
+		case o.state == stateCreated && !o.pending(now):
+			// Left by a kubelet that died between creating and starting it. It
+			// never ran; ending it here makes sure that it never will.
+			if err := r.abandon(o); err != nil {
+				return err
+			}
+		default:
+			return status.Errorf(codes.AlreadyExists, "attempt %d of container %q has not ended", om.GetAttempt(), meta.GetName())
+		}
+	}
+	return nil
+}
+
+// abandon ends a container that was never started. The caller holds the lock.
+func (r *Runtime) abandon(c *container) error {
+	lock, err := shim.Lock(c.dir)
+	if err != nil {
+		return status.Errorf(codes.Internal, "locking container %s: %v", c.rec.ID, err)
+	}
+	defer lock.Close()
+	c.settle(r.declareLost(c))
+	return nil
+}
+
+// containersOf lists the containers of a sandbox, the newest first. The caller
+// holds the lock.
+func (r *Runtime) containersOf(sandboxID string) []*container {
+	var list []*container
+	for _, c := range r.containers {
+		if c.rec.Sandbox == sandboxID {
+			list = append(list, c)
+		}
+	}
+	slices.SortFunc(list, func(a, b *container) int {
+		return newestFirst(a.rec.CreatedAt, b.rec.CreatedAt, a.rec.ID, b.rec.ID)
+	})
+	return list
+}
+
+// RemoveContainer removes a container, killing it first if it runs. Removing
+// what is not there is no error.
+func (r *Runtime) RemoveContainer(ctx context.Context, req *runtimeapi.RemoveContainerRequest) (*runtimeapi.RemoveContainerResponse, error) {
+	r.mu.Lock()
+	c := r.containers[req.GetContainerId()]
+	r.mu.Unlock()
+	if c == nil {
+		return &runtimeapi.RemoveContainerResponse{}, nil
+	}
+	return &runtimeapi.RemoveContainerResponse{}, r.remove(ctx, c)
+}
+
+func (r *Runtime) remove(ctx context.Context, c *container) error {
+	if err := r.stop(ctx, c, 0); err != nil {
+		return err
+	}
+	c.op.Lock()
+	defer c.op.Unlock()
+	r.mu.Lock()
+	created := c.state == stateCreated
+	if created {
+		// From here on a start that waits for c.op finds an ended container.
+		if err := r.abandon(c); err != nil {
+			r.mu.Unlock()
+			return err
+		}
+	}
+	r.mu.Unlock()
+	if err := r.waitGone(ctx, c); err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.containers[c.rec.ID] != c {
+		return nil
+	}
+	made, _ := shim.ReadMade(c.dir)
+	r.made = append(r.made, made...)
+	removeCgroups(c.rec.Cgroups)
+	if err := r.removeTree(c.dir); err != nil {
+		return status.Errorf(codes.Internal, "removing the container: %v", err)
+	}
+	delete(r.containers, c.rec.ID)
+	r.usage.forget(c.rec.ID)
+	r.removeMade()
+	return nil
+}
+
+// removeMade removes mount points that were made on the machine for containers
+// of RuntimeClass host, once no other such container is left: removing one
+// that is mounted over elsewhere would take that mount away. The caller holds
+// the lock.
+func (r *Runtime) removeMade() {
+	if len(r.made) == 0 {
+		return
+	}
+	for _, c := range r.containers {
+		if c.rec.Root == shim.RootHost {
+			return
+		}
+	}
+	slices.SortFunc(r.made, func(a, b string) int { return len(b) - len(a) })
+	for _, path := range r.made {
+		if info, err := os.Lstat(path); err == nil && (info.IsDir() || info.Size() == 0) {
+			_ = os.Remove(path) // not when a directory holds something by now
+		}
+	}
+	r.made = nil
+}
+
+// ListContainers lists containers, the newest first.
+func (r *Runtime) ListContainers(_ context.Context, req *runtimeapi.ListContainersRequest) (*runtimeapi.ListContainersResponse, error) {
+	return &runtimeapi.ListContainersResponse{Containers: r.listContainers(req.GetFilter())}, nil
+}
+
+// StreamContainers sends what ListContainers returns.
+func (r *Runtime) StreamContainers(req *runtimeapi.StreamContainersRequest, stream runtimeapi.RuntimeService_StreamContainersServer) error {
+	for part := range slices.Chunk(r.listContainers(req.GetFilter()), listPart) {
+		if err := stream.Send(&runtimeapi.StreamContainersResponse{Containers: part}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *Runtime) listContainers(f *runtimeapi.ContainerFilter) []*runtimeapi.Container {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var list []*runtimeapi.Container
+	for _, c := range r.containers {
+		if !strings.HasPrefix(c.rec.ID, f.GetId()) ||
+			!strings.HasPrefix(c.rec.Sandbox, f.GetPodSandboxId()) ||
+			f.GetState() != nil && f.GetState().GetState() != c.criState() ||
+			!selects(f.GetLabelSelector(), c.config.GetLabels()) {
+			continue
+		}
+		list = append(list, &runtimeapi.Container{
+			Id: c.rec.ID, PodSandboxId: c.rec.Sandbox, Metadata: c.config.GetMetadata(), Image: c.config.GetImage(),
+			ImageRef: c.rec.ImageRef, ImageId: c.rec.ImageRef, State: c.criState(), CreatedAt: c.rec.CreatedAt,
+			Labels: c.config.GetLabels(), Annotations: c.config.GetAnnotations(),
+		})
+	}
+	slices.SortFunc(list, func(a, b *runtimeapi.Container) int {
+		return newestFirst(a.CreatedAt, b.CreatedAt, a.Id, b.Id)
+	})
+	return list
+}
+
+func (c *container) criState() runtimeapi.ContainerState {
+	switch c.state {
+	case stateRunning:
+		return runtimeapi.ContainerState_CONTAINER_RUNNING
+	case stateExited:
+		return runtimeapi.ContainerState_CONTAINER_EXITED
+	}
+	return runtimeapi.ContainerState_CONTAINER_CREATED
+}
+
+// ContainerStatus returns the state of a container.
+func (r *Runtime) ContainerStatus(_ context.Context, req *runtimeapi.ContainerStatusRequest) (*runtimeapi.ContainerStatusResponse, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c := r.containers[req.GetContainerId()]
+	if c == nil {
+		return nil, notFound(req.GetContainerId())
+	}
+	resp := &runtimeapi.ContainerStatusResponse{Status: c.status()}
+	if req.GetVerbose() {
+		resp.Info = map[string]string{"directory": c.dir, "view": string(c.rec.Root), "sandboxID": c.rec.Sandbox}
+	}
+	return resp, nil
+}
+
+func notFound(id string) error { return status.Errorf(codes.NotFound, "no container %q", id) }
+
+// status describes a container. The caller holds the lock.
+func (c *container) status() *runtimeapi.ContainerStatus {
+	st := &runtimeapi.ContainerStatus{
+		Id: c.rec.ID, Metadata: c.config.GetMetadata(), State: c.criState(), CreatedAt: c.rec.CreatedAt, StartedAt: c.startedAt,
+		Image: c.config.GetImage(), ImageRef: c.rec.ImageRef, ImageId: c.rec.ImageRef,
+		Labels: c.config.GetLabels(), Annotations: c.config.GetAnnotations(), Mounts: c.config.GetMounts(),
+		LogPath: c.rec.LogPath, StopSignal: c.config.GetStopSignal(),
+	}
+	if c.resources != nil {
+		st.Resources = &runtimeapi.ContainerResources{Linux: c.resources}
+	}
+	if u := c.rec.User; u != nil {
+		linux := &runtimeapi.LinuxContainerUser{Uid: int64(u.UID), Gid: int64(u.GID)}
+		for _, g := range u.Groups {
+			linux.SupplementalGroups = append(linux.SupplementalGroups, int64(g))
+		}
+		st.User = &runtimeapi.ContainerUser{Linux: linux}
+	}
+	if c.state == stateExited {
+		st.FinishedAt = c.exit.FinishedAt
+		st.ExitCode = int32(c.exit.ExitCode)
+		st.Reason = c.exit.Reason
+		st.Message = c.exit.Message
+	}
+	return st
+}
+
+// podStatuses describes the containers of the sandbox's Pod, of its older
+// sandboxes too, the newest first. A container that was created a moment ago
+// counts as running: the kubelet always starts again what it sees as created,
+// and what it sees here may be old when it acts on it. The caller holds the
+// lock.
+func (r *Runtime) podStatuses(s *sandbox) []*runtimeapi.ContainerStatus {
+	now := time.Now()
+	var list []*runtimeapi.ContainerStatus
+	for _, c := range r.containers {
+		if c.rec.Sandbox != s.rec.ID {
+			o := r.sandboxes[c.rec.Sandbox]
+			if o == nil || o.uid() != s.uid() {
+				continue
+			}
+		}
+		st := c.status()
+		if c.pending(now) {
+			st.State = runtimeapi.ContainerState_CONTAINER_RUNNING
+			st.StartedAt = c.rec.CreatedAt
+		}
+		list = append(list, st)
+	}
+	slices.SortFunc(list, func(a, b *runtimeapi.ContainerStatus) int {
+		return newestFirst(a.CreatedAt, b.CreatedAt, a.Id, b.Id)
+	})
+	return list
+}
+
+// ReopenContainerLog makes the container write to a new file after a rotation.
+func (r *Runtime) ReopenContainerLog(_ context.Context, req *runtimeapi.ReopenContainerLogRequest) (*runtimeapi.ReopenContainerLogResponse, error) {
+	c, err := r.running(req.GetContainerId())
+	if err != nil {
+		return nil, err
+	}
+	if err := shim.Reopen(c.dir); err != nil {
+		return nil, status.Errorf(codes.Internal, "reopening the log: %v", err)
+	}
+	return &runtimeapi.ReopenContainerLogResponse{}, nil
+}
+
+// running finds a container that runs.
+func (r *Runtime) running(id string) (*container, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c := r.containers[id]
+	if c == nil {
+		return nil, notFound(id)
+	}
+	if c.state != stateRunning {
+		return nil, status.Errorf(codes.FailedPrecondition, "container %s (%s) is not running", id, c.config.GetMetadata().GetName())
+	}
+	return c, nil
+}

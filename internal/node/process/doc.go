@@ -1,0 +1,44 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package process is a container runtime without images: a CRI v1 server
+// (RuntimeService and ImageService of k8s.io/cri-api) that runs each container
+// as a tree of local processes, with the machine's own root filesystem in the
+// place of an image.
+//
+// # Tour
+//
+// [New], [Runtime.Start], [Runtime.Ready], [Runtime.Err] and [Runtime.Close]
+// are the life of the server; [Runtime.StopAll] ends every container.
+//
+//	runtime.go    the life, the socket, versions and status
+//	sandbox.go    Pod sandboxes: plain records, there is no pause process
+//	container.go  the record of a container, create, list, status, remove
+//	start.go      start, watch, stop: the one place that makes a shim
+//	spec.go       from a CRI container to what the shim is told
+//	state.go      the durable state and how it is read back after a crash
+//	events.go     GetContainerEvents for the kubelet's evented PLEG
+//	exec.go       exec, attach and port-forward
+//	images.go     every image is this machine
+//	stats.go      what containers use
+//	rootfs.go     which view of the filesystem the kernel allows
+//
+// # Supervision
+//
+// Every container has one shim, a second process of the same binary (package
+// shim), which sets up the namespaces, starts the command, writes the log and
+// the exit code. Containers therefore outlive the server: Close leaves them
+// running, kill -9 does too, and the next Start finds them again or learns how
+// they ended.
+//
+// # The view of the filesystem
+//
+// As root a container sees an overlay over the machine's root; as an ordinary
+// user a tmpfs with one overlay per top-level directory inside a user
+// namespace. Volumes are bind-mounted at their mount paths. What is written
+// anywhere else is thrown away when the container ends. Pods of RuntimeClass
+// "host" (handler "host") run directly on the machine's files.
+//
+// This separates containers from each other's files, it is not a security
+// boundary: the network is the machine's, and no system call is filtered.
+package process

@@ -1,0 +1,380 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	"golang.org/x/sys/unix"
+	"google.golang.org/grpc"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+	"k8s.io/cri-streaming/pkg/streaming"
+)
+
+// RuntimeName is what Version answers and what prefixes container IDs in Pod
+// statuses ("carillon-process://…").
+const RuntimeName = "carillon-process"
+
+// Runtime handlers, as named by RuntimeClass objects.
+const (
+	// HandlerProcess is the default: a copy-on-write view of the machine.
+	// The empty handler means the same.
+	HandlerProcess = "process"
+	// HandlerHost runs containers directly on the machine's files.
+	HandlerHost = "host"
+)
+
+// Options say where a Runtime keeps its state and what containers are told.
+type Options struct {
+	// RootDir holds the state of sandboxes and containers. It is made with
+	// mode 0700 when it does not exist. Only one Runtime may use it at a time.
+	// It should be on a filesystem that can be the upper layer of an overlay
+	// (not itself an overlay, NFS or FUSE); otherwise memory is used instead.
+	RootDir string
+	// Socket is the path of the CRI socket. Empty means RootDir/cri.sock.
+	// It is made with mode 0600. A stale one is replaced.
+	Socket string
+	// APIServer is the host:port that containers are told as
+	// KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT instead of the
+	// cluster IP of the kubernetes service, which nothing routes. Empty leaves
+	// those variables alone.
+	APIServer string
+	// PodIP is the address reported for every Pod: Pods share the network of
+	// the machine. Empty means 127.0.0.1.
+	PodIP string
+	// Hidden lists directories that containers (except those of RuntimeClass
+	// host) see empty, besides RootDir: state and credentials of this program.
+	Hidden []string
+	// CgroupName is the name of the cgroup under which containers get theirs.
+	// Empty means "carillon".
+	CgroupName string
+	// Logger gets warnings about what the machine does not allow, and
+	// failures that no caller sees. The zero value is silent.
+	Logger logr.Logger
+}
+
+// Runtime is the CRI server. Make it with New; its methods may be called from
+// any goroutine.
+type Runtime struct {
+	runtimeapi.UnimplementedRuntimeServiceServer
+	runtimeapi.UnimplementedImageServiceServer
+
+	opts Options
+	log  logr.Logger
+
+	ready     chan struct{}
+	errs      chan error
+	done      chan struct{} // closed by Close; ends every goroutine of the Runtime
+	closeOnce sync.Once
+	wg        sync.WaitGroup
+
+	lock   *os.File // flock on RootDir, held while the Runtime lives
+	server *grpc.Server
+	http   *http.Server
+	stream streaming.Server
+
+	view    view    // what the kernel allows, found by Start
+	cgroups cgroups // where limits are set
+
+	mu         sync.Mutex
+	started    bool
+	closing    bool // Close was called: no goroutine is started any more
+	draining   bool // StopAll was called: nothing new starts
+	sandboxes  map[string]*sandbox
+	containers map[string]*container
+	images     map[string]string // image ID to the name it was asked for
+	made       []string          // mount points to remove, see removeMade
+
+	events events
+	usage  usage
+}
+
+// New checks the options and prepares a Runtime; it touches nothing yet.
+func New(opts Options) (*Runtime, error) {
+	if opts.RootDir == "" {
+		return nil, errors.New("process runtime: RootDir is empty: say where the state of containers is kept")
+	}
+	root, err := filepath.Abs(opts.RootDir)
+	if err != nil {
+		return nil, fmt.Errorf("process runtime: RootDir: %w", err)
+	}
+	opts.RootDir = root
+	if opts.Socket == "" {
+		opts.Socket = filepath.Join(root, "cri.sock")
+	}
+	if opts.Socket, err = filepath.Abs(opts.Socket); err != nil {
+		return nil, fmt.Errorf("process runtime: Socket: %w", err)
+	}
+	// A unix address holds 108 bytes with the final zero.
+	if len(opts.Socket) > 107 {
+		return nil, fmt.Errorf("process runtime: the socket path %q has %d bytes, the kernel takes at most 107: use a shorter data directory", opts.Socket, len(opts.Socket))
+	}
+	if opts.APIServer != "" {
+		if _, _, err := net.SplitHostPort(opts.APIServer); err != nil {
+			return nil, fmt.Errorf("process runtime: APIServer %q is not host:port: %w", opts.APIServer, err)
+		}
+	}
+	if opts.PodIP == "" {
+		opts.PodIP = "127.0.0.1"
+	}
+	if net.ParseIP(opts.PodIP) == nil {
+		return nil, fmt.Errorf("process runtime: PodIP %q is not an IP address", opts.PodIP)
+	}
+	if opts.CgroupName == "" {
+		opts.CgroupName = "carillon"
+	}
+	r := &Runtime{
+		opts:       opts,
+		log:        opts.Logger,
+		ready:      make(chan struct{}),
+		errs:       make(chan error, 2),
+		done:       make(chan struct{}),
+		sandboxes:  map[string]*sandbox{},
+		containers: map[string]*container{},
+		images:     map[string]string{},
+	}
+	return r, nil
+}
+
+// Endpoint is the address for the kubelet's container runtime endpoint,
+// unix:// and an absolute path.
+func (r *Runtime) Endpoint() string { return "unix://" + r.opts.Socket }
+
+// Ready is closed when the socket answers and the state of an earlier run has
+// been read back.
+func (r *Runtime) Ready() <-chan struct{} { return r.ready }
+
+// Err delivers what ended the Runtime other than Close. It is never closed.
+func (r *Runtime) Err() <-chan error { return r.errs }
+
+// Warnings says what this machine does not let containers have, and the cure,
+// one line each; nothing on a machine that allows everything. Valid once Ready.
+func (r *Runtime) Warnings() []string { return slices.Clone(r.view.warnings) }
+
+// Start takes the root directory, reads the state of an earlier run (adopting
+// containers that still live, learning how others ended), finds out which view
+// of the filesystem the kernel allows, and serves. It returns once serving;
+// ctx bounds only the start. A Runtime is started once.
+func (r *Runtime) Start(ctx context.Context) (err error) {
+	r.mu.Lock()
+	if r.started {
+		r.mu.Unlock()
+		return errors.New("process runtime: already started")
+	}
+	r.started = true
+	r.mu.Unlock()
+
+	for _, dir := range []string{r.opts.RootDir, r.sandboxesDir(), r.containersDir()} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return fmt.Errorf("process runtime: %w", err)
+		}
+	}
+	if err := r.takeRoot(); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			r.shutdown(ctx)
+		}
+	}()
+	if r.view, err = findView(ctx, r.opts.RootDir); err != nil {
+		return err
+	}
+	cgs, warning := findCgroups(r.opts.CgroupName)
+	r.cgroups = cgs
+	if warning != "" {
+		r.view.warnings = append(r.view.warnings, warning)
+	}
+	for _, w := range r.view.warnings {
+		r.log.Info(w)
+	}
+	r.load()
+
+	loop, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return fmt.Errorf("process runtime: streaming (exec, attach, port-forward): %w", err)
+	}
+	config := streaming.DefaultConfig
+	config.Addr = loop.Addr().String()
+	config.BaseURL = &url.URL{Scheme: "http", Host: config.Addr}
+	if r.stream, err = streaming.NewServer(config, streams{r}); err != nil {
+		loop.Close()
+		return fmt.Errorf("process runtime: streaming: %w", err)
+	}
+	r.http = &http.Server{Handler: r.stream, ReadHeaderTimeout: 30 * time.Second}
+
+	socket, err := listenUnix(r.opts.Socket)
+	if err != nil {
+		loop.Close()
+		return fmt.Errorf("process runtime: %w", err)
+	}
+	r.server = grpc.NewServer(grpc.MaxRecvMsgSize(maxMessage), grpc.MaxSendMsgSize(maxMessage))
+	runtimeapi.RegisterRuntimeServiceServer(r.server, r)
+	runtimeapi.RegisterImageServiceServer(r.server, imageService{r: r})
+
+	r.spawn(func() { r.failed("streaming", r.http.Serve(loop)) })
+	r.spawn(func() { r.failed("CRI socket", r.server.Serve(socket)) })
+	close(r.ready)
+	return nil
+}
+
+// maxMessage is the limit of the kubelet's own client.
+const maxMessage = 16 << 20
+
+// failed reports the end of a server that Close did not ask for.
+func (r *Runtime) failed(what string, err error) {
+	select {
+	case <-r.done:
+		return
+	default:
+	}
+	if err == nil {
+		err = errors.New("stopped serving")
+	}
+	select {
+	case r.errs <- fmt.Errorf("process runtime: %s: %w", what, err):
+	default:
+	}
+}
+
+// Close stops serving and leaves containers running; the next Runtime on the
+// same RootDir adopts them. It waits for calls in progress until ctx ends.
+// Closing twice, or what was never started, does nothing.
+func (r *Runtime) Close(ctx context.Context) error {
+	r.shutdown(ctx)
+	return nil
+}
+
+func (r *Runtime) shutdown(ctx context.Context) {
+	r.closeOnce.Do(func() {
+		r.mu.Lock()
+		r.closing = true
+		r.mu.Unlock()
+		close(r.done)
+		if r.server != nil {
+			stopped := make(chan struct{})
+			go func() { r.server.GracefulStop(); close(stopped) }()
+			select {
+			case <-stopped:
+			case <-ctx.Done():
+				r.server.Stop()
+				<-stopped
+			}
+		}
+		if r.http != nil {
+			r.http.Close()
+		}
+		r.wg.Wait()
+		os.Remove(r.opts.Socket)
+		if r.lock != nil {
+			r.lock.Close()
+		}
+	})
+}
+
+// spawn runs f in a goroutine that Close waits for, and reports whether it
+// does: after Close nothing is started.
+func (r *Runtime) spawn(f func()) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.spawnLocked(f)
+}
+
+func (r *Runtime) spawnLocked(f func()) bool {
+	if r.closing {
+		return false
+	}
+	r.wg.Go(f)
+	return true
+}
+
+// takeRoot makes sure that no other Runtime works on the same state.
+func (r *Runtime) takeRoot() error {
+	f, err := os.OpenFile(filepath.Join(r.opts.RootDir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return fmt.Errorf("process runtime: %w", err)
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		f.Close()
+		return fmt.Errorf("process runtime: %s is in use by another process: stop it or use another directory", r.opts.RootDir)
+	}
+	r.lock = f
+	return nil
+}
+
+// listenUnix listens on path for this user only, replacing what a dead server
+// left. The caller holds the lock of the root directory, so nobody living
+// listens there.
+func listenUnix(path string) (net.Listener, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, err
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		l.Close()
+		return nil, err
+	}
+	return l, nil
+}
+
+// Version says which CRI version is spoken.
+func (r *Runtime) Version(context.Context, *runtimeapi.VersionRequest) (*runtimeapi.VersionResponse, error) {
+	return &runtimeapi.VersionResponse{
+		Version:           "0.1.0", // version of the kubelet's runtime API contract, fixed by Kubernetes
+		RuntimeName:       RuntimeName,
+		RuntimeVersion:    "1.0.0",
+		RuntimeApiVersion: "v1",
+	}, nil
+}
+
+// Status is always ready once the socket answers: there is no daemon behind.
+func (r *Runtime) Status(_ context.Context, req *runtimeapi.StatusRequest) (*runtimeapi.StatusResponse, error) {
+	features := &runtimeapi.RuntimeHandlerFeatures{RecursiveReadOnlyMounts: r.view.root != rootNone}
+	resp := &runtimeapi.StatusResponse{
+		Status: &runtimeapi.RuntimeStatus{Conditions: []*runtimeapi.RuntimeCondition{
+			{Type: runtimeapi.RuntimeReady, Status: true},
+			{Type: runtimeapi.NetworkReady, Status: true},
+		}},
+		RuntimeHandlers: []*runtimeapi.RuntimeHandler{
+			{Name: "", Features: features},
+			{Name: HandlerProcess, Features: features},
+			{Name: HandlerHost, Features: features},
+		},
+		Features: &runtimeapi.RuntimeFeatures{SupplementalGroupsPolicy: true},
+	}
+	if req.GetVerbose() {
+		resp.Info = map[string]string{"rootDir": r.opts.RootDir, "view": string(r.view.root)}
+	}
+	return resp, nil
+}
+
+// RuntimeConfig names the cgroup driver; this runtime makes cgroups itself and
+// ignores parents chosen by the kubelet.
+func (r *Runtime) RuntimeConfig(context.Context, *runtimeapi.RuntimeConfigRequest) (*runtimeapi.RuntimeConfigResponse, error) {
+	return &runtimeapi.RuntimeConfigResponse{Linux: &runtimeapi.LinuxRuntimeConfiguration{CgroupDriver: runtimeapi.CgroupDriver_CGROUPFS}}, nil
+}
+
+// UpdateRuntimeConfig is told the Pod CIDR, which is of no use here.
+func (r *Runtime) UpdateRuntimeConfig(context.Context, *runtimeapi.UpdateRuntimeConfigRequest) (*runtimeapi.UpdateRuntimeConfigResponse, error) {
+	return &runtimeapi.UpdateRuntimeConfigResponse{}, nil
+}

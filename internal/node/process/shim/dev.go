@@ -1,0 +1,159 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package shim
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// devices are what every program may expect in /dev.
+var devices = []string{"null", "zero", "full", "random", "urandom", "tty"}
+
+// accelerators are devices that batch work uses and that a machine usually
+// lets its users open; they appear with the permissions they have there.
+var accelerators = []string{"nvidia*", "dri", "kfd", "kvm", "fuse", "accel", "infiniband"}
+
+// kernelDirs makes /proc, /sys and /dev in root.
+func kernelDirs(spec *Spec, root string, pid1 bool) error {
+	if err := makeProc(root, pid1); err != nil {
+		return err
+	}
+	if err := makeSys(spec, root); err != nil {
+		return err
+	}
+	if err := makeDev(spec, root); err != nil {
+		return err
+	}
+	if spec.Privileged {
+		return nil
+	}
+	// The paths come from the Pod's security context; that a kernel has no way
+	// to cover one (a special file, say) must not stop the container.
+	for _, p := range spec.Masked {
+		_ = mask(root, p)
+	}
+	for _, p := range spec.ReadOnly {
+		_ = seal(root, p)
+	}
+	return nil
+}
+
+func makeProc(root string, pid1 bool) error {
+	target := filepath.Join(root, "proc")
+	if err := makeMountPoint(target, true); err != nil {
+		return err
+	}
+	if pid1 {
+		err := unix.Mount("proc", target, "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
+		if err == nil {
+			return nil
+		}
+		// Inside another container the kernel gives no new /proc when parts of
+		// the old one are covered. The old one works, it only shows more.
+		if !errors.Is(err, unix.EPERM) {
+			return fmt.Errorf("mounting /proc: %w", err)
+		}
+	}
+	return bindTree("/proc", target)
+}
+
+func makeSys(spec *Spec, root string) error {
+	if _, err := os.Stat("/sys"); err != nil {
+		return nil
+	}
+	target := filepath.Join(root, "sys")
+	if err := makeMountPoint(target, true); err != nil {
+		return err
+	}
+	if err := bindTree("/sys", target); err != nil {
+		return err
+	}
+	if spec.Privileged {
+		return nil
+	}
+	return readOnly(target, true)
+}
+
+// makeDev builds a /dev of the container's own, so that mount points such as
+// /dev/termination-log, shared memory and terminals are no traces on the
+// machine.
+func makeDev(spec *Spec, root string) error {
+	target := filepath.Join(root, "dev")
+	if err := makeMountPoint(target, true); err != nil {
+		return err
+	}
+	if err := unix.Mount("tmpfs", target, "tmpfs", unix.MS_NOSUID|unix.MS_STRICTATIME, "mode=755,size=65536k"); err != nil {
+		return fmt.Errorf("mounting /dev: %w", err)
+	}
+	names := devices
+	if spec.Privileged {
+		all, err := os.ReadDir("/dev")
+		if err != nil {
+			return err
+		}
+		for _, e := range all {
+			names = append(names, e.Name())
+		}
+	} else {
+		for _, pattern := range accelerators {
+			found, _ := filepath.Glob("/dev/" + pattern)
+			for _, f := range found {
+				names = append(names, strings.TrimPrefix(f, "/dev/"))
+			}
+		}
+	}
+	done := map[string]bool{"pts": true, "ptmx": true, "shm": true, "mqueue": true, "fd": true, "stdin": true, "stdout": true, "stderr": true, "core": true, "console": true}
+	for _, name := range names {
+		if done[name] {
+			continue
+		}
+		done[name] = true
+		if err := bindDevice("/dev/"+name, filepath.Join(target, name)); err != nil {
+			return err
+		}
+	}
+	for name, to := range map[string]string{"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2", "ptmx": "pts/ptmx"} {
+		if err := os.Symlink(to, filepath.Join(target, name)); err != nil {
+			return err
+		}
+	}
+	for _, d := range []string{"pts", "shm"} {
+		if err := os.Mkdir(filepath.Join(target, d), 0o755); err != nil {
+			return err
+		}
+	}
+	if err := unix.Mount("devpts", filepath.Join(target, "pts"), "devpts", unix.MS_NOSUID|unix.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0620"); err != nil {
+		return fmt.Errorf("mounting /dev/pts: %w", err)
+	}
+	if err := unix.Mount("shm", filepath.Join(target, "shm"), "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "mode=1777"); err != nil {
+		return fmt.Errorf("mounting /dev/shm: %w", err)
+	}
+	return nil
+}
+
+func bindDevice(source, target string) error {
+	info, err := os.Lstat(source)
+	if err != nil {
+		return nil // not on this machine
+	}
+	if info.Mode()&os.ModeSymlink != 0 {
+		to, err := os.Readlink(source)
+		if err != nil {
+			return nil
+		}
+		return os.Symlink(to, target)
+	}
+	if err := makeMountPoint(target, info.IsDir()); err != nil {
+		return err
+	}
+	return bindTree(source, target)
+}

@@ -1,0 +1,243 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package shim
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// bindTree makes source appear at target with all that is mounted below it.
+// Inside a user namespace the kernel refuses anything less.
+func bindTree(source, target string) error {
+	if err := unix.Mount(source, target, "", unix.MS_BIND|unix.MS_REC, ""); err != nil {
+		return fmt.Errorf("binding %s to %s: %w", source, target, err)
+	}
+	return nil
+}
+
+// readOnly makes the mount at target read-only, and all below it.
+func readOnly(target string, recursive bool) error {
+	flags := uint(0)
+	if recursive {
+		flags = unix.AT_RECURSIVE
+	}
+	err := unix.MountSetattr(unix.AT_FDCWD, target, flags, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
+	if !errors.Is(err, unix.ENOSYS) {
+		if err != nil {
+			err = fmt.Errorf("making %s read-only: %w", target, err)
+		}
+		return err
+	}
+	// Before Linux 5.12: one mount at a time, keeping the flags it has.
+	points := []string{target}
+	if recursive {
+		mounts, err := readMounts()
+		if err != nil {
+			return err
+		}
+		for _, m := range mounts {
+			if strictlyUnder(m.Point, target) {
+				points = append(points, m.Point)
+			}
+		}
+	}
+	for _, p := range points {
+		var st unix.Statfs_t
+		if err := unix.Statfs(p, &st); err != nil {
+			return fmt.Errorf("making %s read-only: %w", p, err)
+		}
+		// These flags of statfs have the values of the mount flags.
+		keep := uintptr(st.Flags) & (unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC)
+		if err := unix.Mount("", p, "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY|keep, ""); err != nil {
+			return fmt.Errorf("making %s read-only: %w", p, err)
+		}
+	}
+	return nil
+}
+
+// resolve finds where path leads inside root, following symbolic links as a
+// process with that root would; an absolute link starts again at root. Parts
+// that do not exist are taken as they are.
+func resolve(root, path string) (string, error) {
+	rest := strings.Split(path, "/")
+	at := "/"
+	for links := 0; len(rest) > 0; {
+		part := rest[0]
+		rest = rest[1:]
+		switch part {
+		case "", ".":
+			continue
+		case "..":
+			at = filepath.Dir(at)
+			continue
+		}
+		next := filepath.Join(at, part)
+		target, err := os.Readlink(filepath.Join(root, next))
+		if err != nil {
+			at = next // not a link, or not there
+			continue
+		}
+		if links++; links > 40 {
+			return "", fmt.Errorf("%s: %w", path, unix.ELOOP)
+		}
+		if filepath.IsAbs(target) {
+			at = "/"
+		}
+		rest = append(strings.Split(target, "/"), rest...)
+	}
+	return filepath.Join(root, at), nil
+}
+
+// makeMountPoint makes what a mount needs at target: a directory for a
+// directory, an empty file for anything else.
+func makeMountPoint(target string, dir bool) error {
+	info, err := os.Stat(target)
+	if err == nil {
+		if info.IsDir() != dir {
+			if dir {
+				return fmt.Errorf("%s is a file, a directory can not be mounted over it", target)
+			}
+			return fmt.Errorf("%s is a directory, a file can not be mounted over it", target)
+		}
+		return nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if dir {
+		return os.MkdirAll(target, 0o755)
+	}
+	if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(target, os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// byDepth orders mounts so that one inside another comes later.
+func byDepth(mounts []Mount) []Mount {
+	sorted := slices.Clone(mounts)
+	slices.SortStableFunc(sorted, func(a, b Mount) int {
+		return strings.Count(filepath.Clean(a.Target), "/") - strings.Count(filepath.Clean(b.Target), "/")
+	})
+	return sorted
+}
+
+// bindVolumes mounts the volumes of a container into root.
+func bindVolumes(root string, mounts []Mount) error {
+	for _, m := range byDepth(mounts) {
+		if err := bindVolume(root, m); err != nil {
+			return fmt.Errorf("volume at %s: %w", m.Target, err)
+		}
+	}
+	return nil
+}
+
+func bindVolume(root string, m Mount) error {
+	info, err := os.Stat(m.Source)
+	if err != nil {
+		return fmt.Errorf("its source on the machine: %w", err)
+	}
+	target, err := resolve(root, m.Target)
+	if err != nil {
+		return err
+	}
+	if err := makeMountPoint(target, info.IsDir()); err != nil {
+		return fmt.Errorf("making the mount point: %w", err)
+	}
+	return bindOver(m, target)
+}
+
+// bindOver mounts a volume on an existing target.
+func bindOver(m Mount, target string) error {
+	if err := bindTree(m.Source, target); err != nil {
+		return err
+	}
+	if !m.Slave {
+		if err := unix.Mount("", target, "", unix.MS_PRIVATE|unix.MS_REC, ""); err != nil {
+			return err
+		}
+	}
+	if m.ReadOnly {
+		return readOnly(target, true)
+	}
+	return nil
+}
+
+// privateMounts cuts this mount namespace off: nothing mounted here appears on
+// the machine, while what the machine unmounts goes away here too, so that a
+// running container does not keep a disk busy.
+func privateMounts() error {
+	if err := unix.Mount("", "/", "", unix.MS_SLAVE|unix.MS_REC, ""); err != nil {
+		return fmt.Errorf("making mounts private: %w", err)
+	}
+	return nil
+}
+
+// pivot makes root the root of this process and of all it starts, and lets go
+// of everything mounted outside.
+func pivot(root string) error {
+	if err := os.Chdir(root); err != nil {
+		return err
+	}
+	// Stacking the old root over the new one and unmounting it there needs no
+	// directory for it.
+	if err := unix.PivotRoot(".", "."); err != nil {
+		return fmt.Errorf("changing the root: %w", err)
+	}
+	if err := unix.Unmount(".", unix.MNT_DETACH); err != nil {
+		return fmt.Errorf("leaving the old root: %w", err)
+	}
+	return os.Chdir("/")
+}
+
+// hide shows dir empty.
+func hide(dir string) error {
+	if _, err := os.Stat(dir); err != nil {
+		return nil
+	}
+	if err := unix.Mount("tmpfs", dir, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC|unix.MS_RDONLY, "size=4k,mode=0555"); err != nil {
+		return fmt.Errorf("hiding %s: %w", dir, err)
+	}
+	return nil
+}
+
+// mask hides a file or directory of /proc or /sys; what does not exist needs
+// no hiding.
+func mask(root, path string) error {
+	target := filepath.Join(root, path)
+	info, err := os.Lstat(target)
+	if err != nil {
+		return nil
+	}
+	if info.IsDir() {
+		return hide(target)
+	}
+	return unix.Mount(filepath.Join(root, "dev/null"), target, "", unix.MS_BIND, "")
+}
+
+// seal makes a path of /proc read-only.
+func seal(root, path string) error {
+	target := filepath.Join(root, path)
+	if _, err := os.Lstat(target); err != nil {
+		return nil
+	}
+	if err := bindTree(target, target); err != nil {
+		return err
+	}
+	return readOnly(target, true)
+}

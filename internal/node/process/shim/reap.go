@@ -1,0 +1,204 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package shim
+
+import (
+	"bytes"
+	"os"
+	"os/signal"
+	"strconv"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// children reaps every child of this process: those it started, and those that
+// became its children when their parent died. All waiting happens here,
+// because whoever waits for any child takes away the results of all others.
+type children struct {
+	mu      sync.Mutex
+	waiters map[int]chan unix.WaitStatus // started and not yet reaped
+	closed  bool                         // the command has ended, nothing may start
+	changed chan struct{}                // a token after each look
+}
+
+func newChildren() *children {
+	c := &children{waiters: map[int]chan unix.WaitStatus{}, changed: make(chan struct{}, 1)}
+	sigchld := make(chan os.Signal, 1)
+	signal.Notify(sigchld, unix.SIGCHLD)
+	go func() {
+		for range sigchld {
+			c.reap()
+		}
+	}()
+	return c
+}
+
+// start runs fork and returns the new process and a channel that delivers its
+// wait status. Holding the lock keeps the reaper from taking the status before
+// somebody waits for it.
+func (c *children) start(fork func() (int, error)) (int, <-chan unix.WaitStatus, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return 0, nil, &startError{128, "the container has ended"}
+	}
+	pid, err := fork()
+	if err != nil {
+		return 0, nil, err
+	}
+	done := make(chan unix.WaitStatus, 1)
+	c.waiters[pid] = done
+	return pid, done, nil
+}
+
+// signal sends sig to a child that start returned, unless it was reaped, in
+// which case its number may belong to another process by now.
+func (c *children) signal(pid int, sig unix.Signal) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, ok := c.waiters[pid]; ok {
+		_ = unix.Kill(pid, sig)
+	}
+}
+
+// signalGroup does the same for the process group that the child leads.
+func (c *children) signalGroup(pid int, sig unix.Signal) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, ok := c.waiters[pid]; ok {
+		_ = unix.Kill(-pid, sig)
+		_ = unix.Kill(pid, sig)
+	}
+}
+
+// reap takes the results of all children that have ended and reports whether
+// no child is left.
+func (c *children) reap() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for {
+		var ws unix.WaitStatus
+		pid, err := unix.Wait4(-1, &ws, unix.WNOHANG, nil)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return true // ECHILD
+		}
+		if pid == 0 {
+			select {
+			case c.changed <- struct{}{}:
+			default:
+			}
+			return false
+		}
+		if done, ok := c.waiters[pid]; ok {
+			delete(c.waiters, pid)
+			done <- ws
+		}
+	}
+}
+
+// killAll kills what the command left behind, daemons too, and returns when
+// all of it is gone.
+func (s *shim) killAll() {
+	s.kids.mu.Lock()
+	s.kids.closed = true
+	s.kids.mu.Unlock()
+	for wait := time.Millisecond; ; wait = min(2*wait, 100*time.Millisecond) {
+		if s.kids.reap() {
+			return
+		}
+		switch {
+		case s.pid1:
+			// Everything in our PID namespace but us.
+			_ = unix.Kill(-1, unix.SIGKILL)
+		default:
+			s.cgroup.kill()
+			// Orphans of those that die now become our children, so repeating
+			// this ends even against processes that fork meanwhile.
+			for _, pid := range Descendants(os.Getpid()) {
+				_ = unix.Kill(pid, unix.SIGKILL)
+			}
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-s.kids.changed:
+		case <-timer.C:
+		}
+		timer.Stop()
+	}
+}
+
+// Descendants lists the living processes below pid, in no order.
+func Descendants(pid int) []int {
+	return DescendantsOf(pid, ProcessTree())
+}
+
+// DescendantsOf lists the processes below pid in tree, which maps a process to
+// its children.
+func DescendantsOf(pid int, tree map[int][]int) []int {
+	var all []int
+	seen := map[int]bool{pid: true}
+	for queue := []int{pid}; len(queue) > 0; {
+		next := tree[queue[0]]
+		queue = queue[1:]
+		for _, child := range next {
+			// The tree is read while it changes; a number used twice must not
+			// make a circle.
+			if !seen[child] {
+				seen[child] = true
+				all = append(all, child)
+				queue = append(queue, child)
+			}
+		}
+	}
+	return all
+}
+
+// ProcessTree reads which process has which children from /proc.
+func ProcessTree() map[int][]int {
+	tree := map[int][]int{}
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return tree
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(-1)
+	for _, name := range names {
+		pid, err := strconv.Atoi(name)
+		if err != nil {
+			continue
+		}
+		b, err := os.ReadFile("/proc/" + name + "/stat")
+		if err != nil {
+			continue
+		}
+		end := bytes.LastIndexByte(b, ')')
+		if end < 0 {
+			continue
+		}
+		fields := bytes.Fields(b[end+1:])
+		if len(fields) < 2 {
+			continue
+		}
+		if parent, err := strconv.Atoi(string(fields[1])); err == nil {
+			tree[parent] = append(tree[parent], pid)
+		}
+	}
+	return tree
+}
+
+// decode turns a wait status into an exit code as a shell shows it, and the
+// signal that killed the process, or 0.
+func decode(ws unix.WaitStatus) (code, sig int) {
+	if ws.Signaled() {
+		return 128 + int(ws.Signal()), int(ws.Signal())
+	}
+	return ws.ExitStatus(), 0
+}

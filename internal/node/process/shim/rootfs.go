@@ -1,0 +1,215 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package shim
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Directories of a container that hold its writable layer. They are relative:
+// the working directory is the container's until the root changes, which keeps
+// long or strange paths out of mount options.
+const (
+	RootDir  = "root"  // where the root is put together
+	LayerDir = "layer" // upper and work directories of the overlays
+)
+
+// layers hands out upper and work directories for overlays.
+type layers struct {
+	dir     string // on a filesystem that can be an upper layer
+	n       int
+	options string // appended to the options of every overlay
+}
+
+// newLayers prepares LayerDir. When the state directory lies on a filesystem
+// that can not hold an upper layer (an overlay, NFS), the layers are kept in
+// memory.
+func newLayers(options string) (*layers, error) {
+	if err := os.MkdirAll(LayerDir, 0o700); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(RootDir, 0o755); err != nil {
+		return nil, err
+	}
+	return &layers{dir: LayerDir, options: options}, nil
+}
+
+// inMemory moves the layers to a tmpfs, which the mount namespace takes along
+// when it ends.
+func (l *layers) inMemory() error {
+	if err := unix.Mount("tmpfs", LayerDir, "tmpfs", unix.MS_NOSUID, "mode=700"); err != nil {
+		return fmt.Errorf("keeping the writable layer in memory: %w", err)
+	}
+	return nil
+}
+
+// overlay mounts a writable view of lower at target. What is written goes to
+// the container's layer.
+func (l *layers) overlay(lower, target string) error {
+	l.n++
+	name := strconv.Itoa(l.n)
+	upper, work := filepath.Join(l.dir, "u"+name), filepath.Join(l.dir, "w"+name)
+	info, err := os.Stat(lower)
+	if err != nil {
+		return err
+	}
+	for _, d := range []string{upper, work} {
+		if err := os.Mkdir(d, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
+			return err
+		}
+	}
+	// The root of an overlay has the owner and mode of its upper directory.
+	if st := new(unix.Stat_t); unix.Stat(lower, st) == nil {
+		_ = os.Lchown(upper, int(st.Uid), int(st.Gid))
+	}
+	if err := os.Chmod(upper, info.Mode().Perm()|info.Mode()&(os.ModeSticky|os.ModeSetgid)); err != nil {
+		return err
+	}
+	// A path in the options must be free of their separators; one through an
+	// open file is.
+	lowerPath := lower
+	if strings.ContainsAny(lower, `,:\`) {
+		fd, err := unix.Open(lower, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return err
+		}
+		defer unix.Close(fd)
+		lowerPath = "/proc/self/fd/" + strconv.Itoa(fd)
+	}
+	options := "lowerdir=" + lowerPath + ",upperdir=" + upper + ",workdir=" + work + l.options
+	// volatile leaves out every sync: nothing of this layer is to survive.
+	err = unix.Mount("overlay", target, "overlay", 0, options+",volatile")
+	if errors.Is(err, unix.EINVAL) {
+		err = unix.Mount("overlay", target, "overlay", 0, options)
+	}
+	if err != nil {
+		return fmt.Errorf("mounting an overlay over %s: %w", lower, err)
+	}
+	return nil
+}
+
+// special are the directories that every container gets made new.
+var special = []string{"/proc", "/sys", "/dev"}
+
+// overlayRoot gives a process of the root user its root: an overlay over the
+// machine's root filesystem, and one over each other filesystem mounted below
+// it. A filesystem that can not lie under an overlay is shown read-only.
+func overlayRoot(spec *Spec, pid1 bool) error {
+	if err := privateMounts(); err != nil {
+		return err
+	}
+	l, err := newLayers("")
+	if err != nil {
+		return err
+	}
+	if err := l.overlay("/", RootDir); err != nil {
+		if merr := l.inMemory(); merr != nil {
+			return errors.Join(err, merr)
+		}
+		if err := l.overlay("/", RootDir); err != nil {
+			return err
+		}
+	}
+	root, err := filepath.Abs(RootDir)
+	if err != nil {
+		return err
+	}
+	cow := []string{root}
+	mounts, err := readMounts()
+	if err != nil {
+		return err
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	skip := append([]string{here}, special...)
+	skip = append(skip, spec.Hidden...)
+	for _, m := range mounts {
+		if m.Point == "/" || underAny(m.Point, skip) || skipType(m.Type) {
+			continue
+		}
+		target := filepath.Join(root, m.Point)
+		info, err := os.Stat(m.Point)
+		if err != nil {
+			continue // covered by a later mount, or not for us
+		}
+		if _, err := os.Stat(target); err != nil {
+			continue
+		}
+		if info.IsDir() && !readOnlyType(m.Type) && l.overlay(m.Point, target) == nil {
+			cow = append(cow, target)
+			continue
+		}
+		// Not recursive: what is mounted below has its own turn.
+		if unix.Mount(m.Point, target, "", unix.MS_BIND, "") == nil {
+			if err := readOnly(target, false); err != nil {
+				return err
+			}
+		}
+	}
+	return finishRoot(spec, root, pid1, cow)
+}
+
+// finishRoot is what all roots have in common once the machine's files are in
+// place: kernel directories, hidden state, volumes, and going there. cow are
+// the writable mounts that are not volumes.
+func finishRoot(spec *Spec, root string, pid1 bool, cow []string) error {
+	if err := kernelDirs(spec, root, pid1); err != nil {
+		return err
+	}
+	for _, d := range spec.Hidden {
+		target, err := resolve(root, d)
+		if err != nil {
+			return err
+		}
+		if err := hide(target); err != nil {
+			return err
+		}
+	}
+	if err := bindVolumes(root, spec.Mounts); err != nil {
+		return err
+	}
+	if spec.ReadOnlyRoot {
+		for _, c := range cow {
+			if err := readOnly(c, false); err != nil {
+				return err
+			}
+		}
+	}
+	return pivot(root)
+}
+
+func underAny(path string, dirs []string) bool {
+	for _, d := range dirs {
+		if under(path, filepath.Clean(d)) {
+			return true
+		}
+	}
+	return false
+}
+
+// skipType names filesystems that belong to other containers or to the kernel
+// and have no place in this one.
+func skipType(typ string) bool {
+	switch typ {
+	case "overlay", "nsfs", "autofs", "proc", "sysfs", "devtmpfs", "devpts", "mqueue",
+		"cgroup", "cgroup2", "securityfs", "debugfs", "tracefs", "configfs", "pstore",
+		"bpf", "efivarfs", "binfmt_misc", "hugetlbfs", "rpc_pipefs", "fusectl", "selinuxfs":
+		return true
+	}
+	return false
+}
+
+// readOnlyType names filesystems that are read-only anyhow.
+func readOnlyType(typ string) bool { return typ == "squashfs" || typ == "iso9660" || typ == "erofs" }

@@ -1,0 +1,367 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+// Package shim supervises one container: it is a second process of whatever
+// binary imports it, started by the runtime with a marked name and environment
+// ([Command]), and it takes over in an init function, before the heavy
+// packages of that binary initialise. It imports the standard library and
+// golang.org/x/sys/unix only, so that a container starts in milliseconds.
+//
+// # Tour
+//
+//	shim.go      the life of a shim, from its start to exit.json
+//	spec.go      the files it shares with the runtime: spec, shim and exit record
+//	rootfs.go    the root for containers of a root user: overlays over the machine
+//	userroot.go  the root inside a user namespace
+//	hostroot.go  the machine's own files, with volumes bound over them
+//	mounts.go    binds, read-only flags, resolving paths inside a root
+//	mountinfo.go the mounts of the machine
+//	dev.go       /dev, /proc and /sys of a container
+//	launch.go    starting a command as the user and with the rights it was given
+//	reap.go      waiting for children and killing what is left
+//	log.go       the log file in the CRI format
+//	attach.go    standard input and the clients that watch the output
+//	tty.go       pseudo terminals
+//	cgroup.go    resource limits
+//	control.go   the socket on which the runtime asks for exec, stop, attach …
+//
+// # Invariants
+//
+// The command is started at most once: the shim holds an exclusive lock on the
+// container's directory for its whole life, refuses to start when an exit
+// record exists, and the runtime writes an exit record only under the same
+// lock. exit.json appears when every process of the container is gone, and
+// never changes afterwards.
+//
+// Mounts live in a mount namespace of the shim's own, so they vanish with it,
+// however it ends. In a PID namespace the shim is process 1: if it is killed
+// the kernel kills the whole container.
+package shim
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// procName is argv[0] of a shim, as ps shows it, and half of the marker that
+// makes a process a shim.
+const procName = "carillon-shim"
+
+// Environment of a shim.
+const (
+	envDir   = "CARILLON_SHIM_DIR"   // the container's directory; the other half of the marker
+	envProbe = "CARILLON_SHIM_PROBE" // set: set up the root, say so, and end
+)
+
+// statusFD is where the shim reports that the command runs, or why it does
+// not: one JSON Started, then end of file.
+const statusFD = 3
+
+func init() {
+	if len(os.Args) == 0 || !strings.HasPrefix(os.Args[0], procName) {
+		return
+	}
+	dir := os.Getenv(envDir)
+	if dir == "" {
+		return
+	}
+	os.Exit(run(dir))
+}
+
+// shim is the state of the one container that this process supervises.
+type shim struct {
+	spec   Spec
+	dir    *os.Root // the container's directory, usable after the root changed
+	status *os.File
+
+	log     *logFile
+	streams *streams
+	kids    *children
+	cgroup  *cgroup
+	rights  rights
+	pid1    bool // this process is init of a PID namespace
+
+	mu       sync.Mutex
+	main     int         // process ID of the command; 0 before it started and after it ended
+	pending  unix.Signal // came before the command started
+	kill     *time.Timer // the end of the grace period, nil when not stopping
+	killAt   time.Time
+	builtin  chan struct{}
+	builtOut sync.Once
+	ended    chan struct{} // closed when exit.json is written
+	logs     sync.WaitGroup
+}
+
+// run is the whole life of a shim. The result is the exit code of the process,
+// which nobody looks at: exit.json tells how the container ended.
+func run(path string) int {
+	_ = os.WriteFile("/proc/self/comm", []byte(procName), 0)
+	unix.Umask(0o022)
+	status := os.NewFile(statusFD, "status")
+	unix.CloseOnExec(statusFD)
+	s := &shim{status: status, builtin: make(chan struct{}), ended: make(chan struct{}), pid1: os.Getpid() == 1}
+
+	// Signals are caught from the first moment on: a stop that comes while the
+	// root is being made must not leave half a container.
+	signals := make(chan os.Signal, 64)
+	signal.Notify(signals, unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGUSR1, unix.SIGUSR2, unix.SIGWINCH)
+	signal.Ignore(unix.SIGPIPE, unix.SIGTTOU, unix.SIGTTIN)
+
+	if err := os.Chdir(path); err != nil {
+		return s.refuse(err)
+	}
+	var err error
+	if s.dir, err = os.OpenRoot("."); err != nil {
+		return s.refuse(err)
+	}
+	lock, err := Lock(path)
+	if err != nil {
+		return s.refuse(fmt.Errorf("another shim holds %s: %w", path, err))
+	}
+	defer lock.Close()
+	if _, err := s.dir.Stat(ExitFile); err == nil {
+		return s.refuse(errors.New("the container has ended already"))
+	}
+	if s.spec, err = readSpec(s.dir); err != nil {
+		return s.fail(128, err)
+	}
+	if os.Getenv(envProbe) == "" {
+		// Nothing needs the spec again, and it holds the environment with its
+		// secrets.
+		_ = s.dir.Remove(SpecFile)
+	}
+	identity, err := whoAmI()
+	if err != nil {
+		return s.fail(128, err)
+	}
+	if err := writeJSON(s.dir, IdentityFile, identity); err != nil {
+		return s.fail(128, err)
+	}
+	if !s.pid1 {
+		if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+			return s.fail(128, fmt.Errorf("becoming the reaper of the container's processes: %w", err))
+		}
+	}
+	s.kids = newChildren()
+	if s.log, err = openLog(s.spec.LogPath); err != nil {
+		return s.fail(128, err)
+	}
+	s.streams = newStreams(s.log, s.spec.StdinOnce)
+	listener, err := listenControl()
+	if err != nil {
+		return s.fail(128, err)
+	}
+	s.cgroup = openCgroup(s.spec.Cgroup)
+	defer s.cgroup.remove()
+	if err := s.enterRoot(); err != nil {
+		return s.fail(128, err)
+	}
+	s.rights = s.spec.rights()
+	if os.Getenv(envProbe) != "" {
+		s.report(Started{PID: os.Getpid(), StartedAt: time.Now().UnixNano()})
+		return 0
+	}
+	go s.serve(listener)
+	go func() {
+		for sig := range signals {
+			s.onSignal(sig.(unix.Signal))
+		}
+	}()
+	return s.supervise()
+}
+
+// enterRoot gives this process the container's view of the filesystem.
+func (s *shim) enterRoot() error {
+	if s.spec.Hostname != "" {
+		// Needs a UTS namespace of our own, which the runtime asks for exactly
+		// when it sets a host name.
+		if err := unix.Sethostname([]byte(s.spec.Hostname)); err != nil {
+			return fmt.Errorf("setting the host name %q: %w", s.spec.Hostname, err)
+		}
+	}
+	switch s.spec.Root {
+	case RootOverlay:
+		return overlayRoot(&s.spec, s.pid1)
+	case RootUser:
+		return userRoot(&s.spec, s.pid1)
+	case RootHost:
+		return hostRoot(&s.spec, s.dir)
+	case RootNone:
+		return os.Chdir("/")
+	}
+	return fmt.Errorf("unknown kind of root %q", s.spec.Root)
+}
+
+// supervise starts the command and stays until everything has ended.
+func (s *shim) supervise() int {
+	var code int
+	var sig int
+	var started time.Time
+	if s.spec.Builtin != "" {
+		started = time.Now()
+		s.running(Started{PID: os.Getpid(), StartedAt: started.UnixNano()})
+		<-s.builtin
+	} else {
+		stdio, err := s.stdio()
+		if err != nil {
+			return s.fail(128, err)
+		}
+		proc, err := s.launch(command{
+			args: s.spec.Args, env: s.spec.Env, dir: s.spec.Dir,
+			stdio: stdio.child, tty: s.spec.TTY, die: !s.pid1,
+		})
+		for _, f := range stdio.child {
+			f.Close()
+		}
+		if err != nil {
+			stdio.close()
+			return s.fail(exitCodeOf(err), err)
+		}
+		started = proc.started
+		s.mu.Lock()
+		s.main = proc.pid
+		if s.pending != 0 {
+			s.kids.signal(s.main, s.pending)
+		}
+		s.mu.Unlock()
+		stdio.copy(s)
+		s.running(Started{PID: proc.pid, StartedAt: started.UnixNano()})
+		ws := <-proc.done
+		code, sig = decode(ws)
+	}
+	finished := time.Now()
+
+	s.mu.Lock()
+	s.main = 0
+	if s.kill != nil {
+		s.kill.Stop()
+	}
+	s.mu.Unlock()
+	s.killAll()
+	s.streams.closeInput()
+	timer := time.AfterFunc(drainTime, s.streams.hangUp)
+	s.logs.Wait()
+	timer.Stop()
+	s.streams.end()
+	s.log.Close()
+
+	rec := Exit{ExitCode: code, Signal: sig, StartedAt: started.UnixNano(), FinishedAt: finished.UnixNano()}
+	switch {
+	case s.cgroup.oomKilled() && code != 0:
+		rec.Reason = ReasonOOMKilled
+		rec.Message = "the container used more memory than its limit allows"
+	case code == 0:
+		rec.Reason = ReasonCompleted
+	default:
+		rec.Reason = ReasonError
+	}
+	return s.end(rec)
+}
+
+// end publishes how the container ended.
+func (s *shim) end(rec Exit) int {
+	s.cgroup.remove()
+	_ = s.dir.Remove(ControlFile)
+	if err := writeJSON(s.dir, ExitFile, rec); err != nil {
+		// Without the record the runtime reports the container as lost, with
+		// the code 255; the file system of the state directory is full or gone.
+		return 1
+	}
+	close(s.ended)
+	return 0
+}
+
+// fail ends a container whose command never ran.
+func (s *shim) fail(code int, err error) int {
+	now := time.Now().UnixNano()
+	if s.kids != nil {
+		s.killAll()
+	}
+	if s.log != nil {
+		s.log.Close()
+	}
+	result := s.end(Exit{ExitCode: code, StartedAt: now, FinishedAt: now, Reason: ReasonStartError, Message: err.Error()})
+	s.report(Started{Error: err.Error(), ExitCode: code})
+	return result
+}
+
+// refuse ends a shim that must not touch the container.
+func (s *shim) refuse(err error) int {
+	s.report(Started{Error: err.Error(), ExitCode: 128})
+	return 1
+}
+
+// running tells that the command runs, also to a runtime that comes later.
+func (s *shim) running(st Started) {
+	_ = writeJSON(s.dir, StartedFile, st)
+	s.report(st)
+}
+
+func (s *shim) report(st Started) {
+	_, _ = s.status.Write(append(mustJSON(st), '\n'))
+	s.status.Close()
+}
+
+// onSignal passes what is meant for the container to its command, so that
+// "kill" on the shim, or on process 1 from inside, does what people expect.
+func (s *shim) onSignal(sig unix.Signal) {
+	switch sig {
+	case unix.SIGHUP:
+		_ = s.log.reopen()
+	case unix.SIGWINCH:
+	default:
+		s.signal(sig)
+	}
+}
+
+// signal sends sig to the command, if it runs.
+func (s *shim) signal(sig unix.Signal) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.spec.Builtin != "" {
+		s.builtOut.Do(func() { close(s.builtin) })
+		return
+	}
+	if s.main == 0 {
+		s.pending = sig
+		return
+	}
+	s.kids.signal(s.main, sig)
+}
+
+// stop asks the command to end with sig and kills it after grace. Of several
+// stops the earliest end counts.
+func (s *shim) stop(sig unix.Signal, grace time.Duration) {
+	if grace > 0 {
+		s.signal(sig)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at := time.Now().Add(grace)
+	if s.kill != nil && !at.Before(s.killAt) {
+		return
+	}
+	if s.kill != nil {
+		s.kill.Stop()
+	}
+	s.killAt = at
+	s.kill = time.AfterFunc(max(grace, 0), func() { s.signal(unix.SIGKILL) })
+}
+
+// drain reads r into w until its end, for a log stream.
+func (s *shim) drain(stream string, r io.ReadCloser) {
+	s.logs.Go(func() {
+		defer r.Close()
+		s.streams.copyOutput(stream, r)
+	})
+}

@@ -1,0 +1,361 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package shim
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Files in a container's directory.
+const (
+	SpecFile     = "spec.json"    // what to run; gone once the shim has read it
+	IdentityFile = "shim.json"    // which process is the shim
+	StartedFile  = "started.json" // that the command runs, and since when
+	ExitFile     = "exit.json"    // how the container ended; final
+	MadeFile     = "made.json"    // mount points made on the machine, for RootHost
+	LockFile     = "lock"         // locked while a shim lives
+	ControlFile  = "control.sock" // where the shim takes requests
+)
+
+// Reasons in an exit record, as they appear in a Pod's status.
+const (
+	ReasonCompleted  = "Completed"
+	ReasonError      = "Error"
+	ReasonOOMKilled  = "OOMKilled"
+	ReasonStartError = "StartError" // the command never ran
+)
+
+// Root is a kind of view of the filesystem.
+type Root string
+
+// The kinds of root.
+const (
+	RootOverlay Root = "overlay" // overlays over the machine's root; needs root
+	RootUser    Root = "user"    // the same inside a user namespace, for ordinary users
+	RootHost    Root = "host"    // the machine's files, volumes bound over them
+	RootNone    Root = "none"    // the machine's files and nothing else
+)
+
+// Spec says what a shim runs and how. Times are in nanoseconds, sizes in bytes.
+type Spec struct {
+	ID       string   `json:"id"`
+	Args     []string `json:"args,omitempty"`
+	Env      []string `json:"env,omitempty"` // key=value, complete
+	Dir      string   `json:"dir,omitempty"` // working directory in the container, "/" when empty
+	Builtin  string   `json:"builtin,omitempty"`
+	Hostname string   `json:"hostname,omitempty"`
+
+	Root         Root     `json:"root"`
+	Mounts       []Mount  `json:"mounts,omitempty"`
+	Hidden       []string `json:"hidden,omitempty"` // directories shown empty
+	Masked       []string `json:"masked,omitempty"` // paths below /proc and /sys to hide
+	ReadOnly     []string `json:"readOnly,omitempty"`
+	ReadOnlyRoot bool     `json:"readOnlyRoot,omitempty"`
+	Privileged   bool     `json:"privileged,omitempty"` // all devices, /sys writable
+
+	User         *User   `json:"user,omitempty"` // nil: stay who we are
+	Bounding     []int   `json:"bounding,omitempty"`
+	Ambient      []int   `json:"ambient,omitempty"`
+	LimitCaps    bool    `json:"limitCaps,omitempty"` // Bounding counts
+	NoNewPrivs   bool    `json:"noNewPrivs,omitempty"`
+	OOMScoreAdj  *int    `json:"oomScoreAdj,omitempty"`
+	ClearAmbient bool    `json:"clearAmbient,omitempty"`
+	Cgroup       *Cgroup `json:"cgroup,omitempty"`
+	TTY          bool    `json:"tty,omitempty"`
+	Stdin        bool    `json:"stdin,omitempty"`
+	StdinOnce    bool    `json:"stdinOnce,omitempty"`
+	LogPath      string  `json:"logPath,omitempty"` // absolute; empty means no log
+}
+
+// Mount binds Source of the machine to Target in the container, with
+// everything mounted below it.
+type Mount struct {
+	Source   string `json:"source"`
+	Target   string `json:"target"`
+	ReadOnly bool   `json:"readOnly,omitempty"`
+	Slave    bool   `json:"slave,omitempty"` // later mounts below Source appear
+	// Optional mounts come with every Pod without being asked for; where they
+	// cannot be shown they are left out.
+	Optional bool `json:"optional,omitempty"`
+}
+
+// User is who runs the command.
+type User struct {
+	UID    uint32   `json:"uid"`
+	GID    uint32   `json:"gid"`
+	Groups []uint32 `json:"groups,omitempty"`
+}
+
+// Identity tells a shim from another process that got the same process ID.
+type Identity struct {
+	PID    int    `json:"pid"`    // in the PID namespace of the machine
+	Ticks  uint64 `json:"ticks"`  // start time, clock ticks since boot
+	BootID string `json:"bootID"` // of the running kernel
+}
+
+// Exit is how a container ended.
+type Exit struct {
+	ExitCode   int    `json:"exitCode"`         // 128+n when killed by signal n
+	Signal     int    `json:"signal,omitempty"` // that signal, or 0
+	StartedAt  int64  `json:"startedAt"`        // ns since the epoch
+	FinishedAt int64  `json:"finishedAt"`
+	Reason     string `json:"reason"`
+	Message    string `json:"message,omitempty"`
+}
+
+// Started is the shim's answer to being started.
+type Started struct {
+	PID       int    `json:"pid,omitempty"`
+	StartedAt int64  `json:"startedAt,omitempty"`
+	Error     string `json:"error,omitempty"` // why the command does not run
+	ExitCode  int    `json:"exitCode,omitempty"`
+}
+
+// maxRecord bounds what is read back from a state file; the largest holds
+// about two MiB of arguments and environment.
+const maxRecord = 32 << 20
+
+// ParseExit reads an exit record. An error means that the file is not one.
+func ParseExit(b []byte) (Exit, error) {
+	var e Exit
+	if err := parse(b, &e); err != nil {
+		return Exit{}, fmt.Errorf("exit record: %w", err)
+	}
+	if e.ExitCode < 0 || e.ExitCode > 255 {
+		return Exit{}, fmt.Errorf("exit record: exit code %d is not between 0 and 255", e.ExitCode)
+	}
+	if e.FinishedAt <= 0 {
+		return Exit{}, errors.New("exit record: no end time")
+	}
+	if e.Reason == "" {
+		return Exit{}, errors.New("exit record: no reason")
+	}
+	return e, nil
+}
+
+// ParseIdentity reads the identity of a shim.
+func ParseIdentity(b []byte) (Identity, error) {
+	var id Identity
+	if err := parse(b, &id); err != nil {
+		return Identity{}, fmt.Errorf("shim record: %w", err)
+	}
+	if id.PID <= 0 {
+		return Identity{}, fmt.Errorf("shim record: process ID %d", id.PID)
+	}
+	return id, nil
+}
+
+func parse(b []byte, v any) error {
+	if len(b) > maxRecord {
+		return fmt.Errorf("%d bytes is too long", len(b))
+	}
+	dec := json.NewDecoder(bytes.NewReader(b))
+	if err := dec.Decode(v); err != nil {
+		return err
+	}
+	if dec.More() {
+		return errors.New("more than one JSON value")
+	}
+	return nil
+}
+
+// ReadExit reads the exit record in dir. An error for which errors.Is with
+// fs.ErrNotExist holds means that the container has not ended.
+func ReadExit(dir string) (Exit, error) {
+	b, err := os.ReadFile(filepath.Join(dir, ExitFile))
+	if err != nil {
+		return Exit{}, err
+	}
+	return ParseExit(b)
+}
+
+// ReadIdentity reads which process is the shim of the container in dir.
+func ReadIdentity(dir string) (Identity, error) {
+	b, err := os.ReadFile(filepath.Join(dir, IdentityFile))
+	if err != nil {
+		return Identity{}, err
+	}
+	return ParseIdentity(b)
+}
+
+// ReadStarted reads since when the command in dir runs.
+func ReadStarted(dir string) (Started, error) {
+	b, err := os.ReadFile(filepath.Join(dir, StartedFile))
+	if err != nil {
+		return Started{}, err
+	}
+	var st Started
+	if err := parse(b, &st); err != nil {
+		return Started{}, fmt.Errorf("start record: %w", err)
+	}
+	return st, nil
+}
+
+// ReadMade reads which mount points the shim of dir made on the machine.
+func ReadMade(dir string) ([]string, error) {
+	b, err := os.ReadFile(filepath.Join(dir, MadeFile))
+	if err != nil {
+		return nil, err
+	}
+	var made []string
+	if err := parse(b, &made); err != nil {
+		return nil, fmt.Errorf("mount points: %w", err)
+	}
+	return made, nil
+}
+
+// WriteExit writes an exit record for a container whose shim can not. The
+// caller holds the lock of dir.
+func WriteExit(dir string, e Exit) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return writeJSON(root, ExitFile, e)
+}
+
+// WriteSpec writes what the shim in dir is to run.
+func WriteSpec(dir string, spec Spec) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return writeJSON(root, SpecFile, spec)
+}
+
+// Lock takes the lock that a shim holds for its whole life, or fails with
+// unix.EWOULDBLOCK when a living process holds it. Close gives it back.
+func Lock(dir string) (*os.File, error) {
+	f, err := os.OpenFile(filepath.Join(dir, LockFile), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+func readSpec(dir *os.Root) (Spec, error) {
+	b, err := dir.ReadFile(SpecFile)
+	if err != nil {
+		return Spec{}, fmt.Errorf("reading what to run: %w", err)
+	}
+	var s Spec
+	if err := parse(b, &s); err != nil {
+		return Spec{}, fmt.Errorf("reading what to run: %w", err)
+	}
+	if s.Builtin == "" && len(s.Args) == 0 && os.Getenv(envProbe) == "" {
+		return Spec{}, errors.New("reading what to run: no command")
+	}
+	return s, nil
+}
+
+// writeJSON replaces a file in one step, so that a reader, and a crash at any
+// point, finds the old or the new content whole.
+func writeJSON(dir *os.Root, name string, v any) error {
+	tmp := name + ".tmp"
+	f, err := dir.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(mustJSON(v))
+	if err == nil {
+		err = f.Sync()
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = dir.Rename(tmp, name)
+	}
+	if err != nil {
+		_ = dir.Remove(tmp)
+	}
+	return err
+}
+
+// mustJSON encodes values of this package, which always can be.
+func mustJSON(v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
+// whoAmI reads this process's identity as the machine sees it: /proc is still
+// the machine's, also when this is process 1 of a PID namespace.
+func whoAmI() (Identity, error) {
+	pid, ticks, err := statTicks("/proc/self/stat")
+	if err != nil {
+		return Identity{}, err
+	}
+	return Identity{PID: pid, Ticks: ticks, BootID: BootID()}, nil
+}
+
+// Alive reports whether the process of id still runs: same boot, same process
+// ID, same start time.
+func (id Identity) Alive() bool {
+	if id.BootID != BootID() {
+		return false
+	}
+	_, ticks, err := statTicks("/proc/" + strconv.Itoa(id.PID) + "/stat")
+	return err == nil && ticks == id.Ticks
+}
+
+// BootID identifies the running kernel; it is empty where /proc does not tell.
+func BootID() string {
+	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(b))
+}
+
+// statTicks reads process ID and start time from a stat file of /proc. A
+// zombie counts as gone.
+func statTicks(path string) (int, uint64, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return 0, 0, err
+	}
+	// The name is in parentheses and may hold anything, also a parenthesis.
+	open, end := bytes.IndexByte(b, ' '), bytes.LastIndexByte(b, ')')
+	if open < 0 || end < 0 {
+		return 0, 0, fmt.Errorf("%s: unexpected content", path)
+	}
+	fields := bytes.Fields(b[end+1:])
+	// After the name: state is field 0, start time field 19 (22 of proc(5)).
+	if len(fields) < 20 {
+		return 0, 0, fmt.Errorf("%s: unexpected content", path)
+	}
+	if s := fields[0][0]; s == 'Z' || s == 'X' {
+		return 0, 0, fs.ErrNotExist
+	}
+	pid, err := strconv.Atoi(string(b[:open]))
+	if err != nil {
+		return 0, 0, fmt.Errorf("%s: %w", path, err)
+	}
+	ticks, err := strconv.ParseUint(string(fields[19]), 10, 64)
+	if err != nil {
+		return 0, 0, fmt.Errorf("%s: %w", path, err)
+	}
+	return pid, ticks, nil
+}

@@ -1,0 +1,120 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package shim
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+)
+
+// LogFile in a container's directory takes what a shim itself says: nothing,
+// unless it panics.
+const LogFile = "shim.log"
+
+// Namespaces say what a shim gets of its own besides mounts.
+type Namespaces struct {
+	None bool // nothing at all, not even mounts
+	User bool // a user namespace in which we stay who we are
+	PID  bool
+	UTS  bool
+}
+
+// Start starts the shim of the container in dir, which holds a spec, and waits
+// until its command runs or has failed to. The command must be waited for, see
+// [exec.Cmd.Wait]; it is nil when not even the shim could be started. name
+// appears in the process list.
+func Start(dir, name string, ns Namespaces) (*exec.Cmd, Started, error) {
+	return start(dir, name, ns, false)
+}
+
+// Probe sets up a root as Start would, and says why it can not be done.
+func Probe(dir string, ns Namespaces) error {
+	cmd, st, err := start(dir, "probe", ns, true)
+	if cmd != nil {
+		_ = cmd.Wait()
+	}
+	if err != nil {
+		return err
+	}
+	if st.Error != "" {
+		return errors.New(st.Error)
+	}
+	return nil
+}
+
+func start(dir, name string, ns Namespaces, probe bool) (*exec.Cmd, Started, error) {
+	// The running program itself, also when its file was replaced or removed
+	// by an update.
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Args = []string{procName + " " + name}
+	cmd.Env = []string{envDir + "=" + dir, "GOMAXPROCS=2", "GOGC=50", "GOTRACEBACK=single"}
+	if probe {
+		cmd.Env = append(cmd.Env, envProbe+"=1")
+	}
+	cmd.Dir = dir
+	cmd.SysProcAttr = ns.attr()
+	out, err := os.OpenFile(filepath.Join(dir, LogFile), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, Started{}, err
+	}
+	defer out.Close()
+	cmd.Stderr = out
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, Started{}, err
+	}
+	defer r.Close()
+	cmd.ExtraFiles = []*os.File{w} // descriptor statusFD
+	err = cmd.Start()
+	w.Close()
+	if err != nil {
+		return nil, Started{}, err
+	}
+	b, err := io.ReadAll(r)
+	if err != nil {
+		return cmd, Started{}, err
+	}
+	var st Started
+	if len(b) == 0 {
+		return cmd, Started{}, fmt.Errorf("the container's supervisor ended at once; %s may tell why", filepath.Join(dir, LogFile))
+	}
+	if err := json.Unmarshal(b, &st); err != nil {
+		return cmd, Started{}, fmt.Errorf("the container's supervisor answered %q: %w", b, err)
+	}
+	return cmd, st, nil
+}
+
+func (ns Namespaces) attr() *syscall.SysProcAttr {
+	attr := &syscall.SysProcAttr{Setsid: true}
+	if ns.None {
+		return attr
+	}
+	attr.Cloneflags = syscall.CLONE_NEWNS
+	if ns.PID {
+		attr.Cloneflags |= syscall.CLONE_NEWPID
+	}
+	if ns.UTS {
+		attr.Cloneflags |= syscall.CLONE_NEWUTS
+	}
+	if ns.User {
+		attr.Cloneflags |= syscall.CLONE_NEWUSER
+		attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getuid(), HostID: os.Getuid(), Size: 1}}
+		attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getgid(), HostID: os.Getgid(), Size: 1}}
+		// A user who is not root loses all capabilities over an exec unless
+		// they are ambient. The shim needs them to mount; it takes them from
+		// the commands it starts.
+		for c := range LastCap() + 1 {
+			attr.AmbientCaps = append(attr.AmbientCaps, uintptr(c))
+		}
+	}
+	return attr
+}

@@ -1,0 +1,278 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package process
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/carillon-dev/carillon/internal/node/process/shim"
+)
+
+// Annotation of the kubelet with the path of the termination message file.
+const terminationMessagePath = "io.kubernetes.container.terminationMessagePath"
+
+// Paths of the mounts that the kubelet gives to nearly every container.
+const (
+	etcHosts           = "/etc/hosts"
+	etcResolvConf      = "/etc/resolv.conf"
+	serviceAccountPath = "/var/run/secrets/kubernetes.io/serviceaccount"
+)
+
+// resolvConfFile in a container's directory is its /etc/resolv.conf, when the
+// Pod asks for one that differs from the machine's.
+const resolvConfFile = "resolv.conf"
+
+// implicitMount reports whether a mount was not asked for by the Pod's author.
+func implicitMount(c *runtimeapi.ContainerConfig, path string) bool {
+	switch path {
+	case etcHosts, serviceAccountPath, c.GetAnnotations()[terminationMessagePath]:
+		return true
+	}
+	return false
+}
+
+// built is all that a container needs to be started.
+type built struct {
+	spec       shim.Spec
+	ns         shim.Namespaces
+	user       *shim.User // who runs it, for its status
+	cgroups    []string
+	resolvConf string
+}
+
+// specFor turns a container of the CRI into what its shim is told. Errors are
+// for the user: they say what can not be done here.
+func (r *Runtime) specFor(s *sandbox, c *runtimeapi.ContainerConfig, id, dir string) (built, error) {
+	sc := c.GetLinux().GetSecurityContext()
+	root := r.rootFor(s, c)
+	// Containers of one Pod that share their processes, and those that see the
+	// machine's, do without a namespace: there is none of the Pod to join.
+	pids := r.view.pids && root != shim.RootHost && root != shim.RootNone && sc.GetNamespaceOptions().GetPid() == runtimeapi.NamespaceMode_CONTAINER
+
+	user, account, err := resolveUser(sc)
+	if err != nil {
+		return built{}, err
+	}
+	spec := shim.Spec{
+		ID:           id,
+		Args:         slices.Concat(c.GetCommand(), c.GetArgs()),
+		Dir:          c.GetWorkingDir(),
+		Root:         root,
+		Hidden:       append([]string{r.opts.RootDir}, r.opts.Hidden...),
+		Masked:       sc.GetMaskedPaths(),
+		ReadOnly:     sc.GetReadonlyPaths(),
+		ReadOnlyRoot: sc.GetReadonlyRootfs(),
+		Privileged:   sc.GetPrivileged(),
+		NoNewPrivs:   sc.GetNoNewPrivs(),
+		ClearAmbient: r.view.user && root != shim.RootNone,
+		TTY:          c.GetTty(),
+		Stdin:        c.GetStdin(),
+		StdinOnce:    c.GetStdinOnce(),
+	}
+	if len(c.GetCommand()) == 0 && isPause(imageName(c)) {
+		spec.Builtin, spec.Args = "pause", nil
+	}
+	if root == shim.RootHost || root == shim.RootNone {
+		spec.Hidden = nil
+	} else if h := s.config.GetHostname(); h != "" {
+		spec.Hostname = h
+	}
+	if os.Geteuid() == 0 {
+		spec.User = user
+		spec.LimitCaps, spec.Bounding, spec.Ambient, err = capabilities(sc, root)
+		if err != nil {
+			return built{}, err
+		}
+	}
+	if res := c.GetLinux().GetResources(); res != nil {
+		if adj := int(res.GetOomScoreAdj()); adj != 0 {
+			spec.OOMScoreAdj = &adj
+		}
+	}
+	b := built{user: user}
+	for _, m := range c.GetMounts() {
+		if m.GetImage().GetImage() != "" {
+			return built{}, status.Errorf(codes.InvalidArgument, "volume at %s is an image: the process runtime has no images; use --container-runtime-endpoint", m.GetContainerPath())
+		}
+		if !filepath.IsAbs(m.GetContainerPath()) || !filepath.IsAbs(m.GetHostPath()) {
+			return built{}, status.Errorf(codes.InvalidArgument, "volume at %q from %q: both paths must be absolute", m.GetContainerPath(), m.GetHostPath())
+		}
+		implicit := implicitMount(c, m.GetContainerPath())
+		if root == shim.RootNone && implicit || root == shim.RootHost && m.GetContainerPath() == etcHosts {
+			// The machine's own files are what RuntimeClass host is for.
+			continue
+		}
+		spec.Mounts = append(spec.Mounts, shim.Mount{
+			Source: m.GetHostPath(), Target: m.GetContainerPath(), ReadOnly: m.GetReadonly(),
+			Slave:    m.GetPropagation() != runtimeapi.MountPropagation_PROPAGATION_PRIVATE,
+			Optional: implicit,
+		})
+	}
+	if root == shim.RootOverlay || root == shim.RootUser {
+		b.resolvConf = resolvConf(s.config.GetDnsConfig())
+	}
+	if b.resolvConf != "" {
+		spec.Mounts = append(spec.Mounts, shim.Mount{Source: filepath.Join(dir, resolvConfFile), Target: etcResolvConf})
+	}
+	if c.GetLogPath() != "" && s.config.GetLogDirectory() != "" {
+		spec.LogPath = filepath.Join(s.config.GetLogDirectory(), c.GetLogPath())
+	}
+	extra := map[string]string{}
+	if !pids {
+		extra[envContainer] = id
+	}
+	if spec.Hostname != "" {
+		extra["HOSTNAME"] = spec.Hostname
+	}
+	spec.Env = environment(c.GetEnvs(), account, extra, r.opts.APIServer)
+	if len(spec.Env) > 0 && spec.TTY && !slices.ContainsFunc(spec.Env, func(e string) bool { return strings.HasPrefix(e, "TERM=") }) {
+		spec.Env = append(spec.Env, "TERM=xterm")
+	}
+	spec.Cgroup = r.cgroups.plan(id, c.GetLinux().GetResources(), !pids)
+	for _, d := range cgroupDirs(spec.Cgroup) {
+		b.cgroups = append(b.cgroups, d.Path)
+	}
+	b.spec = spec
+	b.ns = shim.Namespaces{PID: pids}
+	return b, nil
+}
+
+// rootFor chooses the view of the filesystem.
+func (r *Runtime) rootFor(s *sandbox, c *runtimeapi.ContainerConfig) shim.Root {
+	if r.view.root == shim.RootNone || s.rec.Handler != HandlerHost {
+		return r.view.root
+	}
+	if r.view.user && !slices.ContainsFunc(c.GetMounts(), func(m *runtimeapi.Mount) bool {
+		return !implicitMount(c, m.GetContainerPath())
+	}) {
+		// Inside a user namespace set-user-ID programs (sudo) do not work and
+		// the files of others belong to nobody. Without volumes there is no
+		// need for one.
+		return shim.RootNone
+	}
+	return shim.RootHost
+}
+
+// defaultPath is used where the environment of this program has no PATH.
+const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+// environment puts together what the command finds: what an image would bring
+// along (PATH of this program, HOME of the user), then extra, then the
+// container's own, of which the last of a name counts.
+func environment(envs []*runtimeapi.KeyValue, account account, extra map[string]string, apiServer string) []string {
+	values := map[string]string{"PATH": os.Getenv("PATH"), "HOME": account.home}
+	if values["PATH"] == "" {
+		values["PATH"] = defaultPath
+	}
+	if values["HOME"] == "" {
+		values["HOME"] = "/"
+	}
+	order := []string{"PATH", "HOME"}
+	set := func(k, v string) {
+		if _, ok := values[k]; !ok {
+			order = append(order, k)
+		}
+		values[k] = v
+	}
+	for _, k := range []string{"HOSTNAME"} {
+		if v, ok := extra[k]; ok {
+			set(k, v)
+		}
+	}
+	for _, e := range envs {
+		if e.GetKey() != "" && !strings.Contains(e.GetKey(), "=") {
+			set(e.GetKey(), string(e.GetValue()))
+		}
+	}
+	if v, ok := extra[envContainer]; ok {
+		set(envContainer, v)
+	}
+	pointToAPIServer(values, set, apiServer)
+	env := make([]string, 0, len(order))
+	for _, k := range order {
+		// A zero byte would cut the environment short.
+		env = append(env, strings.ReplaceAll(k+"="+values[k], "\x00", ""))
+	}
+	return env
+}
+
+// pointToAPIServer replaces the address of the kubernetes service by one that
+// can be reached from here. Variables that the Pod sets itself are left alone:
+// the kubelet's own agree with each other.
+func pointToAPIServer(values map[string]string, set func(k, v string), apiServer string) {
+	host, port, err := net.SplitHostPort(apiServer)
+	if err != nil {
+		return
+	}
+	was, wasPort := values["KUBERNETES_SERVICE_HOST"], values["KUBERNETES_SERVICE_PORT"]
+	if was == "" || values["KUBERNETES_PORT_"+wasPort+"_TCP_ADDR"] != was {
+		return
+	}
+	set("KUBERNETES_SERVICE_HOST", host)
+	set("KUBERNETES_SERVICE_PORT", port)
+	set("KUBERNETES_SERVICE_PORT_HTTPS", port)
+	url := "tcp://" + net.JoinHostPort(host, port)
+	set("KUBERNETES_PORT", url)
+	prefix := "KUBERNETES_PORT_" + wasPort + "_TCP"
+	set(prefix, url)
+	set(prefix+"_ADDR", host)
+	set(prefix+"_PORT", port)
+}
+
+// resolvConf is the content of /etc/resolv.conf for a Pod that asks for
+// something the machine's file does not say, else "".
+func resolvConf(dns *runtimeapi.DNSConfig) string {
+	if len(dns.GetServers())+len(dns.GetSearches())+len(dns.GetOptions()) == 0 {
+		return ""
+	}
+	// What the kubelet sends when it was told of no resolv.conf.
+	if slices.Equal(dns.GetSearches(), []string{"."}) && len(dns.GetOptions()) == 0 && !slices.ContainsFunc(dns.GetServers(), func(s string) bool { return s != "127.0.0.1" && s != "::1" }) {
+		return ""
+	}
+	var b strings.Builder
+	for _, s := range dns.GetServers() {
+		b.WriteString("nameserver " + s + "\n")
+	}
+	if len(dns.GetSearches()) > 0 {
+		b.WriteString("search " + strings.Join(dns.GetSearches(), " ") + "\n")
+	}
+	if len(dns.GetOptions()) > 0 {
+		b.WriteString("options " + strings.Join(dns.GetOptions(), " ") + "\n")
+	}
+	if sameResolver(b.String()) {
+		return ""
+	}
+	return b.String()
+}
+
+// sameResolver reports whether the machine's file says the same.
+func sameResolver(text string) bool {
+	b, err := os.ReadFile(etcResolvConf)
+	if err != nil {
+		return false
+	}
+	return slices.Equal(resolverLines(text), resolverLines(string(b)))
+}
+
+func resolverLines(text string) []string {
+	var lines []string
+	for line := range strings.Lines(text) {
+		line, _, _ = strings.Cut(line, "#")
+		if f := strings.Fields(line); len(f) > 1 && f[0] != "sortlist" {
+			lines = append(lines, strings.Join(f, " "))
+		}
+	}
+	slices.Sort(lines)
+	return lines
+}

@@ -1,0 +1,342 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package process
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/carillon-dev/carillon/internal/node/process/shim"
+)
+
+// The state on disk, below RootDir:
+//
+//	sandboxes/<id>/sandbox.json       the sandbox, rewritten when it is stopped
+//	containers/<id>/container.json    the container, written once
+//	containers/<id>/start             exists before a shim is started, see start.go
+//	containers/<id>/…                 the files of the shim
+const (
+	sandboxFile   = "sandbox.json"
+	containerFile = "container.json"
+	startFile     = "start"
+)
+
+func (r *Runtime) sandboxesDir() string  { return filepath.Join(r.opts.RootDir, "sandboxes") }
+func (r *Runtime) containersDir() string { return filepath.Join(r.opts.RootDir, "containers") }
+
+// sandboxRecord is what is kept of a sandbox.
+type sandboxRecord struct {
+	ID        string          `json:"id"`
+	Handler   string          `json:"handler,omitempty"`
+	CreatedAt int64           `json:"createdAt"` // ns since the epoch
+	Stopped   bool            `json:"stopped,omitempty"`
+	Config    json.RawMessage `json:"config"` // PodSandboxConfig in proto JSON
+}
+
+// containerRecord is what is kept of a container.
+type containerRecord struct {
+	ID        string          `json:"id"`
+	Sandbox   string          `json:"sandbox"`
+	CreatedAt int64           `json:"createdAt"` // ns since the epoch
+	LogPath   string          `json:"logPath,omitempty"`
+	ImageRef  string          `json:"imageRef"`
+	Root      shim.Root       `json:"root"`
+	PIDs      bool            `json:"pidNamespace,omitempty"`
+	User      *shim.User      `json:"user,omitempty"`
+	Cgroups   []string        `json:"cgroups,omitempty"`
+	Config    json.RawMessage `json:"config"` // ContainerConfig without its environment, in proto JSON
+}
+
+// parseSandbox reads a sandbox record.
+func parseSandbox(b []byte) (*sandbox, error) {
+	var rec sandboxRecord
+	if err := parseJSON(b, &rec); err != nil {
+		return nil, err
+	}
+	config := &runtimeapi.PodSandboxConfig{}
+	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(rec.Config, config); err != nil {
+		return nil, fmt.Errorf("config: %w", err)
+	}
+	if !validID(rec.ID) {
+		return nil, fmt.Errorf("%q is not an ID", rec.ID)
+	}
+	if config.GetMetadata() == nil {
+		return nil, errors.New("config without metadata")
+	}
+	return &sandbox{rec: rec, config: config}, nil
+}
+
+// parseContainer reads a container record.
+func parseContainer(b []byte) (*container, error) {
+	var rec containerRecord
+	if err := parseJSON(b, &rec); err != nil {
+		return nil, err
+	}
+	config := &runtimeapi.ContainerConfig{}
+	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(rec.Config, config); err != nil {
+		return nil, fmt.Errorf("config: %w", err)
+	}
+	if !validID(rec.ID) || !validID(rec.Sandbox) {
+		return nil, fmt.Errorf("%q or %q is not an ID", rec.ID, rec.Sandbox)
+	}
+	if config.GetMetadata() == nil {
+		return nil, errors.New("config without metadata")
+	}
+	return newContainer(rec, config), nil
+}
+
+func parseJSON(b []byte, v any) error {
+	dec := json.NewDecoder(bytes.NewReader(b))
+	if err := dec.Decode(v); err != nil {
+		return err
+	}
+	if dec.More() {
+		return errors.New("more than one JSON value")
+	}
+	return nil
+}
+
+// newID makes an ID that no sandbox or container had before.
+func newID() string {
+	var b [16]byte
+	rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}
+
+// validID keeps what is read from disk from naming a directory elsewhere.
+func validID(id string) bool {
+	b, err := hex.DecodeString(id)
+	return err == nil && len(b) == 16
+}
+
+func protoJSON(m proto.Message) (json.RawMessage, error) {
+	b, err := protojson.Marshal(m)
+	return b, err
+}
+
+// writeRecord writes v to dir/name so that it is there after a power cut once
+// this returns, and whole at any time before.
+func writeRecord(dir, name string, v any) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	tmp := filepath.Join(dir, name+".tmp")
+	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b)
+	if err == nil {
+		err = f.Sync()
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Rename(tmp, filepath.Join(dir, name))
+	}
+	if err != nil {
+		os.Remove(tmp)
+		return err
+	}
+	return syncDir(dir)
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return d.Sync()
+}
+
+// markStart records that a shim may be started, once and for all: the second
+// caller, in this process or after any crash, gets fs.ErrExist. It is on disk
+// when this returns.
+func markStart(dir string) error {
+	f, err := os.OpenFile(filepath.Join(dir, startFile), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(shim.BootID() + "\n")
+	if err == nil {
+		err = f.Sync()
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = syncDir(dir)
+	}
+	return err
+}
+
+func startMarked(dir string) bool {
+	_, err := os.Lstat(filepath.Join(dir, startFile))
+	return err == nil
+}
+
+// load reads what an earlier Runtime left. A record that can not be read is
+// reported and left alone; everything else goes on without it.
+func (r *Runtime) load() {
+	for _, id := range r.dirs(r.sandboxesDir()) {
+		dir := filepath.Join(r.sandboxesDir(), id)
+		b, err := os.ReadFile(filepath.Join(dir, sandboxFile))
+		if errors.Is(err, fs.ErrNotExist) {
+			// A crash between making the directory and the record: nobody
+			// knows this sandbox.
+			r.removeTree(dir)
+			continue
+		}
+		var s *sandbox
+		if err == nil {
+			s, err = parseSandbox(b)
+		}
+		if err == nil && s.rec.ID != id {
+			err = fmt.Errorf("it names the ID %q", s.rec.ID)
+		}
+		if err != nil {
+			r.log.Error(err, "a sandbox record can not be read and is left alone; remove the directory once no process of it runs", "directory", dir)
+			continue
+		}
+		r.sandboxes[id] = s
+	}
+	for _, id := range r.dirs(r.containersDir()) {
+		dir := filepath.Join(r.containersDir(), id)
+		b, err := os.ReadFile(filepath.Join(dir, containerFile))
+		if errors.Is(err, fs.ErrNotExist) {
+			r.removeTree(dir)
+			continue
+		}
+		var c *container
+		if err == nil {
+			c, err = parseContainer(b)
+		}
+		if err == nil && c.rec.ID != id {
+			err = fmt.Errorf("it names the ID %q", c.rec.ID)
+		}
+		if err != nil {
+			r.log.Error(err, "a container record can not be read and is left alone; remove the directory once no process of it runs", "directory", dir)
+			continue
+		}
+		c.dir = dir
+		r.containers[id] = c
+		r.images[c.rec.ImageRef] = imageName(c.config)
+		r.resume(c)
+	}
+}
+
+func (r *Runtime) dirs(dir string) []string {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		r.log.Error(err, "reading the state of containers")
+		return nil
+	}
+	var ids []string
+	for _, e := range entries {
+		if e.IsDir() && validID(e.Name()) {
+			ids = append(ids, e.Name())
+		}
+	}
+	return ids
+}
+
+// resume finds out what became of a container while no Runtime ran.
+func (r *Runtime) resume(c *container) {
+	exit, err := shim.ReadExit(c.dir)
+	if err == nil {
+		c.settle(exit)
+		r.discardLayer(c)
+		return
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		r.log.Error(err, "the exit record can not be read; the container counts as lost", "container", c.rec.ID)
+	}
+	if !startMarked(c.dir) {
+		return // created, and never started
+	}
+	c.state = stateRunning
+	if st, err := shim.ReadStarted(c.dir); err == nil {
+		c.startedAt = st.StartedAt
+	} else {
+		c.startedAt = c.rec.CreatedAt
+	}
+	lock, err := shim.Lock(c.dir)
+	if err == nil {
+		// No shim lives. Whoever holds the lock decides, so a shim that was
+		// forked by the old Runtime and comes only now finds the exit record
+		// and starts nothing.
+		defer lock.Close()
+		exit, err := shim.ReadExit(c.dir)
+		if err != nil {
+			exit = r.declareLost(c)
+		}
+		c.settle(exit)
+		r.discardLayer(c)
+		return
+	}
+	if !errors.Is(err, unix.EWOULDBLOCK) {
+		r.log.Error(err, "locking a container", "container", c.rec.ID)
+	}
+	r.spawn(func() { r.watch(c) })
+}
+
+// declareLost writes the end of a container whose shim vanished without
+// telling. The caller holds the container's lock.
+func (r *Runtime) declareLost(c *container) shim.Exit {
+	exit := shim.Exit{
+		ExitCode: 255, StartedAt: c.startedAt, FinishedAt: time.Now().UnixNano(), Reason: "ContainerStatusUnknown",
+		Message: "the process that supervised the container was killed, or the machine went down; how the command ended is not known, it is not started again",
+	}
+	if !startMarked(c.dir) {
+		exit.Message = "the container was created, and never started"
+	}
+	r.killStrays(c)
+	if err := shim.WriteExit(c.dir, exit); err != nil {
+		r.log.Error(err, "recording the end of a container", "container", c.rec.ID)
+	}
+	return exit
+}
+
+// discardLayer frees what the container wrote outside its volumes; it ended.
+func (r *Runtime) discardLayer(c *container) {
+	r.removeTree(filepath.Join(c.dir, shim.LayerDir))
+	removeCgroups(c.rec.Cgroups)
+}
+
+// removeTree removes a directory with all that a container may have left in
+// it, also directories that their owner may not enter.
+func (r *Runtime) removeTree(dir string) error {
+	err := os.RemoveAll(dir)
+	if err == nil {
+		return nil
+	}
+	_ = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if e != nil && e.IsDir() {
+			_ = os.Chmod(path, 0o700)
+		}
+		return nil
+	})
+	if err = os.RemoveAll(dir); err != nil {
+		r.log.Error(err, "removing what a container left")
+	}
+	return err
+}

@@ -1,0 +1,304 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package process
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/carillon-dev/carillon/internal/node/process/shim"
+)
+
+// usage remembers the last look at each container's CPU time, from which the
+// present rate comes.
+type usage struct {
+	mu   sync.Mutex
+	last map[string]cpuSample
+}
+
+type cpuSample struct {
+	at    time.Time
+	total uint64 // ns
+	rate  uint64 // ns per second
+}
+
+func (u *usage) forget(id string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	delete(u.last, id)
+}
+
+// rate returns the CPU time used per second since the look before.
+func (u *usage) rate(id string, now time.Time, total uint64) uint64 {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.last == nil {
+		u.last = map[string]cpuSample{}
+	}
+	before, ok := u.last[id]
+	if ok && now.Sub(before.at) < 100*time.Millisecond {
+		return before.rate // too close together to say anything
+	}
+	s := cpuSample{at: now, total: total}
+	if ok && total >= before.total {
+		s.rate = uint64(float64(total-before.total) / now.Sub(before.at).Seconds())
+	}
+	u.last[id] = s
+	return s.rate
+}
+
+// clockTick is the unit of times in /proc, which Linux fixes at 1/100 s for
+// programs.
+const clockTick = 10 * time.Millisecond
+
+// processUse is what a set of processes uses.
+type processUse struct {
+	cpu    uint64 // ns, with that of children that ended
+	rss    uint64 // bytes
+	faults uint64
+	major  uint64
+	count  uint64
+}
+
+// usageOf adds up the processes of a container. The shim is the parent of all,
+// so what ended is in the times of its children; its own are left out.
+func usageOf(shimPID int, tree map[int][]int) processUse {
+	var u processUse
+	add := func(pid int, own bool) {
+		b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+		if err != nil {
+			return
+		}
+		end := bytes.LastIndexByte(b, ')')
+		f := strings.Fields(string(b[end+1:]))
+		if end < 0 || len(f) < 22 {
+			return
+		}
+		num := func(i int) uint64 { n, _ := strconv.ParseUint(f[i], 10, 64); return n }
+		// Numbers of proc_pid_stat(5), less three: minflt 10, cminflt 11,
+		// majflt 12, cmajflt 13, utime 14, stime 15, cutime 16, cstime 17,
+		// rss 24.
+		ticks := num(13) + num(14)
+		u.faults += num(8)
+		u.major += num(10)
+		if own {
+			ticks += num(11) + num(12)
+			u.faults += num(7)
+			u.major += num(9)
+			u.rss += num(21) * uint64(os.Getpagesize())
+			u.count++
+		}
+		u.cpu += ticks * uint64(clockTick)
+	}
+	add(shimPID, false)
+	for _, pid := range shim.DescendantsOf(shimPID, tree) {
+		add(pid, true)
+	}
+	return u
+}
+
+// ContainerStats tells what a container uses.
+func (r *Runtime) ContainerStats(_ context.Context, req *runtimeapi.ContainerStatsRequest) (*runtimeapi.ContainerStatsResponse, error) {
+	r.mu.Lock()
+	c := r.containers[req.GetContainerId()]
+	r.mu.Unlock()
+	if c == nil {
+		return nil, notFound(req.GetContainerId())
+	}
+	return &runtimeapi.ContainerStatsResponse{Stats: r.statsOf(c, shim.ProcessTree())}, nil
+}
+
+// ListContainerStats tells what running containers use.
+func (r *Runtime) ListContainerStats(_ context.Context, req *runtimeapi.ListContainerStatsRequest) (*runtimeapi.ListContainerStatsResponse, error) {
+	return &runtimeapi.ListContainerStatsResponse{Stats: r.listStats(req.GetFilter())}, nil
+}
+
+// StreamContainerStats sends what ListContainerStats returns.
+func (r *Runtime) StreamContainerStats(req *runtimeapi.StreamContainerStatsRequest, stream runtimeapi.RuntimeService_StreamContainerStatsServer) error {
+	for part := range slices.Chunk(r.listStats(req.GetFilter()), listPart) {
+		if err := stream.Send(&runtimeapi.StreamContainerStatsResponse{ContainerStats: part}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *Runtime) listStats(f *runtimeapi.ContainerStatsFilter) []*runtimeapi.ContainerStats {
+	r.mu.Lock()
+	var list []*container
+	for _, c := range r.containers {
+		if c.state == stateRunning && strings.HasPrefix(c.rec.ID, f.GetId()) && strings.HasPrefix(c.rec.Sandbox, f.GetPodSandboxId()) && selects(f.GetLabelSelector(), c.config.GetLabels()) {
+			list = append(list, c)
+		}
+	}
+	r.mu.Unlock()
+	if len(list) == 0 {
+		return nil
+	}
+	tree := shim.ProcessTree()
+	var stats []*runtimeapi.ContainerStats
+	for _, c := range list {
+		stats = append(stats, r.statsOf(c, tree))
+	}
+	return stats
+}
+
+func (r *Runtime) statsOf(c *container, tree map[int][]int) *runtimeapi.ContainerStats {
+	now := time.Now()
+	st := &runtimeapi.ContainerStats{
+		Attributes: &runtimeapi.ContainerAttributes{Id: c.rec.ID, Metadata: c.config.GetMetadata(), Labels: c.config.GetLabels(), Annotations: c.config.GetAnnotations()},
+	}
+	size, inodes := layerBytes(c.dir)
+	st.WritableLayer = &runtimeapi.FilesystemUsage{
+		Timestamp: now.UnixNano(), FsId: &runtimeapi.FilesystemIdentifier{Mountpoint: r.opts.RootDir},
+		UsedBytes: &runtimeapi.UInt64Value{Value: size}, InodesUsed: &runtimeapi.UInt64Value{Value: inodes},
+	}
+	u, ok := r.useOf(c, tree)
+	if !ok {
+		return st
+	}
+	st.Cpu = cpuUsage(now, u.cpu, r.usage.rate(c.rec.ID, now, u.cpu))
+	st.Memory = memoryUsage(now, u, c.resources.GetMemoryLimitInBytes())
+	return st
+}
+
+func (r *Runtime) useOf(c *container, tree map[int][]int) (processUse, bool) {
+	id, err := shim.ReadIdentity(c.dir)
+	if err != nil || !id.Alive() {
+		return processUse{}, false
+	}
+	return usageOf(id.PID, tree), true
+}
+
+func cpuUsage(now time.Time, total, rate uint64) *runtimeapi.CpuUsage {
+	return &runtimeapi.CpuUsage{
+		Timestamp:            now.UnixNano(),
+		UsageCoreNanoSeconds: &runtimeapi.UInt64Value{Value: total},
+		UsageNanoCores:       &runtimeapi.UInt64Value{Value: rate},
+	}
+}
+
+func memoryUsage(now time.Time, u processUse, limit int64) *runtimeapi.MemoryUsage {
+	m := &runtimeapi.MemoryUsage{
+		Timestamp:       now.UnixNano(),
+		WorkingSetBytes: &runtimeapi.UInt64Value{Value: u.rss},
+		UsageBytes:      &runtimeapi.UInt64Value{Value: u.rss},
+		RssBytes:        &runtimeapi.UInt64Value{Value: u.rss},
+		PageFaults:      &runtimeapi.UInt64Value{Value: u.faults},
+		MajorPageFaults: &runtimeapi.UInt64Value{Value: u.major},
+	}
+	if limit > 0 && uint64(limit) > u.rss {
+		m.AvailableBytes = &runtimeapi.UInt64Value{Value: uint64(limit) - u.rss}
+	}
+	return m
+}
+
+// PodSandboxStats tells what the containers of a sandbox use together.
+func (r *Runtime) PodSandboxStats(_ context.Context, req *runtimeapi.PodSandboxStatsRequest) (*runtimeapi.PodSandboxStatsResponse, error) {
+	r.mu.Lock()
+	s := r.sandboxes[req.GetPodSandboxId()]
+	r.mu.Unlock()
+	if s == nil {
+		return nil, status.Errorf(codes.NotFound, "no sandbox %q", req.GetPodSandboxId())
+	}
+	return &runtimeapi.PodSandboxStatsResponse{Stats: r.sandboxStats(s, shim.ProcessTree())}, nil
+}
+
+// ListPodSandboxStats tells what ready sandboxes use.
+func (r *Runtime) ListPodSandboxStats(_ context.Context, req *runtimeapi.ListPodSandboxStatsRequest) (*runtimeapi.ListPodSandboxStatsResponse, error) {
+	return &runtimeapi.ListPodSandboxStatsResponse{Stats: r.listSandboxStats(req.GetFilter())}, nil
+}
+
+// StreamPodSandboxStats sends what ListPodSandboxStats returns.
+func (r *Runtime) StreamPodSandboxStats(req *runtimeapi.StreamPodSandboxStatsRequest, stream runtimeapi.RuntimeService_StreamPodSandboxStatsServer) error {
+	for part := range slices.Chunk(r.listSandboxStats(req.GetFilter()), listPart) {
+		if err := stream.Send(&runtimeapi.StreamPodSandboxStatsResponse{PodSandboxStats: part}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *Runtime) listSandboxStats(f *runtimeapi.PodSandboxStatsFilter) []*runtimeapi.PodSandboxStats {
+	r.mu.Lock()
+	var list []*sandbox
+	for _, s := range r.sandboxes {
+		if !s.rec.Stopped && strings.HasPrefix(s.rec.ID, f.GetId()) && selects(f.GetLabelSelector(), s.config.GetLabels()) {
+			list = append(list, s)
+		}
+	}
+	r.mu.Unlock()
+	if len(list) == 0 {
+		return nil
+	}
+	tree := shim.ProcessTree()
+	var stats []*runtimeapi.PodSandboxStats
+	for _, s := range list {
+		stats = append(stats, r.sandboxStats(s, tree))
+	}
+	return stats
+}
+
+func (r *Runtime) sandboxStats(s *sandbox, tree map[int][]int) *runtimeapi.PodSandboxStats {
+	r.mu.Lock()
+	var running []*container
+	for _, c := range r.containersOf(s.rec.ID) {
+		if c.state == stateRunning {
+			running = append(running, c)
+		}
+	}
+	r.mu.Unlock()
+	now := time.Now()
+	linux := &runtimeapi.LinuxPodSandboxStats{}
+	var sum processUse
+	var rate uint64
+	for _, c := range running {
+		linux.Containers = append(linux.Containers, r.statsOf(c, tree))
+		if u, ok := r.useOf(c, tree); ok {
+			sum.cpu += u.cpu
+			sum.rss += u.rss
+			sum.faults += u.faults
+			sum.major += u.major
+			sum.count += u.count
+			rate += r.usage.rate(c.rec.ID, now, u.cpu)
+		}
+	}
+	linux.Cpu = cpuUsage(now, sum.cpu, rate)
+	linux.Memory = memoryUsage(now, sum, 0)
+	linux.Process = &runtimeapi.ProcessUsage{Timestamp: now.UnixNano(), ProcessCount: &runtimeapi.UInt64Value{Value: sum.count}}
+	return &runtimeapi.PodSandboxStats{
+		Attributes: &runtimeapi.PodSandboxAttributes{Id: s.rec.ID, Metadata: s.config.GetMetadata(), Labels: s.config.GetLabels(), Annotations: s.config.GetAnnotations()},
+		Linux:      linux,
+	}
+}
+
+// layerBytes is what a container has written outside its volumes.
+func layerBytes(dir string) (size, inodes uint64) {
+	_ = filepath.WalkDir(filepath.Join(dir, shim.LayerDir), func(_ string, e os.DirEntry, err error) error {
+		if err != nil {
+			return nil
+		}
+		if info, err := e.Info(); err == nil {
+			inodes++
+			if info.Mode().IsRegular() {
+				size += uint64(info.Size())
+			}
+		}
+		return nil
+	})
+	return size, inodes
+}
