@@ -1,0 +1,110 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Command bench measures Carillon's controllers beside Kubernetes' own, in one run on one machine:
+//
+//	go run ./test/bench cron       2,000 CronJobs at one instant, with and without old Jobs, one idle, memory
+//	go run ./test/bench job        one-pod Jobs, one big Job, a small one beside it
+//
+// Each side gets a control plane of its own as a process, and its controller as another process; this
+// process only creates the work, plays the kubelet (kubelet.go) and watches. CPU and memory are those
+// of the controller's process alone; API writes are the API server's own count. Both sides run without
+// a client-side rate limit. docs/performance.md holds the results.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+)
+
+type options struct {
+	cronJobs int
+	minutes  int
+	old      int
+	idle     int
+	jobs     []int
+	big      []int
+	only     string
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	if len(args) == 0 || (args[0] != "cron" && args[0] != "job") {
+		return fmt.Errorf("say what to measure: cron or job")
+	}
+	o := options{}
+	flags := flag.NewFlagSet(args[0], flag.ContinueOnError)
+	flags.IntVar(&o.cronJobs, "cronjobs", 2000, "CronJobs due at one instant")
+	flags.IntVar(&o.minutes, "minutes", 3, "minutes to watch")
+	flags.IntVar(&o.old, "old", 10000, "finished Jobs lying around in the second round; 0 leaves it out")
+	flags.IntVar(&o.idle, "idle", 10000, "suspended CronJobs for the memory round; 0 leaves it out")
+	var jobs, big string
+	flags.StringVar(&jobs, "jobs", "1000,3000", "numbers of one-pod Jobs")
+	flags.StringVar(&big, "big", "2000,10000", "numbers of pods of one Job")
+	flags.StringVar(&o.only, "only", "", "measure one side alone: builtin or carillon")
+	if err := flags.Parse(args[1:]); err != nil {
+		return err
+	}
+	var err error
+	if o.jobs, err = numbers(jobs); err != nil {
+		return err
+	}
+	if o.big, err = numbers(big); err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "carillon-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	binaries, err := build(ctx, dir)
+	if err != nil {
+		return err
+	}
+	if args[0] == "cron" {
+		return cron(ctx, o, dir, binaries)
+	}
+	return job(ctx, o, dir, binaries)
+}
+
+func numbers(list string) ([]int, error) {
+	var out []int
+	for f := range strings.SplitSeq(list, ",") {
+		if f == "" {
+			continue
+		}
+		var n int
+		if _, err := fmt.Sscanf(f, "%d", &n); err != nil || n <= 0 {
+			return nil, fmt.Errorf("%q is not a list of positive numbers", list)
+		}
+		out = append(out, n)
+	}
+	return out, nil
+}
+
+// binaries are the processes that are measured.
+type binaries struct{ plane, builtin, carillon string }
+
+func build(ctx context.Context, dir string) (binaries, error) {
+	b := binaries{filepath.Join(dir, "plane"), filepath.Join(dir, "kube-controller-manager"), filepath.Join(dir, "carillon-manager")}
+	for out, pkg := range map[string]string{b.plane: "./test/bench/plane", b.builtin: "./test/bench/builtin", b.carillon: "./cmd/carillon-manager"} {
+		fmt.Fprintln(os.Stderr, "building", pkg)
+		if err := command(ctx, nil, "go", "build", "-o", out, pkg).Run(); err != nil {
+			return b, fmt.Errorf("build %s: %w", pkg, err)
+		}
+	}
+	return b, nil
+}
