@@ -18,7 +18,7 @@ SEEDS    ?= 10000
 
 .PHONY: help
 help: ## Show this help
-	@awk 'BEGIN {FS = ":.*## "; printf "Usage: make <target>\n\n"} /^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "; printf "Usage: make <target>\n\n"} /^[a-z0-9-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: up
 up: build ## Start Carillon on the examples: Jobs run on this machine (Ctrl-C stops it)
@@ -56,7 +56,15 @@ e2e: ## Drive the built binary: up, run, kill -9, restart
 .PHONY: bench
 bench: ## Measure schedules, and the footprint and start-up of the built binary
 	go test -run '^$$' -bench . -benchmem ./internal/schedule/ ./internal/interval/
-	go test -count=1 -timeout 20m -run TestFootprint -v ./test/bench/ -args -measure
+	go test -count=1 -run TestFootprint -v ./test/e2e/ -args -measure
+
+.PHONY: bench-cron
+bench-cron: ## CronJob controllers: Kubernetes' own beside ours beside a bare loop (about 25 minutes)
+	go run ./test/bench cron
+
+.PHONY: bench-job
+bench-job: ## Job controllers: Kubernetes' own beside ours (about 15 minutes)
+	go run ./test/bench job
 
 .PHONY: fuzz
 fuzz: ## Fuzz every parser for FUZZTIME (60s) each
