@@ -1,0 +1,101 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package manager
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/carillon-dev/carillon/internal/controller/cronjob"
+	"github.com/carillon-dev/carillon/internal/controller/job"
+	"github.com/carillon-dev/carillon/internal/controller/ttl"
+	"github.com/carillon-dev/carillon/internal/kube/note"
+	"github.com/carillon-dev/carillon/internal/kube/yield"
+)
+
+// Names of the controllers.
+const (
+	CronJob          = "cronjob"
+	Job              = "job"
+	TTLAfterFinished = "ttl-after-finished"
+)
+
+// DefaultControllers run on a cluster when none are asked for. Finished Jobs are left to the cluster's own
+// ttl-after-finished controller, which serves all Jobs, whoever runs them.
+var DefaultControllers = []string{CronJob, Job}
+
+// shared is what the controllers of one manager have in common.
+type shared struct {
+	sink note.Sink
+	gate *yield.Gate
+}
+
+// controllers is the list of all there are: how each is set up, and the types whose caches it reads.
+var controllers = map[string]struct {
+	add   func(ctrl.Manager, Options, shared) error
+	needs []client.Object
+}{
+	CronJob: {
+		add: func(mgr ctrl.Manager, options Options, shared shared) error {
+			return cronjob.Add(mgr, cronjob.Options{
+				Kinds: options.Kinds, Clock: options.Clock, Zone: options.Zone, Workers: options.Workers,
+				Sink: shared.sink, Gate: shared.gate,
+			})
+		},
+		needs: []client.Object{&batchv1.CronJob{}, &batchv1.Job{}},
+	},
+	Job: {
+		add: func(mgr ctrl.Manager, options Options, shared shared) error {
+			recorder := note.NewRecorder(note.Options{
+				Sink: shared.sink, Component: "job-controller", Gate: shared.gate, Clock: options.Clock,
+				Logger: mgr.GetLogger().WithName(Job),
+			})
+			if err := mgr.Add(recorder); err != nil {
+				return err
+			}
+			return job.Add(mgr, job.Options{Standalone: options.Standalone, Clock: options.Clock, Events: recorder})
+		},
+		needs: []client.Object{&batchv1.Job{}, &corev1.Pod{}},
+	},
+	TTLAfterFinished: {
+		add: func(mgr ctrl.Manager, options Options, _ shared) error {
+			return ttl.Add(mgr, ttl.Options{Clock: options.Clock})
+		},
+		needs: []client.Object{&batchv1.Job{}},
+	},
+}
+
+// Names are the names of all controllers, sorted.
+func Names() []string { return slices.Sorted(maps.Keys(controllers)) }
+
+// selected gives the controllers to run, each once, in the order of Names.
+func selected(options Options) ([]string, error) {
+	asked := options.Controllers
+	if asked == nil {
+		asked = DefaultControllers
+		if options.Standalone {
+			asked = Names()
+		}
+	}
+	var unknown []string
+	for _, name := range asked {
+		if _, ok := controllers[name]; !ok {
+			unknown = append(unknown, fmt.Sprintf("%q", name))
+		}
+	}
+	if len(unknown) > 0 {
+		return nil, fmt.Errorf("manager: no controller is called %s; there are: %s", strings.Join(unknown, ", "), strings.Join(Names(), ", "))
+	}
+	if len(asked) == 0 {
+		return nil, fmt.Errorf("manager: no controller is asked for; there are: %s", strings.Join(Names(), ", "))
+	}
+	return slices.Compact(slices.Sorted(slices.Values(asked))), nil
+}

@@ -1,0 +1,259 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package manager runs the controllers: it builds the controller-runtime manager with an explicit list of them, and
+// gives it leadership, health and metrics.
+//
+//	m, err := manager.New(manager.Options{Config: config, LeaderElect: true})
+//	go func() { errs <- m.Start(ctx) }()
+//	<-m.Ready()
+//
+// Several managers may live in one process, one after the other or at once.
+package manager
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-logr/logr"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	apiversion "k8s.io/apimachinery/pkg/util/version"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/carillon-dev/carillon/internal/controller/cronjob"
+	"github.com/carillon-dev/carillon/internal/kind"
+	"github.com/carillon-dev/carillon/internal/kube/note"
+	"github.com/carillon-dev/carillon/internal/kube/yield"
+	"github.com/carillon-dev/carillon/internal/version"
+)
+
+const (
+	// LeaseName is the lease that managers of one installation contend for.
+	LeaseName = "carillon-manager"
+	// oldest is the oldest API server that is supported.
+	oldest = "1.32.0"
+	// reachTimeout bounds the first call, so that a wrong address is reported soon.
+	reachTimeout = 10 * time.Second
+	// stopTimeout bounds the wait for controllers that finish what they are at.
+	stopTimeout = 15 * time.Second
+)
+
+// Options configure a Manager. Only Config is required.
+type Options struct {
+	// Config says how to reach the API server. It is copied; client-side rate limits in it are lifted, because they
+	// make starts late, and priority and fairness of the server does their job better.
+	Config *rest.Config
+	// Controllers are the names of those to run, see Names. Nil: all of them when Standalone, else DefaultControllers.
+	Controllers []string
+	// Kinds are the kinds of CronJob that the cronjob controller serves; nil: all.
+	Kinds []kind.Kind
+	// Standalone: there is no other Job controller on this plane, so every Job is ours, and not only those that name
+	// us in spec.managedBy.
+	Standalone bool
+	// LeaderElect makes managers of one installation agree, by a lease, on one that works.
+	LeaderElect bool
+	// LeaderElectionNamespace holds the lease; "" is the namespace of the pod that we run in.
+	LeaderElectionNamespace string
+	// MetricsAddr and HealthAddr are host:port of the endpoints /metrics, and /healthz and /readyz. "" and "0": none.
+	MetricsAddr string
+	HealthAddr  string
+	// Logger is where all of it logs; the zero Logger is silent.
+	Logger logr.Logger
+	// Clock tells the time; nil: the real one.
+	Clock clock.Clock
+	// Zone is the zone of schedules that name none; nil: that of the process.
+	Zone *time.Location
+	// Workers is how many starts are made at the same time; 0: the default.
+	Workers int
+}
+
+// Manager is a set of controllers with a life.
+type Manager struct {
+	manager ctrl.Manager
+	needs   []client.Object // types whose caches must be filled before it is ready
+	ready   chan struct{}
+	log     logr.Logger
+}
+
+// New checks the options, finds out whether the API server can be reached, and sets the controllers up. Nothing runs
+// before Start.
+func New(options Options) (*Manager, error) {
+	names, err := selected(options)
+	if err != nil {
+		return nil, err
+	}
+	if options.Config == nil {
+		return nil, fmt.Errorf("manager: no API server given; set Options.Config")
+	}
+	if options.Logger.GetSink() == nil {
+		options.Logger = logr.Discard()
+	}
+	log.SetLogger(options.Logger)
+	if options.Clock == nil {
+		options.Clock = clock.RealClock{}
+	}
+	cfg := clientConfig(options.Config)
+	if err := reach(cfg, options.Logger); err != nil {
+		return nil, err
+	}
+
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, batchv1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			return nil, fmt.Errorf("manager: %w", err)
+		}
+	}
+	m := &Manager{ready: make(chan struct{}), log: options.Logger}
+	m.manager, err = ctrl.NewManager(cfg, ctrl.Options{
+		Scheme:                        scheme,
+		Logger:                        options.Logger,
+		LeaderElection:                options.LeaderElect,
+		LeaderElectionID:              LeaseName,
+		LeaderElectionNamespace:       options.LeaderElectionNamespace,
+		LeaderElectionReleaseOnCancel: true, // every write is fenced by a name, a UID or a resource version
+		Metrics:                       metricsserver.Options{BindAddress: orOff(options.MetricsAddr)},
+		HealthProbeBindAddress:        orOff(options.HealthAddr),
+		GracefulShutdownTimeout:       ptr.To(stopTimeout),
+		Cache:                         cache.Options{DefaultTransform: cronjob.Trim},
+		Controller:                    config.Controller{SkipNameValidation: ptr.To(true)},
+	})
+	if err != nil {
+		if options.LeaderElect && options.LeaderElectionNamespace == "" {
+			return nil, fmt.Errorf("manager: %w; outside of a cluster, say which namespace holds the lease with --leader-elect-namespace", err)
+		}
+		return nil, fmt.Errorf("manager: %w", err)
+	}
+	if err := m.addControllers(names, options); err != nil {
+		return nil, err
+	}
+	if err := m.manager.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return nil, fmt.Errorf("manager: %w", err)
+	}
+	if err := m.manager.AddReadyzCheck("controllers", m.isReady); err != nil {
+		return nil, fmt.Errorf("manager: %w", err)
+	}
+	return m, nil
+}
+
+func (m *Manager) addControllers(names []string, options Options) error {
+	sink, err := note.NewSink(m.manager.GetConfig(), m.manager.GetHTTPClient())
+	if err != nil {
+		return fmt.Errorf("manager: client for events: %w", err)
+	}
+	shared := shared{sink: sink, gate: yield.New(clock.RealClock{})}
+	needs := map[string]client.Object{}
+	for _, name := range names {
+		c := controllers[name]
+		if err := c.add(m.manager, options, shared); err != nil {
+			return fmt.Errorf("manager: controller %s: %w", name, err)
+		}
+		for _, obj := range c.needs {
+			needs[fmt.Sprintf("%T", obj)] = obj
+		}
+	}
+	m.needs = slices.Collect(maps.Values(needs))
+	m.log.Info("Controllers set up", "controllers", strings.Join(names, ","), "version", version.String())
+	return nil
+}
+
+// Start runs the controllers until ctx ends; it may be called once. It returns nil after an orderly end, and an error
+// when leadership is lost or something cannot run.
+func (m *Manager) Start(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go m.becomeReady(ctx)
+	if err := m.manager.Start(ctx); err != nil {
+		return fmt.Errorf("manager: %w", err)
+	}
+	return nil
+}
+
+// Ready is closed once this process leads, if it has to, and its caches are filled: from then on it acts on events.
+func (m *Manager) Ready() <-chan struct{} { return m.ready }
+
+func (m *Manager) becomeReady(ctx context.Context) {
+	select {
+	case <-m.manager.Elected():
+	case <-ctx.Done():
+		return
+	}
+	for _, obj := range m.needs {
+		if _, err := m.manager.GetCache().GetInformer(ctx, obj); err != nil { // waits until it is filled
+			if ctx.Err() == nil {
+				m.log.Error(err, "Cannot fill the cache; this manager will not become ready", "type", fmt.Sprintf("%T", obj))
+			}
+			return
+		}
+	}
+	m.log.Info("Controllers are ready")
+	close(m.ready)
+}
+
+func (m *Manager) isReady(*http.Request) error {
+	select {
+	case <-m.ready:
+		return nil
+	default:
+	}
+	select {
+	case <-m.manager.Elected():
+		return fmt.Errorf("the caches are not filled yet")
+	default:
+		return fmt.Errorf("another manager holds the lease %s", LeaseName)
+	}
+}
+
+// clientConfig is the configuration of all our clients: as given, without limits of its own.
+func clientConfig(given *rest.Config) *rest.Config {
+	cfg := rest.CopyConfig(given)
+	cfg.QPS, cfg.Burst, cfg.RateLimiter = -1, 0, nil
+	if cfg.UserAgent == "" {
+		cfg.UserAgent = "carillon-manager/" + version.String()
+	}
+	return cfg
+}
+
+// reach asks the API server for its version, to report a wrong address or missing credentials in plain words before
+// anything else does.
+func reach(cfg *rest.Config, log logr.Logger) error {
+	cfg = rest.CopyConfig(cfg)
+	cfg.Timeout = reachTimeout
+	c, err := discovery.NewDiscoveryClientForConfig(cfg)
+	if err != nil {
+		return fmt.Errorf("manager: the configuration for API server %s is not usable: %w", cfg.Host, err)
+	}
+	info, err := c.ServerVersion()
+	if err != nil {
+		return fmt.Errorf("manager: cannot reach the API server at %s: %w; check --kubeconfig and --context, and that the server is up", cfg.Host, err)
+	}
+	server, err := apiversion.ParseGeneric(info.GitVersion)
+	if err == nil && server.LessThan(apiversion.MustParseGeneric(oldest)) {
+		log.Info("The API server is older than what is supported; some things may not work", "server", info.GitVersion, "oldest", oldest)
+	}
+	return nil
+}
+
+// orOff makes controller-runtime's "0" of "no address".
+func orOff(addr string) string {
+	if addr == "" {
+		return "0"
+	}
+	return addr
+}
