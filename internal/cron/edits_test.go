@@ -1,0 +1,217 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cron_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/carillon-dev/carillon/internal/cron"
+)
+
+// noted is what the annotation says.
+func noted(text string) given { return func(s *scene) { s.in.State.Timetable = text } }
+
+// generation is how often the spec was changed, plus one.
+func generation(n int64) given { return func(s *scene) { s.in.Owner.Generation = n } }
+
+// touched is what managed fields say about the last edit.
+func touched(text string) given { return func(s *scene) { s.in.Owner.Touched = at(text) } }
+
+// A change of the schedule or the time zone starts nothing for a time up to the change (decision B2). That replaces
+// what the contract's handlers do with a delayed wake-up: an edit is decided on at once.
+func TestEdits(t *testing.T) {
+	run(t, map[string]scenario{
+		"CJ-044 K,V the schedule was changed": {
+			given: []given{served("*/5 * * * *", ""), schedule("0 3 * * *"), last("12:00")},
+			now:   "12:01:00",
+			want: `
+				record timetable {"schedules":["0 3 * * *"],"since":"2026-05-04T12:01:00Z"}
+				rq 14h59m0s`,
+		},
+		"CJ-045 K,V the time zone was changed": {
+			given: []given{schedule("0 6 * * *"), served("0 6 * * *", ""), zone("Asia/Tokyo"), last("06:00")},
+			now:   "12:01:00",
+			want: `
+				record timetable {"schedules":["0 6 * * *"],"timeZone":"Asia/Tokyo","since":"2026-05-04T12:01:00Z"}
+				rq 8h59m0s`,
+		},
+		"CJ-046 K the new schedule cannot be read": {
+			given: []given{served("*/10 * * * *", ""), schedule("61 * * * *")},
+			now:   "12:10:00",
+			want: `
+				record timetable {"schedules":["61 * * * *"],"since":"2026-05-04T12:10:00Z"}
+				say Warning UnParseableCronJobSchedule
+				done`,
+		},
+		"CJ-046 V the new schedule cannot be read": {
+			given: []given{served("*/10 * * * *", ""), schedule("61 * * * *")},
+			now:   "12:10:00",
+			want: `
+				record timetable {"schedules":["61 * * * *"],"since":"2026-05-04T12:10:00Z"}
+				say Warning UnParseableCronJobSchedule
+				fail`,
+		},
+		"CJ-047 K B6: the new schedule names no date, and nothing is scheduled": {
+			given: []given{served("*/10 * * * *", ""), schedule("0 0 30 2 *")},
+			now:   "12:10:00",
+			want: `
+				record timetable {"schedules":["0 0 30 2 *"],"since":"2026-05-04T12:10:00Z"}
+				say Warning InvalidSchedule
+				done`,
+		},
+		"CJ-056 K,V B2: a time of the new schedule before the change does not run at the old wake-up": {
+			given: []given{schedule("50 11 * * *"), last("2026-05-03T23:00:00Z"), made("2026-05-01T00:00:00Z"),
+				noted(`{"schedules":["50 11 * * *"],"since":"2026-05-04T12:01:00Z"}`)},
+			now:  "23:00:00.1",
+			want: `rq 12h49m59.9s`,
+		},
+		"A1a K,V daily at 23 is changed to daily at 5": {
+			given: []given{served("0 23 * * *", ""), schedule("0 5 * * *"), last("2026-05-03T23:00:00Z")},
+			now:   "12:00:00",
+			want: `
+				record timetable {"schedules":["0 5 * * *"],"since":"2026-05-04T12:00:00Z"}
+				rq 17h0m0s`,
+		},
+		"A1a K,V and the old time comes": {
+			given: []given{noted(`{"schedules":["0 5 * * *"],"since":"2026-05-04T12:00:00Z"}`), schedule("0 5 * * *"),
+				last("2026-05-03T23:00:00Z")},
+			now:  "23:00:00",
+			want: `rq 6h0m0s`,
+		},
+		"A1b K,V from a minute that ran to the present one": {
+			given: []given{served("33 16 * * *", ""), schedule("34 16 * * *"), last("16:33")},
+			now:   "16:34:08",
+			want: `
+				record timetable {"schedules":["34 16 * * *"],"since":"2026-05-04T16:34:08Z"}
+				rq 23h59m52s`,
+		},
+		"A1c K,V an unchanged spec is applied again": {
+			given: []given{served("*/10 * * * *", ""), generation(7), touched("12:14"), last("12:10")},
+			now:   "12:15:00",
+			want:  "rq 5m0s",
+		},
+		"B2 K,V a time of the new schedule after the change runs, however late it is noticed": {
+			given: []given{noted(`{"schedules":["0 3 * * *"]}`), touched("12:25"), generation(2), last("03:00")},
+			now:   "12:34:00",
+			want: `
+				start tick-29631630 for 2026-05-04T12:30:00Z
+				record active [tick-29631630], last scheduled 2026-05-04T12:30:00Z
+				say Normal SuccessfulCreate
+				rq 6m0s`,
+		},
+		"B2 K,V a change while nobody looked is seen by the annotation": {
+			given: []given{noted(`{"schedules":["0 3 * * *"]}`), touched("12:31"), generation(2), last("03:00")},
+			now:   "12:34:00",
+			want: `
+				record timetable {"schedules":["*/10 * * * *"],"since":"2026-05-04T12:31:00Z"}
+				rq 6m0s`,
+		},
+		"B2 K,V a change that left no trace but the last time is seen by it": {
+			given: []given{generation(2), last("12:03"), made("11:00")},
+			now:   "12:34:00",
+			want: `
+				record timetable {"schedules":["*/10 * * * *"],"since":"2026-05-04T12:34:00Z"}
+				rq 6m0s`,
+		},
+		"B2 K,V never edited: the last time is taken as it is": {
+			given: []given{generation(1), last("12:03"), made("11:00")},
+			now:   "12:34:00",
+			want: `
+				start tick-29631630 for 2026-05-04T12:30:00Z
+				record active [tick-29631630], last scheduled 2026-05-04T12:30:00Z
+				say Normal SuccessfulCreate
+				rq 6m0s`,
+		},
+		"B2 K,V there and back again is a change too": {
+			given: []given{noted(`{"schedules":["*/10 * * * *"]}`), served("0 3 * * *", ""), last("12:00")},
+			now:   "12:34:00",
+			want: `
+				record timetable {"schedules":["*/10 * * * *"],"since":"2026-05-04T12:34:00Z"}
+				rq 6m0s`,
+		},
+		"B2 K,V garbage in the annotation is nothing": {
+			given: []given{noted(`since the beginning`), last("12:20")},
+			now:   "12:34:00",
+			want: `
+				start tick-29631630 for 2026-05-04T12:30:00Z
+				record active [tick-29631630], last scheduled 2026-05-04T12:30:00Z
+				say Normal SuccessfulCreate
+				rq 6m0s`,
+		},
+		"B2 K,V a change in the far future is garbage": {
+			given: []given{noted(`{"schedules":["*/10 * * * *"],"since":"2999-01-01T00:00:00Z"}`), last("12:20")},
+			now:   "12:34:00",
+			want: `
+				start tick-29631630 for 2026-05-04T12:30:00Z
+				record active [tick-29631630], last scheduled 2026-05-04T12:30:00Z
+				say Normal SuccessfulCreate
+				rq 6m0s`,
+		},
+		"B2 K,V a change that lies ahead, because the clock was set back, still counts": {
+			given: []given{noted(`{"schedules":["*/10 * * * *"],"since":"2026-05-04T13:05:00Z"}`), last("12:20")},
+			now:   "12:34:00",
+			want:  `rq 36m0s`,
+		},
+		"B2 K,V @every keeps its grid across a change": {
+			given: []given{served("@every 90m", ""), schedule("@every 45m"), last("11:00")},
+			now:   "12:40:00",
+			want: `
+				record timetable {"schedules":["@every 45m"],"since":"2026-05-04T12:40:00Z"}
+				rq 35m0s`,
+		},
+	})
+}
+
+// The timetable rides on a status write where that is possible, and costs a CronJob that was never edited no write
+// where it is not (B2).
+func TestTimetableRides(t *testing.T) {
+	for kind, want := range map[string]bool{"K": true, "V": false, "T": false} {
+		s := fixture(kind, "12:10:00")
+		r := cron.Decide(s.in).Record
+		if r == nil || !r.Status || r.Timetable != want {
+			t.Errorf("%s: the first start records %+v; want the timetable with it: %v", kind, r, want)
+		}
+		s = fixture(kind, "12:11:00", last("12:10"), active("12:10"))
+		if r := cron.Decide(s.in).Record; r != nil && (r.Timetable || !s.in.Traits.RecordAlways) {
+			t.Errorf("%s: a pass in which nothing happens records %+v", kind, r)
+		}
+	}
+}
+
+// An edit is remembered by the process even while it cannot be written down, and is written once.
+func TestEditIsRememberedOnce(t *testing.T) {
+	for _, kind := range []string{"K", "V"} {
+		s := fixture(kind, "12:07:00", served("0 3 * * *", ""), last("12:00"), recordFails(broken))
+		want := lines(`
+			record timetable {"schedules":["*/10 * * * *"],"since":"2026-05-04T12:07:00Z"}
+			fail
+			rq 3m0s`)
+		if diff := cmp.Diff(want, s.play(t)); diff != "" {
+			t.Errorf("%s: first pass (-want +got):\n%s", kind, diff)
+		}
+		s.catchUp("12:08:00", recordFails(nil))
+		want = lines(`
+			record timetable {"schedules":["*/10 * * * *"],"since":"2026-05-04T12:07:00Z"}
+			rq 2m0s`)
+		if diff := cmp.Diff(want, s.play(t)); diff != "" {
+			t.Errorf("%s: second pass (-want +got):\n%s", kind, diff)
+		}
+		s.catchUp("12:09:00")
+		if diff := cmp.Diff("rq 1m0s", s.play(t)); diff != "" {
+			t.Errorf("%s: third pass (-want +got):\n%s", kind, diff)
+		}
+	}
+}
+
+// Daylight saving changes neither the past nor an edit: with the guard in the zone's overlap the second 01:30 runs.
+func TestEditInTheOverlap(t *testing.T) {
+	s := fixture("K", "2026-11-01T06:00:00Z", served("0 1 * * *", "America/New_York"), schedule("30 1 * * *"),
+		zone("America/New_York"), last("2026-10-31T05:00:00Z"))
+	if got, want := cron.Decide(s.in).Wake, time.Date(2026, 11, 1, 6, 30, 0, 0, time.UTC); !got.Equal(want) {
+		t.Errorf("wake %v, want %v", got, want)
+	}
+}

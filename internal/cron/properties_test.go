@@ -1,0 +1,324 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cron_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"pgregory.net/rapid"
+
+	"github.com/carillon-dev/carillon/internal/cron"
+)
+
+// Everything that users and broken clients can put into an object: good values, odd ones and garbage.
+var (
+	schedules = rapid.SampledFrom([]string{"* * * * *", "*/10 * * * *", "0 3 * * *", "30 1 * * *", "0 0 30 2 *", "0 0 29 2 *",
+		"@every 20s", "@every 45m", "@every 24h", "TZ=UTC", "TZ=Asia/Tokyo 0 6 * * *", "nonsense", "", "61 * * * *", "0 , * * *", "@daily"})
+	zones    = rapid.SampledFrom([]string{"", "UTC", "Europe/Berlin", "America/New_York", "Mars/Olympus", "../etc"})
+	stamps   = rapid.SampledFrom([]string{"", "soon", "2026-05-04T12:10:00Z", "2026-05-04T14:20:00+02:00", "9999-12-31T23:59:59Z", "0000-01-01T00:00:00Z"})
+	names    = rapid.SampledFrom([]string{"", "tick-29631610", "tick-29631620", "tick-1777896600", "by-hand", "a", "b"})
+	uids     = rapid.SampledFrom([]types.UID{"", "u1", "u2", "u3", "u4", "u5"})
+	instants = rapid.Custom(func(t *rapid.T) time.Time {
+		switch rapid.IntRange(0, 9).Draw(t, "era") {
+		case 0:
+			return time.Time{}
+		case 1:
+			return time.Unix(rapid.Int64Range(-62135596800, 253402300799).Draw(t, "unix"), rapid.Int64Range(0, 999999999).Draw(t, "nanos"))
+		default:
+			return at("12:00:00").Add(time.Duration(rapid.Int64Range(-int64(30*time.Hour), int64(30*time.Hour)).Draw(t, "offset")))
+		}
+	})
+	failures = rapid.SampledFrom([]error{nil, nil, nil, broken, conflict, quota, goingOut, notFound,
+		apierrors.NewAlreadyExists(jobs, "tick"), errors.New("odd")})
+)
+
+func maybe[T any](g *rapid.Generator[T]) *rapid.Generator[*T] {
+	return rapid.Custom(func(t *rapid.T) *T {
+		if rapid.Bool().Draw(t, "absent") {
+			return nil
+		}
+		return new(g.Draw(t, "value"))
+	})
+}
+
+func children(tr *cron.Traits) *rapid.Generator[cron.Child] {
+	return rapid.Custom(func(t *rapid.T) cron.Child {
+		c := cron.Child{
+			APIVersion: "batch/v1", Kind: "Job", Namespace: "batch",
+			Name:      names.Draw(t, "name"),
+			UID:       uids.Draw(t, "uid"),
+			Created:   instants.Draw(t, "created"),
+			Deleting:  rapid.Bool().Draw(t, "deleting"),
+			Started:   maybe(instants).Draw(t, "started"),
+			Stamp:     stamps.Draw(t, "stamp"),
+			Phase:     cron.Phase(rapid.IntRange(-1, 3).Draw(t, "phase")),
+			Succeeded: rapid.Bool().Draw(t, "succeeded"),
+			Finished:  maybe(instants).Draw(t, "finished"),
+			Status:    rapid.SampledFrom([]string{"", "Aborted"}).Draw(t, "status"),
+		}
+		if rapid.IntRange(0, 4).Draw(t, "controlled") > 0 {
+			c.Controller = &metav1.OwnerReference{
+				APIVersion: rapid.SampledFrom([]string{tr.Group + "/v1", tr.Group + "/v2", "a/b/c", ""}).Draw(t, "apiVersion"),
+				Kind:       rapid.SampledFrom([]string{tr.Kind, "Other"}).Draw(t, "kind"),
+				Name:       "tick",
+				UID:        rapid.SampledFrom([]types.UID{"cj-1", "cj-1", "cj-1", "cj-0", ""}).Draw(t, "owner"),
+			}
+		}
+		return c
+	})
+}
+
+var limitsDrawn = maybe(rapid.SampledFrom([]int32{0, 1, 3, -1, math.MaxInt32, math.MinInt32}))
+
+func specs(t *rapid.T) cron.Spec {
+	return cron.Spec{
+		Schedules: rapid.SliceOfN(schedules, 0, 3).Draw(t, "schedules"),
+		TimeZone:  maybe(zones).Draw(t, "zone"),
+		Deadline:  maybe(rapid.SampledFrom([]int64{0, 1, 60, 900, 86400, 9223372037, math.MaxInt64, -1, math.MinInt64})).Draw(t, "deadline"),
+		Concurrency: rapid.SampledFrom([]batchv1.ConcurrencyPolicy{batchv1.AllowConcurrent, batchv1.ForbidConcurrent,
+			batchv1.ReplaceConcurrent, "Sometimes", ""}).Draw(t, "policy"),
+		Suspend:        rapid.IntRange(0, 5).Draw(t, "suspend") == 0,
+		KeepSuccessful: limitsDrawn.Draw(t, "keep successful"),
+		KeepFailed:     limitsDrawn.Draw(t, "keep failed"),
+	}
+}
+
+func states(t *rapid.T) cron.State {
+	refs := rapid.Custom(func(t *rapid.T) corev1.ObjectReference {
+		return corev1.ObjectReference{APIVersion: "batch/v1", Kind: "Job", Name: names.Draw(t, "name"), UID: uids.Draw(t, "uid"),
+			Namespace: rapid.SampledFrom([]string{"batch", "batch", "", "other"}).Draw(t, "namespace")}
+	})
+	return cron.State{
+		Active:         rapid.SliceOfN(refs, 0, 4).Draw(t, "active"),
+		LastSchedule:   maybe(instants).Draw(t, "last"),
+		LastSuccessful: maybe(instants).Draw(t, "success"),
+		Timetable:      timetables.Draw(t, "timetable"),
+	}
+}
+
+var timetables = rapid.SampledFrom([]string{"", "garbage", `{}`, `{"schedules":null}`, `{"schedules":["*/10 * * * *"]}`,
+	`{"schedules":["0 3 * * *"],"since":"2026-05-04T12:03:04.5Z"}`, `{"schedules":["* * * * *"],"timeZone":"UTC","since":"2999-01-01T00:00:00Z"}`})
+
+func inputs(t *rapid.T) cron.Input {
+	kind := rapid.SampledFrom([]string{"K", "V", "T"}).Draw(t, "kind")
+	return cron.Input{
+		Now:    instants.Draw(t, "now"),
+		Zone:   rapid.SampledFrom([]*time.Location{nil, time.UTC, time.FixedZone("odd", 20700)}).Draw(t, "process zone"),
+		Traits: traits[kind],
+		Owner: cron.Owner{Namespace: "batch", Name: "tick", UID: rapid.SampledFrom([]types.UID{"cj-1", "cj-1", ""}).Draw(t, "uid"),
+			Generation: rapid.Int64Range(0, 3).Draw(t, "generation"), Created: instants.Draw(t, "created"),
+			Deleting: rapid.IntRange(0, 5).Draw(t, "deleting") == 0, Touched: instants.Draw(t, "touched")},
+		Spec:     specs(t),
+		State:    states(t),
+		Children: rapid.SliceOfN(children(traits[kind]), 0, 6).Draw(t, "children"),
+		Seen:     timetables.Draw(t, "seen"),
+	}
+}
+
+// Whatever an object holds and whatever the server answers: the pass ends, without a panic; it starts at most once, at
+// a time that is due, after any edit that it knows of, and never beside an unfinished child under Forbid; it wakes in
+// the future; it deletes only what is its own; and the same input gives the same plan.
+func TestProperties(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		in := inputs(t)
+		starts := 0
+		for round := 0; ; round++ {
+			if round == maxRounds {
+				t.Fatalf("no end after %d rounds", round)
+			}
+			plan := decideTwice(t, in)
+			checkPlan(t, in, plan)
+			switch plan.Next() {
+			case cron.PhaseLook:
+				for _, l := range plan.Look {
+					answer(t, &in, l)
+				}
+			case cron.PhaseStop:
+				for _, s := range plan.Stop {
+					in.DidStop(s, failures.Draw(t, "stop"))
+				}
+			case cron.PhaseStart:
+				if starts++; starts > 1 {
+					t.Fatalf("a second start in one pass: %v", plan.Start)
+				}
+				if err := failures.Draw(t, "create"); err != nil {
+					in.DidStart(*plan.Start, nil, err)
+				} else {
+					c := children(in.Traits).Draw(t, "created")
+					in.DidStart(*plan.Start, &c, nil)
+				}
+			case cron.PhaseRecord:
+				in.DidRecord(failures.Draw(t, "record"))
+			case cron.PhasePrune:
+				for _, s := range plan.Prune {
+					in.DidPrune(s, failures.Draw(t, "prune"))
+				}
+			default:
+				return
+			}
+		}
+	})
+}
+
+func answer(t *rapid.T, in *cron.Input, l cron.Look) {
+	err := failures.Draw(t, "look")
+	switch {
+	case l.Owner && err == nil && rapid.Bool().Draw(t, "owner changed"):
+		in.SawOwner(in.Owner, specs(t), states(t), nil)
+	case l.Owner:
+		in.SawOwner(in.Owner, in.Spec, in.State, err)
+	case err != nil:
+		in.SawChild(l, nil, err)
+	default:
+		c := maybe(children(in.Traits)).Draw(t, "live")
+		if c != nil {
+			c.Name = l.Name
+		}
+		in.SawChild(l, c, nil)
+	}
+}
+
+// decideTwice also turns the children around, and checks that the input is left alone.
+func decideTwice(t *rapid.T, in cron.Input) cron.Plan {
+	turned := in
+	turned.Children = slices.Clone(in.Children)
+	slices.Reverse(turned.Children)
+	if distinct(in.Children) {
+		if a, b := cron.Decide(in).String(), cron.Decide(turned).String(); a != b {
+			t.Fatalf("the order of the children matters:\n%s\n%s", a, b)
+		}
+	}
+	before := fmt.Sprintf("%+v", in)
+	plan := cron.Decide(in)
+	if after := fmt.Sprintf("%+v", in); after != before {
+		t.Fatalf("Decide changed its input:\n%s\n%s", before, after)
+	}
+	if diff := cmp.Diff(plan, cron.Decide(in), cmp.Comparer(func(a, b error) bool {
+		return fmt.Sprint(a) == fmt.Sprint(b)
+	})); diff != "" {
+		t.Fatalf("not deterministic:\n%s", diff)
+	}
+	return plan
+}
+
+func distinct(children []cron.Child) bool {
+	seen := map[types.UID]bool{}
+	for _, c := range children {
+		if seen[c.UID] {
+			return false
+		}
+		seen[c.UID] = true
+	}
+	return true
+}
+
+func checkPlan(t *rapid.T, in cron.Input, plan cron.Plan) {
+	if !plan.Wake.IsZero() && !plan.Wake.After(in.Now) {
+		t.Fatalf("now %v, wakes at %v", in.Now, plan.Wake)
+	}
+	if len(plan.Look) > 0 && (len(plan.Stop) > 0 || plan.Start != nil || plan.Record != nil || len(plan.Prune) > 0) {
+		t.Fatalf("a plan that looks does more:\n%s", plan)
+	}
+	own := func(uid types.UID) *cron.Child {
+		for i, c := range in.Children {
+			if c.UID == uid && c.Controller != nil && c.Controller.UID == in.Owner.UID && c.Controller.Kind == in.Traits.Kind &&
+				strings.HasPrefix(c.Controller.APIVersion, in.Traits.Group+"/") {
+				return &in.Children[i]
+			}
+		}
+		return nil
+	}
+	for _, s := range plan.Prune {
+		if s.UID == "" && in.Owner.UID == "" {
+			t.Fatalf("prunes for an owner that does not exist: %v", s)
+		}
+	}
+	if s := plan.Start; s != nil {
+		if s.Time.After(in.Now) || in.Owner.Deleting || in.Spec.Suspend {
+			t.Fatalf("now %v: started what is not due:\n%s", in.Now, plan)
+		}
+		if d := in.Spec.Deadline; d != nil && *d < 1e9 && !s.Time.After(in.Now.Add(-time.Duration(*d)*time.Second)) {
+			t.Fatalf("now %v: started beyond the deadline:\n%s", in.Now, plan)
+		}
+		if in.State.LastSchedule != nil && !s.Time.After(*in.State.LastSchedule) {
+			t.Fatalf("last %v: started again:\n%s", in.State.LastSchedule, plan)
+		}
+		if strings.Contains(in.State.Timetable, "12:03:04") && !s.Time.After(at("12:03:04.5")) && in.Now.After(at("12:00").Add(-23*time.Hour)) {
+			t.Fatalf("started for a time before the edit:\n%s", plan)
+		}
+		if in.Spec.Concurrency == batchv1.ForbidConcurrent {
+			for _, c := range in.Children {
+				if c.Phase != cron.Complete && c.Phase != cron.Failed && own(c.UID) != nil && distinct(in.Children) {
+					t.Fatalf("Forbid, but %s is unfinished:\n%s", c.Name, plan)
+				}
+			}
+		}
+	}
+	if r := plan.Record; r != nil {
+		if backwards(in.State.LastSchedule, r.State.LastSchedule) || backwards(in.State.LastSuccessful, r.State.LastSuccessful) {
+			t.Fatalf("a recorded time goes back:\n%s", plan)
+		}
+	}
+	for _, n := range plan.Speak {
+		if n.Reason == "" || n.Message == "" || n.Type != corev1.EventTypeNormal && n.Type != corev1.EventTypeWarning {
+			t.Fatalf("an empty note: %+v", n)
+		}
+		if n.Type == corev1.EventTypeWarning && n.Key == "" {
+			t.Fatalf("a warning without a key repeats in every pass: %+v", n)
+		}
+	}
+}
+
+func backwards(from, to *time.Time) bool {
+	return from != nil && (to == nil || to.Before(*from))
+}
+
+// No bytes that a user may put into the text fields make Decide panic, and none makes it start for a time that is not
+// due.
+func FuzzDecide(f *testing.F) {
+	f.Add("*/10 * * * *", "Europe/Rome", `{"schedules":["0 3 * * *"],"since":"2026-05-04T12:00:00Z"}`, "2026-05-04T12:00:00Z", "tick-29631600", int64(60))
+	f.Add("TZ=UTC", "", "{", "soon", "", int64(-1))
+	f.Add("@every 1s", "Local", `{"schedules":[""]}`, "9999-12-31T23:59:59+14:00", "tick-0", int64(math.MaxInt64))
+	f.Fuzz(func(t *testing.T, text, tz, timetable, stamp, name string, seconds int64) {
+		for _, kind := range []string{"K", "V", "T"} {
+			s := fixture(kind, "12:10:00", schedule(text), noted(timetable), deadline(seconds),
+				has("12:00", stamped(stamp), named(name)), listed("12:00", named(name+"x")))
+			if tz != "" {
+				zone(tz)(s)
+			}
+			in := s.in
+			in.SawOwner(in.Owner, in.Spec, in.State, nil)
+			plan := cron.Decide(in)
+			for _, l := range plan.Look {
+				in.SawChild(l, nil, nil)
+			}
+			plan = cron.Decide(in)
+			if !plan.Wake.IsZero() && !plan.Wake.After(in.Now) {
+				t.Fatalf("wakes in the past:\n%s", plan)
+			}
+			if plan.Start != nil && plan.Start.Time.After(in.Now) {
+				t.Fatalf("starts early:\n%s", plan)
+			}
+		}
+	})
+}
+
+// The zero input decides nothing, and a kind without traits is silent.
+func TestNothing(t *testing.T) {
+	if got := cron.Decide(cron.Input{}).String(); got != "rest\n" {
+		t.Errorf("got %q", got)
+	}
+}
