@@ -201,11 +201,9 @@ func aPod(shorthand string) *corev1.Pod {
 			pod.OwnerReferences[0].UID = "other"
 		case word == "stranger":
 			pod.Labels = map[string]string{"of": "nobody"}
-		case word[0] == 'i' && name != "initrestarts" && name != "ic":
-			pod.Annotations[indexKey] = word[1:]
-		case name == "fc":
+		case strings.HasPrefix(word, "fc"):
 			pod.Annotations[failureCountKey] = word[2:]
-		case name == "ic":
+		case strings.HasPrefix(word, "ic"):
 			pod.Annotations[ignoredCountKey] = word[2:]
 		case name == "exit":
 			code = int32(number())
@@ -217,6 +215,8 @@ func aPod(shorthand string) *corev1.Pod {
 			end = time.Duration(number()) * time.Second
 		case name == "age":
 			pod.CreationTimestamp = ago(time.Duration(number()) * time.Second)
+		case word[0] == 'i':
+			pod.Annotations[indexKey] = word[1:]
 		default:
 			panic("shorthand " + word)
 		}
