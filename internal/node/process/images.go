@@ -58,8 +58,9 @@ func isPause(image string) bool {
 
 func (r *Runtime) image(id, name string) *runtimeapi.Image {
 	// The user is who we are: the kubelet checks runAsNonRoot against it and
-	// runs containers that name no user as this one.
-	img := &runtimeapi.Image{Id: id, Uid: &runtimeapi.Int64Value{Value: int64(os.Getuid())}, Pinned: true, Spec: &runtimeapi.ImageSpec{Image: name}}
+	// runs containers that name no user as this one. The size is not 0, which
+	// the kubelet takes for an answer that is not whole.
+	img := &runtimeapi.Image{Id: id, Size: 1, Uid: &runtimeapi.Int64Value{Value: int64(os.Getuid())}, Pinned: true, Spec: &runtimeapi.ImageSpec{Image: name}}
 	if name != "" && name != id {
 		img.RepoTags = []string{name}
 		repo, _, _ := strings.Cut(name, "@")
