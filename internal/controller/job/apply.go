@@ -81,32 +81,25 @@ func (w *work) record(ctx context.Context, record job.Record) error {
 	return err
 }
 
-// putOff is until when a write can wait; zero: it is due. A lazy one waits for
-// company. One that only reports progress waits until the last one is a while
-// ago: to put it off is what a crash before it would do, the next sync finds
-// everything again and more. What changes how the Job goes on, and what others
-// wait for, is never put off.
+// putOff is until when a write can wait; zero: it is due. What nothing hangs on
+// waits for company: a lazy write for a while, and mere progress the longer the
+// larger the Job is, since each write carries the whole Job to the server and to
+// everybody who watches. To put a write off is what a crash before it would do,
+// the next sync finds everything again and more. What changes how the Job goes
+// on, and what others wait for, is never put off.
 func (w *work) putOff(write job.Write) time.Time {
+	uid := w.job.UID
 	switch {
 	case write.Status == nil:
-		w.memory.reported(w.job.UID)
+		w.memory.reported(uid)
 		return time.Time{}
 	case urgent(w.job, write):
 		return time.Time{}
 	case write.Lazy:
-		return w.memory.lazy(w.job.UID, w.now).Add(w.options.SyncPeriod)
-	case w.mem.written.IsZero():
-		return time.Time{}
+		return w.memory.unreported(uid, w.now).Add(w.options.SyncPeriod)
 	}
-	return w.mem.written.Add(w.reportEvery())
-}
-
-// reportEvery is the least time between two writes that report nothing but
-// progress: each carries the whole Job to the server and to everybody who
-// watches, so a large Job reports less often.
-func (w *work) reportEvery() time.Duration {
-	pods := w.memory.size(w.job.UID)
-	return min(w.pace.window(0)+time.Duration(pods)*w.options.ReportPerPod, w.options.ReportMost)
+	every := time.Duration(w.memory.size(uid)-1) * w.options.ReportPerPod
+	return w.memory.unreported(uid, w.now).Add(min(max(0, every), w.options.ReportMost))
 }
 
 func urgent(j *batchv1.Job, write job.Write) bool {
@@ -160,7 +153,7 @@ func (w *work) write(ctx context.Context, write job.Write) error {
 	w.wrote.Updated(uid, next)
 	w.memory.wrote(uid, write.Backoff, write.Finished)
 	w.memory.reported(uid)
-	w.mem.written, w.mem.complaint = w.now, ""
+	w.mem.complaint = ""
 	w.countFacts(write.Facts)
 	w.job = next
 	w.speak(write.Notes)

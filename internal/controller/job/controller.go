@@ -78,7 +78,8 @@ type Options struct {
 	// BatchLeast, BatchPerPod and BatchMost shape the window in which a Job is
 	// synced at most once: least, and a bit for every pod, up to most. Default 20 ms, 200 µs, 1 s.
 	BatchLeast, BatchPerPod, BatchMost time.Duration
-	// ReportPerPod and ReportMost shape how often mere progress is written to the status. Default 2.5 ms, 5 s.
+	// ReportPerPod and ReportMost shape how long mere progress of a Job waits to be written to its status: a bit for
+	// every pod but the first, up to most. Default 5 ms, 10 s.
 	ReportPerPod, ReportMost time.Duration
 	// SyncPeriod, MaxPodChanges, MaxUncounted, BackoffBase, BackoffMax: see the
 	// options of the core. Default 1 s, 500, 500, 10 s, 10 min.
@@ -108,8 +109,8 @@ func (o Options) withDefaults() Options {
 	o.BatchLeast = or(o.BatchLeast, 20*time.Millisecond)
 	o.BatchPerPod = or(o.BatchPerPod, 200*time.Microsecond)
 	o.BatchMost = or(o.BatchMost, time.Second)
-	o.ReportPerPod = or(o.ReportPerPod, 2500*time.Microsecond)
-	o.ReportMost = or(o.ReportMost, 5*time.Second)
+	o.ReportPerPod = or(o.ReportPerPod, 5*time.Millisecond)
+	o.ReportMost = or(o.ReportMost, 10*time.Second)
 	o.SyncPeriod = or(o.SyncPeriod, time.Second)
 	o.MaxPodChanges = or(o.MaxPodChanges, 500)
 	o.MaxUncounted = or(o.MaxUncounted, 500)
@@ -232,6 +233,8 @@ type controller struct {
 	// departed are UIDs of Jobs known to be gone.
 	departed *lru.Cache
 	enqueue  func(types.NamespacedName)
+	// progress is how far the pod cache has come.
+	progress func() string
 }
 
 func newController(opts Options, writes client.Client, live client.Reader, c caches) *controller {
@@ -248,6 +251,7 @@ func newController(opts Options, writes client.Client, live client.Reader, c cac
 		slots:    make(chan struct{}, opts.Calls),
 		departed: lru.New(1 << 16),
 		enqueue:  func(types.NamespacedName) {},
+		progress: c.pods.LastStoreSyncResourceVersion,
 	}
 	ctl.alarm = alarm.New(alarm.Options[types.NamespacedName]{Clock: opts.Clock, Ring: func(due []types.NamespacedName) {
 		for _, key := range due {
@@ -256,9 +260,6 @@ func newController(opts Options, writes client.Client, live client.Reader, c cac
 	}})
 	return ctl
 }
-
-// progress is how far the pod cache has come.
-func (c *controller) progress() string { return c.cache.pods.LastStoreSyncResourceVersion() }
 
 // ring runs the alarm into the queue. Wake-ups are instants of the wall clock
 // (a deadline goes on while a laptop sleeps), which a delayed add is not.

@@ -166,7 +166,7 @@ func (c *controller) podChanged(old, pod *corev1.Pod, gone bool, q queue) {
 		c.soon(key, j.UID, q)
 	case old != nil && isReady(old) != isReady(pod):
 		// Nothing but a number in the status depends on it; let more of them come together.
-		c.memory.lazy(j.UID, c.clock.Now())
+		c.memory.unreported(j.UID, c.clock.Now())
 		c.after(c.options.SyncPeriod, key, q)
 	}
 }

@@ -41,8 +41,8 @@ type memory struct {
 
 	// size is how many pods the last sync found.
 	size int
-	// lazySince is since when a write is waiting that nobody waits for; zero: none.
-	lazySince time.Time
+	// unreported is since when a write is put off; zero: none is.
+	unreported time.Time
 	// blocked: a decision was held back, or was not complete, because of
 	// creating; the pod that ends the wait has to wake the Job.
 	blocked bool
@@ -51,8 +51,6 @@ type memory struct {
 	// believed about this Job; "" once it did (sync only).
 	floor     string
 	floorSeen bool
-	// written is when the status was last written; zero: not yet (sync only).
-	written time.Time
 	// window is the size of the next batch of creations (sync only).
 	window int
 	// complaint is the last complaint about a status that cannot be written (sync only).
@@ -233,22 +231,22 @@ func (m *memories) size(uid types.UID) int {
 	return 0
 }
 
-// lazy notes that a write is due that nobody waits for, and returns since when one is.
-func (m *memories) lazy(uid types.UID, now time.Time) time.Time {
+// unreported notes that there is something to write that can wait, and returns since when.
+func (m *memories) unreported(uid types.UID, now time.Time) time.Time {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	mem := m.get(uid)
-	if mem.lazySince.IsZero() {
-		mem.lazySince = now
+	if mem.unreported.IsZero() {
+		mem.unreported = now
 	}
-	return mem.lazySince
+	return mem.unreported
 }
 
 // reported notes that nothing is left to write.
 func (m *memories) reported(uid types.UID) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.get(uid).lazySince = time.Time{}
+	m.get(uid).unreported = time.Time{}
 }
 
 func (m *memories) isUnfinalizing(uid, pod types.UID) bool {

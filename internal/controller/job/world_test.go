@@ -61,6 +61,7 @@ type world struct {
 	// blind hides pods, or Jobs, from the caches.
 	blindPods, blindJobs bool
 	syncs                int
+	afterSync            func()
 }
 
 // call is one write or uncached read of the controller.
@@ -351,6 +352,9 @@ func (w *world) drain(q *fakeQueue, do func(context.Context, reconcile.Request) 
 func (w *world) sync(q *fakeQueue, request reconcile.Request, do func(context.Context, reconcile.Request) (reconcile.Result, error)) error {
 	w.syncs++
 	result, err := do(context.Background(), request)
+	if w.afterSync != nil {
+		w.afterSync()
+	}
 	switch {
 	case err != nil:
 		q.AddRateLimited(request)

@@ -1,0 +1,450 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+
+	"github.com/carillon-dev/carillon/internal/job"
+	"github.com/carillon-dev/carillon/internal/testkit/make"
+)
+
+var (
+	podsResource = schema.GroupResource{Resource: "pods"}
+	jobsResource = schema.GroupResource{Group: "batch", Resource: "jobs"}
+)
+
+func internalError(call) error { return apierrors.NewInternalError(errors.New("injected")) }
+
+// on lets a fault happen for one kind of call only; at most n times (0: always).
+func on(verb string, n int, fault func(call) error) func(call) error {
+	seen := 0
+	return func(c call) error {
+		if c.verb != verb || n > 0 && seen >= n {
+			return nil
+		}
+		seen++
+		return fault(c)
+	}
+}
+
+// While the status cannot be written no finalizer goes and nothing is counted
+// twice; the next try finds everything again (JOB-064, JOB-071, CP-18).
+func TestFailedStatusWriteReleasesNothing(t *testing.T) {
+	for name, fault := range map[string]func(call) error{
+		"server error": internalError,
+		"conflict":     func(c call) error { return apierrors.NewConflict(jobsResource, c.name, errors.New("injected")) },
+		"no answer":    func(call) error { return errors.New("connection reset by peer") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.add(make.Job(ns, "j").Parallelism(2).Completions(3).Obj())
+			w.run()
+			w.finishAll(corev1.PodSucceeded)
+			w.pass(100 * time.Millisecond)
+			w.finishAll(corev1.PodSucceeded)
+			w.resetCalls()
+			w.fault = on("status", 3, fault)
+			w.clock.Step(30 * time.Millisecond)
+			w.run()
+			if n := w.count("patch", "Pod"); n != 0 {
+				t.Errorf("%d finalizers were removed although nothing was recorded: %v", n, w.calls)
+			}
+			w.pass(10 * time.Second)
+			w.wantStatus("j", func(s batchv1.JobStatus) bool { return s.Succeeded == 3 && condition(s, batchv1.JobComplete) }, "3 successes")
+			w.wantHeld(0)
+			if n := w.count("status", "Job"); n > 5 {
+				t.Errorf("%d status writes", n)
+			}
+		})
+	}
+}
+
+// Pods that could not be released are counted once, when they are (JOB-065, JOB-066).
+func TestFailedFinalizerRemovalIsRetried(t *testing.T) {
+	w := newWorld(t)
+	w.add(make.Job(ns, "j").WorkQueue().Parallelism(3).Obj())
+	w.run()
+	w.finish(w.pods()[0], corev1.PodFailed)
+	w.finish(w.pods()[1], corev1.PodFailed)
+	w.fault = on("patch", 2, internalError)
+	w.pass(50 * time.Millisecond)
+	w.wantStatus("j", func(s batchv1.JobStatus) bool {
+		return s.Failed == 0 && len(s.UncountedTerminatedPods.Failed) == 2
+	}, "two recorded pods that are not counted")
+	w.wantHeld(3)
+	w.pass(5 * time.Second)
+	w.wantStatus("j", func(s batchv1.JobStatus) bool {
+		return s.Failed == 2 && len(s.UncountedTerminatedPods.Failed) == 0
+	}, "two failures")
+	w.wantHeld(1)
+}
+
+// A pod that vanished is as good as one that was released (JOB-070).
+func TestVanishedPodIsReleased(t *testing.T) {
+	w := newWorld(t)
+	w.add(make.Job(ns, "j").Obj())
+	w.run()
+	w.finishAll(corev1.PodSucceeded)
+	w.fault = on("patch", 1, func(c call) error { return apierrors.NewNotFound(podsResource, c.name) })
+	w.pass(50 * time.Millisecond)
+	w.wantStatus("j", func(s batchv1.JobStatus) bool { return s.Succeeded == 1 && condition(s, batchv1.JobComplete) }, "complete")
+}
+
+// A status that the server refuses is a bug: it is told once, counted each time,
+// and not tried in a loop (JOB-355, Q-18).
+func TestRejectedStatus(t *testing.T) {
+	w := newWorld(t)
+	w.add(make.Job(ns, "j").Obj())
+	w.fault = on("status", 0, func(c call) error {
+		return apierrors.NewInvalid(schema.GroupKind{Group: "batch", Kind: "Job"}, c.name, nil)
+	})
+	before := testutil.ToFloat64(statusRejected.WithLabelValues("server"))
+	w.pass(10 * time.Minute)
+	if n := w.count("status", "Job"); n < 5 || n > 15 {
+		t.Errorf("%d tries in ten minutes, want about one each", n)
+	}
+	if got := testutil.ToFloat64(statusRejected.WithLabelValues("server")) - before; got != float64(w.count("status", "Job")) {
+		t.Errorf("metric counts %v rejections of %d", got, w.count("status", "Job"))
+	}
+	if diff := cmp.Diff([]string{"SuccessfulCreate", "InvalidStatus"}, w.said.reasons()); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+	w.fault = nil
+	w.pass(2 * time.Minute)
+	w.wantStatus("j", func(s batchv1.JobStatus) bool { return s.Active == 1 }, "written at last")
+}
+
+// A status that breaks a rule of the server is never sent (section 9).
+func TestInvalidStatusIsNotSent(t *testing.T) {
+	w := newWorld(t)
+	j := make.Job(ns, "j").Obj()
+	w.add(j)
+	w.deliver()
+	bad := job.Write{Status: &batchv1.JobStatus{Active: 1, Ready: ptr.To[int32](2)}}
+	before := testutil.ToFloat64(statusRejected.WithLabelValues("check"))
+	k := &work{controller: w.ctl, key: keyOf(j), job: w.job("j"), mem: w.ctl.memory.of(j.UID), now: w.clock.Now()}
+	for range 2 {
+		if err := k.write(context.Background(), bad); !errors.Is(err, errRejected) {
+			t.Errorf("got %v", err)
+		}
+	}
+	if n := w.writes(); n != 0 {
+		t.Errorf("%d writes", n)
+	}
+	if got := testutil.ToFloat64(statusRejected.WithLabelValues("check")) - before; got != 2 {
+		t.Errorf("metric counts %v", got)
+	}
+	if diff := cmp.Diff([]string{"InvalidStatus"}, w.said.reasons()); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+}
+
+// With every second call failing the counts are exact in the end (JOB-088).
+func TestEverySecondCallFails(t *testing.T) {
+	for name, build := range map[string]make.JobBuilder{
+		"NonIndexed": make.Job(ns, "j").Parallelism(4).Completions(9),
+		"Indexed":    make.Job(ns, "j").Indexed(9).Parallelism(4),
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.add(build.Obj())
+			n := 0
+			w.fault = func(call) error {
+				if n++; n%2 == 0 {
+					return internalError(call{})
+				}
+				return nil
+			}
+			for i := 0; i < 200 && !condition(w.job("j").Status, batchv1.JobComplete); i++ {
+				w.pass(time.Second)
+				for _, pod := range w.pods() {
+					if !terminal(&pod) {
+						w.finish(pod, corev1.PodSucceeded)
+					}
+				}
+			}
+			w.pass(10 * time.Minute)
+			w.wantStatus("j", func(s batchv1.JobStatus) bool {
+				return s.Succeeded == 9 && s.Failed == 0 && condition(s, batchv1.JobComplete)
+			}, "nine successes")
+			w.wantHeld(0)
+		})
+	}
+}
+
+// With a quota of ten pods a Job of a hundred asks fifteen times, not a hundred,
+// and says how many run (JOB-140, JOB-141).
+func TestQuotaSlowStart(t *testing.T) {
+	w := newWorld(t)
+	w.add(make.Job(ns, "j").Parallelism(100).Completions(100).Obj())
+	w.fault = on("create", 0, func(c call) error {
+		if len(w.pods()) >= 10 {
+			return apierrors.NewForbidden(podsResource, c.name, errors.New("exceeded quota"))
+		}
+		return nil
+	})
+	w.opts.FanOut = 1
+	w.restart()
+	w.deliver()
+	err := w.syncJob("j")
+	if !apierrors.IsForbidden(errors.Unwrap(unjoin(err))) {
+		t.Errorf("got error %v", err)
+	}
+	if n := w.count("create", "Pod"); n > 15 {
+		t.Errorf("%d create calls", n)
+	}
+	w.wantStatus("j", func(s batchv1.JobStatus) bool { return s.Active == 10 }, "10 active")
+	if !slices.Contains(w.said.reasons(), "FailedCreate") {
+		t.Errorf("nobody was told: %v", w.said.reasons())
+	}
+	w.resetCalls()
+	w.pass(10 * time.Minute)
+	if n := w.count("create", "Pod"); n > 20 {
+		t.Errorf("%d create calls in ten minutes of full quota", n)
+	}
+	w.fault = nil
+	w.pass(2 * time.Minute)
+	w.wantStatus("j", func(s batchv1.JobStatus) bool { return s.Active == 100 }, "all pods once there is room")
+}
+
+func unjoin(err error) error {
+	var joined interface{ Unwrap() []error }
+	if errors.As(err, &joined) {
+		return joined.Unwrap()[0]
+	}
+	return err
+}
+
+// In a namespace that is going away there is no pod, no event, no error and no
+// hurry (JOB-142, Q-02).
+func TestNamespaceTerminating(t *testing.T) {
+	w := newWorld(t)
+	w.add(make.Job(ns, "j").Obj())
+	w.fault = on("create", 0, func(c call) error {
+		err := apierrors.NewForbidden(podsResource, c.name, errors.New("namespace is being terminated"))
+		err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause, Message: "gone soon"}}
+		return err
+	})
+	w.pass(time.Minute)
+	w.wantStatus("j", func(s batchv1.JobStatus) bool { return s.Active == 0 }, "nothing active")
+	if n := w.count("create", "Pod"); n > 10 {
+		t.Errorf("%d create calls in a minute", n)
+	}
+	if reasons := w.said.reasons(); len(reasons) > 0 {
+		t.Errorf("events: %v", reasons)
+	}
+}
+
+// A creation whose answer is lost makes one pod, not two (CP-02, A7).
+func TestLostAnswerMakesNoSecondPod(t *testing.T) {
+	for name, answer := range map[string]func(call) error{
+		"timeout":          func(c call) error { return apierrors.NewTimeoutError("injected", 1) },
+		"connection reset": func(c call) error { return errors.New("connection reset by peer") },
+		"server error":     internalError,
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.add(make.Job(ns, "j").Parallelism(3).Completions(3).Obj())
+			w.blindPods = true
+			w.lost = on("create", 2, answer)
+			w.pass(30 * time.Second)
+			w.blindPods = false
+			w.pass(time.Minute)
+			if n := len(w.pods()); n != 3 {
+				t.Errorf("%d pods, want 3", n)
+			}
+			w.wantStatus("j", func(s batchv1.JobStatus) bool { return s.Active == 3 && s.Failed == 0 }, "3 active")
+		})
+	}
+}
+
+// A pod of somebody else on the name that we would give: the server chooses another.
+func TestTakenNameIsAvoided(t *testing.T) {
+	w := newWorld(t)
+	j := make.Job(ns, "j").Obj()
+	w.add(make.Pod(ns, job.PodName("j", j.UID, -1, 0)).Orphan().NoFinalizers().Obj())
+	w.add(j)
+	w.pass(time.Minute)
+	w.wantStatus("j", func(s batchv1.JobStatus) bool { return s.Active == 1 }, "1 active")
+	if n := len(w.pods()); n != 2 {
+		t.Errorf("%d pods, want the foreign one and ours", n)
+	}
+	if n := w.count("create", "Pod"); n != 2 {
+		t.Errorf("%d create calls, want 2: %v", n, w.calls)
+	}
+}
+
+// What this process did counts before the caches show it: no second pod, no
+// second count, however late they are (JOB-081, JOB-084, JOB-372, A1).
+func TestStaleCaches(t *testing.T) {
+	for name, blind := range map[string]func(w *world, blind bool){
+		"pods":      func(w *world, blind bool) { w.blindPods = blind },
+		"Jobs":      func(w *world, blind bool) { w.blindJobs = blind },
+		"pods+Jobs": func(w *world, blind bool) { w.blindPods, w.blindJobs = blind, blind },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.add(make.Job(ns, "j").Parallelism(2).Completions(4).Obj())
+			w.deliver()
+			for range 4 {
+				blind(w, true)
+				for range 3 {
+					_ = w.syncJob("j")
+					w.pass(500 * time.Millisecond)
+				}
+				blind(w, false)
+				w.pass(100 * time.Millisecond)
+				w.finishAll(corev1.PodSucceeded)
+				w.deliver()
+			}
+			w.pass(time.Minute)
+			w.wantStatus("j", func(s batchv1.JobStatus) bool {
+				return s.Succeeded == 4 && s.Failed == 0 && condition(s, batchv1.JobComplete)
+			}, "4 successes")
+			if n := len(w.pods()); n != 4 {
+				t.Errorf("%d pods, want 4", n)
+			}
+			w.wantHeld(0)
+		})
+	}
+}
+
+// A new process whose pod cache is older than the Job does not trust it: what
+// the process before it counted is not counted again (JOB-083, A2).
+func TestStaleCacheAfterTakeover(t *testing.T) {
+	w := newWorld(t)
+	w.add(make.Job(ns, "j").WorkQueue().Parallelism(3).BackoffLimit(9).Obj())
+	w.run()
+	w.finish(w.pods()[0], corev1.PodFailed)
+	w.deliver()
+	old := w.caches.pods.List() // all three hold the finalizer, one has failed
+	w.pass(3 * time.Second)
+	w.wantStatus("j", func(s batchv1.JobStatus) bool { return s.Failed == 1 && len(s.UncountedTerminatedPods.Failed) == 0 }, "1 failure")
+
+	w.restart()
+	behind, current := "1", "1000000"
+	seen := behind
+	w.ctl.progress = func() string { return seen }
+	for _, pod := range old {
+		must(t, w.caches.pods.Add(pod))
+	}
+	w.blindPods = true
+	w.pass(5 * time.Second)
+	w.wantStatus("j", func(s batchv1.JobStatus) bool { return s.Failed == 1 && len(s.UncountedTerminatedPods.Failed) == 0 }, "still 1 failure")
+	if w.count("list", "") == 0 {
+		t.Error("the server was not asked")
+	}
+	w.blindPods, seen = false, current
+	w.pass(20 * time.Second)
+	w.resetCalls()
+	w.finish(w.pods()[1], corev1.PodSucceeded)
+	w.pass(time.Second)
+	if n := w.count("list", ""); n != 0 {
+		t.Errorf("%d lists although the cache has caught up", n)
+	}
+	w.wantStatus("j", func(s batchv1.JobStatus) bool { return s.Failed == 1 && s.Succeeded <= 1 }, "1 failure in the end")
+}
+
+// A crash at any call, and a start from the API objects alone, leads to the
+// same end: exact counts and no finalizer (JOB-072 to JOB-079, JOB-085).
+func TestCrashAnywhere(t *testing.T) {
+	type scenario struct {
+		job  make.JobBuilder
+		ends func(i int) corev1.PodPhase // of the i-th pod that ends
+		want func(s batchv1.JobStatus) bool
+	}
+	succeed := func(int) corev1.PodPhase { return corev1.PodSucceeded }
+	for name, sc := range map[string]scenario{
+		"NonIndexed": {make.Job(ns, "j").Parallelism(2).Completions(3), succeed, func(s batchv1.JobStatus) bool {
+			return condition(s, batchv1.JobComplete) && s.Succeeded == 3 && s.Failed == 0
+		}},
+		"Indexed": {make.Job(ns, "j").Indexed(3).Parallelism(2), succeed, func(s batchv1.JobStatus) bool {
+			return condition(s, batchv1.JobComplete) && s.CompletedIndexes == "0-2" && s.Failed == 0
+		}},
+		"one retry": {make.Job(ns, "j").Parallelism(1).Completions(2).BackoffLimit(1),
+			func(i int) corev1.PodPhase {
+				if i == 0 {
+					return corev1.PodFailed
+				}
+				return corev1.PodSucceeded
+			}, func(s batchv1.JobStatus) bool {
+				return condition(s, batchv1.JobComplete) && s.Succeeded == 2 && s.Failed == 1
+			}},
+		"fails while a sibling runs": {make.Job(ns, "j").Parallelism(2).Completions(2).BackoffLimit(0),
+			func(int) corev1.PodPhase { return corev1.PodFailed }, func(s batchv1.JobStatus) bool {
+				return condition(s, batchv1.JobFailed) && s.Failed == 2 && s.Succeeded == 0
+			}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for k := 1; ; k++ {
+				w := newWorld(t)
+				w.add(sc.job.Obj())
+				crashed := crashAt(w, k)
+				ended := map[types.UID]bool{}
+				for range 30 {
+					w.pass(15 * time.Second)
+					for _, pod := range w.pods() {
+						if !terminal(&pod) {
+							w.finish(pod, sc.ends(len(ended)))
+							ended[pod.UID] = true
+							break // one at a time
+						}
+					}
+				}
+				if s := w.job("j").Status; !sc.want(s) {
+					t.Fatalf("after a crash at call %d (%v): %+v", k, w.calls[min(k, len(w.calls))-1], s)
+				}
+				w.wantHeld(0)
+				if !*crashed {
+					if k < 5 {
+						t.Errorf("only %d calls were made at all", k)
+					}
+					return // fewer than k calls: every crash was tried
+				}
+			}
+		})
+	}
+}
+
+// crashAt ends the process at its k-th write: that call and all after it fail
+// until the sync has returned; then a new process starts.
+func crashAt(w *world, k int) *bool {
+	n, crashed := 0, new(bool)
+	dead := false
+	w.fault = func(c call) error {
+		if c.verb == "get" || c.verb == "list" {
+			return nil
+		}
+		if n++; n == k {
+			*crashed, dead = true, true
+		}
+		if dead {
+			return fmt.Errorf("the process is dead: %w", context.Canceled)
+		}
+		return nil
+	}
+	w.afterSync = func() {
+		if dead {
+			dead = false
+			w.restart()
+		}
+	}
+	return crashed
+}
