@@ -30,7 +30,7 @@ func keepBooks(in Input, all []Child) books {
 	if in.Traits.ActiveRebuilt {
 		b.state.Active = nil
 		for _, c := range all {
-			if c.Phase == Unfinished {
+			if !c.Phase.finished() {
 				b.state.Active = append(b.state.Active, reference(c))
 			}
 		}
@@ -61,7 +61,7 @@ func keepBooks(in Input, all []Child) books {
 // keeps tells whether an active reference stays in the list.
 func (b *books) keeps(in Input, all []Child, ref corev1.ObjectReference) bool {
 	if i := slices.IndexFunc(all, func(c Child) bool { return c.UID == ref.UID }); i >= 0 {
-		if all[i].Phase == Unfinished {
+		if !all[i].Phase.finished() {
 			return true
 		}
 		b.completed = append(b.completed, all[i])
@@ -81,7 +81,7 @@ func (b *books) keeps(in Input, all []Child, ref corev1.ObjectReference) bool {
 	case s.child.UID != ref.UID:
 		b.notes = append(b.notes, missing(in, ref, s.child.UID))
 		return false
-	case s.child.Phase != Unfinished:
+	case s.child.Phase.finished():
 		b.completed = append(b.completed, *s.child)
 		return false
 	default: // no longer controlled by us, but it runs, and we started it
@@ -93,7 +93,7 @@ func (b *books) keeps(in Input, all []Child, ref corev1.ObjectReference) bool {
 // counts as served already; a child that is unfinished becomes active.
 func (b *books) adopt(in Input, c Child) {
 	switch {
-	case c.Phase == Unfinished:
+	case !c.Phase.finished():
 		b.state.Active = append(slices.Clip(b.state.Active), reference(c))
 	case in.Traits.AdoptionReports:
 		b.completed = append(b.completed, c)
@@ -112,7 +112,7 @@ func (b *books) reportUnknown(in Input) {
 func unfinished(in Input, all []Child, state State) []Child {
 	var found []Child
 	for _, c := range all {
-		if c.Phase == Unfinished {
+		if !c.Phase.finished() {
 			found = append(found, c)
 		}
 	}

@@ -6,6 +6,7 @@ package cron
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -33,8 +34,11 @@ func children(in Input) []Child {
 			byUID[c.UID] = c
 		}
 	}
-	for _, s := range in.looked.children {
-		if s.child != nil && ours(in, *s.child) {
+	names := slices.SortedFunc(maps.Keys(in.looked.children), func(a, b types.NamespacedName) int {
+		return cmp.Compare(a.String(), b.String())
+	})
+	for _, name := range names {
+		if s := in.looked.children[name]; s.child != nil && ours(in, *s.child) {
 			byUID[s.child.UID] = *s.child
 		}
 	}
@@ -42,9 +46,7 @@ func children(in Input) []Child {
 	for _, c := range byUID {
 		all = append(all, c)
 	}
-	slices.SortFunc(all, func(a, b Child) int {
-		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
-	})
+	slices.SortFunc(all, byName)
 	return all
 }
 

@@ -124,6 +124,9 @@ const (
 	Failed
 )
 
+// finished tells whether the phase is final. A phase that is none of ours is not: better to wait than to overlap.
+func (p Phase) finished() bool { return p == Complete || p == Failed }
+
 // String gives the name of the phase as events write it.
 func (p Phase) String() string {
 	switch p {
@@ -180,6 +183,9 @@ func (in *Input) SawOwner(owner Owner, spec Spec, state State, err error) {
 func (in *Input) SawChild(look Look, child *Child, err error) {
 	if in.looked.children == nil {
 		in.looked.children = map[types.NamespacedName]sight{}
+	}
+	if err != nil {
+		child = nil
 	}
 	in.looked.children[look.key()] = sight{child: child, err: err}
 }

@@ -29,7 +29,7 @@ func ownerLook(in Input) []Look {
 func unknown(in Input) []Child {
 	var found []Child
 	for _, c := range in.Children {
-		if ours(in, c) && c.Phase == Unfinished && !listed(in.State.Active, c.UID) {
+		if ours(in, c) && !c.Phase.finished() && !listed(in.State.Active, c.UID) {
 			found = append(found, c)
 		}
 	}

@@ -234,7 +234,7 @@ func checkPlan(t *rapid.T, in cron.Input, plan cron.Plan) {
 	}
 	own := func(uid types.UID) *cron.Child {
 		for i, c := range in.Children {
-			if c.UID == uid && c.Controller != nil && c.Controller.UID == in.Owner.UID && c.Controller.Kind == in.Traits.Kind &&
+			if c.UID == uid && in.Owner.UID != "" && c.Controller != nil && c.Controller.UID == in.Owner.UID && c.Controller.Kind == in.Traits.Kind &&
 				strings.HasPrefix(c.Controller.APIVersion, in.Traits.Group+"/") {
 				return &in.Children[i]
 			}

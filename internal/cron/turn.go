@@ -83,7 +83,7 @@ func (t *turn) taken(in Input, all []Child, due time.Time) bool {
 	if i < 0 {
 		return false
 	}
-	if all[i].Phase == Unfinished {
+	if !all[i].Phase.finished() {
 		t.state.Active = append(slices.Clip(t.state.Active), reference(all[i]))
 	}
 	t.state.LastSchedule = later(t.state.LastSchedule, due)
