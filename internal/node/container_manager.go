@@ -36,10 +36,17 @@ func (m containerManager) NewPodContainerManager() cm.PodContainerManager {
 	return podContainerManager{m.ContainerManager.NewPodContainerManager()}
 }
 
-// podContainerManager says that a Pod's cgroup has no settings, where the stub
+// podContainerManager says that a Pod's cgroup sets nothing, where the stub
 // fails and makes the kubelet log an error for each sync of each Pod.
 type podContainerManager struct{ cm.PodContainerManager }
 
+// GetPodCgroupConfig answers with every field set: the kubelet follows the
+// pointers without a look.
 func (podContainerManager) GetPodCgroupConfig(*v1.Pod, v1.ResourceName) (*cm.ResourceConfig, error) {
-	return &cm.ResourceConfig{}, nil
+	return &cm.ResourceConfig{
+		Memory:    new(int64),
+		CPUShares: new(uint64),
+		CPUQuota:  new(int64),
+		CPUPeriod: new(uint64),
+	}, nil
 }

@@ -1,0 +1,41 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package node
+
+import (
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/kubernetes/pkg/kubelet/cm"
+)
+
+// There is ephemeral storage for Pods that ask for it, and a Pod's cgroup that
+// does not exist has no limits to be told in the Pod's status.
+func TestContainerManager(t *testing.T) {
+	manager := newContainerManager(newMachineStats(t.TempDir()))
+	storage := manager.GetCapacity(false)[v1.ResourceEphemeralStorage]
+	if storage.Value() <= 0 {
+		t.Errorf("ephemeral storage %v", storage)
+	}
+	for _, resource := range []v1.ResourceName{v1.ResourceMemory, v1.ResourceCPU} {
+		config, err := manager.NewPodContainerManager().GetPodCgroupConfig(&v1.Pod{}, resource)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := cm.MemoryLimitsFromConfig(config); got != nil {
+			t.Errorf("%s: memory limit %v", resource, got)
+		}
+		if got := cm.CPURequestsFromConfig(config); got != nil {
+			t.Errorf("%s: CPU request %v", resource, got)
+		}
+		if got := cm.CPULimitsFromConfig(config); got != nil {
+			t.Errorf("%s: CPU limit %v", resource, got)
+		}
+	}
+	if got := newContainerManager(newMachineStats("/does/not/exist")).GetCapacity(false); len(got) != 0 {
+		t.Errorf("capacity of nothing: %v", got)
+	}
+}
