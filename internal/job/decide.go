@@ -26,6 +26,8 @@ type syncing struct {
 	podsCurrent bool
 
 	tally *tally
+	// names that a new pod cannot have.
+	names map[string]bool
 	// onlyFailed: terminating pods are neither failed nor replaced.
 	onlyFailed bool
 	// waiting for own creations to show up, at most until awaitedUntil.
@@ -63,12 +65,13 @@ func Decide(snapshot Snapshot) Plan {
 		job: job, now: snapshot.Now, options: options,
 		podsCurrent: snapshot.PodsCurrent,
 		tally:       count(have, snapshot.Memory, snapshot.Now, options.ExpectationTimeout),
+		names:       namesOf(snapshot.Pods, job.Namespace),
 		onlyFailed:  replacesOnlyFailed(job),
 		start:       startTime(job, snapshot.Now),
 		remembered:  snapshot.Memory.Backoff,
 		policies:    map[*view]policyMatch{},
 	}
-	s.waiting, s.awaitedUntil = s.tally.awaited(snapshot.Memory, snapshot.Now, options.ExpectationTimeout)
+	s.waiting, s.awaitedUntil = awaited(snapshot.Memory, s.names, snapshot.Now, options.ExpectationTimeout)
 	s.book = s.openLedger()
 	if CompletionMode(job) == batchv1.IndexedCompletion {
 		s.indexes = s.findIndexes()

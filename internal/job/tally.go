@@ -54,16 +54,13 @@ type tally struct {
 	ready int
 	// terminating counts pods on their way out that are not yet in a terminal phase.
 	terminating int
-	// byUID finds a pod; names are the names taken.
-	byUID map[types.UID]*view
-	names map[string]bool
+	byUID       map[types.UID]*view
 }
 
 func count(have []candidate, m Memory, now time.Time, timeout time.Duration) *tally {
 	t := &tally{
 		pods:  make([]*view, 0, len(have)),
 		byUID: make(map[types.UID]*view, len(have)),
-		names: make(map[string]bool, len(have)),
 	}
 	for _, c := range have {
 		pod := c.pod
@@ -86,7 +83,6 @@ func count(have []candidate, m Memory, now time.Time, timeout time.Duration) *ta
 		}
 		t.pods = append(t.pods, v)
 		t.byUID[pod.UID] = v
-		t.names[pod.Name] = true
 	}
 	slices.SortFunc(t.pods, byAge)
 	for _, v := range t.pods {
@@ -120,10 +116,10 @@ func isReady(pod *corev1.Pod) bool {
 // awaited says which own creations the pods do not show yet, and when the first of
 // them stops being waited for. Creations that never show up are given up
 // after the timeout: the names are deterministic, so nothing is made twice.
-func (t *tally) awaited(m Memory, now time.Time, timeout time.Duration) (waiting bool, until time.Time) {
+func awaited(m Memory, names map[string]bool, now time.Time, timeout time.Duration) (waiting bool, until time.Time) {
 	for name, sent := range m.Creating {
 		end := sent.Add(timeout)
-		if t.names[name] || !now.Before(end) {
+		if names[name] || !now.Before(end) {
 			continue
 		}
 		if !waiting || end.Before(until) {
@@ -132,4 +128,16 @@ func (t *tally) awaited(m Memory, now time.Time, timeout time.Duration) (waiting
 		waiting = true
 	}
 	return waiting, until
+}
+
+// namesOf are the names that are taken, also by pods that are not the Job's:
+// one that was released keeps the name that the Job gave it.
+func namesOf(pods []*corev1.Pod, namespace string) map[string]bool {
+	names := make(map[string]bool, len(pods))
+	for _, pod := range pods {
+		if pod != nil && pod.Namespace == namespace {
+			names[pod.Name] = true
+		}
+	}
+	return names
 }

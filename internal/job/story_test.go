@@ -1,0 +1,561 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package job
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+)
+
+// A story is a Job's life: what the kubelet and users do, step by step. After each step
+// the controller comes to rest.
+type story struct {
+	job     *batchv1.Job
+	options Options
+	steps   []func(*world)
+	// want is what is there at the end, as in factsOf.
+	want string
+	more func(*testing.T, *world)
+}
+
+func startAll(w *world) {
+	for _, uid := range w.alive() {
+		w.start(uid)
+	}
+}
+
+// endNth ends the nth pod that is alive (0 is the oldest).
+func endNth(n int, code int32) func(*world) {
+	return func(w *world) {
+		if alive := w.alive(); n < len(alive) {
+			w.end(alive[n], code)
+		}
+	}
+}
+
+// endIndex ends the pod that works on an index.
+func endIndex(index string, code int32) func(*world) {
+	return func(w *world) {
+		for _, uid := range w.alive() {
+			if w.pods[uid].Annotations[indexKey] == index {
+				w.end(uid, code)
+				return
+			}
+		}
+	}
+}
+
+func endAll(code int32) func(*world) {
+	return func(w *world) {
+		for _, uid := range w.alive() {
+			w.end(uid, code)
+		}
+	}
+}
+
+// untilDone ends everything that runs, again and again.
+func untilDone(code int32) func(*world) {
+	return func(w *world) {
+		for range 200 {
+			if Finished(w.job) {
+				return
+			}
+			endAll(code)(w)
+			w.finishDeletions()
+			w.settle(time.Hour)
+		}
+	}
+}
+
+func edited(edit func(*batchv1.Job)) func(*world) { return func(w *world) { w.edit(edit) } }
+
+func finishDeletions(w *world) { w.finishDeletions() }
+
+func deleteNth(n int) func(*world) {
+	return func(w *world) {
+		if alive := w.alive(); n < len(alive) {
+			w.remove(alive[n])
+		}
+	}
+}
+
+func resize(n int32) func(*world) {
+	return edited(func(j *batchv1.Job) { j.Spec.Parallelism, j.Spec.Completions = &n, ptr.To(n) })
+}
+
+func parallel(n int32) func(*world) {
+	return edited(func(j *batchv1.Job) { j.Spec.Parallelism = &n })
+}
+
+func suspend(on bool) func(*world) {
+	return edited(func(j *batchv1.Job) { j.Spec.Suspend = &on })
+}
+
+// play tells the story; prepare may make the world a harder place.
+func (s story) play(prepare func(*world)) *world {
+	w := newWorld(s.job.DeepCopy())
+	w.options = s.options
+	w.options.Standalone = true
+	if prepare != nil {
+		prepare(w)
+	}
+	w.settle(time.Hour)
+	for _, step := range s.steps {
+		step(w)
+		w.settle(time.Hour)
+	}
+	return w
+}
+
+// check compares the end of the story with want, and what must hold in every world.
+func (s story) check(t *testing.T, w *world) {
+	t.Helper()
+	got := factsOf(w.job, Plan{}, Record{})
+	if got["completion"] == "now" {
+		got["completion"] = "other" // some time or other
+	}
+	for word := range strings.FieldsSeq(s.want) {
+		key, want, _ := strings.Cut(word, "=")
+		if got[key] != want {
+			t.Errorf("%s is %q, want %q", key, got[key], want)
+		}
+	}
+	for _, b := range w.broken {
+		t.Errorf("broken: %s", b)
+	}
+	if Finished(w.job) && w.holders() > 0 {
+		t.Errorf("the Job has ended and %d pods hold the finalizer", w.holders())
+	}
+	if s.more != nil {
+		s.more(t, w)
+	}
+	if t.Failed() {
+		t.Logf("the story:\n%s", strings.Join(w.log, "\n"))
+	}
+}
+
+const completed = " conds=SuccessCriteriaMet:CompletionsReached,Complete:CompletionsReached active=0 ready=0 term=0 usucc=- ufail=- completion=other "
+
+func failedBy(reason string) string {
+	return fmt.Sprintf(" conds=FailureTarget:%s,Failed:%s active=0 ready=0 term=0 usucc=- ufail=- completion=none ", reason, reason)
+}
+
+var stories = map[string]story{
+	"JOB-003 four successes, two at a time": {
+		job: aJob("p2 c4"), steps: []func(*world){startAll, endAll(0), startAll, endAll(0)}, want: "succ=4 fail=0" + completed,
+		more: func(t *testing.T, w *world) {
+			if len(w.pods) != 4 || w.mostRunning != 2 {
+				t.Errorf("%d pods are left, at most %d ran; want 4 and 2", len(w.pods), w.mostRunning)
+			}
+		},
+	},
+	"JOB-010 a work queue drains after its first success": {
+		job:   aJob("p5 c-"),
+		steps: []func(*world){endNth(0, 1), endNth(0, 1), endNth(0, 0), endNth(0, 1), endNth(0, 1), endNth(0, 0), endNth(0, 0)},
+		want:  "succ=3 fail=4" + completed,
+	},
+	"JOB-012 many pods, few at a time": {
+		job: aJob("p54 c56"), options: Options{MaxPodChanges: 10, MaxUncounted: 10},
+		steps: []func(*world){startAll, endNth(0, 1), endNth(0, 1), untilDone(0)}, want: "succ=56 fail=2" + completed,
+	},
+	"JOB-013 a work queue is resized": {
+		job: aJob("p5 c- bl2"), steps: []func(*world){startAll, parallel(2), finishDeletions, parallel(4)}, want: "active=4 fail=0 conds=-",
+	},
+	"JOB-078 one failure of ten is too many": {
+		job: aJob("p10 c10 bl0"), steps: []func(*world){startAll, endNth(9, 1), untilDone(0)}, want: failedBy("BackoffLimitExceeded"),
+	},
+	"JOB-079 a failure, then a success": {
+		job: aJob(""), steps: []func(*world){startAll, endNth(0, 1), endNth(0, 0)}, want: "succ=1 fail=1" + completed,
+	},
+	"JOB-086 a pod deleted before anybody saw that it succeeded": {
+		job: aJob("prp=Failed"), steps: []func(*world){startAll, func(w *world) { u := w.alive()[0]; w.end(u, 0); w.remove(u) }}, want: "succ=1 fail=0" + completed,
+		more: func(t *testing.T, w *world) {
+			if len(w.pods) != 0 {
+				t.Error("the pod stays although it is counted")
+			}
+		},
+	},
+	"JOB-110 a hundred pods stopped, ten recorded at a time": {
+		job: aJob("p100 c100 bl0"), options: Options{MaxUncounted: 10}, steps: []func(*world){startAll, endNth(50, 1), finishDeletions}, want: "fail=100" + failedBy("BackoffLimitExceeded"),
+	},
+	"JOB-122 both tries fail": {
+		job: aJob("bl1"), steps: []func(*world){endNth(0, 1), endNth(0, 1)}, want: "fail=2" + failedBy("BackoffLimitExceeded"),
+		more: func(t *testing.T, w *world) {
+			if len(w.pods) != 2 || w.events[len(w.events)-1] != "BackoffLimitExceeded" {
+				t.Errorf("%d pods, events %v", len(w.pods), w.events)
+			}
+		},
+	},
+	"JOB-123 siblings are stopped and count": {
+		job: aJob("p3 c3 bl0"), steps: []func(*world){startAll, endNth(2, 1)}, want: "active=0 ready=0 fail=3 term=2 conds=FailureTarget:BackoffLimitExceeded",
+	},
+	"JOB-127 each failure doubles the wait": {
+		job: aJob("bl3", func(j *batchv1.Job) {}), steps: []func(*world){endNth(0, 1), endNth(0, 1), endNth(0, 0)}, want: "succ=1 fail=2" + completed,
+		more: func(t *testing.T, w *world) {
+			var made []time.Duration
+			for _, uid := range w.order {
+				made = append(made, w.pods[uid].CreationTimestamp.Sub(now))
+			}
+			if want := []time.Duration{0, 10 * time.Second, 30 * time.Second}; !slices.Equal(made, want) {
+				t.Errorf("pods made after %v, want %v", made, want)
+			}
+		},
+	},
+	"JOB-144 batches": {
+		job: aJob("p1200 c1200"), steps: nil, want: "active=1200 conds=-",
+	},
+	"JOB-153 the deadline passes while pods run": {
+		job: aJob("p2 c2 ads5"), steps: []func(*world){startAll, finishDeletions}, want: "succ=0 fail=2" + failedBy("DeadlineExceeded"),
+		more: func(t *testing.T, w *world) {
+			if at := w.job.Status.Conditions[0].LastTransitionTime.Sub(now); at != 5*time.Second {
+				t.Errorf("JOB-155: failed after %s", at)
+			}
+		},
+	},
+	"JOB-156 the deadline is taken away": {
+		job: aJob("ads7200"), steps: []func(*world){startAll, edited(func(j *batchv1.Job) { j.Spec.ActiveDeadlineSeconds = nil }), func(w *world) { w.now = w.now.Add(5 * time.Hour) }}, want: "active=1 conds=-",
+	},
+	"JOB-158 time spent suspended does not count": {
+		job: aJob("ads20000"),
+		steps: []func(*world){startAll, func(w *world) { w.now = w.now.Add(15000 * time.Second) }, suspend(true), finishDeletions, func(w *world) { w.now = w.now.Add(15000 * time.Second) }, suspend(false),
+			func(w *world) { w.now = w.now.Add(time.Hour) }, endAll(0)}, want: "succ=1 fail=0 conds=Suspended=False,SuccessCriteriaMet:CompletionsReached,Complete:CompletionsReached",
+	},
+	"JOB-170 created suspended, then resumed": {
+		job: aJob("p2 c2 suspend"), steps: []func(*world){suspend(false), startAll, endAll(0)}, want: "succ=2 conds=Suspended=False,SuccessCriteriaMet:CompletionsReached,Complete:CompletionsReached",
+		more: func(t *testing.T, w *world) {
+			if got := strings.Join(w.events, ","); got != "Suspended,SuccessfulCreate,SuccessfulCreate,Resumed,Completed" {
+				t.Errorf("events %s", got)
+			}
+		},
+	},
+	"JOB-171 JOB-186 suspended while running, then resumed": {
+		job: aJob("p2 c2"), steps: []func(*world){startAll, suspend(true), finishDeletions, suspend(false), startAll}, want: "active=2 ready=2 term=0 fail=0 conds=Suspended=False",
+	},
+	"JOB-171 suspended": {
+		job: aJob("p2 c2"), steps: []func(*world){startAll, suspend(true), finishDeletions}, want: "active=0 ready=0 term=0 fail=0 start=none conds=Suspended:JobSuspended",
+	},
+	"JOB-187 resumed while old pods are still going": {
+		job: aJob("p2 c2 prp=Failed"), steps: []func(*world){startAll, suspend(true), suspend(false)}, want: "active=0 term=2 fail=0 conds=Suspended=False",
+	},
+	"JOB-187 resumed and they are gone": {
+		job: aJob("p2 c2 prp=Failed"), steps: []func(*world){startAll, suspend(true), suspend(false), finishDeletions}, want: "active=2 term=0 fail=0",
+	},
+	"JOB-212 indexes follow one another": {
+		job: aJob("p3 c4 indexed"), steps: []func(*world){startAll, endIndex("1", 0), endIndex("2", 1), endAll(0)}, want: "completed=0-3 succ=4 fail=1" + completed,
+	},
+	"JOB-213 scaled up": {
+		job: aJob("p3 c3 indexed"), steps: []func(*world){startAll, resize(4), endAll(0)}, want: "completed=0-3 succ=4" + completed,
+	},
+	"JOB-214 scaled down": {
+		job: aJob("p3 c3 indexed"), steps: []func(*world){startAll, endIndex("1", 0), endIndex("2", 1), resize(1), finishDeletions, endAll(0)}, want: "completed=0 succ=1 fail=1" + completed,
+	},
+	"JOB-215 an index that was cut off is done again": {
+		job: aJob("p3 c3 indexed"), steps: []func(*world){startAll, endIndex("2", 0), resize(2), resize(3), endAll(0)}, want: "completed=0-2 succ=3 fail=0" + completed,
+		more: func(t *testing.T, w *world) {
+			if w.everMade["2"] != 2 {
+				t.Errorf("index 2 ran %d times", w.everMade["2"])
+			}
+		},
+	},
+	"JOB-216 scaled down to nothing": {
+		job: aJob("p2 c2 indexed"), steps: []func(*world){startAll, resize(0), finishDeletions}, want: "completed=- succ=0 fail=0" + completed,
+	},
+	"JOB-218 scaled down to what is done, a pod goes slowly": {
+		job: aJob("p2 c2 indexed"), steps: []func(*world){startAll, endIndex("0", 0), resize(1)}, want: "completed=0 term=1 conds=SuccessCriteriaMet:CompletionsReached",
+	},
+	"JOB-219 parallelism alone is changed after scaling down": {
+		job: aJob("p3 c3 indexed"), steps: []func(*world){startAll, endIndex("2", 0),
+			func(w *world) {
+				w.edit(func(j *batchv1.Job) { j.Spec.Parallelism, j.Spec.Completions = ptr.To[int32](2), ptr.To[int32](2) })
+				w.edit(func(j *batchv1.Job) { j.Spec.Parallelism = ptr.To[int32](1) })
+			}, finishDeletions, parallel(2)}, want: "succ=0 completed=- active=2",
+	},
+	"JOB-230 odd indexes fail": {
+		job:   aJob("p2 c4 indexed blpi1"),
+		steps: []func(*world){endIndex("0", 0), endIndex("1", 1), endIndex("2", 0), endIndex("1", 1), endIndex("3", 1), endIndex("3", 1)},
+		want:  "completed=0,2 failedidx=1,3 succ=2 fail=4" + failedBy("FailedIndexes"),
+	},
+	"JOB-232 every try fails": {
+		job: aJob("p2 c2 indexed blpi1"), steps: []func(*world){endAll(1), endAll(1)}, want: "failedidx=0,1 fail=4" + failedBy("FailedIndexes"),
+	},
+	"JOB-238 the third failure stops all": {
+		job: aJob("p3 c3 indexed blpi1 bl2"), steps: []func(*world){startAll, endIndex("0", 1), endIndex("0", 1), endIndex("1", 1), finishDeletions}, want: "failedidx=0 fail=4" + failedBy("BackoffLimitExceeded"),
+	},
+	"JOB-242 each index waits for itself": {
+		job: aJob("p2 c2 indexed blpi5"), steps: []func(*world){startAll, endIndex("0", 1), endIndex("0", 1), endIndex("0", 0), endIndex("1", 0)}, want: "completed=0,1 fail=2" + completed,
+	},
+	"JOB-260 replaced only when failed": {
+		job: aJob("p1 c1 bl1 prp=Failed"), steps: []func(*world){startAll, deleteNth(0)}, want: "active=0 fail=0 term=1",
+	},
+	"JOB-260 then replaced": {
+		job: aJob("p1 c1 bl1 prp=Failed"), steps: []func(*world){startAll, deleteNth(0), finishDeletions}, want: "active=1 fail=1 term=0",
+	},
+	"JOB-261 replaced at once": {
+		job: aJob("p2 c2"), steps: []func(*world){startAll, func(w *world) { deleteNth(0)(w); deleteNth(0)(w) }}, want: "active=2 fail=2 term=2",
+	},
+	"JOB-261 and counted once": {
+		job: aJob("p2 c2 indexed"), steps: []func(*world){startAll, func(w *world) { deleteNth(0)(w); deleteNth(0)(w) }, finishDeletions}, want: "active=2 fail=2 term=0",
+	},
+	"JOB-262 only failed pods are replaced": {
+		job: aJob("p2 c2 indexed prp=Failed"), steps: []func(*world){startAll, func(w *world) { deleteNth(0)(w); deleteNth(0)(w) }, finishDeletions}, want: "active=2 fail=2 term=0",
+	},
+	"JOB-294 FailJob stops the sibling": {
+		job:   aJob("p2 c2", failurePolicy(onExit(batchv1.PodFailurePolicyActionFailJob, 3))),
+		steps: []func(*world){startAll, endNth(0, 3), finishDeletions}, want: "fail=2" + failedBy("PodFailurePolicy"),
+	},
+	"JOB-282 ignored failures are retried": {
+		job:   aJob("p1 c1 bl0 indexed", failurePolicy(onExit(batchv1.PodFailurePolicyActionIgnore, 42))),
+		steps: []func(*world){endNth(0, 42), endNth(0, 42), endNth(0, 0)}, want: "succ=1 fail=0" + completed,
+	},
+	"JOB-311 one success is enough, the others are stopped": {
+		job:   aJob("p5 c5 indexed bl0", successPolicy(batchv1.SuccessPolicyRule{SucceededIndexes: ptr.To("0")})),
+		steps: []func(*world){startAll, endIndex("0", 0), finishDeletions}, want: "completed=0 succ=1 fail=0 conds=SuccessCriteriaMet:SuccessPolicy,Complete:SuccessPolicy term=0",
+	},
+	"JOB-039 JOB-040 adopted again, then released": {
+		job: aJob("p2 c2"), steps: []func(*world){startAll,
+			func(w *world) { w.pods[w.order[0]].OwnerReferences = nil; w.changed(w.order[0]) },
+			func(w *world) { w.pods[w.order[0]].Labels = nil; w.changed(w.order[0]) }}, want: "active=2 conds=-",
+		more: func(t *testing.T, w *world) {
+			if p := w.pods[w.order[0]]; len(p.OwnerReferences)+len(p.Finalizers) != 0 || len(w.order) != 3 {
+				t.Errorf("released pod: %v %v, %d pods made", p.OwnerReferences, p.Finalizers, len(w.order))
+			}
+		},
+	},
+	"JOB-067 five hundred and two successes": {
+		job: aJob("p502 c502"), steps: []func(*world){untilDone(0)}, want: "succ=502 fail=0" + completed,
+	},
+	"JOB-068 the same, Indexed": {
+		job: aJob("p502 c502 indexed"), steps: []func(*world){untilDone(0)}, want: "completed=0-501 succ=502" + completed,
+	},
+	"JOB-376 a chain of a hundred": {
+		job: aJob("p1 c100"), steps: []func(*world){untilDone(0)}, want: "succ=100" + completed,
+	},
+}
+
+func TestStories(t *testing.T) {
+	t.Parallel()
+	for name, s := range stories {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s.check(t, s.play(nil))
+		})
+	}
+}
+
+// CP-01 to CP-20, JOB-072 to JOB-079: every story ends the same when the
+// controller dies after any one of its effects and another one takes over.
+func TestStoriesWithOneCrash(t *testing.T) {
+	t.Parallel()
+	for name, s := range stories {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if strings.HasPrefix(name, "JOB-127") {
+				t.Skip("the backoff is forgotten in a crash (JOB-133), so pods come earlier")
+			}
+			effects := s.play(nil).effects
+			stride := 1 + effects/150 // long stories: a sample
+			s.more = nil              // what was made on the way may differ
+			for k := 1; k <= effects; k += stride {
+				w := s.play(func(w *world) { w.crashAfter = k })
+				if s.check(t, w); t.Failed() {
+					t.Fatalf("crash after effect %d", k)
+				}
+			}
+		})
+	}
+}
+
+// JOB-088: every second call is refused.
+func TestStoriesWithRefusals(t *testing.T) {
+	t.Parallel()
+	for name, s := range stories {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s.more = nil
+			if strings.Contains(s.want, "start=") {
+				t.Skip("times differ")
+			}
+			s.check(t, s.play(func(w *world) {
+				w.refuse = func(string) bool { return w.calls%2 == 0 }
+			}))
+		})
+	}
+}
+
+// JOB-089, CP-02, CP-18, CP-20: answers get lost, so every call may have happened although
+// the controller thinks that it failed.
+func TestStoriesWithLostAnswers(t *testing.T) {
+	t.Parallel()
+	for name, s := range stories {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s.more = nil
+			n := 0
+			s.check(t, s.play(func(w *world) {
+				w.lose = func(string) bool { n++; return n%3 == 0 }
+			}))
+		})
+	}
+}
+
+// The crash points of the contract, one by one: the controller dies right after
+// the effect named, and another takes over.
+func TestCrashPoints(t *testing.T) {
+	t.Parallel()
+	after := func(prefix string, nth int) func(*world) {
+		return func(w *world) {
+			n := 0
+			w.crashOn = func(effect string) bool {
+				if strings.Contains(effect, prefix) {
+					n++
+				}
+				return n == nth && strings.Contains(effect, prefix)
+			}
+		}
+	}
+	tests := map[string]struct {
+		story string
+		crash func(*world)
+		more  func(*testing.T, *world)
+	}{
+		"CP-01 JOB-072 one of two pods made": {"JOB-003 four successes, two at a time", after("create", 1), func(t *testing.T, w *world) {
+			if len(w.order) != 4 {
+				t.Errorf("%d pods made for 4 completions", len(w.order))
+			}
+		}},
+		"CP-03 JOB-073 nothing recorded":               {"JOB-003 four successes, two at a time", after("create", 3), nil},
+		"CP-04 JOB-074 recorded, no finalizer removed": {"JOB-003 four successes, two at a time", after("uncounted [u", 1), nil},
+		"CP-04 JOB-077 the verdict is written":         {"JOB-294 FailJob stops the sibling", after("FailureTarget=True", 1), nil},
+		"CP-05 JOB-075 half of the finalizers removed": {"JOB-003 four successes, two at a time", after("remove finalizer", 1), nil},
+		"CP-06 JOB-076 all finalizers removed":         {"JOB-003 four successes, two at a time", after("remove finalizer", 2), nil},
+		"CP-07 the end is written": {"JOB-003 four successes, two at a time", after("Complete=True", 1), func(t *testing.T, w *world) {
+			if slices.Contains(w.events, "Completed") {
+				t.Error("the event was told although the controller died before")
+			}
+		}},
+		"CP-08 one of the siblings is stopped":        {"JOB-123 siblings are stopped and count", after("delete", 1), nil},
+		"CP-09 finalizer removed, pod not deleted":    {"JOB-013 a work queue is resized", after("to delete it", 1), nil},
+		"CP-10 replacement made, old pod not counted": {"JOB-230 odd indexes fail", after("create job-1-", 2), nil},
+		"CP-11 failed, no replacement yet":            {"JOB-242 each index waits for itself", after("active 1,", 1), nil},
+		"CP-16 half suspended":                        {"JOB-171 suspended", after("delete", 1), nil},
+		"CP-17 resumed, not written":                  {"JOB-170 created suspended, then resumed", after("create", 2), nil},
+		"CP-19 the success is written":                {"JOB-311 one success is enough, the others are stopped", after("SuccessCriteriaMet=True", 1), nil},
+		"CP-19 some are stopped":                      {"JOB-311 one success is enough, the others are stopped", after("delete", 2), nil},
+		"CP-15 JOB-112 ended, a finalizer left":       {"JOB-003 four successes, two at a time", after("Complete=True", 1), nil},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, ok := stories[test.story]
+			if !ok {
+				t.Fatalf("no story %q", test.story)
+			}
+			s.more = test.more
+			w := s.play(test.crash)
+			if w.crashOn != nil {
+				t.Fatalf("the effect to crash after never came:\n%s", strings.Join(w.log, "\n"))
+			}
+			s.check(t, w)
+		})
+	}
+}
+
+// JOB-083 (A2): a new controller whose pods are older than the Job must not count a recorded pod
+// as released before it can know.
+func TestARecordedPodThatIsNotSeenYet(t *testing.T) {
+	t.Parallel()
+	w := newWorld(aJob("p1 c3"))
+	w.settle(time.Hour)
+	first := w.order[0]
+	w.end(first, 0)
+	w.crashOn = func(effect string) bool { return strings.HasPrefix(effect, "write") }
+	if _, _, crashed := w.sync(); !crashed {
+		t.Fatal("nothing was written")
+	}
+	w.crashOn = nil
+	w.restart()
+	seen := w.cache[first]
+	delete(w.cache, first)
+	w.unseen[first] = []*corev1.Pod{seen}
+	plan, _, _ := w.sync()
+	if !plan.LookAgain || w.job.Status.Succeeded != 0 {
+		t.Errorf("counted %d without knowing: %s", w.job.Status.Succeeded, plan)
+	}
+	untilDone(0)(w)
+	w.settle(time.Hour)
+	if w.job.Status.Succeeded != 3 || len(w.broken) > 0 {
+		t.Errorf("succeeded %d, want 3; broken %v", w.job.Status.Succeeded, w.broken)
+	}
+}
+
+// JOB-374, JOB-375 and the goals of job.md 11.4: how much a Job costs the API server.
+func TestCallsPerJob(t *testing.T) {
+	t.Parallel()
+	t.Run("one pod: four writes and two events", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(aJob(""))
+		w.settle(time.Second)
+		startAll(w)
+		// The kubelet's news of a ready pod does not make a write of its own: it is lazy.
+		plan, _, _ := func() (Plan, error, bool) {
+			return Decide(Snapshot{Job: w.job, Pods: w.cached(), PodsCurrent: true, Now: w.now, Memory: w.memory, Options: w.options}), nil, false
+		}()
+		if r := plan.Record(Results{}); !r.Write.Lazy {
+			t.Errorf("a ready pod alone causes a write: %s", r)
+		}
+		endAll(0)(w)
+		w.settle(time.Hour)
+		if w.effects != 4 || len(w.events) != 2 {
+			t.Errorf("%d writes and %d events:\n%s\n%v", w.effects, len(w.events), strings.Join(w.log, "\n"), w.events)
+		}
+	})
+	t.Run("a thousand Indexed pods: 2N and a few", func(t *testing.T) {
+		t.Parallel()
+		const n = 1000
+		w := newWorld(aJob(fmt.Sprintf("p%d c%d indexed", n, n)))
+		w.settle(time.Hour)
+		untilDone(0)(w)
+		if extra := w.effects - 2*n; extra > 10 || w.broken != nil {
+			t.Errorf("%d writes beyond 2N, broken %v", extra, w.broken)
+		}
+	})
+	t.Run("JOB-377 a finished Job: none", func(t *testing.T) {
+		t.Parallel()
+		w := stories["JOB-003 four successes, two at a time"].play(nil)
+		before := w.calls
+		w.settle(time.Hour)
+		if w.calls != before {
+			t.Errorf("%d calls for a Job that has ended", w.calls-before)
+		}
+	})
+}
+
+func (w *world) cached() (pods []*corev1.Pod) {
+	for _, pod := range w.cache {
+		pods = append(pods, pod)
+	}
+	return pods
+}
+
+// JOB-108: memory is keyed by UID, so nothing of a Job's namesake matters; what is left of its pods is ignored.
+func TestARecreatedJobStartsAfresh(t *testing.T) {
+	t.Parallel()
+	old := somePods("a failed", "b running")
+	j := aJob("", func(j *batchv1.Job) { j.UID = types.UID("new-uid") })
+	p := Decide(Snapshot{Job: j, Pods: old, Now: now, PodsCurrent: true, Options: Options{Standalone: true}})
+	if len(p.Create) != 1 || len(p.Delete) != 0 || p.sync.failed != 0 {
+		t.Errorf("the namesake's pods matter: %s", p)
+	}
+	if PodName("job", "new-uid", -1, 0) == PodName("job", "job-uid", -1, 0) {
+		t.Error("both Jobs use the same names")
+	}
+}
