@@ -1,6 +1,8 @@
 // Copyright The Carillon Authors.
 // SPDX-License-Identifier: Apache-2.0
 
+//go:build unix
+
 package controlplane
 
 import (
@@ -254,6 +256,7 @@ func (s *apiServer) waitReady(ctx context.Context) error {
 		}
 		select {
 		case err := <-s.done:
+			s.done <- err // for close
 			return fmt.Errorf("the API server ended while it started: %w", cmpErr(err))
 		case <-ctx.Done():
 			return fmt.Errorf("the API server did not become ready (%w): %w", context.Cause(ctx), last)

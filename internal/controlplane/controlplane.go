@@ -1,6 +1,8 @@
 // Copyright The Carillon Authors.
 // SPDX-License-Identifier: Apache-2.0
 
+//go:build unix
+
 package controlplane
 
 import (
@@ -38,6 +40,7 @@ type ControlPlane struct {
 	life   sync.Mutex
 	closed bool
 	undo   []func() error
+	etcd   *store
 
 	mu      sync.Mutex
 	pki     *pki
@@ -116,16 +119,15 @@ func (c *ControlPlane) start(ctx context.Context) error {
 	}
 	step("certificates")
 
-	etcd, err := openStore(ctx, filepath.Join(o.DataDir, "etcd"), o.Ephemeral, func(onDeath func(string)) *zap.Logger { return logEtcd(log, onDeath) })
-	if err != nil {
+	if c.etcd, err = openStore(ctx, filepath.Join(o.DataDir, "etcd"), o.Ephemeral, func(onDeath func(string)) *zap.Logger { return logEtcd(log, onDeath) }); err != nil {
 		listener.Close()
 		return err
 	}
-	c.onStop(func() error { etcd.close(); return nil })
-	go etcd.watch(c.stopped, c.fail)
+	c.onStop(func() error { c.etcd.close(); return nil })
+	go c.etcd.watch(c.stopped, c.fail)
 	step("store")
 
-	api, err := startAPIServer(ctx, o, listener, etcd.url, files)
+	api, err := startAPIServer(ctx, o, listener, c.etcd.url, files)
 	if err != nil {
 		return err
 	}

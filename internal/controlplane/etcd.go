@@ -1,6 +1,8 @@
 // Copyright The Carillon Authors.
 // SPDX-License-Identifier: Apache-2.0
 
+//go:build unix
+
 package controlplane
 
 import (
@@ -102,35 +104,36 @@ func openStore(ctx context.Context, dir string, ephemeral bool, logger func(onDe
 		}
 	}))
 
-	// On data that it cannot read etcd panics or, through the logger's hook, ends the goroutine.
-	started := make(chan error, 1)
+	// On data that it cannot read etcd panics or, through the logger's hook, ends this goroutine or one on which this
+	// one then waits for ever.
+	type start struct {
+		server *embed.Etcd
+		err    error
+	}
+	started := make(chan start, 1)
 	go func() {
 		defer func() {
 			if r := recover(); r != nil {
-				started <- storeDied(dir, fmt.Sprint(r))
-			}
-			select {
-			case err := <-s.dead:
-				started <- err
-			default:
+				started <- start{err: storeDied(dir, fmt.Sprint(r))}
 			}
 		}()
 		server, err := embed.StartEtcd(config)
-		s.server = server
-		started <- err
+		started <- start{server, err}
 	}()
 	select {
-	case err := <-started:
-		if err != nil {
-			return nil, fmt.Errorf("start the store: %w", err)
+	case result := <-started:
+		if s.server = result.server; result.err != nil {
+			return nil, fmt.Errorf("start the store: %w", result.err)
 		}
+	case err := <-s.dead:
+		return nil, fmt.Errorf("start the store: %w", err)
 	case <-ctx.Done():
-		// StartEtcd cannot be interrupted; what it yields is closed when it comes.
-		go func() {
-			if err := <-started; err == nil {
-				s.server.Close()
-			}
-		}()
+		// StartEtcd cannot be interrupted, and the directory is not free for another before it has returned.
+		select {
+		case result := <-started:
+			s.server = result.server
+		case <-s.dead:
+		}
 		return nil, fmt.Errorf("start the store: %w", context.Cause(ctx))
 	}
 
