@@ -17,6 +17,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
@@ -80,7 +81,7 @@ func New(opts Options) *Follower {
 // could not be established in time.
 func (f *Follower) Run(ctx context.Context) error {
 	factory := informers.NewSharedInformerFactoryWithOptions(f.opts.Client, 0,
-		informers.WithNamespace(f.opts.Namespace), informers.WithTransform(cache.TransformStripManagedFields()))
+		informers.WithNamespace(f.opts.Namespace), informers.WithTransform(strip))
 	add := func(informer cache.SharedIndexInformer, handle func(obj any)) error {
 		_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 			AddFunc:    handle,
@@ -112,6 +113,14 @@ func (f *Follower) Run(ctx context.Context) error {
 	f.finished.Wait()
 	f.reading.Wait()
 	return nil
+}
+
+// strip drops what nobody here reads and what is large.
+func strip(obj any) (any, error) {
+	if o, err := meta.Accessor(obj); err == nil {
+		o.SetManagedFields(nil)
+	}
+	return obj, nil
 }
 
 func (f *Follower) mine(job *batchv1.Job) bool {
