@@ -183,7 +183,7 @@ func (r *Runtime) Start(ctx context.Context) (err error) {
 			return fmt.Errorf("process runtime: %w", err)
 		}
 	}
-	if err := r.takeRoot(); err != nil {
+	if err := r.takeRoot(ctx); err != nil {
 		return err
 	}
 	defer func() {
@@ -274,17 +274,20 @@ func (r *Runtime) shutdown(ctx context.Context) {
 				r.server.Stop()
 				<-stopped
 			}
+			os.Remove(r.opts.Socket)
 		}
 		if r.http != nil {
 			r.http.Close()
 		}
 		r.wg.Wait()
-		os.Remove(r.opts.Socket)
 		if r.lock != nil {
 			r.lock.Close()
 		}
 	})
 }
+
+// lockPatience is how long Start waits for the directory.
+const lockPatience = time.Second
 
 // spawn runs f in a goroutine that Close waits for, and reports whether it
 // does: after Close nothing is started.
@@ -303,12 +306,21 @@ func (r *Runtime) spawnLocked(f func()) bool {
 }
 
 // takeRoot makes sure that no other Runtime works on the same state.
-func (r *Runtime) takeRoot() error {
+func (r *Runtime) takeRoot(ctx context.Context) error {
 	f, err := os.OpenFile(filepath.Join(r.opts.RootDir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return fmt.Errorf("process runtime: %w", err)
 	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+	// A process that was being started when an earlier Runtime was killed holds
+	// the lock for a moment more, until it has become a shim.
+	for end := time.Now().Add(lockPatience); ; {
+		err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if err == nil || time.Now().After(end) || ctx.Err() != nil {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if err != nil {
 		f.Close()
 		return fmt.Errorf("process runtime: %s is in use by another process: stop it or use another directory", r.opts.RootDir)
 	}

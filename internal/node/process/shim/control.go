@@ -232,6 +232,8 @@ func (s *shim) exec(c *conn, req request) {
 				_ = c.send(response{Error: "exec: standard files missing", ExitCode: 128})
 				return
 			}
+			// Ends of Go's pipes do not block; programs expect theirs to.
+			_ = unix.SetNonblock(int(std[i].Fd()), false)
 		}
 	}
 	proc, err := s.launch(command{args: req.Args, env: env, dir: s.spec.Dir, stdio: std, tty: req.TTY, die: !s.pid1})

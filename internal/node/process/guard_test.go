@@ -1,0 +1,179 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package process
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// A second container of a name is refused while the first has not ended, and
+// an attempt number is used once.
+func TestSecondContainer(t *testing.T) {
+	g := newRig(t)
+	sb := g.sandbox("p", "")
+	try := func(attempt uint32) codes.Code {
+		config := shell("sleep 1000")
+		config.Metadata.Attempt = attempt
+		_, err := g.rt.CreateContainer(g.ctx(), &runtimeapi.CreateContainerRequest{PodSandboxId: sb, Config: config})
+		return status.Code(err)
+	}
+	first := g.create(sb, shell("sleep 1000"))
+	for _, attempt := range []uint32{0, 1} {
+		if code := try(attempt); code != codes.AlreadyExists {
+			t.Errorf("attempt %d beside a created one: %v", attempt, code)
+		}
+	}
+	if _, err := g.rt.StartContainer(g.ctx(), &runtimeapi.StartContainerRequest{ContainerId: first}); err != nil {
+		t.Fatal(err)
+	}
+	for _, attempt := range []uint32{0, 1} {
+		if code := try(attempt); code != codes.AlreadyExists {
+			t.Errorf("attempt %d beside a running one: %v", attempt, code)
+		}
+	}
+	g.stop(first, 0)
+	if code := try(0); code != codes.AlreadyExists {
+		t.Errorf("the same attempt again: %v", code)
+	}
+	if code := try(1); code != codes.OK {
+		t.Errorf("the next attempt: %v", code)
+	}
+	other := shell("true")
+	other.Metadata.Name = "other"
+	g.create(sb, other)
+}
+
+// A container that an earlier kubelet created and never started does not block
+// the next attempt, and can not be started any more.
+func TestForgottenContainer(t *testing.T) {
+	g := newRig(t)
+	sb := g.sandbox("p", "")
+	forgotten := g.create(sb, shell("true"))
+	g.close()
+	g.start()
+	next := shell("true")
+	next.Metadata.Attempt = 1
+	g.create(sb, next)
+	_, err := g.rt.StartContainer(g.ctx(), &runtimeapi.StartContainerRequest{ContainerId: forgotten})
+	if status.Code(err) != codes.FailedPrecondition {
+		t.Errorf("starting the forgotten one: %v", err)
+	}
+	if st := g.status(forgotten); st.State != runtimeapi.ContainerState_CONTAINER_EXITED || !strings.Contains(st.Message, "never started") {
+		t.Errorf("%v", st)
+	}
+}
+
+// Many calls to start one container run its command once.
+func TestConcurrentStarts(t *testing.T) {
+	g := newRig(t)
+	dir := t.TempDir()
+	id := g.create(g.sandbox("p", HandlerHost), shell("echo run >> "+dir+"/runs; sleep 0.1"))
+	var wg sync.WaitGroup
+	for range 20 {
+		wg.Go(func() {
+			_, _ = g.rt.StartContainer(g.ctx(), &runtimeapi.StartContainerRequest{ContainerId: id})
+		})
+	}
+	wg.Wait()
+	g.wait(id)
+	_, err := g.rt.StartContainer(g.ctx(), &runtimeapi.StartContainerRequest{ContainerId: id})
+	if status.Code(err) != codes.FailedPrecondition {
+		t.Errorf("starting what has ended: %v", err)
+	}
+	if b, _ := os.ReadFile(filepath.Join(dir, "runs")); string(b) != "run\n" {
+		t.Errorf("runs: %q", b)
+	}
+}
+
+// Starting and removing at once leaves either, and nothing behind.
+func TestStartAgainstRemove(t *testing.T) {
+	g := newRig(t)
+	for i := range 8 {
+		sb := g.sandbox("p"+string(rune('a'+i)), "")
+		id := g.create(sb, shell("sleep 1000"))
+		var wg sync.WaitGroup
+		wg.Go(func() { _, _ = g.rt.StartContainer(g.ctx(), &runtimeapi.StartContainerRequest{ContainerId: id}) })
+		wg.Go(func() {
+			time.Sleep(time.Duration(i) * 3 * time.Millisecond) // a different moment each time
+			if _, err := g.rt.RemoveContainer(g.ctx(), &runtimeapi.RemoveContainerRequest{ContainerId: id}); err != nil {
+				t.Error(err)
+			}
+		})
+		wg.Wait()
+		if _, err := g.rt.RemovePodSandbox(g.ctx(), &runtimeapi.RemovePodSandboxRequest{PodSandboxId: sb}); err != nil {
+			t.Error(err)
+		}
+	}
+	g.nothingLeft()
+}
+
+// A Pod has one ready sandbox, and an attempt number is used once.
+func TestSecondSandbox(t *testing.T) {
+	g := newRig(t)
+	first := g.sandbox("p", "")
+	try := func(attempt uint32) codes.Code {
+		_, err := g.rt.RunPodSandbox(g.ctx(), &runtimeapi.RunPodSandboxRequest{Config: g.sandboxConfig("p", attempt)})
+		return status.Code(err)
+	}
+	if code := try(0); code != codes.AlreadyExists {
+		t.Errorf("the same attempt: %v", code)
+	}
+	if code := try(1); code != codes.FailedPrecondition {
+		t.Errorf("beside a ready one: %v", code)
+	}
+	if _, err := g.rt.StopPodSandbox(g.ctx(), &runtimeapi.StopPodSandboxRequest{PodSandboxId: first}); err != nil {
+		t.Fatal(err)
+	}
+	if code := try(1); code != codes.OK {
+		t.Errorf("after it was stopped: %v", code)
+	}
+	// Nothing is created or started in a stopped sandbox.
+	_, err := g.rt.CreateContainer(g.ctx(), &runtimeapi.CreateContainerRequest{PodSandboxId: first, Config: shell("true")})
+	if status.Code(err) != codes.FailedPrecondition {
+		t.Errorf("creating in a stopped sandbox: %v", err)
+	}
+}
+
+// StopAll ends everything, gives what handles TERM its time, and starts
+// nothing any more; the next Runtime knows the codes.
+func TestStopAll(t *testing.T) {
+	g := newRig(t)
+	sb := g.sandbox("p", "")
+	handles := g.begin(sb, named("handles", shell(`trap 'exit 6' TERM; echo ready; while :; do sleep 0.01; done`)))
+	ignores := g.begin(sb, named("ignores", shell(`trap '' TERM; echo ready; while :; do sleep 0.01; done`)))
+	created := g.create(sb, named("created", shell(`true`)))
+	for _, id := range []string{handles, ignores} {
+		until(t, "it is ready", func() bool { return g.output(id, "stdout") == "ready\n" })
+	}
+	if err := g.run.StopAll(g.ctx(), 200*time.Millisecond); err != nil {
+		t.Fatal(err)
+	}
+	_, err := g.rt.StartContainer(g.ctx(), &runtimeapi.StartContainerRequest{ContainerId: created})
+	if status.Code(err) != codes.Unavailable {
+		t.Errorf("starting afterwards: %v", err)
+	}
+	_, err = g.rt.RunPodSandbox(g.ctx(), &runtimeapi.RunPodSandboxRequest{Config: g.sandboxConfig("q", 0)})
+	if status.Code(err) != codes.Unavailable {
+		t.Errorf("a sandbox afterwards: %v", err)
+	}
+	g.close()
+	g.start()
+	if st := g.status(handles); st.ExitCode != 6 {
+		t.Errorf("code %d", st.ExitCode)
+	}
+	if st := g.status(ignores); st.ExitCode != 137 {
+		t.Errorf("code %d", st.ExitCode)
+	}
+}

@@ -1,0 +1,390 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/carillon-dev/carillon/internal/node/process/shim"
+)
+
+// Containers live on while the Runtime is closed. The next one finds those that
+// live, with no gap in their log, and knows how the others ended; a command
+// runs once.
+func TestCloseAndStart(t *testing.T) {
+	for _, handler := range []string{"", HandlerHost} {
+		t.Run("handler "+handler, func(t *testing.T) {
+			g := newRig(t)
+			dir := t.TempDir()
+			flag := filepath.Join(dir, "go")
+			sb := g.sandbox("p", handler)
+			lives := g.begin(sb, named("lives", withMount(shell(`n=0; while [ ! -e `+dir+`/go ]; do n=$((n+1)); echo $n; sleep 0.005; done; echo last $n; exit 4`), dir, dir, false)))
+			ends := g.begin(sb, named("ends", shell(`sleep 0.2; exit 3`)))
+			early := g.begin(sb, named("early", shell(`exit 2`)))
+			created := g.create(sb, named("created", shell(`exit 0`)))
+			g.wait(early)
+			g.close()
+
+			until(t, "the second has ended without a Runtime", func() bool {
+				_, err := shim.ReadExit(filepath.Join(g.opts.RootDir, "containers", ends))
+				return err == nil
+			})
+			g.start()
+			if st := g.status(ends); st.State != runtimeapi.ContainerState_CONTAINER_EXITED || st.ExitCode != 3 || st.FinishedAt <= st.StartedAt {
+				t.Errorf("the one that ended meanwhile: %v", st)
+			}
+			if st := g.status(early); st.ExitCode != 2 {
+				t.Errorf("the one that ended before: %v", st)
+			}
+			if st := g.status(lives); st.State != runtimeapi.ContainerState_CONTAINER_RUNNING || st.StartedAt == 0 {
+				t.Errorf("the one that lives: %v", st)
+			}
+			if st := g.status(created); st.State != runtimeapi.ContainerState_CONTAINER_CREATED {
+				t.Errorf("the one not started: %v", st)
+			}
+			if resp := g.exec(lives, "echo", "still"); string(resp.Stdout) != "still\n" {
+				t.Errorf("exec: %v", resp)
+			}
+			if err := os.WriteFile(flag, nil, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			if st := g.wait(lives); st.ExitCode != 4 {
+				t.Errorf("its code: %d", st.ExitCode)
+			}
+			for i, line := range strings.Split(strings.TrimSpace(g.output(lives, "stdout")), "\n") {
+				if line != fmt.Sprint(i+1) && !strings.HasPrefix(line, "last ") {
+					t.Fatalf("line %d of the log is %q", i, line)
+				}
+			}
+			if _, err := g.rt.RemovePodSandbox(g.ctx(), &runtimeapi.RemovePodSandboxRequest{PodSandboxId: sb}); err != nil {
+				t.Fatal(err)
+			}
+			g.nothingLeft()
+		})
+	}
+}
+
+func named(name string, c *runtimeapi.ContainerConfig) *runtimeapi.ContainerConfig {
+	c.Metadata.Name = name
+	c.LogPath = name + "/0.log"
+	return c
+}
+
+// envServe makes this test binary a server that lives until it is killed.
+const envServe = "CARILLON_TEST_SERVE"
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(envServe); dir != "" {
+		run, err := New(Options{RootDir: dir})
+		if err == nil {
+			err = run.Start(context.Background())
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		fmt.Println("ready")
+		<-run.Err()
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
+// serve runs a Runtime in a process of its own, which the result kills as
+// kill -9 does.
+func (g *rig) serve() (kill func()) {
+	g.t.Helper()
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Env = append(os.Environ(), envServe+"="+g.opts.RootDir)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		g.t.Fatal(err)
+	}
+	done := false
+	kill = func() {
+		if !done {
+			done = true
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+		}
+	}
+	g.t.Cleanup(kill)
+	var line string
+	if _, err := fmt.Fscanln(out, &line); err != nil || line != "ready" {
+		g.t.Fatalf("%q %v", line, err)
+	}
+	g.dial()
+	return kill
+}
+
+// kill -9 of the program changes nothing for containers: they run on, and the
+// next start adopts them or learns their true end.
+func TestKilled(t *testing.T) {
+	g := newRig(t)
+	g.close()
+	kill := g.serve()
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	sb := g.sandbox("p", "")
+	const count = `echo run >> /count/`
+	lives := g.begin(sb, named("lives", withMount(shell(count+`lives; while [ ! -e /count/go ]; do sleep 0.01; done; exit 4`), dir, "/count", false)))
+	ends := g.begin(sb, named("ends", withMount(shell(count+`ends; sleep 0.3; exit 3`), dir, "/count", false)))
+	kill()
+	g.conn.Close()
+	until(t, "the second has ended with nobody watching", func() bool {
+		_, err := shim.ReadExit(filepath.Join(g.opts.RootDir, "containers", ends))
+		return err == nil
+	})
+	g.start()
+	if st := g.status(ends); st.ExitCode != 3 || st.State != runtimeapi.ContainerState_CONTAINER_EXITED {
+		t.Errorf("the one that ended: %v", st)
+	}
+	if st := g.status(lives); st.State != runtimeapi.ContainerState_CONTAINER_RUNNING {
+		t.Errorf("the one that lives: %v", st)
+	}
+	for _, id := range []string{lives, ends} {
+		_, err := g.rt.StartContainer(g.ctx(), &runtimeapi.StartContainerRequest{ContainerId: id})
+		if id == ends && status.Code(err) != codes.FailedPrecondition || id == lives && err != nil {
+			t.Errorf("starting again: %v", err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "go"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if st := g.wait(lives); st.ExitCode != 4 {
+		t.Errorf("its code: %d", st.ExitCode)
+	}
+	for _, name := range []string{"lives", "ends"} {
+		if b, _ := os.ReadFile(filepath.Join(dir, name)); string(b) != "run\n" {
+			t.Errorf("%s ran: %q", name, b)
+		}
+	}
+}
+
+// Killing the program in the middle of starts never runs a command twice and
+// never leaves a container in doubt: each has run once or not at all, and says
+// so.
+func TestKilledWhileStarting(t *testing.T) {
+	g := newRig(t)
+	g.close()
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for round := range 6 {
+		kill := g.serve()
+		sb := g.sandbox(fmt.Sprintf("p%d", round), "")
+		var ids []string
+		for i := range 8 {
+			name := fmt.Sprintf("c%d-%d", round, i)
+			ids = append(ids, g.create(sb, named(name, withMount(shell(`echo run >> /count/`+name), dir, "/count", false))))
+		}
+		for _, id := range ids {
+			go func() {
+				_, _ = g.rt.StartContainer(context.Background(), &runtimeapi.StartContainerRequest{ContainerId: id})
+			}()
+		}
+		time.Sleep(time.Duration(round) * 12 * time.Millisecond) // a different moment each round
+		kill()
+		g.conn.Close()
+
+		g.start()
+		for i, id := range ids {
+			name := fmt.Sprintf("c%d-%d", round, i)
+			_, err := g.rt.StartContainer(g.ctx(), &runtimeapi.StartContainerRequest{ContainerId: id})
+			if err != nil && status.Code(err) != codes.FailedPrecondition {
+				t.Errorf("%s: %v", name, err)
+			}
+			st := g.wait(id)
+			b, _ := os.ReadFile(filepath.Join(dir, name))
+			switch runs := strings.Count(string(b), "run"); {
+			case runs > 1:
+				t.Errorf("%s ran %d times", name, runs)
+			case runs == 1 && st.ExitCode != 0 && st.ExitCode != 255:
+				t.Errorf("%s ran and ended with %d %s %s", name, st.ExitCode, st.Reason, st.Message)
+			case runs == 0 && st.ExitCode == 0:
+				t.Errorf("%s did not run and ended with 0", name)
+			}
+		}
+		g.close()
+	}
+	g.start() // for the cleanup
+}
+
+// A container whose supervisor is killed is lost: it ends with 255 and says
+// why, with all its processes, and is never started again.
+func TestSupervisorKilled(t *testing.T) {
+	for name, tc := range map[string]struct {
+		handler string
+		closed  bool
+	}{
+		"while watched":            {"", false},
+		"host, while watched":      {HandlerHost, false},
+		"while nobody looks":       {"", true},
+		"host, while nobody looks": {HandlerHost, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newRig(t)
+			mark := "76543." + fmt.Sprint(len(name))
+			id := g.begin(g.sandbox("p", tc.handler), shell(`(setsid sleep `+mark+` &); echo up; sleep 1000`))
+			until(t, "all of it runs", func() bool { return runsNow(mark) && g.output(id, "stdout") == "up\n" })
+			ident, err := g.run.identity(g.run.containers[id])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if tc.closed {
+				g.close()
+			}
+			if err := unix.Kill(ident.PID, unix.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+			if tc.closed {
+				until(t, "the supervisor is gone", func() bool { return !ident.Alive() })
+				g.start()
+			}
+			st := g.wait(id)
+			if st.ExitCode != 255 || st.Reason != "ContainerStatusUnknown" || !strings.Contains(st.Message, "not started again") {
+				t.Errorf("%v", st)
+			}
+			until(t, "its processes are gone", func() bool { return !runsNow(mark) })
+			_, err = g.rt.StartContainer(g.ctx(), &runtimeapi.StartContainerRequest{ContainerId: id})
+			if status.Code(err) != codes.FailedPrecondition {
+				t.Errorf("starting again: %v", err)
+			}
+		})
+	}
+}
+
+// A mark without a shim, which a crash right after the mark leaves, is a lost
+// container; and a shim that comes late, forked before the crash, starts
+// nothing.
+func TestCrashBetweenMarkAndShim(t *testing.T) {
+	g := newRig(t)
+	trace := filepath.Join(t.TempDir(), "ran")
+	id := g.create(g.sandbox("p", HandlerHost), shell("echo x > "+trace))
+	dir := g.run.containers[id].dir
+	g.close()
+	if err := markStart(dir); err != nil {
+		t.Fatal(err)
+	}
+	g.start()
+	if st := g.status(id); st.State != runtimeapi.ContainerState_CONTAINER_EXITED || st.ExitCode != 255 {
+		t.Errorf("%v", st)
+	}
+	cmd, st, err := shim.Start(dir, "late", g.run.namespaces(g.run.containers[id]))
+	if cmd != nil {
+		_ = cmd.Wait()
+	}
+	if err != nil || !strings.Contains(st.Error, "ended already") {
+		t.Errorf("the late shim: %+v %v", st, err)
+	}
+	if _, err := os.Stat(trace); err == nil {
+		t.Error("the command ran")
+	}
+	if err := markStart(dir); !errors.Is(err, os.ErrExist) {
+		t.Errorf("a second mark: %v", err)
+	}
+}
+
+// Two shims for one container: the second starts nothing.
+func TestSecondShim(t *testing.T) {
+	g := newRig(t)
+	id := g.begin(g.sandbox("p", ""), shell("sleep 1000"))
+	c := g.run.containers[id]
+	if err := shim.WriteSpec(c.dir, shim.Spec{ID: id, Args: []string{"true"}, Root: shim.RootHost}); err != nil {
+		t.Fatal(err)
+	}
+	cmd, st, err := shim.Start(c.dir, "second", shim.Namespaces{})
+	if cmd != nil {
+		_ = cmd.Wait()
+	}
+	if err != nil || !strings.Contains(st.Error, "another shim") {
+		t.Errorf("%+v %v", st, err)
+	}
+	if st := g.status(id); st.State != runtimeapi.ContainerState_CONTAINER_RUNNING {
+		t.Errorf("the first: %v", st.State)
+	}
+}
+
+// Only one Runtime works on a directory.
+func TestSecondRuntime(t *testing.T) {
+	g := newRig(t)
+	second, err := New(g.opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := second.Start(g.ctx()); err == nil || !strings.Contains(err.Error(), "in use") {
+		t.Errorf("%v", err)
+	}
+	if err := second.Close(g.ctx()); err != nil {
+		t.Error(err)
+	}
+	if _, err := g.rt.Version(g.ctx(), &runtimeapi.VersionRequest{}); err != nil {
+		t.Errorf("the first does not answer any more: %v", err)
+	}
+}
+
+// Records that can not be read are reported and touch nothing else.
+func TestBrokenRecords(t *testing.T) {
+	g := newRig(t)
+	sb := g.sandbox("p", "")
+	good := g.begin(sb, shell("sleep 1000"))
+	bad := g.create(g.sandbox("q", ""), shell("true"))
+	g.close()
+	if err := os.WriteFile(filepath.Join(g.opts.RootDir, "containers", bad, containerFile), []byte("{broken"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{"containers", "sandboxes"} {
+		if err := os.Mkdir(filepath.Join(g.opts.RootDir, dir, newID()), 0o700); err != nil { // a crash before the record
+			t.Fatal(err)
+		}
+		if err := os.Mkdir(filepath.Join(g.opts.RootDir, dir, "not-ours"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	g.start()
+	if st := g.status(good); st.State != runtimeapi.ContainerState_CONTAINER_RUNNING {
+		t.Errorf("%v", st.State)
+	}
+	if ids := mustList(t, g); len(ids) != 1 {
+		t.Errorf("%d containers", len(ids))
+	}
+	if _, err := os.Stat(filepath.Join(g.opts.RootDir, "containers", bad, containerFile)); err != nil {
+		t.Errorf("the broken record is gone: %v", err)
+	}
+	if entries, _ := os.ReadDir(filepath.Join(g.opts.RootDir, "sandboxes")); len(entries) != 3 {
+		t.Errorf("%d entries in sandboxes, want two and what is not ours", len(entries))
+	}
+	// An exit record that can not be read: lost, not started again.
+	g.stop(good, 0)
+	g.close()
+	if err := os.WriteFile(filepath.Join(g.opts.RootDir, "containers", good, shim.ExitFile), []byte(`{"exitCode":-1}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	g.start()
+	if st := g.status(good); st.ExitCode != 255 || st.State != runtimeapi.ContainerState_CONTAINER_EXITED {
+		t.Errorf("%v", st)
+	}
+}
