@@ -126,11 +126,7 @@ func (o *upOptions) serve(ctx context.Context, plane *standalone.Standalone, out
 		return nil
 	}
 	out.Say(console.Line{Type: console.Step, Message: "ready", Duration: time.Since(began)})
-	if len(objects) == 0 {
-		out.Say(console.Line{Type: console.Info, Message: "nothing to do yet: apply manifests with " + kubectlHint(o.dataDir) + " apply -f FILE"})
-	} else {
-		out.Say(console.Line{Type: console.Info, Message: "look from another terminal: " + kubectlHint(o.dataDir) + " get cronjobs,jobs,pods"})
-	}
+	out.Say(console.Line{Type: console.Info, Message: "from another terminal: " + kubectlHint(o.dataDir) + " get cronjobs,jobs,pods (or apply -f FILE)"})
 	var expired <-chan time.Time
 	if o.exitAfter > 0 {
 		timer := time.NewTimer(o.exitAfter)

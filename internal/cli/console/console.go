@@ -54,8 +54,8 @@ type Line struct {
 	Type     Type          `json:"type"`
 	Object   string        `json:"object,omitempty"`    // "job/default/hello-1", "pod/default/hello-1-x2k9q"
 	Source   string        `json:"container,omitempty"` // of an output line
-	Stream   string        `json:"-"`
 	Due      *time.Time    `json:"due,omitempty"`             // the scheduled time
+	Resumed  bool          `json:"resumed,omitempty"`         // a Job that had begun before this Carillon
 	Duration time.Duration `json:"-"`                         // of a step or a run
 	Seconds  float64       `json:"durationSeconds,omitempty"` // Duration, for programs
 	Outcome  string        `json:"outcome,omitempty"`         // complete, failed
@@ -152,7 +152,11 @@ func (c *Console) text(l Line) string {
 	case Due:
 		return fmt.Sprintf("%s %s %s %s", clock, c.paint(dim, "◷"), c.paint(bold, name), c.due(l))
 	case Started:
-		s := fmt.Sprintf("%s %s %s %s", clock, c.paint(bold, "▶"), c.paint(bold, name), "started")
+		verb := "started"
+		if l.Resumed {
+			verb = "goes on"
+		}
+		s := fmt.Sprintf("%s %s %s %s", clock, c.paint(bold, "▶"), c.paint(bold, name), verb)
 		if l.Message != "" {
 			s += " " + c.paint(dim, l.Message)
 		}

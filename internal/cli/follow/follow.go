@@ -203,10 +203,11 @@ func (f *Follower) job(ctx context.Context, job *batchv1.Job) {
 	}
 	if r.started.IsZero() && (job.Status.StartTime != nil || done) {
 		r.started = f.opts.Now()
+		line := console.Line{Type: console.Started, Object: object, Message: origin(job)}
 		if st := job.Status.StartTime; st != nil && st.Time.Before(f.since.Add(-time.Second)) {
-			r.started = st.Time
+			r.started, line.Resumed = st.Time, true
 		}
-		f.opts.Console.Say(console.Line{Type: console.Started, Object: object, Message: origin(job)})
+		f.opts.Console.Say(line)
 	}
 	if !done || r.told {
 		return
