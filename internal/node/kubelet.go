@@ -70,6 +70,10 @@ func kubeletServer(o *Options, address, endpoint string) (*options.KubeletServer
 	server.PodLogsDir = logsDir(o.DataDir)
 	server.VolumePluginDir = filepath.Join(o.DataDir, "volume-plugins")
 	server.MaxPods = int32(o.MaxPods)
+	// How many ended containers, with their logs, are kept of each one in a Pod.
+	// With upstream's one, the log of a failed attempt is gone when the next has
+	// ended as quickly, before anybody could read it.
+	server.MaxPerPodContainerCount = 10
 	server.SerializeImagePulls = false
 	// 0 is no limit: without it a burst of Pods with a ":latest" image ends in
 	// ImagePullBackOff although nothing is pulled.

@@ -92,7 +92,7 @@ func TestBadInput(t *testing.T) {
 	}{
 		"no such file":      {"", []string{"run", "-f", "/does/not/exist.yaml"}, "/does/not/exist.yaml"},
 		"no YAML":           {"{[", []string{"run", "-f", "-"}, "carillon:"},
-		"no kind":           {"a: b\n", []string{"run", "-f", "-"}, "kind"},
+		"no kind":           {"a: b\n", []string{"run", "-f", "-"}, "apiVersion is missing"},
 		"nothing to run":    {"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: x\n", []string{"run", "-f", "-"}, "no Job or CronJob"},
 		"no such name":      {shellJob{name: "a", script: "true"}.String(), []string{"run", "-f", "-", "b"}, "\"b\""},
 		"unknown flag":      {"", []string{"run", "--frobnicate"}, "frobnicate"},
@@ -107,7 +107,7 @@ func TestBadInput(t *testing.T) {
 			if got.code == 0 || !strings.Contains(got.stderr, tt.want) {
 				t.Errorf("got %+v, want %q on stderr", got, tt.want)
 			}
-			if got.code != 2 && name != "unknown command" {
+			if got.code != 2 {
 				t.Errorf("exit code %d, want 2", got.code)
 			}
 			if strings.Contains(got.stderr, "panic") || strings.Contains(got.stderr, "goroutine") {

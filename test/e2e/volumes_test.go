@@ -69,8 +69,8 @@ stringData: {password: "s3cret"}
 			"- name: v\n  mountPath: /all", "blues3cret\ndefault\ntoken\n",
 		},
 		"downwardAPI": {
-			"cat /about/labels",
-			"- name: v\n  downwardAPI: {items: [{path: labels, fieldRef: {fieldPath: \"metadata.labels['batch.kubernetes.io/job-name']\"}}]}", "- name: v\n  mountPath: /about", "NAME",
+			"cat /about/labels; echo",
+			"- name: v\n  downwardAPI: {items: [{path: labels, fieldRef: {fieldPath: \"metadata.labels['batch.kubernetes.io/job-name']\"}}]}", "- name: v\n  mountPath: /about", "NAME\n",
 		},
 		"hostPath": {
 			"cat /host/given; echo to the host > /host/made",
