@@ -52,8 +52,8 @@ const (
 type Line struct {
 	Time     time.Time     `json:"time"`
 	Type     Type          `json:"type"`
-	Object   string        `json:"object,omitempty"`    // "job/default/hello-1", "pod/default/hello-1-x2k9q"
-	Source   string        `json:"container,omitempty"` // of an output line
+	Object   string        `json:"object,omitempty"`          // "job/default/hello-1", "pod/default/hello-1-x2k9q"
+	Source   string        `json:"container,omitempty"`       // of an output line
 	Due      *time.Time    `json:"due,omitempty"`             // the scheduled time
 	Resumed  bool          `json:"resumed,omitempty"`         // a Job that had begun before this Carillon
 	Duration time.Duration `json:"-"`                         // of a step or a run
