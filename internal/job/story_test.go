@@ -362,8 +362,11 @@ func TestStoriesWithOneCrash(t *testing.T) {
 				t.Skip("the backoff is forgotten in a crash (JOB-133), so pods come earlier")
 			}
 			effects := s.play(nil).effects
-			stride := 1 + effects/150 // long stories: a sample
-			s.more = nil              // what was made on the way may differ
+			stride := 1 + effects/100 // of long stories a sample
+			if effects > 900 {
+				stride = effects / 6
+			}
+			s.more = nil // what was made on the way may differ
 			for k := 1; k <= effects; k += stride {
 				w := s.play(func(w *world) { w.crashAfter = k })
 				if s.check(t, w); t.Failed() {

@@ -26,8 +26,10 @@ type world struct {
 	options Options
 	job     *batchv1.Job
 	pods    map[types.UID]*corev1.Pod
-	order   []types.UID // of creation
-	serial  int
+	// last is every pod as it was last, also of pods that are gone.
+	last   map[types.UID]*corev1.Pod
+	order  []types.UID // of creation
+	serial int
 
 	// cache is what the controller sees of the pods; events are what it has
 	// not seen yet, per pod in order.
@@ -59,7 +61,7 @@ type crash struct{}
 
 func newWorld(job *batchv1.Job) *world {
 	return &world{
-		now: now, job: job, pods: map[types.UID]*corev1.Pod{},
+		now: now, job: job, pods: map[types.UID]*corev1.Pod{}, last: map[types.UID]*corev1.Pod{},
 		cache: map[types.UID]*corev1.Pod{}, unseen: map[types.UID][]*corev1.Pod{},
 		options: Options{Standalone: true}, crashAfter: -1,
 		released: sets.New[types.UID](), evicted: sets.New[types.UID](),
@@ -87,6 +89,7 @@ func (w *world) changed(uid types.UID) {
 	pod := w.pods[uid]
 	if pod != nil {
 		pod = pod.DeepCopy()
+		w.last[uid] = pod
 	}
 	w.unseen[uid] = append(w.unseen[uid], pod)
 	if !w.lagging {
@@ -306,6 +309,11 @@ func (w *world) delete(d Deletion, v Verdict) DeleteOutcome {
 		if w.pods[d.UID] == nil {
 			return Vanished
 		}
+		if len(w.unseen[d.UID]) > 0 { // another resource version than the one decided upon
+			delete(w.memory.Deleting, d.UID)
+			w.memory.Unfinalizing.Delete(d.UID)
+			return NotDeleted
+		}
 		w.evicted.Insert(d.UID)
 		w.dropFinalizer(d.UID)
 		w.effect("remove finalizer of %s to delete it", d.UID)
@@ -345,6 +353,7 @@ func (w *world) remove(uid types.UID) {
 
 func (w *world) changedOrGone(uid types.UID) {
 	pod := w.pods[uid]
+	w.last[uid] = pod.DeepCopy()
 	over := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed || pod.Spec.NodeName == ""
 	if pod.DeletionTimestamp != nil && over && len(pod.Finalizers) == 0 {
 		delete(w.pods, uid)
