@@ -35,6 +35,8 @@ const (
 	shutdownTimeout = 2 * time.Second
 	// requestGrace is what requests in progress at a stop get before their connections are cut.
 	requestGrace = 300 * time.Millisecond
+	// settleTimeout bounds the wait of a stop for the rest of the start.
+	settleTimeout = 3 * time.Second
 	// readyPoll is how often a starting API server is asked whether it is ready.
 	readyPoll = 10 * time.Millisecond
 )
@@ -65,6 +67,8 @@ type apiServer struct {
 	loopback *rest.Config
 	conns    *connTracker
 	cancel   context.CancelFunc
+	// settled is closed when the slow steps of the start are done too.
+	settled chan struct{}
 	// done yields the end of the server, once.
 	done chan error
 }
@@ -115,7 +119,7 @@ func servingHosts(listener *net.TCPAddr) []string {
 // clients that need no default roles. The server is stopped by close; ctx bounds the start alone.
 func startAPIServer(ctx context.Context, o Options, listener net.Listener, storeURL string, files apiServerFiles) (_ *apiServer, err error) {
 	conns := trackConns(listener)
-	server := &apiServer{conns: conns, done: make(chan error, 1)}
+	server := &apiServer{conns: conns, settled: make(chan struct{}), done: make(chan error, 1)}
 	defer func() {
 		if err != nil {
 			conns.Listener.Close()
@@ -172,7 +176,13 @@ func startAPIServer(ctx context.Context, o Options, listener net.Listener, store
 	}
 	go func() { server.done <- prepared.Run(runCtx) }()
 
-	if err := server.waitReady(ctx); err != nil {
+	err = server.waitReady(ctx, slowHooks...)
+	go func() {
+		if server.waitReady(runCtx) == nil {
+			close(server.settled)
+		}
+	}()
+	if err != nil {
 		server.close()
 		return nil, err
 	}
@@ -237,8 +247,8 @@ func unlimited(c *rest.Config) {
 	c.QPS, c.Burst = -1, -1
 }
 
-// waitReady waits until the API server serves all that the parts of this process need.
-func (s *apiServer) waitReady(ctx context.Context) error {
+// waitReady waits until the API server is ready, except perhaps for some steps of its start.
+func (s *apiServer) waitReady(ctx context.Context, except ...string) error {
 	client, err := kubernetes.NewForConfig(s.loopback)
 	if err != nil {
 		return err
@@ -248,7 +258,7 @@ func (s *apiServer) waitReady(ctx context.Context) error {
 	var last error
 	for {
 		request := client.Discovery().RESTClient().Get().AbsPath("/readyz")
-		for _, hook := range slowHooks {
+		for _, hook := range except {
 			request = request.Param("exclude", hook)
 		}
 		if last = request.Do(ctx).Error(); last == nil {
@@ -257,7 +267,7 @@ func (s *apiServer) waitReady(ctx context.Context) error {
 		select {
 		case err := <-s.done:
 			s.done <- err // for close
-			return fmt.Errorf("the API server ended while it started: %w", cmpErr(err))
+			return fmt.Errorf("the API server ended while it started: %w", orUnknown(err))
 		case <-ctx.Done():
 			return fmt.Errorf("the API server did not become ready (%w): %w", context.Cause(ctx), last)
 		case <-ticker.C:
@@ -265,19 +275,33 @@ func (s *apiServer) waitReady(ctx context.Context) error {
 	}
 }
 
-// close stops the server within requestGrace and a little. Clients see their watches end and, on anything new, a
+// close stops the server within requestGrace and a little, and gives up after shutdownTimeout and a second. Clients see their watches end and, on anything new, a
 // refused connection.
+// It first waits for the steps of the start, since they take a stop in their midst for a failure of the server.
 func (s *apiServer) close() error {
+	settle := time.NewTimer(settleTimeout)
+	defer settle.Stop()
+	select {
+	case <-s.settled:
+	case <-settle.C:
+	}
 	s.cancel()
 	cut := time.AfterFunc(requestGrace, s.conns.closeConns)
 	defer cut.Stop()
-	err := <-s.done
-	s.conns.closeConns()
-	return err
+	defer s.conns.closeConns()
+	overdue := time.NewTimer(shutdownTimeout + time.Second)
+	defer overdue.Stop()
+	select {
+	case err := <-s.done:
+		return err
+	case <-overdue.C:
+		// Only the process's end can stop it now, as when its store died under requests.
+		return errors.New("the API server did not stop in time")
+	}
 }
 
-// cmpErr gives an end without an error a text.
-func cmpErr(err error) error {
+// orUnknown gives an end without an error a text.
+func orUnknown(err error) error {
 	if err == nil {
 		return errors.New("no reason given; see the log")
 	}

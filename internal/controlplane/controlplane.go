@@ -30,7 +30,6 @@ type ControlPlane struct {
 	ready   chan struct{}
 	failed  chan error
 	stopped chan struct{}
-	fail    func(error)
 
 	startOnce sync.Once
 	closeOnce sync.Once
@@ -55,7 +54,6 @@ func New(o Options) (*ControlPlane, error) {
 		return nil, err
 	}
 	c := &ControlPlane{options: o, ready: make(chan struct{}), failed: make(chan error, 1), stopped: make(chan struct{})}
-	c.fail = collectOnce(func(err error) { c.failed <- err })
 	return c, nil
 }
 
@@ -71,7 +69,8 @@ func (c *ControlPlane) Start(ctx context.Context) error {
 			err = errors.New("control plane: started after it was closed")
 			return
 		}
-		if err = c.start(ctx); err != nil {
+		c.live()
+		if err = guarded(func() error { return c.start(ctx) }); err != nil {
 			c.closed = true
 			c.stop()
 			return
@@ -162,12 +161,21 @@ func (c *ControlPlane) watchAPIServer(api *apiServer) {
 	select {
 	case <-c.stopped:
 	case err := <-api.done:
-		select {
-		case <-c.stopped:
-		default:
-			c.fail(fmt.Errorf("the API server ended: %w", cmpErr(err)))
-		}
+		c.fail(fmt.Errorf("the API server ended: %w", orUnknown(err)))
 		api.done <- err
+	}
+}
+
+// fail reports the first error of a running plane; what a stop brings about is none.
+func (c *ControlPlane) fail(err error) {
+	select {
+	case <-c.stopped:
+		return
+	default:
+	}
+	select {
+	case c.failed <- err:
+	default:
 	}
 }
 
@@ -192,6 +200,7 @@ func (c *ControlPlane) stop() error {
 		errs = append(errs, c.undo[i]())
 	}
 	c.undo = nil
+	c.die()
 	c.mu.Lock()
 	c.pki, c.admin = nil, nil
 	c.mu.Unlock()
@@ -201,8 +210,8 @@ func (c *ControlPlane) stop() error {
 // Ready is closed when Start has succeeded.
 func (c *ControlPlane) Ready() <-chan struct{} { return c.ready }
 
-// Err yields one error if a part dies by itself after Start; the caller should then call Close. It yields nothing on
-// a Close.
+// Err yields at most one error: that of the first part that died by itself. The caller should then call Close, which
+// itself brings nothing about here.
 func (c *ControlPlane) Err() <-chan error { return c.failed }
 
 // Close stops every part, within a second as a rule, and gives up the data directory. It returns when that is done or

@@ -12,6 +12,7 @@
 //   - controlplane.go  the value with a life: New, Start, Ready, Err, Close
 //   - lock.go          one process per data directory
 //   - version.go       which Kubernetes this says it is
+//   - exit.go          components that would end the process end alone
 //   - logs.go          where klog and etcd write (never the terminal)
 //   - pki.go           the certificate authority and what it signs
 //   - listen.go        the port, and remembering it

@@ -14,7 +14,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
@@ -179,10 +178,4 @@ func storeDied(dir, message string) error {
 		return fmt.Errorf("the disk of %s is full and the store cannot go on: free some space and start again; nothing acknowledged is lost (%s)", dir, message)
 	}
 	return fmt.Errorf("the store in %s cannot go on: %s", dir, message)
-}
-
-// collectOnce makes a function that calls report for the first error alone.
-func collectOnce(report func(error)) func(error) {
-	var once sync.Once
-	return func(err error) { once.Do(func() { report(err) }) }
 }

@@ -64,11 +64,15 @@ func openLog(o Options) (io.Writer, func(), error) {
 
 // logKubernetes sends klog, and with it every Kubernetes component in this process, to w.
 func logKubernetes(w io.Writer, verbosity int) {
+	w = fatalListener{w}
 	level := klog.Level(0)
 	// Set only fails on text that is no number.
 	_ = level.Set(strconv.Itoa(verbosity))
 	config := textlogger.NewConfig(textlogger.Output(w), textlogger.Verbosity(verbosity))
-	klog.SetLoggerWithOptions(textlogger.NewLogger(config), klog.ContextualLogger(true))
+	logger := textlogger.NewLogger(config)
+	// Unstructured lines keep klog's own header, which alone tells fatal ones from others.
+	buffers := logger.GetSink().(textlogger.KlogBufferWriter)
+	klog.SetLoggerWithOptions(logger, klog.ContextualLogger(true), klog.WriteKlogBuffer(buffers.WriteKlogBuffer))
 }
 
 // stopLogging takes the log away from klog before its writer is closed. What upstream goroutines still say as they end
