@@ -87,11 +87,14 @@ func named(name string, c *runtimeapi.ContainerConfig) *runtimeapi.ContainerConf
 }
 
 // envServe makes this test binary a server that lives until it is killed.
-const envServe = "CARILLON_TEST_SERVE"
+const (
+	envServe  = "CARILLON_TEST_SERVE"
+	envSocket = "CARILLON_TEST_SOCKET"
+)
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(envServe); dir != "" {
-		run, err := New(Options{RootDir: dir})
+		run, err := New(Options{RootDir: dir, Socket: os.Getenv(envSocket)})
 		if err == nil {
 			err = run.Start(context.Background())
 		}
@@ -111,7 +114,7 @@ func TestMain(m *testing.M) {
 func (g *rig) serve() (kill func()) {
 	g.t.Helper()
 	cmd := exec.Command("/proc/self/exe")
-	cmd.Env = append(os.Environ(), envServe+"="+g.opts.RootDir)
+	cmd.Env = append(os.Environ(), envServe+"="+g.opts.RootDir, envSocket+"="+g.opts.Socket)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {

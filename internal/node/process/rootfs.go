@@ -70,7 +70,7 @@ func tryView(rootDir string, v view) error {
 	if err != nil {
 		return setupError{fmt.Errorf("process runtime: %w", err)}
 	}
-	defer os.RemoveAll(dir)
+	defer forceRemove(dir)
 	if err := shim.WriteSpec(dir, shim.Spec{ID: "probe", Root: v.root, Hidden: []string{filepath.Clean(rootDir)}}); err != nil {
 		return setupError{fmt.Errorf("process runtime: %w", err)}
 	}

@@ -35,7 +35,12 @@ const patience = 30 * time.Second
 func newRig(t *testing.T) *rig {
 	t.Helper()
 	dir := t.TempDir()
-	g := &rig{t: t, opts: Options{RootDir: filepath.Join(dir, "state"), APIServer: "127.0.0.1:6443"}, logs: filepath.Join(dir, "logs")}
+	short, err := os.MkdirTemp("", "cri") // names of tests are long, socket addresses are not
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(short) })
+	g := &rig{t: t, opts: Options{RootDir: filepath.Join(dir, "state"), Socket: filepath.Join(short, "s"), APIServer: "127.0.0.1:6443"}, logs: filepath.Join(dir, "logs")}
 	g.start()
 	t.Cleanup(func() {
 		if g.run == nil {
@@ -69,7 +74,7 @@ func (g *rig) start() {
 
 func (g *rig) dial() {
 	g.t.Helper()
-	conn, err := grpc.NewClient("unix://"+filepath.Join(g.opts.RootDir, "cri.sock"), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	conn, err := grpc.NewClient("unix://"+g.opts.Socket, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		g.t.Fatal(err)
 	}

@@ -100,6 +100,9 @@ func (r *Runtime) specFor(s *sandbox, c *runtimeapi.ContainerConfig, id, dir str
 			spec.OOMScoreAdj = &adj
 		}
 	}
+	if root == shim.RootUser {
+		spec.Own = ownDirs(account)
+	}
 	b := built{user: user}
 	for _, m := range c.GetMounts() {
 		if m.GetImage().GetImage() != "" {
@@ -146,6 +149,19 @@ func (r *Runtime) specFor(s *sandbox, c *runtimeapi.ContainerConfig, id, dir str
 	b.spec = spec
 	b.ns = shim.Namespaces{PID: pids}
 	return b, nil
+}
+
+// ownDirs are where an ordinary user's programs expect to be able to write:
+// home, temporary and current directory.
+func ownDirs(a account) []string {
+	here, _ := os.Getwd()
+	var dirs []string
+	for _, d := range []string{a.home, os.Getenv("HOME"), os.TempDir(), here} {
+		if d, err := filepath.EvalSymlinks(d); err == nil && filepath.IsAbs(d) && d != "/" {
+			dirs = append(dirs, d)
+		}
+	}
+	return dirs
 }
 
 // rootFor chooses the view of the filesystem.

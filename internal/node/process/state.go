@@ -323,20 +323,29 @@ func (r *Runtime) discardLayer(c *container) {
 }
 
 // removeTree removes a directory with all that a container may have left in
-// it, also directories that their owner may not enter.
+// it.
 func (r *Runtime) removeTree(dir string) error {
-	err := os.RemoveAll(dir)
-	if err == nil {
+	err := forceRemove(dir)
+	if err != nil {
+		r.log.Error(err, "removing what a container left")
+	}
+	return err
+}
+
+// forceRemove removes a directory, also what is in directories that their
+// owner may not enter; the kernel makes some in the work directory of overlays.
+func forceRemove(dir string) error {
+	if err := os.RemoveAll(dir); err == nil {
 		return nil
 	}
 	_ = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		if e != nil && e.IsDir() {
 			_ = os.Chmod(path, 0o700)
+			if err != nil {
+				return nil // not read the first time; the next round does
+			}
 		}
 		return nil
 	})
-	if err = os.RemoveAll(dir); err != nil {
-		r.log.Error(err, "removing what a container left")
-	}
-	return err
+	return os.RemoveAll(dir)
 }

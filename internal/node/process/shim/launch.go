@@ -261,7 +261,8 @@ func lookPath(name, dir string, env []string) (string, error) {
 func executable(path, name string) error {
 	info, err := os.Stat(path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.ENOTDIR):
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.ENOTDIR), errors.Is(err, fs.ErrPermission) && !strings.Contains(name, "/"):
+		// A directory of PATH that may not be entered holds nothing for us.
 		return &startError{127, fmt.Sprintf("exec %q: no such file on this machine: install it or correct the path", name)}
 	case err != nil:
 		return &startError{126, fmt.Sprintf("exec %q: %v", path, err)}

@@ -28,7 +28,8 @@ const (
 type layers struct {
 	dir     string // on a filesystem that can be an upper layer
 	n       int
-	options string // appended to the options of every overlay
+	options string   // appended to the options of every overlay
+	own     []string // directories that the user shall be able to write below
 }
 
 // newLayers prepares LayerDir. When the state directory lies on a filesystem
@@ -75,6 +76,11 @@ func (l *layers) overlay(lower, target string) error {
 	if err := os.Chmod(upper, info.Mode().Perm()|info.Mode()&(os.ModeSticky|os.ModeSetgid)); err != nil {
 		return err
 	}
+	for _, dir := range l.own {
+		if strictlyUnder(dir, lower) {
+			openWay(lower, upper, dir)
+		}
+	}
 	// A path in the options must be free of their separators; one through an
 	// open file is.
 	lowerPath := lower
@@ -96,6 +102,30 @@ func (l *layers) overlay(lower, target string) error {
 		return fmt.Errorf("mounting an overlay over %s: %w", lower, err)
 	}
 	return nil
+}
+
+// openWay makes the directories from lower down to dir in the upper layer.
+// Inside a user namespace the kernel can not copy up a directory of a user who
+// is not mapped, and so nothing below it could be written: not even what
+// belongs to us.
+func openWay(lower, upper, dir string) {
+	rel, err := filepath.Rel(lower, dir)
+	if err != nil {
+		return
+	}
+	for part := range strings.SplitSeq(rel, "/") {
+		lower, upper = filepath.Join(lower, part), filepath.Join(upper, part)
+		info, err := os.Lstat(lower)
+		if err != nil || !info.IsDir() || os.Mkdir(upper, 0o755) != nil && !isDir(upper) {
+			return
+		}
+		_ = os.Chmod(upper, info.Mode().Perm()|0o100|info.Mode()&os.ModeSticky)
+	}
+}
+
+func isDir(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.IsDir()
 }
 
 // special are the directories that every container gets made new.

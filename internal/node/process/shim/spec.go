@@ -61,6 +61,7 @@ type Spec struct {
 	Root         Root     `json:"root"`
 	Mounts       []Mount  `json:"mounts,omitempty"`
 	Hidden       []string `json:"hidden,omitempty"` // directories shown empty
+	Own          []string `json:"own,omitempty"`    // directories an ordinary user works in, see openWay
 	Masked       []string `json:"masked,omitempty"` // paths below /proc and /sys to hide
 	ReadOnly     []string `json:"readOnly,omitempty"`
 	ReadOnlyRoot bool     `json:"readOnlyRoot,omitempty"`

@@ -30,6 +30,7 @@ func userRoot(spec *Spec, pid1 bool) error {
 	if err != nil {
 		return err
 	}
+	l.own = spec.Own
 	root, err := filepath.Abs(RootDir)
 	if err != nil {
 		return err
