@@ -14,12 +14,12 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-logr/logr"
+	"go.uber.org/zap"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-
-	"go.uber.org/zap"
 )
 
 // ControlPlane is one control plane with a life: New, Start, Close, each once. Another value on the same data directory
@@ -45,6 +45,7 @@ type ControlPlane struct {
 	pki     *pki
 	address string
 	admin   *rest.Config
+	logger  logr.Logger
 }
 
 // New checks the options. It touches nothing: Start does.
@@ -88,12 +89,15 @@ func (c *ControlPlane) start(ctx context.Context) error {
 	}
 	c.onStop(func() error { lock.Release(); return nil })
 
-	log, closeLog, err := openLog(o)
+	log, err := openLog(o)
 	if err != nil {
 		return err
 	}
-	logKubernetes(log, o.Verbosity)
-	c.onStop(func() error { stopLogging(); closeLog(); return nil })
+	c.onStop(log.close)
+	logger := logKubernetes(log, o.Verbosity)
+	c.mu.Lock()
+	c.logger = logger
+	c.mu.Unlock()
 
 	step := c.stepper()
 	authority, err := openPKI(filepath.Join(o.DataDir, "pki"), time.Now())
@@ -256,6 +260,14 @@ func (c *ControlPlane) Address() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.address
+}
+
+// Logger writes to the log of the control plane, for those that work with it; what they say after Close is dropped. It is
+// silent before Start.
+func (c *ControlPlane) Logger() logr.Logger {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.logger
 }
 
 // waitForDefaults waits for the namespace "default" and its service account, without which no Pod can be made there.

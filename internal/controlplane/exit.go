@@ -6,10 +6,8 @@
 package controlplane
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"runtime"
 	"sync"
 
@@ -68,24 +66,6 @@ func gaveUp(words string) error {
 		return errors.New("a Kubernetes component gave up; the log says why")
 	}
 	return fmt.Errorf("a Kubernetes component gave up: %s", words)
-}
-
-// fatalListener passes a log on and keeps the last line of klog's level "fatal", which begins with an F.
-type fatalListener struct{ io.Writer }
-
-// Write implements io.Writer.
-func (l fatalListener) Write(line []byte) (int, error) {
-	if bytes.HasPrefix(line, []byte("F")) {
-		text := line
-		if _, after, ok := bytes.Cut(text, []byte("] ")); ok {
-			text = after
-		}
-		text, _, _ = bytes.Cut(text, []byte("\n"))
-		lives.Lock()
-		lives.words = string(text)
-		lives.Unlock()
-	}
-	return l.Writer.Write(line)
 }
 
 // guarded runs f on a goroutine of its own and gives its result, or an error when the goroutine ended without one.

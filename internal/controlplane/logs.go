@@ -6,13 +6,16 @@
 package controlplane
 
 import (
+	"bytes"
 	"io"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	_ "unsafe" // for go:linkname
 
+	"github.com/go-logr/logr"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 	"gopkg.in/natefinch/lumberjack.v2"
@@ -44,41 +47,74 @@ func lineEncoder() zapcore.Encoder {
 	return zapcore.NewConsoleEncoder(zap.NewProductionEncoderConfig())
 }
 
-// openLog gives the writer for everything that the parts log: the caller's, or a file in the data directory that is
-// rotated at 20 MB with two older ones kept.
-func openLog(o Options) (io.Writer, func(), error) {
-	if o.Log != nil {
-		return o.Log, func() {}, nil
-	}
-	dir := filepath.Join(o.DataDir, "log")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, nil, unusableDir(dir, err)
-	}
-	file := &lumberjack.Logger{Filename: filepath.Join(dir, "control-plane.log"), MaxSize: 20, MaxBackups: 2}
-	// An empty write opens the file, so that a log that cannot be written is known now.
-	if _, err := file.Write(nil); err != nil {
-		return nil, nil, unusableDir(dir, err)
-	}
-	return file, func() { file.Close() }, nil
+// logSink is where everything in this process logs to, for as long as it is open. Upstream goroutines may log after the
+// end of a life; that is dropped, so that no file comes back after its directory was removed.
+// It keeps the last line of klog's level "fatal", which begins with an F.
+type logSink struct {
+	mu   sync.Mutex
+	out  io.Writer
+	file io.Closer
 }
 
-// logKubernetes sends klog, and with it every Kubernetes component in this process, to w.
-func logKubernetes(w io.Writer, verbosity int) {
-	w = fatalListener{w}
+// openLog opens the sink over the caller's writer, or else over a file that is rotated at 20 MB with two older ones
+// kept.
+func openLog(o Options) (*logSink, error) {
+	if o.Log != nil {
+		return &logSink{out: o.Log}, nil
+	}
+	if err := os.MkdirAll(filepath.Dir(o.LogFile), 0o700); err != nil {
+		return nil, unusableDir(filepath.Dir(o.LogFile), err)
+	}
+	file := &lumberjack.Logger{Filename: o.LogFile, MaxSize: 20, MaxBackups: 2}
+	// An empty write opens the file, so that a log that cannot be written is known now.
+	if _, err := file.Write(nil); err != nil {
+		return nil, unusableDir(filepath.Dir(o.LogFile), err)
+	}
+	return &logSink{out: file, file: file}, nil
+}
+
+// Write implements io.Writer. It never fails: a full disk must not make the logging parts fail too.
+func (l *logSink) Write(line []byte) (int, error) {
+	if bytes.HasPrefix(line, []byte("F")) {
+		text := line
+		if _, after, ok := bytes.Cut(text, []byte("] ")); ok {
+			text = after
+		}
+		text, _, _ = bytes.Cut(text, []byte("\n"))
+		lives.Lock()
+		lives.words = string(text)
+		lives.Unlock()
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.out != nil {
+		// There is nowhere to report it to.
+		_, _ = l.out.Write(line)
+	}
+	return len(line), nil
+}
+
+// close drops what is written from now on.
+func (l *logSink) close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.out = nil
+	if l.file == nil {
+		return nil
+	}
+	return l.file.Close()
+}
+
+// logKubernetes makes a logger over w and sends klog there, and with it every Kubernetes component in this process.
+func logKubernetes(w io.Writer, verbosity int) logr.Logger {
 	level := klog.Level(0)
 	// Set only fails on text that is no number.
 	_ = level.Set(strconv.Itoa(verbosity))
-	config := textlogger.NewConfig(textlogger.Output(w), textlogger.Verbosity(verbosity))
-	logger := textlogger.NewLogger(config)
+	logger := textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(w), textlogger.Verbosity(verbosity)))
 	// Unstructured lines keep klog's own header, which alone tells fatal ones from others.
 	buffers := logger.GetSink().(textlogger.KlogBufferWriter)
 	klog.SetLoggerWithOptions(logger, klog.ContextualLogger(true), klog.WriteKlogBuffer(buffers.WriteKlogBuffer))
-}
-
-// stopLogging takes the log away from klog before its writer is closed. What upstream goroutines still say as they end
-// is of no interest.
-func stopLogging() {
-	klog.SetLoggerWithOptions(textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(io.Discard))), klog.ContextualLogger(true))
+	return logger
 }
 
 // logEtcd gives etcd's logger. Etcd ends the process when it cannot go on, say on a full disk; onDeath is told instead,

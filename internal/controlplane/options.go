@@ -50,8 +50,12 @@ type Options struct {
 	// still survives the death of the process.
 	Ephemeral bool
 
-	// Log receives what etcd, the API server, the scheduler and the controllers log. Klog has one output for the whole
-	// process: the ControlPlane started last decides. Nil means a file in DataDir/log, rotated by size.
+	// LogFile is the path of the file to which etcd, the API server, the scheduler and the controllers log, rotated by
+	// size. Empty means DataDir/log/control-plane.log. Klog has one output for the whole process: the ControlPlane
+	// started last decides.
+	LogFile string
+
+	// Log takes the place of LogFile when it is not nil.
 	Log io.Writer
 
 	// Verbosity is klog's level, 0 to 10.
@@ -84,6 +88,9 @@ func (o Options) complete() (Options, error) {
 	}
 	if o.Kubeconfig == "" {
 		o.Kubeconfig = filepath.Join(o.DataDir, "kubeconfig")
+	}
+	if o.LogFile == "" {
+		o.LogFile = filepath.Join(o.DataDir, "log", "control-plane.log")
 	}
 	if o.Progress == nil {
 		o.Progress = func(string, time.Duration) {}

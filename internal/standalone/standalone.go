@@ -1,18 +1,8 @@
 // Copyright The Carillon Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package standalone is Carillon on one machine: the control plane, the node and the controllers composed into one
-// value with a life.
-//
-//	s, err := standalone.New(standalone.Options{DataDir: dir})
-//	err = s.Start(ctx)
-//	<-s.Ready()
-//	… s.RESTConfig() …
-//	err = s.Close(ctx)
-//
-// One directory holds its state: the control plane's part in plane/, the node's in node/, logs in log/, and the
-// administrator's kubeconfig. A lock on it that dies with the process keeps a second start away. After a kill -9 the next
-// start finds what the API server acknowledged and takes over the containers that went on.
+//go:build linux
+
 package standalone
 
 import (
@@ -20,258 +10,339 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"k8s.io/client-go/rest"
-	"k8s.io/klog/v2"
 
 	"github.com/carillon-dev/carillon/internal/controlplane"
 	"github.com/carillon-dev/carillon/internal/manager"
 	"github.com/carillon-dev/carillon/internal/node"
 )
 
-// Options are the choices of a caller of New. Only DataDir is required, unless Ephemeral.
-type Options struct {
-	// DataDir holds everything that outlives a start; mode 0700.
-	DataDir string
-	// Ephemeral makes a data directory of its own and removes it on Close.
-	Ephemeral bool
-	// Listen is the host:port of the API server; see controlplane.Options.Listen.
-	Listen string
-	// RuntimeEndpoint is a CRI runtime to use instead of local processes.
-	RuntimeEndpoint string
-	// Drain lets running Pods have the grace period of the node on Close.
-	Drain bool
-	// Progress is told after each step of Start. Nil means nobody listens.
-	Progress func(step string, took time.Duration)
-}
+// closeTimeout bounds Close where its context does not: what has not ended by then ends with the process. Draining adds
+// its grace.
+const closeTimeout = 5 * time.Second
 
-// Standalone is one Carillon with a life: New, Start, Close, each once. The node cannot be started twice in a process,
-// so neither can this.
+// Standalone is one Carillon with a life: New, Start, Close, each once. Its methods may be called from several
+// goroutines.
 type Standalone struct {
 	options Options
-	lock    *controlplane.Lock
-	plane   *controlplane.ControlPlane
-	node    *node.Node
 	ready   chan struct{}
 	failed  chan error
 
-	stopManager context.CancelFunc
-	managerDone chan struct{}
-	kubelet     atomic.Value // string
-	closeOnce   sync.Once
-	closeErr    error
+	startOnce sync.Once
+	closeOnce sync.Once
+	closed    chan struct{}
+	closeErr  error
+
+	// life is held by Start and Close, so that a Close during a Start waits for it.
+	life    sync.Mutex
+	ended   bool
+	cancel  context.CancelFunc
+	ctx     context.Context // of everything that goes on after Start
+	lock    *controlplane.Lock
+	plane   *controlplane.ControlPlane
+	node    atomic.Pointer[node.Node]
+	manager chan error // yields the end of the manager, once; nil when it does not run
+
+	mu     sync.Mutex
+	dir    string
+	config *rest.Config
 }
 
 // New checks the options. It touches nothing: Start does.
 func New(o Options) (*Standalone, error) {
-	if o.DataDir == "" && !o.Ephemeral {
-		return nil, errors.New("standalone: no data directory given")
+	o, err := o.complete()
+	if err != nil {
+		return nil, err
 	}
-	if o.Progress == nil {
-		o.Progress = func(string, time.Duration) {}
-	}
-	return &Standalone{options: o, ready: make(chan struct{}), failed: make(chan error, 3)}, nil
+	s := &Standalone{options: o, ready: make(chan struct{}), failed: make(chan error, 1), closed: make(chan struct{}), dir: o.DataDir}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	return s, nil
 }
 
-// Start brings everything up and returns when the API server, the node and the controllers work. After an error Close
-// must still be called.
+// Start starts every part and returns when the API can be used: RESTConfig and Kubeconfig work. Pods and Jobs made then
+// are looked after from Ready on. ctx bounds the start, not the life that follows. After an error nothing runs and the
+// value is spent; after success Close must be called.
 func (s *Standalone) Start(ctx context.Context) error {
-	if s.options.Ephemeral {
-		dir, err := os.MkdirTemp("", "carillon-")
-		if err != nil {
-			return fmt.Errorf("no directory for a throw-away plane: %w", err)
+	err := errors.New("standalone: started twice")
+	s.startOnce.Do(func() {
+		s.life.Lock()
+		defer s.life.Unlock()
+		if s.ended {
+			err = errors.New("standalone: started after it was closed")
+			return
 		}
-		s.options.DataDir = dir
-	}
-	lock, err := controlplane.LockDir(s.options.DataDir)
+		if err = s.start(ctx); err != nil {
+			s.ended = true
+			stopCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+			defer cancel()
+			err = errors.Join(err, s.stop(stopCtx))
+		}
+	})
+	return err
+}
+
+func (s *Standalone) start(ctx context.Context) error {
+	o := s.options
+	tuneMemory()
+	dir, err := s.takeDirectory()
 	if err != nil {
 		return err
 	}
-	s.lock = lock
-	if err := s.startPlane(ctx); err != nil {
-		return err
-	}
-	nodeReady := make(chan error, 1)
-	go func() { nodeReady <- s.startNode(ctx) }()
-	managerErr := s.startManager(ctx)
-	if err := errors.Join(<-nodeReady, managerErr); err != nil {
-		return err
-	}
-	close(s.ready)
-	return nil
-}
 
-func (s *Standalone) startPlane(ctx context.Context) error {
-	plane, err := controlplane.New(controlplane.Options{
-		DataDir:    filepath.Join(s.options.DataDir, "plane"),
-		Kubeconfig: filepath.Join(s.options.DataDir, "kubeconfig"),
-		Listen:     s.options.Listen,
-		Ephemeral:  s.options.Ephemeral,
-		Progress:   s.options.Progress,
+	progress := serialised(o.Progress)
+	s.plane, err = controlplane.New(controlplane.Options{
+		DataDir: controlPlanePath(dir), Kubeconfig: kubeconfigPath(dir), LogFile: logPath(dir),
+		Listen: o.Listen, Ephemeral: o.Ephemeral, Verbosity: o.Verbosity, Progress: progress,
 		KubeletAddress: func() string {
-			address, _ := s.kubelet.Load().(string)
-			return address
+			if n := s.node.Load(); n != nil {
+				return n.Address()
+			}
+			return ""
 		},
 	})
 	if err != nil {
 		return err
 	}
-	s.plane = plane
-	if err := plane.Start(ctx); err != nil {
+	if err := s.plane.Start(ctx); err != nil {
 		return err
 	}
-	go s.watch(plane.Err())
+	s.mu.Lock()
+	s.config = s.plane.AdminConfig()
+	s.mu.Unlock()
+
+	began := time.Now()
+	n, err := s.makeNode(dir)
+	if err != nil {
+		return err
+	}
+	// The node takes longest, so it starts first; the controllers' caches fill meanwhile.
+	nodeStarted := make(chan error, 1)
+	go func() { nodeStarted <- n.Start(ctx) }()
+	managerReady, managerErr := s.startManager()
+	if err := <-nodeStarted; err != nil {
+		return errors.Join(fmt.Errorf("start the node: %w", err), managerErr)
+	}
+	if managerErr != nil {
+		return managerErr
+	}
+
+	go s.watch(n)
+	go s.becomeReady(n, managerReady, began, progress)
+	go trimMemory(s.ctx)
 	return nil
 }
 
-func (s *Standalone) startNode(ctx context.Context) error {
-	began := time.Now()
-	name, err := nodeName()
-	if err != nil {
-		return err
+// takeDirectory makes the data directory ours.
+func (s *Standalone) takeDirectory() (dir string, err error) {
+	dir = s.options.DataDir
+	if s.options.Ephemeral {
+		sweep(s.ctx)
+		if dir, err = makeEphemeral(); err != nil {
+			return "", err
+		}
+		s.mu.Lock()
+		s.dir = dir
+		s.mu.Unlock()
+	}
+	s.lock, err = controlplane.LockDir(dir)
+	return dir, err
+}
+
+func (s *Standalone) makeNode(dir string) (*node.Node, error) {
+	name, err := s.options.NodeName, error(nil)
+	if name == "" {
+		if name, err = nodeName(dir); err != nil {
+			return nil, fmt.Errorf("name the node: %w", err)
+		}
 	}
 	credentials, err := s.plane.NodeCredentials(name)
 	if err != nil {
-		return err
+		return nil, err
+	}
+	grace := stopGrace
+	if s.options.Drain {
+		grace = DrainGrace
 	}
 	n, err := node.New(node.Options{
-		Name:            name,
-		DataDir:         filepath.Join(s.options.DataDir, "node"),
-		Client:          credentials.Client,
-		Admin:           s.plane.AdminConfig(),
-		ServingCert:     credentials.ServingCert,
-		ServingKey:      credentials.ServingKey,
-		ClientCA:        credentials.ClientCA,
-		RuntimeEndpoint: s.options.RuntimeEndpoint,
-		APIServer:       s.plane.Address(),
-		Hidden:          []string{s.options.DataDir},
-		Logger:          klog.Background().WithName("node"),
+		Name: name, DataDir: nodePath(dir),
+		Client: credentials.Client, Admin: s.plane.AdminConfig(),
+		ServingCert: credentials.ServingCert, ServingKey: credentials.ServingKey, ClientCA: credentials.ClientCA,
+		RuntimeEndpoint: s.options.RuntimeEndpoint, APIServer: s.plane.Address(),
+		// Keys, the store and the administrator's kubeconfig lie here.
+		Hidden:    []string{dir},
+		StopGrace: grace,
+		Logger:    s.plane.Logger().WithName("node"),
 	})
 	if err != nil {
-		return err
+		return nil, fmt.Errorf("prepare the node: %w", err)
 	}
-	s.node = n
-	s.kubelet.Store(n.Address())
-	if err := n.Start(ctx); err != nil {
-		return err
-	}
-	select {
-	case <-n.Ready():
-	case err := <-n.Err():
-		return err
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	go s.watch(n.Err())
-	s.options.Progress("node "+name, time.Since(began))
-	return nil
+	s.node.Store(n)
+	return n, nil
 }
 
-func (s *Standalone) startManager(ctx context.Context) error {
-	began := time.Now()
+// startManager starts the controllers. The channel is closed when they are at work.
+func (s *Standalone) startManager() (<-chan struct{}, error) {
 	m, err := manager.New(manager.Options{
-		Config: s.plane.AdminConfig(), Standalone: true, MetricsAddr: "0", HealthAddr: "0", Logger: klog.Background().WithName("manager"),
+		Config: s.plane.AdminConfig(), Standalone: true, MetricsAddr: s.options.MetricsAddr,
+		Logger: s.plane.Logger().WithName("manager"),
 	})
 	if err != nil {
-		return err
+		return nil, fmt.Errorf("prepare the controllers: %w", err)
 	}
-	running, stop := context.WithCancel(context.WithoutCancel(ctx))
-	s.stopManager, s.managerDone = stop, make(chan struct{})
-	ended := make(chan error, 1)
+	s.manager = make(chan error, 1)
 	go func() {
-		defer close(s.managerDone)
-		if err := m.Start(running); err != nil {
-			ended <- fmt.Errorf("controllers: %w", err)
+		err := m.Start(s.ctx)
+		s.manager <- err
+		if s.ctx.Err() == nil {
+			s.fail(fmt.Errorf("the controllers ended: %w", err))
 		}
 	}()
+	return m.Ready(), nil
+}
+
+// watch reports the first part that dies by itself.
+func (s *Standalone) watch(n *node.Node) {
 	select {
-	case <-m.Ready():
-	case err := <-ended:
-		return err
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	go s.watch(ended)
-	s.options.Progress("CronJob and Job controllers", time.Since(began))
-	return nil
-}
-
-// watch passes on the failure of a part.
-func (s *Standalone) watch(part <-chan error) {
-	if err, ok := <-part; ok && err != nil {
-		s.failed <- err
+	case err := <-s.plane.Err():
+		s.fail(err)
+	case err := <-n.Err():
+		s.fail(fmt.Errorf("the node failed: %w", err))
+	case <-s.ctx.Done():
 	}
 }
 
-// Ready is closed when everything works.
-func (s *Standalone) Ready() <-chan struct{} { return s.ready }
-
-// Err gives the failure of a part after it was ready. The caller should Close then.
-func (s *Standalone) Err() <-chan error { return s.failed }
-
-// RESTConfig is the administrator's connection, from Start's return until Close.
-func (s *Standalone) RESTConfig() *rest.Config { return s.plane.AdminConfig() }
-
-// Kubeconfig is the path of the administrator's kubeconfig, from Start's return on.
-func (s *Standalone) Kubeconfig() string { return s.plane.Kubeconfig() }
-
-// DataDir is the directory in use, from Start's return on.
-func (s *Standalone) DataDir() string { return s.options.DataDir }
-
-// Close stops the controllers, the node with its Pods, and the control plane, in this order, and gives up the data
-// directory. It may be called in any state, again too.
-func (s *Standalone) Close(ctx context.Context) error {
-	s.closeOnce.Do(func() { s.closeErr = s.close(ctx) })
-	return s.closeErr
+func (s *Standalone) fail(err error) {
+	if s.ctx.Err() != nil {
+		return
+	}
+	select {
+	case s.failed <- err:
+	default:
+	}
 }
 
-func (s *Standalone) close(ctx context.Context) error {
+func (s *Standalone) becomeReady(n *node.Node, managerReady <-chan struct{}, began time.Time, progress func(string, time.Duration)) {
+	var parts sync.WaitGroup
+	for step, ready := range map[string]<-chan struct{}{"node": n.Ready(), "Jobs and CronJobs": managerReady} {
+		parts.Go(func() {
+			select {
+			case <-ready:
+				progress(step, time.Since(began))
+			case <-s.ctx.Done():
+			}
+		})
+	}
+	parts.Wait()
+	if s.ctx.Err() == nil {
+		close(s.ready)
+	}
+}
+
+// stop ends what runs, in the reverse order of dependence. The controllers end first, so that they do not take the end
+// of the Pods for failures; the node keeps that to itself until the next start.
+func (s *Standalone) stop(ctx context.Context) error {
+	s.cancel()
 	var errs []error
-	if s.stopManager != nil {
-		s.stopManager()
+	if s.manager != nil {
 		select {
-		case <-s.managerDone:
+		case err := <-s.manager:
+			if err != nil {
+				errs = append(errs, fmt.Errorf("stop the controllers: %w", err))
+			}
 		case <-ctx.Done():
+			errs = append(errs, errors.New("the controllers did not stop in time"))
 		}
 	}
-	if s.node != nil {
-		errs = append(errs, s.node.Close(ctx))
+	if n := s.node.Load(); n != nil {
+		if err := n.Close(ctx); err != nil {
+			errs = append(errs, fmt.Errorf("stop the node: %w", err))
+		}
 	}
 	if s.plane != nil {
-		errs = append(errs, s.plane.Close(ctx))
+		if err := s.plane.Close(ctx); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if s.lock != nil && s.options.Ephemeral {
+		// With the lock still held: nobody else may take the directory for abandoned.
+		if err := os.RemoveAll(s.DataDir()); err != nil {
+			errs = append(errs, fmt.Errorf("remove what the plane left: %w", err))
+		}
 	}
 	if s.lock != nil {
 		s.lock.Release()
 	}
-	if s.options.Ephemeral && s.options.DataDir != "" {
-		errs = append(errs, os.RemoveAll(s.options.DataDir))
-	}
 	return errors.Join(errs...)
 }
 
-// nodeName makes the machine's host name a name that a Node may have.
-func nodeName() (string, error) {
-	host, err := os.Hostname()
-	if err != nil {
-		return "", fmt.Errorf("the machine's host name: %w", err)
+// Ready is closed when Pods run and Jobs and CronJobs are looked after. It never is after a Close.
+func (s *Standalone) Ready() <-chan struct{} { return s.ready }
+
+// Err yields at most one error: that of the first part that died by itself. The caller should then call Close, which
+// itself brings nothing about here.
+func (s *Standalone) Err() <-chan error { return s.failed }
+
+// Close stops every part: controllers, Pods, node, control plane, within five seconds unless Options.Drain. It returns
+// when that is done or ctx is, and then goes on by itself. Pods that end by it are recorded at the next start, where
+// their restart rules apply. Calling it again waits for the first call.
+func (s *Standalone) Close(ctx context.Context) error {
+	s.closeOnce.Do(func() {
+		go func() {
+			defer close(s.closed)
+			s.life.Lock()
+			defer s.life.Unlock()
+			if s.ended {
+				return
+			}
+			s.ended = true
+			timeout := closeTimeout
+			if s.options.Drain {
+				timeout += DrainGrace
+			}
+			stopCtx, cancel := context.WithTimeout(context.Background(), timeout)
+			defer cancel()
+			s.closeErr = s.stop(stopCtx)
+		}()
+	})
+	select {
+	case <-s.closed:
+		return s.closeErr
+	case <-ctx.Done():
+		return fmt.Errorf("standalone: still stopping: %w", context.Cause(ctx))
 	}
-	name := strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '-', r == '.':
-			return r
-		case r >= 'A' && r <= 'Z':
-			return r + 'a' - 'A'
-		}
-		return '-'
-	}, host)
-	name = strings.Trim(name[:min(len(name), 63)], "-.")
-	if name == "" {
-		name = "localhost"
+}
+
+// DataDir is the absolute path of the data directory; of an ephemeral plane, empty before Start.
+func (s *Standalone) DataDir() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.dir
+}
+
+// Kubeconfig is the path of the administrator's kubeconfig, which Start writes. Of an ephemeral plane it is known from
+// Start on.
+func (s *Standalone) Kubeconfig() string { return kubeconfigPath(s.DataDir()) }
+
+// RESTConfig is an administrator's client for use in this process, without client-side limits; nil before Start. The
+// caller owns the copy.
+func (s *Standalone) RESTConfig() *rest.Config {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.config == nil {
+		return nil
 	}
-	return name, nil
+	return rest.CopyConfig(s.config)
+}
+
+func serialised(progress func(string, time.Duration)) func(string, time.Duration) {
+	var mu sync.Mutex
+	return func(step string, took time.Duration) {
+		mu.Lock()
+		defer mu.Unlock()
+		progress(step, took)
+	}
 }

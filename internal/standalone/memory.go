@@ -1,0 +1,51 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package standalone
+
+import (
+	"context"
+	"os"
+	"runtime/debug"
+	"runtime/metrics"
+	"time"
+)
+
+const (
+	// collectPercent makes the garbage collector run twice as often as Go's default: what is alive at rest, about
+	// 100 MB, changes slowly.
+	collectPercent = 50
+	// settleTime is how long after the start its garbage is given back.
+	settleTime = 10 * time.Second
+	// trimPeriod is how often garbage of bursts is given back, when there is more than trimLeast bytes of it.
+	trimPeriod = 2 * time.Minute
+	trimLeast  = 32 << 20
+)
+
+// tuneMemory sets the pace of the garbage collector, unless the user did so with GOGC.
+func tuneMemory() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(collectPercent)
+	}
+}
+
+// trimMemory gives memory that a start or a burst left unused back to the machine, until ctx ends. The runtime does so
+// by itself over many minutes.
+func trimMemory(ctx context.Context) {
+	timer := time.NewTimer(settleTime)
+	defer timer.Stop()
+	free := []metrics.Sample{{Name: "/memory/classes/heap/free:bytes"}, {Name: "/memory/classes/heap/unused:bytes"}}
+	for least := uint64(0); ; least = trimLeast {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		}
+		if metrics.Read(free); free[0].Value.Uint64()+free[1].Value.Uint64() >= least {
+			debug.FreeOSMemory()
+		}
+		timer.Reset(trimPeriod)
+	}
+}

@@ -1,0 +1,72 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package standalone
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+)
+
+// Options are the choices of a caller of New. One of DataDir and Ephemeral is required.
+type Options struct {
+	// DataDir holds everything that outlives a start. It is made with mode 0700.
+	DataDir string
+
+	// Ephemeral keeps the state in a directory of its own that Close removes with everything in it, Pods included.
+	// DataDir is then empty.
+	Ephemeral bool
+
+	// Listen is the host:port of the API server. Port 0, and the empty string, mean a free port of the loopback
+	// interface, the same at every start with the same DataDir if it is still free.
+	Listen string
+
+	// RuntimeEndpoint is the unix:// address of a CRI runtime that runs real images. Empty means that containers are
+	// local processes.
+	RuntimeEndpoint string
+
+	// NodeName is the name of the Node. Empty means the name of the machine at the first start on DataDir.
+	NodeName string
+
+	// Drain lets containers have DrainGrace to end at Close, instead of about a second.
+	Drain bool
+
+	// MetricsAddr is the host:port on which the controllers' metrics are served. Empty means nowhere.
+	MetricsAddr string
+
+	// Verbosity is how much the log says, 0 to 10.
+	Verbosity int
+
+	// Progress is told after each step of Start, and of the way from there to Ready, what was done and how long it
+	// took. It is called from one goroutine at a time. Nil means nobody listens.
+	Progress func(step string, took time.Duration)
+}
+
+const (
+	// stopGrace is what containers get to end after SIGTERM at a Close without Drain.
+	stopGrace = time.Second
+	// DrainGrace is what containers get to end after SIGTERM at a Close with Drain: the default grace period of Pods.
+	DrainGrace = 30 * time.Second
+)
+
+func (o Options) complete() (Options, error) {
+	switch {
+	case o.Ephemeral && o.DataDir != "":
+		return o, errors.New("standalone: an ephemeral plane has no data directory to keep: leave DataDir empty")
+	case !o.Ephemeral && o.DataDir == "":
+		return o, errors.New("standalone: no data directory given")
+	}
+	if o.DataDir != "" {
+		dir, err := filepath.Abs(o.DataDir)
+		if err != nil {
+			return o, fmt.Errorf("standalone: data directory %q: %w", o.DataDir, err)
+		}
+		o.DataDir = dir
+	}
+	if o.Progress == nil {
+		o.Progress = func(string, time.Duration) {}
+	}
+	return o, nil
+}
