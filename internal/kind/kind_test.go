@@ -1,0 +1,46 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package kind_test
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/carillon-dev/carillon/internal/kind"
+)
+
+// The kinds live side by side in one scheme, and none takes another's name or type.
+func TestAll(t *testing.T) {
+	scheme := runtime.NewScheme()
+	names, owners := map[string]bool{}, map[string]bool{}
+	for _, k := range kind.All {
+		info := k.Info()
+		if names[info.Name] || owners[info.Owner.String()] {
+			t.Errorf("%s is there twice", info.Name)
+		}
+		names[info.Name], owners[info.Owner.String()] = true, true
+		if err := k.AddToScheme(scheme); err != nil {
+			t.Errorf("%s: %v", info.Name, err)
+		}
+	}
+	for _, k := range kind.All {
+		for what, obj := range map[string]func() (runtime.Object, error){
+			"owner": func() (runtime.Object, error) { return scheme.New(k.Info().Owner) },
+			"child": func() (runtime.Object, error) { return scheme.New(k.Info().Child) },
+		} {
+			o, err := obj()
+			if err != nil {
+				t.Errorf("%s: %s: %v", k.Info().Name, what, err)
+				continue
+			}
+			if _, ok := o.(kind.Object); !ok {
+				t.Errorf("%s: %s: a %T has no metadata", k.Info().Name, what, o)
+			}
+		}
+	}
+	if len(kind.All) != 3 {
+		t.Errorf("%d kinds, want batch, Volcano and the tutorial", len(kind.All))
+	}
+}
