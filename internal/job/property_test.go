@@ -254,7 +254,8 @@ func compareWithTruth(t *rapid.T, w *world, removedByUser sets.Set[types.UID], r
 	// The end is justified by what is counted.
 	switch c, _ := findTrue(status.Conditions, batchv1.JobFailed); c.Reason {
 	case batchv1.JobReasonBackoffLimitExceeded:
-		if status.Failed <= *w.job.Spec.BackoffLimit {
+		// What did not fit into the write of the verdict may still turn out otherwise.
+		if w.options.MaxUncounted == 0 && !resized && status.Failed <= *w.job.Spec.BackoffLimit {
 			t.Fatalf("failed without reason: %s", tell())
 		}
 	case "":
