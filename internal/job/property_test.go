@@ -212,7 +212,7 @@ func compareWithTruth(t *rapid.T, w *world, removedByUser sets.Set[types.UID], r
 		ignored := policy != nil && codes[uid] == 3
 		switch w.ended[uid] {
 		case corev1.PodSucceeded:
-			if certain := !deleted && !stopped; certain {
+			if !deleted && !stopped && !w.stoppedBySuccess.Has(uid) {
 				succeeded.add(true)
 				sure = sure.Add(index)
 			} else {
