@@ -25,8 +25,7 @@ const byController = "carillon.dev/controller-uid"
 
 // Lister reads the objects of one type. All methods may be called by several goroutines at once.
 type Lister struct {
-	informer cache.Informer
-	indexer  toolscache.Indexer
+	indexer toolscache.Indexer
 }
 
 // For returns the Lister of example's type over the informer that c has for it, which is started if c is and need
@@ -41,17 +40,18 @@ func For(ctx context.Context, c cache.Cache, example client.Object) (*Lister, er
 	if !ok {
 		return nil, fmt.Errorf("informer of %T has no index: the cache must span all namespaces", example)
 	}
-	return over(informer, indexed.GetIndexer())
+	return Over(indexed.GetIndexer())
 }
 
-func over(informer cache.Informer, indexer toolscache.Indexer) (*Lister, error) {
+// Over returns the Lister of the objects in indexer, which it gives its index.
+func Over(indexer toolscache.Indexer) (*Lister, error) {
 	if _, exists := indexer.GetIndexers()[byController]; !exists {
 		err := indexer.AddIndexers(toolscache.Indexers{byController: controllerUID})
 		if _, exists = indexer.GetIndexers()[byController]; err != nil && !exists { // somebody else was faster: fine
 			return nil, fmt.Errorf("index by controller: %w", err)
 		}
 	}
-	return &Lister{informer: informer, indexer: indexer}, nil
+	return &Lister{indexer: indexer}, nil
 }
 
 func controllerUID(obj any) ([]string, error) {
@@ -89,9 +89,6 @@ func (l *Lister) ControlledBy(owner types.UID) []client.Object {
 	}
 	return objs
 }
-
-// Synced reports whether the cache has been filled once.
-func (l *Lister) Synced() bool { return l.informer.HasSynced() }
 
 // Progress tells up to which resource version the cache is complete, "" when it cannot tell. See package wrote.
 func (l *Lister) Progress() string { return l.indexer.LastStoreSyncResourceVersion() }

@@ -34,11 +34,11 @@ func TestControlledBy(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	l, err := over(nil, indexer)
+	l, err := Over(indexer)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := over(nil, indexer); err != nil {
+	if _, err := Over(indexer); err != nil {
 		t.Errorf("a second user of the same informer: %v", err)
 	}
 	for uid, want := range map[types.UID]string{"u1": "a b", "u0": "former", "u2": "", "": ""} {

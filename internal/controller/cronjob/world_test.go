@@ -1,0 +1,407 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cronjob
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr/testr"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/utils/clock"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	kinds "github.com/carillon-dev/carillon/internal/kind/batchv1"
+	"github.com/carillon-dev/carillon/internal/kube/lister"
+	"github.com/carillon-dev/carillon/internal/kube/note"
+	"github.com/carillon-dev/carillon/internal/kube/wrote"
+	"github.com/carillon-dev/carillon/internal/kube/yield"
+	"github.com/carillon-dev/carillon/internal/testkit/make"
+)
+
+// The fixture of cronjob.md 7.
+var (
+	created = at("12:03:20")
+	tickKey = types.NamespacedName{Namespace: "batch", Name: "tick"}
+)
+
+func tick() make.CronJobBuilder { return make.CronJob("batch", "tick").UID("cj-1").Created(created) }
+
+// at reads a time of day of 2026-05-04, UTC.
+func at(clockTime string) time.Time {
+	t, err := time.Parse("2006-01-02T15:04:05.999999999Z", "2026-05-04T"+clockTime+"Z")
+	if err != nil {
+		panic(err)
+	}
+	return t
+}
+
+// child is the Job of a scheduled time.
+func child(owner *batchv1.CronJob, clockTime string) make.JobBuilder {
+	due := at(clockTime)
+	name := fmt.Sprintf("%s-%d", owner.Name, due.Unix()/60)
+	return make.Job("batch", name).UID(types.UID("job-"+clockTime)).Created(due).Of(owner).
+		Annotation(batchv1.CronJobScheduledTimestampAnnotation, due.Format(time.RFC3339))
+}
+
+// world is a reconciler between a simulated server and a cache that the test fills when it likes.
+type world struct {
+	*testing.T
+	*reconciler
+	server   client.WithWatch
+	time     *clocktesting.FakeClock
+	indexers map[string]toolscache.Indexer
+	queued   *queued
+
+	mu     sync.Mutex
+	calls  []string
+	faults map[string][]fault
+	uids   int
+	told   []corev1.Event
+}
+
+// fault is what happens to a call: before it, err instead of it; after it, err although it was done.
+type fault struct {
+	err   error
+	after bool
+}
+
+func newWorld(t *testing.T, objs ...client.Object) *world {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	k := kinds.Kind{}
+	if err := k.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	w := &world{T: t, time: clocktesting.NewFakeClock(created), faults: map[string][]fault{}, queued: &queued{},
+		indexers: map[string]toolscache.Indexer{}}
+	for _, o := range objs {
+		o.SetResourceVersion("")
+	}
+	w.server = interceptor.NewClient(fake.NewClientBuilder().WithScheme(scheme).WithObjects(objs...).
+		WithStatusSubresource(&batchv1.CronJob{}, &batchv1.Job{}).Build(), w.intercept())
+	r, err := newReconciler(k, scheme)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.reconciler = r
+	for _, name := range []string{"CronJob", "Job"} {
+		w.indexers[name] = toolscache.NewIndexer(toolscache.MetaNamespaceKeyFunc, toolscache.Indexers{})
+	}
+	r.owners, r.children = w.lister("CronJob"), w.lister("Job")
+	r.ownWrites, r.childWrites = wrote.New[client.Object](nil), wrote.New[client.Object](nil)
+	r.live, r.writer = w.server, w.server
+	r.clock, r.zone, r.gate, r.log = w.time, time.UTC, yield.New(clock.RealClock{}), testr.New(t)
+	r.notes = note.NewRecorder(note.Options{Sink: w, Component: "cronjob-controller", Clock: w.time, Logger: r.log})
+	r.begin()
+	q := queue(w.queued)
+	r.queue.Store(&q)
+	w.see()
+	return w
+}
+
+func (w *world) lister(name string) *lister.Lister {
+	l, err := lister.Over(w.indexers[name])
+	if err != nil {
+		w.Fatal(err)
+	}
+	return l
+}
+
+// see lets the cache catch up with the server.
+func (w *world) see() {
+	w.Helper()
+	w.seeOwners()
+	w.seeChildren()
+}
+
+func (w *world) seeOwners() {
+	w.Helper()
+	var owners batchv1.CronJobList
+	if err := w.server.List(context.Background(), &owners); err != nil {
+		w.Fatal(err)
+	}
+	w.fill("CronJob", len(owners.Items), func(i int) any { return owners.Items[i].DeepCopy() })
+}
+
+func (w *world) seeChildren() {
+	w.Helper()
+	var jobs batchv1.JobList
+	if err := w.server.List(context.Background(), &jobs); err != nil {
+		w.Fatal(err)
+	}
+	w.fill("Job", len(jobs.Items), func(i int) any { return jobs.Items[i].DeepCopy() })
+}
+
+func (w *world) fill(name string, n int, obj func(int) any) {
+	w.Helper()
+	all := []any{}
+	for i := range n {
+		all = append(all, obj(i))
+	}
+	if err := w.indexers[name].Replace(all, ""); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// sync makes one pass at that time of day, both halves.
+func (w *world) sync(clockTime string) {
+	w.Helper()
+	w.time.SetTime(at(clockTime))
+	w.queued.forget()
+	if _, err := w.Reconcile(w.Context(), reconcile.Request{NamespacedName: tickKey}); err != nil {
+		w.Fatalf("Reconcile reports its failures itself, but returned: %v", err)
+	}
+	w.keepBooks()
+}
+
+func (w *world) keepBooks() {
+	for w.books.pages() > 0 {
+		w.books.next(w.Context())
+	}
+}
+
+func (b *books) pages() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.queue)
+}
+
+func (w *world) fail(call string, faults ...fault) {
+	w.faults[call] = append(w.faults[call], faults...)
+}
+
+// do notes the call and lets its fault happen.
+func (w *world) do(call string, act func() error) error {
+	w.mu.Lock()
+	w.calls = append(w.calls, call)
+	verb, _, _ := strings.Cut(call, " ")
+	var f fault
+	for _, key := range []string{call, verb} {
+		if waiting := w.faults[key]; len(waiting) > 0 {
+			f, w.faults[key] = waiting[0], waiting[1:]
+			break
+		}
+	}
+	w.mu.Unlock()
+	if f.err != nil && !f.after {
+		return f.err
+	}
+	if err := act(); err != nil {
+		return err
+	}
+	return f.err
+}
+
+func (w *world) intercept() interceptor.Funcs {
+	return interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+			return w.do(fmt.Sprintf("get %s", key.Name), func() error { return c.Get(ctx, key, obj, opts...) })
+		},
+		Create: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
+			return w.do("create "+obj.GetName(), func() error {
+				w.uids++
+				obj.SetUID(types.UID(fmt.Sprintf("new-%d", w.uids)))
+				obj.SetCreationTimestamp(metav1.NewTime(w.time.Now().Truncate(time.Second)))
+				return c.Create(ctx, obj, opts...)
+			})
+		},
+		Delete: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.DeleteOption) error {
+			return w.do("delete "+obj.GetName(), func() error {
+				var o client.DeleteOptions
+				o.ApplyOptions(opts)
+				if o.PropagationPolicy == nil || *o.PropagationPolicy != metav1.DeletePropagationBackground {
+					w.Errorf("delete of %s with propagation %v, want Background", obj.GetName(), o.PropagationPolicy)
+				}
+				var stored batchv1.Job
+				if err := c.Get(ctx, client.ObjectKeyFromObject(obj), &stored); err != nil {
+					return err
+				}
+				if o.Preconditions == nil || o.Preconditions.UID == nil {
+					w.Errorf("delete of %s without its UID", obj.GetName())
+				} else if *o.Preconditions.UID != stored.UID {
+					return apierrors.NewConflict(jobs, obj.GetName(), fmt.Errorf("UID differs"))
+				}
+				return c.Delete(ctx, obj)
+			})
+		},
+		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, obj client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
+			return w.do("record", func() error { return c.SubResource(sub).Patch(ctx, obj, patch, opts...) })
+		},
+	}
+}
+
+var (
+	jobs     = schema.GroupResource{Group: "batch", Resource: "jobs"}
+	cronjobs = schema.GroupResource{Group: "batch", Resource: "cronjobs"}
+	broken   = apierrors.NewInternalError(fmt.Errorf("the store is on fire"))
+	conflict = apierrors.NewConflict(cronjobs, "tick", fmt.Errorf("the object has been modified"))
+)
+
+// did takes the calls made since the last time.
+func (w *world) did() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	calls := w.calls
+	w.calls = nil
+	return calls
+}
+
+func (w *world) wantCalls(want ...string) {
+	w.Helper()
+	if diff := cmp.Diff(want, w.did(), cmpopts.EquateEmpty()); diff != "" {
+		w.Errorf("calls (-want +got):\n%s", diff)
+	}
+}
+
+// wantEvents takes the events spoken since the last time, as "Reason" or "Reason: text" with a part of the message.
+func (w *world) wantEvents(want ...string) {
+	w.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := w.notes.Start(ctx); err != nil {
+		w.Fatal(err)
+	}
+	var got []string
+	for i, e := range w.told {
+		text := e.Reason
+		if i < len(want) {
+			if _, part, ok := strings.Cut(want[i], ": "); ok && strings.Contains(e.Message, part) {
+				text += ": " + part
+			} else if ok {
+				text += ": " + e.Message
+			}
+		}
+		got = append(got, text)
+	}
+	w.told = nil
+	if diff := cmp.Diff(want, got); diff != "" {
+		w.Errorf("events (-want +got):\n%s", diff)
+	}
+}
+
+// Create and Patch make a world a sink of events.
+func (w *world) Create(_ context.Context, e *corev1.Event) error {
+	w.told = append(w.told, *e)
+	return nil
+}
+
+func (w *world) Patch(context.Context, string, string, []byte) error { return nil }
+
+// wantStatus compares the stored status: names of active Jobs and the time of day of the last start, "" for none.
+func (w *world) wantStatus(last string, active ...string) {
+	w.Helper()
+	var cj batchv1.CronJob
+	w.load("tick", &cj)
+	names := []string{}
+	for _, ref := range cj.Status.Active {
+		names = append(names, ref.Name)
+	}
+	got := ""
+	if cj.Status.LastScheduleTime != nil {
+		got = cj.Status.LastScheduleTime.UTC().Format("15:04:05")
+	}
+	if got != last || !slices.Equal(names, active) {
+		w.Errorf("status has last %q and active %v, want %q and %v", got, names, last, active)
+	}
+}
+
+// load reads an object from the server without leaving a trace in calls.
+func (w *world) load(name string, into client.Object) {
+	w.Helper()
+	err := w.server.Get(context.Background(), client.ObjectKey{Namespace: "batch", Name: name}, into)
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.mu.Lock()
+	w.calls = w.calls[:len(w.calls)-1]
+	w.mu.Unlock()
+}
+
+// wantWake compares the alarm; "" for none.
+func (w *world) wantWake(clockTime string) {
+	w.Helper()
+	got, ok := w.alarm.Next(tickKey)
+	if !ok {
+		if clockTime != "" {
+			w.Errorf("no alarm is set, want %s", clockTime)
+		}
+		return
+	}
+	if clockTime == "" || !got.Equal(at(clockTime)) {
+		w.Errorf("alarm at %v, want %q", got, clockTime)
+	}
+}
+
+// wantRetry compares the delay of the next try; 0 for none.
+func (w *world) wantRetry(after time.Duration) {
+	w.Helper()
+	var got time.Duration
+	for _, d := range w.queued.after {
+		got = d
+	}
+	if got != after || len(w.queued.after) > 1 {
+		w.Errorf("tried again after %v, want %v", w.queued.after, after)
+	}
+}
+
+// complete ends a stored Job as succeeded.
+func (w *world) complete(name, clockTime string) {
+	w.Helper()
+	var j batchv1.Job
+	w.load(name, &j)
+	done := make.Job("batch", name).Started(j.CreationTimestamp.Time).Complete(at(clockTime)).Obj()
+	j.Status = done.Status
+	if err := w.server.Status().Update(context.Background(), &j); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// queued is a work queue that only notes what is added.
+type queued struct {
+	queue
+	mu    sync.Mutex
+	keys  []string
+	after []time.Duration
+}
+
+func (q *queued) Add(r reconcile.Request) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.keys = append(q.keys, r.String())
+}
+
+func (q *queued) AddAfter(r reconcile.Request, after time.Duration) {
+	if after == 0 {
+		q.Add(r)
+		return
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.after = append(q.after, after)
+}
+
+func (q *queued) forget() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.keys, q.after = nil, nil
+}
