@@ -34,5 +34,6 @@
 // Kubernetes CronJob controller uses. The instants are the same except where
 // that library is at fault: it gives up after five years (29 February across
 // 2100), is off by the shift in zones that move by half an hour, starts late on
-// days without a midnight, and panics on a zone prefix without a blank.
+// days without a midnight, never returns from a day that a zone skipped, and panics
+// on a zone prefix without a blank.
 package schedule

@@ -69,7 +69,7 @@ func readVectors(t *testing.T, file string, into any) {
 	}
 }
 
-func mustParse(t testing.TB, expr string, loc *time.Location) schedule.Schedule {
+func mustParse(t fataler, expr string, loc *time.Location) schedule.Schedule {
 	t.Helper()
 	s, err := schedule.Parse(expr, loc)
 	if err != nil {
@@ -78,7 +78,7 @@ func mustParse(t testing.TB, expr string, loc *time.Location) schedule.Schedule 
 	return s
 }
 
-func mustLoad(t testing.TB, zone string) *time.Location {
+func mustLoad(t fataler, zone string) *time.Location {
 	t.Helper()
 	loc, err := schedule.LoadZone(zone)
 	if err != nil {
@@ -265,4 +265,10 @@ func TestCountOfEverything(t *testing.T) {
 	if want := 1 << 56; got != want {
 		t.Errorf("Count = %d, want %d", got, want)
 	}
+}
+
+// fataler is what testing.TB and rapid.T have in common.
+type fataler interface {
+	Helper()
+	Fatal(args ...any)
 }
