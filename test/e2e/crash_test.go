@@ -22,7 +22,8 @@ import (
 func TestKillAndRestart(t *testing.T) {
 	dir := t.TempDir()
 	volumes, mounts := hostDir(dir)
-	// Each start is a line in a file; each Job waits for a file to go on.
+	// Each start is a line in a file; each Job waits for a file to go on. Two
+	// dollars are one: the kubelet expands variables in arguments.
 	script := func(name, end string) string {
 		return fmt.Sprintf("echo start >> %[1]s/%[2]s.starts\necho one\nwhile [ ! -e %[1]s/%[2]s.go ]; do sleep 0.05; done\necho two\ntouch %[1]s/%[2]s.end\n%[3]s", dir, name, end)
 	}
@@ -31,7 +32,7 @@ func TestKillAndRestart(t *testing.T) {
 	}
 	dataDir := newDataDir(t)
 	u := startReady(t, dataDir, "-f", write(t,
-		job("ends-meanwhile", "exit 3")+job("goes-on", "exit 0")+job("is-killed", "kill -9 $$")))
+		job("ends-meanwhile", "exit 3")+job("goes-on", "exit 0")+job("is-killed", "kill -9 $$$$")))
 	for _, name := range []string{"ends-meanwhile", "goes-on", "is-killed"} {
 		u.pod(name, "running", running)
 		until(t, name+" to write", func() bool { return exists(dir, name+".starts") })
@@ -100,7 +101,8 @@ func TestKillDuringABurst(t *testing.T) {
 			return len(found) >= started
 		})
 		u.kill()
-		u = startUp(t, dataDir)
+		// Applied again as a service would: not all may have been at the kill.
+		u = startUp(t, dataDir, "-f", path)
 	}
 	for i := range jobs {
 		name := fmt.Sprintf("burst-%d", i)

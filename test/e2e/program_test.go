@@ -11,10 +11,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -95,9 +97,12 @@ func startUp(t *testing.T, dataDir string, args ...string) *up {
 	}()
 	t.Cleanup(func() {
 		u.stop()
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		if u.stderr.Len() > 0 {
+			t.Errorf("what belongs in the log, or is an error, is on the terminal:\n%s", &u.stderr)
+		}
 		if t.Failed() {
-			u.mu.Lock()
-			defer u.mu.Unlock()
 			t.Logf("carillon up said:\n%s\n%s", tail(u.stdout.String()), tail(u.stderr.String()))
 			t.Logf("log:\n%s", tail(logOf(dataDir)))
 		}
@@ -225,6 +230,33 @@ func (u *up) stop() (code int, took time.Duration) {
 	u.signal(syscall.SIGTERM)
 	u.waitEnd()
 	return u.cmd.ProcessState.ExitCode(), time.Since(began)
+}
+
+// promisedStop is how long a clean stop takes at most.
+const promisedStop = 5 * time.Second
+
+// wantCleanStop checks the promise that a stop is clean and quick. On a machine
+// with much more to do than it has processors for, nothing can be promised.
+func (u *up) wantCleanStop(code int, took time.Duration) {
+	u.t.Helper()
+	switch {
+	case code == 0 && took <= promisedStop:
+	case overloaded():
+		u.t.Logf("stopped with exit code %d after %v on an overloaded machine", code, took)
+	default:
+		u.t.Errorf("stopped with exit code %d after %v", code, took)
+	}
+}
+
+// overloaded tells whether twice as many threads want to run as can.
+func overloaded() bool {
+	data, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return false
+	}
+	var load float64
+	_, err = fmt.Sscan(string(data), &load)
+	return err == nil && load > 2*float64(runtime.NumCPU())
 }
 
 func (u *up) waitEnd() {

@@ -31,10 +31,7 @@ func TestUpRunsAJob(t *testing.T) {
 		}
 	}
 	u.wait("ready", func(l line) bool { return l.Message == "ready" })
-	code, took := u.stop()
-	if code != 0 || took > 5*time.Second {
-		t.Errorf("exit code %d after %v", code, took)
-	}
+	u.wantCleanStop(u.stop())
 	wantNothingLeft(t, dataDir, "")
 }
 
@@ -156,18 +153,14 @@ func TestCleanStop(t *testing.T) {
 			began := time.Now()
 			u.signal(signal)
 			u.waitEnd()
-			if took, code := time.Since(began), u.cmd.ProcessState.ExitCode(); took > 5*time.Second || code != 0 {
-				t.Errorf("exit code %d after %v", code, took)
-			}
+			u.wantCleanStop(u.cmd.ProcessState.ExitCode(), time.Since(began))
 			wantNothingLeft(t, dataDir, marker)
 
 			again := startReady(t, dataDir)
 			for _, name := range []string{"deaf", "daemons", "volumes"} {
 				again.job(name, "failed", failed)
 			}
-			if code, took := again.stop(); code != 0 || took > 5*time.Second {
-				t.Errorf("second stop: exit code %d after %v", code, took)
-			}
+			again.wantCleanStop(again.stop())
 			wantNothingLeft(t, dataDir, marker)
 		})
 	}
