@@ -1,0 +1,305 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package standalone
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/carillon-dev/carillon/internal/controlplane"
+)
+
+// patience bounds waits for things that happen within seconds on an idle machine.
+const patience = 2 * time.Minute
+
+// sleeper is what the container that does not end runs: an argument that nothing else on the machine has.
+const sleeper = "86399.0625"
+
+// A throw-away Carillon runs a Job to its end, ends a Pod that would go on when it is closed, and leaves nothing: no
+// process, no mount, no file. A kubelet can be started once in a process, so this is the one whole life of these tests.
+func TestStandalone(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	var steps []string
+	s, err := New(Options{Ephemeral: true, Progress: func(step string, took time.Duration) {
+		if took < 0 {
+			t.Errorf("step %q took %s", step, took)
+		}
+		steps = append(steps, step)
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.RESTConfig() != nil || s.DataDir() != "" {
+		t.Error("there is something before the start")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if err := s.Start(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Start(ctx); err == nil {
+		t.Error("started twice")
+	}
+	dir := s.DataDir()
+	if _, err := controlplane.LockDir(dir); err == nil {
+		t.Error("the directory can be taken while it is used")
+	}
+	if _, err := clientcmd.BuildConfigFromFlags("", s.Kubeconfig()); err != nil {
+		t.Errorf("kubeconfig: %v", err)
+	}
+
+	// Made before it is ready: nothing that the API took is lost.
+	jobs := kubernetes.NewForConfigOrDie(s.RESTConfig()).BatchV1().Jobs("default")
+	for name, command := range map[string][]string{"ends": {"true"}, "stays": {"sleep", sleeper}} {
+		job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: batchv1.JobSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+			RestartPolicy: corev1.RestartPolicyNever,
+			Containers:    []corev1.Container{{Name: "main", Image: "host", Command: command}},
+		}}}}
+		if _, err := jobs.Create(ctx, job, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	select {
+	case <-s.Ready():
+	case err := <-s.Err():
+		t.Fatal(err)
+	case <-ctx.Done():
+		t.Fatal("not ready in time")
+	}
+	eventually(t, "one Job completes and the other runs", func(ctx context.Context) (bool, error) {
+		ends, err := jobs.Get(ctx, "ends", metav1.GetOptions{})
+		return err == nil && ends.Status.Succeeded == 1 && ends.Status.CompletionTime != nil && running(t, sleeper), err
+	})
+
+	if err := s.Close(ctx); err != nil {
+		t.Errorf("close: %v", err)
+	}
+	if err := s.Close(ctx); err != nil {
+		t.Errorf("second close: %v", err)
+	}
+	select {
+	case err := <-s.Err():
+		t.Errorf("the close was reported as a death: %v", err)
+	default:
+	}
+	if running(t, sleeper) {
+		t.Error("the Pod runs on")
+	}
+	if mounts := read(t, "/proc/self/mountinfo"); strings.Contains(mounts, dir) {
+		t.Errorf("mounts are left:\n%s", mounts)
+	}
+	if _, err := os.Lstat(dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the directory is left: %v", err)
+	}
+	for _, want := range []string{"certificates", "store", "API server", "controllers", "node", "Jobs and CronJobs"} {
+		if !strings.Contains(strings.Join(steps, ","), want) {
+			t.Errorf("the step %q was not told; told were %q", want, steps)
+		}
+	}
+}
+
+// A start that cannot be is refused in words that name the cure, before anything runs, and gives the directory back.
+func TestStandaloneStartFails(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	long := filepath.Join(t.TempDir(), strings.Repeat("long", 25))
+	for name, test := range map[string]struct {
+		options Options
+		want    []string
+	}{
+		"the port is taken":         {Options{DataDir: t.TempDir(), Listen: taken.Addr().String()}, []string{taken.Addr().String(), "--listen"}},
+		"the address is none":       {Options{DataDir: t.TempDir(), Listen: "6443"}, []string{"host:port"}},
+		"the directory is a file":   {Options{DataDir: file}, []string{file, "--data-dir"}},
+		"below a file":              {Options{DataDir: filepath.Join(file, "data")}, []string{file, "--data-dir"}},
+		"too long for sockets":      {Options{DataDir: long}, []string{long, "shorter"}},
+		"no runtime at the address": {Options{DataDir: t.TempDir(), RuntimeEndpoint: "containerd"}, []string{"containerd", "unix://"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, err := New(test.options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = s.Start(t.Context())
+			if err == nil {
+				t.Fatal("started")
+			}
+			for _, want := range test.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("%q does not say %q", err, want)
+				}
+			}
+			if err := s.Close(t.Context()); err != nil {
+				t.Errorf("close after a failed start: %v", err)
+			}
+			if test.options.DataDir == file || strings.HasPrefix(test.options.DataDir, file) {
+				return
+			}
+			lock, err := controlplane.LockDir(test.options.DataDir)
+			if err != nil {
+				t.Fatalf("the directory is still held: %v", err)
+			}
+			lock.Release()
+		})
+	}
+}
+
+// A second start on a directory says who uses it and what to do, and touches nothing.
+func TestStandaloneSecondStart(t *testing.T) {
+	dir := t.TempDir()
+	lock, err := controlplane.LockDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Release()
+	s, err := New(Options{DataDir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = s.Start(t.Context())
+	var locked *controlplane.LockedError
+	if !errors.As(err, &locked) || locked.PID != os.Getpid() || !strings.Contains(err.Error(), "--data-dir") {
+		t.Errorf("got %v", err)
+	}
+	if files, err := os.ReadDir(dir); err != nil || len(files) != 1 {
+		t.Errorf("the directory holds %v, %v", files, err)
+	}
+}
+
+// A Close before any Start leaves nothing to start.
+func TestStandaloneCloseFirst(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	s, err := New(Options{DataDir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := s.Start(t.Context()); err == nil {
+		t.Error("started after the close")
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("something was made: %v", err)
+	}
+}
+
+// A Close whose context has ended returns at once; the stop goes on by itself.
+func TestStandaloneCloseIsBounded(t *testing.T) {
+	s, err := New(Options{DataDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.life.Lock() // as a Start in progress would
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := s.Close(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	s.life.Unlock()
+	if err := s.Close(t.Context()); err != nil {
+		t.Errorf("the stop went on to %v", err)
+	}
+}
+
+// Of several parts that die only the first is reported, and none that a stop ends.
+func TestStandaloneErr(t *testing.T) {
+	s, err := New(Options{DataDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := errors.New("first")
+	s.fail(first)
+	s.fail(errors.New("second"))
+	if err := <-s.Err(); err != first {
+		t.Errorf("got %v", err)
+	}
+	s.cancel()
+	s.fail(errors.New("third"))
+	select {
+	case err := <-s.Err():
+		t.Errorf("a stop was reported as %v", err)
+	default:
+	}
+}
+
+func TestOptions(t *testing.T) {
+	for name, test := range map[string]struct {
+		options Options
+		want    string
+	}{
+		"a directory":   {Options{DataDir: "/nowhere"}, ""},
+		"thrown away":   {Options{Ephemeral: true}, ""},
+		"neither":       {Options{}, "no data directory"},
+		"both":          {Options{DataDir: "/nowhere", Ephemeral: true}, "leave DataDir empty"},
+		"relative path": {Options{DataDir: "here"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, err := New(test.options)
+			switch {
+			case test.want != "":
+				if err == nil || !strings.Contains(err.Error(), test.want) {
+					t.Errorf("got %v, want %q", err, test.want)
+				}
+			case err != nil:
+				t.Error(err)
+			case !test.options.Ephemeral && (!filepath.IsAbs(s.DataDir()) || s.Kubeconfig() != filepath.Join(s.DataDir(), "kubeconfig")):
+				t.Errorf("directory %s, kubeconfig %s", s.DataDir(), s.Kubeconfig())
+			}
+		})
+	}
+}
+
+func eventually(t *testing.T, what string, condition wait.ConditionWithContextFunc) {
+	t.Helper()
+	if err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, patience, true, condition); err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+}
+
+// running tells whether a process of the machine has the argument.
+func running(t *testing.T, argument string) bool {
+	t.Helper()
+	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range lines {
+		// Processes may end between the two looks.
+		if text, err := os.ReadFile(line); err == nil && strings.Contains(string(text), "\x00"+argument+"\x00") {
+			return true
+		}
+	}
+	return false
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
