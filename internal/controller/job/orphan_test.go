@@ -1,0 +1,183 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package job
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/carillon-dev/carillon/internal/job"
+	"github.com/carillon-dev/carillon/internal/testkit/make"
+)
+
+// The finalizer of a pod goes when, and only when, it serves nobody (JOB-100).
+func TestOrphanWorker(t *testing.T) {
+	running, finished := make.Job(ns, "running").Obj(), make.Job(ns, "finished").Started(start).Complete(start).Obj()
+	missing := make.Job(ns, "missing").Obj()
+	foreign := make.Job(ns, "foreign").ManagedBy("acme.io/jobs").Obj()
+	foreignDone := make.Job(ns, "foreign-done").ManagedBy("acme.io/jobs").Started(start).Complete(start).Obj()
+	recreated := controllerRef("Job", "batch/v1", "running") // another UID
+	plain := metav1.OwnerReference{Kind: "Job", APIVersion: "batch/v1", Name: "running", UID: running.UID}
+	bare := func() make.PodBuilder { return make.Pod(ns, "p").Orphan().NoFinalizers().Finalizer(job.Finalizer) }
+	matching := bare().Obj()
+	matching.Labels = running.Spec.Template.Labels
+	foreignMatch := bare().Obj()
+	foreignMatch.Labels = foreign.Spec.Template.Labels
+	doneMatch := bare().Obj()
+	doneMatch.Labels = finished.Spec.Template.Labels
+	for name, c := range map[string]struct {
+		pod  *corev1.Pod
+		keep bool
+	}{
+		"controlled by a running Job":                     {make.Pod(ns, "p").Of(running).Obj(), true},
+		"controlled by a finished Job":                    {make.Pod(ns, "p").Of(finished).Obj(), false},
+		"controlled by a missing Job":                     {make.Pod(ns, "p").Of(missing).Obj(), false},
+		"controlled by a Job with another UID":            {bare().Owner(recreated).Obj(), false},
+		"controlled by a CronJob":                         {bare().Owner(controllerRef("CronJob", "batch/v1", "running")).Obj(), true},
+		"controlled by a Job of another group":            {bare().Owner(controllerRef("Job", "batch.volcano.sh/v1alpha1", "running")).Obj(), true},
+		"controlled by somebody else's Job":               {make.Pod(ns, "p").Of(foreign).Obj(), true},
+		"controlled by somebody else's finished Job":      {make.Pod(ns, "p").Of(foreignDone).Obj(), true},
+		"not controlled":                                  {bare().Obj(), false},
+		"owned but not controlled":                        {bare().Owner(plain).Obj(), false},
+		"not controlled, about to be adopted":             {matching, true},
+		"not controlled, selected by somebody else's Job": {foreignMatch, true},
+		"not controlled, selected by a finished Job":      {doneMatch, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.add(running.DeepCopy(), finished.DeepCopy(), foreign.DeepCopy(), foreignDone.DeepCopy(), c.pod.DeepCopy())
+			w.deliver()
+			request := reconcile.Request{NamespacedName: types.NamespacedName{Namespace: ns, Name: "p"}}
+			if err := w.sync(w.orphans, request, w.ctl.reconcileOrphan); err != nil {
+				t.Fatal(err)
+			}
+			if pod := w.pods()[0]; held(&pod) != c.keep {
+				t.Errorf("finalizers are %v", pod.Finalizers)
+			}
+			// No event of these pods asks for more than that.
+			w.resetCalls()
+			if c.keep {
+				w.drain(w.orphans, w.ctl.reconcileOrphan)
+				if n := w.writes(); n != 0 {
+					t.Errorf("calls %v", w.calls)
+				}
+			}
+		})
+	}
+}
+
+// A Job that vanishes leaves pods without finalizers, also when one removal
+// fails at first (JOB-102, JOB-111, CP-12).
+func TestDeletedJobFreesItsPods(t *testing.T) {
+	w := newWorld(t)
+	w.add(make.Job(ns, "j").Parallelism(3).Completions(3).Obj())
+	w.run()
+	w.wantHeld(3)
+	w.fault = on("patch", 2, internalError)
+	must(t, w.api.Delete(context.Background(), w.job("j")))
+	w.run()
+	w.wantHeld(2)
+	w.pass(10 * time.Second)
+	w.wantHeld(0)
+	if n := w.count("get", "Job"); n != 0 {
+		t.Errorf("%d reads of a Job whose deletion was seen", n)
+	}
+	if len(w.ctl.memory.byID) != 0 {
+		t.Error("memory of the Job is kept")
+	}
+}
+
+// Pods of a Job that was deleted while nobody watched: those that the garbage
+// collector deletes, and those that it orphaned (JOB-103, CP-12, CP-13). Until
+// the Job is known to be gone nothing is touched.
+func TestPodsOfAJobThatWentUnseen(t *testing.T) {
+	w := newWorld(t)
+	j := make.Job(ns, "j").Parallelism(2).Completions(2).Obj()
+	w.add(j)
+	w.run()
+	w.restart()
+	w.blindJobs = true // the pods come first
+	must(t, w.api.Delete(context.Background(), &w.pods()[0]))
+	w.run()
+	w.wantHeld(2)
+	must(t, w.api.Delete(context.Background(), w.job("j")))
+	orphan := w.pods()[1]
+	orphan.OwnerReferences, orphan.Labels = nil, nil
+	must(t, w.api.Update(context.Background(), &orphan))
+	w.resetCalls()
+	w.pass(10 * time.Second)
+	w.wantHeld(0)
+	if n := w.count("get", "Job"); n != 1 {
+		t.Errorf("%d reads of the Job, want 1", n)
+	}
+}
+
+// A pod that is adopted while its finalizer is about to be removed keeps it:
+// the removal names the version that was seen.
+func TestAdoptionBeatsTheOrphanWorker(t *testing.T) {
+	w := newWorld(t)
+	w.add(make.Pod(ns, "p").Orphan().NoFinalizers().Finalizer(job.Finalizer).Obj())
+	w.deliver()
+	changed := w.pods()[0]
+	changed.Annotations = map[string]string{"changed": "meanwhile"}
+	must(t, w.api.Update(context.Background(), &changed))
+	request := reconcile.Request{NamespacedName: types.NamespacedName{Namespace: ns, Name: "p"}}
+	w.orphans.take(request)
+	must(t, w.sync(w.orphans, request, w.ctl.reconcileOrphan))
+	w.wantHeld(1)
+	w.pass(2 * time.Second)
+	w.wantHeld(0)
+}
+
+// A finished Job frees pods that were left behind, when it ends and when a new
+// process finds it (JOB-101, JOB-112, CP-15), in portions.
+func TestFinishedJobFreesItsPods(t *testing.T) {
+	w := newWorld(t, func(o *Options) { o.MaxUncounted = 2 })
+	done := make.Job(ns, "done").Indexed(5).Started(start).Complete(start).CompletedIndexes("0-4").Counts(0, 5, 0).Obj()
+	w.add(done)
+	for i := range 5 {
+		w.add(make.Pod(ns, string(rune('a'+i))).Of(done).Index(i).Succeeded(start).Obj())
+	}
+	w.fault = on("patch", 1, func(c call) error { return apierrors.NewInternalError(context.DeadlineExceeded) })
+	w.pass(10 * time.Second)
+	w.wantHeld(0)
+	if n := w.count("patch", "Pod"); n != 6 {
+		t.Errorf("%d patches, want 5 and one that failed", n)
+	}
+	if n := w.count("status", "Job"); n != 0 {
+		t.Errorf("%d status writes of a finished Job", n)
+	}
+	// An edit that puts it back is undone.
+	pod := w.pods()[0]
+	pod.Finalizers = []string{job.Finalizer}
+	must(t, w.api.Update(context.Background(), &pod))
+	w.pass(time.Second)
+	w.wantHeld(0)
+}
+
+// A Job that is being deleted gives its pods free without counting those that
+// run (JOB-106, CP-14).
+func TestForegroundDeletion(t *testing.T) {
+	w := newWorld(t)
+	w.add(make.Job(ns, "j").Parallelism(3).Completions(3).Finalizer("foregroundDeletion").Obj())
+	w.run()
+	w.finish(w.pods()[0], corev1.PodSucceeded)
+	w.clock.Step(time.Second)
+	must(t, w.api.Delete(context.Background(), w.job("j")))
+	made := w.count("create", "Pod")
+	w.pass(5 * time.Second)
+	w.wantHeld(0)
+	w.wantStatus("j", func(s batchv1.JobStatus) bool { return s.Succeeded == 1 && s.Failed == 0 && s.Active == 2 }, "1 success, nothing failed")
+	if n := w.count("create", "Pod"); n != made || w.count("delete", "Pod") != 0 {
+		t.Errorf("calls %v", w.calls)
+	}
+}
