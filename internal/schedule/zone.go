@@ -42,7 +42,11 @@ type zone struct {
 // day of the year), so it repeats with the calendar. The list covers one whole turn
 // from cycleStart on; what lies behind it is folded back. No zone's file spells
 // out changes as late as cycleStart (Morocco's go to 2087).
+//
+// Nor does any zone's file begin before listStart, when clocks showed local time; all
+// time before it has the offset of then.
 const (
+	listStart  = -8520336000 // 1700-01-01T00:00:00Z
 	cycle      = daysPerCycle * secondsPerDay
 	cycleStart = 7258118400 // 2200-01-01T00:00:00Z
 	cycleEnd   = cycleStart + cycle
@@ -94,7 +98,7 @@ func (z *zone) fixed() bool { return len(z.starts) == 1 }
 // readZone asks a location for all its stretches.
 func readZone(loc *time.Location) *zone {
 	z := &zone{}
-	for sec := int64(minInstant); sec < cycleEnd; {
+	for sec := int64(listStart); sec < cycleEnd; {
 		t := time.Unix(sec, 0).In(loc)
 		_, offset := t.Zone()
 		// A bound keeps the sums below small; real offsets are under 8 days.
@@ -116,6 +120,7 @@ func readZone(loc *time.Location) *zone {
 			sec += secondsPerDay - floorMod(sec, secondsPerDay)
 		}
 	}
+	z.starts[0] = minInstant
 	z.starts, z.offsets = slices.Clip(z.starts), slices.Clip(z.offsets)
 	z.low, z.high = slices.Min(z.offsets), slices.Max(z.offsets)
 	return z
