@@ -119,7 +119,7 @@ func TestMemoryLimit(t *testing.T) {
 	if g.run.cgroups.unified == "" && g.run.cgroups.old["memory"] == "" {
 		t.Skip("the memory cgroup of this machine can not be written")
 	}
-	config := shell(`dd if=/dev/zero of=/dev/null bs=200M count=1; exit $?`)
+	config := shell("")
 	config.Command = []string{"/bin/sh", "-c", `exec dd if=/dev/zero of=/dev/null bs=300M count=1`}
 	config.Linux.Resources = &runtimeapi.LinuxContainerResources{MemoryLimitInBytes: 32 << 20}
 	id := g.begin(g.sandbox("p", ""), config)
@@ -163,4 +163,41 @@ func TestMemoryLimit(t *testing.T) {
 	if !found {
 		t.Error("the new limit is not there")
 	}
+}
+
+// The cgroups of the unified hierarchy hold the container's processes, kill
+// them and go away, without a controller, too.
+func TestUnifiedCgroup(t *testing.T) {
+	g := newRig(t)
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	unified, _ := cgroupMounts(string(mounts))
+	base := filepath.Join(unified, g.run.opts.CgroupName+"-test")
+	if unified == "" || os.Mkdir(base, 0o755) != nil {
+		t.Skip("the unified cgroups of this machine can not be written")
+	}
+	defer os.Remove(base)
+	before := g.run.cgroups
+	defer func() { g.run.cgroups = before }()
+	g.run.cgroups = cgroups{unified: base}
+	for _, handler := range []string{"", HandlerHost} {
+		config := shell(`(setsid sleep 1000 &) ; cat /proc/self/cgroup; echo ready; sleep 1000`)
+		config.Linux.Resources = &runtimeapi.LinuxContainerResources{MemoryLimitInBytes: 1 << 30}
+		sb := g.sandbox("p"+handler, handler)
+		id := g.begin(sb, config)
+		until(t, "it runs", func() bool { return strings.HasSuffix(g.output(id, "stdout"), "ready\n") })
+		if out := g.output(id, "stdout"); !strings.Contains(out, "/"+id+"\n") {
+			t.Errorf("handler %q: it is in %q", handler, out)
+		}
+		if resp := g.exec(id, "cat", "/proc/self/cgroup"); !strings.Contains(string(resp.Stdout), "/"+id+"\n") {
+			t.Errorf("handler %q: an exec is in %q", handler, resp.Stdout)
+		}
+		g.stop(id, 0)
+		if _, err := g.rt.RemovePodSandbox(g.ctx(), &runtimeapi.RemovePodSandboxRequest{PodSandboxId: sb}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	g.nothingLeft()
 }

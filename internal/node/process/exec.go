@@ -49,7 +49,7 @@ func (r *Runtime) ExecSync(ctx context.Context, req *runtimeapi.ExecSyncRequest)
 		ctx, cancel = context.WithTimeout(ctx, time.Duration(req.GetTimeout())*time.Second)
 		defer cancel()
 	}
-	var out, errOut limited8
+	var out, errOut capped
 	code, err := r.exec(ctx, c, req.GetCmd(), nil, &out, &errOut)
 	switch {
 	case err == nil:
@@ -67,20 +67,20 @@ func (r *Runtime) ExecSync(ctx context.Context, req *runtimeapi.ExecSyncRequest)
 	return nil, status.Errorf(codes.Internal, "exec: %v", err)
 }
 
-// limited8 keeps the first maxExecOutput bytes.
-type limited8 struct {
+// capped keeps the first maxExecOutput bytes.
+type capped struct {
 	mu  sync.Mutex
 	buf []byte
 }
 
-func (l *limited8) Write(b []byte) (int, error) {
+func (l *capped) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.buf = append(l.buf, b[:min(len(b), maxExecOutput-len(l.buf))]...)
 	return len(b), nil
 }
 
-func (l *limited8) bytes() []byte {
+func (l *capped) bytes() []byte {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.buf
@@ -147,7 +147,11 @@ func (r *Runtime) exec(ctx context.Context, c *container, args []string, in io.R
 		}()
 	}
 	for _, p := range pumps {
-		copies.Go(func() { _, _ = io.Copy(p.to, p.from) })
+		copies.Go(func() {
+			_, _ = io.Copy(p.to, p.from)
+			// When the client is gone, the command learns it by writing.
+			p.from.Close()
+		})
 	}
 	code, err := e.Wait(ctx)
 	timer := time.AfterFunc(drainTime, func() { closeAll(mine) })
@@ -172,7 +176,10 @@ func (r *Runtime) execTTY(ctx context.Context, c *container, args []string, in i
 	}
 	var copies sync.WaitGroup
 	if out != nil {
-		copies.Go(func() { _, _ = io.Copy(out, tty) })
+		copies.Go(func() {
+			_, _ = io.Copy(out, tty)
+			tty.Close() // hangs up when the client is gone
+		})
 	}
 	code, err := e.Wait(ctx)
 	timer := time.AfterFunc(drainTime, func() { tty.Close() })
@@ -243,6 +250,8 @@ func (s streams) Exec(ctx context.Context, id string, cmd []string, in io.Reader
 	if err != nil {
 		return err
 	}
+	ctx, cancel := s.r.untilClosed(ctx)
+	defer cancel()
 	var code int
 	if tty {
 		code, err = s.r.execTTY(ctx, c, cmd, in, writer(out), resize)
@@ -259,6 +268,20 @@ func (s streams) Exec(ctx context.Context, id string, cmd []string, in io.Reader
 		return utilexec.CodeExitError{Err: fmt.Errorf("command terminated with exit code %d", code), Code: code}
 	}
 	return nil
+}
+
+// untilClosed is ctx, ending with the Runtime too: streams are not connections
+// that the HTTP server knows how to close.
+func (r *Runtime) untilClosed(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		select {
+		case <-r.done:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
 }
 
 // writer keeps a nil of one interface type from becoming a non-nil of another.
@@ -363,6 +386,8 @@ func (s streams) PortForward(ctx context.Context, id string, port int32, stream 
 	if port <= 0 || port > 65535 {
 		return fmt.Errorf("%d is not a port", port)
 	}
+	ctx, cancel := s.r.untilClosed(ctx)
+	defer cancel()
 	var d net.Dialer
 	var conn net.Conn
 	var err error

@@ -7,6 +7,8 @@ package process
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"net"
@@ -60,7 +62,7 @@ type Options struct {
 	// host) see empty, besides RootDir: state and credentials of this program.
 	Hidden []string
 	// CgroupName is the name of the cgroup under which containers get theirs.
-	// Empty means "carillon".
+	// Empty means one of RootDir's own.
 	CgroupName string
 	// Logger gets warnings about what the machine does not allow, and
 	// failures that no caller sees. The zero value is silent.
@@ -135,7 +137,8 @@ func New(opts Options) (*Runtime, error) {
 		return nil, fmt.Errorf("process runtime: PodIP %q is not an IP address", opts.PodIP)
 	}
 	if opts.CgroupName == "" {
-		opts.CgroupName = "carillon"
+		sum := sha256.Sum256([]byte(root))
+		opts.CgroupName = "carillon-" + hex.EncodeToString(sum[:4])
 	}
 	r := &Runtime{
 		opts:       opts,
@@ -280,7 +283,8 @@ func (r *Runtime) shutdown(ctx context.Context) {
 			r.http.Close()
 		}
 		r.wg.Wait()
-		if r.lock != nil {
+		r.cgroups.removeEmpty()
+		if r.lock != nil { // last: the next Runtime may start now
 			r.lock.Close()
 		}
 	})

@@ -89,9 +89,9 @@ func usageOf(shimPID int, tree map[int][]int) processUse {
 			return
 		}
 		num := func(i int) uint64 { n, _ := strconv.ParseUint(f[i], 10, 64); return n }
-		// Numbers of proc_pid_stat(5), less three: minflt 10, cminflt 11,
-		// majflt 12, cmajflt 13, utime 14, stime 15, cutime 16, cstime 17,
-		// rss 24.
+		// The fields of proc_pid_stat(5) less three: 7 minflt, 8 cminflt,
+		// 9 majflt, 10 cmajflt, 11 utime, 12 stime, 13 cutime, 14 cstime,
+		// 21 rss in pages.
 		ticks := num(13) + num(14)
 		u.faults += num(8)
 		u.major += num(10)

@@ -9,7 +9,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -29,11 +28,24 @@ func dial(dir string) (*conn, error) {
 		return nil, fmt.Errorf("%w: %w", ErrGone, err)
 	}
 	defer unix.Close(fd)
-	c, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: filepath.Join("/proc/self/fd", strconv.Itoa(fd), ControlFile), Net: "unix"})
+	// Connecting to a unix socket waits only while the other end's backlog is
+	// full, so it is done blocking.
+	sock, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
+		return nil, err
+	}
+	to := &unix.SockaddrUnix{Name: filepath.Join("/proc/self/fd", strconv.Itoa(fd), ControlFile)}
+	for err = unix.EINTR; err == unix.EINTR; {
+		err = unix.Connect(sock, to)
+	}
+	if err == nil {
+		err = unix.SetNonblock(sock, true)
+	}
+	if err != nil {
+		unix.Close(sock)
 		return nil, fmt.Errorf("%w: %w", ErrGone, err)
 	}
-	return &conn{c: c}, nil
+	return newConn(sock), nil
 }
 
 // ask sends a request and reads the answer.
@@ -146,7 +158,7 @@ func StartExec(dir string, args []string, tty bool, std [3]*os.File) (*Exec, err
 // Wait returns the exit code of the command. When ctx ends first the command
 // is killed.
 func (e *Exec) Wait(ctx context.Context) (int, error) {
-	stop := context.AfterFunc(ctx, func() { e.c.c.Close() })
+	stop := context.AfterFunc(ctx, func() { e.c.f.Close() })
 	defer stop()
 	defer e.c.close()
 	var resp response

@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"time"
 
@@ -53,12 +52,17 @@ type response struct {
 // and JSON may need six bytes for one.
 const maxRequest = 16 << 20
 
-// conn sends and receives JSON lines with descriptors.
+// conn sends and receives JSON lines with descriptors. It is a bare socket,
+// because package net initialises late and would keep a shim waiting for the
+// rest of the binary.
 type conn struct {
-	c     *net.UnixConn
+	f     *os.File
 	buf   []byte
 	files []*os.File // received and not yet taken
 }
+
+// newConn takes over a socket that does not block.
+func newConn(fd int) *conn { return &conn{f: os.NewFile(uintptr(fd), "control")} }
 
 func (c *conn) send(v any, files ...*os.File) error {
 	b := append(mustJSON(v), '\n')
@@ -77,14 +81,33 @@ func (c *conn) send(v any, files ...*os.File) error {
 		}
 		oob = unix.UnixRights(fds...)
 	}
-	n, _, err := c.c.WriteMsgUnix(b, oob, nil)
-	if err == nil && n < len(b) {
-		_, err = c.c.Write(b[n:])
+	sc, err := c.f.SyscallConn()
+	if err != nil {
+		return err
 	}
-	return err
+	var n int
+	var serr error
+	if err := sc.Write(func(fd uintptr) bool {
+		for {
+			n, serr = unix.SendmsgN(int(fd), b, oob, nil, unix.MSG_NOSIGNAL)
+			if serr != unix.EINTR {
+				return serr != unix.EAGAIN
+			}
+		}
+	}); err != nil {
+		return err
+	}
+	if serr == nil && n < len(b) {
+		_, serr = c.f.Write(b[n:])
+	}
+	return serr
 }
 
 func (c *conn) recv(v any) error {
+	sc, err := c.f.SyscallConn()
+	if err != nil {
+		return err
+	}
 	chunk, oob := make([]byte, 32<<10), make([]byte, unix.CmsgSpace(16*4))
 	for {
 		if i := bytes.IndexByte(c.buf, '\n'); i >= 0 {
@@ -95,18 +118,26 @@ func (c *conn) recv(v any) error {
 		if len(c.buf) > maxRequest {
 			return errors.New("message too long")
 		}
-		n, on, _, _, err := c.c.ReadMsgUnix(chunk, oob)
-		if on > 0 {
-			c.take(oob[:on])
+		var n, on int
+		var rerr error
+		if err := sc.Read(func(fd uintptr) bool {
+			for {
+				n, on, _, _, rerr = unix.Recvmsg(int(fd), chunk, oob, unix.MSG_CMSG_CLOEXEC)
+				if rerr != unix.EINTR {
+					return rerr != unix.EAGAIN
+				}
+			}
+		}); err != nil {
+			return err
 		}
-		if n > 0 {
-			c.buf = append(c.buf, chunk[:n]...)
-			continue
+		if rerr != nil {
+			return rerr
 		}
-		if err == nil {
-			err = io.EOF
+		c.take(oob[:on])
+		if n == 0 {
+			return io.EOF
 		}
-		return err
+		c.buf = append(c.buf, chunk[:n]...)
 	}
 }
 
@@ -122,7 +153,6 @@ func (c *conn) take(oob []byte) {
 			continue
 		}
 		for _, fd := range fds {
-			unix.CloseOnExec(fd)
 			c.files = append(c.files, os.NewFile(uintptr(fd), "received"))
 		}
 	}
@@ -139,7 +169,7 @@ func (c *conn) file() *os.File {
 }
 
 func (c *conn) close() {
-	c.c.Close()
+	c.f.Close()
 	for _, f := range c.files {
 		f.Close()
 	}
@@ -147,31 +177,48 @@ func (c *conn) close() {
 }
 
 // listenControl listens in the working directory, which is the container's:
-// the full path may be longer than a socket address.
-func listenControl() (*net.UnixListener, error) {
+// the full path may be longer than a socket address. After the root changed
+// the name means something else; the file is removed through s.dir.
+func listenControl() (*os.File, error) {
 	if err := os.Remove(ControlFile); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: ControlFile, Net: "unix"})
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+	if err == nil {
+		err = unix.Bind(fd, &unix.SockaddrUnix{Name: ControlFile})
+	}
+	if err == nil {
+		err = os.Chmod(ControlFile, 0o600)
+	}
+	if err == nil {
+		err = unix.Listen(fd, 128)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("listening for requests: %w", err)
 	}
-	// After the root changed the name means something else; the file is
-	// removed by whoever removes the container.
-	l.SetUnlinkOnClose(false)
-	if err := os.Chmod(ControlFile, 0o600); err != nil {
-		return nil, err
-	}
-	return l, nil
+	return os.NewFile(uintptr(fd), "listener"), nil
 }
 
-func (s *shim) serve(l *net.UnixListener) {
+func (s *shim) serve(l *os.File) {
+	sc, err := l.SyscallConn()
+	if err != nil {
+		return
+	}
 	for {
-		c, err := l.AcceptUnix()
-		if err != nil {
+		var fd int
+		var aerr error
+		err := sc.Read(func(lfd uintptr) bool {
+			fd, _, aerr = unix.Accept4(int(lfd), unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK)
+			return aerr != unix.EAGAIN
+		})
+		switch {
+		case err != nil:
 			return
+		case aerr == nil:
+			go s.handle(newConn(fd))
+		case aerr == unix.EMFILE || aerr == unix.ENFILE || aerr == unix.ENOMEM || aerr == unix.ENOBUFS:
+			time.Sleep(10 * time.Millisecond) // others will end
 		}
-		go s.handle(&conn{c: c})
 	}
 }
 

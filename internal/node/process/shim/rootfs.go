@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -58,7 +59,12 @@ func (l *layers) inMemory() error {
 // the container's layer.
 func (l *layers) overlay(lower, target string) error {
 	l.n++
-	name := strconv.Itoa(l.n)
+	return l.numbered(l.n, lower, target)
+}
+
+// numbered is overlay with a number that nobody else has.
+func (l *layers) numbered(n int, lower, target string) error {
+	name := strconv.Itoa(n)
 	upper, work := filepath.Join(l.dir, "u"+name), filepath.Join(l.dir, "w"+name)
 	info, err := os.Stat(lower)
 	if err != nil {
@@ -170,25 +176,76 @@ func overlayRoot(spec *Spec, pid1 bool) error {
 			continue
 		}
 		target := filepath.Join(root, m.Point)
-		info, err := os.Stat(m.Point)
-		if err != nil {
-			continue // covered by a later mount, or not for us
-		}
 		if _, err := os.Stat(target); err != nil {
-			continue
+			continue // its parent is not shown
 		}
-		if info.IsDir() && !readOnlyType(m.Type) && l.overlay(m.Point, target) == nil {
+		l.n++
+		show := func() (bool, error) { return l.mount(m, l.n, target) }
+		if remoteType(m.Type) {
+			show = patiently(show)
+		}
+		writable, err := show()
+		if err != nil {
+			return err
+		}
+		if writable {
 			cow = append(cow, target)
-			continue
-		}
-		// Not recursive: what is mounted below has its own turn.
-		if unix.Mount(m.Point, target, "", unix.MS_BIND, "") == nil {
-			if err := readOnly(target, false); err != nil {
-				return err
-			}
 		}
 	}
 	return finishRoot(spec, root, pid1, cow)
+}
+
+// mount shows one mount of the machine, and reports whether it can be written.
+func (l *layers) mount(m hostMount, n int, target string) (bool, error) {
+	info, err := os.Stat(m.Point)
+	if err != nil {
+		return false, nil // covered by a later mount, or not for us
+	}
+	if info.IsDir() && !readOnlyType(m.Type) && l.numbered(n, m.Point, target) == nil {
+		return true, nil
+	}
+	// Not recursive: what is mounted below has its own turn.
+	if unix.Mount(m.Point, target, "", unix.MS_BIND, "") != nil {
+		return false, nil
+	}
+	return false, readOnly(target, false)
+}
+
+// remotePatience is how long a filesystem of another machine may take to
+// answer before a container is started without it.
+const remotePatience = time.Second
+
+// patiently bounds f: a server that is down must not keep containers from
+// starting. What answers later finds another root, and mounts nothing.
+func patiently(f func() (bool, error)) func() (bool, error) {
+	return func() (bool, error) {
+		type result struct {
+			ok  bool
+			err error
+		}
+		ch := make(chan result, 1)
+		go func() {
+			ok, err := f()
+			ch <- result{ok, err}
+		}()
+		timer := time.NewTimer(remotePatience)
+		defer timer.Stop()
+		select {
+		case r := <-ch:
+			return r.ok, r.err
+		case <-timer.C:
+			return false, nil
+		}
+	}
+}
+
+// remoteType names filesystems that may wait for somebody else.
+func remoteType(typ string) bool {
+	switch typ {
+	case "nfs", "nfs4", "cifs", "smb3", "9p", "ceph", "afs", "lustre", "gpfs", "beegfs":
+		return true
+	}
+	return strings.HasPrefix(typ, "fuse")
 }
 
 // finishRoot is what all roots have in common once the machine's files are in
