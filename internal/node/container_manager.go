@@ -6,7 +6,10 @@
 package node
 
 import (
+	"maps"
+
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/kubernetes/pkg/kubelet/cadvisor"
 	"k8s.io/kubernetes/pkg/kubelet/cm"
 )
@@ -30,6 +33,19 @@ func (m containerManager) GetCapacity(bool) v1.ResourceList {
 		return v1.ResourceList{}
 	}
 	return cadvisor.EphemeralStorageCapacityFromFsInfo(fs)
+}
+
+// nodeCapacity is what the kubelet will find: processors, memory, ephemeral
+// storage, and room for Pods.
+func nodeCapacity(stats *machineStats, maxPods int) (v1.ResourceList, error) {
+	info, err := stats.MachineInfo()
+	if err != nil {
+		return nil, err
+	}
+	capacity := cadvisor.CapacityFromMachineInfo(info)
+	maps.Copy(capacity, newContainerManager(stats).GetCapacity(true))
+	capacity[v1.ResourcePods] = *resource.NewQuantity(int64(maxPods), resource.DecimalSI)
+	return capacity, nil
 }
 
 func (m containerManager) NewPodContainerManager() cm.PodContainerManager {

@@ -131,7 +131,7 @@ func nameServers(resolvConf string) (servers []string, file string) {
 
 // kubeletDependencies is what the kubelet is built from in place of its own
 // cAdvisor, cgroups, mounts and clients.
-func kubeletDependencies(ctx context.Context, o *Options, server *options.KubeletServer, clients *clients, mounter mounter, rights rights) (*kubelet.Dependencies, error) {
+func kubeletDependencies(ctx context.Context, o *Options, server *options.KubeletServer, stats *machineStats, clients *clients, mounter mounter, rights rights) (*kubelet.Dependencies, error) {
 	tlsOptions, err := app.InitializeTLS(ctx, &server.KubeletFlags, &server.KubeletConfiguration)
 	if err != nil {
 		return nil, fmt.Errorf("serving certificate of the kubelet: %w", err)
@@ -140,7 +140,6 @@ func kubeletDependencies(ctx context.Context, o *Options, server *options.Kubele
 	if err != nil {
 		return nil, fmt.Errorf("volume plugins: %w", err)
 	}
-	stats := newMachineStats(o.DataDir)
 
 	deps := &kubelet.Dependencies{
 		KubeClient:        clients.kube,

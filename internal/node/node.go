@@ -128,7 +128,12 @@ func (n *Node) Start(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if err := register(ctx, n.clients.kube, n.options.Name, hostOf(n.address)); err != nil {
+	stats := newMachineStats(n.options.DataDir)
+	capacity, err := nodeCapacity(stats, n.options.MaxPods)
+	if err != nil {
+		return err
+	}
+	if err := register(ctx, n.clients.kube, n.options.Name, hostOf(n.address), capacity); err != nil {
 		return err
 	}
 	mounter := newMounter(rights.mount)
@@ -138,7 +143,7 @@ func (n *Node) Start(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	deps, err := kubeletDependencies(running, &n.options, server, n.clients, mounter, rights)
+	deps, err := kubeletDependencies(running, &n.options, server, stats, n.clients, mounter, rights)
 	if err != nil {
 		return err
 	}

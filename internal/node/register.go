@@ -37,11 +37,15 @@ const startingReason = "NodeStarting"
 // that a cloud provider sets them (see kubeletServer), and the taint which goes
 // with that is only put on Nodes that the kubelet makes itself.
 //
+// The capacity is there from the start, for a Pod that finds a node with room
+// for none waits at least a second in the scheduler, with a warning as its
+// first event.
+//
 // The Ready condition is set to Unknown, so that waitReady does not take the
 // word of an earlier life for the kubelet's.
-func register(ctx context.Context, client kubernetes.Interface, name, listenIP string) error {
+func register(ctx context.Context, client kubernetes.Interface, name, listenIP string, capacity v1.ResourceList) error {
 	nodes := client.CoreV1().Nodes()
-	want := nodeObject(name, listenIP, metav1.Now())
+	want := nodeObject(name, listenIP, capacity, metav1.Now())
 	_, err := nodes.Create(ctx, want, metav1.CreateOptions{})
 	if err == nil {
 		return nil
@@ -55,6 +59,7 @@ func register(ctx context.Context, client kubernetes.Interface, name, listenIP s
 			return err
 		}
 		have.Status.Addresses = want.Status.Addresses
+		have.Status.Capacity, have.Status.Allocatable = capacity, capacity
 		setCondition(&have.Status, want.Status.Conditions[0])
 		_, err = nodes.UpdateStatus(ctx, have, metav1.UpdateOptions{})
 		return err
@@ -66,7 +71,7 @@ func register(ctx context.Context, client kubernetes.Interface, name, listenIP s
 }
 
 // nodeObject is a Node that no kubelet has reported for yet.
-func nodeObject(name, listenIP string, now metav1.Time) *v1.Node {
+func nodeObject(name, listenIP string, capacity v1.ResourceList, now metav1.Time) *v1.Node {
 	return &v1.Node{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: name,
@@ -77,6 +82,8 @@ func nodeObject(name, listenIP string, now metav1.Time) *v1.Node {
 			},
 		},
 		Status: v1.NodeStatus{
+			Capacity:    capacity,
+			Allocatable: capacity,
 			Addresses: []v1.NodeAddress{
 				{Type: v1.NodeInternalIP, Address: addressOf(listenIP)},
 				{Type: v1.NodeHostName, Address: name},

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/fake"
 )
@@ -19,12 +20,13 @@ import (
 // A Node has the addresses that are true on this machine, and is not ready
 // until the kubelet says so, whatever an earlier life left in the API.
 func TestRegister(t *testing.T) {
-	left := nodeObject("here", "192.0.2.1", metav1.Now())
+	left := nodeObject("here", "192.0.2.1", nil, metav1.Now())
 	left.Status.Conditions = []v1.NodeCondition{
 		{Type: v1.NodeMemoryPressure, Status: v1.ConditionFalse},
 		{Type: v1.NodeReady, Status: v1.ConditionTrue},
 	}
 	left.Labels["own"] = "kept"
+	room := v1.ResourceList{v1.ResourcePods: resource.MustParse("7")}
 	tests := map[string]struct {
 		client *fake.Clientset
 		own    string
@@ -34,7 +36,7 @@ func TestRegister(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			if err := register(t.Context(), tt.client, "here", "127.0.0.1"); err != nil {
+			if err := register(t.Context(), tt.client, "here", "127.0.0.1", room); err != nil {
 				t.Fatal(err)
 			}
 			got, err := tt.client.CoreV1().Nodes().Get(t.Context(), "here", metav1.GetOptions{})
@@ -44,6 +46,9 @@ func TestRegister(t *testing.T) {
 			want := []v1.NodeAddress{{Type: v1.NodeInternalIP, Address: "127.0.0.1"}, {Type: v1.NodeHostName, Address: "here"}}
 			if diff := cmp.Diff(want, got.Status.Addresses); diff != "" {
 				t.Errorf("addresses, -want +got:\n%s", diff)
+			}
+			if !got.Status.Allocatable.Pods().Equal(resource.MustParse("7")) {
+				t.Errorf("room for pods: %v", got.Status.Allocatable)
 			}
 			if isReady(got) {
 				t.Error("ready before the kubelet said so")
@@ -61,7 +66,7 @@ func TestRegister(t *testing.T) {
 // The wait ends when the Node is ready, and with the context.
 func TestWaitReady(t *testing.T) {
 	client := fake.NewClientset()
-	if err := register(t.Context(), client, "here", "0.0.0.0"); err != nil {
+	if err := register(t.Context(), client, "here", "0.0.0.0", nil); err != nil {
 		t.Fatal(err)
 	}
 	ended := make(chan error, 1)

@@ -40,19 +40,13 @@ func (plainSubpath) PrepareSafeSubpath(sub subpath.Subpath) (string, func(), err
 
 func (plainSubpath) CleanSubPaths(string, string) error { return nil }
 
-// SafeMakeDir makes the directory, which no symbolic link can lead out of base.
+// SafeMakeDir makes the directory dir, which is relative to base and which no
+// symbolic link can lead out of it.
 func (plainSubpath) SafeMakeDir(dir, base string, mode os.FileMode) error {
-	relative, err := filepath.Rel(base, dir)
-	if err != nil {
-		return err
-	}
-	if relative == "." {
-		return os.MkdirAll(base, mode)
-	}
 	root, err := os.OpenRoot(base)
 	if err != nil {
 		return err
 	}
 	defer root.Close()
-	return root.MkdirAll(relative, mode.Perm())
+	return root.MkdirAll(filepath.Clean(dir), mode.Perm())
 }

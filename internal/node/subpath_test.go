@@ -25,17 +25,26 @@ func TestPlainSubpath(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if err := (plainSubpath{}).SafeMakeDir(filepath.Join(volume, "a/b"), volume, 0o750); err != nil {
+	if err := (plainSubpath{}).SafeMakeDir("a/b/", volume, 0o750); err != nil {
 		t.Fatal(err)
 	}
 	if info, err := os.Stat(filepath.Join(volume, "a/b")); err != nil || !info.IsDir() {
 		t.Fatalf("not made: %v", err)
 	}
-	if err := (plainSubpath{}).SafeMakeDir(filepath.Join(volume, "out/x"), volume, 0o750); err == nil {
+	if err := (plainSubpath{}).SafeMakeDir("out/x", volume, 0o750); err == nil {
 		t.Error("made a directory through a link that leads out")
 	}
 	if _, err := os.Stat(filepath.Join(outside, "x")); !os.IsNotExist(err) {
 		t.Errorf("something was made outside: %v", err)
+	}
+
+	for _, dir := range []string{"../y", "/etc/y"} {
+		if err := (plainSubpath{}).SafeMakeDir(dir, volume, 0o750); err == nil {
+			t.Errorf("made %s", dir)
+		}
+	}
+	if err := (plainSubpath{}).SafeMakeDir(".", volume, 0o750); err != nil {
+		t.Errorf("the volume itself: %v", err)
 	}
 
 	tests := map[string]struct {

@@ -72,9 +72,20 @@ func newDataDir(t *testing.T) string {
 // left is looked at, when the test ends.
 func startUp(t *testing.T, dataDir string, args ...string) *up {
 	t.Helper()
+	return startUpAs(t, nil, dataDir, args...)
+}
+
+// startUpAs does it as another user; nil is oneself.
+func startUpAs(t *testing.T, user *syscall.Credential, dataDir string, args ...string) *up {
+	t.Helper()
 	u := &up{t: t, dataDir: dataDir, ended: make(chan struct{}), news: make(chan struct{})}
 	u.cmd = exec.Command(carillon, append([]string{"up", "--data-dir", dataDir, "-o", "json"}, args...)...)
 	u.cmd.Env = environment()
+	if user != nil {
+		u.cmd.SysProcAttr = &syscall.SysProcAttr{Credential: user}
+		u.cmd.Env = setEnv(u.cmd.Env, "HOME", filepath.Dir(dataDir))
+		u.cmd.Dir = filepath.Dir(dataDir)
+	}
 	stdout, err := u.cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
