@@ -7,6 +7,7 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 )
@@ -26,8 +27,8 @@ type syncing struct {
 	podsCurrent bool
 
 	tally *tally
-	// names that a new pod cannot have.
-	names map[string]bool
+	// everyPod is what the snapshot gave, the Job's or not.
+	everyPod []*corev1.Pod
 	// onlyFailed: terminating pods are neither failed nor replaced.
 	onlyFailed bool
 	// waiting for own creations to show up, at most until awaitedUntil.
@@ -64,14 +65,14 @@ func Decide(snapshot Snapshot) Plan {
 	s := &syncing{
 		job: job, now: snapshot.Now, options: options,
 		podsCurrent: snapshot.PodsCurrent,
-		tally:       count(have, snapshot.Memory, snapshot.Now, options.ExpectationTimeout),
-		names:       namesOf(snapshot.Pods, job.Namespace),
+		tally:       count(have, recordedUIDs(job), snapshot.Memory, snapshot.Now, options.ExpectationTimeout),
+		everyPod:    snapshot.Pods,
 		onlyFailed:  replacesOnlyFailed(job),
 		start:       startTime(job, snapshot.Now),
 		remembered:  snapshot.Memory.Backoff,
 		policies:    map[*view]policyMatch{},
 	}
-	s.waiting, s.awaitedUntil = awaited(snapshot.Memory, s.names, snapshot.Now, options.ExpectationTimeout)
+	s.waiting, s.awaitedUntil = awaited(snapshot, options.ExpectationTimeout)
 	s.book = s.openLedger()
 	if CompletionMode(job) == batchv1.IndexedCompletion {
 		s.indexes = s.findIndexes()

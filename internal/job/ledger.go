@@ -64,17 +64,26 @@ func (s *syncing) openLedger() *ledger {
 	return l
 }
 
+// recordedUIDs are the pods in the stored status that are not yet counted.
+func recordedUIDs(job *batchv1.Job) sets.Set[types.UID] {
+	u := job.Status.UncountedTerminatedPods
+	if u == nil {
+		return nil
+	}
+	return sets.New(u.Succeeded...).Insert(u.Failed...)
+}
+
 func (s *syncing) settle(l *ledger, uids []types.UID, counter *int32) (left []types.UID) {
 	for _, uid := range uids {
 		if uid == "" || l.recorded.Has(uid) {
 			continue
 		}
 		l.recorded.Insert(uid)
-		v := s.tally.byUID[uid]
+		v, there := s.tally.byUID[uid]
 		switch {
 		case v != nil && v.held:
 			left = append(left, uid)
-		case v == nil && !s.podsCurrent:
+		case !there && !s.podsCurrent:
 			left = append(left, uid)
 			l.unsure = true
 		default:

@@ -114,13 +114,13 @@ func evict(pods []*view, why string) []Deletion {
 
 // createPods plans up to n pods, unless the backoff after failures says to wait.
 func (s *syncing) createPods(p *Plan, n int) {
-	names := namer{job: s.job, taken: s.names, next: map[int]int{}}
 	if s.indexes == nil || !s.indexes.perIndex {
 		if wait := s.backoff.remaining(s.now, s.options); wait > 0 {
 			p.Wake = earlier(p.Wake, s.now.Add(wait))
 			return
 		}
 	}
+	names := namer{job: s.job, taken: namesOf(s.everyPod, s.job.Namespace), next: map[int]int{}}
 	if s.indexes == nil {
 		from := s.attempts()
 		for range n {

@@ -184,14 +184,15 @@ func changes(stored, status *batchv1.JobStatus, book *ledger) (*batchv1.JobStatu
 }
 
 // wakeAfter: a verdict that was found just now stops the pods in the next
-// sync; what did not fit goes on there too; what was recorded is settled within a period.
+// sync; what did not fit goes on there too; what is recorded and released now is settled
+// within a period.
 func (s *syncing) wakeAfter(a aftermath, book *ledger, ends bool) (at time.Time) {
 	switch {
 	case ends:
 		return at
 	case book.limited, s.verdict.Outcome != Undecided && !s.verdict.Stored && a.active > 0:
 		at = s.now.Add(soon)
-	case len(book.awaitedSucceeded)+len(book.awaitedFailed) > 0:
+	case len(book.release) > 0 && len(book.awaitedSucceeded)+len(book.awaitedFailed) > 0:
 		at = s.now.Add(s.options.SyncPeriod)
 	}
 	if a.blocked {

@@ -165,7 +165,7 @@ func TestDeletionPreference(t *testing.T) {
 	for _, p := range inOrder {
 		have = append(have, candidate{pod: p})
 	}
-	active := count(have, Memory{}, now, time.Second).active
+	active := count(have, nil, Memory{}, now, time.Second).active
 	slices.SortFunc(active, byDeletionPreference(now))
 	var got []string
 	for _, v := range active {

@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 )
 
 // view is one pod of the Job as the rules see it.
@@ -44,9 +45,11 @@ func (v *view) terminating() bool { return v.standing == standsTerminating }
 func (v *view) succeeded() bool   { return v.standing == standsSucceeded }
 func (v *view) uid() types.UID    { return v.pod.UID }
 
-// tally is all pods of the Job, counted in one pass.
+// tally is the pods of the Job, counted in one pass.
 type tally struct {
-	// pods in a stable order: oldest first, then by name.
+	// pods in a stable order, oldest first, then by name: all but those that
+	// ended and are accounted for. The latter are most of a large Job, no rule
+	// looks at them, and so a sync costs what is still to be done.
 	pods []*view
 	// active pods, in the same order.
 	active []*view
@@ -54,20 +57,26 @@ type tally struct {
 	ready int
 	// terminating counts pods on their way out that are not yet in a terminal phase.
 	terminating int
-	byUID       map[types.UID]*view
+	// byUID finds them, and has nil for a pod that ended, lost its finalizer
+	// and was recorded: it is there, but nothing is left to do with it.
+	byUID map[types.UID]*view
 }
 
-func count(have []candidate, m Memory, now time.Time, timeout time.Duration) *tally {
-	t := &tally{
-		pods:  make([]*view, 0, len(have)),
-		byUID: make(map[types.UID]*view, len(have)),
-	}
+func count(have []candidate, recorded sets.Set[types.UID], m Memory, now time.Time, timeout time.Duration) *tally {
+	t := &tally{byUID: map[types.UID]*view{}}
 	for _, c := range have {
 		pod := c.pod
-		if t.byUID[pod.UID] != nil {
+		finalizer := c.adopted || hasFinalizer(pod)
+		if !finalizer && (pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed) {
+			if recorded.Has(pod.UID) {
+				t.byUID[pod.UID] = nil
+			}
 			continue
 		}
-		v := &view{pod: pod, finalizer: c.adopted || hasFinalizer(pod), index: indexOf(pod)}
+		if _, twice := t.byUID[pod.UID]; twice {
+			continue
+		}
+		v := &view{pod: pod, finalizer: finalizer, index: indexOf(pod)}
 		v.held = v.finalizer && !m.Unfinalizing.Has(pod.UID)
 		sent, deleting := m.Deleting[pod.UID]
 		switch {
@@ -116,10 +125,14 @@ func isReady(pod *corev1.Pod) bool {
 // awaited says which own creations the pods do not show yet, and when the first of
 // them stops being waited for. Creations that never show up are given up
 // after the timeout: the names are deterministic, so nothing is made twice.
-func awaited(m Memory, names map[string]bool, now time.Time, timeout time.Duration) (waiting bool, until time.Time) {
-	for name, sent := range m.Creating {
+func awaited(snapshot Snapshot, timeout time.Duration) (waiting bool, until time.Time) {
+	if len(snapshot.Memory.Creating) == 0 {
+		return false, time.Time{}
+	}
+	names := namesOf(snapshot.Pods, snapshot.Job.Namespace)
+	for name, sent := range snapshot.Memory.Creating {
 		end := sent.Add(timeout)
-		if names[name] || !now.Before(end) {
+		if names[name] || !snapshot.Now.Before(end) {
 			continue
 		}
 		if !waiting || end.Before(until) {
