@@ -87,7 +87,7 @@ func (s *Standalone) Start(ctx context.Context) error {
 
 func (s *Standalone) start(ctx context.Context) error {
 	o := s.options
-	tuneMemory()
+	pace(startPercent)
 	dir, err := s.takeDirectory()
 	if err != nil {
 		return err
