@@ -334,7 +334,7 @@ func TestStaleCacheAfterTakeover(t *testing.T) {
 	w.run()
 	w.finish(w.pods()[0], corev1.PodFailed)
 	w.deliver()
-	old := w.caches.pods.List() // all three hold the finalizer, one has failed
+	old := everything(w.caches.pods) // all three hold the finalizer, one has failed
 	w.pass(3 * time.Second)
 	w.wantStatus("j", func(s batchv1.JobStatus) bool { return s.Failed == 1 && len(s.UncountedTerminatedPods.Failed) == 0 }, "1 failure")
 
@@ -400,6 +400,9 @@ func TestCrashAnywhere(t *testing.T) {
 				ended := map[types.UID]bool{}
 				for range 30 {
 					w.pass(15 * time.Second)
+					if s := w.job("j").Status; condition(s, batchv1.JobComplete) || condition(s, batchv1.JobFailed) {
+						break
+					}
 					for _, pod := range w.pods() {
 						if !terminal(&pod) {
 							w.finish(pod, sc.ends(len(ended)))

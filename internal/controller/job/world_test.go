@@ -93,11 +93,30 @@ func newWorld(t *testing.T, change ...func(*Options)) *world {
 func (w *world) restart() {
 	w.main, w.orphans = newFakeQueue(w.clock), newFakeQueue(w.clock)
 	w.caches = caches{
-		jobs: toolscache.NewIndexer(toolscache.MetaNamespaceKeyFunc, jobIndexers()),
-		pods: toolscache.NewIndexer(toolscache.MetaNamespaceKeyFunc, podIndexers()),
+		jobs: unscanned{toolscache.NewIndexer(toolscache.MetaNamespaceKeyFunc, jobIndexers()), w.t},
+		pods: unscanned{toolscache.NewIndexer(toolscache.MetaNamespaceKeyFunc, podIndexers()), w.t},
 	}
 	w.ctl = newController(w.opts.withDefaults(), w.faulty, w.faulty, w.caches)
 }
+
+// unscanned is a cache that must be read through its indexes (JOB-375, OPT-14).
+type unscanned struct {
+	toolscache.Indexer
+	t *testing.T
+}
+
+func (u unscanned) List() []any {
+	u.t.Error("a cache was read from end to end")
+	return u.Indexer.List()
+}
+
+func (u unscanned) ListKeys() []string {
+	u.t.Error("a cache was read from end to end")
+	return u.Indexer.ListKeys()
+}
+
+// everything in a cache, for the test itself.
+func everything(in toolscache.Indexer) []any { return in.(unscanned).Indexer.List() }
 
 // server makes the fake client do what an API server does and it does not.
 func (w *world) server() interceptor.Funcs {
@@ -304,7 +323,7 @@ func deliver[T any, P interface {
 			tell(was.(P), obj, false)
 		}
 	}
-	for _, was := range into.List() {
+	for _, was := range everything(into) {
 		if key, _ := toolscache.MetaNamespaceKeyFunc(was); !listed[key] {
 			_ = into.Delete(was)
 			tell(nil, was.(P), true)
@@ -331,7 +350,7 @@ func (w *world) run() {
 }
 
 func (w *world) ringDue() {
-	for _, obj := range w.caches.jobs.List() {
+	for _, obj := range everything(w.caches.jobs) {
 		key := keyOf(obj.(*batchv1.Job))
 		if at, ok := w.ctl.alarm.Next(key); ok && !at.After(w.clock.Now()) {
 			w.ctl.alarm.Cancel(key)
@@ -402,7 +421,7 @@ func (w *world) next() (at time.Time) {
 			sooner(t)
 		}
 	}
-	for _, obj := range w.caches.jobs.List() {
+	for _, obj := range everything(w.caches.jobs) {
 		if t, ok := w.ctl.alarm.Next(keyOf(obj.(*batchv1.Job))); ok {
 			sooner(t)
 		}
