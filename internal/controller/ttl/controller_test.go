@@ -1,0 +1,397 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ttl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/util/workqueue"
+	testingclock "k8s.io/utils/clock/testing"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/carillon-dev/carillon/internal/testkit/make"
+)
+
+const ns = "work"
+
+var start = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
+
+// world is an API server and a controller whose cache is moved by hand.
+type world struct {
+	t     *testing.T
+	clock *testingclock.FakeClock
+	api   client.WithWatch
+	ctl   *controller
+	cache map[types.NamespacedName]*batchv1.Job
+	queue *fakeQueue
+
+	gets    int
+	deletes []client.DeleteOptions
+	getting func() error // before each live read
+	// deleting comes between the live read and the delete.
+	deleting func() error
+}
+
+func newWorld(t *testing.T, opts Options, jobs ...*batchv1.Job) *world {
+	t.Helper()
+	w := &world{t: t, clock: testingclock.NewFakeClock(start), cache: map[types.NamespacedName]*batchv1.Job{}, queue: &fakeQueue{added: map[reconcile.Request]int{}}}
+	b := fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme)
+	for _, j := range jobs {
+		j = j.DeepCopy()
+		j.ResourceVersion = ""
+		b = b.WithObjects(j)
+	}
+	w.api = b.Build()
+	faulty := interceptor.NewClient(w.api, interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, o ...client.GetOption) error {
+			w.gets++
+			if w.getting != nil {
+				if err := w.getting(); err != nil {
+					return err
+				}
+			}
+			return c.Get(ctx, key, obj, o...)
+		},
+		Delete: func(ctx context.Context, c client.WithWatch, obj client.Object, o ...client.DeleteOption) error {
+			var options client.DeleteOptions
+			options.ApplyOptions(o)
+			w.deletes = append(w.deletes, options)
+			if w.deleting != nil {
+				if err := w.deleting(); err != nil {
+					return err
+				}
+			}
+			var live batchv1.Job
+			if err := c.Get(ctx, client.ObjectKeyFromObject(obj), &live); err != nil {
+				return err
+			}
+			if p := options.Preconditions; p != nil && p.UID != nil && *p.UID != live.UID {
+				return apierrors.NewConflict(schema.GroupResource{Group: "batch", Resource: "jobs"}, obj.GetName(), errors.New("another UID"))
+			}
+			return c.Delete(ctx, obj, o...)
+		},
+	})
+	opts.Clock = w.clock
+	w.ctl = newController(opts.withDefaults(), faulty, faulty, func(key types.NamespacedName) *batchv1.Job { return w.cache[key] })
+	w.deliver()
+	return w
+}
+
+// deliver lets the cache catch up, and tells the controller.
+func (w *world) deliver() {
+	w.t.Helper()
+	var list batchv1.JobList
+	if err := w.api.List(context.Background(), &list); err != nil {
+		w.t.Fatal(err)
+	}
+	clear(w.cache)
+	for i := range list.Items {
+		j := &list.Items[i]
+		w.cache[client.ObjectKeyFromObject(j)] = j
+		w.ctl.changed(j, w.queue)
+	}
+}
+
+// run rings what is due and works the queue off once; it returns the errors.
+func (w *world) run() (errs []error) {
+	for key := range w.cache {
+		if at, ok := w.ctl.alarm.Next(key); ok && !at.After(w.clock.Now()) {
+			w.ctl.alarm.Cancel(key)
+			w.queue.Add(reconcile.Request{NamespacedName: key})
+		}
+	}
+	due := w.queue.added
+	w.queue.added = map[reconcile.Request]int{}
+	for request := range due {
+		if result, err := w.ctl.Reconcile(context.Background(), request); err != nil {
+			errs = append(errs, err)
+		} else if result != (reconcile.Result{}) {
+			w.t.Errorf("result %v", result)
+		}
+	}
+	return errs
+}
+
+func (w *world) exists(name string) bool {
+	w.t.Helper()
+	err := w.api.Get(context.Background(), types.NamespacedName{Namespace: ns, Name: name}, &batchv1.Job{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		w.t.Fatal(err)
+	}
+	return err == nil
+}
+
+func (w *world) edit(name string, change func(*batchv1.Job)) {
+	w.t.Helper()
+	var j batchv1.Job
+	if err := w.api.Get(context.Background(), types.NamespacedName{Namespace: ns, Name: name}, &j); err != nil {
+		w.t.Fatal(err)
+	}
+	change(&j)
+	if err := w.api.Update(context.Background(), &j); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func done(ttl int32) *batchv1.Job {
+	return make.Job(ns, "j").UID("first").Started(start).Complete(start).TTL(ttl).Obj()
+}
+
+// A finished Job is deleted when its time is over, not earlier, in the
+// foreground and by UID and resource version; how late is observed (TTL-004,
+// TTL-005, TTL-007, TTL-008, TTL-019).
+func TestDeletesInTime(t *testing.T) {
+	for name, j := range map[string]*batchv1.Job{
+		"complete": done(10),
+		"failed":   make.Job(ns, "j").UID("first").Started(start).Failed(start, "DeadlineExceeded").TTL(10).Obj(),
+		"both Failed entries": func() *batchv1.Job { // TTL-020
+			j := make.Job(ns, "j").UID("first").Started(start).Condition(batchv1.JobFailed, corev1.ConditionFalse, "", start.Add(-time.Hour)).Failed(start, "DeadlineExceeded").TTL(10).Obj()
+			return j
+		}(),
+		"managed by somebody": make.Job(ns, "j").UID("first").ManagedBy("acme.io/jobs").Started(start).Complete(start).TTL(10).Obj(), // TTL-021
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, Options{}, j)
+			w.clock.Step(10*time.Second - time.Millisecond)
+			w.run()
+			if !w.exists("j") || w.gets > 0 {
+				t.Fatalf("deleted too early, or asked %d times", w.gets)
+			}
+			count, sum := observed(t)
+			w.clock.Step(2*time.Second + time.Millisecond)
+			if errs := w.run(); len(errs) > 0 {
+				t.Fatal(errs)
+			}
+			if w.exists("j") || len(w.deletes) != 1 {
+				t.Fatalf("not deleted by one call: %v", w.deletes)
+			}
+			d := w.deletes[0]
+			if *d.PropagationPolicy != metav1.DeletePropagationForeground || *d.Preconditions.UID != "first" || d.Preconditions.ResourceVersion == nil {
+				t.Errorf("options %+v", d)
+			}
+			if c, s := observed(t); c != count+1 || s-sum < 1.9 || s-sum > 2.1 {
+				t.Errorf("observed %d more, %.2f s more", c-count, s-sum)
+			}
+			w.deliver()
+			if errs := w.run(); len(errs) > 0 || len(w.deletes) != 1 || w.ctl.alarm.Len() != 0 {
+				t.Errorf("it goes on: %v %v", errs, w.deletes)
+			}
+		})
+	}
+}
+
+func observed(t *testing.T) (uint64, float64) {
+	t.Helper()
+	var m dto.Metric
+	if err := prometheus.Histogram(deletionDuration).Write(&m); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(m.GetHistogram().GetBucket()); n != 14 || m.GetHistogram().GetBucket()[0].GetUpperBound() != 0.1 {
+		t.Errorf("%d buckets", n)
+	}
+	return m.GetHistogram().GetSampleCount(), m.GetHistogram().GetSampleSum()
+}
+
+// What is not to be deleted costs nothing (TTL-002, TTL-003, TTL-013).
+func TestKeeps(t *testing.T) {
+	deleted := done(0)
+	deleted.Finalizers, deleted.DeletionTimestamp = []string{"x/y"}, ptr.To(metav1.NewTime(start))
+	for name, j := range map[string]*batchv1.Job{
+		"running":       make.Job(ns, "j").Started(start).TTL(0).Obj(),
+		"no TTL":        make.Job(ns, "j").Started(start).Complete(start).Obj(),
+		"being deleted": deleted,
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, Options{}, j)
+			w.clock.Step(time.Hour)
+			w.run()
+			if w.gets > 0 || len(w.deletes) > 0 || w.ctl.alarm.Len() > 0 {
+				t.Errorf("%d reads, deletes %v", w.gets, w.deletes)
+			}
+		})
+	}
+}
+
+// An edit that the cache does not show yet is honoured: the live Job decides
+// (TTL-009, TTL-010, TTL-013).
+func TestLiveJobDecides(t *testing.T) {
+	for name, c := range map[string]struct {
+		edit  func(*batchv1.Job)
+		later bool // deleted at last
+	}{
+		"TTL raised":  {func(j *batchv1.Job) { j.Spec.TTLSecondsAfterFinished = ptr.To[int32](60) }, true},
+		"TTL removed": {func(j *batchv1.Job) { j.Spec.TTLSecondsAfterFinished = nil }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, Options{}, done(10))
+			w.clock.Step(10 * time.Second)
+			w.edit("j", c.edit)
+			w.run()
+			if !w.exists("j") || len(w.deletes) > 0 {
+				t.Fatalf("deletes %v", w.deletes)
+			}
+			w.deliver()
+			w.clock.Step(50 * time.Second)
+			w.run()
+			if w.exists("j") == c.later {
+				t.Errorf("exists: %v", w.exists("j"))
+			}
+		})
+	}
+}
+
+// Edits that the cache shows take effect: added, lowered, raised (TTL-011, TTL-012).
+func TestEdits(t *testing.T) {
+	w := newWorld(t, Options{}, done(3600))
+	w.clock.Step(time.Minute)
+	w.edit("j", func(j *batchv1.Job) { j.Spec.TTLSecondsAfterFinished = nil })
+	w.deliver()
+	w.run()
+	w.edit("j", func(j *batchv1.Job) { j.Spec.TTLSecondsAfterFinished = ptr.To[int32](90) })
+	w.deliver()
+	w.run()
+	if !w.exists("j") {
+		t.Fatal("deleted before its time")
+	}
+	w.clock.Step(30 * time.Second)
+	w.run()
+	if w.exists("j") || len(w.deletes) != 1 {
+		t.Errorf("deletes %v", w.deletes)
+	}
+}
+
+// A Job that is replaced or edited between the live read and the delete survives,
+// and is judged on its own (TTL-008).
+func TestReplacedJobSurvives(t *testing.T) {
+	for name, between := range map[string]func(w *world){
+		"replaced": func(w *world) {
+			if err := w.api.Delete(context.Background(), &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "j"}}); err != nil {
+				w.t.Fatal(err)
+			}
+			second := make.Job(ns, "j").UID("second").Obj()
+			second.ResourceVersion = ""
+			if err := w.api.Create(context.Background(), second); err != nil {
+				w.t.Fatal(err)
+			}
+		},
+		"edited": func(w *world) { w.edit("j", func(j *batchv1.Job) { j.Spec.TTLSecondsAfterFinished = nil }) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, Options{}, done(0))
+			w.deleting = func() error { between(w); w.deleting = nil; return nil }
+			if errs := w.run(); len(errs) != 1 || !apierrors.IsConflict(errs[0]) {
+				t.Errorf("errors %v, want a conflict that is tried again", errs)
+			}
+			w.deliver()
+			w.queue.Add(reconcile.Request{NamespacedName: types.NamespacedName{Namespace: ns, Name: "j"}}) // the retry
+			if errs := w.run(); len(errs) > 0 || !w.exists("j") || len(w.deletes) != 1 {
+				t.Errorf("errors %v, deletes %v", errs, w.deletes)
+			}
+		})
+	}
+}
+
+// Errors are tried again; a Job that is gone is none (TTL-014, TTL-017).
+func TestErrors(t *testing.T) {
+	w := newWorld(t, Options{}, done(0))
+	w.getting = func() error { return apierrors.NewInternalError(errors.New("injected")) }
+	if errs := w.run(); len(errs) != 1 {
+		t.Errorf("errors %v", errs)
+	}
+	w.getting = func() error { return apierrors.NewNotFound(schema.GroupResource{Resource: "jobs"}, "j") }
+	w.queue.Add(reconcile.Request{NamespacedName: types.NamespacedName{Namespace: ns, Name: "j"}})
+	if errs := w.run(); len(errs) > 0 {
+		t.Errorf("errors %v", errs)
+	}
+	w.getting = nil
+	w.deleting = func() error { return apierrors.NewInternalError(errors.New("injected")) }
+	w.queue.Add(reconcile.Request{NamespacedName: types.NamespacedName{Namespace: ns, Name: "j"}})
+	if errs := w.run(); len(errs) != 1 {
+		t.Errorf("errors %v", errs)
+	}
+
+	timeless := done(0)
+	for i := range timeless.Status.Conditions {
+		timeless.Status.Conditions[i].LastTransitionTime = metav1.Time{}
+	}
+	w = newWorld(t, Options{}, timeless)
+	if errs := w.run(); len(errs) != 1 || len(w.deletes) > 0 {
+		t.Errorf("errors %v, deletes %v", errs, w.deletes)
+	}
+}
+
+// A finish time in the future is waited for (TTL-016).
+func TestFinishInTheFuture(t *testing.T) {
+	w := newWorld(t, Options{}, make.Job(ns, "j").Started(start).Complete(start.Add(time.Hour)).TTL(10).Obj())
+	w.clock.Step(time.Hour)
+	w.run()
+	if !w.exists("j") {
+		t.Fatal("deleted before it finished")
+	}
+	w.clock.Step(10 * time.Second)
+	w.run()
+	if w.exists("j") {
+		t.Error("not deleted")
+	}
+}
+
+// With a restriction only our Jobs are deleted (TTL-018).
+func TestOnlyOurs(t *testing.T) {
+	job := func(name string, by ...string) *batchv1.Job {
+		b := make.Job(ns, name).Started(start).Complete(start).TTL(0)
+		for _, m := range by {
+			b = b.ManagedBy(m)
+		}
+		return b.Obj()
+	}
+	w := newWorld(t, Options{ManagedBy: "carillon.dev/job-controller"}, job("ours", "carillon.dev/job-controller"), job("nobodys"), job("theirs", "acme.io/jobs"))
+	// Even when their turn comes.
+	w.queue.Add(reconcile.Request{NamespacedName: types.NamespacedName{Namespace: ns, Name: "theirs"}})
+	if errs := w.run(); len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	if w.exists("ours") || !w.exists("nobodys") || !w.exists("theirs") {
+		t.Errorf("deletes %v", w.deletes)
+	}
+}
+
+// After a restart all Jobs that expired meanwhile go, one call each (TTL-015).
+func TestManyExpired(t *testing.T) {
+	var jobs []*batchv1.Job
+	for i := range 200 {
+		jobs = append(jobs, make.Job(ns, fmt.Sprintf("j%d", i)).Started(start.Add(-time.Hour)).Complete(start.Add(-time.Hour)).TTL(60).Obj())
+	}
+	w := newWorld(t, Options{}, jobs...)
+	if errs := w.run(); len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	if len(w.deletes) != 200 || w.gets != 200 || w.ctl.alarm.Len() != 0 {
+		t.Errorf("%d deletes, %d reads, %d alarms", len(w.deletes), w.gets, w.ctl.alarm.Len())
+	}
+}
+
+// fakeQueue counts what is added.
+type fakeQueue struct {
+	workqueue.TypedRateLimitingInterface[reconcile.Request]
+	added map[reconcile.Request]int
+}
+
+func (q *fakeQueue) Add(r reconcile.Request) { q.added[r]++ }
