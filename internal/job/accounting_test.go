@@ -55,7 +55,7 @@ func TestFailingWrites(t *testing.T) {
 			t.Errorf("succeeded %d, broken %v", w.job.Status.Succeeded, w.broken)
 		}
 	})
-	t.Run("JOB-107 CP-15 a finished Job's finalizers are tried again", func(t *testing.T) {
+	t.Run("JOB-111 CP-15 a finished Job's finalizers are tried again", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(aJob("p2 c2"))
 		w.settle(time.Hour)
@@ -69,7 +69,8 @@ func TestFailingWrites(t *testing.T) {
 	})
 }
 
-// JOB-266: a pod that never reached a node cannot end by itself; somebody must say that it failed.
+// JOB-266: a pod that never reached a node cannot end by itself; somebody must
+// say that it failed.
 func TestAnUnscheduledPodIsDeleted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(aJob("prp=Failed"))
@@ -130,7 +131,8 @@ func TestPendingIndexes(t *testing.T) {
 			for _, c := range Decide(Snapshot{Job: j, Pods: pods, Now: now, PodsCurrent: true, Options: Options{Standalone: true}}).Create {
 				got = append(got, c.Index)
 			}
-			// JOB-211: index 3 is active and completed at once in the first case: such a pod is not useless.
+			// JOB-211: index 3 is active and completed at once in the first
+			// case: such a pod is not useless.
 			if !slices.Equal(got, test.want) {
 				t.Errorf("created %v, want %v", got, test.want)
 			}

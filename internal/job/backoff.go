@@ -36,7 +36,8 @@ func (b Backoff) remaining(now time.Time, o Options) time.Duration {
 }
 
 // after is the record with the finish times of newly finished pods worked in
-// (job.md 5.2): a success wipes out the failures up to and including its own time.
+// (job.md 5.2): a success wipes out the failures up to and including its own
+// time.
 func (b Backoff) after(successes, failures []time.Time) Backoff {
 	switch {
 	case len(successes) == 0 && len(failures) == 0:

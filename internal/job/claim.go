@@ -30,9 +30,9 @@ type candidate struct {
 	adopted bool
 }
 
-// claim sorts the pods into those that the Job has (or will have when the Claim is carried
-// out) and those that are not its business (job.md 1.8). Pods to be released
-// are not the Job's any more. A selector that cannot be read matches
+// claim sorts the pods into those that the Job has (or will have when the Claim
+// is carried out) and those that are not its business (job.md 1.8). Pods to be
+// released are not the Job's any more. A selector that cannot be read matches
 // nothing to adopt and gives no reason to release.
 func claim(job *batchv1.Job, pods []*corev1.Pod) ([]candidate, Claim) {
 	selector, err := metav1.LabelSelectorAsSelector(job.Spec.Selector)

@@ -12,10 +12,12 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// soon is the delay before a sync that goes on with what one sync may not do at once.
+// soon is the delay before a sync that goes on with what one sync may not do at
+// once.
 const soon = 10 * time.Millisecond
 
-// namespaceRetry is how often creation is tried in a namespace that is going away.
+// namespaceRetry is how often creation is tried in a namespace that is going
+// away.
 const namespaceRetry = 10 * time.Second
 
 // syncing is what is known in one sync: read from the snapshot, then derived
@@ -43,7 +45,8 @@ type syncing struct {
 	// succeeded and failed are the true totals: counted, recorded and fresh.
 	// succeeded of an Indexed Job is its number of completed indexes.
 	succeeded, failed int
-	// remembered is the backoff record as it was; backoff has all fresh pods worked in.
+	// remembered is the backoff record as it was; backoff has all fresh pods
+	// worked in.
 	remembered, backoff Backoff
 	verdict             Verdict
 	// managed: pods were managed, so the suspension may be marked.

@@ -149,8 +149,9 @@ func successPolicy(rules ...batchv1.SuccessPolicyRule) func(*batchv1.Job) {
 
 // aPod reads: NAME [pending|running|ready|unknown|succeeded|failed|nophase]
 // [deleting] [unscheduled] [-F] [orphan] [foreign] [stranger] [i0] [fc1] [ic1]
-// [exit3] [restarts2] [initrestarts2] [end10] (seconds ago) [age60]. The UID is the name. A pod belongs
-// to the Job of aJob and holds the finalizer unless it says otherwise.
+// [exit3] [restarts2] [initrestarts2] [end10] (seconds ago) [age60]. The UID is
+// the name. A pod belongs to the Job of aJob and holds the finalizer unless it
+// says otherwise.
 func aPod(shorthand string) *corev1.Pod {
 	words := strings.Fields(shorthand)
 	pod := &corev1.Pod{

@@ -34,15 +34,16 @@ type indexes struct {
 	// stored is status.completedIndexes as far as it is in range; completed
 	// adds the pods that succeeded since.
 	stored, completed interval.Set
-	// perIndex: the Job has a backoff limit per index; only then can an index fail.
+	// perIndex: the Job has a backoff limit per index; only then can an index
+	// fail.
 	perIndex bool
 	// failed is status.failedIndexes and what failed since. A completed index
-	// is never failed too.
-	// storedFailed is what the status says of it.
+	// is never failed too. storedFailed is what the status says of it.
 	failed, storedFailed interval.Set
 	// delayed has, for each index that waits for a replacement, the failed pod
-	// that carries the failure count. It keeps its finalizer, and is not counted, until the replacement
-	// exists: it is the only durable place of that number (job.md 4.5).
+	// that carries the failure count. It keeps its finalizer, and is not
+	// counted, until the replacement exists: it is the only durable place of
+	// that number (job.md 4.5).
 	delayed map[int]*view
 }
 
@@ -106,7 +107,8 @@ func (s *syncing) delayedPods(x *indexes) map[int]*view {
 // indexFailures are the counts that a pod of an index carries.
 type indexFailures struct{ counted, ignored int }
 
-// failuresAfter are the counts for the pod that replaces this one; nil stands for the first pod of an index.
+// failuresAfter are the counts for the pod that replaces this one; nil stands
+// for the first pod of an index.
 func (s *syncing) failuresAfter(replaced *view) *indexFailures {
 	f := &indexFailures{}
 	if replaced == nil {
@@ -121,12 +123,14 @@ func (s *syncing) failuresAfter(replaced *view) *indexFailures {
 	return f
 }
 
-// tries is how many pods of its index failed before this one, ignored failures too.
+// tries is how many pods of its index failed before this one, ignored failures
+// too.
 func tries(pod *corev1.Pod) int {
 	return readCount(pod, failureCountKey) + readCount(pod, ignoredCountKey)
 }
 
-// readCount reads a count annotation; what is not a number from 0 to MaxInt32 is 0.
+// readCount reads a count annotation; what is not a number from 0 to MaxInt32
+// is 0.
 func readCount(pod *corev1.Pod, key string) int {
 	n, err := strconv.ParseInt(pod.Annotations[key], 10, 32)
 	if err != nil || n < 0 {
@@ -144,8 +148,9 @@ func indexBackoff(kept *view) Backoff {
 	return Backoff{Failures: tries(kept.pod) + 1, Last: finishTime(kept.pod)}
 }
 
-// pending are the lowest indexes, at most n, that have no pod and are neither completed nor
-// failed. When the Job replaces only failed pods, a terminating pod still occupies its index.
+// pending are the lowest indexes, at most n, that have no pod and are neither
+// completed nor failed. When the Job replaces only failed pods, a terminating
+// pod still occupies its index.
 func (s *syncing) pending(n int) []int {
 	x := s.indexes
 	busy := make([]int, 0, len(s.tally.active))
@@ -157,7 +162,7 @@ func (s *syncing) pending(n int) []int {
 	return x.completed.Union(x.failed).Add(busy...).Missing(x.completions, n)
 }
 
-// ready splits indexes into those that may be tried now and the earliest time
+// dueIndexes are those that may be tried now, and next is the earliest time
 // at which one of the others may.
 func (s *syncing) dueIndexes(candidates []int) (due []int, next time.Time) {
 	for _, index := range candidates {

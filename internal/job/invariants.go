@@ -89,8 +89,8 @@ func compare(oldJob, newJob *batchv1.Job) *comparison {
 	return c
 }
 
-// invariant is one rule: looked at when its condition holds (always without one), broken when it
-// gives a text.
+// invariant is one rule: looked at when its condition holds (always without
+// one), broken when it gives a text.
 type invariant struct {
 	id     string
 	when   func(*comparison) bool
@@ -253,7 +253,8 @@ func readable(text string, bound int) interval.Set {
 	return all
 }
 
-// resumes: the write that flips the Suspended condition back may set a new startTime.
+// resumes: the write that flips the Suspended condition back may set a new
+// startTime.
 func resumes(c *comparison) bool {
 	if !hasTrue(c.old.Conditions, batchv1.JobSuspended) {
 		return false

@@ -44,7 +44,8 @@ type ledger struct {
 	unsure bool
 	// actions of the failure policy on the pods recorded.
 	actions map[batchv1.PodFailurePolicyAction]int
-	// finish times of the pods recorded, and of those that an Ignore rule keeps out.
+	// finish times of the pods recorded, and of those that an Ignore rule keeps
+	// out.
 	successes, failures []time.Time
 }
 
@@ -98,8 +99,9 @@ func (s *syncing) isFresh(v *view) bool {
 	return v.held && !s.book.recorded.Has(v.uid()) && (s.indexes == nil || s.indexes.valid(v))
 }
 
-// account records the pods that are to be counted with this write and lists the finalizers that
-// may go after it. stopped are the pods that were deleted in this sync because the Job ends.
+// account records the pods that are to be counted with this write and lists the
+// finalizers that may go after it. stopped are the pods that were deleted in
+// this sync because the Job ends.
 func (s *syncing) account(stopped sets.Set[types.UID]) *ledger {
 	l := s.book.clone()
 	newIndexes := map[int]bool{}
@@ -124,8 +126,8 @@ func (s *syncing) account(stopped sets.Set[types.UID]) *ledger {
 	return l
 }
 
-// heldPods in the order of accounting: recorded ones first (they only wait for their finalizer
-// to go), then by index, then by age.
+// heldPods in the order of accounting: recorded ones first (they only wait for
+// their finalizer to go), then by index, then by age.
 func (s *syncing) heldPods() []*view {
 	var held []*view
 	for _, v := range s.tally.pods {
@@ -189,10 +191,11 @@ func (s *syncing) record(l *ledger, v *view, newIndexes map[int]bool) {
 	}
 }
 
-// countsAsFailed reports whether a pod that gives up its finalizer without having succeeded is a
-// failure: it failed by itself, or it was stopped because the Job fails.
-// Pods stopped because the Job succeeded are none, even when a crash lets us see them again only after they
-// ended: what is being deleted after the success was stored, we deleted.
+// countsAsFailed reports whether a pod that gives up its finalizer without
+// having succeeded is a failure: it failed by itself, or it was stopped because
+// the Job fails. Pods stopped because the Job succeeded are none, even when a
+// crash lets us see them again only after they ended: what is being deleted
+// after the success was stored, we deleted.
 func (s *syncing) countsAsFailed(v *view) bool {
 	switch s.verdict.Outcome {
 	case Failure:
@@ -206,7 +209,8 @@ func (s *syncing) countsAsFailed(v *view) bool {
 }
 
 // closed counts everything that is recorded, for the write that ends the Job: a
-// finished Job is never counted again, so it does not matter that finalizers are still on.
+// finished Job is never counted again, so it does not matter that finalizers
+// are still on.
 func (l *ledger) closed() *ledger {
 	l = l.clone()
 	l.succeeded += int32(len(l.awaitedSucceeded))

@@ -105,10 +105,10 @@ type Deletion struct {
 	PodRef
 	// Unfinalize: first take off the tracking finalizer, then delete. The pod
 	// will never count as failed. The patch carries the resource version that
-	// the snapshot shows, so that a pod that ended meanwhile is not thrown
-	// away uncounted; a conflict on it is NotDeleted. A crash in between leaves
-	// a surplus pod that the next sync deletes. (A pod stopped because the Job ends keeps the
-	// finalizer: it has to be counted.)
+	// the snapshot shows, so that a pod that ended meanwhile is not thrown away
+	// uncounted; a conflict on it is NotDeleted. A crash in between leaves a
+	// surplus pod that the next sync deletes. (A pod stopped because the Job
+	// ends keeps the finalizer: it has to be counted.)
 	Unfinalize bool
 	// Why, in a few words.
 	Why string

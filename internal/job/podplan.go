@@ -65,21 +65,24 @@ func (s *syncing) wantActive() int {
 	return max(0, min(parallelism, int(*s.job.Spec.Completions)-s.succeeded))
 }
 
-// surplus are the pods that must go: those that can do no good (no usable index, an index that a better pod works
-// on), and as many more as there are too many.
+// surplus are the pods that must go: those that can do no good (no usable
+// index, an index that a better pod works on), and as many more as there are
+// too many.
 func (s *syncing) surplus(want int) []Deletion {
 	useless, useful := s.uselessPods()
 	tooMany := max(0, len(s.tally.active)-want)
 	deletions := evict(useless, "no other pod may have its completion index")
 	if more := tooMany - len(useless); more > 0 {
-		// A work queue of which all pods are wanted, and any Job with just enough, comes here not at all.
+		// A work queue of which all pods are wanted, and any Job with just
+		// enough, comes here not at all.
 		slices.SortStableFunc(useful, byDeletionPreference(s.now))
 		deletions = append(deletions, evict(useful[:min(more, len(useful))], "more pods than wanted")...)
 	}
 	return deletions[:min(len(deletions), s.options.MaxPodChanges)]
 }
 
-// uselessPods splits the active pods of an Indexed Job; a NonIndexed Job has no useless ones.
+// uselessPods splits the active pods of an Indexed Job; a NonIndexed Job has no
+// useless ones.
 func (s *syncing) uselessPods() (useless, useful []*view) {
 	if s.indexes == nil {
 		return nil, slices.Clone(s.tally.active)
@@ -154,8 +157,8 @@ func (s *syncing) createPods(p *Plan, n int) {
 }
 
 // attempts is a number of pods of a NonIndexed Job that surely were made
-// before: those counted in the status. Their names are free again if the pods are gone, and trying them all anew would
-// take longer with every pod.
+// before: those counted in the status. Their names are free again if the pods
+// are gone, and trying them all anew would take longer with every pod.
 func (s *syncing) attempts() int {
 	return max(0, int(s.job.Status.Succeeded)) + max(0, int(s.job.Status.Failed))
 }
@@ -174,7 +177,8 @@ func (s *syncing) creationReason() string {
 }
 
 // byDeletionPreference orders active pods: the ones that lose least by being
-// deleted come first (job.md 2.8). Facts: ActivePods in pkg/controller/controller_utils.go.
+// deleted come first (job.md 2.8). Facts: ActivePods in
+// pkg/controller/controller_utils.go.
 func byDeletionPreference(now time.Time) func(a, b *view) int {
 	return func(a, b *view) int {
 		return cmp.Or(
@@ -208,7 +212,8 @@ func phaseRank(phase corev1.PodPhase) int {
 	}
 }
 
-// readyFor is how long a pod has been ready; 0 for one that is not or does not say since when.
+// readyFor is how long a pod has been ready; 0 for one that is not or does not
+// say since when.
 func readyFor(v *view, now time.Time) time.Duration {
 	if !v.ready {
 		return 0

@@ -57,16 +57,18 @@ func drawJob(t *rapid.T) *batchv1.Job {
 	return j
 }
 
-// Guarantee 5: whatever happens, in whatever order, through crashes, lost answers and a cache that
-// lags behind, the Job comes to an end, its counters equal the truth, the API server
-// accepts every write, no pod keeps our finalizer, and a Job that replaces only failed pods never has
-// more pods than it may.
+// Guarantee 5: whatever happens, in whatever order, through crashes, lost
+// answers and a cache that lags behind, the Job comes to an end, its counters
+// equal the truth, the API server accepts every write, no pod keeps our
+// finalizer, and a Job that replaces only failed pods never has more pods than
+// it may.
 func TestCountersEqualTheTruth(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(drawJob(t))
 		w.lagging = true
-		// Duplicates are excluded by waiting as long as it takes; the timeout is another test.
+		// Duplicates are excluded by waiting as long as it takes; the timeout
+		// is another test.
 		w.options.ExpectationTimeout = 1000 * time.Hour
 		if rapid.Bool().Draw(t, "small") {
 			w.options.MaxUncounted, w.options.MaxPodChanges = 2, 2
@@ -157,7 +159,8 @@ func TestCountersEqualTheTruth(t *testing.T) {
 		}
 		t.Repeat(actions)
 
-		// The end: everything heals, the pods end well, nobody interferes any more.
+		// The end: everything heals, the pods end well, nobody interferes any
+		// more.
 		w.lagging = false
 		w.catchUpAll()
 		if suspended(w.job) && !Finished(w.job) {
@@ -200,13 +203,15 @@ func compareWithTruth(t *rapid.T, w *world, removedByUser sets.Set[types.UID], r
 	for _, uid := range w.order {
 		index := indexOf(w.last[uid])
 		if !w.released.Has(uid) {
-			// Deleted by choice on a view from before it ended. Its index may be seen done all the same, and is.
+			// Deleted by choice on a view from before it ended. Its index may
+			// be seen done all the same, and is.
 			if w.ended[uid] == corev1.PodSucceeded {
 				perhaps = perhaps.Add(index)
 			}
 			continue
 		}
-		// A pod on its way out may count before it ends, depending on what is decided just then.
+		// A pod on its way out may count before it ends, depending on what is
+		// decided just then.
 		deleted := removedByUser.Has(uid)
 		stopped := w.stoppedByFailure.Has(uid)
 		ignored := policy != nil && codes[uid] == 3
@@ -254,7 +259,8 @@ func compareWithTruth(t *rapid.T, w *world, removedByUser sets.Set[types.UID], r
 	// The end is justified by what is counted.
 	switch c, _ := findTrue(status.Conditions, batchv1.JobFailed); c.Reason {
 	case batchv1.JobReasonBackoffLimitExceeded:
-		// What did not fit into the write of the verdict may still turn out otherwise.
+		// What did not fit into the write of the verdict may still turn out
+		// otherwise.
 		if w.options.MaxUncounted == 0 && !resized && status.Failed <= *w.job.Spec.BackoffLimit {
 			t.Fatalf("failed without reason: %s", tell())
 		}
@@ -265,8 +271,8 @@ func compareWithTruth(t *rapid.T, w *world, removedByUser sets.Set[types.UID], r
 	}
 }
 
-// drawAnyJob draws a Job whose status may be anything that an API server, a user or an
-// older controller could have left.
+// drawAnyJob draws a Job whose status may be anything that an API server, a
+// user or an older controller could have left.
 func drawAnyJob(t *rapid.T) *batchv1.Job {
 	j := drawJob(t)
 	if rapid.IntRange(0, 5).Draw(t, "deleting") == 0 {
@@ -340,8 +346,9 @@ func drawMemory(t *rapid.T) Memory {
 	return m
 }
 
-// Any state at all: Decide answers, twice the same, changes nothing, wakes only in the future, and
-// when the stored status is one that the API server would take, so is the new one.
+// Any state at all: Decide answers, twice the same, changes nothing, wakes only
+// in the future, and when the stored status is one that the API server would
+// take, so is the new one.
 func TestAnyState(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

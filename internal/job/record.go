@@ -14,9 +14,9 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// Record takes in what became of the pods and gives the status write of this sync and the
-// finalizers that may go after it (job.md 2.7). It may be called more than once and
-// does not change the plan.
+// Record takes in what became of the pods and gives the status write of this
+// sync and the finalizers that may go after it (job.md 2.7). It may be called
+// more than once and does not change the plan.
 func (p Plan) Record(r Results) Record {
 	s := p.sync
 	if s == nil {
@@ -104,8 +104,9 @@ func (s *syncing) observe(p Plan, r Results) aftermath {
 	return a
 }
 
-// mayEnd reports whether this very write can end the Job: it is decided how, nothing
-// runs or is on its way, everything that is left to count fits into the write.
+// mayEnd reports whether this very write can end the Job: it is decided how,
+// nothing runs or is on its way, everything that is left to count fits into the
+// write.
 func (s *syncing) mayEnd(a aftermath, book *ledger) bool {
 	return s.verdict.Outcome != Undecided &&
 		a.active == 0 && a.terminating == 0 &&
@@ -143,10 +144,10 @@ func (s *syncing) newStatus(a aftermath, book *ledger) (*batchv1.JobStatus, []No
 	return status, notes
 }
 
-// writeIndexes writes the index sets and their number. The number may become smaller when
-// the Job was scaled down, but the API server takes that only while
-// parallelism equals completions; otherwise the old number stays until that holds
-// again.
+// writeIndexes writes the index sets and their number. The number may become
+// smaller when the Job was scaled down, but the API server takes that only
+// while parallelism equals completions; otherwise the old number stays until
+// that holds again.
 func (s *syncing) writeIndexes(status *batchv1.JobStatus) []Note {
 	x := s.indexes
 	status.CompletedIndexes = x.completed.String()
@@ -183,9 +184,9 @@ func changes(stored, status *batchv1.JobStatus, book *ledger) (*batchv1.JobStatu
 	return status, equality.Semantic.DeepEqual(old, rest)
 }
 
-// wakeAfter: a verdict that was found just now stops the pods in the next
-// sync; what did not fit goes on there too; what is recorded and released now is settled
-// within a period.
+// wakeAfter: a verdict that was found just now stops the pods in the next sync;
+// what did not fit goes on there too; what is recorded and released now is
+// settled within a period.
 func (s *syncing) wakeAfter(a aftermath, book *ledger, ends bool) (at time.Time) {
 	switch {
 	case ends:

@@ -72,7 +72,8 @@ func TestBackoffRecord(t *testing.T) {
 	}
 }
 
-// JOB-130: two pods that fail together wait twice as long; the wait ends when it says.
+// JOB-130: two pods that fail together wait twice as long; the wait ends when
+// it says.
 func TestTwoPodsFailTogether(t *testing.T) {
 	t.Parallel()
 	j := aJob("p2 c2", started(time.Hour))
@@ -176,7 +177,8 @@ func TestDeletionPreference(t *testing.T) {
 	}
 }
 
-// JOB-283, JOB-284, JOB-288 to JOB-291: which rule matches a failed pod, and what it says.
+// JOB-283, JOB-284, JOB-288 to JOB-291: which rule matches a failed pod, and
+// what it says.
 func TestFailurePolicyMatches(t *testing.T) {
 	t.Parallel()
 	const failJob, ignore = batchv1.PodFailurePolicyActionFailJob, batchv1.PodFailurePolicyActionIgnore

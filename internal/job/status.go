@@ -9,10 +9,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// upsert makes the condition of this type have this status, reason and message, in place
-// if there is one already (Q-08: never a second entry of a type that has one). Every entry of the
-// type is brought in line, so that none contradicts the first, which is the one
-// that kubectl shows.
+// upsert makes the condition of this type have this status, reason and message,
+// in place if there is one already (Q-08: never a second entry of a type that
+// has one). Every entry of the type is brought in line, so that none
+// contradicts the first, which is the one that kubectl shows.
 func upsert(conditions []batchv1.JobCondition, kind batchv1.JobConditionType, status corev1.ConditionStatus, reason, message string, now metav1.Time) []batchv1.JobCondition {
 	want := batchv1.JobCondition{
 		Type: kind, Status: status, Reason: reason, Message: message,
@@ -50,8 +50,9 @@ func interim(status *batchv1.JobStatus, v Verdict, now metav1.Time) {
 // terminating or uncounted.
 //
 // startTime is required of a finished Job; one that ends while suspended gets
-// the time of its end, except where the API exempts it: suspended with nothing to complete. completionTime
-// is never before startTime, whatever the clock did.
+// the time of its end, except where the API exempts it: suspended with
+// nothing to complete. completionTime is never before startTime, whatever the
+// clock did.
 func terminal(job *batchv1.Job, status *batchv1.JobStatus, v Verdict, now metav1.Time) {
 	if status.StartTime == nil && !(suspended(job) && job.Spec.Completions != nil && *job.Spec.Completions == 0) {
 		status.StartTime = now.DeepCopy()

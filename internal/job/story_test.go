@@ -16,8 +16,8 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// A story is a Job's life: what the kubelet and users do, step by step. After each step
-// the controller comes to rest.
+// A story is a Job's life: what the kubelet and users do, step by step. After
+// each step the controller comes to rest.
 type story struct {
 	job     *batchv1.Job
 	options Options
@@ -116,7 +116,8 @@ func (s story) play(prepare func(*world)) *world {
 	return w
 }
 
-// check compares the end of the story with want, and what must hold in every world.
+// check compares the end of the story with want, and what must hold in every
+// world.
 func (s story) check(t *testing.T, w *world) {
 	t.Helper()
 	got := factsOf(w.job, Plan{}, Record{})
@@ -394,8 +395,8 @@ func TestStoriesWithRefusals(t *testing.T) {
 	}
 }
 
-// JOB-089, CP-02, CP-18, CP-20: answers get lost, so every call may have happened although
-// the controller thinks that it failed.
+// JOB-089, CP-02, CP-18, CP-20: answers get lost, so every call may have
+// happened although the controller thinks that it failed.
 func TestStoriesWithLostAnswers(t *testing.T) {
 	t.Parallel()
 	for name, s := range stories {
@@ -472,8 +473,8 @@ func TestCrashPoints(t *testing.T) {
 	}
 }
 
-// JOB-083 (A2): a new controller whose pods are older than the Job must not count a recorded pod
-// as released before it can know.
+// JOB-083 (A2): a new controller whose pods are older than the Job must not
+// count a recorded pod as released before it can know.
 func TestARecordedPodThatIsNotSeenYet(t *testing.T) {
 	t.Parallel()
 	w := newWorld(aJob("p1 c3"))
@@ -500,7 +501,8 @@ func TestARecordedPodThatIsNotSeenYet(t *testing.T) {
 	}
 }
 
-// JOB-374, JOB-375 and the goals of job.md 11.4: how much a Job costs the API server.
+// JOB-374, JOB-375 and the goals of job.md 11.4: how much a Job costs the API
+// server.
 func TestCallsPerJob(t *testing.T) {
 	t.Parallel()
 	t.Run("one pod: four writes and two events", func(t *testing.T) {
@@ -508,7 +510,8 @@ func TestCallsPerJob(t *testing.T) {
 		w := newWorld(aJob(""))
 		w.settle(time.Second)
 		startAll(w)
-		// The kubelet's news of a ready pod does not make a write of its own: it is lazy.
+		// The kubelet's news of a ready pod does not make a write of its own:
+		// it is lazy.
 		plan, _, _ := func() (Plan, error, bool) {
 			return Decide(Snapshot{Job: w.job, Pods: w.cached(), PodsCurrent: true, Now: w.now, Memory: w.memory, Options: w.options}), nil, false
 		}()
@@ -549,7 +552,8 @@ func (w *world) cached() (pods []*corev1.Pod) {
 	return pods
 }
 
-// JOB-108: memory is keyed by UID, so nothing of a Job's namesake matters; what is left of its pods is ignored.
+// JOB-108: memory is keyed by UID, so nothing of a Job's namesake matters; what
+// is left of its pods is ignored.
 func TestARecreatedJobStartsAfresh(t *testing.T) {
 	t.Parallel()
 	old := somePods("a failed", "b running")

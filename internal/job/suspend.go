@@ -10,9 +10,9 @@ import (
 )
 
 // markSuspension brings the Suspended condition and startTime in line with
-// spec.suspend and gives the event that tells of it (job.md 5.6). It is called only when
-// pods were managed in this sync, so that the condition never
-// runs ahead of the pods. A Job that was never suspended has no such condition.
+// spec.suspend and gives the event that tells of it (job.md 5.6). It is called
+// only when pods were managed in this sync, so that the condition never runs
+// ahead of the pods. A Job that was never suspended has no such condition.
 //
 // While suspended there is no startTime: queueing systems may then edit the
 // template, and the deadline starts anew on resume. It goes in the same write

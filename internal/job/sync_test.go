@@ -141,8 +141,8 @@ func or(s, otherwise string) string {
 	return s
 }
 
-// One sync: a Job, its pods, and what has to happen. Only the facts that want names are
-// compared. Every write is checked against the API server's rules.
+// One sync: a Job, its pods, and what has to happen. Only the facts that want
+// names are compared. Every write is checked against the API server's rules.
 type syncTest struct {
 	job     *batchv1.Job
 	pods    []*corev1.Pod

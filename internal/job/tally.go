@@ -16,9 +16,9 @@ import (
 // view is one pod of the Job as the rules see it.
 type view struct {
 	pod *corev1.Pod
-	// active, terminating, succeeded and failed exclude one another: exactly one holds.
-	// failed is the phase; whether a terminating pod counts as failed too
-	// is for [syncing.hasFailed] to say.
+	// active, terminating, succeeded and failed exclude one another: exactly
+	// one holds. failed is the phase; whether a terminating pod counts as
+	// failed too is for [syncing.hasFailed] to say.
 	standing standing
 	// ready only when active.
 	ready bool
@@ -55,7 +55,8 @@ type tally struct {
 	active []*view
 	// ready counts active pods that are ready.
 	ready int
-	// terminating counts pods on their way out that are not yet in a terminal phase.
+	// terminating counts pods on their way out that are not yet in a terminal
+	// phase.
 	terminating int
 	// byUID finds them, and has nil for a pod that ended, lost its finalizer
 	// and was recorded: it is there, but nothing is left to do with it.
@@ -122,8 +123,8 @@ func isReady(pod *corev1.Pod) bool {
 	return false
 }
 
-// awaited says which own creations the pods do not show yet, and when the first of
-// them stops being waited for. Creations that never show up are given up
+// awaited says which own creations the pods do not show yet, and when the first
+// of them stops being waited for. Creations that never show up are given up
 // after the timeout: the names are deterministic, so nothing is made twice.
 func awaited(snapshot Snapshot, timeout time.Duration) (waiting bool, until time.Time) {
 	if len(snapshot.Memory.Creating) == 0 {

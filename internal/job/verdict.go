@@ -26,9 +26,10 @@ type Verdict struct {
 	Stored bool
 }
 
-// verdicts are the rules of how a Job ends; the first that speaks decides.
-// What is stored comes first: an outcome is never reconsidered. Then failures
-// before successes, so that a limit that is exceeded cannot be outrun in the same sync.
+// verdicts are the rules of how a Job ends; the first that speaks decides. What
+// is stored comes first: an outcome is never reconsidered. Then failures before
+// successes, so that a limit that is exceeded cannot be outrun in the same
+// sync.
 var verdicts = []func(*syncing) Verdict{
 	storedSuccess,
 	storedFailure,
@@ -50,12 +51,14 @@ func (s *syncing) judge() Verdict {
 	return Verdict{}
 }
 
-// storedSuccess: once the success criteria were met nothing turns the Job into a failure.
+// storedSuccess: once the success criteria were met nothing turns the Job into
+// a failure.
 func storedSuccess(s *syncing) Verdict {
 	return stored(s, batchv1.JobSuccessCriteriaMet, Success)
 }
 
-// storedFailure: the pods that led to it may be gone by now; the condition remembers.
+// storedFailure: the pods that led to it may be gone by now; the condition
+// remembers.
 func storedFailure(s *syncing) Verdict {
 	return stored(s, batchv1.JobFailureTarget, Failure)
 }
@@ -68,8 +71,9 @@ func stored(s *syncing, kind batchv1.JobConditionType, outcome Outcome) Verdict 
 	return Verdict{Outcome: outcome, Reason: c.Reason, Message: c.Message, Stored: true}
 }
 
-// failJobRule looks only at pods that are still to be accounted for: a pod that we
-// removed ourselves, by scaling down or suspending, says nothing about the Job.
+// failJobRule looks only at pods that are still to be accounted for: a pod that
+// we removed ourselves, by scaling down or suspending, says nothing about the
+// Job.
 func failJobRule(s *syncing) Verdict {
 	if s.job.Spec.PodFailurePolicy == nil {
 		return Verdict{}
@@ -124,8 +128,8 @@ func successPolicyMet(s *syncing) Verdict {
 	return success(batchv1.JobReasonSuccessPolicy, message)
 }
 
-// completionsReached waits until no pod is active. A work queue is done when one pod
-// succeeded and the others ended by themselves.
+// completionsReached waits until no pod is active. A work queue is done when
+// one pod succeeded and the others ended by themselves.
 func completionsReached(s *syncing) Verdict {
 	if !s.reached() || len(s.tally.active) > 0 {
 		return Verdict{}
