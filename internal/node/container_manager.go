@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/kubernetes/pkg/kubelet/cadvisor"
 	"k8s.io/kubernetes/pkg/kubelet/cm"
+	"k8s.io/kubernetes/pkg/kubelet/lifecycle"
 )
 
 // containerManager is the kubelet's container manager of a node whose limits
@@ -20,11 +21,21 @@ import (
 // scheduled.
 type containerManager struct {
 	cm.ContainerManager
-	stats cadvisor.Interface
+	stats  cadvisor.Interface
+	refuse *refuser // nil refuses no Pod
 }
 
-func newContainerManager(stats cadvisor.Interface) cm.ContainerManager {
-	return containerManager{ContainerManager: cm.NewStubContainerManager(), stats: stats}
+func newContainerManager(stats cadvisor.Interface, refuse *refuser) cm.ContainerManager {
+	return containerManager{ContainerManager: cm.NewStubContainerManager(), stats: stats, refuse: refuse}
+}
+
+// GetAllocateResourcesPodAdmitHandler is asked whether a Pod may be started
+// here. It is the one place where the kubelet takes an opinion from outside.
+func (m containerManager) GetAllocateResourcesPodAdmitHandler() lifecycle.PodAdmitHandler {
+	if m.refuse != nil {
+		return m.refuse
+	}
+	return m.ContainerManager.GetAllocateResourcesPodAdmitHandler()
 }
 
 func (m containerManager) GetCapacity(bool) v1.ResourceList {
@@ -43,7 +54,7 @@ func nodeCapacity(stats *machineStats, maxPods int) (v1.ResourceList, error) {
 		return nil, err
 	}
 	capacity := cadvisor.CapacityFromMachineInfo(info)
-	maps.Copy(capacity, newContainerManager(stats).GetCapacity(true))
+	maps.Copy(capacity, newContainerManager(stats, nil).GetCapacity(true))
 	capacity[v1.ResourcePods] = *resource.NewQuantity(int64(maxPods), resource.DecimalSI)
 	return capacity, nil
 }

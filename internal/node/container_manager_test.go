@@ -10,12 +10,13 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/kubernetes/pkg/kubelet/cm"
+	"k8s.io/kubernetes/pkg/kubelet/lifecycle"
 )
 
 // There is ephemeral storage for Pods that ask for it, and a Pod's cgroup that
 // does not exist has no limits to be told in the Pod's status.
 func TestContainerManager(t *testing.T) {
-	manager := newContainerManager(newMachineStats(t.TempDir()))
+	manager := newContainerManager(newMachineStats(t.TempDir()), nil)
 	storage := manager.GetCapacity(false)[v1.ResourceEphemeralStorage]
 	if storage.Value() <= 0 {
 		t.Errorf("ephemeral storage %v", storage)
@@ -35,7 +36,19 @@ func TestContainerManager(t *testing.T) {
 			t.Errorf("%s: CPU limit %v", resource, got)
 		}
 	}
-	if got := newContainerManager(newMachineStats("/does/not/exist")).GetCapacity(false); len(got) != 0 {
+	if got := newContainerManager(newMachineStats("/does/not/exist"), nil).GetCapacity(false); len(got) != 0 {
 		t.Errorf("capacity of nothing: %v", got)
+	}
+}
+
+// An ordinary user's node asks its refuser about each Pod, root's asks nobody.
+func TestContainerManagerRefuses(t *testing.T) {
+	pod := &v1.Pod{Spec: v1.PodSpec{SecurityContext: &v1.PodSecurityContext{RunAsUser: new(int64)}}}
+	for name, refuse := range map[string]*refuser{"root": nil, "ordinary user": {uid: 1000, gid: 1000}} {
+		manager := newContainerManager(newMachineStats(t.TempDir()), refuse)
+		got := manager.GetAllocateResourcesPodAdmitHandler().Admit(&lifecycle.PodAdmitAttributes{Pod: pod})
+		if got.Admit != (refuse == nil) {
+			t.Errorf("%s: %+v", name, got)
+		}
 	}
 }

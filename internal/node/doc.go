@@ -25,6 +25,7 @@
 //   - osinterface.go  keeps the kubelet out of /var/log/containers
 //   - refuse.go       Pods that an ordinary user can never start fail at once,
 //     with a message that says what to do
+//   - relist.go       Pods that are being deleted are looked at often
 //   - cleanup.go      leftovers of an earlier life, and of this one
 //
 // Everything here that is handed to the kubelet is an internal interface of

@@ -141,12 +141,16 @@ func kubeletDependencies(ctx context.Context, o *Options, server *options.Kubele
 		return nil, fmt.Errorf("volume plugins: %w", err)
 	}
 
+	var refuse *refuser
+	if !rights.chown {
+		refuse = &refuser{uid: int64(os.Geteuid()), gid: int64(os.Getegid())}
+	}
 	deps := &kubelet.Dependencies{
 		KubeClient:        clients.kube,
 		HeartbeatClient:   clients.heartbeat,
 		EventClient:       clients.events.CoreV1(),
 		CAdvisorInterface: stats,
-		ContainerManager:  newContainerManager(stats),
+		ContainerManager:  newContainerManager(stats, refuse),
 		OOMAdjuster:       oom.NewFakeOOMAdjuster(),
 		OSInterface:       quietOS{},
 		HostUtil:          hostUtil{hostutil.NewHostUtil()},
@@ -158,9 +162,10 @@ func kubeletDependencies(ctx context.Context, o *Options, server *options.Kubele
 	if rights.mount {
 		deps.Subpather = subpath.New(mounter)
 	}
-	if !rights.chown {
-		refuse := refuser{uid: int64(os.Geteuid()), gid: int64(os.Getegid())}
-		deps.Options = append(deps.Options, func(k *kubelet.Kubelet) { k.AddPodSyncHandler(refuse) })
+	if o.RuntimeEndpoint == "" {
+		deps.Options = append(deps.Options, func(k *kubelet.Kubelet) {
+			go newRelister(k.RequestPodRelist).watch(ctx, clients.kube, o.Name)
+		})
 	}
 	skipKernelLog(deps, newEventRecorder(ctx, clients.events.CoreV1(), o.Name))
 	return deps, nil

@@ -22,16 +22,15 @@ const reasonNeedsRoot = "NeedsRoot"
 // its Job counts the failure and comes to an end.
 type refuser struct{ uid, gid int64 }
 
-var _ lifecycle.PodSyncHandler = refuser{}
+var _ lifecycle.PodAdmitHandler = refuser{}
 
-// ShouldEvict fails a Pod before anything of it is started.
-func (r refuser) ShouldEvict(pod *v1.Pod) lifecycle.ShouldEvictResponse {
-	field, id, own, refused := r.objection(pod)
+// Admit fails a Pod before anything of it is started.
+func (r refuser) Admit(attributes *lifecycle.PodAdmitAttributes) lifecycle.PodAdmitResult {
+	field, id, own, refused := r.objection(attributes.Pod)
 	if !refused {
-		return lifecycle.ShouldEvictResponse{}
+		return lifecycle.PodAdmitResult{Admit: true}
 	}
-	return lifecycle.ShouldEvictResponse{
-		Evict:  true,
+	return lifecycle.PodAdmitResult{
 		Reason: reasonNeedsRoot,
 		Message: fmt.Sprintf("%s is %d, but carillon runs as an ordinary user and can use %d only: "+
 			"remove the field, or start carillon as root", field, id, own),

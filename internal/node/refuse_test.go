@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/kubernetes/pkg/kubelet/lifecycle"
 	"k8s.io/utils/ptr"
 )
 
@@ -38,14 +39,14 @@ func TestRefuser(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := refuser{uid: 1000, gid: 100}.ShouldEvict(&v1.Pod{Spec: tt.spec})
-			if got.Evict != (tt.want != "") {
+			got := refuser{uid: 1000, gid: 100}.Admit(&lifecycle.PodAdmitAttributes{Pod: &v1.Pod{Spec: tt.spec}})
+			if got.Admit != (tt.want == "") {
 				t.Fatalf("got %+v", got)
 			}
 			if !strings.HasPrefix(got.Message, tt.want) {
 				t.Errorf("message %q does not start with %q", got.Message, tt.want)
 			}
-			if got.Evict && got.Reason != reasonNeedsRoot {
+			if !got.Admit && got.Reason != reasonNeedsRoot {
 				t.Errorf("reason %q", got.Reason)
 			}
 		})

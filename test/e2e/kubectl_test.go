@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -92,5 +93,27 @@ func TestVersion(t *testing.T) {
 	got := command(t, "", "version")
 	if got.code != 0 || !strings.Contains(got.stdout, "1.36") {
 		t.Errorf("got %+v", got)
+	}
+}
+
+// A Pod that cannot start, for its ConfigMap is missing, says so, and goes away
+// when its Job is deleted; one that only lacked the ConfigMap starts when it
+// comes.
+func TestMissingConfigMap(t *testing.T) {
+	waiting := func(name string) string {
+		return shellJob{name: name, script: "cat /words/greeting", pod: "volumes:\n- name: words\n  configMap:\n    name: words", mounts: "- name: words\n  mountPath: /words"}.String()
+	}
+	u := startReady(t, newDataDir(t), "-f", write(t, waiting("deleted")+waiting("served")))
+	for _, name := range []string{"deleted", "served"} {
+		u.pod(name, "waiting", func(pod *corev1.Pod) bool {
+			return len(pod.Status.ContainerStatuses) == 1 && pod.Status.ContainerStatuses[0].State.Waiting != nil
+		})
+	}
+	u.wait("a warning", func(l line) bool { return l.Type == "warning" && strings.Contains(l.Message, `configmap "words" not found`) })
+	u.kubectl("delete", "job", "deleted", "--wait")
+	until(t, "its pod to be gone", func() bool { return len(u.pods("deleted")) == 0 })
+	u.kubectl("create", "configmap", "words", "--from-literal=greeting=at last")
+	if end := u.finished("served"); end.Outcome != "complete" {
+		t.Errorf("ended %+v", end)
 	}
 }
