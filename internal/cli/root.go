@@ -19,6 +19,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/carillon-dev/carillon/internal/cli/manifest"
 	"github.com/carillon-dev/carillon/internal/version"
@@ -109,6 +110,9 @@ func complain(w io.Writer, err error) {
 
 // NewRoot returns the carillon command with all its sub-commands.
 func NewRoot(streams Streams) *cobra.Command {
+	// Kubernetes' components register flags of theirs (--version among them) with the process, and
+	// cobra would show them as ours.
+	pflag.CommandLine = pflag.NewFlagSet("carillon", pflag.ContinueOnError)
 	root := &cobra.Command{
 		Use:   "carillon",
 		Short: "Scheduled and batch work with the Kubernetes API, on this machine or on any cluster",
@@ -144,6 +148,7 @@ processes. On a cluster it brings the controllers alone. The manifests are the s
 		newVersion(streams),
 		newDocs(),
 	)
+	asUsage(root)
 	for _, cmd := range root.Commands() {
 		asUsage(cmd)
 	}
