@@ -52,12 +52,17 @@ func TestControlPlane(t *testing.T) {
 	first := start(t, Options{DataDir: dir})
 	admin := first.AdminConfig()
 	client := kubernetes.NewForConfigOrDie(admin)
+	// Start does not wait for the default roles, which come soon.
+	eventually(t, "the plane is wholly ready", func(ctx context.Context) (bool, error) {
+		return client.Discovery().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error() == nil, nil
+	})
 	tests := map[string]func(*testing.T, *ControlPlane, kubernetes.Interface){
 		"says which Kubernetes it is":                         testVersion,
 		"the kubeconfig works and is private":                 testKubeconfig,
 		"strangers are turned away":                           testStrangers,
 		"service account tokens are signed and limited":       testTokens,
 		"dependents and namespaces are collected":             testGarbage,
+		"quotas are counted and kept":                         testQuotas,
 		"default roles are aggregated":                        testRoles,
 		"custom resources are served":                         testCustomResources,
 		"a node has its own rights and no more":               testNodeCredentials,
@@ -331,14 +336,9 @@ func testTokens(t *testing.T, c *ControlPlane, client kubernetes.Interface) {
 	}
 	config := rest.AnonymousClientConfig(c.AdminConfig())
 	config.BearerToken = token.Status.Token
-	// Service accounts have no rights at all before the default roles are there.
-	eventually(t, "the token is that of the service account", func(ctx context.Context) (bool, error) {
-		review, err := kubernetes.NewForConfigOrDie(config).AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
-		if apierrors.IsForbidden(err) {
-			return false, nil
-		}
-		return err == nil && review.Status.UserInfo.Username == "system:serviceaccount:default:default", err
-	})
+	if got := whoAmI(t, config).Username; got != "system:serviceaccount:default:default" {
+		t.Errorf("the token is that of %q", got)
+	}
 	if _, err := kubernetes.NewForConfigOrDie(config).CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{}); !apierrors.IsForbidden(err) {
 		t.Errorf("listing Pods gave %v, want Forbidden", err)
 	}
@@ -381,6 +381,49 @@ func testGarbage(t *testing.T, _ *ControlPlane, client kubernetes.Interface) {
 	eventually(t, "the namespace goes", func(ctx context.Context) (bool, error) {
 		_, err := client.CoreV1().Namespaces().Get(ctx, ns.Name, metav1.GetOptions{})
 		return apierrors.IsNotFound(err), nil
+	})
+}
+
+func testQuotas(t *testing.T, _ *ControlPlane, client kubernetes.Interface) {
+	ctx := t.Context()
+	ns, err := client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "quota-"}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "few"}, Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{
+		corev1.ResourcePods: resource.MustParse("1"), "count/jobs.batch": resource.MustParse("0"),
+	}}}
+	if _, err := client.CoreV1().ResourceQuotas(ns.Name).Create(ctx, quota, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the quota is counted", func(ctx context.Context) (bool, error) {
+		q, err := client.CoreV1().ResourceQuotas(ns.Name).Get(ctx, quota.Name, metav1.GetOptions{})
+		return err == nil && len(q.Status.Hard) == len(quota.Spec.Hard), err
+	})
+	// Admission sees the counts a moment later.
+	exceeded := func(err error) (bool, error) {
+		if apierrors.IsForbidden(err) {
+			return strings.Contains(err.Error(), "exceeded quota"), nil
+		}
+		return false, err
+	}
+	pods := client.CoreV1().Pods(ns.Name)
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{GenerateName: "counted-"}, Spec: podSpec()}
+	eventually(t, "Pods exceed the quota", func(ctx context.Context) (bool, error) {
+		_, err := pods.Create(ctx, pod, metav1.CreateOptions{})
+		return exceeded(err)
+	})
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{GenerateName: "counted-"}, Spec: batchv1.JobSpec{Template: corev1.PodTemplateSpec{Spec: podSpec()}}}
+	eventually(t, "Jobs exceed the quota", func(ctx context.Context) (bool, error) {
+		_, err := client.BatchV1().Jobs(ns.Name).Create(ctx, job, metav1.CreateOptions{})
+		return exceeded(err)
+	})
+	if err := pods.DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "a deleted Pod makes room", func(ctx context.Context) (bool, error) {
+		_, err := pods.Create(ctx, pod, metav1.CreateOptions{})
+		return err == nil, nil
 	})
 }
 
