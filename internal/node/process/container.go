@@ -7,11 +7,12 @@ package process
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -38,21 +39,24 @@ type container struct {
 	dir    string
 	fresh  bool // created by this Runtime, not read back
 
-	op sync.Mutex // held by whoever starts the container
+	op chan struct{} // holds a token while nobody starts or removes the container
 
 	// Guarded by Runtime.mu.
 	state     containerState
 	startedAt int64
 	exit      shim.Exit
 	resources *runtimeapi.LinuxContainerResources
+	refused   bool // starting it was refused; it may be tried again
 
 	exited chan struct{} // closed when state is stateExited
 	gone   chan struct{} // closed when the shim's process is gone too
 }
 
 func newContainer(rec containerRecord, config *runtimeapi.ContainerConfig) *container {
+	op := make(chan struct{}, 1)
+	op <- struct{}{}
 	return &container{
-		rec: rec, config: config, resources: config.GetLinux().GetResources(),
+		op: op, rec: rec, config: config, resources: config.GetLinux().GetResources(),
 		exited: make(chan struct{}), gone: make(chan struct{}),
 	}
 }
@@ -74,7 +78,7 @@ const createdGrace = time.Minute
 // pending reports whether the container was created a moment ago, to be
 // started at once.
 func (c *container) pending(now time.Time) bool {
-	return c.state == stateCreated && c.fresh && now.Sub(time.Unix(0, c.rec.CreatedAt)) < createdGrace
+	return c.state == stateCreated && c.fresh && !c.refused && now.Sub(time.Unix(0, c.rec.CreatedAt)) < createdGrace
 }
 
 // CreateContainer records a container. It refuses a second container of the
@@ -221,12 +225,13 @@ func (r *Runtime) remove(ctx context.Context, c *container) error {
 	if err := r.stop(ctx, c, 0); err != nil {
 		return err
 	}
-	c.op.Lock()
-	defer c.op.Unlock()
+	if err := r.take(ctx, c, 0); err != nil {
+		return err
+	}
+	defer c.give()
 	r.mu.Lock()
-	created := c.state == stateCreated
-	if created {
-		// From here on a start that waits for c.op finds an ended container.
+	if c.state == stateCreated {
+		// From here on a start that waits finds an ended container.
 		if err := r.abandon(c); err != nil {
 			r.mu.Unlock()
 			return err
@@ -236,19 +241,23 @@ func (r *Runtime) remove(ctx context.Context, c *container) error {
 	if err := r.waitGone(ctx, c); err != nil {
 		return err
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.containers[c.rec.ID] != c {
-		return nil
-	}
 	made, _ := shim.ReadMade(c.dir)
-	r.made = append(r.made, made...)
 	removeCgroups(c.rec.Cgroups)
-	if err := r.removeTree(c.dir); err != nil {
+	// The record goes first: what a crash leaves without it is thrown away by
+	// the next start, and never taken for a container that may be started. All
+	// this takes its time, so it is done without the lock.
+	err := os.Remove(filepath.Join(c.dir, containerFile))
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		err = r.removeTree(c.dir)
+	}
+	if err != nil {
 		return status.Errorf(codes.Internal, "removing the container: %v", err)
 	}
-	delete(r.containers, c.rec.ID)
 	r.usage.forget(c.rec.ID)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.containers, c.rec.ID)
+	r.made = append(r.made, made...)
 	r.removeMade()
 	return nil
 }

@@ -6,6 +6,7 @@
 package process
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -175,5 +176,26 @@ func TestStopAll(t *testing.T) {
 	}
 	if st := g.status(ignores); st.ExitCode != 137 {
 		t.Errorf("code %d", st.ExitCode)
+	}
+}
+
+// A start that hangs does not take stop and remove along: they end with their
+// context.
+func TestHangingStart(t *testing.T) {
+	g := newRig(t)
+	id := g.create(g.sandbox("p", ""), shell("true"))
+	c := g.run.containers[id]
+	<-c.op // a start that does not come to an end
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+	defer cancel()
+	if _, err := g.run.StopContainer(ctx, &runtimeapi.StopContainerRequest{ContainerId: id}); status.Code(err) != codes.DeadlineExceeded {
+		t.Errorf("stop: %v", err)
+	}
+	if _, err := g.run.RemoveContainer(ctx, &runtimeapi.RemoveContainerRequest{ContainerId: id}); status.Code(err) != codes.DeadlineExceeded {
+		t.Errorf("remove: %v", err)
+	}
+	c.give()
+	if _, err := g.rt.RemoveContainer(g.ctx(), &runtimeapi.RemoveContainerRequest{ContainerId: id}); err != nil {
+		t.Error(err)
 	}
 }

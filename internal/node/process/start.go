@@ -64,8 +64,8 @@ func (r *Runtime) StartContainer(ctx context.Context, req *runtimeapi.StartConta
 }
 
 func (r *Runtime) start(c *container, s *sandbox) error {
-	c.op.Lock()
-	defer c.op.Unlock()
+	<-c.op
+	defer c.give()
 	name := c.config.GetMetadata().GetName()
 
 	r.mu.Lock()
@@ -86,6 +86,9 @@ func (r *Runtime) start(c *container, s *sandbox) error {
 		if errors.Is(err, fs.ErrExist) {
 			return status.Errorf(codes.FailedPrecondition, "container %q was started before; it is not started twice", name)
 		}
+		r.mu.Lock()
+		c.refused = true
+		r.mu.Unlock()
 		return status.Errorf(codes.Internal, "recording the start of container %q: %v", name, err)
 	}
 	r.mu.Lock()
@@ -337,11 +340,13 @@ const killSlack = 5 * time.Second
 // stop ends a container and waits for it. One that does not run is left alone.
 func (r *Runtime) stop(ctx context.Context, c *container, grace time.Duration) error {
 	// Behind a start in progress: what is starting is stopped, too.
-	c.op.Lock()
+	if err := r.take(ctx, c, grace); err != nil {
+		return err
+	}
 	r.mu.Lock()
 	state := c.state
 	r.mu.Unlock()
-	c.op.Unlock()
+	c.give()
 	if state != stateRunning {
 		return nil
 	}
@@ -367,6 +372,29 @@ func (r *Runtime) stop(ctx context.Context, c *container, grace time.Duration) e
 		}
 	}
 }
+
+// take waits for a start in progress. One that does not come to an end, because
+// a filesystem does not answer, say, is killed when the grace period is over.
+func (r *Runtime) take(ctx context.Context, c *container, grace time.Duration) error {
+	timer := time.NewTimer(grace + killSlack)
+	defer timer.Stop()
+	for {
+		select {
+		case <-c.op:
+			return nil
+		case <-ctx.Done():
+			return status.FromContextError(ctx.Err()).Err()
+		case <-r.done:
+			return errDraining
+		case <-timer.C:
+			r.killShim(c)
+			timer.Reset(killSlack)
+		}
+	}
+}
+
+// give lets the next one start or remove the container.
+func (c *container) give() { c.op <- struct{}{} }
 
 // killShim kills a shim that does not do what it is asked, if it lives.
 func (r *Runtime) killShim(c *container) {

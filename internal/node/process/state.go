@@ -302,14 +302,19 @@ func (r *Runtime) resume(c *container) {
 // declareLost writes the end of a container whose shim vanished without
 // telling. The caller holds the container's lock.
 func (r *Runtime) declareLost(c *container) shim.Exit {
+	startedAt := c.rec.CreatedAt
+	if st, err := shim.ReadStarted(c.dir); err == nil {
+		startedAt = st.StartedAt
+	}
 	exit := shim.Exit{
-		ExitCode: 255, StartedAt: c.startedAt, FinishedAt: time.Now().UnixNano(), Reason: "ContainerStatusUnknown",
+		ExitCode: 255, StartedAt: startedAt, FinishedAt: time.Now().UnixNano(), Reason: "ContainerStatusUnknown",
 		Message: "the process that supervised the container was killed, or the machine went down; how the command ended is not known, it is not started again",
 	}
 	if !startMarked(c.dir) {
 		exit.Message = "the container was created, and never started"
+	} else {
+		r.killStrays(c)
 	}
-	r.killStrays(c)
 	if err := shim.WriteExit(c.dir, exit); err != nil {
 		r.log.Error(err, "recording the end of a container", "container", c.rec.ID)
 	}

@@ -170,7 +170,14 @@ func (s *shim) fork(path, dir string, c command) (int, error) {
 	}
 	restore := setOOMScore(s.rights.oomScoreAdj)
 	defer restore()
-	return syscall.ForkExec(path, c.args, attr)
+	pid, err := syscall.ForkExec(path, c.args, attr)
+	if err != nil && attr.Sys.UseCgroupFD {
+		// An error means that nothing ran. If it is because of the cgroup, the
+		// container runs without its limits rather than not at all.
+		attr.Sys.UseCgroupFD = false
+		pid, err = syscall.ForkExec(path, c.args, attr)
+	}
+	return pid, err
 }
 
 // setOOMScore lets the next child inherit an OOM score and returns how to take
