@@ -42,8 +42,9 @@ race: ## Run the quick tests with the race detector (needs a C compiler)
 	CGO_ENABLED=1 go test -race $(QUICK)
 
 .PHONY: sim
-sim: ## Run SEEDS (10000) fresh simulated worlds; SEED=n replays one
-	CARILLON_SIM_SEEDS=$(SEEDS) CARILLON_SIM_SEED=$(SEED) go test -count=1 -timeout 60m -run 'Sim' ./internal/testkit/sim/...
+sim: ## Run SEEDS (10000) fresh simulated worlds with faults; SEED=n replays one
+	go test -count=1 -timeout 60m -run '^(TestWorld|TestCountersEqualTheTruth|TestAnyState|Test.*Properties)$$' \
+	  ./internal/cron ./internal/job -rapid.checks=$(SEEDS) $(if $(SEED),-rapid.seed=$(SEED))
 
 .PHONY: integration
 integration: ## Run the controllers against a real embedded API server
@@ -56,7 +57,7 @@ e2e: ## Drive the built binary: up, run, kill -9, restart
 .PHONY: bench
 bench: ## Measure schedules, and the footprint and start-up of the built binary
 	go test -run '^$$' -bench . -benchmem ./internal/schedule/ ./internal/interval/
-	go test -count=1 -run TestFootprint -v ./test/e2e/ -args -measure
+	CARILLON_MEASURE=1 go test -count=1 -run TestFootprint -v ./test/e2e/
 
 .PHONY: bench-cron
 bench-cron: ## CronJob controllers: Kubernetes' own beside ours beside a bare loop (about 25 minutes)
