@@ -34,6 +34,12 @@ func keepBooks(in Input, all []Child) books {
 				b.state.Active = append(b.state.Active, reference(c))
 			}
 		}
+		for _, ref := range in.State.Active {
+			if s, _ := seen(in, ref.Name); s.err != nil && !known(all, ref.UID) && inNamespace(in, ref) {
+				b.unread(in, ref, s.err)
+				b.state.Active = append(b.state.Active, ref)
+			}
+		}
 	} else {
 		b.state.Active = nil
 		for _, ref := range in.State.Active {
@@ -73,7 +79,7 @@ func (b *books) keeps(in Input, all []Child, ref corev1.ObjectReference) bool {
 	}
 	switch s, _ := seen(in, ref.Name); {
 	case s.err != nil:
-		b.err = joined(b.err, fmt.Errorf("reading active %s %s: %w", in.Traits.ChildKind, ref.Name, s.err))
+		b.unread(in, ref, s.err)
 		return true
 	case s.child == nil:
 		b.notes = append(b.notes, missing(in, ref, ""))
@@ -87,6 +93,11 @@ func (b *books) keeps(in Input, all []Child, ref corev1.ObjectReference) bool {
 	default: // no longer controlled by us, but it runs, and we started it
 		return true
 	}
+}
+
+// unread notes that an active reference could not be followed: nothing may start without knowing.
+func (b *books) unread(in Input, ref corev1.ObjectReference, err error) {
+	b.err = joined(b.err, fmt.Errorf("reading active %s %s: %w", in.Traits.ChildKind, ref.Name, err))
 }
 
 // adopt takes over a child that an earlier pass started without being able to write that down. Its scheduled time

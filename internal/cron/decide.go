@@ -21,14 +21,14 @@ func Decide(in Input) Plan {
 		return Plan{}
 	}
 	if looks := ownerLook(in); len(looks) > 0 {
-		return Plan{Look: looks}
+		return Plan{Look: looks, Timetable: in.Seen}
 	}
 	all := children(in)
 	if err := in.looked.ownerErr; err != nil {
 		return cleanOnly(in, all, err)
 	}
 	if looks := activeLooks(in, all); len(looks) > 0 {
-		return Plan{Look: looks}
+		return Plan{Look: looks, Timetable: in.Seen}
 	}
 
 	books := keepBooks(in, all)
@@ -47,10 +47,10 @@ func Decide(in Input) Plan {
 		}
 	}
 	if len(t.look) > 0 {
-		return Plan{Look: t.look}
+		return Plan{Look: t.look, Timetable: in.Seen}
 	}
 
-	p := Plan{Stop: t.stop, Start: t.start, Timetable: edit.text}
+	p := Plan{Stop: t.stop, Start: t.start, Timetable: memoOf(in, all, edit, t)}
 	p.Err = firstOf(books.err, gates.err, t.err)
 	p.Record = record(in, t.state, edit, p.Err != nil)
 	unwritten := p.Err != nil && !in.Traits.RecordDespiteError

@@ -42,6 +42,7 @@
 //	gates.go      deletion, suspension, time zone, schedule: what keeps a CronJob from starting anything
 //	timing.go     earliest, the scheduled time that is due, how many were missed, the next one
 //	turn.go       what becomes of the due time: start, skip, replace, adopt
+//	doubt.go      a create whose answer got lost
 //	outcome.go    what the steps that were carried out mean
 //	history.go    which finished children go, and when they may
 //	notes.go      the events, a constructor each

@@ -21,6 +21,8 @@ type timetable struct {
 	TimeZone  string   `json:"timeZone,omitempty"`
 	// Since is when it replaced another one; absent when it is the first that we know of.
 	Since *time.Time `json:"since,omitempty"`
+	// Presumed: nobody saw a change, but there may have been one, until Since at the latest.
+	Presumed bool `json:"presumed,omitempty"`
 }
 
 func (t timetable) same(other timetable) bool {
@@ -38,11 +40,8 @@ func (t timetable) text() string {
 
 // parseTimetable reads what text wrote; anything else is as good as nothing.
 func parseTimetable(text string) (timetable, bool) {
-	var t timetable
-	if text == "" || json.Unmarshal([]byte(text), &t) != nil || len(t.Schedules) == 0 {
-		return timetable{}, false
-	}
-	return t, true
+	t := parseMemo(text).timetable
+	return t, len(t.Schedules) > 0
 }
 
 // edit says whether the schedule was changed, and what to remember of that.
@@ -51,7 +50,8 @@ type edit struct {
 	since time.Time
 	// fresh: this pass is the first to see the change.
 	fresh bool
-	// text is the timetable to be remembered.
+	// now is the present timetable, text the annotation for it.
+	now  timetable
 	text string
 	// due: the annotation has to be written for it; otherwise writing is worth it only if it costs nothing.
 	due bool
@@ -68,15 +68,17 @@ const maxLead = 24 * time.Hour
 // When the edit was made: managed fields tell it to the second, and not too early, because a manager's entry moves
 // forward with every change that it makes. Without them it is now.
 //
-// Without any memory, after generations of edits, one trace is left: a lastScheduleTime at which today's schedule
-// does not fire.
+// Without any memory, a CronJob whose spec was changed at some time may have had another schedule. Then a
+// lastScheduleTime at which today's schedule does not fire proves it; failing that, whatever managed fields say about
+// the last change counts as one, as a precaution that costs no write.
 func noticeEdit(in Input) edit {
 	now := timetable{Schedules: in.Spec.Schedules}
 	if in.Spec.TimeZone != nil {
 		now.TimeZone = *in.Spec.TimeZone
 	}
 	stored, hasStored := parseTimetable(in.State.Timetable)
-	before, hasBefore := parseTimetable(in.Seen)
+	before := parseMemo(in.Seen).timetable
+	hasBefore := len(before.Schedules) > 0
 
 	var e edit
 	for _, t := range []timetable{stored, before} {
@@ -87,26 +89,29 @@ func noticeEdit(in Input) edit {
 	if !hasBefore {
 		before, hasBefore = stored, hasStored
 	}
-	if hasBefore {
-		e.fresh = !before.same(now)
-	} else {
-		e.fresh = in.Owner.Generation > 1 && offSchedule(in)
+	touched := in.Owner.Touched
+	if touched.After(in.Now) {
+		touched = in.Now
 	}
-	if e.fresh {
-		at := in.Now
-		if touched := in.Owner.Touched; !touched.IsZero() && touched.Before(at) {
-			at = touched
+	switch {
+	case hasBefore && before.same(now):
+		now.Presumed = before.Presumed
+	case hasBefore, in.Owner.Generation > 1 && offSchedule(in):
+		e.fresh = true
+		e.since = maxTime(e.since, touched)
+		if touched.IsZero() {
+			e.since = maxTime(e.since, in.Now)
 		}
-		if at.After(e.since) {
-			e.since = at
-		}
+	case in.Owner.Generation > 1 && !touched.IsZero():
+		now.Presumed = true
+		e.since = touched
 	}
 	if !e.since.IsZero() {
 		since := e.since.UTC()
 		now.Since = &since
 	}
-	e.text = now.text()
-	e.due = !e.since.IsZero() && e.text != "" && e.text != in.State.Timetable
+	e.now, e.text = now, now.text()
+	e.due = !e.since.IsZero() && !now.Presumed && e.text != "" && e.text != in.State.Timetable
 	return e
 }
 

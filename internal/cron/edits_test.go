@@ -117,6 +117,29 @@ func TestEdits(t *testing.T) {
 				record timetable {"schedules":["*/10 * * * *"],"since":"2026-05-04T12:34:00Z"}
 				rq 6m0s`,
 		},
+		"B2 K,V what may have been a change, until the last one of any kind, starts nothing": {
+			given: []given{generation(2), touched("12:31"), made("11:00")},
+			now:   "12:34:00",
+			want:  `rq 6m0s`,
+		},
+		"B2 K,V and leaves later times alone": {
+			given: []given{generation(2), touched("12:29"), made("11:00")},
+			now:   "12:34:00",
+			want: `
+				start tick-29631630 for 2026-05-04T12:30:00Z
+				record active [tick-29631630], last scheduled 2026-05-04T12:30:00Z
+				say Normal SuccessfulCreate
+				rq 6m0s`,
+		},
+		"B2 K,V a change of something else, seen as such, loses no run": {
+			given: []given{forbid, generation(3), served("*/10 * * * *", ""), touched("12:31"), last("12:20")},
+			now:   "12:34:00",
+			want: `
+				start tick-29631630 for 2026-05-04T12:30:00Z
+				record active [tick-29631630], last scheduled 2026-05-04T12:30:00Z
+				say Normal SuccessfulCreate
+				rq 6m0s`,
+		},
 		"B2 K,V never edited: the last time is taken as it is": {
 			given: []given{generation(1), last("12:03"), made("11:00")},
 			now:   "12:34:00",
@@ -178,6 +201,19 @@ func TestTimetableRides(t *testing.T) {
 		s = fixture(kind, "12:11:00", last("12:10"), active("12:10"))
 		if r := cron.Decide(s.in).Record; r != nil && (r.Timetable || !s.in.Traits.RecordAlways) {
 			t.Errorf("%s: a pass in which nothing happens records %+v", kind, r)
+		}
+	}
+}
+
+// What was presumed without memory holds for the life of the process, and costs no write.
+func TestPresumedEditIsKept(t *testing.T) {
+	for _, kind := range []string{"K", "V"} {
+		s := fixture(kind, "12:34:00", generation(2), touched("12:31"), made("11:00"))
+		for _, p := range []pass{{now: "12:34:00", want: "rq 6m0s"}, {now: "12:35:00", want: "rq 5m0s"}} {
+			s.catchUp(p.now)
+			if diff := cmp.Diff(p.want, s.play(t)); diff != "" {
+				t.Errorf("%s at %s (-want +got):\n%s", kind, p.now, diff)
+			}
 		}
 	}
 }

@@ -33,8 +33,8 @@ type Input struct {
 	// controls are ignored, so the shell may hand over more than it must.
 	Children []Child
 
-	// Seen is the timetable that an earlier pass of this process decided on for this UID (Plan.Timetable), "" when
-	// there was none. It notices an edit of a CronJob whose annotation says nothing.
+	// Seen is what an earlier pass of this process over this UID left (Plan.Timetable), "" when there was none. It
+	// notices an edit that no annotation remembers, and a create whose answer got lost.
 	Seen string
 
 	looked looked

@@ -41,9 +41,6 @@ func unknown(in Input) []Child {
 // yet (cronjob.md K9, Q4). A reference that points outside the namespace or nowhere needs no look: nothing of ours is
 // there.
 func activeLooks(in Input, all []Child) []Look {
-	if in.Traits.ActiveRebuilt {
-		return nil
-	}
 	var looks []Look
 	for _, ref := range in.State.Active {
 		if known(all, ref.UID) || !inNamespace(in, ref) {

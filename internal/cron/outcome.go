@@ -26,6 +26,8 @@ func (t *turn) outcome(in Input) bool {
 		t.notes = append(t.notes, namespaceTerminating(in))
 	case apierrors.IsAlreadyExists(err) && !in.Traits.ExistsFails:
 		return t.holder(in, start)
+	case unclear(err):
+		return t.lost(in, start, err)
 	default:
 		t.notes = append(t.notes, failedCreate(in, start, err))
 	}
@@ -58,6 +60,7 @@ func (t *turn) holder(in Input, start Start) bool {
 	case !asked:
 		t.look = []Look{{Namespace: in.Owner.Namespace, Name: start.Name, Why: "it exists already; is it ours?"}}
 	case s.err != nil:
+		t.doubt = start.Name
 		t.err = joined(t.err, fmt.Errorf("reading %s %s, which exists already: %w", in.Traits.ChildKind, start.Name, s.err))
 	case s.child == nil:
 		t.err = joined(t.err, fmt.Errorf("%s %s existed when it was to be created and is gone now; trying again",
@@ -65,6 +68,24 @@ func (t *turn) holder(in Input, start Start) bool {
 	default:
 		return false
 	}
+	return true
+}
+
+// lost finds out what became of a create whose answer says neither yes nor no. False: it has shown an object of that
+// name, of which the following rules know.
+func (t *turn) lost(in Input, start Start, err error) bool {
+	s, asked := seen(in, start.Name)
+	switch {
+	case !asked:
+		t.look = []Look{{Namespace: in.Owner.Namespace, Name: start.Name, Why: "the answer to its create got lost"}}
+		return true
+	case s.child != nil:
+		return false
+	case s.err != nil:
+		t.doubt = start.Name
+	}
+	t.notes = append(t.notes, failedCreate(in, start, err))
+	t.err = joined(t.err, fmt.Errorf("creating %s %s: %w", in.Traits.ChildKind, start.Name, err))
 	return true
 }
 

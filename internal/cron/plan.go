@@ -33,7 +33,9 @@ type Plan struct {
 	// Err, if not nil, means that the pass has failed and is to be repeated with back-off. It says what failed. Wake
 	// is to be armed as well: a next scheduled time does not wait for the back-off.
 	Err error
-	// Timetable is what this pass decided on; the shell hands it to the next pass of the same UID as Input.Seen.
+	// Timetable is what the next pass over the same UID in this process should know: the schedule that this one
+	// decided on, and the creates that it could not get to the bottom of. The shell hands it over as Input.Seen and
+	// need not understand it.
 	Timetable string
 }
 

@@ -703,6 +703,7 @@ func TestRacesAndOrphans(t *testing.T) {
 			given: []given{last("12:10"), listed("12:10")},
 			now:   "12:12:00",
 			want: `
+				look at tick-1777896600
 				record active [], last scheduled 2026-05-04T12:10:00Z
 				rq 8m0s`,
 		},

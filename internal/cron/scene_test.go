@@ -45,9 +45,14 @@ type scene struct {
 	failGet, failDelete map[string]error
 	failOwner           error
 	failCreate          error
-	failRecord          error
+	// loseAnswer: the create succeeds, and its answer does not arrive.
+	loseAnswer error
+	failRecord error
 	// strip: an admission webhook removes the owner references of what is created.
 	strip bool
+
+	// spoken are the notes of the last pass.
+	spoken []cron.Note
 }
 
 // given changes a scene; a scenario is a list of them.
@@ -249,6 +254,7 @@ func deleteFails(name string, err error) given {
 }
 func ownerFails(err error) given  { return func(s *scene) { s.failOwner = err } }
 func createFails(err error) given { return func(s *scene) { s.failCreate = err } }
+func answerLost(err error) given  { return func(s *scene) { s.loseAnswer = err } }
 func recordFails(err error) given { return func(s *scene) { s.failRecord = err } }
 func stripped(s *scene)           { s.strip = true }
 
@@ -291,6 +297,7 @@ func (s *scene) play(t testing.TB) string {
 				in.DidPrune(step, s.delete("prune", step, tell))
 			}
 		default:
+			s.spoken = plan.Speak
 			for _, n := range plan.Speak {
 				tell("say %s %s", n.Type, n.Reason)
 			}
@@ -344,6 +351,9 @@ func (s *scene) create(start cron.Start) (*cron.Child, error) {
 		c.Controller = nil
 	}
 	s.live[c.Name] = c
+	if s.loseAnswer != nil {
+		return nil, s.loseAnswer
+	}
 	return &c, nil
 }
 
@@ -358,6 +368,9 @@ func (s *scene) delete(verb string, step cron.Step, tell func(string, ...any)) e
 	delete(s.live, step.Name)
 	return nil
 }
+
+// stays makes the next pass see the cache as it was.
+func stays(s *scene) { s.in.Children = nil }
 
 // catchUp lets the cache show what the server has, later.
 func (s *scene) catchUp(now string, givens ...given) {

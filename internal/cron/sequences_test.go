@@ -204,6 +204,70 @@ func TestSequences(t *testing.T) {
 				rq 10m0s`,
 			}},
 		},
+		"A3 K the answer to a create got lost, and the child is found": {
+			kind:  "K",
+			given: []given{answerLost(broken)},
+			passes: []pass{{now: "12:10:00", want: `
+				start tick-29631610 for 2026-05-04T12:10:00Z
+				look at tick-29631610
+				record active [tick-29631610], last scheduled 2026-05-04T12:10:00Z
+				rq 10m0s`,
+			}},
+		},
+		"A3 V the create failed for no clear reason, and there is no child": {
+			kind:  "V",
+			given: []given{createFails(broken)},
+			passes: []pass{{now: "12:10:00", want: `
+				start tick-29631610 for 2026-05-04T12:10:00Z
+				look at tick-29631610
+				say Warning FailedCreate
+				fail
+				rq 10m0s`,
+			}},
+		},
+		"A4 K a child of which nobody can be sure blocks Forbid": {
+			kind:  "K",
+			given: []given{forbid, answerLost(broken), getFails("tick-29631610", broken)},
+			passes: []pass{{now: "12:10:59", want: `
+				start tick-29631610 for 2026-05-04T12:10:00Z
+				look at tick-29631610
+				say Warning FailedCreate
+				fail
+				rq 9m1s`,
+			}, {now: "12:20:00", given: []given{stays}, want: `
+				look at tick-29631610
+				fail
+				rq 10m0s`,
+			}, {now: "12:20:01", given: []given{stays, getFails("tick-29631610", nil)}, want: `
+				look at tick-29631610
+				record active [tick-29631610], last scheduled 2026-05-04T12:10:00Z
+				say Normal JobAlreadyActive
+				rq 9m59s`,
+			}, {now: "12:21:00", given: []given{answerLost(nil), ends("tick-29631610", complete)}, want: `
+				start tick-29631620 for 2026-05-04T12:20:00Z
+				record active [tick-29631620], last scheduled 2026-05-04T12:20:00Z
+				say Normal SawCompletedJob
+				say Normal SuccessfulCreate
+				rq 9m0s`,
+			}},
+		},
+		"A4 K a child of which nobody can be sure, and which is not there": {
+			kind:  "K",
+			given: []given{replace, createFails(broken), getFails("tick-29631610", broken)},
+			passes: []pass{{now: "12:10:59", want: `
+				start tick-29631610 for 2026-05-04T12:10:00Z
+				look at tick-29631610
+				say Warning FailedCreate
+				fail
+				rq 9m1s`,
+			}, {now: "12:20:00", given: []given{createFails(nil), getFails("tick-29631610", nil)}, want: `
+				look at tick-29631610
+				start tick-29631620 for 2026-05-04T12:20:00Z
+				record active [tick-29631620], last scheduled 2026-05-04T12:20:00Z
+				say Normal SuccessfulCreate
+				rq 10m0s`,
+			}},
+		},
 		"R14 K with a full quota the run is retried within its time, and a newer one replaces it": {
 			kind:  "K",
 			given: []given{createFails(quota)},

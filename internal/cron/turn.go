@@ -21,6 +21,8 @@ type turn struct {
 	state State
 	notes []Note
 	err   error
+	// doubt is the name of the child whose create this pass could not get to the bottom of.
+	doubt string
 	// rest: do not even wake for the next scheduled time.
 	rest bool
 }
@@ -48,7 +50,13 @@ func takeTurn(in Input, all []Child, tm timing, state State) turn {
 	if t.taken(in, all, tm.due) {
 		return t
 	}
-	if in.done.started != nil && foreign(in, all, &t) {
+	if in.done.started != nil { // and it met an object that is not ours (Q1)
+		s, _ := seen(in, in.done.started.start.Name)
+		t.notes = append(t.notes, foreignHolder(in, *s.child, tm.due))
+		return t
+	}
+	exclusive := in.Spec.Concurrency == batchv1.ForbidConcurrent || in.Spec.Concurrency == batchv1.ReplaceConcurrent
+	if exclusive && !t.resolve(in, all) {
 		return t
 	}
 	blockers := unfinished(in, all, state)
@@ -171,17 +179,6 @@ func (t *turn) began(in Input, s Start, c Child) {
 	t.state.Active = append(slices.Clip(t.state.Active), reference(c))
 	t.state.LastSchedule = later(t.state.LastSchedule, s.Time)
 	t.notes = append(t.notes, created(in, c, s.Time))
-}
-
-// foreign reports an object of someone else that holds the name of the due time, if a create met one (Q1).
-func foreign(in Input, all []Child, t *turn) bool {
-	name := in.done.started.start.Name
-	s, asked := seen(in, name)
-	if !asked || s.child == nil || known(all, s.child.UID) {
-		return false
-	}
-	t.notes = append(t.notes, foreignHolder(in, *s.child, in.done.started.start.Time))
-	return true
 }
 
 // stoppedAlready are the UIDs of children that this pass deleted.
