@@ -8,6 +8,7 @@ package controlplane
 import (
 	"bytes"
 	"io"
+	"log"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -114,6 +115,9 @@ func logKubernetes(w io.Writer, verbosity int) logr.Logger {
 	// Unstructured lines keep klog's own header, which alone tells fatal ones from others.
 	buffers := logger.GetSink().(textlogger.KlogBufferWriter)
 	klog.SetLoggerWithOptions(logger, klog.ContextualLogger(true), klog.WriteKlogBuffer(buffers.WriteKlogBuffer))
+	// The servers of net/http complain through package log.
+	log.SetFlags(0)
+	log.SetOutput(klogWriter{})
 	return logger
 }
 
