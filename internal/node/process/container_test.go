@@ -97,6 +97,9 @@ func TestStartErrors(t *testing.T) {
 				t.Fatal("started")
 			}
 			st := g.wait(id)
+			if b, err := os.ReadFile(st.LogPath); err != nil || len(b) > 0 {
+				t.Errorf("the log: %q %v", b, err)
+			}
 			if st.ExitCode != tc.code || st.Reason != "StartError" {
 				t.Errorf("code %d reason %q, want %d StartError", st.ExitCode, st.Reason, tc.code)
 			}

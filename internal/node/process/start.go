@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -156,6 +157,7 @@ func refusal(c *container, v view) string {
 
 // failStart records the end of a container for which no shim runs.
 func (r *Runtime) failStart(c *container, code int, why string) {
+	touchLog(c.rec.LogPath)
 	lock, err := shim.Lock(c.dir)
 	if err == nil {
 		defer lock.Close()
@@ -169,6 +171,17 @@ func (r *Runtime) failStart(c *container, code int, why string) {
 	}
 	r.closeGone(c)
 	r.finish(c)
+}
+
+// touchLog makes an empty log, so that asking for the output of a container
+// that never ran gives none instead of an error.
+func touchLog(path string) {
+	if path == "" || os.MkdirAll(filepath.Dir(path), 0o755) != nil {
+		return
+	}
+	if f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o640); err == nil {
+		f.Close()
+	}
 }
 
 // reap waits for the shim's process, which is a child of ours.
