@@ -126,6 +126,8 @@ func (w *work) write(ctx context.Context, write job.Write) error {
 		w.speak(write.Notes)
 		return nil
 	}
+	// The whole Job goes, though the server takes nothing but status and metadata from it: of metadata
+	// all that counts, and not the managed fields, which the cache may have trimmed.
 	next := w.job.DeepCopy()
 	next.Status = *write.Status
 	if broken := job.CheckStatus(w.job, next); len(broken) > 0 {
@@ -153,7 +155,7 @@ func (w *work) write(ctx context.Context, write job.Write) error {
 	w.wrote.Updated(uid, next)
 	w.memory.wrote(uid, write.Backoff, write.Finished)
 	w.memory.reported(uid)
-	w.mem.complaint = ""
+	w.mem.known, w.mem.complaint = &next.Status, ""
 	w.countFacts(write.Facts)
 	w.job = next
 	w.speak(write.Notes)

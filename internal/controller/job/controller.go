@@ -233,8 +233,8 @@ type controller struct {
 	// departed are UIDs of Jobs known to be gone.
 	departed *lru.Cache
 	enqueue  func(types.NamespacedName)
-	// progress is how far the pod cache has come.
-	progress func() string
+	// progress and jobProgress are how far the caches of pods and Jobs have come.
+	progress, jobProgress func() string
 }
 
 func newController(opts Options, writes client.Client, live client.Reader, c caches) *controller {
@@ -251,7 +251,7 @@ func newController(opts Options, writes client.Client, live client.Reader, c cac
 		slots:    make(chan struct{}, opts.Calls),
 		departed: lru.New(1 << 16),
 		enqueue:  func(types.NamespacedName) {},
-		progress: c.pods.LastStoreSyncResourceVersion,
+		progress: c.pods.LastStoreSyncResourceVersion, jobProgress: c.jobs.LastStoreSyncResourceVersion,
 	}
 	ctl.alarm = alarm.New(alarm.Options[types.NamespacedName]{Clock: opts.Clock, Ring: func(due []types.NamespacedName) {
 		for _, key := range due {

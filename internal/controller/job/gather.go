@@ -9,6 +9,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
@@ -38,6 +39,9 @@ func (c *controller) gather(ctx context.Context, key types.NamespacedName) (job.
 		return s, nil
 	}
 	owned := c.cache.podsOf(uid)
+	if err := c.meet(ctx, &s, owned); err != nil || s.Job == nil {
+		return s, err
+	}
 	c.memory.settle(uid, s.Memory, owned)
 	c.memory.resize(uid, len(owned))
 	if s.Job.DeletionTimestamp == nil {
@@ -53,22 +57,55 @@ func (c *controller) gather(ctx context.Context, key types.NamespacedName) (job.
 	return s, err
 }
 
+// meet makes sure, when this process finds a Job with pods for the first time,
+// that the Job is not older than its pods: pods that were counted and released
+// by another process would look as if they had never counted. Afterwards the
+// Job is as new as our own last write.
+func (c *controller) meet(ctx context.Context, s *job.Snapshot, pods []*corev1.Pod) error {
+	j := s.Job
+	if len(pods) == 0 || c.memory.of(j.UID).known != nil || c.newerThan(c.jobProgress(), pods) {
+		return nil
+	}
+	var live batchv1.Job
+	err := c.live.Get(ctx, client.ObjectKeyFromObject(j), &live)
+	switch {
+	case apierrors.IsNotFound(err), err == nil && live.UID != j.UID:
+		s.Job = nil // its deletion is about to be seen
+		return nil
+	case err != nil:
+		return fmt.Errorf("reading Job %s/%s, because the cache may be behind: %w", j.Namespace, j.Name, err)
+	}
+	staleSyncSkips.WithLabelValues(batchv1.GroupName, "jobs").Inc()
+	c.wrote.Updated(j.UID, &live)
+	s.Job, _ = c.wrote.Latest(j)
+	return nil
+}
+
+// newerThan reports whether a cache that has come so far is newer than the pods.
+func (c *controller) newerThan(progress string, pods []*corev1.Pod) bool {
+	for _, pod := range pods {
+		if order, err := resourceversion.CompareResourceVersion(progress, pod.ResourceVersion); err != nil || order < 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // believable reports whether the pod cache is new enough for this Job.
 //
 // While this process runs, the memory bridges the gap between what it wrote and
 // what the cache shows. About what another process wrote before (the leader
-// before us, we before a restart) there is no memory: then a pod that the cache
-// still shows with its finalizer may have been counted already, and one that it
-// does not show yet may be recorded. Both would be counted twice. So at first
-// the cache must have come as far as the Job that we found.
+// before us, we before a restart, one that does not know yet that it leads no
+// more) there is no memory: then a pod that the cache still shows with its
+// finalizer may have been counted already, and one that it does not show yet may
+// be recorded. Both would be counted twice. So wherever we find counts that we
+// did not write, the cache must first come as far as the Job that has them.
 func (c *controller) believable(j *batchv1.Job) bool {
 	mem := c.memory.of(j.UID)
-	if !mem.floorSeen {
-		mem.floorSeen = true
-		if !pristine(j) {
-			mem.floor = j.ResourceVersion
-		}
+	if mem.known == nil && !pristine(j) || mem.known != nil && !sameCounts(mem.known, &j.Status) {
+		mem.floor = j.ResourceVersion
 	}
+	mem.known = &j.Status
 	if mem.floor == "" {
 		return true
 	}

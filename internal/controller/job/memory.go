@@ -10,8 +10,10 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/utils/ptr"
 
 	"github.com/carillon-dev/carillon/internal/job"
 )
@@ -49,8 +51,9 @@ type memory struct {
 
 	// floor is the resource version that the pod cache must reach before it is
 	// believed about this Job; "" once it did (sync only).
-	floor     string
-	floorSeen bool
+	floor string
+	// known is the status as this process last found or wrote it; nil: it never did (sync only).
+	known *batchv1.JobStatus
 	// window is the size of the next batch of creations (sync only).
 	window int
 	// complaint is the last complaint about a status that cannot be written (sync only).
@@ -271,6 +274,13 @@ func (m *memories) release(uid types.UID, mem *memory) {
 	if mem.retired && len(mem.unfinalizing) == 0 {
 		delete(m.byID, uid)
 	}
+}
+
+// sameCounts reports whether two statuses say the same about what is accounted for.
+func sameCounts(a, b *batchv1.JobStatus) bool {
+	return a.Succeeded == b.Succeeded && a.Failed == b.Failed && a.CompletedIndexes == b.CompletedIndexes &&
+		ptr.Equal(a.FailedIndexes, b.FailedIndexes) &&
+		equality.Semantic.DeepEqual(a.UncountedTerminatedPods, b.UncountedTerminatedPods)
 }
 
 // pristine reports whether no controller has ever written about the Job: then no
