@@ -40,6 +40,7 @@ func drawInstant(t *rapid.T, label string) time.Time {
 		rapid.Int64Range(-62135596800, 253402300799),         // years 1 to 9999
 		rapid.Int64Range(-1<<56, 1<<56),                      // beyond what has ticks
 		rapid.Int64Range(-1<<33, 1<<33),                      // 1697 to 2242
+		rapid.Int64Range(19_600_000_000, 20_200_000_000),     // 2591 to 2610, where the list of changes folds
 		rapid.SampledFrom([]int64{-62135596800, 0, 1 << 55}), // edges of ours
 	).Draw(t, label)
 	return time.Unix(seconds, rapid.SampledFrom([]int64{0, 1, 500_000_000, 999_999_999}).Draw(t, label+" ns")).UTC()

@@ -68,14 +68,11 @@ func (z *zone) at(sec int64) stretch {
 		turns = (sec - cycleStart) / cycle
 	}
 	i := z.find(sec - turns*cycle)
-	start, end := z.starts[i], int64(cycleEnd)
+	end := int64(cycleEnd)
 	if i+1 < len(z.starts) {
 		end = z.starts[i+1]
 	}
-	if turns > 0 {
-		start = max(start, cycleStart)
-	}
-	return stretch{start + turns*cycle, end + turns*cycle, z.offsets[i]}
+	return stretch{z.starts[i] + turns*cycle, end + turns*cycle, z.offsets[i]}
 }
 
 // find returns the index of the stretch that holds an instant before cycleEnd.
