@@ -5,9 +5,9 @@ package cron
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -59,7 +59,7 @@ func childName(in Input, t time.Time) string {
 	if n%unit < 0 {
 		q--
 	}
-	return fmt.Sprintf("%s-%d", in.Owner.Name, q)
+	return in.Owner.Name + "-" + strconv.FormatInt(q, 10)
 }
 
 // proof is the scheduled time that the child was made for, if it proves one. Its name must be the one of that time,

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -18,6 +17,9 @@ import (
 // no is followed by a live read, and when that fails too, the name is remembered and read before the next start that
 // must not overlap.
 
+// requestTimeout is the one answer among the refusals that does not say whether the request was carried out.
+const requestTimeout = 408
+
 // unclear tells whether a create that was answered by err may have succeeded. Refusals (4xx) are clear.
 func unclear(err error) bool {
 	var status apierrors.APIStatus
@@ -25,7 +27,7 @@ func unclear(err error) bool {
 		return err != nil
 	}
 	code := status.Status().Code
-	return code < 400 || code >= 500 || code == http.StatusRequestTimeout
+	return code < 400 || code >= 500 || code == requestTimeout
 }
 
 // maxDoubts bounds what is remembered; the server must be away for many scheduled times to get there.

@@ -63,6 +63,14 @@ func TestEdits(t *testing.T) {
 				say Warning InvalidSchedule
 				done`,
 		},
+		"CJ-048 K the new schedule carries a zone, which the pass over the edit reports": {
+			given: []given{served("*/10 * * * *", ""), schedule("TZ=UTC 0 3 * * *")},
+			now:   "12:10:00",
+			want: `
+				record timetable {"schedules":["TZ=UTC 0 3 * * *"],"since":"2026-05-04T12:10:00Z"}
+				say Warning UnsupportedSchedule
+				rq 14h50m0s`,
+		},
 		"CJ-056 K,V B2: a time of the new schedule before the change does not run at the old wake-up": {
 			given: []given{schedule("50 11 * * *"), last("2026-05-03T23:00:00Z"), made("2026-05-01T00:00:00Z"),
 				noted(`{"schedules":["50 11 * * *"],"since":"2026-05-04T12:01:00Z"}`)},

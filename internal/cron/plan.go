@@ -39,7 +39,7 @@ type Plan struct {
 	Timetable string
 }
 
-// Phase of a plan: what the shell has to do next.
+// PlanPhase is what the shell has to do next.
 type PlanPhase int
 
 // The phases in the order in which they are carried out. PhaseSpeak is the last one: nothing else is left.

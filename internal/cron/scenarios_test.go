@@ -245,6 +245,31 @@ func TestDeadlineAndScheduleErrors(t *testing.T) {
 				say Normal SuccessfulCreate
 				rq 21h0m0s`,
 		},
+		"A2 K,V every minute, after 400 days away: one run": {
+			given: []given{schedule("* * * * *"), made("2025-01-01T00:00:00Z"), last("2025-03-30T12:10:00Z")},
+			now:   "12:10:30",
+			want: `
+				start tick-29631610 for 2026-05-04T12:10:00Z
+				record active [tick-29631610], last scheduled 2026-05-04T12:10:00Z
+				say Warning TooManyMissedTimes
+				say Normal SuccessfulCreate
+				rq 30s`,
+		},
+		"A14 K,V 29 February is waited for across the year 2100": {
+			given: []given{schedule("0 0 29 2 *"), last("2096-02-29T00:00:00Z")},
+			now:   "2097-01-01T00:00:00Z",
+			want:  `rq 62736h0m0s`,
+		},
+		"H08 K,V a last time of zero is a time like any other": {
+			given: []given{schedule("@yearly"), last("0001-01-01T00:00:00Z")},
+			now:   "2026-02-02T00:00:00Z",
+			want: `
+				start tick-29453760 for 2026-01-01T00:00:00Z
+				record active [tick-29453760], last scheduled 2026-01-01T00:00:00Z
+				say Warning TooManyMissedTimes
+				say Normal SuccessfulCreate
+				rq 7992h0m0s`,
+		},
 		"CJ-037 K,V a wall time that spring skips has no run": {
 			given: []given{schedule("30 2 * * *"), zone("America/New_York"), made("2026-03-01T00:00:00Z"), last("2026-03-07T07:30:00Z")},
 			now:   "2026-03-08T12:00:00Z",

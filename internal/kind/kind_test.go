@@ -4,8 +4,11 @@
 package kind_test
 
 import (
+	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/carillon-dev/carillon/internal/kind"
@@ -42,5 +45,36 @@ func TestAll(t *testing.T) {
 	}
 	if len(kind.All) != 3 {
 		t.Errorf("%d kinds, want batch, Volcano and the tutorial", len(kind.All))
+	}
+}
+
+// What the kinds do differently beside the decision: how children are deleted, and whether their lateness is measured.
+func TestDeletesAndMetrics(t *testing.T) {
+	background := metav1.DeletePropagationBackground
+	for name, want := range map[string]struct {
+		propagation *metav1.DeletionPropagation
+		skew        bool
+		source      string
+	}{
+		"CJ-065 CJ-014 K cronjobs.batch":              {&background, true, "cronjob-controller"},
+		"CJ-012 CJ-014 V cronjobs.batch.volcano.sh":   {nil, false, "vc-controller-manager"},
+		"T7 T cronjobs.batch.tutorial.kubebuilder.io": {&background, false, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, k := range kind.All {
+				if !strings.HasSuffix(name, " "+k.Info().Name) {
+					continue
+				}
+				traits := k.Info().Traits
+				if diff := cmp.Diff(want.propagation, traits.Propagation); diff != "" {
+					t.Errorf("propagation (-want +got):\n%s", diff)
+				}
+				if traits.CreationSkew != want.skew || traits.EventSource != want.source {
+					t.Errorf("skew %v, event source %q", traits.CreationSkew, traits.EventSource)
+				}
+				return
+			}
+			t.Error("there is no such kind")
+		})
 	}
 }

@@ -66,7 +66,7 @@ func Run(t *testing.T, s Suite) {
 	t.Run("an empty CronJob is read as it is", s.readEmpty)
 	t.Run("objects of other types are refused", s.wrong)
 	t.Run("children mean what their status says", s.children)
-	t.Run("a child is built from the template", s.build)
+	t.Run("CJ-009 CJ-011 a child is built from the template, and the stamp wins", s.build)
 	t.Run("a template without metadata and spec makes a child too", s.buildEmpty)
 	t.Run("a record becomes patches", s.write)
 	t.Run("a pass starts a child, records it and knows it again", s.pass)
