@@ -123,8 +123,9 @@ func (r *rule) atOrAfter(m int64) (found int64, ok bool) {
 				return (first-1+int64(bits.TrailingZeros32(days)))*minutesPerDay + int64(t), true
 			}
 		}
-		// A date that exists comes back within 8 years (29 February around 2100), and
-		// the first year that has one ends the search.
+		// On to the next year with a match, which ends the search. There is one, since
+		// all kinds of year come round: within 8 years for 29 February around 2100, and
+		// within 40 for any other date.
 		month = 0
 		for weekday := weekday(newYear); ; {
 			weekday += yearLength(leap) % 7
@@ -178,7 +179,7 @@ func (r *rule) atOrBefore(m int64) (found int64, ok bool) {
 				return (first-1+int64(bits.Len32(days)-1))*minutesPerDay + int64(t), true
 			}
 		}
-		month = 13
+		month = 13 // and back in the same way
 		for weekday := weekday(newYear); ; {
 			year--
 			leap = isLeap(year)
