@@ -183,7 +183,7 @@ func startAPIServer(ctx context.Context, o Options, listener net.Listener, store
 		}
 	}()
 	if err != nil {
-		server.close()
+		server.close(ctx.Done())
 		return nil, err
 	}
 	return server, nil
@@ -275,27 +275,30 @@ func (s *apiServer) waitReady(ctx context.Context, except ...string) error {
 	}
 }
 
-// close stops the server within requestGrace and a little, and gives up after shutdownTimeout and a second. Clients see their watches end and, on anything new, a
-// refused connection.
-// It first waits for the steps of the start, since they take a stop in their midst for a failure of the server.
-func (s *apiServer) close() error {
+// close stops the server within requestGrace and a little, and gives up after shutdownTimeout. Clients see their watches
+// end and, on anything new, a refused connection. It first waits for the rest of the start, since steps of it take a stop
+// in their midst for a failure of the server. Neither is worth a wait when a part of the plane is broken: then requests
+// hang, and the end of the process ends them.
+func (s *apiServer) close(broken <-chan struct{}) error {
 	settle := time.NewTimer(settleTimeout)
 	defer settle.Stop()
 	select {
 	case <-s.settled:
+	case <-broken:
 	case <-settle.C:
 	}
 	s.cancel()
 	cut := time.AfterFunc(requestGrace, s.conns.closeConns)
 	defer cut.Stop()
 	defer s.conns.closeConns()
-	overdue := time.NewTimer(shutdownTimeout + time.Second)
+	overdue := time.NewTimer(shutdownTimeout)
 	defer overdue.Stop()
 	select {
 	case err := <-s.done:
 		return err
+	case <-broken:
+		return nil
 	case <-overdue.C:
-		// Only the process's end can stop it now, as when its store died under requests.
 		return errors.New("the API server did not stop in time")
 	}
 }

@@ -31,6 +31,10 @@ type ControlPlane struct {
 	failed  chan error
 	stopped chan struct{}
 
+	// broken is closed when a part died: then nothing is waited for that needs it.
+	broken   chan struct{}
+	breaking sync.Once
+
 	startOnce sync.Once
 	closeOnce sync.Once
 	closeErr  error
@@ -54,7 +58,7 @@ func New(o Options) (*ControlPlane, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &ControlPlane{options: o, ready: make(chan struct{}), failed: make(chan error, 1), stopped: make(chan struct{})}
+	c := &ControlPlane{options: o, ready: make(chan struct{}), failed: make(chan error, 1), stopped: make(chan struct{}), broken: make(chan struct{})}
 	return c, nil
 }
 
@@ -126,7 +130,7 @@ func (c *ControlPlane) start(ctx context.Context) error {
 		listener.Close()
 		return err
 	}
-	c.onStop(func() error { c.etcd.close(); return nil })
+	c.onStop(c.etcd.close)
 	go c.etcd.watch(c.stopped, c.fail)
 	step("store")
 
@@ -134,7 +138,7 @@ func (c *ControlPlane) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.onStop(api.close)
+	c.onStop(func() error { return api.close(c.broken) })
 	c.mu.Lock()
 	c.admin = api.loopback
 	c.mu.Unlock()
@@ -177,10 +181,10 @@ func (c *ControlPlane) fail(err error) {
 		return
 	default:
 	}
-	select {
-	case c.failed <- err:
-	default:
-	}
+	c.breaking.Do(func() {
+		c.failed <- err
+		close(c.broken)
+	})
 }
 
 // stepper reports the time since its last call, or its making, as a step of the start.

@@ -141,27 +141,28 @@ func TestControlPlaneStopsAtOnce(t *testing.T) {
 
 // A component that wants to end the process ends its goroutine, and the planes that run say so with its last words.
 func TestComponentsDoNotEndTheProcess(t *testing.T) {
-	running, err := New(Options{DataDir: "/nowhere"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	running.live()
-	defer running.die()
-	logKubernetes(io.Discard, 0)
-	for name, end := range map[string]func(){
-		"fatal": func() { klog.Fatalf("cannot go on: %s", "no reason") },
-		"exit":  func() { klog.FlushAndExit(time.Second, 1) },
+	logKubernetes(&logSink{out: io.Discard}, 0)
+	for name, test := range map[string]struct {
+		end  func()
+		want string
+	}{
+		"fatal": {func() { klog.Fatalf("ran out of %s", "luck") }, "ran out of luck"},
+		"exit":  {func() { klog.FlushAndExit(time.Second, 1) }, "gave up"},
 	} {
-		if err := guarded(func() error { end(); return nil }); err == nil || !strings.Contains(err.Error(), "gave up") {
-			t.Errorf("%s: the call gave %v", name, err)
-		}
-		if err := <-running.Err(); err == nil {
-			t.Errorf("%s was not reported", name)
-		}
-	}
-	guarded(func() error { klog.Fatal("ran out of luck"); return nil })
-	if err := <-running.Err(); !strings.Contains(err.Error(), "ran out of luck") {
-		t.Errorf("%q does not hold the last words", err)
+		t.Run(name, func(t *testing.T) {
+			running, err := New(Options{DataDir: "/nowhere"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			running.live()
+			defer running.die()
+			if err := guarded(func() error { test.end(); return nil }); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("the call gave %v, want %q", err, test.want)
+			}
+			if err := <-running.Err(); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("reported was %v, want %q", err, test.want)
+			}
+		})
 	}
 }
 

@@ -28,6 +28,8 @@ const (
 	// leastFree is the free disk space in bytes below which a start is refused: the write-ahead log's next segments and
 	// a copy of a modest store.
 	leastFree = 64 << 20
+	// storeStopTimeout bounds the wait for etcd's end.
+	storeStopTimeout = 2 * time.Second
 	// walSegment is how much disk etcd reserves at a time for its write-ahead log.
 	walSegment = 16 << 20
 )
@@ -163,13 +165,27 @@ func (s *store) watch(stop <-chan struct{}, report func(error)) {
 	}
 }
 
-// close stops etcd, in milliseconds. Acknowledged writes are on the disk already.
-func (s *store) close() {
-	if s.server != nil {
-		s.server.Close()
-	}
+// close stops etcd, in milliseconds; one that is broken may never stop, and is left. Acknowledged writes are on the disk
+// already.
+func (s *store) close() error {
 	if s.socketDir != nil {
-		s.socketDir.Close()
+		defer s.socketDir.Close()
+	}
+	if s.server == nil {
+		return nil
+	}
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		s.server.Close()
+	}()
+	overdue := time.NewTimer(storeStopTimeout)
+	defer overdue.Stop()
+	select {
+	case <-stopped:
+		return nil
+	case <-overdue.C:
+		return errors.New("the store did not stop in time")
 	}
 }
 
