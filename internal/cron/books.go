@@ -4,6 +4,7 @@
 package cron
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -97,7 +98,7 @@ func (b *books) keeps(in Input, all []Child, ref corev1.ObjectReference) bool {
 
 // unread notes that an active reference could not be followed: nothing may start without knowing.
 func (b *books) unread(in Input, ref corev1.ObjectReference, err error) {
-	b.err = joined(b.err, fmt.Errorf("reading active %s %s: %w", in.Traits.ChildKind, ref.Name, err))
+	b.err = errors.Join(b.err, fmt.Errorf("reading active %s %s: %w", in.Traits.ChildKind, ref.Name, err))
 }
 
 // adopt takes over a child that an earlier pass started without being able to write that down. Its scheduled time

@@ -4,6 +4,7 @@
 package cron
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -31,35 +32,35 @@ func Decide(in Input) Plan {
 		return Plan{Look: looks, Timetable: in.Seen}
 	}
 
-	books := keepBooks(in, all)
-	edit := noticeEdit(in)
-	gates := gates(in, edit)
+	kept := keepBooks(in, all)
+	change := noticeEdit(in)
+	stand := gates(in, change)
 
-	t := turn{state: books.state}
+	t := turn{state: kept.state}
 	var due string
-	if gates.open {
-		timing := timingOf(in, gates.calendar, books.state, edit)
-		if !timing.due.IsZero() {
-			due = childName(in, timing.due)
+	if stand.open {
+		tm := timingOf(in, stand.calendar, kept.state, change)
+		if !tm.due.IsZero() {
+			due = childName(in, tm.due)
 		}
-		if books.err == nil {
-			t = takeTurn(in, all, timing, books.state)
+		if kept.err == nil {
+			t = takeTurn(in, all, tm, kept.state)
 		}
 	}
 	if len(t.look) > 0 {
 		return Plan{Look: t.look, Timetable: in.Seen}
 	}
 
-	p := Plan{Stop: t.stop, Start: t.start, Timetable: memoOf(in, all, edit, t)}
-	p.Err = firstOf(books.err, gates.err, t.err)
-	p.Record = record(in, t.state, edit, p.Err != nil)
+	p := Plan{Stop: t.stop, Start: t.start, Timetable: memoOf(in, all, change, t)}
+	p.Err = errors.Join(kept.err, stand.err, t.err)
+	p.Record = record(in, t.state, change, p.Err != nil)
 	unwritten := p.Err != nil && !in.Traits.RecordDespiteError
 	var failed bool
 	if done := in.done.record; done != nil {
 		p.Record = nil
 		if done.err != nil {
 			failed, unwritten = true, true
-			p.Err = joined(p.Err, fmt.Errorf("recording what was done: %w", done.err))
+			p.Err = errors.Join(p.Err, fmt.Errorf("recording what was done: %w", done.err))
 		}
 	}
 
@@ -70,33 +71,37 @@ func Decide(in Input) Plan {
 	p.Prune = pending(in, steps)
 
 	if !failed { // what a failed write was to record is reported by the pass that records it
-		p.Speak = append(completions(in, books.completed, steps), books.notes...)
+		p.Speak = append(completions(in, kept.completed, steps), kept.notes...)
 	}
-	p.Speak = append(p.Speak, gates.notes...)
+	p.Speak = append(p.Speak, stand.notes...)
 	p.Speak = append(p.Speak, t.notes...)
 	p.Speak = append(p.Speak, pruneNotes(in, steps)...)
 	p.Speak = audible(p.Speak)
 
-	if gates.open && !t.rest {
-		p.Wake = wake(in, gates.calendar, t.state, edit)
+	if stand.open && !t.rest {
+		p.Wake = wake(in, stand.calendar, t.state, change)
 	}
-	if again := pruneAgain(in, steps); !again.IsZero() && (p.Wake.IsZero() || again.Before(p.Wake)) {
-		p.Wake = again
-	}
+	p.Wake = sooner(p.Wake, pruneAgain(in, steps))
 	return p
 }
 
 // cleanOnly is the plan when the live CronJob could not be read: nothing is known well enough to start or record, but
-// cleaning up goes on (cronjob.md R23).
+// cleaning up goes on (cronjob.md R23), and the next scheduled time that the cache knows of does not wait for the
+// back-off.
 func cleanOnly(in Input, all []Child, err error) Plan {
 	steps := provable(in, all, history(in, all), "", true)
-	return Plan{
+	p := Plan{
 		Prune:     pending(in, steps),
 		Speak:     audible(pruneNotes(in, steps)),
-		Wake:      pruneAgain(in, steps),
 		Err:       fmt.Errorf("reading the live CronJob: %w", err),
 		Timetable: in.Seen,
 	}
+	change := noticeEdit(in)
+	if stand := gates(in, change); stand.open {
+		p.Wake = wake(in, stand.calendar, in.State, change)
+	}
+	p.Wake = sooner(p.Wake, pruneAgain(in, steps))
+	return p
 }
 
 // completions reports the children that have left the active list. Some kinds leave it out when the child is pruned
@@ -150,12 +155,10 @@ func sameTime(a, b *time.Time) bool {
 	return a.Equal(*b)
 }
 
-func firstOf(errs ...error) error {
-	var all error
-	for _, err := range errs {
-		if err != nil {
-			all = joined(all, err)
-		}
+// sooner is the earlier of two wake-ups; zero is none.
+func sooner(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
 	}
-	return all
+	return a
 }

@@ -84,7 +84,7 @@ func (t *turn) resolve(in Input, all []Child) bool {
 			t.look = append(t.look, Look{Namespace: in.Owner.Namespace, Name: name, Why: "an earlier create may have succeeded"})
 			continue
 		}
-		t.err = joined(t.err, fmt.Errorf("reading %s %s, which may have been created: %w", in.Traits.ChildKind, name, s.err))
+		t.err = errors.Join(t.err, fmt.Errorf("reading %s %s, which may have been created: %w", in.Traits.ChildKind, name, s.err))
 	}
 	return len(open) == 0
 }

@@ -31,7 +31,7 @@ func (t *turn) outcome(in Input) bool {
 	default:
 		t.notes = append(t.notes, failedCreate(in, start, err))
 	}
-	t.err = joined(t.err, fmt.Errorf("creating %s %s: %w", in.Traits.ChildKind, start.Name, err))
+	t.err = errors.Join(t.err, fmt.Errorf("creating %s %s: %w", in.Traits.ChildKind, start.Name, err))
 	return true
 }
 
@@ -61,9 +61,9 @@ func (t *turn) holder(in Input, start Start) bool {
 		t.look = []Look{{Namespace: in.Owner.Namespace, Name: start.Name, Why: "it exists already; is it ours?"}}
 	case s.err != nil:
 		t.doubt = start.Name
-		t.err = joined(t.err, fmt.Errorf("reading %s %s, which exists already: %w", in.Traits.ChildKind, start.Name, s.err))
+		t.err = errors.Join(t.err, fmt.Errorf("reading %s %s, which exists already: %w", in.Traits.ChildKind, start.Name, s.err))
 	case s.child == nil:
-		t.err = joined(t.err, fmt.Errorf("%s %s existed when it was to be created and is gone now; trying again",
+		t.err = errors.Join(t.err, fmt.Errorf("%s %s existed when it was to be created and is gone now; trying again",
 			in.Traits.ChildKind, start.Name))
 	default:
 		return false
@@ -85,7 +85,7 @@ func (t *turn) lost(in Input, start Start, err error) bool {
 		t.doubt = start.Name
 	}
 	t.notes = append(t.notes, failedCreate(in, start, err))
-	t.err = joined(t.err, fmt.Errorf("creating %s %s: %w", in.Traits.ChildKind, start.Name, err))
+	t.err = errors.Join(t.err, fmt.Errorf("creating %s %s: %w", in.Traits.ChildKind, start.Name, err))
 	return true
 }
 
@@ -96,13 +96,6 @@ func (t *turn) disown(in Input, child Child) {
 		t.stop = []Step{{Namespace: in.Owner.Namespace, Name: child.Name, UID: child.UID,
 			Why: "it was created without our controller reference"}}
 	}
-	t.err = joined(t.err, fmt.Errorf("creating %s %s: the server returned it without our controller reference; "+
+	t.err = errors.Join(t.err, fmt.Errorf("creating %s %s: the server returned it without our controller reference; "+
 		"look for an admission webhook that removes owner references", in.Traits.ChildKind, child.Name))
-}
-
-func joined(a, b error) error {
-	if a == nil {
-		return b
-	}
-	return errors.Join(a, b)
 }

@@ -178,7 +178,8 @@ func TestSequences(t *testing.T) {
 				look at owner
 				prune tick-29631590
 				say Normal SuccessfulDelete
-				fail`,
+				fail
+				rq 10m0s`,
 			}},
 		},
 		"K23b K a holder that cannot be read, or is gone again, is retried": {

@@ -4,6 +4,7 @@
 package cron
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -121,7 +122,7 @@ func (t *turn) replace(in Input, blockers []Child, due time.Time) bool {
 		if err := t.unseen(in, c); err != nil {
 			free = false
 			t.notes = append(t.notes, failedGet(in, c, due, err))
-			t.err = joined(t.err, fmt.Errorf("reading %s %s, which is to be replaced: %w", in.Traits.ChildKind, c.Name, err))
+			t.err = errors.Join(t.err, fmt.Errorf("reading %s %s, which is to be replaced: %w", in.Traits.ChildKind, c.Name, err))
 		}
 	}
 	if !free {
@@ -139,7 +140,7 @@ func (t *turn) replace(in Input, blockers []Child, due time.Time) bool {
 		case err != nil:
 			free = false
 			t.notes = append(t.notes, failedDelete(in, c, err))
-			t.err = joined(t.err, fmt.Errorf("deleting %s %s, which is to be replaced: %w", in.Traits.ChildKind, c.Name, err))
+			t.err = errors.Join(t.err, fmt.Errorf("deleting %s %s, which is to be replaced: %w", in.Traits.ChildKind, c.Name, err))
 			continue
 		}
 		t.notes = append(t.notes, deleted(in, c))
