@@ -124,8 +124,8 @@ func (r *rule) atOrAfter(m int64) (found int64, ok bool) {
 			}
 		}
 		// On to the next year with a match, which ends the search. There is one, since
-		// all kinds of year come round: within 8 years for 29 February around 2100, and
-		// within 40 for any other date.
+		// leap years come round, within 8 years around 2100, and all that can match and
+		// is not 29 February matches each year.
 		month = 0
 		for weekday := weekday(newYear); ; {
 			weekday += yearLength(leap) % 7
