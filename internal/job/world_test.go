@@ -16,6 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/ptr"
+
+	"github.com/carillon-dev/carillon/internal/interval"
 )
 
 // world is a Job, its pods, an API server that keeps the rules, a kubelet, and
@@ -245,6 +247,7 @@ func (w *world) create(c Creation) CreateOutcome {
 		w.memory.Creating = map[string]time.Time{}
 	}
 	w.memory.Creating[c.Pod.Name] = w.now
+	w.mayCreate(c)
 	for _, other := range w.pods {
 		if other.Name == c.Pod.Name {
 			w.calls++
@@ -281,6 +284,46 @@ func (w *world) create(c Creation) CreateOutcome {
 	return Created
 }
 
+// mayCreate objects to a pod that nobody wants.
+func (w *world) mayCreate(c Creation) {
+	status := &w.job.Status
+	switch {
+	case Finished(w.job):
+		w.breaks("%s was asked for by a Job that is finished", c.Pod.Name)
+	case w.outcomeStored():
+		w.breaks("%s was asked for by a Job of which the outcome is stored", c.Pod.Name)
+	case suspended(w.job):
+		w.breaks("%s was asked for by a Job that is suspended", c.Pod.Name)
+	case w.job.Spec.Completions == nil && (status.Succeeded > 0 || status.UncountedTerminatedPods != nil && len(status.UncountedTerminatedPods.Succeeded) > 0):
+		w.breaks("%s was asked for by a work queue of which a pod succeeded", c.Pod.Name)
+	}
+	if CompletionMode(w.job) != batchv1.IndexedCompletion {
+		return
+	}
+	bound := int(*w.job.Spec.Completions)
+	if c.Index < 0 || c.Index >= bound {
+		w.breaks("%s was asked for with index %d of %d", c.Pod.Name, c.Index, bound)
+	}
+	if interval.Parse(status.CompletedIndexes, bound).Has(c.Index) || interval.Parse(ptr.Deref(status.FailedIndexes, ""), bound).Has(c.Index) {
+		w.breaks("%s was asked for although its index has ended", c.Pod.Name)
+	}
+	if w.options.ExpectationTimeout < time.Hour {
+		return // waits for own creations are given up: a second pod may be asked for, and goes again
+	}
+	for _, other := range w.pods {
+		ended := other.Status.Phase == corev1.PodSucceeded || other.Status.Phase == corev1.PodFailed
+		leaves := other.DeletionTimestamp != nil && !replacesOnlyFailed(w.job)
+		if indexOf(other) == c.Index && other.Name != c.Pod.Name && !ended && !leaves && !w.evicted.Has(other.UID) {
+			w.breaks("%s was asked for although %s has its index", c.Pod.Name, other.Name)
+		}
+	}
+}
+
+// outcomeStored: the Job's status says how it ends.
+func (w *world) outcomeStored() bool {
+	return hasTrue(w.job.Status.Conditions, batchv1.JobFailureTarget) || hasTrue(w.job.Status.Conditions, batchv1.JobSuccessCriteriaMet)
+}
+
 // running is how many pods have not ended.
 func (w *world) running() (n int) {
 	for _, pod := range w.pods {
@@ -299,6 +342,9 @@ func (w *world) delete(d Deletion, v Verdict) DeleteOutcome {
 		w.memory.Unfinalizing = sets.New[types.UID]()
 	}
 	w.memory.Deleting[d.UID] = w.now
+	if pod := w.pods[d.UID]; !d.Unfinalize && pod != nil && hasFinalizer(pod) && !w.outcomeStored() {
+		w.breaks("%s is stopped for good before the outcome is stored", d.UID)
+	}
 	if d.Unfinalize {
 		w.memory.Unfinalizing.Insert(d.UID)
 		if w.refused("evict") {
@@ -411,6 +457,15 @@ func (w *world) write(write Write) error {
 		w.breaks("%s", v)
 	}
 	w.job = next
+	if u := next.Status.UncountedTerminatedPods; u != nil {
+		recorded := len(u.Succeeded) + len(u.Failed)
+		if limit := w.options.withDefaults().MaxUncounted; recorded > limit {
+			w.breaks("%d pods are recorded at once, limit %d", recorded, limit)
+		}
+		if limit := int(ptr.Deref(next.Spec.BackoffLimit, defaultBackoffLimit)); int(next.Status.Failed)+len(u.Failed) > limit && !w.outcomeStored() && !Finished(next) {
+			w.breaks("more failed pods than the limit %d, and the Job goes on", limit)
+		}
+	}
 	w.writes++
 	w.effect("write %s", statusText(write.Status))
 	if w.lose != nil && w.lose("status") {
