@@ -164,7 +164,7 @@ func (c *controller) podChanged(old, pod *corev1.Pod, gone bool, q queue) {
 		}
 	case wake, concerns(old, pod, gone, own):
 		c.soon(key, j.UID, q)
-	case old != nil && isReady(old) != isReady(pod):
+	case isReady(pod) != (old != nil && isReady(old)):
 		// Nothing but a number in the status depends on it; let more of them come together.
 		c.memory.unreported(j.UID, c.clock.Now())
 		c.after(c.options.SyncPeriod, key, q)
@@ -202,7 +202,8 @@ func concerns(old, pod *corev1.Pod, gone, own bool) bool {
 		// A pod that had ended and was accounted for leaves no trace.
 		return !own && !(terminal(pod) && !held(pod))
 	case old == nil:
-		return !own
+		// The first that is seen of a pod of ours may be its end already.
+		return !own || terminal(pod) || pod.DeletionTimestamp != nil || !held(pod) || restarts(pod) > 0
 	case terminal(pod):
 		return !terminal(old) || held(pod) || held(old) && !own || (old.DeletionTimestamp == nil) != (pod.DeletionTimestamp == nil)
 	}

@@ -85,6 +85,8 @@ func TestWhatConcernsAJob(t *testing.T) {
 	}{
 		"seen for the first time":           {nil, pending, false, false, true},
 		"we made it":                        {nil, pending, false, true, false},
+		"we made it, and it has ended":      {nil, failed, false, true, true},
+		"we made it, and it is to go":       {nil, changed(pending, func(p *corev1.Pod) { p.DeletionTimestamp = &now }), false, true, true},
 		"scheduled":                         {pending, changed(pending, func(p *corev1.Pod) { p.Spec.NodeName = "n" }), false, false, false},
 		"started":                           {pending, running, false, false, false},
 		"new IP":                            {running, changed(running, func(p *corev1.Pod) { p.Status.PodIP = "10.0.0.1" }), false, false, false},
