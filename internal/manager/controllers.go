@@ -47,7 +47,7 @@ var controllers = map[string]struct {
 		add: func(mgr ctrl.Manager, options Options, shared shared) error {
 			return cronjob.Add(mgr, cronjob.Options{
 				Kinds: options.Kinds, Clock: options.Clock, Zone: options.Zone, Workers: options.Workers,
-				Sink: shared.sink, Gate: shared.gate,
+				Discovery: options.Discovery, Sink: shared.sink, Gate: shared.gate,
 			})
 		},
 		needs: []client.Object{&batchv1.CronJob{}, &batchv1.Job{}},

@@ -82,6 +82,8 @@ type Options struct {
 	Zone *time.Location
 	// Workers is how many starts are made at the same time; 0: the default.
 	Workers int
+	// Discovery is how often the API of a kind that is not served is looked for; 0: the default.
+	Discovery time.Duration
 }
 
 // Manager is a set of controllers with a life.
@@ -220,10 +222,12 @@ func (m *Manager) isReady(*http.Request) error {
 	}
 }
 
-// clientConfig is the configuration of all our clients: as given, without limits of its own.
+// clientConfig is the configuration of all our clients: as given, without limits of its own, and in the encoding that
+// suits each type (protobuf for those that have it, JSON for custom resources).
 func clientConfig(given *rest.Config) *rest.Config {
 	cfg := rest.CopyConfig(given)
 	cfg.QPS, cfg.Burst, cfg.RateLimiter = -1, 0, nil
+	cfg.ContentType, cfg.AcceptContentTypes = "", ""
 	if cfg.UserAgent == "" {
 		cfg.UserAgent = "carillon-manager/" + version.String()
 	}

@@ -49,14 +49,28 @@ func newWorld(t *testing.T, options manager.Options) *world {
 	if options.Config == nil {
 		options.Config = p.Config()
 	}
-	options.Clock = w.clock
+	if options.Clock == nil {
+		options.Clock = w.clock
+	}
 	options.Zone = time.UTC
 	w.run(options)
 	return w
 }
 
-// run starts a manager and returns a function that stops it and waits for its end.
+// run starts a manager, waits until it is ready, and returns a function that stops it and waits for its end.
 func (w *world) run(options manager.Options) (stop func()) {
+	w.Helper()
+	m, stop := w.launch(options)
+	select {
+	case <-m.Ready():
+	case <-time.After(patience):
+		w.Fatal("the manager does not become ready")
+	}
+	return stop
+}
+
+// launch starts a manager.
+func (w *world) launch(options manager.Options) (m *manager.Manager, stop func()) {
 	w.Helper()
 	if options.Logger.GetSink() == nil {
 		options.Logger = testr.NewWithInterface(quiet{w}, testr.Options{})
@@ -78,15 +92,7 @@ func (w *world) run(options manager.Options) (stop func()) {
 		})
 	}
 	w.Cleanup(stop)
-	select {
-	case <-m.Ready():
-	case err := <-ended:
-		ended <- err
-		w.Fatalf("the manager ended before it was ready: %v", err)
-	case <-time.After(patience):
-		w.Fatal("the manager does not become ready")
-	}
-	return stop
+	return m, stop
 }
 
 // quiet keeps logs that come after the end of the test away from it.

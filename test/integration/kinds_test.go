@@ -1,0 +1,160 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apiextensions "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"sigs.k8s.io/yaml"
+
+	"github.com/carillon-dev/carillon/internal/manager"
+	"github.com/carillon-dev/carillon/internal/testkit/plane"
+)
+
+// anything is a CRD whose objects may hold what they like and have a status.
+func anything(group, version, kind, plural string) *apiextensionsv1.CustomResourceDefinition {
+	open := true
+	return &apiextensionsv1.CustomResourceDefinition{
+		ObjectMeta: metav1.ObjectMeta{Name: plural + "." + group},
+		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
+			Group: group, Scope: apiextensionsv1.NamespaceScoped,
+			Names: apiextensionsv1.CustomResourceDefinitionNames{Kind: kind, ListKind: kind + "List", Plural: plural, Singular: plural[:len(plural)-1]},
+			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
+				Name: version, Served: true, Storage: true,
+				Subresources: &apiextensionsv1.CustomResourceSubresources{Status: &apiextensionsv1.CustomResourceSubresourceStatus{}},
+				Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{
+					Type: "object", XPreserveUnknownFields: &open,
+				}},
+			}},
+		},
+	}
+}
+
+func tutorialCRD(t *testing.T) *apiextensionsv1.CustomResourceDefinition {
+	t.Helper()
+	data, err := os.ReadFile("../../deploy/crds/batch.tutorial.kubebuilder.io_cronjobs.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var crd apiextensionsv1.CustomResourceDefinition
+	if err := yaml.UnmarshalStrict(data, &crd); err != nil {
+		t.Fatal(err)
+	}
+	return &crd
+}
+
+// A kind whose API appears while the manager runs is served from then on: its CronJobs start their own kind of child,
+// with their own annotation and owner, and keep their own status.
+func TestKindAppears(t *testing.T) {
+	volcano := []*apiextensionsv1.CustomResourceDefinition{
+		anything("batch.volcano.sh", "v1alpha1", "CronJob", "cronjobs"),
+		anything("batch.volcano.sh", "v1alpha1", "Job", "jobs"),
+	}
+	for name, test := range map[string]struct {
+		crds       []*apiextensionsv1.CustomResourceDefinition
+		owner      schema.GroupVersionResource
+		child      schema.GroupVersionResource
+		template   map[string]any
+		annotation string
+		unit       int64 // seconds in the number of the child's name
+	}{
+		"volcano": {
+			crds:       volcano,
+			owner:      schema.GroupVersionResource{Group: "batch.volcano.sh", Version: "v1alpha1", Resource: "cronjobs"},
+			child:      schema.GroupVersionResource{Group: "batch.volcano.sh", Version: "v1alpha1", Resource: "jobs"},
+			template:   map[string]any{"spec": map[string]any{"minAvailable": int64(3), "unknownToUs": "kept"}},
+			annotation: "volcano.sh/cronjob-scheduled-timestamp",
+			unit:       60,
+		},
+		"tutorial": {
+			crds:  []*apiextensionsv1.CustomResourceDefinition{tutorialCRD(t)},
+			owner: schema.GroupVersionResource{Group: "batch.tutorial.kubebuilder.io", Version: "v1", Resource: "cronjobs"},
+			child: schema.GroupVersionResource{Group: "batch", Version: "v1", Resource: "jobs"},
+			template: map[string]any{"spec": map[string]any{"template": map[string]any{"spec": map[string]any{
+				"restartPolicy": "Never", "containers": []any{map[string]any{"name": "c", "image": "i"}},
+			}}}},
+			annotation: "batch.tutorial.kubebuilder.io/scheduled-at",
+			unit:       1,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			crds := apiextensions.NewForConfigOrDie(plane.Start(t).Config()).ApiextensionsV1().CustomResourceDefinitions()
+			t.Cleanup(func() { // after the manager has stopped
+				for _, crd := range test.crds {
+					if err := crds.Delete(context.Background(), crd.Name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+						t.Error(err)
+					}
+				}
+			})
+			w := newWorld(t, manager.Options{Controllers: []string{manager.CronJob}, Discovery: 50 * time.Millisecond})
+			for _, crd := range test.crds {
+				if _, err := crds.Create(t.Context(), crd, metav1.CreateOptions{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			dyn := dynamic.NewForConfigOrDie(w.plane.Config())
+			owners, children := dyn.Resource(test.owner).Namespace(w.namespace), dyn.Resource(test.child).Namespace(w.namespace)
+			var owner *unstructured.Unstructured
+			w.eventually("the API is served", func(ctx context.Context) error {
+				var err error
+				owner, err = owners.Create(ctx, &unstructured.Unstructured{Object: map[string]any{
+					"apiVersion": test.owner.GroupVersion().String(), "kind": "CronJob",
+					"metadata": map[string]any{"name": "tick"},
+					"spec": map[string]any{
+						"schedule": "* * * * *", "concurrencyPolicy": "Allow",
+						"jobTemplate": test.template,
+					},
+				}}, metav1.CreateOptions{})
+				return err
+			})
+			w.pass(1)
+			due := w.clock.Now().Truncate(time.Minute)
+			var child *unstructured.Unstructured
+			w.eventually("the child is started", func(ctx context.Context) error {
+				var err error
+				child, err = children.Get(ctx, fmt.Sprintf("tick-%d", due.Unix()/test.unit), metav1.GetOptions{})
+				return err
+			})
+			if got, want := child.GetAnnotations()[test.annotation], due.UTC().Format(time.RFC3339); got != want {
+				t.Errorf("scheduled time %q, want %q", got, want)
+			}
+			if ref := metav1.GetControllerOf(child); ref == nil || ref.UID != owner.GetUID() || ref.APIVersion != test.owner.GroupVersion().String() {
+				t.Errorf("controlled by %v", ref)
+			}
+			if name == "volcano" {
+				if kept, _, _ := unstructured.NestedString(child.Object, "spec", "unknownToUs"); kept != "kept" {
+					t.Error("a field of the template that we do not know was lost")
+				}
+			}
+			w.eventually("the status is written", func(ctx context.Context) error {
+				got, err := owners.Get(ctx, "tick", metav1.GetOptions{})
+				if err != nil {
+					return err
+				}
+				active, _, _ := unstructured.NestedSlice(got.Object, "status", "active")
+				last, _, _ := unstructured.NestedString(got.Object, "status", "lastScheduleTime")
+				if len(active) != 1 || last != due.UTC().Format(time.RFC3339) {
+					return fmt.Errorf("%d active, last %q", len(active), last)
+				}
+				return nil
+			})
+			if got, err := owners.Get(t.Context(), "tick", metav1.GetOptions{}); err != nil {
+				t.Error(err)
+			} else if schedule, _, _ := unstructured.NestedString(got.Object, "spec", "schedule"); schedule != "* * * * *" {
+				t.Errorf("the spec was changed: schedule %q", schedule)
+			}
+		})
+	}
+}
