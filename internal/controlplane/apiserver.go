@@ -199,10 +199,8 @@ func apiServerOptions(listener net.Listener, storeURL string, files apiServerFil
 	o.SecureServing.BindPort = address.Port
 	o.SecureServing.ServerCert.CertKey.CertFile = files.serving
 	o.SecureServing.ServerCert.CertKey.KeyFile = files.serving
-	o.GenericServerRunOptions.AdvertiseAddress = address.IP
-	if address.IP.IsUnspecified() {
-		o.GenericServerRunOptions.AdvertiseAddress = net.IPv4(127, 0, 0, 1)
-	}
+	// Nothing is advertised, but the address must be of the family of the Services' addresses.
+	o.GenericServerRunOptions.AdvertiseAddress = net.IPv4(127, 0, 0, 1)
 	// The Service "kubernetes" would get an Endpoints object with a loopback address, which is invalid.
 	o.EndpointReconcilerType = "none"
 	o.ServiceClusterIPRanges = serviceRange

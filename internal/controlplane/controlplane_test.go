@@ -111,6 +111,27 @@ func TestControlPlane(t *testing.T) {
 	waitForGoroutines(t, before)
 }
 
+// The plane serves on any address of the machine, of either family, and its kubeconfig reaches it there.
+func TestControlPlaneListens(t *testing.T) {
+	addresses := []string{"0.0.0.0:0"}
+	if l, err := net.Listen("tcp", "[::1]:0"); err == nil { // machines without IPv6 exist
+		l.Close()
+		addresses = append(addresses, "[::1]:0")
+	}
+	for _, address := range addresses {
+		t.Run(address, func(t *testing.T) {
+			c := start(t, Options{DataDir: filepath.Join(t.TempDir(), "data"), Listen: address, Ephemeral: true, NoScheduler: true})
+			defer stop(t, c)
+			config, err := clientcmd.BuildConfigFromFlags("", c.Kubeconfig())
+			if err != nil {
+				t.Fatal(err)
+			}
+			testVersion(t, c, kubernetes.NewForConfigOrDie(config))
+			testVersion(t, c, kubernetes.NewForConfigOrDie(c.AdminConfig()))
+		})
+	}
+}
+
 // A plane whose store ends by itself reports it and can still be closed.
 func TestControlPlaneReportsDeath(t *testing.T) {
 	c := start(t, Options{DataDir: t.TempDir(), Ephemeral: true, NoScheduler: true})

@@ -1,6 +1,8 @@
 // Copyright The Carillon Authors.
 // SPDX-License-Identifier: Apache-2.0
 
+//go:build unix
+
 // Package plane gives the tests of a package one real control plane: etcd, kube-apiserver, garbage collection,
 // namespaces and service accounts, without a scheduler, without a node and without any controller of Carillon's. It
 // is started at the first use and shared by all tests of the binary, so tests keep to namespaces of their own:
