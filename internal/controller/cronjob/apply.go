@@ -85,7 +85,7 @@ func (r *reconciler) remove(ctx context.Context, p *pass, steps []cron.Step, did
 			PropagationPolicy: r.info.Traits.Propagation,
 		}
 		err := r.writer.Delete(ctx, child, &options)
-		if apierrors.IsConflict(err) { // another object has the name now
+		if apierrors.IsConflict(err) && r.replaced(ctx, steps[i]) {
 			err = apierrors.NewNotFound(r.info.ChildResource.GroupResource(), steps[i].Name)
 		}
 		return err
@@ -100,6 +100,14 @@ func (r *reconciler) remove(ctx context.Context, p *pass, steps []cron.Step, did
 		}
 		did(step, errs[i])
 	}
+}
+
+// replaced finds out whether another object has the name now. It is asked when a delete met a conflict, which an
+// admission webhook may also answer with.
+func (r *reconciler) replaced(ctx context.Context, step cron.Step) bool {
+	holder := r.newChild()
+	err := r.live.Get(ctx, types.NamespacedName{Namespace: step.Namespace, Name: step.Name}, holder)
+	return apierrors.IsNotFound(err) || err == nil && holder.GetUID() != step.UID
 }
 
 // start creates the child of a scheduled time. A crash right after it leaves a child without a record, which the next

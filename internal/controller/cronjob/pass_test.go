@@ -28,6 +28,8 @@ func terminating() error {
 	return err
 }
 
+var full = apierrors.NewForbidden(jobs, "x", errors.New("exceeded quota"))
+
 // One pass makes exactly the calls that its situation asks for, in the order start, record, prune, and leaves the
 // status, the events, the alarm and the back-off that the contract names.
 func TestPass(t *testing.T) {
@@ -81,9 +83,9 @@ func TestPass(t *testing.T) {
 		},
 		"CJ-070 Replace, and the create fails": {
 			owner: tick().Policy(batchv1.ReplaceConcurrent).LastSchedule(at("12:10:00")).Active(child(owner, "12:10:00").Obj()), at: "12:20:00.1",
-			jobs: []client.Object{child(owner, "12:10:00").Obj()}, faults: map[string][]fault{"create": {{err: broken}}},
+			jobs: []client.Object{child(owner, "12:10:00").Obj()}, faults: map[string][]fault{"create": {{err: full}}},
 			calls:  []string{"get tick-29631610", "delete tick-29631610", "create tick-29631620", "record"},
-			events: []string{"SuccessfulDelete", "FailedCreate: on fire"}, last: "12:10:00", wake: "12:30:00", retry: 5 * time.Millisecond,
+			events: []string{"SuccessfulDelete", "FailedCreate: exceeded quota"}, last: "12:10:00", wake: "12:30:00", retry: 5 * time.Millisecond,
 		},
 		"CJ-075 a crash before the record: adopted": {
 			owner: tick(), at: "12:10:05", jobs: []client.Object{child(owner, "12:10:00").Obj()},
@@ -125,7 +127,7 @@ func TestPass(t *testing.T) {
 		"CJ-090 quota is full: history is pruned all the same": {
 			owner: tick().History(0, 0).LastSchedule(at("12:10:00")), at: "12:20:00.1",
 			jobs:   []client.Object{child(owner, "12:10:00").Started(at("12:10:00")).Complete(at("12:11:00")).Obj()},
-			faults: map[string][]fault{"create": {{err: apierrors.NewForbidden(jobs, "x", errors.New("exceeded quota"))}}},
+			faults: map[string][]fault{"create": {{err: full}}},
 			calls:  []string{"create tick-29631620", "record", "delete tick-29631610"}, events: []string{"FailedCreate: exceeded quota", "SuccessfulDelete"},
 			last: "12:10:00", wake: "12:30:00", retry: 5 * time.Millisecond,
 		},
@@ -139,9 +141,10 @@ func TestPass(t *testing.T) {
 			jobs:  []client.Object{child(owner, "12:10:00").Started(at("12:10:00")).Complete(at("12:11:00")).Obj()},
 			calls: []string{"record"}, wake: "12:20:00", retry: 5 * time.Millisecond,
 		},
-		"the answer to the create is lost": {
+		"the answer to the create is lost: a look finds the Job": {
 			owner: tick(), at: "12:10:00.1", faults: map[string][]fault{"create": {{err: apierrors.NewTimeoutError("late", 1), after: true}}},
-			calls: []string{"create tick-29631610"}, events: []string{"FailedCreate"}, wake: "12:20:00", retry: 5 * time.Millisecond,
+			calls: []string{"create tick-29631610", "get tick-29631610", "record"},
+			last:  "12:10:00", active: []string{"tick-29631610"}, wake: "12:20:00",
 		},
 		"CJ-120 suspended": {owner: tick().Suspend(true), at: "12:10:00.1"},
 		"CJ-026 a schedule that never fires": {

@@ -67,7 +67,8 @@ func child(owner *batchv1.CronJob, clockTime string) make.JobBuilder {
 type world struct {
 	*testing.T
 	*reconciler
-	server   client.WithWatch
+	server   client.WithWatch // with faults, and with a note of each call
+	raw      client.WithWatch // without
 	time     *clocktesting.FakeClock
 	indexers map[string]toolscache.Indexer
 	queued   *queued
@@ -76,7 +77,9 @@ type world struct {
 	calls  []string
 	faults map[string][]fault
 	uids   int
-	told   []corev1.Event
+	// onCreate is told of each Job that the server has made.
+	onCreate func(name string)
+	told     []corev1.Event
 }
 
 // fault is what happens to a call: before it, err instead of it; after it, err although it was done.
@@ -97,26 +100,40 @@ func newWorld(t *testing.T, objs ...client.Object) *world {
 	for _, o := range objs {
 		o.SetResourceVersion("")
 	}
-	w.server = interceptor.NewClient(fake.NewClientBuilder().WithScheme(scheme).WithObjects(objs...).
-		WithStatusSubresource(&batchv1.CronJob{}, &batchv1.Job{}).Build(), w.intercept())
-	r, err := newReconciler(k, scheme)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.reconciler = r
+	w.raw = fake.NewClientBuilder().WithScheme(scheme).WithObjects(objs...).
+		WithStatusSubresource(&batchv1.CronJob{}, &batchv1.Job{}).Build()
+	w.server = interceptor.NewClient(w.raw, w.intercept())
 	for _, name := range []string{"CronJob", "Job"} {
 		w.indexers[name] = toolscache.NewIndexer(toolscache.MetaNamespaceKeyFunc, toolscache.Indexers{})
 	}
+	w.reconciler = &reconciler{log: testr.New(t)}
+	w.restart()
+	return w
+}
+
+// restart is a new process: nothing is remembered, and the cache is fresh.
+func (w *world) restart() {
+	w.Helper()
+	scheme := runtime.NewScheme()
+	k := kinds.Kind{}
+	if err := k.AddToScheme(scheme); err != nil {
+		w.Fatal(err)
+	}
+	r, err := newReconciler(k, scheme)
+	if err != nil {
+		w.Fatal(err)
+	}
+	r.log = w.log
+	w.reconciler = r
 	r.owners, r.children = w.lister("CronJob"), w.lister("Job")
 	r.ownWrites, r.childWrites = wrote.New[client.Object](nil), wrote.New[client.Object](nil)
 	r.live, r.writer = w.server, w.server
-	r.clock, r.zone, r.gate, r.log = w.time, time.UTC, yield.New(clock.RealClock{}), testr.New(t)
+	r.clock, r.zone, r.gate = w.time, time.UTC, yield.New(clock.RealClock{})
 	r.notes = note.NewRecorder(note.Options{Sink: w, Component: "cronjob-controller", Clock: w.time, Logger: r.log})
 	r.begin()
 	q := queue(w.queued)
 	r.queue.Store(&q)
 	w.see()
-	return w
 }
 
 func (w *world) lister(name string) *lister.Lister {
@@ -222,7 +239,11 @@ func (w *world) intercept() interceptor.Funcs {
 				w.uids++
 				obj.SetUID(types.UID(fmt.Sprintf("new-%d", w.uids)))
 				obj.SetCreationTimestamp(metav1.NewTime(w.time.Now().Truncate(time.Second)))
-				return c.Create(ctx, obj, opts...)
+				err := c.Create(ctx, obj, opts...)
+				if err == nil && w.onCreate != nil {
+					w.onCreate(obj.GetName())
+				}
+				return err
 			})
 		},
 		Delete: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.DeleteOption) error {
@@ -325,16 +346,12 @@ func (w *world) wantStatus(last string, active ...string) {
 	}
 }
 
-// load reads an object from the server without leaving a trace in calls.
+// load reads an object from the server.
 func (w *world) load(name string, into client.Object) {
 	w.Helper()
-	err := w.server.Get(context.Background(), client.ObjectKey{Namespace: "batch", Name: name}, into)
-	if err != nil {
+	if err := w.raw.Get(context.Background(), client.ObjectKey{Namespace: "batch", Name: name}, into); err != nil {
 		w.Fatal(err)
 	}
-	w.mu.Lock()
-	w.calls = w.calls[:len(w.calls)-1]
-	w.mu.Unlock()
 }
 
 // wantWake compares the alarm; "" for none.
