@@ -75,6 +75,11 @@ type Options struct {
 	// crash.
 	KeepContainers bool
 
+	// Leash ends the built-in runtime's containers with this process, even when
+	// it is killed: for a plane that nobody will start again. It excludes
+	// KeepContainers.
+	Leash bool
+
 	// Logger receives what the kubelet and the runtime say; the zero value
 	// drops it.
 	Logger logr.Logger
@@ -105,6 +110,7 @@ func (o *Options) complete() error {
 		checkListen(o.Listen),
 		checkEndpoint(o.RuntimeEndpoint),
 		checkAPIServer(o.APIServer),
+		checkLeash(o.Leash, o.KeepContainers),
 		checkRange("MaxPods", o.MaxPods, 1, 10_000),
 		checkRange("StopGrace", int(o.StopGrace/time.Millisecond), 0, int(time.Hour/time.Millisecond)),
 	)
@@ -192,6 +198,13 @@ func checkAPIServer(address string) error {
 	}
 	if _, _, err := net.SplitHostPort(address); err != nil {
 		return fmt.Errorf("API server address for Pods: %w", err)
+	}
+	return nil
+}
+
+func checkLeash(leash, keep bool) error {
+	if leash && keep {
+		return errors.New("containers of a node cannot both end with the process (Leash) and outlive it (KeepContainers)")
 	}
 	return nil
 }

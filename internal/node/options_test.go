@@ -56,6 +56,7 @@ func TestNewChecksOptions(t *testing.T) {
 		"runtime over TCP":           {func(o *Options) { o.RuntimeEndpoint = "tcp://1.2.3.4:5" }, "unix:///path/to/socket"},
 		"runtime on a relative path": {func(o *Options) { o.RuntimeEndpoint = "unix://run/x.sock" }, "unix:///path/to/socket"},
 		"API server without port":    {func(o *Options) { o.APIServer = "127.0.0.1" }, "API server"},
+		"leash and keep":             {func(o *Options) { o.Leash, o.KeepContainers = true, true }, "outlive"},
 		"negative pods":              {func(o *Options) { o.MaxPods = -1 }, "MaxPods"},
 		"negative grace":             {func(o *Options) { o.StopGrace = -time.Second }, "StopGrace"},
 	}

@@ -175,7 +175,9 @@ func (s *Standalone) makeNode(dir string) (*node.Node, error) {
 		// Keys, the store and the administrator's kubeconfig lie here.
 		Hidden:    []string{dir},
 		StopGrace: grace,
-		Logger:    s.plane.Logger().WithName("node"),
+		// Nobody takes over what a throw-away plane leaves.
+		Leash:  s.options.Ephemeral,
+		Logger: s.plane.Logger().WithName("node"),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("prepare the node: %w", err)

@@ -109,7 +109,9 @@ func TestMissingConfigMap(t *testing.T) {
 			return len(pod.Status.ContainerStatuses) == 1 && pod.Status.ContainerStatuses[0].State.Waiting != nil
 		})
 	}
-	u.wait("a warning", func(l line) bool { return l.Type == "warning" && strings.Contains(l.Message, `configmap "words" not found`) })
+	u.wait("a warning", func(l line) bool {
+		return l.Type == "warning" && strings.Contains(l.Message, `configmap "words" not found`)
+	})
 	u.kubectl("delete", "job", "deleted", "--wait")
 	until(t, "its pod to be gone", func() bool { return len(u.pods("deleted")) == 0 })
 	u.kubectl("create", "configmap", "words", "--from-literal=greeting=at last")

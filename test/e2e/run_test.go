@@ -6,6 +6,10 @@
 package e2e
 
 import (
+	"bufio"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -39,6 +43,8 @@ func TestRun(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
+			dir := filepath.Dir(newDataDir(t))
+			t.Setenv("TMPDIR", dir)
 			got := command(t, tt.manifest, append([]string{"run", "-f", "-"}, tt.args...)...)
 			if got.code != tt.code {
 				t.Errorf("exit code %d, want %d", got.code, tt.code)
@@ -52,7 +58,10 @@ func TestRun(t *testing.T) {
 			if t.Failed() {
 				t.Logf("stderr:\n%s", got.stderr)
 			}
-			wantNothingLeft(t, "/carillon-run-", marker)
+			wantNothingLeft(t, dir, marker)
+			if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+				t.Errorf("left in the directory for temporary files: %v, %v", left, err)
+			}
 		})
 	}
 }
@@ -69,6 +78,34 @@ func sameLines(got, want string) bool {
 		}
 	}
 	return true
+}
+
+// When "carillon run" is killed its Job's processes end, too: nobody would ever
+// look after them.
+func TestRunKilled(t *testing.T) {
+	marker := "31.4159006"
+	dir := filepath.Dir(newDataDir(t))
+	cmd := exec.Command(carillon, "run", "-f", "-")
+	cmd.Env = setEnv(environment(), "TMPDIR", dir)
+	cmd.Stdin = strings.NewReader(shellJob{name: "orphan", script: "sleep " + marker + " & echo begin; exec sleep " + marker}.String())
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	}()
+	if line, err := bufio.NewReader(stdout).ReadString('\n'); line != "begin\n" {
+		t.Fatalf("first line %q, %v", line, err)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	wantNothingLeft(t, dir, marker)
 }
 
 // "carillon run" on a Carillon that is up runs a CronJob there, now, and leaves

@@ -64,6 +64,10 @@ type Options struct {
 	// CgroupName is the name of the cgroup under which containers get theirs.
 	// Empty means one of RootDir's own.
 	CgroupName string
+	// Leash makes containers end at Close and when this process does, even when
+	// it is killed. Without it they go on, and the next Runtime on RootDir takes
+	// them over.
+	Leash bool
 	// Logger gets warnings about what the machine does not allow, and
 	// failures that no caller sees. The zero value is silent.
 	Logger logr.Logger
@@ -84,6 +88,8 @@ type Runtime struct {
 	closeOnce sync.Once
 	wg        sync.WaitGroup
 
+	leash  *os.File // what leashed containers wait at; nil without Options.Leash
+	hand   *os.File // the other end of leash: open as long as this process lives
 	lock   *os.File // flock on RootDir, held while the Runtime lives
 	server *grpc.Server
 	http   *http.Server
@@ -194,6 +200,11 @@ func (r *Runtime) Start(ctx context.Context) (err error) {
 			r.shutdown(ctx)
 		}
 	}()
+	if r.opts.Leash {
+		if r.leash, r.hand, err = os.Pipe(); err != nil {
+			return fmt.Errorf("process runtime: %w", err)
+		}
+	}
 	if r.view, err = findView(ctx, r.opts.RootDir); err != nil {
 		return err
 	}
@@ -254,8 +265,8 @@ func (r *Runtime) failed(what string, err error) {
 	}
 }
 
-// Close stops serving and leaves containers running; the next Runtime on the
-// same RootDir adopts them. It waits for calls in progress until ctx ends.
+// Close stops serving and leaves containers running, unless Options.Leash; the
+// next Runtime on the same RootDir adopts them. It waits for calls in progress until ctx ends.
 // Closing twice, or what was never started, does nothing.
 func (r *Runtime) Close(ctx context.Context) error {
 	r.shutdown(ctx)
@@ -283,6 +294,10 @@ func (r *Runtime) shutdown(ctx context.Context) {
 			r.http.Close()
 		}
 		r.wg.Wait()
+		if r.hand != nil {
+			r.hand.Close()
+			r.leash.Close()
+		}
 		r.cgroups.removeEmpty()
 		if r.lock != nil { // last: the next Runtime may start now
 			r.lock.Close()

@@ -101,7 +101,7 @@ func (r *Runtime) start(c *container, s *sandbox) error {
 		r.failStart(c, 128, why)
 		return status.Errorf(codes.InvalidArgument, "%s", why)
 	}
-	cmd, st, err := shim.Start(c.dir, shimName(c, s), r.namespaces(c))
+	cmd, st, err := shim.StartLeashed(c.dir, shimName(c, s), r.namespaces(c), r.leash)
 	if cmd != nil {
 		r.reap(c, cmd)
 	}

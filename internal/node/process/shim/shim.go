@@ -61,11 +61,20 @@ const procName = "carillon-shim"
 const (
 	envDir   = "CARILLON_SHIM_DIR"   // the container's directory; the other half of the marker
 	envProbe = "CARILLON_SHIM_PROBE" // set: set up the root, say so, and end
+	envLeash = "CARILLON_SHIM_LEASH" // set: end when leashFD does
 )
 
 // statusFD is where the shim reports that the command runs, or why it does
 // not: one JSON Started, then end of file.
 const statusFD = 3
+
+// leashFD is the reading end of a pipe that nothing is ever written to: its end
+// of file is the end of the process that started the container. leashGrace is
+// what the container then gets to end after SIGTERM.
+const (
+	leashFD    = 4
+	leashGrace = time.Second
+)
 
 func init() {
 	if len(os.Args) == 0 || !strings.HasPrefix(os.Args[0], procName) {
@@ -109,6 +118,11 @@ func run(path string) int {
 	unix.Umask(0o022)
 	status := os.NewFile(statusFD, "status")
 	unix.CloseOnExec(statusFD)
+	var leash *os.File
+	if os.Getenv(envLeash) != "" {
+		leash = os.NewFile(leashFD, "leash")
+		unix.CloseOnExec(leashFD)
+	}
 	s := &shim{status: status, builtin: make(chan struct{}), ended: make(chan struct{}), pid1: os.Getpid() == 1}
 
 	// Signals are caught from the first moment on: a stop that comes while the
@@ -172,6 +186,12 @@ func run(path string) int {
 		return 0
 	}
 	go s.serve(listener)
+	if leash != nil {
+		go func() {
+			_, _ = leash.Read(make([]byte, 1)) // nothing comes but the end
+			s.stop(unix.SIGTERM, leashGrace)
+		}()
+	}
 	go func() {
 		for sig := range signals {
 			s.onSignal(sig.(unix.Signal))

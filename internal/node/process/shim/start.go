@@ -33,12 +33,19 @@ type Namespaces struct {
 // [exec.Cmd.Wait]; it is nil when not even the shim could be started. name
 // appears in the process list.
 func Start(dir, name string, ns Namespaces) (*exec.Cmd, Started, error) {
-	return start(dir, name, ns, false)
+	return start(dir, name, ns, nil, false)
+}
+
+// StartLeashed does what Start does, and the container ends when the other end
+// of the leash, a pipe's reading end, is closed: when the process that holds
+// the writing end is gone, however it went. A nil leash is none.
+func StartLeashed(dir, name string, ns Namespaces, leash *os.File) (*exec.Cmd, Started, error) {
+	return start(dir, name, ns, leash, false)
 }
 
 // Probe sets up a root as Start would, and says why it can not be done.
 func Probe(dir string, ns Namespaces) error {
-	cmd, st, err := start(dir, "probe", ns, true)
+	cmd, st, err := start(dir, "probe", ns, nil, true)
 	if cmd != nil {
 		_ = cmd.Wait()
 	}
@@ -51,7 +58,7 @@ func Probe(dir string, ns Namespaces) error {
 	return nil
 }
 
-func start(dir, name string, ns Namespaces, probe bool) (*exec.Cmd, Started, error) {
+func start(dir, name string, ns Namespaces, leash *os.File, probe bool) (*exec.Cmd, Started, error) {
 	// The running program itself, also when its file was replaced or removed
 	// by an update.
 	cmd := exec.Command("/proc/self/exe")
@@ -74,6 +81,10 @@ func start(dir, name string, ns Namespaces, probe bool) (*exec.Cmd, Started, err
 	}
 	defer r.Close()
 	cmd.ExtraFiles = []*os.File{w} // descriptor statusFD
+	if leash != nil {
+		cmd.ExtraFiles = append(cmd.ExtraFiles, leash) // descriptor leashFD
+		cmd.Env = append(cmd.Env, envLeash+"=1")
+	}
 	err = cmd.Start()
 	w.Close()
 	if err != nil {
