@@ -183,7 +183,7 @@ func startAPIServer(ctx context.Context, o Options, listener net.Listener, store
 		}
 	}()
 	if err != nil {
-		server.close(ctx.Done())
+		_ = server.close(ctx.Done()) // err is the cause
 		return nil, err
 	}
 	return server, nil

@@ -6,6 +6,7 @@
 package controlplane
 
 import (
+	"errors"
 	"io"
 	"net"
 	"testing"
@@ -39,7 +40,7 @@ func TestConnTracker(t *testing.T) {
 	tracker.closeConns()
 	late, far := pair()
 	for name, c := range map[string]net.Conn{"open": open, "late": late} {
-		if _, err := c.Read(make([]byte, 1)); err != io.EOF {
+		if _, err := c.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
 			t.Errorf("reading from the %s connection gave %v, want its end", name, err)
 		}
 	}

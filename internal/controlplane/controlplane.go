@@ -77,7 +77,7 @@ func (c *ControlPlane) Start(ctx context.Context) error {
 		c.live()
 		if err = guarded(func() error { return c.start(ctx) }); err != nil {
 			c.closed = true
-			c.stop()
+			_ = c.stop() // err is the cause
 			return
 		}
 		close(c.ready)

@@ -133,7 +133,8 @@ func openStore(ctx context.Context, dir string, ephemeral bool, logger func(onDe
 		select {
 		case result := <-started:
 			s.server = result.server
-		case <-s.dead:
+		case err := <-s.dead:
+			return nil, fmt.Errorf("start the store: %w: %w", context.Cause(ctx), err)
 		}
 		return nil, fmt.Errorf("start the store: %w", context.Cause(ctx))
 	}
