@@ -8,7 +8,7 @@ package node
 import (
 	"maps"
 
-	v1 "k8s.io/api/core/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/kubernetes/pkg/kubelet/cadvisor"
 	"k8s.io/kubernetes/pkg/kubelet/cm"
@@ -38,24 +38,24 @@ func (m containerManager) GetAllocateResourcesPodAdmitHandler() lifecycle.PodAdm
 	return m.ContainerManager.GetAllocateResourcesPodAdmitHandler()
 }
 
-func (m containerManager) GetCapacity(bool) v1.ResourceList {
+func (m containerManager) GetCapacity(bool) corev1.ResourceList {
 	fs, err := m.stats.RootFsInfo()
 	if err != nil {
-		return v1.ResourceList{}
+		return corev1.ResourceList{}
 	}
 	return cadvisor.EphemeralStorageCapacityFromFsInfo(fs)
 }
 
 // nodeCapacity is what the kubelet will find: processors, memory, ephemeral
 // storage, and room for Pods.
-func nodeCapacity(stats *machineStats, maxPods int) (v1.ResourceList, error) {
+func nodeCapacity(stats *machineStats, maxPods int) (corev1.ResourceList, error) {
 	info, err := stats.MachineInfo()
 	if err != nil {
 		return nil, err
 	}
 	capacity := cadvisor.CapacityFromMachineInfo(info)
 	maps.Copy(capacity, newContainerManager(stats, nil).GetCapacity(true))
-	capacity[v1.ResourcePods] = *resource.NewQuantity(int64(maxPods), resource.DecimalSI)
+	capacity[corev1.ResourcePods] = *resource.NewQuantity(int64(maxPods), resource.DecimalSI)
 	return capacity, nil
 }
 
@@ -69,7 +69,7 @@ type podContainerManager struct{ cm.PodContainerManager }
 
 // GetPodCgroupConfig answers with every field set: the kubelet follows the
 // pointers without a look.
-func (podContainerManager) GetPodCgroupConfig(*v1.Pod, v1.ResourceName) (*cm.ResourceConfig, error) {
+func (podContainerManager) GetPodCgroupConfig(*corev1.Pod, corev1.ResourceName) (*cm.ResourceConfig, error) {
 	return &cm.ResourceConfig{
 		Memory:    new(int64),
 		CPUShares: new(uint64),

@@ -179,7 +179,7 @@ func findRights(dir string) (rights, error) {
 	if err != nil {
 		return rights{}, fmt.Errorf("data directory of the node: %w", err)
 	}
-	defer os.RemoveAll(probe)
+	defer func() { _ = os.RemoveAll(probe) }() // an empty directory
 	var found rights
 	if unix.Mount("tmpfs", probe, "tmpfs", 0, "size=4k") == nil {
 		if err := unix.Unmount(probe, unix.MNT_DETACH); err != nil {

@@ -10,7 +10,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
-	v1 "k8s.io/api/core/v1"
+	corev1 "k8s.io/api/core/v1"
 	v1core "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
@@ -21,7 +21,7 @@ import (
 func newEventRecorder(ctx context.Context, client v1core.EventsGetter, nodeName string) record.EventRecorderLogger {
 	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
 	broadcaster.StartRecordingToSink(&v1core.EventSinkImpl{Interface: client.Events("")})
-	return broadcaster.NewRecorder(legacyscheme.Scheme, v1.EventSource{Component: "kubelet", Host: nodeName})
+	return broadcaster.NewRecorder(legacyscheme.Scheme, corev1.EventSource{Component: "kubelet", Host: nodeName})
 }
 
 // skipKernelLog lets the kubelet be built without its watcher of the kernel

@@ -8,7 +8,7 @@ package node
 import (
 	"fmt"
 
-	v1 "k8s.io/api/core/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/kubernetes/pkg/kubelet/lifecycle"
 )
 
@@ -39,7 +39,7 @@ func (r refuser) Admit(attributes *lifecycle.PodAdmitAttributes) lifecycle.PodAd
 
 // objection is the first field of the Pod that asks for an id which is not
 // this process's own.
-func (r refuser) objection(pod *v1.Pod) (field string, id, own int64, found bool) {
+func (r refuser) objection(pod *corev1.Pod) (field string, id, own int64, found bool) {
 	if security := pod.Spec.SecurityContext; security != nil {
 		if other(security.RunAsUser, r.uid) {
 			return "spec.securityContext.runAsUser", *security.RunAsUser, r.uid, true
@@ -53,7 +53,7 @@ func (r refuser) objection(pod *v1.Pod) (field string, id, own int64, found bool
 	}
 	for _, list := range []struct {
 		path       string
-		containers []v1.Container
+		containers []corev1.Container
 	}{
 		{"spec.initContainers", pod.Spec.InitContainers},
 		{"spec.containers", pod.Spec.Containers},
