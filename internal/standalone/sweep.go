@@ -7,6 +7,7 @@ package standalone
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -52,17 +53,16 @@ func sweepOne(ctx context.Context, dir string) {
 	if _, err := os.Stat(root); err == nil {
 		if runtime, err := process.New(process.Options{RootDir: root}); err == nil && runtime.Start(ctx) == nil {
 			err := runtime.StopAll(ctx, 0)
-			runtime.Close(ctx)
-			if err != nil {
+			if err = errors.Join(err, runtime.Close(ctx)); err != nil {
 				return // something runs still: the next sweep tries again
 			}
 		}
 	}
 	mounts, _ := os.ReadFile("/proc/self/mountinfo")
 	for _, point := range mountsBelow(string(mounts), dir) {
-		unix.Unmount(point, unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW)
+		_ = unix.Unmount(point, unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW)
 	}
-	os.RemoveAll(dir)
+	_ = os.RemoveAll(dir) // what stays is for the next sweep
 }
 
 // mountsBelow lists what is mounted below dir, the latest first, from the text of /proc/self/mountinfo. Paths with
