@@ -37,14 +37,14 @@ func trimManagedFields(entries []metav1.ManagedFieldsEntry) []metav1.ManagedFiel
 				TimeZone json.RawMessage `json:"f:timeZone,omitempty"`
 			} `json:"f:spec"`
 		}
-		if json.Unmarshal(e.FieldsV1.Raw, &fields) != nil || fields.Spec.Schedule == nil && fields.Spec.TimeZone == nil {
+		if json.Unmarshal(e.FieldsV1.GetRawBytes(), &fields) != nil || fields.Spec.Schedule == nil && fields.Spec.TimeZone == nil {
 			continue
 		}
 		raw, err := json.Marshal(fields)
 		if err != nil {
 			continue
 		}
-		e.FieldsV1 = &metav1.FieldsV1{Raw: raw}
+		e.FieldsV1 = metav1.NewFieldsV1(string(raw))
 		kept = append(kept, e)
 	}
 	return kept

@@ -200,7 +200,7 @@ func concerns(old, pod *corev1.Pod, gone, own bool) bool {
 	switch {
 	case gone:
 		// A pod that had ended and was accounted for leaves no trace.
-		return !own && !(terminal(pod) && !held(pod))
+		return !own && (!terminal(pod) || held(pod))
 	case old == nil:
 		// The first that is seen of a pod of ours may be its end already.
 		return !own || terminal(pod) || pod.DeletionTimestamp != nil || !held(pod) || restarts(pod) > 0

@@ -70,7 +70,7 @@ func touched(entries []metav1.ManagedFieldsEntry) time.Time {
 		var fields struct {
 			Spec map[string]json.RawMessage `json:"f:spec"`
 		}
-		if json.Unmarshal(e.FieldsV1.Raw, &fields) != nil {
+		if json.Unmarshal(e.FieldsV1.GetRawBytes(), &fields) != nil {
 			continue
 		}
 		_, schedule := fields.Spec["f:schedule"]
