@@ -5,6 +5,7 @@ package integration
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -263,7 +264,7 @@ func TestCronJobDelete(t *testing.T) {
 			}
 			w.eventually(fmt.Sprintf("CronJob deleted, %d Jobs left", left), func(ctx context.Context) error {
 				if _, err := w.client.BatchV1().CronJobs(w.namespace).Get(ctx, "tick", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-					return fmt.Errorf("the CronJob is still there: %v", err)
+					return errors.Join(errors.New("the CronJob is still there"), err)
 				}
 				got, err := w.client.BatchV1().Jobs(w.namespace).Get(ctx, job.Name, metav1.GetOptions{})
 				switch {
@@ -272,7 +273,7 @@ func TestCronJobDelete(t *testing.T) {
 				case err == nil && left == 1 && len(got.OwnerReferences) == 0:
 					return nil
 				}
-				return fmt.Errorf("Job: %v", err)
+				return errors.Join(fmt.Errorf("the Job has %d owners", len(got.OwnerReferences)), err)
 			})
 		})
 	}
@@ -311,7 +312,7 @@ func TestCronJobNamespaceGoes(t *testing.T) {
 	w.pass(1)
 	w.eventually("the namespace is gone", func(ctx context.Context) error {
 		if _, err := w.client.CoreV1().Namespaces().Get(ctx, w.namespace, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-			return fmt.Errorf("still there: %v", err)
+			return errors.Join(errors.New("the namespace is still there"), err)
 		}
 		return nil
 	})

@@ -270,8 +270,8 @@ func index(pod *corev1.Pod) string { return pod.Annotations[batchv1.JobCompletio
 func TestJobCompletes(t *testing.T) {
 	j := newJobs(t)
 	j.control()
-	job := j.create(build.Job("", "plain").Parallelism(2).Completions(4))
-	job = j.until("plain", "complete", func(s *batchv1.JobStatus) bool { return has(s, batchv1.JobComplete) })
+	j.create(build.Job("", "plain").Parallelism(2).Completions(4))
+	job := j.until("plain", "complete", func(s *batchv1.JobStatus) bool { return has(s, batchv1.JobComplete) })
 	want := batchv1.JobStatus{
 		StartTime: job.Status.StartTime, CompletionTime: job.Status.CompletionTime, Conditions: job.Status.Conditions,
 		Succeeded: 4, Ready: ptr.To[int32](0), Terminating: ptr.To[int32](0), UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{},
