@@ -5,6 +5,10 @@ package cronjob
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -58,18 +62,66 @@ func (r *reconciler) lookOwner(ctx context.Context, p *pass) {
 }
 
 func (r *reconciler) lookChild(ctx context.Context, p *pass, l cron.Look) {
-	live := r.newChild()
-	err := r.live.Get(ctx, types.NamespacedName{Namespace: l.Namespace, Name: l.Name}, live)
-	if apierrors.IsNotFound(err) {
-		p.in.SawChild(l, nil, nil)
-		return
-	}
-	if err != nil {
+	live, err := r.find(ctx, p, l.Name)
+	if err != nil || live == nil {
 		p.in.SawChild(l, nil, err)
 		return
 	}
 	child, err := r.kind.ReadChild(live)
 	p.in.SawChild(l, &child, err)
+}
+
+// find reads a child live; nil without an error means that there is none. Either answer ends a doubt about the name,
+// and what it shows of a doubtful child is remembered as what it is: our own write, with the answer late.
+func (r *reconciler) find(ctx context.Context, p *pass, name string) (client.Object, error) {
+	live := r.newChild()
+	err := r.live.Get(ctx, types.NamespacedName{Namespace: p.key.Namespace, Name: name}, live)
+	if err != nil && !apierrors.IsNotFound(err) {
+		return nil, err
+	}
+	doubtful := slices.Contains(r.memory.doubts(p.key), name)
+	if doubtful {
+		r.memory.settle(p.key, name)
+	}
+	if err != nil {
+		return nil, nil
+	}
+	if ref := metav1.GetControllerOfNoCopy(live); doubtful && ref != nil && ref.UID == p.in.Owner.UID {
+		r.childWrites.Created(p.in.Owner.UID, live)
+	}
+	return live, nil
+}
+
+// settle finds out about creates of earlier passes whose answer got lost, so that no decision is made on children that
+// may or may not exist: under Forbid, the next scheduled time would start beside the lost one while the cache is behind.
+func (r *reconciler) settle(ctx context.Context, p *pass) error {
+	for _, name := range r.memory.doubts(p.key) {
+		ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+		live, err := r.find(ctx, p, name)
+		cancel()
+		if err != nil {
+			return fmt.Errorf("reading %s %s, whose create was not answered: %w", r.info.Child.Kind, name, err)
+		}
+		if live == nil {
+			continue
+		}
+		child, err := r.kind.ReadChild(live)
+		if err != nil {
+			return err
+		}
+		p.in.Children = append(p.in.Children, child)
+	}
+	return nil
+}
+
+// refused reports whether the error of a create says for certain that nothing was created.
+func refused(err error) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return false
+	}
+	code := status.Status().Code
+	return code >= 400 && code < 500 && code != http.StatusRequestTimeout
 }
 
 // remove deletes children, each only if it still has the UID that was decided on.
@@ -119,7 +171,9 @@ func (r *reconciler) start(ctx context.Context, p *pass, start cron.Start) {
 	if err == nil {
 		ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 		defer cancel()
-		err = r.writer.Create(ctx, obj)
+		if err = r.writer.Create(ctx, obj); err != nil && !refused(err) {
+			r.memory.doubt(p.key, start.Name)
+		}
 	}
 	if err != nil {
 		p.in.DidStart(start, nil, err)

@@ -43,6 +43,11 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if p == nil {
 		return reconcile.Result{}, nil
 	}
+	if err := r.settle(ctx, p); err != nil {
+		r.arm(p, cron.Decide(p.in)) // only for the next scheduled time, which does not wait for the back-off
+		r.fail(key, err)
+		return reconcile.Result{}, nil
+	}
 	plan, open := r.run(ctx, p, cron.PhaseStart)
 	r.memory.decided(key, p.in.Owner.UID, plan.Timetable)
 	r.arm(p, plan)

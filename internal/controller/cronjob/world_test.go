@@ -167,6 +167,13 @@ func (w *world) seeChildren() {
 		w.Fatal(err)
 	}
 	w.fill("Job", len(jobs.Items), func(i int) any { return jobs.Items[i].DeepCopy() })
+	// A real cache also learns of Jobs that came and went meanwhile, by events or by how far it has come.
+	for n := 1; n <= w.uids; n++ {
+		uid := types.UID(fmt.Sprintf("new-%d", n))
+		if !slices.ContainsFunc(jobs.Items, func(j batchv1.Job) bool { return j.UID == uid }) {
+			w.childWrites.Gone("cj-1", uid)
+		}
+	}
 }
 
 func (w *world) fill(name string, n int, obj func(int) any) {
