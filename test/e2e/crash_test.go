@@ -25,10 +25,13 @@ func TestKillAndRestart(t *testing.T) {
 	// Each start is a line in a file; each Job waits for a file to go on. Two
 	// dollars are one: the kubelet expands variables in arguments.
 	script := func(name, end string) string {
-		return fmt.Sprintf("echo start >> %[1]s/%[2]s.starts\necho one\nwhile [ ! -e %[1]s/%[2]s.go ]; do sleep 0.05; done\necho two\ntouch %[1]s/%[2]s.end\n%[3]s", dir, name, end)
+		return fmt.Sprintf("echo start >> %[1]s/%[2]s.starts\necho one | tee /memory/kept\nwhile [ ! -e %[1]s/%[2]s.go ]; do sleep 0.05; done\n"+
+			"test \"$(cat /memory/kept)\" = one && echo two\ntouch %[1]s/%[2]s.end\n%[3]s", dir, name, end)
 	}
 	job := func(name, end string) string {
-		return shellJob{name: name, script: script(name, end), pod: volumes, mounts: mounts}.String()
+		return shellJob{name: name, script: script(name, end),
+			pod:    volumes + "\n- name: memory\n  emptyDir: {medium: Memory}",
+			mounts: mounts + "\n- name: memory\n  mountPath: /memory"}.String()
 	}
 	dataDir := newDataDir(t)
 	u := startReady(t, dataDir, "-f", write(t,

@@ -131,6 +131,19 @@ stringData: {password: "s3cret"}
 	wantNothingLeft(t, dataDir, "")
 }
 
+// RuntimeClass host runs a Pod on the machine's own files: what it writes stays.
+func TestHostRuntimeClass(t *testing.T) {
+	dir := t.TempDir()
+	u := startUp(t, newDataDir(t), "-f", write(t, shellJob{name: "host",
+		script: fmt.Sprintf("echo stays > %s/written && pwd", dir), pod: "runtimeClassName: host"}.String()))
+	if end := u.finished("host"); end.Outcome != "complete" {
+		t.Errorf("ended %+v", end)
+	}
+	if data, err := os.ReadFile(filepath.Join(dir, "written")); err != nil || string(data) != "stays\n" {
+		t.Errorf("wrote %q, %v", data, err)
+	}
+}
+
 // A Pod finds the API server where its environment says, and its token is
 // accepted there.
 func TestPodReachesTheAPI(t *testing.T) {
