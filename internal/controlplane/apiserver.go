@@ -20,8 +20,11 @@ import (
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/component-base/featuregate"
 	"k8s.io/kubernetes/cmd/kube-apiserver/app"
 	apiserveroptions "k8s.io/kubernetes/cmd/kube-apiserver/app/options"
+
+	"github.com/carillon-dev/carillon/internal/version"
 )
 
 const (
@@ -126,10 +129,8 @@ func startAPIServer(ctx context.Context, o Options, listener net.Listener, store
 		}
 	}()
 
-	if len(o.FeatureGates) > 0 {
-		if err := utilfeature.DefaultMutableFeatureGate.SetFromMap(o.FeatureGates); err != nil {
-			return nil, fmt.Errorf("feature gates: %w", err)
-		}
+	if err := setFeatureGates(o.FeatureGates); err != nil {
+		return nil, err
 	}
 	options := apiServerOptions(conns, storeURL, files)
 	if err := options.GenericServerRunOptions.ComponentGlobalsRegistry.Set(); err != nil {
@@ -187,6 +188,21 @@ func startAPIServer(ctx context.Context, o Options, listener net.Listener, store
 		return nil, err
 	}
 	return server, nil
+}
+
+// setFeatureGates sets the process's gates. A name that is none is refused here: upstream keeps it, and with it fails
+// every later start in the process.
+func setFeatureGates(gates map[string]bool) error {
+	known := utilfeature.DefaultMutableFeatureGate.GetAll()
+	for name := range gates {
+		if _, ok := known[featuregate.Feature(name)]; !ok {
+			return fmt.Errorf("there is no feature gate %q in Kubernetes %s", name, version.Kubernetes)
+		}
+	}
+	if err := utilfeature.DefaultMutableFeatureGate.SetFromMap(gates); err != nil {
+		return fmt.Errorf("feature gates: %w", err)
+	}
+	return nil
 }
 
 func apiServerOptions(listener net.Listener, storeURL string, files apiServerFiles) *apiserveroptions.ServerRunOptions {
