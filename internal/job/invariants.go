@@ -197,7 +197,7 @@ var invariants = []invariant{
 		return says(c.finished && c.new.Active > 0, "finished with %d active pods", c.new.Active)
 	}},
 	{"INV-20", func(c *comparison) bool {
-		return (finishedChanged(c) || c.startTime) && !(ptr.Deref(c.spec.Suspend, false) && ptr.Equal(c.spec.Completions, ptr.To[int32](0)))
+		return (finishedChanged(c) || c.startTime) && (!ptr.Deref(c.spec.Suspend, false) || !ptr.Equal(c.spec.Completions, ptr.To[int32](0)))
 	}, func(c *comparison) string {
 		return says(c.finished && c.new.StartTime == nil, "finished without startTime")
 	}},

@@ -124,7 +124,7 @@ func (s *syncing) newStatus(a aftermath, book *ledger) (*batchv1.JobStatus, []No
 	if status.StartTime == nil && !suspended(s.job) {
 		status.StartTime = ptr.To(s.stamp())
 	}
-	if s.managed && !(suspended(s.job) && s.reached()) {
+	if s.managed && (!suspended(s.job) || !s.reached()) {
 		notes = append(notes, markSuspension(s.job, status, s.stamp())...)
 	}
 	status.Active = int32(max(0, a.active))

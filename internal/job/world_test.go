@@ -297,6 +297,17 @@ func (w *world) mayCreate(c Creation) {
 	case w.job.Spec.Completions == nil && (status.Succeeded > 0 || status.UncountedTerminatedPods != nil && len(status.UncountedTerminatedPods.Succeeded) > 0):
 		w.breaks("%s was asked for by a work queue of which a pod succeeded", c.Pod.Name)
 	}
+	patient := w.options.ExpectationTimeout >= time.Hour // otherwise waits are given up, and a pod too many is made and goes again
+	succeeded, alive := int(status.Succeeded), len(w.alive())
+	if u := status.UncountedTerminatedPods; u != nil {
+		succeeded += len(u.Succeeded)
+	}
+	if patient && alive >= int(*w.job.Spec.Parallelism) {
+		w.breaks("%s was asked for although %d pods run, parallelism %d", c.Pod.Name, alive, *w.job.Spec.Parallelism)
+	}
+	if want := w.job.Spec.Completions; patient && want != nil && CompletionMode(w.job) != batchv1.IndexedCompletion && alive+succeeded >= int(*want) {
+		w.breaks("%s was asked for although %d pods run and %d succeeded, completions %d", c.Pod.Name, alive, succeeded, *want)
+	}
 	if CompletionMode(w.job) != batchv1.IndexedCompletion {
 		return
 	}
@@ -307,8 +318,13 @@ func (w *world) mayCreate(c Creation) {
 	if interval.Parse(status.CompletedIndexes, bound).Has(c.Index) || interval.Parse(ptr.Deref(status.FailedIndexes, ""), bound).Has(c.Index) {
 		w.breaks("%s was asked for although its index has ended", c.Pod.Name)
 	}
-	if w.options.ExpectationTimeout < time.Hour {
-		return // waits for own creations are given up: a second pod may be asked for, and goes again
+	if !patient {
+		return
+	}
+	if limit := w.job.Spec.BackoffLimitPerIndex; limit != nil {
+		if n, sure := w.failuresOf(c.Index); sure && n > int(*limit) {
+			w.breaks("%s was asked for although its index failed %d times, limit %d", c.Pod.Name, n, *limit)
+		}
 	}
 	for _, other := range w.pods {
 		ended := other.Status.Phase == corev1.PodSucceeded || other.Status.Phase == corev1.PodFailed
@@ -317,6 +333,21 @@ func (w *world) mayCreate(c Creation) {
 			w.breaks("%s was asked for although %s has its index", c.Pod.Name, other.Name)
 		}
 	}
+}
+
+// failuresOf an index that count towards its limit. It is not sure when a pod
+// of it was removed before it ended: with such a pod goes the count.
+func (w *world) failuresOf(index int) (n int, sure bool) {
+	for _, pod := range w.last {
+		switch {
+		case indexOf(pod) != index:
+		case pod.DeletionTimestamp != nil:
+			return 0, false
+		case pod.Status.Phase == corev1.PodFailed && matchFailurePolicy(w.job.Spec.PodFailurePolicy, pod).counts():
+			n++
+		}
+	}
+	return n, true
 }
 
 // outcomeStored: the Job's status says how it ends.
@@ -340,6 +371,9 @@ func (w *world) delete(d Deletion, v Verdict) DeleteOutcome {
 	}
 	if w.memory.Unfinalizing == nil {
 		w.memory.Unfinalizing = sets.New[types.UID]()
+	}
+	if sent, again := w.memory.Deleting[d.UID]; again && w.now.Sub(sent) < w.options.withDefaults().ExpectationTimeout {
+		w.breaks("%s is deleted again before the first time can be seen", d.UID)
 	}
 	w.memory.Deleting[d.UID] = w.now
 	if pod := w.pods[d.UID]; !d.Unfinalize && pod != nil && hasFinalizer(pod) && !w.outcomeStored() {
@@ -416,6 +450,9 @@ func (w *world) unfinalize(ref PodRef) (bool, error) {
 	if w.memory.Unfinalizing == nil {
 		w.memory.Unfinalizing = sets.New[types.UID]()
 	}
+	if w.memory.Unfinalizing.Has(ref.UID) {
+		w.breaks("the finalizer of %s is removed again before the first time can be seen", ref.UID)
+	}
 	w.memory.Unfinalizing.Insert(ref.UID)
 	if w.refused("unfinalize") {
 		w.memory.Unfinalizing.Delete(ref.UID)
@@ -457,6 +494,9 @@ func (w *world) write(write Write) error {
 		w.breaks("%s", v)
 	}
 	w.job = next
+	if write.Finished && w.options.ExpectationTimeout >= time.Hour && w.running() > 0 {
+		w.breaks("the Job is finished and %d pods run", w.running())
+	}
 	if u := next.Status.UncountedTerminatedPods; u != nil {
 		recorded := len(u.Succeeded) + len(u.Failed)
 		if limit := w.options.withDefaults().MaxUncounted; recorded > limit {
