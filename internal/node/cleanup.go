@@ -93,8 +93,11 @@ func cleanLeftovers(dataDir string) error {
 	err := unmountUnder(dataDir, func(path string) bool {
 		return strings.HasPrefix(path, volumes+"/") || path == runtime || strings.HasPrefix(path, runtime+"/")
 	})
-	for _, socket := range []string{podResourcesSocket(dataDir), runtimeSocket(dataDir)} {
-		if removeErr := os.Remove(socket); removeErr != nil && !errors.Is(removeErr, fs.ErrNotExist) {
+	leftovers := []string{podResourcesSocket(dataDir), runtimeSocket(dataDir)}
+	// Only a malformed pattern is an error.
+	probes, _ := filepath.Glob(filepath.Join(dataDir, probePattern))
+	for _, leftover := range append(leftovers, probes...) {
+		if removeErr := os.Remove(leftover); removeErr != nil && !errors.Is(removeErr, fs.ErrNotExist) {
 			err = errors.Join(err, removeErr)
 		}
 	}

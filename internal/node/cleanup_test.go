@@ -73,7 +73,7 @@ func TestCleanLeftovers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	stray := filepath.Join(dir, "stray")
+	stray := filepath.Join(dir, ".rights-123")
 	if err := os.Mkdir(stray, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -99,6 +99,9 @@ func TestCleanLeftovers(t *testing.T) {
 	}
 	if _, err := os.Stat(podResourcesSocket(dir)); !os.IsNotExist(err) {
 		t.Errorf("the socket is still there: %v", err)
+	}
+	if _, err := os.Stat(stray); !os.IsNotExist(err) {
+		t.Errorf("the probe is still there: %v", err)
 	}
 	if err := unmountUnder(dir, nil); err != nil {
 		t.Fatal(err)

@@ -172,10 +172,13 @@ type rights struct {
 	chown bool // give files to other users
 }
 
+// probePattern is the name of the directory in which rights are tried.
+const probePattern = ".rights-*"
+
 // findRights tries both in dir. Being root is not the question: in a container
 // root often may not mount.
 func findRights(dir string) (rights, error) {
-	probe, err := os.MkdirTemp(dir, ".rights-")
+	probe, err := os.MkdirTemp(dir, probePattern)
 	if err != nil {
 		return rights{}, fmt.Errorf("data directory of the node: %w", err)
 	}

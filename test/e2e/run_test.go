@@ -80,6 +80,25 @@ func sameLines(got, want string) bool {
 	return true
 }
 
+// Without any network but loopback Jobs run as they do with one.
+func TestRunOffline(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root for a network of its own")
+	}
+	for _, tool := range []string{"unshare", "ip"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skip("needs", tool)
+		}
+	}
+	cmd := exec.CommandContext(t.Context(), "unshare", "--net", "sh", "-c", "ip link set lo up && exec \"$0\" run -f -", carillon)
+	cmd.Env = setEnv(environment(), "TMPDIR", filepath.Dir(newDataDir(t)))
+	cmd.Stdin = strings.NewReader(shellJob{name: "offline", script: "echo alone"}.String())
+	got, err := cmd.Output()
+	if err != nil || string(got) != "alone\n" {
+		t.Errorf("wrote %q, %v", got, err)
+	}
+}
+
 // When "carillon run" is killed its Job's processes end, too: nobody would ever
 // look after them.
 func TestRunKilled(t *testing.T) {
