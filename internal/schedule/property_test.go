@@ -66,7 +66,8 @@ func TestNextAndPrevAreNeighbours(t *testing.T) {
 			t.Fatalf("%q: Prev(%v) = %v", text, at, prev)
 		}
 		if next.IsZero() || prev.IsZero() {
-			if y := at.Year(); y > 0 && y < 10000 && prev.Year() > 0 {
+			// The first tick there is may be the zero instant itself, and before the first leap day there is none.
+			if y := at.Year(); y > 8 && y < 10000 {
 				t.Fatalf("%q: Next(%v) = %v, Prev = %v", text, at, next, prev)
 			}
 			return
