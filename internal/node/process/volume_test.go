@@ -60,10 +60,10 @@ func TestVolumes(t *testing.T) {
 	if len(st.Mounts) != 4 {
 		t.Errorf("%d mounts in the status", len(st.Mounts))
 	}
-	for _, path := range []string{"/data", "/config", "/dev/termination-log"} {
-		if _, err := os.Stat(path); err == nil && path != "/data" {
-			t.Errorf("%s was made on the machine", path)
-		}
+	// Not looked for: /dev/termination-log, which a Pod of RuntimeClass host may have made meanwhile, and
+	// /data, which a machine may well have.
+	if _, err := os.Stat("/config"); err == nil {
+		t.Error("/config was made on the machine")
 	}
 }
 
