@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 # One build mode everywhere: the embedded control plane takes minutes to compile, and mixing
-# cgo with no cgo would compile it twice.
+# cgo with no cgo (or -trimpath with none) would compile it twice.
 export CGO_ENABLED ?= 0
 export GOFLAGS ?= -buildvcs=false
 
@@ -26,8 +26,8 @@ up: build ## Start Carillon on the examples: Jobs run on this machine (Ctrl-C st
 
 .PHONY: build
 build: ## Build bin/carillon (everything) and bin/carillon-manager (controllers alone)
-	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/carillon ./cmd/carillon
-	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/carillon-manager ./cmd/carillon-manager
+	go build -ldflags '$(LDFLAGS)' -o bin/carillon ./cmd/carillon
+	go build -ldflags '$(LDFLAGS)' -o bin/carillon-manager ./cmd/carillon-manager
 
 .PHONY: test
 test: ## Run all tests: units, properties, simulation, integration, end to end
