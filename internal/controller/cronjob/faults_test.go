@@ -5,6 +5,7 @@ package cronjob
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -75,7 +76,7 @@ func TestGuaranteesUnderFaults(t *testing.T) {
 					after: rapid.Bool().Draw(rt, "after"),
 				})
 				faults := w.faults[call]
-				if last := &faults[len(faults)-1]; last.err == full || last.err == conflict {
+				if last := &faults[len(faults)-1]; errors.Is(last.err, full) || errors.Is(last.err, conflict) {
 					last.after = false
 				}
 			case "crash": // a new process, with a fresh cache and no memory

@@ -16,7 +16,7 @@ import (
 
 func entry(manager, subresource, fields string, when time.Time) metav1.ManagedFieldsEntry {
 	at := metav1.NewTime(when)
-	return metav1.ManagedFieldsEntry{Manager: manager, Subresource: subresource, Time: &at, FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte(fields)}}
+	return metav1.ManagedFieldsEntry{Manager: manager, Subresource: subresource, Time: &at, FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(fields)}
 }
 
 // Of managed fields the cache keeps exactly what tells when the schedule was last written, so a decision on the trimmed
@@ -30,7 +30,7 @@ func TestTrimKeepsWhoWroteTheSchedule(t *testing.T) {
 		entry("suspender", "", `{"f:spec":{"f:suspend":{}}}`, at("12:07:00")),
 		entry("carillon", "status", `{"f:status":{"f:active":{}}}`, at("12:08:00")),
 		entry("garbage", "", `not JSON`, at("12:09:00")),
-		{Manager: "no time", FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec":{"f:schedule":{}}}`)}},
+		{Manager: "no time", FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:schedule":{}}}`)},
 	}
 	whole, _, _, err := kinds.Kind{}.Read(cj)
 	if err != nil {
@@ -49,7 +49,7 @@ func TestTrimKeepsWhoWroteTheSchedule(t *testing.T) {
 	if len(cj.ManagedFields) != 2 {
 		t.Errorf("%d entries kept, want 2", len(cj.ManagedFields))
 	}
-	if got := string(cj.ManagedFields[0].FieldsV1.Raw); got != `{"f:spec":{"f:schedule":{}}}` {
+	if got := cj.ManagedFields[0].FieldsV1.GetRawString(); got != `{"f:spec":{"f:schedule":{}}}` {
 		t.Errorf("kept %s", got)
 	}
 }

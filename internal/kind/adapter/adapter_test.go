@@ -17,7 +17,7 @@ func TestTouched(t *testing.T) {
 	early := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
 	late := early.Add(time.Hour)
 	entry := func(at time.Time, fields string) metav1.ManagedFieldsEntry {
-		return metav1.ManagedFieldsEntry{Manager: "m", Time: &metav1.Time{Time: at}, FieldsV1: &metav1.FieldsV1{Raw: []byte(fields)}}
+		return metav1.ManagedFieldsEntry{Manager: "m", Time: &metav1.Time{Time: at}, FieldsV1: metav1.NewFieldsV1(fields)}
 	}
 	for sentence, c := range map[string]struct {
 		entries []metav1.ManagedFieldsEntry
@@ -32,7 +32,7 @@ func TestTouched(t *testing.T) {
 		"a deeper field of that name": {[]metav1.ManagedFieldsEntry{entry(late,
 			`{"f:spec":{"f:jobTemplate":{"f:metadata":{"f:labels":{"f:schedule":{}}}}}}`)}, time.Time{}},
 		"garbage":                    {[]metav1.ManagedFieldsEntry{entry(late, `{"f:spec":[`), entry(early, `null`)}, time.Time{}},
-		"an entry without a time":    {[]metav1.ManagedFieldsEntry{{FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec":{"f:schedule":{}}}`)}}}, time.Time{}},
+		"an entry without a time":    {[]metav1.ManagedFieldsEntry{{FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:schedule":{}}}`)}}, time.Time{}},
 		"an entry without any field": {[]metav1.ManagedFieldsEntry{{Time: &metav1.Time{Time: late}}}, time.Time{}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
