@@ -288,7 +288,7 @@ func removeCgroups(dirs []string) {
 			if err == nil || errors.Is(err, fs.ErrNotExist) {
 				break
 			}
-			time.Sleep(5 * time.Millisecond) // the last process is on its way out
+			time.Sleep(5 * time.Millisecond) //nolint:forbidigo // the last process is on its way out, and nobody comes back for what stays
 		}
 	}
 }

@@ -7,6 +7,7 @@ package process
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -63,14 +64,17 @@ func findView(_ context.Context, rootDir string) (view, error) {
 // setupError is a failure that has nothing to do with the kernel.
 type setupError struct{ error }
 
-func errIsSetup(err error) bool { _, ok := err.(setupError); return ok }
+func errIsSetup(err error) bool {
+	var setup setupError
+	return errors.As(err, &setup)
+}
 
 func tryView(rootDir string, v view) error {
 	dir, err := os.MkdirTemp(rootDir, "probe-")
 	if err != nil {
 		return setupError{fmt.Errorf("process runtime: %w", err)}
 	}
-	defer forceRemove(dir)
+	defer func() { _ = forceRemove(dir) }() // what stays is no sandbox and no container
 	if err := shim.WriteSpec(dir, shim.Spec{ID: "probe", Root: v.root, Hidden: []string{filepath.Clean(rootDir)}}); err != nil {
 		return setupError{fmt.Errorf("process runtime: %w", err)}
 	}

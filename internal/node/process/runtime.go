@@ -288,10 +288,10 @@ func (r *Runtime) shutdown(ctx context.Context) {
 				r.server.Stop()
 				<-stopped
 			}
-			os.Remove(r.opts.Socket)
+			_ = os.Remove(r.opts.Socket) // gone with its listener, as a rule
 		}
 		if r.http != nil {
-			r.http.Close()
+			_ = r.http.Close() // ends the streams too
 		}
 		r.wg.Wait()
 		if r.hand != nil {
@@ -337,7 +337,10 @@ func (r *Runtime) takeRoot(ctx context.Context) error {
 		if err == nil || time.Now().After(end) || ctx.Err() != nil {
 			break
 		}
-		time.Sleep(10 * time.Millisecond)
+		select {
+		case <-time.After(10 * time.Millisecond):
+		case <-ctx.Done():
+		}
 	}
 	if err != nil {
 		f.Close()

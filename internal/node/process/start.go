@@ -419,7 +419,7 @@ func (r *Runtime) killShim(c *container) {
 	if err != nil {
 		return
 	}
-	defer unix.Close(fd)
+	defer func() { _ = unix.Close(fd) }()
 	// Checked after opening: from here on the descriptor means this process.
 	if id.Alive() {
 		_ = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
@@ -468,7 +468,7 @@ func waitProcess(id shim.Identity, done <-chan struct{}) bool {
 	go func() {
 		select {
 		case <-done:
-			f.SetReadDeadline(time.Unix(1, 0))
+			_ = f.SetReadDeadline(time.Unix(1, 0)) // a pidfd is pollable, so it has deadlines
 		case <-ended:
 		}
 	}()

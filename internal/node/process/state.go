@@ -153,7 +153,7 @@ func writeRecord(dir, name string, v any) error {
 		err = os.Rename(tmp, filepath.Join(dir, name))
 	}
 	if err != nil {
-		os.Remove(tmp)
+		_ = os.Remove(tmp) // the next write truncates it
 		return err
 	}
 	return syncDir(dir)
@@ -203,7 +203,7 @@ func (r *Runtime) load() {
 		if errors.Is(err, fs.ErrNotExist) {
 			// A crash between making the directory and the record: nobody
 			// knows this sandbox.
-			r.removeTree(dir)
+			_ = r.removeTree(dir)
 			continue
 		}
 		var s *sandbox
@@ -223,7 +223,7 @@ func (r *Runtime) load() {
 		dir := filepath.Join(r.containersDir(), id)
 		b, err := os.ReadFile(filepath.Join(dir, containerFile))
 		if errors.Is(err, fs.ErrNotExist) {
-			r.removeTree(dir)
+			_ = r.removeTree(dir)
 			continue
 		}
 		var c *container
@@ -323,12 +323,12 @@ func (r *Runtime) declareLost(c *container) shim.Exit {
 
 // discardLayer frees what the container wrote outside its volumes; it ended.
 func (r *Runtime) discardLayer(c *container) {
-	r.removeTree(filepath.Join(c.dir, shim.LayerDir))
+	_ = r.removeTree(filepath.Join(c.dir, shim.LayerDir))
 	removeCgroups(c.rec.Cgroups)
 }
 
 // removeTree removes a directory with all that a container may have left in
-// it.
+// it, and logs why it could not.
 func (r *Runtime) removeTree(dir string) error {
 	err := forceRemove(dir)
 	if err != nil {

@@ -49,6 +49,6 @@ func (r *Runtime) killStrays(c *container) {
 		if !found {
 			return
 		}
-		time.Sleep(5 * time.Millisecond) // until the kernel has taken them away
+		time.Sleep(5 * time.Millisecond) //nolint:forbidigo // until the kernel has taken them away; the end is recorded next
 	}
 }

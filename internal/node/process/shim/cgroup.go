@@ -171,7 +171,7 @@ func (cg *cgroup) remove() {
 			if err == nil || errors.Is(err, fs.ErrNotExist) {
 				break
 			}
-			time.Sleep(5 * time.Millisecond)
+			time.Sleep(5 * time.Millisecond) //nolint:forbidigo // half a second at most, and nothing is left to do but this
 		}
 		p.parent.Close()
 	}

@@ -27,7 +27,7 @@ func dial(dir string) (*conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrGone, err)
 	}
-	defer unix.Close(fd)
+	defer func() { _ = unix.Close(fd) }()
 	// Connecting to a unix socket waits only while the other end's backlog is
 	// full, so it is done blocking.
 	sock, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
@@ -42,7 +42,7 @@ func dial(dir string) (*conn, error) {
 		err = unix.SetNonblock(sock, true)
 	}
 	if err != nil {
-		unix.Close(sock)
+		_ = unix.Close(sock)
 		return nil, fmt.Errorf("%w: %w", ErrGone, err)
 	}
 	return newConn(sock), nil
@@ -220,7 +220,7 @@ func nonblock(f *os.File) (*os.File, error) {
 		return nil, err
 	}
 	if err := unix.SetNonblock(fd, true); err != nil {
-		unix.Close(fd)
+		_ = unix.Close(fd)
 		return nil, err
 	}
 	return os.NewFile(uintptr(fd), "tty"), nil

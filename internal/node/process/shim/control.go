@@ -90,8 +90,8 @@ func (c *conn) send(v any, files ...*os.File) error {
 	if err := sc.Write(func(fd uintptr) bool {
 		for {
 			n, serr = unix.SendmsgN(int(fd), b, oob, nil, unix.MSG_NOSIGNAL)
-			if serr != unix.EINTR {
-				return serr != unix.EAGAIN
+			if !errors.Is(serr, unix.EINTR) {
+				return !errors.Is(serr, unix.EAGAIN)
 			}
 		}
 	}); err != nil {
@@ -123,8 +123,8 @@ func (c *conn) recv(v any) error {
 		if err := sc.Read(func(fd uintptr) bool {
 			for {
 				n, on, _, _, rerr = unix.Recvmsg(int(fd), chunk, oob, unix.MSG_CMSG_CLOEXEC)
-				if rerr != unix.EINTR {
-					return rerr != unix.EAGAIN
+				if !errors.Is(rerr, unix.EINTR) {
+					return !errors.Is(rerr, unix.EAGAIN)
 				}
 			}
 		}); err != nil {
@@ -217,7 +217,7 @@ func (s *shim) serve(l *os.File) {
 		case aerr == nil:
 			go s.handle(newConn(fd))
 		case aerr == unix.EMFILE || aerr == unix.ENFILE || aerr == unix.ENOMEM || aerr == unix.ENOBUFS:
-			time.Sleep(10 * time.Millisecond) // others will end
+			time.Sleep(10 * time.Millisecond) //nolint:forbidigo // others will end; a shim serves as long as it lives
 		}
 	}
 }

@@ -95,7 +95,7 @@ func (l *layers) numbered(n int, lower, target string) error {
 		if err != nil {
 			return err
 		}
-		defer unix.Close(fd)
+		defer func() { _ = unix.Close(fd) }()
 		lowerPath = "/proc/self/fd/" + strconv.Itoa(fd)
 	}
 	options := "lowerdir=" + lowerPath + ",upperdir=" + upper + ",workdir=" + work + l.options

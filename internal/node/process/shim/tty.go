@@ -20,14 +20,14 @@ func openTTY(user *User) (master, slave *os.File, err error) {
 		return nil, nil, fmt.Errorf("opening a terminal: %w", err)
 	}
 	if err := unix.IoctlSetPointerInt(m, unix.TIOCSPTLCK, 0); err != nil {
-		unix.Close(m)
+		_ = unix.Close(m)
 		return nil, nil, fmt.Errorf("unlocking a terminal: %w", err)
 	}
 	// By descriptor, not by name: the terminal may be of another /dev/pts than
 	// the one that is mounted here.
 	s, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(m), unix.TIOCGPTPEER, unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC)
 	if errno != 0 {
-		unix.Close(m)
+		_ = unix.Close(m)
 		return nil, nil, fmt.Errorf("opening a terminal: %w", errno)
 	}
 	if user != nil {

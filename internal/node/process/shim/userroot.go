@@ -71,7 +71,7 @@ func (u *userView) probe() error {
 				return err
 			}
 		}
-		defer os.Remove(target)
+		defer func() { _ = os.Remove(target) }() // an empty directory that a later probe takes
 		if err := u.layers.overlay(lower, target); err != nil {
 			return err
 		}
