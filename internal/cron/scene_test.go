@@ -154,13 +154,9 @@ func phase(word string, p cron.Phase) childOpt {
 	return func(c *cron.Child) { c.Status, c.Phase, c.Succeeded = word, p, p == cron.Complete }
 }
 func finished(text string) childOpt { return func(c *cron.Child) { c.Finished = new(at(text)) } }
-func startedAt(text string) childOpt {
-	return func(c *cron.Child) { c.Started = new(at(text)) }
-}
-func createdAt(text string) childOpt { return func(c *cron.Child) { c.Created = at(text) } }
-func unborn(c *cron.Child)           { c.Created = time.Time{} }
-func stamped(text string) childOpt   { return func(c *cron.Child) { c.Stamp = text } }
-func manual(c *cron.Child)           { c.Name, c.UID, c.Stamp = "by-hand", "by-hand", "" }
+func unborn(c *cron.Child)          { c.Created = time.Time{} }
+func stamped(text string) childOpt  { return func(c *cron.Child) { c.Stamp = text } }
+func manual(c *cron.Child)          { c.Name, c.UID, c.Stamp = "by-hand", "by-hand", "" }
 func named(name string) childOpt {
 	return func(c *cron.Child) { c.Name, c.UID = name, types.UID(name) }
 }

@@ -122,10 +122,10 @@ func (s Set) Append(b []byte) []byte {
 			b = append(b, ',')
 		}
 		b = strconv.AppendInt(b, int64(p.first), 10)
-		switch {
-		case p.last == p.first:
+		switch p.last {
+		case p.first:
 			continue
-		case p.last == p.first+1:
+		case p.first + 1:
 			b = append(b, ',')
 		default:
 			b = append(b, '-')

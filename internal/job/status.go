@@ -54,7 +54,7 @@ func interim(status *batchv1.JobStatus, v Verdict, now metav1.Time) {
 // nothing to complete. completionTime is never before startTime, whatever the
 // clock did.
 func terminal(job *batchv1.Job, status *batchv1.JobStatus, v Verdict, now metav1.Time) {
-	if status.StartTime == nil && !(suspended(job) && job.Spec.Completions != nil && *job.Spec.Completions == 0) {
+	if status.StartTime == nil && (!suspended(job) || job.Spec.Completions == nil || *job.Spec.Completions != 0) {
 		status.StartTime = now.DeepCopy()
 	}
 	if v.Outcome == Failure {

@@ -112,7 +112,7 @@ func FuzzDifferential(f *testing.F) {
 		// Where the clock changes seldom and by whole hours the oracle is right.
 		if name := loc.String(); name == "UTC" || name == "Europe/Berlin" {
 			got, want := s.Next(from), spec.Next(from)
-			if !got.Equal(want) && !(want.IsZero() && got.In(loc).Year() > from.In(loc).Year()+5) {
+			if !got.Equal(want) && (!want.IsZero() || got.In(loc).Year() <= from.In(loc).Year()+5) {
 				t.Fatalf("%q in %v: Next(%v) = %v, the oracle says %v", expr, loc, from, got, want)
 			}
 		}

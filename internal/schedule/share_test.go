@@ -22,7 +22,7 @@ func TestZonesAreLetGo(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if zoneOf(loc) != zoneOf(loc) {
+		if first, again := zoneOf(loc), zoneOf(loc); first != again {
 			t.Fatal("read twice")
 		}
 		runtime.KeepAlive(loc)

@@ -404,12 +404,12 @@ func (v *server) patch(t *testing.T, p adapter.Patch) {
 		t.Fatalf("a patch that conflicts: %s; stored: %v", p.Data, stored["resourceVersion"])
 	}
 	delete(metadata, "resourceVersion")
-	switch {
-	case p.Subresource == "status":
+	switch p.Subresource {
+	case "status":
 		if len(metadata) > 1 && !v.ride {
 			t.Fatalf("a status patch with metadata that is lost: %s", p.Data)
 		}
-	case p.Subresource == "":
+	case "":
 		if patch["status"] != nil {
 			t.Fatalf("a patch of the object with a status that is lost: %s", p.Data)
 		}
