@@ -174,8 +174,7 @@ func TestCutDataDir(t *testing.T) {
 // Each command explains itself, with an example where there is something to show.
 func TestEveryCommandTeaches(t *testing.T) {
 	root := NewRoot(Streams{In: strings.NewReader(""), Out: &bytes.Buffer{}, Err: &bytes.Buffer{}})
-	var check func(c *cobra.Command)
-	check = func(c *cobra.Command) {
+	check := func(c *cobra.Command) {
 		for _, sub := range c.Commands() {
 			if sub.Hidden || sub.Name() == "help" || sub.Name() == "completion" {
 				continue

@@ -225,9 +225,12 @@ func (o *runOptions) once(ctx context.Context, config *rest.Config, namespace st
 		Job:      types.NamespacedName{Namespace: job.Namespace, Name: job.Name},
 		Finished: func(_ *batchv1.Job, complete bool) { ended <- complete },
 	})
-	followed := make(chan error, 1)
-	go func() { followed <- follower.Run(following) }()
-	defer func() { stop(); <-followed }()
+	followed, silent := make(chan error, 1), make(chan struct{})
+	go func() {
+		defer close(silent)
+		followed <- follower.Run(following)
+	}()
+	defer func() { stop(); <-silent }()
 
 	send, err := asObject(job, target)
 	if err != nil {
@@ -256,7 +259,6 @@ func (o *runOptions) once(ctx context.Context, config *rest.Config, namespace st
 		o.abandon(client, job)
 		return &exit{code: ExitInterrupted}
 	case err := <-followed:
-		followed <- err // for the deferred wait
 		return err
 	}
 }
