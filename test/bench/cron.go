@@ -218,16 +218,18 @@ func sleepUntil(ctx context.Context, at time.Time) error {
 	}
 }
 
-func cron(ctx context.Context, o options, dir string, b binaries) error {
+func cron(ctx context.Context, o options, dir string, b binaries) (err error) {
 	table := tabwriter.NewWriter(os.Stdout, 0, 4, 2, ' ', 0)
-	defer table.Flush()
+	defer func() { err = firstOf(err, table.Flush()) }()
 	fmt.Fprintln(table, "round\tside\tstart skew\truns\tCPU per run\twrites per run")
 	bare, err := bareLoop(ctx, o, dir, b)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(table, "%d Jobs, bare create loop\t–\t%s\t%d\t–\t1 POST jobs\n", o.cronJobs, bare, o.cronJobs)
-	table.Flush()
+	if err := table.Flush(); err != nil {
+		return err
+	}
 	for _, round := range []struct {
 		name     string
 		cronJobs int
@@ -247,7 +249,9 @@ func cron(ctx context.Context, o options, dir string, b binaries) error {
 			}
 			fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%s\t%s\n", round.name, name, r.late, r.runs,
 				(r.cpu / time.Duration(max(1, r.runs))).Round(10*time.Microsecond), perRun(without(r.writes, "PUT jobs/status", "POST cronjobs"), r.runs)) // the harness ends the Jobs
-			table.Flush()
+			if err := table.Flush(); err != nil {
+				return err
+			}
 		}
 	}
 	if o.idle == 0 {
@@ -259,7 +263,9 @@ func cron(ctx context.Context, o options, dir string, b binaries) error {
 			return err
 		}
 		fmt.Fprintf(table, "%d suspended CronJobs\t%s\tmemory: %d MiB anonymous, %d MiB resident\t\t\t\n", o.idle, name, u.anon>>20, u.rss>>20)
-		table.Flush()
+		if err := table.Flush(); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -112,13 +112,13 @@ func (k *kubelet) rate(prefix string, a, b float64) float64 {
 	return float64(j-i) / at[j].Sub(at[i]).Seconds()
 }
 
-func job(ctx context.Context, o options, dir string, b binaries) error {
+func job(ctx context.Context, o options, dir string, b binaries) (err error) {
 	table := tabwriter.NewWriter(os.Stdout, 0, 4, 2, ' ', 0)
-	defer table.Flush()
+	defer func() { err = firstOf(err, table.Flush()) }()
 	fmt.Fprintln(table, "round\tside\trate\ttotal\tCPU of the controller\twrites")
 	row := func(round, name, rate string, total, cpu time.Duration, writes string) {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", round, name, rate, short(total), short(cpu), writes)
-		table.Flush()
+		_ = table.Flush() // shows the row at once; the last Flush tells whether stdout works
 	}
 	for _, n := range o.jobs {
 		for _, name := range sides(o) {

@@ -21,6 +21,7 @@ package plane
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -108,8 +109,7 @@ func open() (*Plane, error) {
 		p.client, err = kubernetes.NewForConfig(p.plane.AdminConfig())
 	}
 	if err != nil {
-		os.RemoveAll(dir)
-		return nil, err
+		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	return p, nil
 }
