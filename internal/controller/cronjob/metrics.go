@@ -13,7 +13,6 @@ import (
 // Outcomes of a scheduled time in the metric runs.
 const (
 	outcomeStarted = "started"
-	outcomeAdopted = "adopted"
 	outcomeSkipped = "skipped"
 	outcomeMissed  = "missed"
 )
