@@ -38,8 +38,6 @@ const (
 	shutdownTimeout = 2 * time.Second
 	// requestGrace is what requests in progress at a stop get before their connections are cut.
 	requestGrace = 300 * time.Millisecond
-	// settleTimeout bounds the wait of a stop for the rest of the start.
-	settleTimeout = 3 * time.Second
 	// readyPoll is how often a starting API server is asked whether it is ready.
 	readyPoll = 10 * time.Millisecond
 )
@@ -59,19 +57,14 @@ var pluginsOff = []string{
 	"CertificateApproval", "CertificateSigning", "CertificateSubjectRestriction", "ClusterTrustBundleAttest",
 }
 
-// slowHooks are start-up steps of the API server that make it unready for more than a second and that nothing in this
-// process waits for: the default RBAC roles (the first clients are administrators or nodes) and the two system
-// priority classes.
-var slowHooks = []string{"poststarthook/rbac/bootstrap-roles", "poststarthook/scheduling/bootstrap-system-priority-classes"}
-
 // apiServer is a running kube-apiserver.
 type apiServer struct {
 	// loopback authenticates as a member of system:masters by a token that lives as long as the server.
 	loopback *rest.Config
 	conns    *connTracker
 	cancel   context.CancelFunc
-	// settled is closed when the slow steps of the start are done too.
-	settled chan struct{}
+	// defaults is closed when the default objects are there, or will not be any more.
+	defaults chan struct{}
 	// done yields the end of the server, once.
 	done chan error
 }
@@ -122,7 +115,7 @@ func servingHosts(listener *net.TCPAddr) []string {
 // clients that need no default roles. The server is stopped by close; ctx bounds the start alone.
 func startAPIServer(ctx context.Context, o Options, listener net.Listener, storeURL string, files apiServerFiles) (_ *apiServer, err error) {
 	conns := trackConns(listener)
-	server := &apiServer{conns: conns, settled: make(chan struct{}), done: make(chan error, 1)}
+	server := &apiServer{conns: conns, defaults: make(chan struct{}), done: make(chan error, 1)}
 	defer func() {
 		if err != nil {
 			conns.Listener.Close()
@@ -160,6 +153,10 @@ func startAPIServer(ctx context.Context, o Options, listener net.Listener, store
 			return dialKubelet(o.KubeletAddress), nil
 		}
 	}
+	makeDefaults, err := leaveOutDefaults(config.KubeAPIs.ControlPlane.Generic.DisabledPostStartHooks)
+	if err != nil {
+		return nil, fmt.Errorf("configure the API server: %w", err)
+	}
 	server.loopback = rest.CopyConfig(config.KubeAPIs.ControlPlane.Generic.LoopbackClientConfig)
 	unlimited(server.loopback)
 	done, err := config.Complete()
@@ -177,16 +174,14 @@ func startAPIServer(ctx context.Context, o Options, listener net.Listener, store
 	}
 	go func() { server.done <- prepared.Run(runCtx) }()
 
-	err = server.waitReady(ctx, slowHooks...)
-	go func() {
-		if server.waitReady(runCtx) == nil {
-			close(server.settled)
-		}
-	}()
-	if err != nil {
+	if err := server.waitReady(ctx); err != nil {
 		_ = server.close(ctx.Done()) // err is the cause
 		return nil, err
 	}
+	go func() {
+		defer close(server.defaults)
+		makeDefaults(runCtx, rest.CopyConfig(server.loopback))
+	}()
 	return server, nil
 }
 
@@ -261,8 +256,8 @@ func unlimited(c *rest.Config) {
 	c.QPS, c.Burst = -1, -1
 }
 
-// waitReady waits until the API server is ready, except perhaps for some steps of its start.
-func (s *apiServer) waitReady(ctx context.Context, except ...string) error {
+// waitReady waits until the API server has done every step of its start.
+func (s *apiServer) waitReady(ctx context.Context) error {
 	client, err := kubernetes.NewForConfig(s.loopback)
 	if err != nil {
 		return err
@@ -271,11 +266,7 @@ func (s *apiServer) waitReady(ctx context.Context, except ...string) error {
 	defer ticker.Stop()
 	var last error
 	for {
-		request := client.Discovery().RESTClient().Get().AbsPath("/readyz")
-		for _, hook := range except {
-			request = request.Param("exclude", hook)
-		}
-		if last = request.Do(ctx).Error(); last == nil {
+		if last = client.Discovery().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error(); last == nil {
 			return nil
 		}
 		select {
@@ -289,18 +280,10 @@ func (s *apiServer) waitReady(ctx context.Context, except ...string) error {
 	}
 }
 
-// close stops the server within requestGrace and a little, and gives up after shutdownTimeout. Clients see their watches
-// end and, on anything new, a refused connection. It first waits for the rest of the start, since steps of it take a stop
-// in their midst for a failure of the server. Neither is worth a wait when a part of the plane is broken: then requests
-// hang, and the end of the process ends them.
+// close stops the server within requestGrace and a little, and gives up after shutdownTimeout, or at once when a part of
+// the plane is broken: then requests hang, and the end of the process ends them. Clients see their watches end and, on
+// anything new, a refused connection.
 func (s *apiServer) close(broken <-chan struct{}) error {
-	settle := time.NewTimer(settleTimeout)
-	defer settle.Stop()
-	select {
-	case <-s.settled:
-	case <-broken:
-	case <-settle.C:
-	}
 	s.cancel()
 	cut := time.AfterFunc(requestGrace, s.conns.closeConns)
 	defer cut.Stop()

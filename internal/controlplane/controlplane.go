@@ -44,6 +44,7 @@ type ControlPlane struct {
 	closed bool
 	undo   []func() error
 	etcd   *store
+	api    *apiServer
 
 	mu      sync.Mutex
 	pki     *pki
@@ -63,7 +64,7 @@ func New(o Options) (*ControlPlane, error) {
 }
 
 // Start starts every part and returns when clients may use the plane: the API is served, the namespace "default" and
-// its service account exist. ctx bounds the start, not the life that follows. After an error nothing runs and the value
+// its service account exist. The default RBAC roles come a second or two later. ctx bounds the start, not the life that follows. After an error nothing runs and the value
 // is spent; after success Close must be called.
 func (c *ControlPlane) Start(ctx context.Context) error {
 	err := errors.New("control plane: started twice")
@@ -139,6 +140,7 @@ func (c *ControlPlane) start(ctx context.Context) error {
 		return err
 	}
 	c.onStop(func() error { return api.close(c.broken) })
+	c.api = api
 	c.mu.Lock()
 	c.admin = api.loopback
 	c.mu.Unlock()

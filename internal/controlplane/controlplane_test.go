@@ -52,10 +52,7 @@ func TestControlPlane(t *testing.T) {
 	first := start(t, Options{DataDir: dir})
 	admin := first.AdminConfig()
 	client := kubernetes.NewForConfigOrDie(admin)
-	// Start does not wait for the default roles, which come soon.
-	eventually(t, "the plane is wholly ready", func(ctx context.Context) (bool, error) {
-		return client.Discovery().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error() == nil, nil
-	})
+	<-first.api.defaults // Start does not wait for the default roles
 	tests := map[string]func(*testing.T, *ControlPlane, kubernetes.Interface){
 		"says which Kubernetes it is":                         testVersion,
 		"the kubeconfig works and is private":                 testKubeconfig,

@@ -18,6 +18,7 @@
 //   - listen.go        the port, and remembering it
 //   - etcd.go          the store, on a unix socket
 //   - apiserver.go     the API server, taken apart so that it starts and stops within seconds
+//   - defaults.go      default roles and priority classes, beside the start
 //   - conns.go         its connections, so that a stop need not wait for open watches
 //   - controllers.go   the upstream controllers
 //   - scheduler.go     the upstream scheduler

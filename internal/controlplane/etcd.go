@@ -29,7 +29,7 @@ const (
 	// a copy of a modest store.
 	leastFree = 64 << 20
 	// storeStopTimeout bounds the wait for etcd's end.
-	storeStopTimeout = 2 * time.Second
+	storeStopTimeout = 4 * time.Second
 	// walSegment is how much disk etcd reserves at a time for its write-ahead log.
 	walSegment = 16 << 20
 )
