@@ -74,6 +74,7 @@ func TestCountersEqualTheTruth(t *testing.T) {
 			w.options.MaxUncounted, w.options.MaxPodChanges = 2, 2
 		}
 		removedByUser := sets.New[types.UID]()
+		doneBefore := sets.New[types.UID]() // of those: succeeded before, and that counts
 		onlyFailed := replacesOnlyFailed(w.job)
 		resized := false
 		most := int(*w.job.Spec.Parallelism)
@@ -120,6 +121,9 @@ func TestCountersEqualTheTruth(t *testing.T) {
 			},
 			"a user deletes a pod": func(t *rapid.T) {
 				if uid := anyPod(t); w.pods[uid] != nil {
+					if w.ended[uid] == corev1.PodSucceeded && !removedByUser.Has(uid) {
+						doneBefore.Insert(uid)
+					}
 					removedByUser.Insert(uid)
 					w.remove(uid)
 				}
@@ -175,7 +179,7 @@ func TestCountersEqualTheTruth(t *testing.T) {
 		if !Finished(w.job) || w.holders() > 0 || len(w.broken) > 0 {
 			t.Fatalf("finished %t, %d pods hold the finalizer: %s", Finished(w.job), w.holders(), tell())
 		}
-		compareWithTruth(t, w, removedByUser, resized, tell)
+		compareWithTruth(t, w, removedByUser, doneBefore, resized, tell)
 	})
 }
 
@@ -190,7 +194,7 @@ func (s *span) add(sure bool) {
 	}
 }
 
-func compareWithTruth(t *rapid.T, w *world, removedByUser sets.Set[types.UID], resized bool, tell func() string) {
+func compareWithTruth(t *rapid.T, w *world, removedByUser, doneBefore sets.Set[types.UID], resized bool, tell func() string) {
 	var succeeded, failed span
 	sure, perhaps := interval.Set{}, interval.Set{}
 	policy := w.job.Spec.PodFailurePolicy
@@ -217,7 +221,7 @@ func compareWithTruth(t *rapid.T, w *world, removedByUser sets.Set[types.UID], r
 		ignored := policy != nil && codes[uid] == 3
 		switch w.ended[uid] {
 		case corev1.PodSucceeded:
-			if !deleted && !stopped && !w.stoppedBySuccess.Has(uid) {
+			if (!deleted || doneBefore.Has(uid)) && !stopped && !w.stoppedBySuccess.Has(uid) {
 				succeeded.add(true)
 				sure = sure.Add(index)
 			} else {

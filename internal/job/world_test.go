@@ -56,6 +56,7 @@ type world struct {
 	stoppedBySuccess  sets.Set[types.UID]
 	ended             map[types.UID]corev1.PodPhase // of pods that held the finalizer when they ended
 	events            []string
+	shrunk            bool           // completions were reduced at some time
 	everMade          map[string]int // pods by slot (index) ever created
 }
 
@@ -336,12 +337,16 @@ func (w *world) mayCreate(c Creation) {
 }
 
 // failuresOf an index that count towards its limit. It is not sure when a pod
-// of it was removed before it ended: with such a pod goes the count.
+// of it was removed before it ended, because with such a pod goes the count, or
+// when the Job had fewer indexes for a while, because then it forgot the others.
 func (w *world) failuresOf(index int) (n int, sure bool) {
+	if w.shrunk {
+		return 0, false
+	}
 	for _, pod := range w.last {
 		switch {
 		case indexOf(pod) != index:
-		case pod.DeletionTimestamp != nil:
+		case pod.DeletionTimestamp != nil, w.evicted.Has(pod.UID):
 			return 0, false
 		case pod.Status.Phase == corev1.PodFailed && matchFailurePolicy(w.job.Spec.PodFailurePolicy, pod).counts():
 			n++
@@ -572,9 +577,11 @@ func (w *world) alive() (uids []types.UID) {
 }
 
 func (w *world) edit(spec func(*batchv1.Job)) {
+	before := w.job
 	w.job = w.job.DeepCopy()
 	spec(w.job)
 	w.job.Generation++
+	w.shrunk = w.shrunk || ptr.Deref(w.job.Spec.Completions, 0) < ptr.Deref(before.Spec.Completions, 0)
 }
 
 // settle syncs until nothing changes any more, moving time to the wake-ups that
