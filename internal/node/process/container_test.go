@@ -254,6 +254,16 @@ func TestAPIServerOfTheUser(t *testing.T) {
 	pointToAPIServer(set, func(k, v string) { t.Errorf("%s set to %s", k, v) }, "127.0.0.1:6443")
 }
 
+// The first Pods of a fresh plane, made before the kubernetes service, find the
+// API server as all others do.
+func TestAPIServerWithoutItsService(t *testing.T) {
+	got := map[string]string{}
+	pointToAPIServer(map[string]string{}, func(k, v string) { got[k] = v }, "127.0.0.1:6443")
+	if got["KUBERNETES_SERVICE_HOST"] != "127.0.0.1" || got["KUBERNETES_SERVICE_PORT"] != "6443" || got["KUBERNETES_PORT_443_TCP_ADDR"] != "127.0.0.1" {
+		t.Errorf("got %v", got)
+	}
+}
+
 // workingDir, arguments, host name and process IDs are as the Pod says.
 func TestCommandLine(t *testing.T) {
 	g := newRig(t)

@@ -231,8 +231,14 @@ func pointToAPIServer(values map[string]string, set func(k, v string), apiServer
 	if err != nil {
 		return
 	}
-	was, wasPort := values["KUBERNETES_SERVICE_HOST"], values["KUBERNETES_SERVICE_PORT"]
-	if was == "" || values["KUBERNETES_PORT_"+wasPort+"_TCP_ADDR"] != was {
+	was, told := values["KUBERNETES_SERVICE_HOST"]
+	wasPort := values["KUBERNETES_SERVICE_PORT"]
+	switch {
+	case !told:
+		// The kubernetes service is made a moment after the API server is
+		// ready: the kubelet did not know it yet when it made this container.
+		wasPort = "443"
+	case was == "" || values["KUBERNETES_PORT_"+wasPort+"_TCP_ADDR"] != was:
 		return
 	}
 	set("KUBERNETES_SERVICE_HOST", host)
