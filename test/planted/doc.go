@@ -1,0 +1,29 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package planted proves that the simulations find bugs.
+//
+// internal/cron and internal/job each have a simulated world: a server, a cache
+// that lags, requests that fail or lose their answers, crashes between any two
+// steps, and users who interfere. Thousands of random histories per run have to
+// keep the guarantees. A simulation that always passes could also be one that
+// looks away, so this package breaks the code on purpose, one small bug at a
+// time, and expects the simulation to fail:
+//
+//	planted_test.go  how a bug is planted and judged
+//	cron_test.go     the bugs planted in internal/cron, judged by TestWorld
+//	job_test.go      the bugs planted in internal/job, judged by TestCountersEqualTheTruth
+//
+// A bug is a replacement of some text in a source file. The text has to be
+// there exactly once: when the code has moved on, the test says so, and the bug
+// is to be planted anew. The file itself stays as it is; the compiler gets the
+// changed copy through its -overlay flag. A planted bug that does not compile,
+// or makes the code panic, proves nothing and fails the test.
+//
+// Every bug costs a compilation and a link, so the tests run only on demand:
+//
+//	CARILLON_PLANTED=1 go test -timeout 30m ./test/planted
+//	CARILLON_PLANTED=1 go test -run 'TestCron/no_edit_guard' -v ./test/planted
+//
+// With -v each bug tells after how many histories it was found.
+package planted

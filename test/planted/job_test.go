@@ -1,0 +1,143 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package planted_test
+
+import "testing"
+
+// The simulated world of internal/job finds each of these.
+func TestJob(t *testing.T) {
+	t.Parallel()
+	simulate(t, simulation{dir: "internal/job", test: "TestCountersEqualTheTruth"}, map[string]bug{
+		"finalizer removed before recording": {
+			file: "ledger.go", old: "\t\tif !l.recorded.Has(v.uid()) {\n", new: "\t\tif !l.recorded.Has(v.uid()) && v.succeeded() {\n",
+			breaks: "a failed pod loses its finalizer and is in no book",
+		},
+		"counted while the finalizer is on": {
+			file: "ledger.go", old: "case v != nil && v.held:", new: "case v != nil && v.held && v.active():",
+			breaks: "a recorded pod goes into the counter, and is recorded and counted again",
+		},
+		"recorded pod is fresh again": {
+			file: "ledger.go", old: "return v.held && !s.book.recorded.Has(v.uid()) && ", new: "return v.held && ",
+			breaks: "a pod counts twice while it is recorded",
+		},
+		"recorded twice": {
+			file: "ledger.go", old: "\t\tif !l.recorded.Has(v.uid()) {\n", new: "\t\tif true {\n",
+			breaks: "a UID is written into the books twice",
+		},
+		"invalid index completed": {
+			file: "indexes.go", old: "if v.finalizer && v.succeeded() && x.valid(v) {", new: "if v.finalizer && v.succeeded() && v.index >= 0 {",
+			breaks: "an index that the Job no longer wants counts as completed",
+		},
+		"unsettled UIDs forgotten": {
+			file: "ledger.go", old: "\t\tdefault:\n\t\t\t*counter++\n", new: "\t\tdefault:\n",
+			breaks: "a pod whose finalizer is gone is dropped from the books uncounted",
+		},
+		"limit of recorded pods ignored": {
+			file:   "ledger.go",
+			old:    "\t\tif len(l.release) >= s.options.MaxUncounted {\n\t\t\tl.limited = true\n\t\t\tbreak\n\t\t}\n\t\tif !l.recorded.Has(v.uid()) {\n\t\t\tif len(newIndexes)+len(l.awaitedSucceeded)+len(l.awaitedFailed) >= s.options.MaxUncounted {\n\t\t\t\tl.limited = true\n\t\t\t\tbreak\n\t\t\t}\n",
+			new:    "\t\tif !l.recorded.Has(v.uid()) {\n",
+			breaks: "the books outgrow the object",
+		},
+		"ended while terminating": {
+			file: "record.go", old: "a.active == 0 && a.terminating == 0 &&", new: "a.active == 0 &&",
+			breaks: "a Job is finished while pods of it are on their way out",
+		},
+		"ended while creating": {
+			file: "record.go", old: "!s.waiting && !book.limited && !book.unsure", new: "!book.limited && !book.unsure",
+			breaks: "a Job is finished while a pod of it is being made",
+		},
+		"ended before all is counted": {
+			file: "record.go", old: "!s.waiting && !book.limited && !book.unsure", new: "!s.waiting && !book.unsure",
+			breaks: "a Job is finished with pods that are in no book",
+		},
+		"own removals in flight ignored": {
+			file: "tally.go", old: "v.held = v.finalizer && !m.Unfinalizing.Has(pod.UID)", new: "v.held = v.finalizer",
+			breaks: "a pod whose finalizer is off counts once more while the cache lags",
+		},
+		"own creations in flight ignored": {
+			file: "tally.go", old: "if len(snapshot.Memory.Creating) == 0 {", new: "if len(snapshot.Memory.Creating) < 100 {",
+			breaks: "more pods are made than are wanted while the cache lags",
+		},
+		"own deletions in flight ignored": {
+			file: "tally.go", old: "case pod.DeletionTimestamp != nil, deleting && now.Sub(sent) < timeout:", new: "case pod.DeletionTimestamp != nil, deleting && now.Sub(sent) < 0:",
+			breaks: "a pod that was deleted is taken for one that runs while the cache lags",
+		},
+		"stopped before the outcome is stored": {
+			file: "decide.go", old: "\tcase s.verdict.Stored:\n", new: "\tcase s.verdict.Outcome != Undecided:\n",
+			breaks: "a crash right after the stop changes how the Job ends",
+		},
+		"outcome reconsidered": {
+			file: "verdict.go", old: "\tstoredSuccess,\n", new: "",
+			breaks: "a Job of which the success is stored may fail after all",
+		},
+		"interim condition left out": {
+			file: "record.go", old: "\tinterim(status, s.verdict, s.stamp())\n", new: "",
+			breaks: "the end comes without the condition that announces it",
+		},
+		"one pod too many": {
+			file: "podplan.go", old: "\t\tmissing -= s.tally.terminating\n", new: "\t\tmissing -= s.tally.terminating - min(1, s.tally.terminating)\n",
+			breaks: "a Job that replaces only failed pods replaces one that has not ended",
+		},
+		"completions overrun": {
+			file: "podplan.go", old: "int(*s.job.Spec.Completions)-s.succeeded))", new: "int(*s.job.Spec.Completions)))",
+			breaks: "pods are made although enough succeeded",
+		},
+		"backoffLimit one too low": {
+			file: "backoff.go", old: "if s.failed > limit {", new: "if s.failed >= limit && s.failed > 0 {",
+			breaks: "a Job fails one try early",
+		},
+		"backoffLimit one too high": {
+			file: "backoff.go", old: "if s.failed > limit {", new: "if s.failed > limit+1 {",
+			breaks: "a Job gets a try more than it was given",
+		},
+		"completedIndexes dropped": {
+			file: "indexes.go", old: "\tx.completed = x.stored\n", new: "\tx.completed = interval.Set{}\n",
+			breaks: "an index that is done is done again",
+		},
+		"failedIndexes dropped": {
+			file: "indexes.go", old: "x.failed = x.storedFailed.Add(failing...)", new: "x.failed = interval.Set{}.Add(failing...)",
+			breaks: "an index that was given up is tried again",
+		},
+		"failure count forgotten": {
+			file: "ledger.go", old: "return s.indexes == nil || s.indexes.delayed[v.index] != v", new: "return true",
+			breaks: "the pod that carries an index's failure count is let go before its replacement exists",
+		},
+		"two pods for one index": {
+			file: "indexes.go", old: "(v.active() || s.onlyFailed && v.terminating())", new: "v.active()",
+			breaks: "a Job that replaces only failed pods runs an index twice at once",
+		},
+		"index beyond completions": {
+			file: "indexes.go", old: "Missing(x.completions, n)", new: "Missing(x.completions+1, n)",
+			breaks: "an index is run that the Job has not",
+		},
+		"runs while suspended": {
+			file: "podplan.go", old: "\tif suspended(s.job) {\n\t\tp.Action", new: "\tif suspended(s.job) && len(s.tally.active) > 0 {\n\t\tp.Action",
+			breaks: "a suspended Job makes pods",
+		},
+		"work queue refilled": {
+			file: "podplan.go", old: "\t\tif s.succeeded > 0 {\n", new: "\t\tif s.succeeded > 1 {\n",
+			breaks: "a work queue makes pods after one said that there is nothing left",
+		},
+		"surplus pod counted": {
+			file: "podplan.go", old: "Unfinalize: v.held, Why: why", new: "Unfinalize: false, Why: why",
+			breaks: "a pod that we removed ourselves counts as failed",
+		},
+		"leftovers of the end": {
+			file: "decide.go", old: "Plan{Skip: SkipFinished, Forget: true, Cleanup: leftovers(snapshot)}", new: "Plan{Skip: SkipFinished, Forget: true}",
+			breaks: "a crash at the end leaves pods that can never be deleted",
+		},
+		"success counts as failure": {
+			file: "tally.go", old: "\t\tcase pod.Status.Phase == corev1.PodSucceeded:\n\t\t\tv.standing = standsSucceeded\n", new: "\t\tcase pod.Status.Phase == corev1.PodSucceeded && pod.DeletionTimestamp == nil:\n\t\t\tv.standing = standsSucceeded\n\t\tcase pod.Status.Phase == corev1.PodSucceeded:\n\t\t\tv.standing = standsFailed\n",
+			breaks: "a pod that succeeded and is being deleted counts as failed",
+		},
+		"Ignore counts": {
+			file: "failurepolicy.go", old: "return m.action != batchv1.PodFailurePolicyActionIgnore", new: "return true",
+			breaks: "a failure that is to be ignored uses up the limit",
+		},
+		"wake now": {
+			file: "record.go", old: "at = s.now.Add(soon)", new: "at = s.now",
+			breaks: "the controller spins",
+		},
+	})
+}

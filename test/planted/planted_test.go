@@ -1,0 +1,137 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package planted_test
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// simulation is the test that has to find the bugs planted in a package.
+type simulation struct {
+	// dir is the package's folder, seen from the root of the repository.
+	dir string
+	// test is the name of its simulation.
+	test string
+}
+
+// bug is one small mistake in one file of the package: the text old, which is
+// there exactly once, becomes new. What breaks says which promise suffers.
+type bug struct {
+	file     string
+	old, new string
+	breaks   string
+}
+
+// histories is how many random histories a simulation may try before a bug
+// counts as not found; seed is where they begin, so that the answer is the same
+// every time.
+const histories, seed = "20000", "1"
+
+// simulate expects the simulation to pass as it is and to fail with each of the
+// bugs.
+func simulate(t *testing.T, s simulation, bugs map[string]bug) {
+	if os.Getenv("CARILLON_PLANTED") == "" {
+		t.Skip("compiles the package once per planted bug; set CARILLON_PLANTED=1 to run it")
+	}
+	dir, err := filepath.Abs(filepath.Join("..", "..", filepath.FromSlash(s.dir)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Run("nothing planted", func(t *testing.T) {
+		if output, err := s.run(t, dir, s.build(t, dir, "")); err != nil {
+			t.Fatalf("%s fails as it is; no planted bug can be judged: %v\n%s", s.test, err, tail(output))
+		}
+	})
+	if t.Failed() {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(bugs)) {
+		b := bugs[name]
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			output, err := s.run(t, dir, s.build(t, dir, b.plant(t, dir)))
+			var exit *exec.ExitError
+			switch found := propertyFailed.FindStringSubmatch(output); {
+			case err == nil:
+				t.Errorf("%s passes %s histories although %s", s.test, histories, b.breaks)
+			case !errors.As(err, &exit):
+				t.Errorf("%s did not run: %v", s.test, err)
+			case found == nil:
+				t.Errorf("%s fails, but no property does: %v\n%s", s.test, err, tail(output))
+			default:
+				t.Logf("found after %s histories: %s", found[1], found[2])
+			}
+		})
+	}
+}
+
+// propertyFailed is what rapid says when a property does not hold, as opposed
+// to "panic after" and to whatever a broken test binary says.
+var propertyFailed = regexp.MustCompile(`\[rapid\] failed after (\d+) tests?: ?(.*)`)
+
+// plant writes the changed copy of the file and gives the overlay that puts it
+// in the place of the original.
+func (b bug) plant(t *testing.T, dir string) (overlay string) {
+	t.Helper()
+	original := filepath.Join(dir, b.file)
+	source, err := os.ReadFile(original)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(string(source), b.old); n != 1 {
+		t.Fatalf("%s has the text to replace %d times, want once; plant the bug anew:\n%s", original, n, b.old)
+	}
+	temp := t.TempDir()
+	changed := filepath.Join(temp, b.file)
+	if err := os.WriteFile(changed, []byte(strings.Replace(string(source), b.old, b.new, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(map[string]map[string]string{"Replace": {original: changed}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	overlay = filepath.Join(temp, "overlay.json")
+	if err := os.WriteFile(overlay, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return overlay
+}
+
+// build compiles the package's tests, so that a bug that does not compile is
+// told apart from one that is found.
+func (s simulation) build(t *testing.T, dir, overlay string) (binary string) {
+	t.Helper()
+	binary = filepath.Join(t.TempDir(), "simulation")
+	args := []string{"test", "-c", "-vet=off", "-ldflags=-s -w", "-o", binary}
+	if overlay != "" {
+		args = append(args, "-overlay", overlay)
+	}
+	cmd := exec.CommandContext(t.Context(), "go", append(args, ".")...)
+	cmd.Dir = dir
+	if output, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("does not compile: %v\n%s", err, output)
+	}
+	return binary
+}
+
+func (s simulation) run(t *testing.T, dir, binary string) (output string, err error) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), binary, "-test.run", "^"+s.test+"$", "-test.timeout", "5m",
+		"-rapid.checks", histories, "-rapid.seed", seed, "-rapid.nofailfile", "-rapid.shrinktime", "1ms")
+	cmd.Dir = dir
+	text, err := cmd.CombinedOutput()
+	return string(text), err
+}
+
+// tail is the end of a long output.
+func tail(output string) string { return output[max(0, len(output)-4000):] }
