@@ -273,6 +273,9 @@ func TestLostAnswerMakesNoSecondPod(t *testing.T) {
 				t.Errorf("%d pods, want 3", n)
 			}
 			w.wantStatus("j", func(s batchv1.JobStatus) bool { return s.Active == 3 && s.Failed == 0 }, "3 active")
+			if n := w.count("delete", "Pod"); n != 0 {
+				t.Errorf("%d pods were too many and had to be deleted: %v", n, w.calls)
+			}
 		})
 	}
 }
@@ -324,6 +327,63 @@ func TestStaleCaches(t *testing.T) {
 				t.Errorf("%d pods, want 4", n)
 			}
 			w.wantHeld(0)
+		})
+	}
+}
+
+// A new process whose Job cache is older than its pods does not trust that one
+// either: a pod that was counted and released would be made once more.
+func TestStaleJobAfterTakeover(t *testing.T) {
+	w := newWorld(t)
+	w.add(make.Job(ns, "j").Parallelism(2).Completions(2).Obj())
+	w.run()
+	old := w.caches.job(keyOf(w.job("j")))
+	w.finish(w.pods()[0], corev1.PodSucceeded)
+	w.pass(3 * time.Second)
+	w.wantStatus("j", func(s batchv1.JobStatus) bool { return s.Succeeded == 1 && s.Active == 1 }, "1 success")
+	w.restart()
+	w.ctl.jobProgress = func() string { return "0" }
+	must(t, w.caches.jobs.Add(old))
+	w.blindJobs = true
+	w.deliver()
+	_ = w.syncJob("j")
+	w.pass(5 * time.Second)
+	w.blindJobs = false
+	w.pass(time.Minute)
+	if n := len(w.pods()); n != 2 || w.count("delete", "Pod") > 0 {
+		t.Errorf("%d pods, want 2: %v", n, w.calls)
+	}
+	// With a Job cache that has come as far as the pods nobody is asked.
+	w.restart()
+	w.ctl.jobProgress = func() string { return "1000000" }
+	w.resetCalls()
+	w.pass(time.Second)
+	if n := w.count("get", "Job"); n != 0 {
+		t.Errorf("%d reads of the Job", n)
+	}
+}
+
+// Pods that were stopped because they are too many, or because the Job is
+// suspended, are no failures while the cache still shows them untouched
+// (JOB-013, JOB-171).
+func TestStoppedPodsAreNoFailuresInAStaleCache(t *testing.T) {
+	for name, change := range map[string]func(*batchv1.Job){
+		"scaled down": func(j *batchv1.Job) { j.Spec.Parallelism = ptr.To[int32](1) },
+		"suspended":   func(j *batchv1.Job) { j.Spec.Suspend = ptr.To(true) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.add(make.Job(ns, "j").Parallelism(3).Completions(9).BackoffLimit(0).Obj())
+			w.run()
+			w.blindPods = true
+			w.edit("j", change)
+			for range 5 {
+				w.pass(500 * time.Millisecond)
+				_ = w.syncJob("j")
+			}
+			w.blindPods = false
+			w.pass(time.Minute)
+			w.wantStatus("j", func(s batchv1.JobStatus) bool { return s.Failed == 0 && len(s.UncountedTerminatedPods.Failed) == 0 }, "no failure")
 		})
 	}
 }
