@@ -12,7 +12,9 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -X github.com/carillon-dev/carillon/internal/version.version=$(VERSION)
 TOOL    := go tool -modfile=tools/go.mod
 # The pure packages and the shells that do not link the control plane: quick, and fit for -race.
-QUICK   := $(shell go list ./... 2>/dev/null | grep -vE '/(controlplane|node|standalone|cli|test|testkit/plane)(/|$$)|/cmd/carillon$$')
+SLOW_RE := /(controlplane|node|standalone|cli|test|testkit/plane)(/|$$)|/cmd/carillon$$
+QUICK    = $(shell go list ./... 2>/dev/null | grep -vE '$(SLOW_RE)')
+SLOW     = $(shell go list ./... 2>/dev/null | grep -E '$(SLOW_RE)')
 FUZZTIME ?= 60s
 SEEDS    ?= 10000
 
@@ -31,7 +33,10 @@ build: ## Build bin/carillon (everything) and bin/carillon-manager (controllers 
 
 .PHONY: test
 test: ## Run all tests: units, properties, simulation, integration, end to end
-	go test -timeout 30m ./...
+	go build ./...
+	go test -timeout 30m $(QUICK)
+	@# One at a time: each of these runs a whole control plane, or several.
+	go test -timeout 30m -p 1 $(SLOW)
 
 .PHONY: unit
 unit: ## Run the tests that need no control plane (seconds, once compiled)
@@ -45,6 +50,10 @@ race: ## Run the quick tests with the race detector (needs a C compiler)
 sim: ## Run SEEDS (10000) fresh simulated worlds with faults; SEED=n replays one
 	go test -count=1 -timeout 60m -run '^(TestWorld|TestCountersEqualTheTruth|TestAnyState|Test.*Properties)$$' \
 	  ./internal/cron ./internal/job -rapid.checks=$(SEEDS) $(if $(SEED),-rapid.seed=$(SEED))
+
+.PHONY: planted
+planted: ## Prove that the simulations find bugs: plant each of a list and run them
+	CARILLON_PLANTED=1 go test -count=1 -timeout 60m -v ./test/planted/
 
 .PHONY: integration
 integration: ## Run the controllers against a real embedded API server
@@ -83,6 +92,6 @@ verify: generate ## Generate, then check: format, modules, lint, architecture, n
 	@test -z "$$(gofmt -l cmd internal test *.go)" || { gofmt -l cmd internal test *.go; echo "run gofmt -w on these files"; exit 1; }
 	go mod tidy -diff
 	go vet ./...
-	$(TOOL) golangci-lint run ./...
+	$(TOOL) golangci-lint run --timeout 30m ./...
 	go test -count=1 .
 	git diff --exit-code
