@@ -8,7 +8,7 @@ package node
 import (
 	"testing"
 
-	v1 "k8s.io/api/core/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/kubernetes/pkg/kubelet/cm"
 	"k8s.io/kubernetes/pkg/kubelet/lifecycle"
 )
@@ -17,12 +17,12 @@ import (
 // does not exist has no limits to be told in the Pod's status.
 func TestContainerManager(t *testing.T) {
 	manager := newContainerManager(newMachineStats(t.TempDir()), nil)
-	storage := manager.GetCapacity(false)[v1.ResourceEphemeralStorage]
+	storage := manager.GetCapacity(false)[corev1.ResourceEphemeralStorage]
 	if storage.Value() <= 0 {
 		t.Errorf("ephemeral storage %v", storage)
 	}
-	for _, resource := range []v1.ResourceName{v1.ResourceMemory, v1.ResourceCPU} {
-		config, err := manager.NewPodContainerManager().GetPodCgroupConfig(&v1.Pod{}, resource)
+	for _, resource := range []corev1.ResourceName{corev1.ResourceMemory, corev1.ResourceCPU} {
+		config, err := manager.NewPodContainerManager().GetPodCgroupConfig(&corev1.Pod{}, resource)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -43,7 +43,7 @@ func TestContainerManager(t *testing.T) {
 
 // An ordinary user's node asks its refuser about each Pod, root's asks nobody.
 func TestContainerManagerRefuses(t *testing.T) {
-	pod := &v1.Pod{Spec: v1.PodSpec{SecurityContext: &v1.PodSecurityContext{RunAsUser: new(int64)}}}
+	pod := &corev1.Pod{Spec: corev1.PodSpec{SecurityContext: &corev1.PodSecurityContext{RunAsUser: new(int64)}}}
 	for name, refuse := range map[string]*refuser{"root": nil, "ordinary user": {uid: 1000, gid: 1000}} {
 		manager := newContainerManager(newMachineStats(t.TempDir()), refuse)
 		got := manager.GetAllocateResourcesPodAdmitHandler().Admit(&lifecycle.PodAdmitAttributes{Pod: pod})

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	v1 "k8s.io/api/core/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/kubernetes/pkg/kubelet/lifecycle"
 	"k8s.io/utils/ptr"
 )
@@ -17,29 +17,31 @@ import (
 // An ordinary user's node fails a Pod that asks for another user or group, and
 // names the field; ids that are its own are no obstacle.
 func TestRefuser(t *testing.T) {
-	container := func(security *v1.SecurityContext) v1.PodSpec {
-		return v1.PodSpec{Containers: []v1.Container{{Name: "ok"}, {Name: "main", SecurityContext: security}}}
+	container := func(security *corev1.SecurityContext) corev1.PodSpec {
+		return corev1.PodSpec{Containers: []corev1.Container{{Name: "ok"}, {Name: "main", SecurityContext: security}}}
 	}
-	pod := func(security *v1.PodSecurityContext) v1.PodSpec { return v1.PodSpec{SecurityContext: security} }
+	pod := func(security *corev1.PodSecurityContext) corev1.PodSpec {
+		return corev1.PodSpec{SecurityContext: security}
+	}
 	tests := map[string]struct {
-		spec v1.PodSpec
+		spec corev1.PodSpec
 		want string // the field; empty means that the Pod is let through
 	}{
-		"nothing asked":     {v1.PodSpec{}, ""},
-		"empty contexts":    {pod(&v1.PodSecurityContext{}), ""},
-		"own user":          {pod(&v1.PodSecurityContext{RunAsUser: ptr.To[int64](1000), RunAsGroup: ptr.To[int64](100), FSGroup: ptr.To[int64](100)}), ""},
-		"other user":        {pod(&v1.PodSecurityContext{RunAsUser: ptr.To[int64](0)}), "spec.securityContext.runAsUser"},
-		"other group":       {pod(&v1.PodSecurityContext{RunAsGroup: ptr.To[int64](0)}), "spec.securityContext.runAsGroup"},
-		"volumes' group":    {pod(&v1.PodSecurityContext{FSGroup: ptr.To[int64](1)}), "spec.securityContext.fsGroup"},
-		"container's user":  {container(&v1.SecurityContext{RunAsUser: ptr.To[int64](7)}), "spec.containers[main].securityContext.runAsUser"},
-		"container's group": {container(&v1.SecurityContext{RunAsGroup: ptr.To[int64](7)}), "spec.containers[main].securityContext.runAsGroup"},
-		"container's own":   {container(&v1.SecurityContext{RunAsUser: ptr.To[int64](1000)}), ""},
-		"init container": {v1.PodSpec{InitContainers: []v1.Container{{Name: "i", SecurityContext: &v1.SecurityContext{RunAsUser: ptr.To[int64](7)}}}},
+		"nothing asked":     {corev1.PodSpec{}, ""},
+		"empty contexts":    {pod(&corev1.PodSecurityContext{}), ""},
+		"own user":          {pod(&corev1.PodSecurityContext{RunAsUser: ptr.To[int64](1000), RunAsGroup: ptr.To[int64](100), FSGroup: ptr.To[int64](100)}), ""},
+		"other user":        {pod(&corev1.PodSecurityContext{RunAsUser: ptr.To[int64](0)}), "spec.securityContext.runAsUser"},
+		"other group":       {pod(&corev1.PodSecurityContext{RunAsGroup: ptr.To[int64](0)}), "spec.securityContext.runAsGroup"},
+		"volumes' group":    {pod(&corev1.PodSecurityContext{FSGroup: ptr.To[int64](1)}), "spec.securityContext.fsGroup"},
+		"container's user":  {container(&corev1.SecurityContext{RunAsUser: ptr.To[int64](7)}), "spec.containers[main].securityContext.runAsUser"},
+		"container's group": {container(&corev1.SecurityContext{RunAsGroup: ptr.To[int64](7)}), "spec.containers[main].securityContext.runAsGroup"},
+		"container's own":   {container(&corev1.SecurityContext{RunAsUser: ptr.To[int64](1000)}), ""},
+		"init container": {corev1.PodSpec{InitContainers: []corev1.Container{{Name: "i", SecurityContext: &corev1.SecurityContext{RunAsUser: ptr.To[int64](7)}}}},
 			"spec.initContainers[i].securityContext.runAsUser"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := refuser{uid: 1000, gid: 100}.Admit(&lifecycle.PodAdmitAttributes{Pod: &v1.Pod{Spec: tt.spec}})
+			got := refuser{uid: 1000, gid: 100}.Admit(&lifecycle.PodAdmitAttributes{Pod: &corev1.Pod{Spec: tt.spec}})
 			if got.Admit != (tt.want == "") {
 				t.Fatalf("got %+v", got)
 			}

@@ -12,13 +12,13 @@ import (
 	"runtime"
 	"time"
 
-	v1 "k8s.io/api/core/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
-	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	v1core "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/util/retry"
 )
 
@@ -43,7 +43,7 @@ const startingReason = "NodeStarting"
 //
 // The Ready condition is set to Unknown, so that waitReady does not take the
 // word of an earlier life for the kubelet's.
-func register(ctx context.Context, client kubernetes.Interface, name, listenIP string, capacity v1.ResourceList) error {
+func register(ctx context.Context, client kubernetes.Interface, name, listenIP string, capacity corev1.ResourceList) error {
 	nodes := client.CoreV1().Nodes()
 	want := nodeObject(name, listenIP, capacity, metav1.Now())
 	_, err := nodes.Create(ctx, want, metav1.CreateOptions{})
@@ -71,26 +71,26 @@ func register(ctx context.Context, client kubernetes.Interface, name, listenIP s
 }
 
 // nodeObject is a Node that no kubelet has reported for yet.
-func nodeObject(name, listenIP string, capacity v1.ResourceList, now metav1.Time) *v1.Node {
-	return &v1.Node{
+func nodeObject(name, listenIP string, capacity corev1.ResourceList, now metav1.Time) *corev1.Node {
+	return &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: name,
 			Labels: map[string]string{
-				v1.LabelHostname:   name,
-				v1.LabelOSStable:   runtime.GOOS,
-				v1.LabelArchStable: runtime.GOARCH,
+				corev1.LabelHostname:   name,
+				corev1.LabelOSStable:   runtime.GOOS,
+				corev1.LabelArchStable: runtime.GOARCH,
 			},
 		},
-		Status: v1.NodeStatus{
+		Status: corev1.NodeStatus{
 			Capacity:    capacity,
 			Allocatable: capacity,
-			Addresses: []v1.NodeAddress{
-				{Type: v1.NodeInternalIP, Address: addressOf(listenIP)},
-				{Type: v1.NodeHostName, Address: name},
+			Addresses: []corev1.NodeAddress{
+				{Type: corev1.NodeInternalIP, Address: addressOf(listenIP)},
+				{Type: corev1.NodeHostName, Address: name},
 			},
-			Conditions: []v1.NodeCondition{{
-				Type:               v1.NodeReady,
-				Status:             v1.ConditionUnknown,
+			Conditions: []corev1.NodeCondition{{
+				Type:               corev1.NodeReady,
+				Status:             corev1.ConditionUnknown,
 				Reason:             startingReason,
 				Message:            "The node is starting.",
 				LastHeartbeatTime:  now,
@@ -108,7 +108,7 @@ func addressOf(ip string) string {
 	return ip
 }
 
-func setCondition(status *v1.NodeStatus, condition v1.NodeCondition) {
+func setCondition(status *corev1.NodeStatus, condition corev1.NodeCondition) {
 	for i := range status.Conditions {
 		if status.Conditions[i].Type == condition.Type {
 			status.Conditions[i] = condition
@@ -137,7 +137,7 @@ func waitReady(ctx context.Context, client kubernetes.Interface, name string) er
 }
 
 // watchReady follows the Node until it is ready (true) or the watch ends.
-func watchReady(ctx context.Context, nodes corev1.NodeInterface, name string) (bool, error) {
+func watchReady(ctx context.Context, nodes v1core.NodeInterface, name string) (bool, error) {
 	watcher, err := nodes.Watch(ctx, metav1.ListOptions{
 		FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, name).String(),
 	})
@@ -153,17 +153,17 @@ func watchReady(ctx context.Context, nodes corev1.NodeInterface, name string) (b
 			if !open {
 				return false, nil
 			}
-			if node, ok := event.Object.(*v1.Node); ok && event.Type != watch.Deleted && isReady(node) {
+			if node, ok := event.Object.(*corev1.Node); ok && event.Type != watch.Deleted && isReady(node) {
 				return true, nil
 			}
 		}
 	}
 }
 
-func isReady(node *v1.Node) bool {
+func isReady(node *corev1.Node) bool {
 	for _, condition := range node.Status.Conditions {
-		if condition.Type == v1.NodeReady {
-			return condition.Status == v1.ConditionTrue
+		if condition.Type == corev1.NodeReady {
+			return condition.Status == corev1.ConditionTrue
 		}
 	}
 	return false

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	v1 "k8s.io/api/core/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/fake"
@@ -21,12 +21,12 @@ import (
 // until the kubelet says so, whatever an earlier life left in the API.
 func TestRegister(t *testing.T) {
 	left := nodeObject("here", "192.0.2.1", nil, metav1.Now())
-	left.Status.Conditions = []v1.NodeCondition{
-		{Type: v1.NodeMemoryPressure, Status: v1.ConditionFalse},
-		{Type: v1.NodeReady, Status: v1.ConditionTrue},
+	left.Status.Conditions = []corev1.NodeCondition{
+		{Type: corev1.NodeMemoryPressure, Status: corev1.ConditionFalse},
+		{Type: corev1.NodeReady, Status: corev1.ConditionTrue},
 	}
 	left.Labels["own"] = "kept"
-	room := v1.ResourceList{v1.ResourcePods: resource.MustParse("7")}
+	room := corev1.ResourceList{corev1.ResourcePods: resource.MustParse("7")}
 	tests := map[string]struct {
 		client *fake.Clientset
 		own    string
@@ -43,7 +43,7 @@ func TestRegister(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := []v1.NodeAddress{{Type: v1.NodeInternalIP, Address: "127.0.0.1"}, {Type: v1.NodeHostName, Address: "here"}}
+			want := []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "127.0.0.1"}, {Type: corev1.NodeHostName, Address: "here"}}
 			if diff := cmp.Diff(want, got.Status.Addresses); diff != "" {
 				t.Errorf("addresses, -want +got:\n%s", diff)
 			}
@@ -53,7 +53,7 @@ func TestRegister(t *testing.T) {
 			if isReady(got) {
 				t.Error("ready before the kubelet said so")
 			}
-			if got.Labels[v1.LabelHostname] != "here" || got.Labels["own"] != tt.own {
+			if got.Labels[corev1.LabelHostname] != "here" || got.Labels["own"] != tt.own {
 				t.Errorf("labels: %v", got.Labels)
 			}
 			if len(got.Spec.Taints) > 0 {
@@ -89,7 +89,7 @@ func TestWaitReady(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		setCondition(&node.Status, v1.NodeCondition{Type: v1.NodeReady, Status: v1.ConditionTrue})
+		setCondition(&node.Status, corev1.NodeCondition{Type: corev1.NodeReady, Status: corev1.ConditionTrue})
 		if _, err := client.CoreV1().Nodes().UpdateStatus(t.Context(), node, metav1.UpdateOptions{}); err != nil {
 			t.Fatal(err)
 		}

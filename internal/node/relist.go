@@ -9,7 +9,7 @@ import (
 	"context"
 	"time"
 
-	v1 "k8s.io/api/core/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
@@ -56,7 +56,7 @@ func (r *relister) watch(ctx context.Context, client kubernetes.Interface, nodeN
 		}),
 		informers.WithTransform(onlyDeletion))
 	see := func(object any) {
-		if pod, ok := object.(*v1.Pod); ok && pod.DeletionTimestamp != nil {
+		if pod, ok := object.(*corev1.Pod); ok && pod.DeletionTimestamp != nil {
 			r.tell(ctx, deletion{pod: pod.UID})
 		}
 	}
@@ -64,7 +64,7 @@ func (r *relister) watch(ctx context.Context, client kubernetes.Interface, nodeN
 		if unknown, ok := object.(cache.DeletedFinalStateUnknown); ok {
 			object = unknown.Obj
 		}
-		if pod, ok := object.(*v1.Pod); ok {
+		if pod, ok := object.(*corev1.Pod); ok {
 			r.tell(ctx, deletion{pod: pod.UID, over: true})
 		}
 	}
@@ -80,8 +80,8 @@ func (r *relister) watch(ctx context.Context, client kubernetes.Interface, nodeN
 
 // onlyDeletion keeps of a Pod what the relister looks at.
 func onlyDeletion(object any) (any, error) {
-	if pod, ok := object.(*v1.Pod); ok {
-		return &v1.Pod{ObjectMeta: metav1.ObjectMeta{
+	if pod, ok := object.(*corev1.Pod); ok {
+		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 			Name: pod.Name, Namespace: pod.Namespace, UID: pod.UID,
 			ResourceVersion: pod.ResourceVersion, DeletionTimestamp: pod.DeletionTimestamp,
 		}}, nil

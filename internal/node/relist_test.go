@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	v1 "k8s.io/api/core/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -72,14 +72,14 @@ func TestRelisterTakesTurns(t *testing.T) {
 // The copy that is kept of a Pod has what tells its deletion and no more.
 func TestOnlyDeletion(t *testing.T) {
 	now := metav1.Now()
-	got, err := onlyDeletion(&v1.Pod{
+	got, err := onlyDeletion(&corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: "p", UID: "u", DeletionTimestamp: &now, Annotations: map[string]string{"a": "b"}},
-		Spec:       v1.PodSpec{NodeName: "n"},
+		Spec:       corev1.PodSpec{NodeName: "n"},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	pod := got.(*v1.Pod)
+	pod := got.(*corev1.Pod)
 	if pod.UID != "u" || pod.DeletionTimestamp == nil || pod.Annotations != nil || pod.Spec.NodeName != "" {
 		t.Errorf("got %+v", pod)
 	}
