@@ -103,7 +103,7 @@ func (o *upOptions) run(ctx context.Context) error {
 }
 
 // serve is the life between start and stop.
-func (o *upOptions) serve(ctx context.Context, plane *standalone.Standalone, out *console.Console, began time.Time, objects []manifest.Object) error {
+func (o *upOptions) serve(ctx context.Context, plane *standalone.Standalone, out *console.Console, began time.Time, objects []manifest.Object) (err error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	client, err := kubernetes.NewForConfig(plane.RESTConfig())
@@ -113,7 +113,7 @@ func (o *upOptions) serve(ctx context.Context, plane *standalone.Standalone, out
 	follower := follow.New(follow.Options{Client: client, Console: out})
 	followed := make(chan error, 1)
 	go func() { followed <- follower.Run(ctx) }()
-	defer func() { stop(); <-followed }()
+	defer func() { stop(); err = errors.Join(err, <-followed) }()
 
 	if err := apply(ctx, plane, out, objects); err != nil {
 		return interrupted(ctx, err)
