@@ -28,7 +28,7 @@ var defaults = []genericapiserver.PostStartHookProvider{rbacrest.RESTStorageProv
 
 // leaveOutDefaults takes the making of defaults out of an API server's start. It gives the function that makes them,
 // which returns when they are there or ctx ends.
-func leaveOutDefaults(disabled sets.String) (func(ctx context.Context, admin *rest.Config), error) {
+func leaveOutDefaults(disabled sets.String) (func(ctx context.Context, admin *rest.Config), error) { //nolint:staticcheck // the type of DisabledPostStartHooks
 	hooks := map[string]genericapiserver.PostStartHookFunc{}
 	for _, provider := range defaults {
 		name, hook, err := provider.PostStartHook()

@@ -66,7 +66,7 @@ func openStore(ctx context.Context, dir string, ephemeral bool, logger func(onDe
 	s := &store{dead: make(chan error, 1)}
 	defer func() {
 		if err != nil {
-			s.close()
+			_ = s.close() // err is the cause
 		}
 	}()
 	socket := filepath.Join(filepath.Dir(dir), "etcd.sock")

@@ -17,7 +17,7 @@ func writeFile(path string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name())
+	defer func() { _ = os.Remove(f.Name()) }() // renamed, as a rule
 	if err := f.Chmod(0o600); err != nil {
 		f.Close()
 		return err

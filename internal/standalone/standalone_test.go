@@ -233,7 +233,7 @@ func TestStandaloneErr(t *testing.T) {
 	first := errors.New("first")
 	s.fail(first)
 	s.fail(errors.New("second"))
-	if err := <-s.Err(); err != first {
+	if err := <-s.Err(); !errors.Is(err, first) {
 		t.Errorf("got %v", err)
 	}
 	s.cancel()
