@@ -5,6 +5,7 @@ package integration
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -458,7 +459,7 @@ func TestDeletedJobLeavesNothing(t *testing.T) {
 				j.eventually("the Job is gone", func(ctx context.Context) error {
 					_, err := j.client.BatchV1().Jobs(j.namespace).Get(ctx, "doomed", metav1.GetOptions{})
 					if !apierrors.IsNotFound(err) {
-						return fmt.Errorf("reading it gives %v", err)
+						return errors.Join(errors.New("it is still there"), err)
 					}
 					return nil
 				})
@@ -539,7 +540,7 @@ func TestTimeToLive(t *testing.T) {
 		j.eventually(name+" is gone", func(ctx context.Context) error {
 			_, err := j.client.BatchV1().Jobs(j.namespace).Get(ctx, name, metav1.GetOptions{})
 			if !apierrors.IsNotFound(err) {
-				return fmt.Errorf("reading it gives %v", err)
+				return errors.Join(errors.New("it is still there"), err)
 			}
 			return nil
 		})
@@ -699,7 +700,7 @@ func TestAnswersAboutReplacedPods(t *testing.T) {
 	_, err = p.Client().CoreV1().Pods(ns).Patch(t.Context(), pod.Name, types.StrategicMergePatchType,
 		[]byte(`{"metadata":{"uid":"another","$deleteFromPrimitiveList/finalizers":["x/y"]}}`), metav1.PatchOptions{})
 	t.Logf("patch: %v", err)
-	if !apierrors.IsConflict(err) && !(apierrors.IsInvalid(err) && strings.Contains(err.Error(), "metadata.uid")) {
+	if !apierrors.IsConflict(err) && (!apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "metadata.uid")) {
 		t.Errorf("patch of a pod with another UID: %v", err)
 	}
 	err = p.Client().CoreV1().Pods(ns).Delete(t.Context(), pod.Name, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions("another")})

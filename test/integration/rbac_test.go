@@ -7,6 +7,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -50,7 +51,7 @@ func applyRBAC(t *testing.T, p *plane.Plane) rights {
 	reader := yamlutil.NewYAMLReader(bufio.NewReader(bytes.NewReader(data)))
 	for {
 		doc, err := reader.Read()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return r
 		}
 		if err != nil {
@@ -200,7 +201,7 @@ func TestLeastPrivilege(t *testing.T) {
 		if apierrors.IsNotFound(err) {
 			return nil
 		}
-		return fmt.Errorf("Job paused: %v", err)
+		return errors.Join(errors.New("Job paused is still there"), err)
 	})
 
 	want := granted.cluster.Union(granted.lease)
