@@ -38,6 +38,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/carillon-dev/carillon/internal/controller/cronjob"
+	"github.com/carillon-dev/carillon/internal/controller/job"
 	"github.com/carillon-dev/carillon/internal/kind"
 	"github.com/carillon-dev/carillon/internal/kube/note"
 	"github.com/carillon-dev/carillon/internal/kube/yield"
@@ -133,8 +134,11 @@ func New(options Options) (*Manager, error) {
 		Metrics:                       metricsserver.Options{BindAddress: orOff(options.MetricsAddr)},
 		HealthProbeBindAddress:        orOff(options.HealthAddr),
 		GracefulShutdownTimeout:       ptr.To(stopTimeout),
-		Cache:                         cache.Options{DefaultTransform: cronjob.Trim},
-		Controller:                    config.Controller{SkipNameValidation: ptr.To(true)},
+		Cache: cache.Options{
+			DefaultTransform: cronjob.Trim,
+			ByObject:         map[client.Object]cache.ByObject{&corev1.Pod{}: {Transform: job.TrimPod}},
+		},
+		Controller: config.Controller{SkipNameValidation: ptr.To(true)},
 	})
 	if err != nil {
 		if options.LeaderElect && options.LeaderElectionNamespace == "" {
