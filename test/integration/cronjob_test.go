@@ -43,9 +43,13 @@ func (w *world) cronJob(ctx context.Context, name string) *batchv1.CronJob {
 	return cj
 }
 
-// pass lets the clock run past the next n full minutes.
+// pass lets the clock run past the next n full minutes: of its own, or of the server, which stamps creations, should that
+// be ahead.
 func (w *world) pass(n int) {
 	now := w.clock.Now()
+	if server := time.Now(); server.After(now) {
+		now = server
+	}
 	w.clock.SetTime(now.Truncate(time.Minute).Add(time.Duration(n)*time.Minute + 50*time.Millisecond))
 }
 
