@@ -49,7 +49,8 @@ type Follower struct {
 	mu       sync.Mutex
 	jobs     map[types.UID]*run
 	due      map[types.UID]time.Time
-	logs     map[string]bool // container instances that have a reader
+	logs     map[string]bool     // container instances that have a reader
+	last     map[string]*reading // of each container, the reader of its newest instance
 	events   map[types.UID]bool
 	reading  sync.WaitGroup
 	finished sync.WaitGroup
@@ -73,6 +74,7 @@ func New(opts Options) *Follower {
 		jobs:   map[types.UID]*run{},
 		due:    map[types.UID]time.Time{},
 		logs:   map[string]bool{},
+		last:   map[string]*reading{},
 		events: map[types.UID]bool{},
 	}
 }
@@ -274,20 +276,33 @@ func (f *Follower) pod(ctx context.Context, pod *corev1.Pod) {
 	}
 }
 
+// container starts a reader for each instance of a container that its status shows: the current one,
+// and the one before it, which may have come and gone between two looks.
 func (f *Follower) container(ctx context.Context, pod *corev1.Pod, job types.UID, s corev1.ContainerStatus, several bool) {
-	if s.State.Running == nil && s.State.Terminated == nil {
-		return
+	if t := s.LastTerminationState.Terminated; t != nil && s.RestartCount > 0 && !f.ended(t) {
+		f.instance(ctx, pod, job, s.Name, t.ContainerID, s.RestartCount-1, several, t.StartedAt.Time)
 	}
-	if t := s.State.Terminated; t != nil && (t.ContainerID == "" || t.FinishedAt.Time.Before(f.since.Add(-time.Second))) {
-		return
+	switch {
+	case s.State.Running != nil:
+		f.instance(ctx, pod, job, s.Name, s.ContainerID, s.RestartCount, several, s.State.Running.StartedAt.Time)
+	case s.State.Terminated != nil && !f.ended(s.State.Terminated):
+		f.instance(ctx, pod, job, s.Name, s.ContainerID, s.RestartCount, several, s.State.Terminated.StartedAt.Time)
 	}
-	key := string(pod.UID) + "/" + s.Name + "/" + s.ContainerID
+}
+
+// ended tells whether an instance is history, or never ran.
+func (f *Follower) ended(t *corev1.ContainerStateTerminated) bool {
+	return t.ContainerID == "" || t.FinishedAt.Time.Before(f.since.Add(-time.Second))
+}
+
+func (f *Follower) instance(ctx context.Context, pod *corev1.Pod, job types.UID, name, id string, restarts int32, several bool, began time.Time) {
+	container := string(pod.UID) + "/" + name
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.logs[key] {
+	if f.logs[container+"/"+id] {
 		return
 	}
-	f.logs[key] = true
+	f.logs[container+"/"+id] = true
 	r := f.runOf(job)
 	if r.told {
 		return
@@ -296,16 +311,22 @@ func (f *Follower) container(ctx context.Context, pod *corev1.Pod, job types.UID
 	f.reading.Add(1)
 	source := pod.Name
 	if several {
-		source += "/" + s.Name
+		source += "/" + name
 	}
-	l := log{client: f.opts.Client, console: f.opts.Console, pod: pod, container: s.Name, source: source, previous: false}
-	if s.State.Running != nil && s.State.Running.StartedAt.Time.Before(f.since.Add(-time.Second)) {
+	this := &reading{done: make(chan struct{})}
+	l := log{
+		client: f.opts.Client, console: f.opts.Console, pod: pod, container: name, instance: restarts, source: source,
+		before: f.last[container], this: this,
+	}
+	f.last[container] = this
+	if began.Before(f.since.Add(-time.Second)) {
 		since := metav1.NewTime(f.since)
 		l.since = &since
 	}
 	go func() {
 		defer f.reading.Done()
 		defer r.readers.Done()
+		defer close(this.done)
 		l.read(ctx)
 	}()
 }

@@ -5,9 +5,11 @@ package follow
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,24 +24,41 @@ import (
 // pieces.
 const longestLine = 64 << 10
 
-// log reads what one container writes.
+// reading is one instance of a container being read. The next instance waits for its end, so that
+// output comes in the order in which it was written.
+type reading struct {
+	done chan struct{}
+	mark time.Time // of the last line that was passed on; to be read after done
+}
+
+// log reads what one instance of a container writes. The API can be asked for the log of the current
+// instance and of the one before it only, and an instance that fails at once may not be the current
+// one any more when its log is asked for.
 type log struct {
 	client    kubernetes.Interface
 	console   *console.Console
 	pod       *corev1.Pod
 	container string
+	instance  int32 // the container's restart count
 	source    string
-	previous  bool
 	since     *metav1.Time // nil: from the start
+	before    *reading     // of the instance before; nil for the first that is seen
+	this      *reading
 }
 
 // read passes the lines on until the container ended or ctx did. The node may not have the log yet
 // when the status already says "running", so the first request is repeated for a few seconds.
 func (l log) read(ctx context.Context) {
+	if l.before != nil {
+		select {
+		case <-l.before.done:
+			l.this.mark = l.before.mark
+		case <-ctx.Done():
+			return
+		}
+	}
 	for attempt := range 20 {
-		stream, err := l.client.CoreV1().Pods(l.pod.Namespace).GetLogs(l.pod.Name, &corev1.PodLogOptions{
-			Container: l.container, Follow: true, Previous: l.previous, SinceTime: l.since,
-		}).Stream(ctx)
+		stream, err := l.open(ctx)
 		if err == nil {
 			l.pass(stream)
 			return
@@ -56,19 +75,75 @@ func (l log) read(ctx context.Context) {
 		Message: "its output cannot be shown here; try: carillon kubectl logs " + l.pod.Name})
 }
 
+// open returns the log of this instance. Whose log a stream is, is known only afterwards: it is ours
+// if the container had not been restarted when the stream was open already.
+func (l log) open(ctx context.Context) (io.ReadCloser, error) {
+	stream, err := l.stream(ctx, false)
+	if now := l.restarts(ctx); now <= l.instance {
+		return stream, err
+	}
+	if err == nil {
+		_ = stream.Close() // the next instance's, which has a reader of its own
+	}
+	return l.stream(ctx, true)
+}
+
+func (l log) stream(ctx context.Context, previous bool) (io.ReadCloser, error) {
+	return l.client.CoreV1().Pods(l.pod.Namespace).GetLogs(l.pod.Name, &corev1.PodLogOptions{
+		Container: l.container, Follow: !previous, Previous: previous, SinceTime: l.since, Timestamps: true,
+	}).Stream(ctx)
+}
+
+// restarts is the container's restart count now, 0 if the Pod cannot be read.
+func (l log) restarts(ctx context.Context) int32 {
+	pod, err := l.client.CoreV1().Pods(l.pod.Namespace).Get(ctx, l.pod.Name, metav1.GetOptions{})
+	if err != nil {
+		return 0
+	}
+	for _, s := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
+		if s.Name == l.container {
+			return s.RestartCount
+		}
+	}
+	return 0
+}
+
+// pass says each line once: what the reader of the instance before said already is left out.
 func (l log) pass(stream io.ReadCloser) {
 	defer stream.Close()
+	said, continued, skip := l.this.mark, false, false
 	lines := bufio.NewReaderSize(stream, longestLine)
 	for {
 		text, err := lines.ReadSlice('\n')
-		if len(text) > 0 {
+		if !continued {
+			var at time.Time
+			at, text = stamp(text)
+			if skip = !at.IsZero() && !at.After(said); !skip && !at.IsZero() {
+				l.this.mark = at
+			}
+		}
+		if len(text) > 0 && !skip {
 			l.console.Say(console.Line{
 				Type: console.Output, Object: "pod/" + l.pod.Namespace + "/" + l.pod.Name, Source: l.source,
 				Message: strings.TrimRight(string(text), "\r\n"),
 			})
 		}
-		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+		continued = errors.Is(err, bufio.ErrBufferFull)
+		if err != nil && !continued {
 			return
 		}
 	}
+}
+
+// stamp cuts the time of writing off a line. Without one the line is returned as it is.
+func stamp(line []byte) (time.Time, []byte) {
+	head, rest, ok := bytes.Cut(line, []byte(" "))
+	if !ok {
+		return time.Time{}, line
+	}
+	at, err := time.Parse(time.RFC3339Nano, string(head))
+	if err != nil {
+		return time.Time{}, line
+	}
+	return at, rest
 }
