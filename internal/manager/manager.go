@@ -23,6 +23,7 @@ import (
 	"github.com/go-logr/logr"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	apiversion "k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/client-go/discovery"
@@ -248,6 +249,9 @@ func reach(cfg *rest.Config, log logr.Logger) error {
 		return fmt.Errorf("manager: the configuration for API server %s is not usable: %w", cfg.Host, err)
 	}
 	info, err := c.ServerVersion()
+	if apierrors.IsForbidden(err) {
+		return nil // it can be reached; what else is forbidden will show
+	}
 	if err != nil {
 		return fmt.Errorf("manager: cannot reach the API server at %s: %w; check --kubeconfig and --context, and that the server is up", cfg.Host, err)
 	}

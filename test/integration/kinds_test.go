@@ -10,16 +10,20 @@ import (
 	"testing"
 	"time"
 
+	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/yaml"
 
 	"github.com/carillon-dev/carillon/internal/manager"
+	"github.com/carillon-dev/carillon/internal/testkit/make"
 	"github.com/carillon-dev/carillon/internal/testkit/plane"
 )
 
@@ -55,13 +59,27 @@ func tutorialCRD(t *testing.T) *apiextensionsv1.CustomResourceDefinition {
 	return &crd
 }
 
-// A kind whose API appears while the manager runs is served from then on: its CronJobs start their own kind of child,
-// with their own annotation and owner, and keep their own status.
-func TestKindAppears(t *testing.T) {
-	volcano := []*apiextensionsv1.CustomResourceDefinition{
+func volcanoCRDs() []*apiextensionsv1.CustomResourceDefinition {
+	return []*apiextensionsv1.CustomResourceDefinition{
 		anything("batch.volcano.sh", "v1alpha1", "CronJob", "cronjobs"),
 		anything("batch.volcano.sh", "v1alpha1", "Job", "jobs"),
 	}
+}
+
+// install creates the CRDs, unless an earlier test did. They stay: one that is deleted may take minutes to go.
+func install(t *testing.T, list []*apiextensionsv1.CustomResourceDefinition) {
+	t.Helper()
+	crds := apiextensions.NewForConfigOrDie(plane.Start(t).Config()).ApiextensionsV1().CustomResourceDefinitions()
+	for _, crd := range list {
+		if _, err := crds.Create(t.Context(), crd.DeepCopy(), metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A kind whose API appears while the manager runs is served from then on: its CronJobs start their own kind of child,
+// with their own annotation and owner, and keep their own status.
+func TestKindAppears(t *testing.T) {
 	for name, test := range map[string]struct {
 		crds       []*apiextensionsv1.CustomResourceDefinition
 		owner      schema.GroupVersionResource
@@ -71,7 +89,7 @@ func TestKindAppears(t *testing.T) {
 		unit       int64 // seconds in the number of the child's name
 	}{
 		"volcano": {
-			crds:       volcano,
+			crds:       volcanoCRDs(),
 			owner:      schema.GroupVersionResource{Group: "batch.volcano.sh", Version: "v1alpha1", Resource: "cronjobs"},
 			child:      schema.GroupVersionResource{Group: "batch.volcano.sh", Version: "v1alpha1", Resource: "jobs"},
 			template:   map[string]any{"spec": map[string]any{"minAvailable": int64(3), "unknownToUs": "kept"}},
@@ -90,20 +108,8 @@ func TestKindAppears(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			crds := apiextensions.NewForConfigOrDie(plane.Start(t).Config()).ApiextensionsV1().CustomResourceDefinitions()
-			t.Cleanup(func() { // after the manager has stopped
-				for _, crd := range test.crds {
-					if err := crds.Delete(context.Background(), crd.Name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
-						t.Error(err)
-					}
-				}
-			})
 			w := newWorld(t, manager.Options{Controllers: []string{manager.CronJob}, Discovery: 50 * time.Millisecond})
-			for _, crd := range test.crds {
-				if _, err := crds.Create(t.Context(), crd, metav1.CreateOptions{}); err != nil {
-					t.Fatal(err)
-				}
-			}
+			install(t, test.crds)
 			dyn := dynamic.NewForConfigOrDie(w.plane.Config())
 			owners, children := dyn.Resource(test.owner).Namespace(w.namespace), dyn.Resource(test.child).Namespace(w.namespace)
 			var owner *unstructured.Unstructured
@@ -157,4 +163,35 @@ func TestKindAppears(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A kind that is installed, but that the manager may not read, harms no other one.
+func TestForbiddenKindHarmsNobody(t *testing.T) {
+	install(t, volcanoCRDs())
+	p := plane.Start(t)
+	applyRBAC(t, p)
+	binding := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: "limited"},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "carillon-manager"},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "limited"}},
+	}
+	if _, err := p.Client().RbacV1().ClusterRoleBindings().Create(t.Context(), binding, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+		t.Fatal(err)
+	}
+	config := p.ConfigFor("limited", "system:authenticated")
+	limited := kubernetes.NewForConfigOrDie(config)
+	err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
+		_, err := limited.Discovery().ServerGroups() // a new plane is still making its default roles
+		if err == nil {
+			_, err = limited.BatchV1().CronJobs("").List(ctx, metav1.ListOptions{})
+		}
+		return err == nil, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t, manager.Options{Config: config, Discovery: 50 * time.Millisecond})
+	cj := w.createCronJob(make.CronJob(w.namespace, "tick").Schedule("* * * * *"))
+	w.pass(1)
+	w.runs(cj, 1, 1)
 }

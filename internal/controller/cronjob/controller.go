@@ -15,10 +15,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
+	crcache "sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
@@ -177,11 +179,15 @@ func (s *starter) add(ctx context.Context, log logr.Logger) error {
 	if err != nil {
 		return err
 	}
-	owners, err := lister.For(ctx, s.mgr.GetCache(), r.newOwner())
+	ownerCache, childCache, err := s.caches()
 	if err != nil {
 		return err
 	}
-	children, err := lister.For(ctx, s.mgr.GetCache(), r.newChild())
+	owners, err := lister.For(ctx, ownerCache, r.newOwner())
+	if err != nil {
+		return err
+	}
+	children, err := lister.For(ctx, childCache, r.newChild())
 	if err != nil {
 		return err
 	}
@@ -201,7 +207,12 @@ func (s *starter) add(ctx context.Context, log logr.Logger) error {
 	if info.Name == "cronjobs.batch" {
 		name = Name
 	}
+	var syncTimeout time.Duration // controller-runtime's
+	if ownerCache != s.mgr.GetCache() {
+		syncTimeout = forever
+	}
 	c, err := controller.New(name, s.mgr, controller.Options{
+		CacheSyncTimeout:        syncTimeout,
 		Reconciler:              r,
 		MaxConcurrentReconciles: s.options.Workers,
 		SkipNameValidation:      ptr.To(true), // several managers may live in one process
@@ -213,8 +224,8 @@ func (s *starter) add(ctx context.Context, log logr.Logger) error {
 	}
 	for _, src := range []source.Source{
 		source.Func(func(_ context.Context, q queue) error { r.queue.Store(&q); return nil }),
-		source.Kind(s.mgr.GetCache(), r.newOwner(), r.ownerHandlers()),
-		source.Kind(s.mgr.GetCache(), r.newChild(), r.childHandlers()),
+		source.Kind(ownerCache, r.newOwner(), r.ownerHandlers()),
+		source.Kind(childCache, r.newChild(), r.childHandlers()),
 	} {
 		if err := c.Watch(src); err != nil {
 			return err
@@ -222,6 +233,43 @@ func (s *starter) add(ctx context.Context, log logr.Logger) error {
 	}
 	return s.mgr.Add(&crew{r, s.options.Bookkeepers})
 }
+
+// forever is how long a custom resource is waited for.
+const forever = 100 * 365 * 24 * time.Hour
+
+// caches gives the caches for the CronJobs and their children. Types that every server has share the manager's. Custom
+// resources have one of their own: a source waits for all of its cache, so one resource that cannot be read, because
+// its CRD is removed or its role is not granted, would otherwise stop every controller of the manager.
+func (s *starter) caches() (owners, children crcache.Cache, err error) {
+	info := s.kind.Info()
+	shared := s.mgr.GetCache()
+	if scheme.Scheme.Recognizes(info.Owner) && scheme.Scheme.Recognizes(info.Child) {
+		return shared, shared, nil
+	}
+	own, err := crcache.New(s.mgr.GetConfig(), crcache.Options{
+		HTTPClient: s.mgr.GetHTTPClient(), Scheme: s.mgr.GetScheme(), Mapper: s.mgr.GetRESTMapper(), DefaultTransform: Trim,
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := s.mgr.Add(warm{own}); err != nil {
+		return nil, nil, err
+	}
+	owners, children = shared, shared
+	if !scheme.Scheme.Recognizes(info.Owner) {
+		owners = own
+	}
+	if !scheme.Scheme.Recognizes(info.Child) {
+		children = own
+	}
+	return owners, children, nil
+}
+
+// warm runs a cache without leadership.
+type warm struct{ crcache.Cache }
+
+// NeedLeaderElection implements manager.LeaderElectionRunnable.
+func (warm) NeedLeaderElection() bool { return false }
 
 // crew is what works beside the controller's workers, under the same leadership.
 type crew struct {
