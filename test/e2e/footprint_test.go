@@ -29,7 +29,7 @@ func TestFootprint(t *testing.T) {
 			job := write(t, shellJob{name: "first", script: "echo here"}.String())
 			began := time.Now()
 			u := startUp(t, dataDir, "-f", job)
-			u.wait("the node", func(l line) bool { return l.Type == "step" && strings.HasPrefix(l.Message, "node ") })
+			u.wait("the node", func(l line) bool { return l.Type == "step" && strings.HasPrefix(l.Message, "node") })
 			node := time.Since(began)
 			u.wait("the first output", func(l line) bool { return l.Type == "output" && l.Message == "here" })
 			output := time.Since(began)
