@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"time"
 
@@ -99,7 +98,7 @@ func (o *runOptions) run(ctx context.Context) error {
 		return err
 	}
 	out := console.New(o.streams.Err, console.Options{
-		Format: o.format, Quiet: o.quiet, Color: console.Colorful(o.streams.Err), RawTo: o.raw(),
+		Format: o.format, Quiet: o.quiet, Color: console.Colorful(o.streams.Err), RawTo: o.streams.Out,
 	})
 	if o.remote() {
 		config, namespace, err := o.cluster()
@@ -121,11 +120,6 @@ func (o *runOptions) run(ctx context.Context) error {
 	}
 	err = o.once(ctx, plane.RESTConfig(), namespace, out, target, others)
 	return errors.Join(err, closePlane(plane, false))
-}
-
-// raw is where containers' output goes as it is; JSON keeps it in its own lines on stdout's behalf.
-func (o *runOptions) raw() io.Writer {
-	return o.streams.Out
 }
 
 func (o *runOptions) stopped(ctx context.Context, err error) error {
