@@ -222,24 +222,25 @@ func cron(ctx context.Context, o options, dir string, b binaries) (err error) {
 	table := tabwriter.NewWriter(os.Stdout, 0, 4, 2, ' ', 0)
 	defer func() { err = firstOf(err, table.Flush()) }()
 	fmt.Fprintln(table, "round\tside\tstart skew\truns\tCPU per run\twrites per run")
-	bare, err := bareLoop(ctx, o, dir, b)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(table, "%d Jobs, bare create loop\t–\t%s\t%d\t–\t1 POST jobs\n", o.cronJobs, bare, o.cronJobs)
-	if err := table.Flush(); err != nil {
-		return err
+	if o.round("together") {
+		bare, err := bareLoop(ctx, o, dir, b)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(table, "%d Jobs, bare create loop\t–\t%s\t%d\t–\t1 POST jobs\n", o.cronJobs, bare, o.cronJobs)
+		if err := table.Flush(); err != nil {
+			return err
+		}
 	}
 	for _, round := range []struct {
-		name     string
-		cronJobs int
-		old      int
+		key, name     string
+		cronJobs, old int
 	}{
-		{fmt.Sprintf("%d CronJobs at one instant", o.cronJobs), o.cronJobs, 0},
-		{fmt.Sprintf("the same, %d finished Jobs lie around", o.old), o.cronJobs, o.old},
-		{"1 CronJob, idle", 1, 0},
+		{"together", fmt.Sprintf("%d CronJobs at one instant", o.cronJobs), o.cronJobs, 0},
+		{"old", fmt.Sprintf("the same, %d finished Jobs lie around", o.old), o.cronJobs, o.old},
+		{"idle", "1 CronJob, idle", 1, 0},
 	} {
-		if round.cronJobs > 1 && round.old == 0 && strings.HasPrefix(round.name, "the same") {
+		if !o.round(round.key) {
 			continue
 		}
 		for _, name := range sides(o) {
@@ -254,7 +255,7 @@ func cron(ctx context.Context, o options, dir string, b binaries) (err error) {
 			}
 		}
 	}
-	if o.idle == 0 {
+	if !o.round("memory") {
 		return nil
 	}
 	for _, name := range sides(o) {

@@ -25,19 +25,26 @@ import (
 // succeed is a whole Pod's life as a kubelet reports it, in one write.
 var succeed = []byte(`{"status":{"phase":"Succeeded"}}`)
 
-// kubelet ends each Pod as soon as it appears and tells when a Job's finish was seen.
+// kubelet ends each Pod as soon as it appears, or after a while, and tells when a Job's finish was seen.
 type kubelet struct {
-	mu    sync.Mutex
-	ended map[string]time.Time
-	done  chan string
+	runs time.Duration // how long a Pod runs
+	mu   sync.Mutex
+	// ended is when the finish of each Job was seen; born and died, when a watch showed each Pod first and
+	// when its end was written, in this order.
+	ended      map[string]time.Time
+	born, died []time.Time
+	done       chan string
 }
 
-func playKubelet(ctx context.Context, client kubernetes.Interface) (*kubelet, error) {
-	k := &kubelet{ended: map[string]time.Time{}, done: make(chan string, 100000)}
+func playKubelet(ctx context.Context, client kubernetes.Interface, runs time.Duration) (*kubelet, error) {
+	k := &kubelet{runs: runs, ended: map[string]time.Time{}, done: make(chan string, 100000)}
 	factory := informers.NewSharedInformerFactory(client, 0)
 	pods := make(chan *corev1.Pod, 100000)
 	_, err := factory.Core().V1().Pods().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: func(obj any) {
 		if pod := obj.(*corev1.Pod); pod.Status.Phase == corev1.PodPending && pod.DeletionTimestamp == nil {
+			k.mu.Lock()
+			k.born = append(k.born, time.Now())
+			k.mu.Unlock()
 			pods <- pod
 		}
 	}})
@@ -51,10 +58,16 @@ func playKubelet(ctx context.Context, client kubernetes.Interface) (*kubelet, er
 				case <-ctx.Done():
 					return
 				case pod := <-pods:
+					if err := sleepUntil(ctx, time.Now().Add(k.runs)); err != nil {
+						return
+					}
 					_, err := client.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, succeed, metav1.PatchOptions{}, "status")
 					if err != nil && ctx.Err() == nil {
 						fmt.Fprintln(os.Stderr, "end of a Pod:", err)
 					}
+					k.mu.Lock()
+					k.died = append(k.died, time.Now())
+					k.mu.Unlock()
 				}
 			}
 		}()
@@ -112,24 +125,48 @@ func (k *kubelet) rate(prefix string, a, b float64) float64 {
 	return float64(j-i) / at[j].Sub(at[i]).Seconds()
 }
 
-func job(ctx context.Context, o options, dir string, b binaries) (err error) {
-	table := tabwriter.NewWriter(os.Stdout, 0, 4, 2, ' ', 0)
-	defer func() { err = firstOf(err, table.Flush()) }()
-	fmt.Fprintln(table, "round\tside\trate\ttotal\tCPU of the controller\twrites")
-	row := func(round, name, rate string, total, cpu time.Duration, writes string) {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", round, name, rate, short(total), short(cpu), writes)
-		_ = table.Flush() // shows the row at once; the last Flush tells whether stdout works
+// jobTable prints each row as soon as it is measured.
+type jobTable struct{ *tabwriter.Writer }
+
+func (t jobTable) row(round, side, rate string, total, cpu time.Duration, writes string) {
+	took, used := "–", "–"
+	if total > 0 {
+		took, used = short(total), short(cpu)
 	}
+	fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", round, side, rate, took, used, writes)
+	_ = t.Flush() // shows the row at once; the last Flush tells whether stdout works
+}
+
+func job(ctx context.Context, o options, dir string, b binaries) (err error) {
+	table := jobTable{tabwriter.NewWriter(os.Stdout, 0, 4, 2, ' ', 0)}
+	defer func() { err = firstOf(err, table.Flush()) }()
+	fmt.Fprintln(table, "round\tside\tresult\ttotal\tCPU of the controller\twrites")
+	for _, round := range []struct {
+		name string
+		run  func(context.Context, options, string, binaries, jobTable) error
+	}{{"jobs", manyJobs}, {"big", bigJobs}, {"latency", idleLatency}, {"memory", finishedMemory}} {
+		if !o.round(round.name) {
+			continue
+		}
+		if err := round.run(ctx, o, dir, b, table); err != nil {
+			return fmt.Errorf("round %s: %w", round.name, err)
+		}
+	}
+	return nil
+}
+
+// manyJobs is many Jobs of one Pod at once.
+func manyJobs(ctx context.Context, o options, dir string, b binaries, table jobTable) error {
 	for _, n := range o.jobs {
 		for _, name := range sides(o) {
-			err := jobRound(ctx, name, dir, b, func(ctx context.Context, s *side, k *kubelet) error {
+			err := jobRound(ctx, name, dir, b, 0, func(ctx context.Context, s *side, k *kubelet) error {
 				total, cpu, writes, err := measure(ctx, s, func() error {
 					if err := createJobs(ctx, s.client, name, "one", n, 16, false); err != nil {
 						return err
 					}
 					return k.wait(ctx, n)
 				})
-				row(fmt.Sprintf("%d one-pod Jobs", n), name,
+				table.row(fmt.Sprintf("%d one-pod Jobs", n), name,
 					fmt.Sprintf("%.0f Jobs/s (first third %.0f, last third %.0f)", float64(n)/total.Seconds(), k.rate("one", 0, .33), k.rate("one", .67, 1)),
 					total, cpu, perRun(without(writes, "POST jobs", "PATCH pods/status"), n)+" a Job")
 				return err
@@ -139,10 +176,15 @@ func job(ctx context.Context, o options, dir string, b binaries) (err error) {
 			}
 		}
 	}
+	return nil
+}
+
+// bigJobs is one Job of many Pods, and a Job of one Pod beside it.
+func bigJobs(ctx context.Context, o options, dir string, b binaries, table jobTable) error {
 	for _, n := range o.big {
 		for _, mode := range []batchv1.CompletionMode{batchv1.IndexedCompletion, batchv1.NonIndexedCompletion} {
 			for _, name := range sides(o) {
-				err := jobRound(ctx, name, dir, b, func(ctx context.Context, s *side, k *kubelet) error {
+				err := jobRound(ctx, name, dir, b, 0, func(ctx context.Context, s *side, k *kubelet) error {
 					small := time.Duration(0)
 					total, cpu, writes, err := measure(ctx, s, func() error {
 						if _, err := s.client.BatchV1().Jobs(namespace).Create(ctx, oneJob(name, "big", int32(n), mode), metav1.CreateOptions{}); err != nil {
@@ -156,7 +198,7 @@ func job(ctx context.Context, o options, dir string, b binaries) (err error) {
 						small = k.ended["small"].Sub(began)
 						return err
 					})
-					row(fmt.Sprintf("one %s Job of %d pods", mode, n), name,
+					table.row(fmt.Sprintf("one %s Job of %d pods", mode, n), name,
 						fmt.Sprintf("%.0f pods/s (a one-pod Job beside it: %s)", float64(n)/total.Seconds(), short(small)),
 						total, cpu, perRun(without(writes, "POST jobs", "PATCH pods/status"), n)+" a pod")
 					return err
@@ -170,6 +212,78 @@ func job(ctx context.Context, o options, dir string, b binaries) (err error) {
 	return nil
 }
 
+func idleLatency(ctx context.Context, o options, dir string, b binaries, table jobTable) error {
+	for _, name := range sides(o) {
+		after, err := latency(ctx, name, o.latency, dir, b)
+		if err != nil {
+			return err
+		}
+		table.row("idle: from the end of a pod to the next pod, or to the end of the Job", name, after.String(), 0, 0, "–")
+	}
+	return nil
+}
+
+// latency runs n Pods of one Job, one after the other on an idle plane, and tells how long after the end of each
+// the next one is seen, or the Job's own end.
+func latency(ctx context.Context, name string, n int, dir string, b binaries) (after durations, err error) {
+	err = jobRound(ctx, name, dir, b, 300*time.Millisecond, func(ctx context.Context, s *side, k *kubelet) error {
+		job := oneJob(name, "chain", int32(n), batchv1.IndexedCompletion)
+		job.Spec.Parallelism = new(int32(1))
+		if _, err := s.client.BatchV1().Jobs(namespace).Create(ctx, job, metav1.CreateOptions{}); err != nil {
+			return err
+		}
+		if err := k.wait(ctx, 1); err != nil {
+			return err
+		}
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		if len(k.born) != n || len(k.died) != n {
+			return fmt.Errorf("%d Pods appeared and %d ended, expected %d", len(k.born), len(k.died), n)
+		}
+		for i, died := range k.died {
+			next := k.ended["chain"]
+			if i+1 < n {
+				next = k.born[i+1]
+			}
+			after = append(after, next.Sub(died))
+		}
+		return nil
+	})
+	return after, err
+}
+
+// finishedMemory is what a controller process holds that has seen many finished Jobs.
+func finishedMemory(ctx context.Context, o options, dir string, b binaries, table jobTable) error {
+	for _, name := range sides(o) {
+		u, err := jobMemory(ctx, name, o.finished, dir, b)
+		if err != nil {
+			return err
+		}
+		table.row(fmt.Sprintf("%d finished Jobs", o.finished), name,
+			fmt.Sprintf("memory: %d MiB anonymous, %d MiB resident", u.anon>>20, u.rss>>20), 0, 0, "–")
+	}
+	return nil
+}
+
+func jobMemory(ctx context.Context, name string, n int, dir string, b binaries) (u processUsage, err error) {
+	fmt.Fprintf(os.Stderr, "%s: %d finished Jobs\n", name, n)
+	s, err := newSide(ctx, name, dir, b)
+	if err != nil {
+		return u, err
+	}
+	defer func() { err = firstOf(err, s.stop()) }()
+	if err := createJobs(ctx, s.client, name, "old", n, 32, true); err != nil {
+		return u, err
+	}
+	if err := s.start(ctx, b, "job"); err != nil {
+		return u, err
+	}
+	if err := sleepUntil(ctx, time.Now().Add(30*time.Second)); err != nil {
+		return u, err
+	}
+	return s.usage()
+}
+
 // without leaves out the writes that this program makes itself.
 func without(writes map[string]int, own ...string) map[string]int {
 	for _, k := range own {
@@ -178,7 +292,7 @@ func without(writes map[string]int, own ...string) map[string]int {
 	return writes
 }
 
-func jobRound(ctx context.Context, name, dir string, b binaries, do func(context.Context, *side, *kubelet) error) (err error) {
+func jobRound(ctx context.Context, name, dir string, b binaries, runs time.Duration, do func(context.Context, *side, *kubelet) error) (err error) {
 	fmt.Fprintln(os.Stderr, name)
 	s, err := newSide(ctx, name, dir, b)
 	if err != nil {
@@ -187,7 +301,7 @@ func jobRound(ctx context.Context, name, dir string, b binaries, do func(context
 	defer func() { err = firstOf(err, s.stop()) }()
 	ctx, stop := context.WithTimeout(ctx, 15*time.Minute)
 	defer stop()
-	k, err := playKubelet(ctx, s.client)
+	k, err := playKubelet(ctx, s.client, runs)
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,7 @@
 // Command bench measures Carillon's controllers beside Kubernetes' own, in one run on one machine:
 //
 //	go run ./test/bench cron       2,000 CronJobs at one instant, with and without old Jobs, one idle, memory
-//	go run ./test/bench job        one-pod Jobs, one big Job, a small one beside it
+//	go run ./test/bench job        one-pod Jobs, one big Job, a small one beside it, latency when idle, memory
 //
 // Each side gets a control plane of its own as a process, and its controller as another process; this
 // process only creates the work, plays the kubelet (kubelet.go) and watches. CPU and memory are those
@@ -19,6 +19,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -29,8 +30,14 @@ type options struct {
 	idle     int
 	jobs     []int
 	big      []int
+	latency  int
+	finished int
 	only     string
+	rounds   []string
 }
+
+// round reports whether the round of this name is asked for.
+func (o options) round(name string) bool { return slices.Contains(o.rounds, name) }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -49,14 +56,24 @@ func run(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet(args[0], flag.ContinueOnError)
 	flags.IntVar(&o.cronJobs, "cronjobs", 2000, "CronJobs due at one instant")
 	flags.IntVar(&o.minutes, "minutes", 3, "minutes to watch")
-	flags.IntVar(&o.old, "old", 10000, "finished Jobs lying around in the second round; 0 leaves it out")
-	flags.IntVar(&o.idle, "idle", 10000, "suspended CronJobs for the memory round; 0 leaves it out")
-	var jobs, big string
+	flags.IntVar(&o.old, "old", 10000, "finished Jobs lying around in the round old")
+	flags.IntVar(&o.idle, "idle", 10000, "suspended CronJobs of the memory round of cron")
+	all := map[string]string{"cron": "together,old,idle,memory", "job": "jobs,big,latency,memory"}[args[0]]
+	var jobs, big, rounds string
+	flags.StringVar(&rounds, "rounds", all, "rounds to run")
 	flags.StringVar(&jobs, "jobs", "1000,3000", "numbers of one-pod Jobs")
 	flags.StringVar(&big, "big", "2000,10000", "numbers of pods of one Job")
+	flags.IntVar(&o.latency, "latency", 50, "Pods of the latency round")
+	flags.IntVar(&o.finished, "finished", 50000, "finished Jobs of the memory round of job")
 	flags.StringVar(&o.only, "only", "", "measure one side alone: builtin or carillon")
 	if err := flags.Parse(args[1:]); err != nil {
 		return err
+	}
+	o.rounds = strings.Split(rounds, ",")
+	for _, r := range o.rounds {
+		if !slices.Contains(strings.Split(all, ","), r) {
+			return fmt.Errorf("there is no round %q; the rounds are %s", r, all)
+		}
 	}
 	var err error
 	if o.jobs, err = numbers(jobs); err != nil {
