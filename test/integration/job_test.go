@@ -20,8 +20,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/kubernetes"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
@@ -50,10 +50,26 @@ func newJobs(t *testing.T) *jobs {
 	return j
 }
 
+// controls are what tests may change of their controllers.
+type controls struct {
+	config *rest.Config
+	job    jobcontroller.Options
+	ttl    ttlcontroller.Options
+}
+
 // control runs the Job and TTL controllers until stop or the end of the test.
-func (j *jobs) control() (stop func()) {
+func (j *jobs) control(change ...func(*controls)) (stop func()) {
 	j.Helper()
-	mgr, err := ctrl.NewManager(j.plane.Config(), ctrl.Options{
+	c := controls{
+		config: j.plane.Config(),
+		job:    jobcontroller.Options{ManagedBy: j.managedBy, BackoffBase: 50 * time.Millisecond, RetryBase: retryBase},
+		ttl:    ttlcontroller.Options{ManagedBy: j.managedBy},
+	}
+	for _, f := range change {
+		f(&c)
+	}
+	c.config.QPS = -1
+	mgr, err := ctrl.NewManager(c.config, ctrl.Options{
 		Scheme:                 clientgoscheme.Scheme,
 		Metrics:                metricsserver.Options{BindAddress: "0"},
 		HealthProbeBindAddress: "0",
@@ -62,9 +78,8 @@ func (j *jobs) control() (stop func()) {
 	if err != nil {
 		j.Fatal(err)
 	}
-	err = jobcontroller.Add(mgr, jobcontroller.Options{ManagedBy: j.managedBy, BackoffBase: 50 * time.Millisecond, RetryBase: 50 * time.Millisecond})
-	if err == nil {
-		err = ttlcontroller.Add(mgr, ttlcontroller.Options{ManagedBy: j.managedBy})
+	if err = jobcontroller.Add(mgr, c.job); err == nil {
+		err = ttlcontroller.Add(mgr, c.ttl)
 	}
 	if err != nil {
 		j.Fatal(err)
@@ -81,6 +96,12 @@ func (j *jobs) control() (stop func()) {
 	j.Cleanup(stop)
 	return stop
 }
+
+// seenBy has the requests of the controllers noted.
+func seenBy(t *traffic) func(*controls) { return func(c *controls) { t.on(c.config) } }
+
+// retryBase is the first delay after an error of the Job controller, in tests; retryMost is the longest, always.
+const retryBase, retryMost = 50 * time.Millisecond, time.Minute
 
 func (j *jobs) create(b build.JobBuilder) *batchv1.Job {
 	j.Helper()
@@ -160,108 +181,6 @@ func reason(s *batchv1.JobStatus, kind batchv1.JobConditionType) string {
 		}
 	}
 	return ""
-}
-
-// kubelet moves the pods of a namespace through their phases. ends says how a
-// running pod ends; "" lets it run.
-type kubelet struct {
-	client    kubernetes.Interface
-	namespace string
-
-	mu   sync.Mutex
-	ends func(*corev1.Pod) (phase corev1.PodPhase, exitCode int32)
-	slow bool // pods that are being deleted stay
-}
-
-func startKubelet(w *world) *kubelet {
-	k := &kubelet{client: w.client, namespace: w.namespace}
-	k.endWith(corev1.PodSucceeded, 0)
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for ctx.Err() == nil {
-			k.round(ctx)
-			select {
-			case <-ctx.Done():
-			case <-time.After(3 * time.Millisecond):
-			}
-		}
-	}()
-	w.Cleanup(func() { cancel(); <-done })
-	return k
-}
-
-func (k *kubelet) end(how func(*corev1.Pod) (corev1.PodPhase, int32)) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.ends = how
-}
-
-func (k *kubelet) endWith(phase corev1.PodPhase, exitCode int32) {
-	k.end(func(*corev1.Pod) (corev1.PodPhase, int32) { return phase, exitCode })
-}
-
-func (k *kubelet) keepRunning() { k.endWith("", 0) }
-
-func (k *kubelet) beSlow(slow bool) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.slow = slow
-}
-
-func (k *kubelet) round(ctx context.Context) {
-	list, err := k.client.CoreV1().Pods(k.namespace).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return // the next round tries again
-	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	for i := range list.Items {
-		k.tend(ctx, &list.Items[i])
-	}
-}
-
-func (k *kubelet) tend(ctx context.Context, pod *corev1.Pod) {
-	pods := k.client.CoreV1().Pods(k.namespace)
-	over := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
-	switch {
-	case pod.DeletionTimestamp != nil && k.slow:
-	case pod.DeletionTimestamp != nil:
-		if !over {
-			k.write(ctx, pod, corev1.PodFailed, 143)
-		}
-		if pod.DeletionGracePeriodSeconds == nil || *pod.DeletionGracePeriodSeconds > 0 {
-			_ = pods.Delete(ctx, pod.Name, metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0), Preconditions: metav1.NewUIDPreconditions(string(pod.UID))})
-		}
-	case pod.Spec.NodeName == "":
-		_ = pods.Bind(ctx, &corev1.Binding{
-			ObjectMeta: metav1.ObjectMeta{Name: pod.Name, UID: pod.UID}, Target: corev1.ObjectReference{Kind: "Node", Name: "fake"},
-		}, metav1.CreateOptions{})
-	case pod.Status.Phase == corev1.PodPending:
-		k.write(ctx, pod, corev1.PodRunning, 0)
-	case pod.Status.Phase == corev1.PodRunning:
-		if phase, code := k.ends(pod); phase != "" {
-			k.write(ctx, pod, phase, code)
-		}
-	}
-}
-
-func (k *kubelet) write(ctx context.Context, pod *corev1.Pod, phase corev1.PodPhase, exitCode int32) {
-	now := metav1.Now()
-	next := pod.DeepCopy()
-	next.Status.Phase = phase
-	ready, state := corev1.ConditionTrue, corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: now}}
-	if phase != corev1.PodRunning {
-		ready, state = corev1.ConditionFalse, corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: exitCode, FinishedAt: now}}
-	}
-	next.Status.Conditions = slices.DeleteFunc(next.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodReady })
-	next.Status.Conditions = append(next.Status.Conditions, corev1.PodCondition{Type: corev1.PodReady, Status: ready, LastTransitionTime: now})
-	next.Status.ContainerStatuses = nil
-	for _, c := range next.Spec.Containers {
-		next.Status.ContainerStatuses = append(next.Status.ContainerStatuses, corev1.ContainerStatus{Name: c.Name, Image: c.Image, State: state})
-	}
-	_, _ = k.client.CoreV1().Pods(k.namespace).UpdateStatus(ctx, next, metav1.UpdateOptions{}) // a conflict: the next round
 }
 
 func index(pod *corev1.Pod) string { return pod.Annotations[batchv1.JobCompletionIndexAnnotation] }
@@ -577,7 +496,7 @@ func TestForeignJobIsUntouched(t *testing.T) {
 }
 
 // The policies, as upstream's conformance tests check them: JOB-230, JOB-231,
-// JOB-233, JOB-280, JOB-281, JOB-310, JOB-311, JOB-312.
+// JOB-233, JOB-280, JOB-310, JOB-311, JOB-312 (JOB-281: TestEvictionsDoNotCount).
 func TestPolicies(t *testing.T) {
 	onExit := func(action batchv1.PodFailurePolicyAction, codes ...int32) batchv1.PodFailurePolicyRule {
 		return batchv1.PodFailurePolicyRule{Action: action, OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{
@@ -591,6 +510,7 @@ func TestPolicies(t *testing.T) {
 		return corev1.PodSucceeded, 0
 	}
 	allFail := func(*corev1.Pod) (corev1.PodPhase, int32) { return corev1.PodFailed, 1 }
+	allSucceed := func(*corev1.Pod) (corev1.PodPhase, int32) { return corev1.PodSucceeded, 0 }
 	zeroSucceeds := func(pod *corev1.Pod) (corev1.PodPhase, int32) {
 		if index(pod) == "0" {
 			return corev1.PodSucceeded, 0
@@ -626,10 +546,16 @@ func TestPolicies(t *testing.T) {
 				return reason(s, batchv1.JobFailed) == batchv1.JobReasonPodFailurePolicy
 			},
 		},
-		"JOB-310 success by count": {
-			build.Job("", "j").Indexed(2).Parallelism(2).SuccessPolicy(batchv1.SuccessPolicyRule{SucceededCount: ptr.To[int32](1)}), zeroSucceeds,
+		"JOB-310 success by the count of all": {
+			build.Job("", "j").Indexed(2).Parallelism(2).SuccessPolicy(batchv1.SuccessPolicyRule{SucceededCount: ptr.To[int32](2)}), allSucceed,
 			func(s *batchv1.JobStatus) bool {
-				return reason(s, batchv1.JobComplete) == batchv1.JobReasonSuccessPolicy && s.CompletedIndexes == "0" && s.Failed == 0
+				return reason(s, batchv1.JobComplete) == batchv1.JobReasonSuccessPolicy && s.CompletedIndexes == "0,1" && s.Failed == 0
+			},
+		},
+		"JOB-312 success by count of some": {
+			build.Job("", "j").Indexed(5).Parallelism(5).SuccessPolicy(batchv1.SuccessPolicyRule{SucceededIndexes: ptr.To("0-3"), SucceededCount: ptr.To[int32](1)}), zeroSucceeds,
+			func(s *batchv1.JobStatus) bool {
+				return reason(s, batchv1.JobComplete) == batchv1.JobReasonSuccessPolicy && s.CompletedIndexes == "0" && s.Failed == 0 && s.Succeeded == 1
 			},
 		},
 		"JOB-311 success by index": {

@@ -57,6 +57,13 @@ func newWorld(t *testing.T, options manager.Options) *world {
 	return w
 }
 
+// in gives the world to a subtest.
+func (w *world) in(t *testing.T) *world {
+	sub := *w
+	sub.T = t
+	return &sub
+}
+
 // run starts a manager, waits until it is ready, and returns a function that stops it and waits for its end.
 func (w *world) run(options manager.Options) (stop func()) {
 	w.Helper()
