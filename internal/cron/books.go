@@ -32,7 +32,7 @@ func keepBooks(in Input, all []Child) books {
 		b.state.Active = nil
 		for _, c := range all {
 			if !c.Phase.finished() {
-				b.state.Active = append(b.state.Active, reference(c))
+				b.state.Active = append(b.state.Active, rebuilt(in, c))
 			}
 		}
 		for _, ref := range in.State.Active {
@@ -63,6 +63,15 @@ func keepBooks(in Input, all []Child) books {
 		}
 	}
 	return b
+}
+
+// rebuilt is the reference of an active child: the one that is stored, if there is one, so that the progress of a child
+// is no reason to write.
+func rebuilt(in Input, c Child) corev1.ObjectReference {
+	if i := slices.IndexFunc(in.State.Active, func(r corev1.ObjectReference) bool { return r.UID == c.UID }); i >= 0 {
+		return in.State.Active[i]
+	}
+	return reference(c)
 }
 
 // keeps tells whether an active reference stays in the list.

@@ -37,9 +37,10 @@ func Decide(in Input) Plan {
 	stand := gates(in, change)
 
 	t := turn{state: kept.state}
+	var tm timing
 	var due string
 	if stand.open {
-		tm := timingOf(in, stand.calendar, kept.state, change)
+		tm = timingOf(in, stand.calendar, kept.state, change)
 		if !tm.due.IsZero() {
 			due = childName(in, tm.due)
 		}
@@ -51,7 +52,10 @@ func Decide(in Input) Plan {
 		return Plan{Look: t.look, Timetable: in.Seen}
 	}
 
-	p := Plan{Stop: t.stop, Start: t.start, Timetable: memoOf(in, all, change, t)}
+	account := accountFor(in, stand, tm, t, change)
+	t.state.Conditions = conditions(in, all, stand, t, kept.err, account.lost())
+
+	p := Plan{Stop: t.stop, Start: t.start, Outcomes: account.outcomes, Timetable: memoOf(in, all, change, t, account.ledger)}
 	p.Err = errors.Join(kept.err, stand.err, t.err)
 	p.Record = record(in, t.state, change, p.Err != nil)
 	unwritten := p.Err != nil && !in.Traits.RecordDespiteError
@@ -72,6 +76,9 @@ func Decide(in Input) Plan {
 
 	if !failed { // what a failed write was to record is reported by the pass that records it
 		p.Speak = append(completions(in, kept.completed, steps), kept.notes...)
+	}
+	if change.garbage {
+		p.Speak = append(p.Speak, garbage(in))
 	}
 	p.Speak = append(p.Speak, stand.notes...)
 	p.Speak = append(p.Speak, t.notes...)
@@ -125,11 +132,14 @@ func audible(notes []Note) []Note {
 // record is what has to be remembered, nil if nothing is new. A kind that does not write the status of a failed pass
 // (cronjob.md V26) still remembers an edit: no later pass could notice it again.
 func record(in Input, state State, e edit, failed bool) *Record {
+	if room := in.Traits.MaxActive; room > 0 && len(state.Active) > room {
+		state.Active = state.Active[:room:room]
+	}
 	r := Record{State: state, Timetable: e.due}
 	if failed && !in.Traits.RecordDespiteError {
 		r.State = in.State
 	} else {
-		r.Status = in.Traits.RecordAlways || !sameStatus(in.State, state)
+		r.Status = !sameStatus(in.State, state)
 	}
 	if r.Status && in.Traits.TimetableRides && e.text != "" && e.text != in.State.Timetable {
 		r.Timetable = true
@@ -145,7 +155,8 @@ func record(in Input, state State, e edit, failed bool) *Record {
 
 func sameStatus(a, b State) bool {
 	return slices.EqualFunc(a.Active, b.Active, func(x, y corev1.ObjectReference) bool { return x == y }) &&
-		sameTime(a.LastSchedule, b.LastSchedule) && sameTime(a.LastSuccessful, b.LastSuccessful)
+		sameTime(a.LastSchedule, b.LastSchedule) && sameTime(a.LastSuccessful, b.LastSuccessful) &&
+		slices.EqualFunc(a.Conditions, b.Conditions, sameCondition)
 }
 
 func sameTime(a, b *time.Time) bool {

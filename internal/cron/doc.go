@@ -45,6 +45,8 @@
 //	doubt.go      a create whose answer got lost
 //	outcome.go    what the steps that were carried out mean
 //	history.go    which finished children go, and when they may
+//	runs.go       the outcome of each scheduled time, for whoever counts
+//	conditions.go status.conditions, for the kind that has them
 //	notes.go      the events, a constructor each
 //
 // The contract is cronjob.md; comments name its rules (K20, B1, Q4, …).

@@ -36,6 +36,7 @@ const maxDoubts = 8
 // memo is what one pass leaves for the next one in this process (Plan.Timetable, Input.Seen).
 type memo struct {
 	timetable
+	ledger
 	// Doubts are the names of children that may have been created.
 	Doubts []string `json:"doubts,omitempty"`
 }
@@ -48,16 +49,16 @@ func parseMemo(text string) memo {
 	return m
 }
 
-// memoOf is the memo of a pass: its timetable, and the doubts that it did not resolve.
-func memoOf(in Input, all []Child, e edit, t turn) string {
+// memoOf is the memo of a pass: its timetable, the outcomes that it named, and the doubts that it did not resolve.
+func memoOf(in Input, all []Child, e edit, t turn, l ledger) string {
 	doubts := doubts(in, all)
 	if t.doubt != "" {
 		doubts = append(doubts, t.doubt)
 	}
-	if len(doubts) == 0 {
+	if len(doubts) == 0 && l == (ledger{}) {
 		return e.text
 	}
-	data, err := json.Marshal(memo{timetable: e.now, Doubts: doubts[max(0, len(doubts)-maxDoubts):]})
+	data, err := json.Marshal(memo{timetable: e.now, ledger: l, Doubts: doubts[max(0, len(doubts)-maxDoubts):]})
 	if err != nil {
 		return e.text
 	}

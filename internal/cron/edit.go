@@ -55,6 +55,8 @@ type edit struct {
 	text string
 	// due: the annotation has to be written for it; otherwise writing is worth it only if it costs nothing.
 	due bool
+	// garbage: the annotation is there and tells nothing.
+	garbage bool
 }
 
 // maxLead is how far a remembered edit may lie in the future and still be believed: a clock that was set back has
@@ -80,7 +82,7 @@ func noticeEdit(in Input) edit {
 	before := parseMemo(in.Seen).timetable
 	hasBefore := len(before.Schedules) > 0
 
-	var e edit
+	e := edit{garbage: in.State.Timetable != "" && !hasStored}
 	for _, t := range []timetable{stored, before} {
 		if t.Since != nil && t.Since.After(e.since) && t.Since.Sub(in.Now) <= maxLead {
 			e.since = *t.Since

@@ -164,12 +164,13 @@ func TestEdits(t *testing.T) {
 				record timetable {"schedules":["*/10 * * * *"],"since":"2026-05-04T12:34:00Z"}
 				rq 6m0s`,
 		},
-		"B2 K,V garbage in the annotation is nothing": {
+		"B2 K,V garbage in the annotation is nothing, and said": {
 			given: []given{noted(`since the beginning`), last("12:20")},
 			now:   "12:34:00",
 			want: `
 				start tick-29631630 for 2026-05-04T12:30:00Z
 				record active [tick-29631630], last scheduled 2026-05-04T12:30:00Z
+				say Warning InvalidAnnotation
 				say Normal SuccessfulCreate
 				rq 6m0s`,
 		},
@@ -207,7 +208,7 @@ func TestTimetableRides(t *testing.T) {
 			t.Errorf("%s: the first start records %+v; want the timetable with it: %v", kind, r, want)
 		}
 		s = fixture(kind, "12:11:00", last("12:10"), active("12:10"))
-		if r := cron.Decide(s.in).Record; r != nil && (r.Timetable || !s.in.Traits.RecordAlways) {
+		if r := cron.Decide(s.in).Record; r != nil {
 			t.Errorf("%s: a pass in which nothing happens records %+v", kind, r)
 		}
 	}

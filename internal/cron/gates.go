@@ -17,6 +17,8 @@ type standing struct {
 	open     bool
 	calendar calendar
 	notes    []Note
+	// obstacle is what is wrong with the schedule, for people; "" if nothing is.
+	obstacle string
 	// err: the obstacle is one that this kind retries.
 	err error
 }
@@ -64,11 +66,13 @@ func (s *standing) parse(in Input, e edit) bool {
 	for _, text := range in.Spec.Schedules {
 		parsed, err := schedule.Parse(text, zoneFor(in, text, zone))
 		if err != nil {
+			s.obstacle = badScheduleText(text, err)
 			s.notes = append(s.notes, badSchedule(in, text, e.fresh, err))
 			s.err = retried(in.Traits.BadScheduleRetries, "spec.schedule", err)
 			return false
 		}
 		if !parsed.Satisfiable() {
+			s.obstacle = neverFiresText(text)
 			s.notes = append(s.notes, neverFires(in, text))
 			s.err = retried(in.Traits.NeverFiresRetries, "spec.schedule",
 				fmt.Errorf("%q names no date that exists", text))

@@ -71,6 +71,8 @@ type Spec struct {
 	// KeepSuccessful and KeepFailed are the history limits; nil keeps all of that class.
 	KeepSuccessful *int32
 	KeepFailed     *int32
+	// Conditions: status.conditions are asked for (cronjob.md 2.3b).
+	Conditions bool
 }
 
 // State is what the CronJob's status, and one annotation of ours, remember.
@@ -81,6 +83,8 @@ type State struct {
 	LastSchedule *time.Time
 	// LastSuccessful is status.lastSuccessfulTime, nil when absent or when the kind has none.
 	LastSuccessful *time.Time
+	// Conditions are status.conditions; nil when the kind has none, or when they are not asked for.
+	Conditions []metav1.Condition
 	// Timetable is the raw value of AnnotationTimetable, "" when absent.
 	Timetable string
 }

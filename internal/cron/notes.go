@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -98,13 +99,25 @@ func tooManyMissed(in Input, tm timing) Note {
 		"only the latest one runs. Set or decrease .spec.startingDeadlineSeconds, or check the clock", stamp(in, tm.base))
 }
 
+const manyRefusedText = "Nothing starts any more, because more than 100 scheduled times were missed. Set or decrease " +
+	".spec.startingDeadlineSeconds, so that fewer of them count"
+
+func manyRefused(in Input, tm timing) Note {
+	return in.Traits.Events.TooManyMissed.note(once("refused", tm.base), manyRefusedText)
+}
+
+func garbage(in Input) Note {
+	return in.Traits.Events.BadTimetable.note(once("timetable", in.State.Timetable), "Annotation %s cannot be read and is "+
+		"ignored, so an edit of the schedule that was made while nobody looked may be missed. Remove it", AnnotationTimetable)
+}
+
 func unknownZone(in Input, err error) Note {
 	var zone string
 	if in.Spec.TimeZone != nil {
 		zone = *in.Spec.TimeZone
 	}
 	return in.Traits.Events.UnknownZone.note(once("zone", in.Owner.Generation, zone), "Nothing is scheduled: "+
-		".spec.timeZone %q cannot be loaded: %v. Use a name of the tz database, such as Europe/Rome", zone, err)
+		".spec.timeZone %q cannot be loaded: %v. Set it to a name of the tz database, such as Europe/Rome", zone, err)
 }
 
 func zoneInSchedule(in Input, text string) Note {
@@ -118,13 +131,20 @@ func badSchedule(in Input, text string, edited bool, err error) Note {
 	if edited {
 		event = in.Traits.Events.BadEdit
 	}
-	return event.note(once("schedule", in.Owner.Generation, text), "Nothing is scheduled: schedule %q cannot be read: %v",
-		text, err)
+	return event.note(once("schedule", in.Owner.Generation, text), "%s", badScheduleText(text, err))
+}
+
+func badScheduleText(text string, err error) string {
+	return fmt.Sprintf("Nothing is scheduled: .spec.schedule %q cannot be read: %v. Correct it; a schedule has minute, hour, "+
+		"day of month, month and day of week, such as \"30 6 * * 1-5\"", text, err)
 }
 
 func neverFires(in Input, text string) Note {
-	return in.Traits.Events.NeverFires.note(once("never", in.Owner.Generation, text), "Nothing is scheduled: schedule %q "+
-		"names no date that exists", text)
+	return in.Traits.Events.NeverFires.note(once("never", in.Owner.Generation, text), "%s", neverFiresText(text))
+}
+
+func neverFiresText(text string) string {
+	return fmt.Sprintf("Nothing is scheduled: .spec.schedule %q names no date that exists. Correct its day or its month", text)
 }
 
 func tooFine(in Input, text string) Note {
@@ -144,8 +164,16 @@ func failedDelete(in Input, c Child, err error) Note {
 }
 
 func failedCreate(in Input, start Start, err error) Note {
-	return in.Traits.Events.FailedCreate.note(once("create", start.Time), "%s %s cannot be created: %v",
-		in.Traits.ChildKind, start.Name, err)
+	return in.Traits.Events.FailedCreate.note(once("create", start.Time), "%s %s cannot be created: %v%s",
+		in.Traits.ChildKind, start.Name, err, cure(err))
+}
+
+// cure says what to do about a create that failed, where it is the template that has to change.
+func cure(err error) string {
+	if !apierrors.IsInvalid(err) && !apierrors.IsBadRequest(err) {
+		return ""
+	}
+	return ". Correct .spec.jobTemplate; until the next scheduled time the start is tried again"
 }
 
 func namespaceTerminating(in Input) Note {

@@ -28,14 +28,17 @@ type Plan struct {
 	Prune []Step
 	// Speak: publish these, after everything above is done.
 	Speak []Note
+	// Outcomes are what became of the scheduled times that have passed since the last pass, if each step goes well.
+	// They are final with the start: no step after it changes them.
+	Outcomes []Outcome
 	// Wake is when to decide again at the latest; always after Now. Zero: not before an event.
 	Wake time.Time
 	// Err, if not nil, means that the pass has failed and is to be repeated with back-off. It says what failed. Wake
 	// is to be armed as well: a next scheduled time does not wait for the back-off.
 	Err error
 	// Timetable is what the next pass over the same UID in this process should know: the schedule that this one
-	// decided on, and the creates that it could not get to the bottom of. The shell hands it over as Input.Seen and
-	// need not understand it.
+	// decided on, the creates that it could not get to the bottom of, and the outcomes that it named. The shell hands
+	// it over as Input.Seen and need not understand it.
 	Timetable string
 }
 
@@ -159,7 +162,7 @@ func (p Plan) String() string {
 	return b.String()
 }
 
-// String tells the record in one line: the names in the active list and the two times, then the timetable if it is
+// String tells the record in one line: the names in the active list, the two times and the conditions, then the timetable if it is
 // written too.
 func (r Record) String() string {
 	names := make([]string, len(r.State.Active))
@@ -174,6 +177,9 @@ func (r Record) String() string {
 		}
 		if t := r.State.LastSuccessful; t != nil {
 			parts = append(parts, "last successful "+t.UTC().Format(time.RFC3339))
+		}
+		for _, c := range r.State.Conditions {
+			parts = append(parts, fmt.Sprintf("%s=%s/%s", c.Type, c.Status, c.Reason))
 		}
 	}
 	if r.Timetable {

@@ -176,10 +176,12 @@ func TestDeadlineAndScheduleErrors(t *testing.T) {
 				say Normal SuccessfulDelete
 				done`,
 		},
-		"CJ-029 V a schedule that cannot be read is retried in silence": {
+		"CJ-029 V a schedule that cannot be read is retried, and ours: said": {
 			given: []given{schedule("nonsense")},
 			now:   "12:10:00",
-			want:  `fail`,
+			want: `
+				say Warning UnParseableCronJobSchedule
+				fail`,
 		},
 		"CJ-030 K a zone prefix without a schedule": {
 			given: []given{schedule("TZ=UTC")},
@@ -811,7 +813,6 @@ func TestStatusAndHistory(t *testing.T) {
 				has("11:10", complete, func(c *cron.Child) { c.Started = nil })},
 			now: "12:13:00",
 			want: `
-				record active [], last scheduled 2026-05-04T12:10:00Z
 				prune tick-1777893000
 				rq 7m0s`,
 		},
@@ -878,12 +879,15 @@ func TestStatusAndHistory(t *testing.T) {
 			now:   "12:13:00",
 			want:  `rq 7m0s`,
 		},
-		"CJ-117 T written each time": {
+		"CJ-117 T ours: nothing changed, nothing written, although the book writes each time": {
 			given: []given{last("12:10"), active("12:10"), has("12:00", complete)},
 			now:   "12:13:00",
-			want: `
-				record active [tick-1777896600], last scheduled 2026-05-04T12:10:00Z
-				rq 7m0s`,
+			want:  `rq 7m0s`,
+		},
+		"CJ-117 T ours: nor when the active child has moved on": {
+			given: []given{last("12:10"), active("12:10"), func(s *scene) { s.in.Children[0].ResourceVersion = "99" }},
+			now:   "12:13:00",
+			want:  `rq 7m0s`,
 		},
 		"CJ-118 K being deleted: books and history only": {
 			given: []given{deleting, last("12:00"), limits(0, 1), active("12:00", complete, finished("12:02"))},
@@ -961,18 +965,18 @@ func TestTutorial(t *testing.T) {
 				record active [tick-1777902000], last scheduled 2026-05-04T13:40:00Z
 				rq 1s`,
 		},
-		"CJ-131 T 101 are not": {
+		"CJ-131 T 101 are not; ours: said": {
 			given: []given{schedule("* * * * *"), made("12:00")},
 			now:   "13:41:00",
 			want: `
-				record active []
+				say Warning TooManyMissedTimes
 				done`,
 		},
-		"CJ-132 T a date that does not exist": {
+		"CJ-132 T a date that does not exist; ours: said": {
 			given: []given{schedule("0 0 30 2 *")},
 			now:   "12:10:00",
 			want: `
-				record active []
+				say Warning InvalidSchedule
 				done`,
 		},
 		"CJ-133 T a stamp that cannot be read is passed over": {
@@ -985,16 +989,14 @@ func TestTutorial(t *testing.T) {
 		"CJ-134 T Forbid waits in silence": {
 			given: []given{forbid, last("12:10"), active("12:10")},
 			now:   "12:20:00",
-			want: `
-				record active [tick-1777896600], last scheduled 2026-05-04T12:10:00Z
-				rq 10m0s`,
+			want:  `rq 10m0s`,
 		},
-		"CJ-135 T a taken name is an error": {
+		"CJ-135 T a taken name is an error; ours: said": {
 			given: []given{onServer("12:10")},
 			now:   "12:10:00",
 			want: `
 				start tick-1777896600 for 2026-05-04T12:10:00Z
-				record active []
+				say Warning FailedCreate
 				fail
 				rq 10m0s`,
 		},
@@ -1008,20 +1010,19 @@ func TestTutorial(t *testing.T) {
 				fail
 				rq 10m0s`,
 		},
-		"CJ-137 T a failing delete is no error; it is tried again in a minute": {
+		"CJ-137 T a failing delete is no error; ours: said, and tried again in a minute": {
 			given: []given{last("12:10"), limits(0, 1), has("11:00", complete), has("11:10", complete), deleteFails("tick-1777892400", broken)},
 			now:   "12:13:00",
 			want: `
-				record active [], last scheduled 2026-05-04T12:10:00Z
 				prune tick-1777892400
 				prune tick-1777893000
+				say Warning FailedDelete
 				rq 1m0s`,
 		},
 		"CJ-138 T suspended": {
 			given: []given{suspended, last("12:10"), limits(0, 1), has("11:00", complete)},
 			now:   "12:20:00",
 			want: `
-				record active [], last scheduled 2026-05-04T12:10:00Z
 				prune tick-1777892400
 				done`,
 		},

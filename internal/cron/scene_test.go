@@ -51,8 +51,9 @@ type scene struct {
 	// strip: an admission webhook removes the owner references of what is created.
 	strip bool
 
-	// spoken are the notes of the last pass.
-	spoken []cron.Note
+	// spoken are the notes of the last pass, outcomes what it names.
+	spoken   []cron.Note
+	outcomes []cron.Outcome
 }
 
 // given changes a scene; a scenario is a list of them.
@@ -293,7 +294,7 @@ func (s *scene) play(t testing.TB) string {
 				in.DidPrune(step, s.delete("prune", step, tell))
 			}
 		default:
-			s.spoken = plan.Speak
+			s.spoken, s.outcomes = plan.Speak, plan.Outcomes
 			for _, n := range plan.Speak {
 				tell("say %s %s", n.Type, n.Reason)
 			}

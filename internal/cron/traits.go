@@ -37,8 +37,9 @@ type Traits struct {
 	ActiveRebuilt bool
 	// HasSuccess: the status has lastSuccessfulTime.
 	HasSuccess bool
-	// RecordAlways: the status is written in every pass, changed or not.
-	RecordAlways bool
+	// MaxActive is how many references the API takes in status.active; 0: any number. Only for ActiveRebuilt: what the
+	// list has no room for is known from the children.
+	MaxActive int
 	// RecordDespiteError: a pass that failed still writes what it learnt.
 	RecordDespiteError bool
 	// TimetableRides: a status write may carry the annotation, so the timetable is noted with the first one.
@@ -122,4 +123,5 @@ type Events struct {
 	FailedCreate         Event // a create failed
 	NamespaceTerminating Event // a create failed because the namespace is going away
 	Foreign              Event // an object of someone else holds the child's name
+	BadTimetable         Event // the annotation of ours holds what we did not write
 }

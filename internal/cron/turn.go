@@ -26,6 +26,8 @@ type turn struct {
 	doubt string
 	// rest: do not even wake for the next scheduled time.
 	rest bool
+	// fate of the due time, for the outcomes.
+	fate fate
 }
 
 // takeTurn decides about the due time, in this order: too many were missed (T10), it is taken already (K19, K23b), it
@@ -40,11 +42,13 @@ func takeTurn(in Input, all []Child, tm timing, state State) turn {
 	}
 	if tm.missed == many {
 		if in.Traits.ManyRefused {
-			t.rest = true
+			t.rest, t.fate = true, fateTooMany
+			t.notes = append(t.notes, manyRefused(in, tm))
 			return t
 		}
 		t.notes = append(t.notes, tooManyMissed(in, tm))
 	}
+	t.fate = fateFailed // unless one of the following says otherwise
 	if in.done.started != nil && t.outcome(in) {
 		return t
 	}
@@ -53,6 +57,7 @@ func takeTurn(in Input, all []Child, tm timing, state State) turn {
 	}
 	if in.done.started != nil { // and it met an object that is not ours (Q1)
 		s, _ := seen(in, in.done.started.start.Name)
+		t.fate = fateForeign
 		t.notes = append(t.notes, foreignHolder(in, *s.child, tm.due))
 		return t
 	}
@@ -62,6 +67,7 @@ func takeTurn(in Input, all []Child, tm timing, state State) turn {
 	}
 	blockers := unfinished(in, all, state)
 	if len(blockers) > 0 && in.Spec.Concurrency == batchv1.ForbidConcurrent {
+		t.fate = fateForbidden
 		t.notes = append(t.notes, forbidden(in, blockers, tm.due))
 		return t
 	}
@@ -77,7 +83,12 @@ func takeTurn(in Input, all []Child, tm timing, state State) turn {
 // first one has used it up, even if its child is gone (B7).
 func (t *turn) taken(in Input, all []Child, due time.Time) bool {
 	name := childName(in, due)
+	t.fate = fateAdopted
+	if in.done.started != nil {
+		t.fate = createdOrFound(in.done.started)
+	}
 	if last := t.state.LastSchedule; last != nil && childName(in, *last) == name {
+		t.fate = fateShared
 		return true
 	}
 	for _, ref := range t.state.Active {
@@ -90,6 +101,7 @@ func (t *turn) taken(in Input, all []Child, due time.Time) bool {
 	}
 	i := slices.IndexFunc(all, func(c Child) bool { return c.Name == name })
 	if i < 0 {
+		t.fate = fateFailed
 		return false
 	}
 	if !all[i].Phase.finished() {
@@ -179,6 +191,7 @@ func (t *turn) begin(in Input, due time.Time) {
 func (t *turn) began(in Input, s Start, c Child) {
 	t.state.Active = append(slices.Clip(t.state.Active), reference(c))
 	t.state.LastSchedule = later(t.state.LastSchedule, s.Time)
+	t.fate = fateStarted
 	t.notes = append(t.notes, created(in, c, s.Time))
 }
 

@@ -58,7 +58,7 @@ func TestDeletesAndMetrics(t *testing.T) {
 	}{
 		"CJ-065 CJ-014 K cronjobs.batch":              {&background, true, "cronjob-controller"},
 		"CJ-012 CJ-014 V cronjobs.batch.volcano.sh":   {nil, false, "vc-controller-manager"},
-		"T7 T cronjobs.batch.tutorial.kubebuilder.io": {&background, false, ""},
+		"T7 T cronjobs.batch.tutorial.kubebuilder.io": {&background, false, "cronjob"}, // events are ours
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, k := range kind.All {

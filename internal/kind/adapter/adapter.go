@@ -39,7 +39,8 @@ type Kind interface {
 	// ReadChild translates a child, or any other object of the child's type. The error is as for Read.
 	ReadChild(obj Object) (cron.Child, error)
 	// Build makes the child that start asks for, ready to be created. The error means that the template cannot be
-	// made into a child; it is the user's to mend and belongs to DidStart like the server's answer.
+	// made into a child; it is the user's to mend and belongs to DidStart like the server's answer, which is why it is
+	// an API error that refuses (BadRequest, Invalid).
 	Build(obj Object, start cron.Start) (Object, error)
 	// Write turns a record into patches of obj, to be sent in this order; the first one that fails ends the write.
 	// None is empty; a record that changes nothing gives no patch.

@@ -19,11 +19,12 @@ import (
 // the server or a newer version of the API knows survive.
 //
 // The status patch is bound to the resource version that was read: a record decided on an older picture must not
-// take back what a newer one holds. rides says that the server accepts metadata with a status write; otherwise the
+// take back what a newer one holds. TimetableRides says that the server accepts metadata with a status write; otherwise the
 // annotation follows in a patch of its own, which is bound to the UID only, because the status patch has just moved
 // the resource version, and because it states what was decided on, which no other write can make wrong.
-func Write(obj metav1.Object, record cron.Record, hasSuccess, rides bool) ([]Patch, error) {
+func Write(obj metav1.Object, record cron.Record, traits *cron.Traits) ([]Patch, error) {
 	var patches []Patch
+	rides := traits.TimetableRides
 	annotations := map[string]any{}
 	if record.Timetable {
 		annotations[cron.AnnotationTimetable] = record.State.Timetable
@@ -37,8 +38,11 @@ func Write(obj metav1.Object, record cron.Record, hasSuccess, rides bool) ([]Pat
 		if record.Status {
 			status["active"] = references(record.State.Active)
 			status["lastScheduleTime"] = instant(record.State.LastSchedule)
-			if hasSuccess {
+			if traits.HasSuccess {
 				status["lastSuccessfulTime"] = instant(record.State.LastSuccessful)
+			}
+			if len(record.State.Conditions) > 0 {
+				status["conditions"] = record.State.Conditions
 			}
 		}
 		patch, err := mergePatch("status", map[string]any{"metadata": metadata, "status": status})

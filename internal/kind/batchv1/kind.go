@@ -10,7 +10,6 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -54,33 +53,26 @@ var info = adapter.Info{
 		CreationSkew: true,
 		EventSource:  "cronjob-controller",
 		Events: cron.Events{
-			Created:        normal("SuccessfulCreate"),
-			Deleted:        normal("SuccessfulDelete"),
-			Completed:      normal("SawCompletedJob"),
-			Missing:        normal("MissingJob"),
-			Unexpected:     warning("UnexpectedJob"),
-			Forbidden:      normal("JobAlreadyActive"),
-			TooManyMissed:  warning("TooManyMissedTimes"),
-			UnknownZone:    warning("UnknownTimeZone"),
-			ZoneInSchedule: warning("UnsupportedSchedule"),
-			BadSchedule:    warning("UnparseableSchedule"),
-			BadEdit:        warning("UnParseableCronJobSchedule"),
-			NeverFires:     warning("InvalidSchedule"),
-			TooFine:        warning("UnsupportedSchedule"),
-			FailedGet:      warning("FailedGet"),
-			FailedDelete:   warning("FailedDelete"),
-			FailedCreate:   warning("FailedCreate"),
-			Foreign:        warning("FailedCreate"),
+			Created:        adapter.Normal("SuccessfulCreate"),
+			Deleted:        adapter.Normal("SuccessfulDelete"),
+			Completed:      adapter.Normal("SawCompletedJob"),
+			Missing:        adapter.Normal("MissingJob"),
+			Unexpected:     adapter.Warning("UnexpectedJob"),
+			Forbidden:      adapter.Normal("JobAlreadyActive"),
+			TooManyMissed:  adapter.Warning("TooManyMissedTimes"),
+			UnknownZone:    adapter.Warning("UnknownTimeZone"),
+			ZoneInSchedule: adapter.Warning("UnsupportedSchedule"),
+			BadSchedule:    adapter.Warning("UnparseableSchedule"),
+			BadEdit:        adapter.Warning("UnParseableCronJobSchedule"),
+			NeverFires:     adapter.Warning("InvalidSchedule"),
+			TooFine:        adapter.Warning("UnsupportedSchedule"),
+			FailedGet:      adapter.Warning("FailedGet"),
+			FailedDelete:   adapter.Warning("FailedDelete"),
+			FailedCreate:   adapter.Warning("FailedCreate"),
+			Foreign:        adapter.Warning("FailedCreate"),
+			BadTimetable:   adapter.Warning("InvalidAnnotation"),
 		},
 	},
-}
-
-func normal(reason string) cron.Event {
-	return cron.Event{Type: corev1.EventTypeNormal, Reason: reason}
-}
-
-func warning(reason string) cron.Event {
-	return cron.Event{Type: corev1.EventTypeWarning, Reason: reason}
 }
 
 // Info implements adapter.Kind.
@@ -137,5 +129,5 @@ func (Kind) Build(obj adapter.Object, start cron.Start) (adapter.Object, error) 
 
 // Write implements adapter.Kind. One patch: the status of this API accepts metadata too.
 func (Kind) Write(obj adapter.Object, record cron.Record) ([]adapter.Patch, error) {
-	return adapter.Write(obj, record, info.Traits.HasSuccess, info.Traits.TimetableRides)
+	return adapter.Write(obj, record, info.Traits)
 }

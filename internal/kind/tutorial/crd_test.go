@@ -4,10 +4,19 @@
 package tutorial_test
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/json" // numbers are int64
+
+	"github.com/carillon-dev/carillon/internal/cron"
 	"github.com/carillon-dev/carillon/internal/kind/kindtest"
 	"github.com/carillon-dev/carillon/internal/kind/tutorial"
 	"github.com/carillon-dev/carillon/internal/schedule"
@@ -61,7 +70,8 @@ func TestCRDDefaults(t *testing.T) {
 	}
 }
 
-// The schema refuses what the tutorial's validating webhook refuses, as far as a schema can.
+// The schema refuses what the tutorial's validating webhook refuses, as far as a schema can. A schema is asked at each
+// update, too, so what was stored before it is refused as well (CJ-152).
 func TestCRDValidation(t *testing.T) {
 	with := func(change func(spec map[string]any)) map[string]any {
 		obj := cronJob("tick", "*/10 * * * *")
@@ -74,6 +84,7 @@ func TestCRDValidation(t *testing.T) {
 	}{
 		"CJ-150 T a name of 52":           {cronJob(strings.Repeat("a", 52), "@daily"), ""},
 		"CJ-150 T a name of 53":           {cronJob(strings.Repeat("a", 53), "@daily"), "metadata.name"},
+		"CJ-152 T a stored name of 60":    {cronJob(strings.Repeat("a", 60), "@daily"), "metadata.name"},
 		"an empty schedule":               {cronJob("tick", ""), "spec.schedule"},
 		"no schedule":                     {with(func(s map[string]any) { delete(s, "schedule") }), "spec.schedule"},
 		"prose for a schedule":            {cronJob("tick", "every day at noon, please"), "spec.schedule"},
@@ -99,6 +110,55 @@ func TestCRDValidation(t *testing.T) {
 				t.Errorf("got %v, want an error at %s", errs, c.bad)
 			}
 		})
+	}
+}
+
+// What a pass records is what the schema takes, to the last field: with more active children than the book's schema has
+// room for, and with conditions.
+func TestCRDTakesWhatIsRecorded(t *testing.T) {
+	now := time.Date(2026, 5, 4, 12, 10, 0, 0, time.UTC)
+	k, info := tutorial.Kind{}, tutorial.Kind{}.Info()
+	owner := &tutorial.CronJob{}
+	owner.Name, owner.Namespace, owner.UID, owner.ResourceVersion, owner.Generation = "tick", "batch", "cj-1", "7", 1
+	owner.CreationTimestamp = metav1.NewTime(now.Add(-time.Minute))
+	owner.Annotations = map[string]string{tutorial.ConditionsAnnotation: "true"}
+	owner.Spec.Schedule = "*/10 * * * *"
+	cronOwner, spec, state, err := k.Read(owner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := cron.Input{Now: now, Traits: info.Traits, Owner: cronOwner, Spec: spec, State: state}
+	for i := range 12 {
+		in.Children = append(in.Children, cron.Child{APIVersion: "batch/v1", Kind: "Job", Namespace: "batch", Name: fmt.Sprintf("tick-%02d", i),
+			UID: types.UID(fmt.Sprint(i)), ResourceVersion: "3", Controller: metav1.NewControllerRef(owner, info.Owner)})
+	}
+	plan := cron.Decide(in)
+	if plan.Record == nil {
+		t.Fatalf("nothing is recorded:\n%s", plan)
+	}
+	patches, err := k.Write(owner, *plan.Record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var patch map[string]any
+	if err := json.Unmarshal(patches[0].Data, &patch); err != nil {
+		t.Fatal(err)
+	}
+	obj := cronJob("tick", "*/10 * * * *")
+	obj["status"] = patch["status"]
+	sent := runtime.DeepCopyJSON(obj)
+	if errs := crd(t).Admit(t, obj); len(errs) > 0 {
+		t.Errorf("refused: %v", errs)
+	}
+	if diff := cmp.Diff(sent["status"], obj["status"]); diff != "" {
+		t.Errorf("status (-sent +stored):\n%s", diff)
+	}
+	status := obj["status"].(map[string]any)
+	if n := len(status["active"].([]any)); n != 10 {
+		t.Errorf("%d active, the book's schema takes 10", n)
+	}
+	if n := len(status["conditions"].([]any)); n != 2 {
+		t.Errorf("%d conditions, want Available and Progressing", n)
 	}
 }
 

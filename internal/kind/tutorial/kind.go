@@ -4,7 +4,9 @@
 // Package tutorial adapts the CronJob of batch.tutorial.kubebuilder.io/v1 (kind T of cronjob.md), which starts Jobs of
 // batch/v1. It is the API that the kubebuilder book builds; deploy/crds has its CRD.
 //
-// Behaviour follows the CronJob tutorial of the kubebuilder book, except where cronjob.md decides otherwise.
+// Behaviour follows the CronJob tutorial of the kubebuilder book, except where cronjob.md decides otherwise. The book's
+// controller speaks no events. Ours warns of what a user has to mend, under the reasons of batch/v1. The conditions that
+// the book added later are kept for CronJobs that ask for them (ConditionsAnnotation).
 package tutorial
 
 import (
@@ -13,6 +15,7 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -22,6 +25,12 @@ import (
 
 // StampAnnotation holds the scheduled time of a Job.
 const StampAnnotation = "batch.tutorial.kubebuilder.io/scheduled-at"
+
+// ConditionsAnnotation, with the value "true", asks for status.conditions. Without it they are left as they are.
+const ConditionsAnnotation = "carillon.dev/conditions"
+
+// maxActive is how many references the book's schema takes in status.active.
+const maxActive = 10
 
 // Kind is the adapter; its zero value is ready for use.
 type Kind struct{}
@@ -49,7 +58,7 @@ var info = adapter.Info{
 		ManyRefused: true,
 
 		ActiveRebuilt:      true,
-		RecordAlways:       true,
+		MaxActive:          maxActive,
 		RecordDespiteError: true,
 
 		GoneIsStopped: true,
@@ -58,6 +67,18 @@ var info = adapter.Info{
 		History:     cron.ByStartUnstartedFirst,
 		FailedFirst: true,
 		Propagation: &background,
+
+		EventSource: "cronjob",
+		Events: cron.Events{
+			TooManyMissed:        adapter.Warning("TooManyMissedTimes"),
+			BadSchedule:          adapter.Warning("UnparseableSchedule"),
+			BadEdit:              adapter.Warning("UnParseableCronJobSchedule"),
+			NeverFires:           adapter.Warning("InvalidSchedule"),
+			FailedDelete:         adapter.Warning("FailedDelete"),
+			FailedCreate:         adapter.Warning("FailedCreate"),
+			NamespaceTerminating: adapter.Warning("NamespaceTerminating"),
+			BadTimetable:         adapter.Warning("InvalidAnnotation"),
+		},
 	},
 }
 
@@ -73,18 +94,9 @@ func (Kind) Read(obj adapter.Object) (cron.Owner, cron.Spec, cron.State, error) 
 	if !ok || cj == nil {
 		return cron.Owner{}, cron.Spec{}, cron.State{}, adapter.Wrong(info, cj, obj)
 	}
-	spec := cron.Spec{
-		Schedules:      []string{cj.Spec.Schedule},
-		Deadline:       cj.Spec.StartingDeadlineSeconds,
-		Concurrency:    cj.Spec.ConcurrencyPolicy,
-		Suspend:        cj.Spec.Suspend != nil && *cj.Spec.Suspend,
-		KeepSuccessful: cj.Spec.SuccessfulJobsHistoryLimit,
-		KeepFailed:     cj.Spec.FailedJobsHistoryLimit,
-	}
-	state := cron.State{
-		Active:       cj.Status.Active,
-		LastSchedule: adapter.Time(cj.Status.LastScheduleTime),
-		Timetable:    cj.Annotations[cron.AnnotationTimetable],
+	spec, state := cj.Spec.Cron(), cj.Status.Cron(&cj.ObjectMeta)
+	if spec.Conditions = cj.Annotations[ConditionsAnnotation] == "true"; spec.Conditions {
+		state.Conditions = cj.Status.Conditions
 	}
 	return adapter.Owner(cj), spec, state, nil
 }
@@ -109,7 +121,7 @@ func (Kind) Build(obj adapter.Object, start cron.Start) (adapter.Object, error) 
 	job := &batchv1.Job{ObjectMeta: adapter.ChildMeta(cj, info, template.ObjectMeta, StampAnnotation, start)}
 	if raw := template.Spec.Raw; len(raw) > 0 {
 		if err := json.Unmarshal(raw, &job.Spec); err != nil {
-			return nil, fmt.Errorf("spec.jobTemplate.spec is no Job spec of batch/v1: %w", err)
+			return nil, apierrors.NewBadRequest(fmt.Sprintf("spec.jobTemplate.spec is no Job spec of batch/v1: %v", err))
 		}
 	}
 	return job, nil
@@ -117,5 +129,5 @@ func (Kind) Build(obj adapter.Object, start cron.Start) (adapter.Object, error) 
 
 // Write implements adapter.Kind. A custom resource's status write takes no metadata, so an edit needs a second patch.
 func (Kind) Write(obj adapter.Object, record cron.Record) ([]adapter.Patch, error) {
-	return adapter.Write(obj, record, info.Traits.HasSuccess, info.Traits.TimetableRides)
+	return adapter.Write(obj, record, info.Traits)
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -18,33 +17,19 @@ import (
 // GroupVersion is the API that this package speaks.
 var GroupVersion = schema.GroupVersion{Group: "batch.tutorial.kubebuilder.io", Version: "v1"}
 
-// The types are slim: they hold what a CronJob controller reads. Decoding drops the rest (status.conditions of the
-// present book project, for one), so they must never be sent back whole; status is written by patch.
-
-// CronJob starts Jobs of batch/v1 by a schedule.
+// CronJob starts Jobs of batch/v1 by a schedule. It is a slim type; see package adapter.
 type CronJob struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	Spec   CronJobSpec   `json:"spec"`
-	Status CronJobStatus `json:"status,omitzero"`
+	Spec   adapter.CronJobSpec `json:"spec"`
+	Status CronJobStatus       `json:"status,omitzero"`
 }
 
-// CronJobSpec has the fields of batch/v1 except timeZone.
-type CronJobSpec struct {
-	Schedule                   string                    `json:"schedule"`
-	StartingDeadlineSeconds    *int64                    `json:"startingDeadlineSeconds,omitempty"`
-	ConcurrencyPolicy          batchv1.ConcurrencyPolicy `json:"concurrencyPolicy,omitempty"`
-	Suspend                    *bool                     `json:"suspend,omitempty"`
-	JobTemplate                adapter.Template          `json:"jobTemplate"`
-	SuccessfulJobsHistoryLimit *int32                    `json:"successfulJobsHistoryLimit,omitempty"`
-	FailedJobsHistoryLimit     *int32                    `json:"failedJobsHistoryLimit,omitempty"`
-}
-
-// CronJobStatus has the fields of batch/v1 except lastSuccessfulTime.
+// CronJobStatus has the conditions that the book added later.
 type CronJobStatus struct {
-	Active           []corev1.ObjectReference `json:"active,omitempty"`
-	LastScheduleTime *metav1.Time             `json:"lastScheduleTime,omitempty"`
+	adapter.CronJobStatus `json:",inline"`
+	Conditions            []metav1.Condition `json:"conditions,omitempty"`
 }
 
 // CronJobList is a list of CronJobs.
@@ -77,24 +62,17 @@ func (c *CronJob) DeepCopy() *CronJob {
 
 // DeepCopyInto copies c into out.
 func (c *CronJob) DeepCopyInto(out *CronJob) {
-	*out = *c
+	out.TypeMeta = c.TypeMeta
 	c.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
-	out.Spec.StartingDeadlineSeconds = adapter.DeepCopyPointer(c.Spec.StartingDeadlineSeconds)
-	out.Spec.Suspend = adapter.DeepCopyPointer(c.Spec.Suspend)
-	c.Spec.JobTemplate.DeepCopyInto(&out.Spec.JobTemplate)
-	out.Spec.SuccessfulJobsHistoryLimit = adapter.DeepCopyPointer(c.Spec.SuccessfulJobsHistoryLimit)
-	out.Spec.FailedJobsHistoryLimit = adapter.DeepCopyPointer(c.Spec.FailedJobsHistoryLimit)
-	out.Status.Active = slices.Clone(c.Status.Active)
-	out.Status.LastScheduleTime = c.Status.LastScheduleTime.DeepCopy()
+	c.Spec.DeepCopyInto(&out.Spec)
+	c.Status.CronJobStatus.DeepCopyInto(&out.Status.CronJobStatus)
+	out.Status.Conditions = slices.Clone(c.Status.Conditions)
 }
 
 // DeepCopyObject implements runtime.Object.
 func (l *CronJobList) DeepCopyObject() runtime.Object {
 	out := *l
 	l.ListMeta.DeepCopyInto(&out.ListMeta)
-	out.Items = make([]CronJob, len(l.Items))
-	for i := range l.Items {
-		l.Items[i].DeepCopyInto(&out.Items[i])
-	}
+	out.Items = adapter.DeepCopyItems(l.Items)
 	return &out
 }

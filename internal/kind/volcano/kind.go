@@ -10,7 +10,6 @@ package volcano
 import (
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/carillon-dev/carillon/internal/cron"
@@ -53,34 +52,28 @@ var info = adapter.Info{
 
 		EventSource: "vc-controller-manager",
 		Events: cron.Events{
-			Created:              normal("SuccessfulCreate"),
-			Deleted:              normal("SuccessfulDelete"),
-			Completed:            normal("SawCompletedJob"),
-			Missing:              warning("StaleReference"),
-			Unexpected:           warning("OrphanedJob"),
-			Forbidden:            warning("ForbidConcurrent"),
-			Replacing:            warning("ReplaceConcurrent"),
-			TooManyMissed:        warning("TooManyMissedTimes"),
-			UnknownZone:          warning("InvalidTimeZone"),
-			ZoneInSchedule:       warning("UnsupportedSchedule"),
-			BadEdit:              warning("UnParseableCronJobSchedule"),
-			NeverFires:           warning("InvalidSchedule"),
-			TooFine:              warning("UnsupportedSchedule"),
-			FailedGet:            warning("FailedGet"),
-			FailedDelete:         warning("FailedDelete"),
-			FailedCreate:         warning("FailedCreate"),
-			NamespaceTerminating: warning("NamespaceTerminating"),
-			Foreign:              warning("ForeignJob"),
+			Created:              adapter.Normal("SuccessfulCreate"),
+			Deleted:              adapter.Normal("SuccessfulDelete"),
+			Completed:            adapter.Normal("SawCompletedJob"),
+			Missing:              adapter.Warning("StaleReference"),
+			Unexpected:           adapter.Warning("OrphanedJob"),
+			Forbidden:            adapter.Warning("ForbidConcurrent"),
+			Replacing:            adapter.Warning("ReplaceConcurrent"),
+			TooManyMissed:        adapter.Warning("TooManyMissedTimes"),
+			UnknownZone:          adapter.Warning("InvalidTimeZone"),
+			ZoneInSchedule:       adapter.Warning("UnsupportedSchedule"),
+			BadSchedule:          adapter.Warning("UnParseableCronJobSchedule"), // Volcano speaks only of an edit
+			BadEdit:              adapter.Warning("UnParseableCronJobSchedule"),
+			NeverFires:           adapter.Warning("InvalidSchedule"),
+			TooFine:              adapter.Warning("UnsupportedSchedule"),
+			FailedGet:            adapter.Warning("FailedGet"),
+			FailedDelete:         adapter.Warning("FailedDelete"),
+			FailedCreate:         adapter.Warning("FailedCreate"),
+			NamespaceTerminating: adapter.Warning("NamespaceTerminating"),
+			Foreign:              adapter.Warning("ForeignJob"),
+			BadTimetable:         adapter.Warning("InvalidAnnotation"),
 		},
 	},
-}
-
-func normal(reason string) cron.Event {
-	return cron.Event{Type: corev1.EventTypeNormal, Reason: reason}
-}
-
-func warning(reason string) cron.Event {
-	return cron.Event{Type: corev1.EventTypeWarning, Reason: reason}
 }
 
 // Info implements adapter.Kind.
@@ -95,21 +88,10 @@ func (Kind) Read(obj adapter.Object) (cron.Owner, cron.Spec, cron.State, error) 
 	if !ok || cj == nil {
 		return cron.Owner{}, cron.Spec{}, cron.State{}, adapter.Wrong(info, cj, obj)
 	}
-	spec := cron.Spec{
-		Schedules:      []string{cj.Spec.Schedule},
-		TimeZone:       cj.Spec.TimeZone,
-		Deadline:       cj.Spec.StartingDeadlineSeconds,
-		Concurrency:    cj.Spec.ConcurrencyPolicy,
-		Suspend:        cj.Spec.Suspend != nil && *cj.Spec.Suspend,
-		KeepSuccessful: cj.Spec.SuccessfulJobsHistoryLimit,
-		KeepFailed:     cj.Spec.FailedJobsHistoryLimit,
-	}
-	state := cron.State{
-		Active:         cj.Status.Active,
-		LastSchedule:   adapter.Time(cj.Status.LastScheduleTime),
-		LastSuccessful: adapter.Time(cj.Status.LastSuccessfulTime),
-		Timetable:      cj.Annotations[cron.AnnotationTimetable],
-	}
+	spec := cj.Spec.Cron()
+	spec.TimeZone = cj.Spec.TimeZone
+	state := cj.Status.Cron(&cj.ObjectMeta)
+	state.LastSuccessful = adapter.Time(cj.Status.LastSuccessfulTime)
 	return adapter.Owner(cj), spec, state, nil
 }
 
@@ -157,5 +139,5 @@ func (Kind) Build(obj adapter.Object, start cron.Start) (adapter.Object, error) 
 
 // Write implements adapter.Kind. A custom resource's status write takes no metadata, so an edit needs a second patch.
 func (Kind) Write(obj adapter.Object, record cron.Record) ([]adapter.Patch, error) {
-	return adapter.Write(obj, record, info.Traits.HasSuccess, info.Traits.TimetableRides)
+	return adapter.Write(obj, record, info.Traits)
 }

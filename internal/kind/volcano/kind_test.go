@@ -33,6 +33,6 @@ func TestKind(t *testing.T) {
 		Template: `{"minAvailable": 1, "queue": "default", "unknownField": {"kept": [1, 2.5, "x"]},
 			"tasks": [{"name": "main", "replicas": 1, "template": {"spec": {"containers": [{"name": "c", "image": "i"}]}}}]}`,
 		Children: children,
-		Cannot:   kindtest.Cannot{RideAlong: true},
+		Cannot:   kindtest.Cannot{Conditions: true, RideAlong: true},
 	})
 }

@@ -4,10 +4,6 @@
 package volcano
 
 import (
-	"slices"
-
-	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -18,10 +14,7 @@ import (
 // GroupVersion is the API that this package speaks.
 var GroupVersion = schema.GroupVersion{Group: "batch.volcano.sh", Version: "v1alpha1"}
 
-// The types are slim: they hold what a CronJob controller reads. Decoding drops the rest, so they must never be sent
-// back whole; status is written by patch, and a child's spec travels as raw JSON.
-
-// CronJob starts Volcano Jobs by a schedule.
+// CronJob starts Volcano Jobs by a schedule. It is a slim type; see package adapter.
 type CronJob struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -30,23 +23,16 @@ type CronJob struct {
 	Status CronJobStatus `json:"status,omitzero"`
 }
 
-// CronJobSpec has the fields of batch/v1, with the meaning they have there.
+// CronJobSpec has all fields of batch/v1.
 type CronJobSpec struct {
-	Schedule                   string                    `json:"schedule"`
-	TimeZone                   *string                   `json:"timeZone,omitempty"`
-	StartingDeadlineSeconds    *int64                    `json:"startingDeadlineSeconds,omitempty"`
-	ConcurrencyPolicy          batchv1.ConcurrencyPolicy `json:"concurrencyPolicy,omitempty"`
-	Suspend                    *bool                     `json:"suspend,omitempty"`
-	JobTemplate                adapter.Template          `json:"jobTemplate"`
-	SuccessfulJobsHistoryLimit *int32                    `json:"successfulJobsHistoryLimit,omitempty"`
-	FailedJobsHistoryLimit     *int32                    `json:"failedJobsHistoryLimit,omitempty"`
+	adapter.CronJobSpec `json:",inline"`
+	TimeZone            *string `json:"timeZone,omitempty"`
 }
 
-// CronJobStatus has the fields of batch/v1.
+// CronJobStatus has all fields of batch/v1.
 type CronJobStatus struct {
-	Active             []corev1.ObjectReference `json:"active,omitempty"`
-	LastScheduleTime   *metav1.Time             `json:"lastScheduleTime,omitempty"`
-	LastSuccessfulTime *metav1.Time             `json:"lastSuccessfulTime,omitempty"`
+	adapter.CronJobStatus `json:",inline"`
+	LastSuccessfulTime    *metav1.Time `json:"lastSuccessfulTime,omitempty"`
 }
 
 // CronJobList is a list of CronJobs.
@@ -62,7 +48,7 @@ type Job struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	Spec   runtime.RawExtension `json:"spec,omitempty"`
+	Spec   runtime.RawExtension `json:"spec,omitzero"`
 	Status JobStatus            `json:"status,omitzero"`
 }
 
@@ -107,16 +93,11 @@ func (c *CronJob) DeepCopy() *CronJob {
 
 // DeepCopyInto copies c into out.
 func (c *CronJob) DeepCopyInto(out *CronJob) {
-	*out = *c
+	out.TypeMeta = c.TypeMeta
 	c.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
+	c.Spec.CronJobSpec.DeepCopyInto(&out.Spec.CronJobSpec)
 	out.Spec.TimeZone = adapter.DeepCopyPointer(c.Spec.TimeZone)
-	out.Spec.StartingDeadlineSeconds = adapter.DeepCopyPointer(c.Spec.StartingDeadlineSeconds)
-	out.Spec.Suspend = adapter.DeepCopyPointer(c.Spec.Suspend)
-	c.Spec.JobTemplate.DeepCopyInto(&out.Spec.JobTemplate)
-	out.Spec.SuccessfulJobsHistoryLimit = adapter.DeepCopyPointer(c.Spec.SuccessfulJobsHistoryLimit)
-	out.Spec.FailedJobsHistoryLimit = adapter.DeepCopyPointer(c.Spec.FailedJobsHistoryLimit)
-	out.Status.Active = slices.Clone(c.Status.Active)
-	out.Status.LastScheduleTime = c.Status.LastScheduleTime.DeepCopy()
+	c.Status.CronJobStatus.DeepCopyInto(&out.Status.CronJobStatus)
 	out.Status.LastSuccessfulTime = c.Status.LastSuccessfulTime.DeepCopy()
 }
 
@@ -124,10 +105,7 @@ func (c *CronJob) DeepCopyInto(out *CronJob) {
 func (l *CronJobList) DeepCopyObject() runtime.Object {
 	out := *l
 	l.ListMeta.DeepCopyInto(&out.ListMeta)
-	out.Items = make([]CronJob, len(l.Items))
-	for i := range l.Items {
-		l.Items[i].DeepCopyInto(&out.Items[i])
-	}
+	out.Items = adapter.DeepCopyItems(l.Items)
 	return &out
 }
 
@@ -156,9 +134,6 @@ func (j *Job) DeepCopyInto(out *Job) {
 func (l *JobList) DeepCopyObject() runtime.Object {
 	out := *l
 	l.ListMeta.DeepCopyInto(&out.ListMeta)
-	out.Items = make([]Job, len(l.Items))
-	for i := range l.Items {
-		l.Items[i].DeepCopyInto(&out.Items[i])
-	}
+	out.Items = adapter.DeepCopyItems(l.Items)
 	return &out
 }

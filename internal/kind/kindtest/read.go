@@ -1,0 +1,101 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package kindtest
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/carillon-dev/carillon/internal/cron"
+)
+
+func (s Suite) read(t *testing.T) {
+	obj := s.owner(t)
+	before := encode(t, obj)
+	owner, spec, state, err := s.Kind.Read(obj)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantSpec := cron.Spec{Schedules: []string{"*/10 * * * *"}, Deadline: new(int64(300)), Concurrency: "Forbid",
+		KeepSuccessful: new(int32(2)), KeepFailed: new(int32(4))}
+	if !s.Cannot.TimeZone {
+		wantSpec.TimeZone = new("Europe/Rome")
+	}
+	wantState := cron.State{
+		Active: []corev1.ObjectReference{{APIVersion: "batch/v1", Kind: "Job", Namespace: "batch", Name: "tick-1",
+			UID: "u1"}},
+		LastSchedule: instant(t, "2026-05-04T12:00:00Z"),
+		Timetable:    `{"schedules":["*/10 * * * *"]}`,
+	}
+	if !s.Cannot.LastSuccessful {
+		wantState.LastSuccessful = instant(t, "2026-05-04T12:01:00Z")
+	}
+	if !s.Cannot.Conditions {
+		wantSpec.Conditions = true
+		wantState.Conditions = []metav1.Condition{{Type: "Available", Status: "True", Reason: "JobsActive", Message: "m",
+			LastTransitionTime: metav1.NewTime(*instant(t, "2026-05-04T12:01:00Z")), ObservedGeneration: 2}}
+	}
+	wantOwner := cron.Owner{Namespace: "batch", Name: "tick", UID: "cj-1", Generation: 2,
+		Created: *instant(t, "2026-05-04T12:03:20Z"), Touched: *instant(t, "2026-05-04T12:04:00Z")}
+	for what, diff := range map[string]string{
+		"owner":  cmp.Diff(wantOwner, owner),
+		"spec":   cmp.Diff(wantSpec, spec),
+		"state":  cmp.Diff(wantState, state),
+		"object": cmp.Diff(before, encode(t, obj)),
+	} {
+		if diff != "" {
+			t.Errorf("%s (-want +got):\n%s", what, diff)
+		}
+	}
+}
+
+func (s Suite) readEmpty(t *testing.T) {
+	apiVersion, kind := s.Kind.Info().Owner.ToAPIVersionAndKind()
+	obj := s.decode(t, map[string]any{"apiVersion": apiVersion, "kind": kind})
+	_, spec, state, err := s.Kind.Read(obj)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(cron.Spec{Schedules: []string{""}}, spec); diff != "" {
+		t.Errorf("spec (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(cron.State{}, state); diff != "" {
+		t.Errorf("state (-want +got):\n%s", diff)
+	}
+}
+
+func (s Suite) wrong(t *testing.T) {
+	other := &metav1.PartialObjectMetadata{}
+	if _, _, _, err := s.Kind.Read(other); err == nil {
+		t.Error("Read took it")
+	}
+	if _, err := s.Kind.ReadChild(other); err == nil {
+		t.Error("ReadChild took it")
+	}
+	if _, err := s.Kind.Build(other, cron.Start{}); err == nil {
+		t.Error("Build took it")
+	}
+}
+
+func (s Suite) children(t *testing.T) {
+	apiVersion, kind := s.Kind.Info().Child.ToAPIVersionAndKind()
+	for sentence, m := range s.Children {
+		t.Run(sentence, func(t *testing.T) {
+			got, err := s.Kind.ReadChild(s.child(t, m.Status))
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := cron.Child{APIVersion: apiVersion, Kind: kind, Namespace: "batch", Name: "tick-29631610", UID: "u1",
+				ResourceVersion: "7", Created: *instant(t, "2026-05-04T12:10:01Z"), Deleting: true,
+				Stamp: "2026-05-04T12:10:00Z", Phase: m.Phase, Succeeded: m.Succeeded, Finished: instant(t, m.Finished)}
+			if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(cron.Child{}, "Started", "Status")); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,81 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package kindtest
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/carillon-dev/carillon/internal/cron"
+	"github.com/carillon-dev/carillon/internal/kind/adapter"
+)
+
+func (s Suite) info(t *testing.T) {
+	info := s.Kind.Info()
+	if want := info.OwnerResource.Resource + "." + info.OwnerResource.Group; info.Name != want {
+		t.Errorf("name %q, want %q", info.Name, want)
+	}
+	for what, ok := range map[string]bool{
+		"the owner's resource is of its group and version": info.OwnerResource.GroupVersion() == info.Owner.GroupVersion(),
+		"the child's resource is of its group and version": info.ChildResource.GroupVersion() == info.Child.GroupVersion(),
+		"traits name the owner's group":                    info.Traits.Group == info.Owner.Group,
+		"traits name the owner's kind":                     info.Traits.Kind == info.Owner.Kind,
+		"traits name the child's kind":                     info.Traits.ChildKind == info.Child.Kind,
+		"a last success is kept if there is a place":       info.Traits.HasSuccess == !s.Cannot.LastSuccessful,
+		"the timetable rides if it can":                    info.Traits.TimetableRides == !s.Cannot.RideAlong,
+		"it has events if it has a source for them":        (info.Traits.EventSource != "") == (info.Traits.Events != cron.Events{}),
+	} {
+		if !ok {
+			t.Errorf("not so: %s: %+v", what, info)
+		}
+	}
+}
+
+func (s Suite) types(t *testing.T) {
+	scheme, info := s.scheme(t), s.Kind.Info()
+	for _, gvk := range []schema.GroupVersionKind{info.Owner, info.Child} {
+		if _, err := scheme.New(gvk.GroupVersion().WithKind(gvk.Kind + "List")); err != nil {
+			t.Error(err)
+		}
+	}
+	for name, obj := range map[string]adapter.Object{"owner": s.owner(t), "child": s.child(t, anyOf(s.Children).Status)} {
+		before := encode(t, obj)
+		twin, ok := obj.DeepCopyObject().(adapter.Object)
+		if !ok {
+			t.Fatalf("%s: the copy is a %T", name, obj.DeepCopyObject())
+		}
+		if diff := cmp.Diff(before, encode(t, twin)); diff != "" {
+			t.Errorf("%s: the copy differs (-want +got):\n%s", name, diff)
+		}
+		scramble(t, twin, name == "child")
+		if diff := cmp.Diff(before, encode(t, obj)); diff != "" {
+			t.Errorf("%s: changing the copy changed the original (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// scramble overwrites what the object shares with others if it was not copied deeply.
+func scramble(t *testing.T, obj adapter.Object, child bool) {
+	t.Helper()
+	if annotations := obj.GetAnnotations(); annotations != nil {
+		annotations["shared"] = "scrambled"
+	}
+	filler := `{"metadata":{"labels":{"shared":"scrambled"}},"spec":{"suspend":true,"timeZone":"Scrambled/Zone",` +
+		`"startingDeadlineSeconds":1,"successfulJobsHistoryLimit":9,"failedJobsHistoryLimit":9,` +
+		`"jobTemplate":{"metadata":{"labels":{"a":"scrambled"}},"spec":{"scrambled":1}}},` +
+		`"status":{"active":[{"name":"scrambled"}],"lastScheduleTime":"2001-01-01T00:00:00Z","lastSuccessfulTime":"2001-01-01T00:00:00Z",` +
+		`"conditions":[{"type":"Scrambled"}]}}`
+	if child {
+		filler = `{"metadata":{"labels":{"shared":"scrambled"}},"spec":{"scrambled":1,"parallelism":9,` +
+			`"template":{"spec":{"containers":[{"name":"scrambled"}]}}},` +
+			`"status":{"startTime":"2001-01-01T00:00:00Z","conditions":[{"type":"Scrambled"}],"state":{"lastTransitionTime":"2001-01-01T00:00:00Z"}}}`
+	}
+	// Decoding into an object reuses what its pointers, maps and slices hold already.
+	if err := json.Unmarshal([]byte(filler), obj); err != nil {
+		t.Fatal(err)
+	}
+}
