@@ -27,46 +27,48 @@ func delayFor(n int, base, limit time.Duration) time.Duration {
 	return min(d, limit)
 }
 
-// remaining is what is left of the delay at now.
+// remaining is what is left of the delay at now, never more than the delay.
 func (b Backoff) remaining(now time.Time, o Options) time.Duration {
 	if b.Last.IsZero() {
 		return 0
 	}
-	return max(0, delayFor(b.Failures, o.BackoffBase, o.BackoffMax)-now.Sub(b.Last))
+	return max(0, delayFor(b.Failures, o.BackoffBase, o.BackoffMax)-max(0, now.Sub(b.Last)))
 }
 
 // after is the record with the finish times of newly finished pods worked in
 // (job.md 5.2): a success wipes out the failures up to and including its own
 // time.
-func (b Backoff) after(successes, failures []time.Time) Backoff {
-	switch {
-	case len(successes) == 0 && len(failures) == 0:
-		return b
-	case len(successes) == 0:
-		b.Failures += len(failures)
-		for _, t := range failures {
-			if t.After(b.Last) {
-				b.Last = t
-			}
-		}
-		return b
+//
+// Finish times are those of the nodes' clocks. Their order is believed; but no
+// failure is later than now, or a node whose clock is ahead would hold up the
+// replacement until its time has come.
+func (b Backoff) after(successes, failures []time.Time, now time.Time) Backoff {
+	if len(successes) > 0 {
+		b = Backoff{}
 	}
-	var success time.Time
-	for _, t := range successes {
-		if t.After(success) {
-			success = t
-		}
-	}
-	var fresh Backoff
+	success := latest(successes)
 	for _, t := range failures {
-		if t.After(success) {
-			fresh.Failures++
-			if t.After(fresh.Last) {
-				fresh.Last = t
-			}
+		if len(successes) > 0 && !t.After(success) {
+			continue
+		}
+		b.Failures++
+		if t.After(b.Last) {
+			b.Last = t
 		}
 	}
-	return fresh
+	if b.Last.After(now) {
+		b.Last = now
+	}
+	return b
+}
+
+func latest(times []time.Time) (last time.Time) {
+	for _, t := range times {
+		if t.After(last) {
+			last = t
+		}
+	}
+	return last
 }
 
 // finishTime is when a finished or terminating pod stopped working, from the best

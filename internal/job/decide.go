@@ -68,7 +68,7 @@ func Decide(snapshot Snapshot) Plan {
 	s := &syncing{
 		job: job, now: snapshot.Now, options: options,
 		podsCurrent: snapshot.PodsCurrent,
-		tally:       count(have, recordedUIDs(job), snapshot.Memory, snapshot.Now, options.ExpectationTimeout),
+		tally:       count(have, recorded(job), snapshot.Memory, snapshot.Now, options.ExpectationTimeout),
 		everyPod:    snapshot.Pods,
 		onlyFailed:  replacesOnlyFailed(job),
 		start:       startTime(job, snapshot.Now),
@@ -163,7 +163,7 @@ func (s *syncing) total() {
 	if s.indexes != nil {
 		s.succeeded = s.indexes.completed.Len()
 	}
-	s.backoff = s.remembered.after(successes, failures)
+	s.backoff = s.remembered.after(successes, failures, s.now)
 }
 
 // policy is what the pod failure policy says about a pod, looked up once.

@@ -132,20 +132,49 @@ func tries(pod *corev1.Pod) int {
 // readCount reads a count annotation; what is not a number from 0 to MaxInt32
 // is 0.
 func readCount(pod *corev1.Pod, key string) int {
-	n, err := strconv.ParseInt(pod.Annotations[key], 10, 32)
-	if err != nil || n < 0 {
-		return 0
+	n, _ := parseCount(pod.Annotations[key])
+	return n
+}
+
+func parseCount(text string) (n int, ok bool) {
+	parsed, err := strconv.ParseInt(text, 10, 32)
+	if err != nil || parsed < 0 {
+		return 0, false
 	}
-	return int(n)
+	return int(parsed), true
+}
+
+// countRemarks tell of counts on a replaced pod that cannot be read. We wrote
+// them, so somebody has changed them.
+func countRemarks(replaced *view) (remarks []Note) {
+	if replaced == nil {
+		return nil
+	}
+	for _, key := range []string{failureCountKey, ignoredCountKey} {
+		if text, there := replaced.pod.Annotations[key]; there {
+			if _, ok := parseCount(text); !ok {
+				remarks = append(remarks, noCount(replaced.pod, key, text))
+			}
+		}
+	}
+	return remarks
 }
 
 // indexBackoff is the retry record of one index: it is read off the pod that
 // the index keeps, so it survives a restart.
-func indexBackoff(kept *view) Backoff {
+//
+// Nothing remembers when a failure in the future, by a node whose clock is
+// ahead, was seen first. Instead of it stands the creation of the pod, by the
+// API server's clock: the wait gets shorter by the time that the pod ran.
+func indexBackoff(kept *view, now time.Time) Backoff {
 	if kept == nil {
 		return Backoff{}
 	}
-	return Backoff{Failures: tries(kept.pod) + 1, Last: finishTime(kept.pod)}
+	last := finishTime(kept.pod)
+	if last.After(now) {
+		last = earlier(now, kept.pod.CreationTimestamp.Time)
+	}
+	return Backoff{Failures: tries(kept.pod) + 1, Last: last}
 }
 
 // pending are the lowest indexes, at most n, that have no pod and are neither
@@ -166,7 +195,7 @@ func (s *syncing) pending(n int) []int {
 // at which one of the others may.
 func (s *syncing) dueIndexes(candidates []int) (due []int, next time.Time) {
 	for _, index := range candidates {
-		wait := indexBackoff(s.indexes.delayed[index]).remaining(s.now, s.options)
+		wait := indexBackoff(s.indexes.delayed[index], s.now).remaining(s.now, s.options)
 		if wait <= 0 {
 			due = append(due, index)
 			continue

@@ -37,8 +37,10 @@ type ledger struct {
 	release []*view
 	// fresh is how many pods and indexes this write records first.
 	fresh int
-	// limited: there is more to record than one write may hold.
+	// limited: there is more to account for than one sync may. rest are the
+	// pods from the first on that was too many.
 	limited bool
+	rest    []*view
 	// unsure: a recorded pod is not among the pods and the pods may be older than
 	// the Job, so it is not known whether its finalizer is gone.
 	unsure bool
@@ -47,6 +49,8 @@ type ledger struct {
 	// finish times of the pods recorded, and of those that an Ignore rule keeps
 	// out.
 	successes, failures []time.Time
+	// remarks on pods that are let go although they cannot be counted.
+	remarks []Note
 }
 
 // openLedger reads the stored bookkeeping and settles it: recorded pods whose
@@ -65,14 +69,20 @@ func (s *syncing) openLedger() *ledger {
 	return l
 }
 
-// recordedUIDs are the pods in the stored status that are not yet counted.
-func recordedUIDs(job *batchv1.Job) sets.Set[types.UID] {
+// recordedPods are the pods in the stored status that are not yet counted.
+type recordedPods struct{ succeeded, failed sets.Set[types.UID] }
+
+func recorded(job *batchv1.Job) recordedPods {
 	u := job.Status.UncountedTerminatedPods
 	if u == nil {
-		return nil
+		return recordedPods{}
 	}
-	return sets.New(u.Succeeded...).Insert(u.Failed...)
+	// A UID that is in both lists was recorded as succeeded, see settle.
+	succeeded := sets.New(u.Succeeded...)
+	return recordedPods{succeeded, sets.New(u.Failed...).Difference(succeeded)}
 }
+
+func (r recordedPods) has(uid types.UID) bool { return r.succeeded.Has(uid) || r.failed.Has(uid) }
 
 func (s *syncing) settle(l *ledger, uids []types.UID, counter *int32) (left []types.UID) {
 	for _, uid := range uids {
@@ -105,7 +115,9 @@ func (s *syncing) isFresh(v *view) bool {
 func (s *syncing) account(stopped sets.Set[types.UID]) *ledger {
 	l := s.book.clone()
 	newIndexes := map[int]bool{}
-	for _, v := range s.heldPods() {
+	rest := s.heldPods()
+	for ; len(rest) > 0; rest = rest[1:] {
+		v := rest[0]
 		if !s.mayRelease(v, stopped) {
 			continue
 		}
@@ -123,7 +135,32 @@ func (s *syncing) account(stopped sets.Set[types.UID]) *ledger {
 		l.release = append(l.release, v)
 	}
 	l.fresh += len(newIndexes)
+	l.rest = rest
 	return l
+}
+
+// whole is the ledger with the rest recorded too, if that takes no UIDs: for a
+// write that ends the Job the number of finalizers is no limit, because those
+// of a finished Job come off later as well ([leftovers]). Failures, and
+// successes of a NonIndexed Job, must wait for room among the UIDs.
+func (s *syncing) whole(l *ledger) *ledger {
+	if !l.limited {
+		return l
+	}
+	w := l.clone()
+	uids := len(w.awaitedSucceeded) + len(w.awaitedFailed)
+	newIndexes := map[int]bool{}
+	for _, v := range w.rest {
+		if w.recorded.Has(v.uid()) {
+			continue
+		}
+		if s.record(w, v, newIndexes); len(w.awaitedSucceeded)+len(w.awaitedFailed) > uids {
+			return l
+		}
+	}
+	w.fresh += len(newIndexes)
+	w.limited = false
+	return w
 }
 
 // heldPods in the order of accounting: recorded ones first (they only wait for
@@ -167,6 +204,9 @@ func (s *syncing) record(l *ledger, v *view, newIndexes map[int]bool) {
 	valid := s.indexes == nil || s.indexes.valid(v)
 	switch {
 	case !valid:
+		if v.index == unknownIndex && ended(v.pod) {
+			l.remarks = append(l.remarks, noIndex(v.pod))
+		}
 	case v.succeeded():
 		l.successes = append(l.successes, finishTime(v.pod))
 		if s.indexes == nil {
@@ -224,5 +264,6 @@ func (l *ledger) clone() *ledger {
 	c.awaitedSucceeded, c.awaitedFailed = slices.Clone(l.awaitedSucceeded), slices.Clone(l.awaitedFailed)
 	c.release, c.actions = slices.Clone(l.release), maps.Clone(l.actions)
 	c.successes, c.failures = slices.Clone(l.successes), slices.Clone(l.failures)
+	c.remarks = slices.Clone(l.remarks)
 	return &c
 }

@@ -5,6 +5,8 @@ package job
 
 import (
 	"fmt"
+	"regexp"
+	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -27,7 +29,9 @@ func createdMore(n int) Note {
 	return normal("SuccessfulCreate", fmt.Sprintf("Created %d more pods", n))
 }
 
-func createFailed(message string) Note { return warning("FailedCreate", "Error creating: "+message) }
+func createFailed(message string) Note {
+	return warning("FailedCreate", "Error creating: "+quotaCure(message))
+}
 
 func deletedPod(name string) Note { return normal("SuccessfulDelete", "Deleted pod: "+name) }
 
@@ -64,11 +68,54 @@ func succeededKept(kept, real int) Note {
 		"status.succeeded stays %d although only %d indexes are completed: the API accepts a smaller number only while parallelism equals completions", kept, real))
 }
 
+// noIndex tells why a pod of an Indexed Job does not count. Only the annotation
+// matters, and we wrote it, so somebody has changed it.
+func noIndex(pod *corev1.Pod) Note {
+	return warning("InvalidCompletionIndex", fmt.Sprintf(
+		"Pod %s does not count, and is deleted if it runs: its annotation %s is %q, which is no completion index. Leave that annotation as it is",
+		pod.Name, indexKey, pod.Annotations[indexKey]))
+}
+
+// noCount tells that retries of an index begin anew.
+func noCount(pod *corev1.Pod, key, text string) Note {
+	return warning("InvalidFailureCount", fmt.Sprintf(
+		"The annotation %s of pod %s is %q, which is no count: the failures of its completion index are counted from 0 again. Leave that annotation as it is",
+		key, pod.Name, text))
+}
+
+// quotaExceeded is how the API server refuses a pod for which a ResourceQuota
+// has no room. Facts: CheckRequest in
+// pkg/admission/plugin/resourcequota/controller.go of k8s.io/apiserver.
+var quotaExceeded = regexp.MustCompile(`exceeded quota: ([^,\s]+)(?:, (requested: .*), used: .*?, (limited: .*))?`)
+
+// quotaCure adds what to do about a refusal by quota. It leaves out the name of
+// the pod and how much is used at the moment, so that all tries together are
+// one event.
+func quotaCure(message string) string {
+	found := quotaExceeded.FindStringSubmatch(message)
+	if found == nil {
+		return message
+	}
+	quota, details := found[1], ""
+	if found[2] != "" {
+		details = ", " + found[2] + ", " + found[3]
+	}
+	return fmt.Sprintf("exceeded quota: %s%s; raise the quota %s or delete what counts for it, the Job then goes on by itself", quota, details, quota)
+}
+
 // podNotes tells what became of the pods that a plan created or deleted. Beyond
-// a number of events the rest is told in one.
+// a number of events the rest is told in one, and refusals that differ by
+// nothing but the name of the pod are told once.
 func podNotes(p Plan, r Results, limit int) []Note {
 	var notes []Note
 	created, deleted := 0, 0
+	told := map[string]bool{}
+	refused := func(pod, message string) bool {
+		reason := strings.ReplaceAll(quotaCure(message), pod, "")
+		again := told[reason]
+		told[reason] = true
+		return !again
+	}
 	for i, c := range p.Create {
 		result := r.create(i)
 		switch result.Outcome {
@@ -79,9 +126,12 @@ func podNotes(p Plan, r Results, limit int) []Note {
 					name = c.Pod.Name
 				}
 				notes = append(notes, createdPod(name))
+				notes = append(notes, c.remarks...)
 			}
 		case CreateFailed, CreateUnknown:
-			notes = append(notes, createFailed(result.Message))
+			if refused(c.Pod.Name, result.Message) {
+				notes = append(notes, createFailed(result.Message))
+			}
 		}
 	}
 	if created > limit {
@@ -93,9 +143,12 @@ func podNotes(p Plan, r Results, limit int) []Note {
 		case Deleted:
 			if deleted++; deleted <= limit {
 				notes = append(notes, deletedPod(d.Name))
+				notes = append(notes, d.remarks...)
 			}
 		case DeleteFailed:
-			notes = append(notes, deleteFailed(result.Message))
+			if refused(d.Name, result.Message) {
+				notes = append(notes, deleteFailed(result.Message))
+			}
 		}
 	}
 	if deleted > limit {

@@ -110,10 +110,14 @@ type Deletion struct {
 	// surplus pod that the next sync deletes. (A pod stopped because the Job
 	// ends keeps the finalizer: it has to be counted.)
 	Unfinalize bool
+	// ResourceVersion of the pod in the snapshot, for that patch.
+	ResourceVersion string
 	// Why, in a few words.
 	Why string
 
 	ready bool
+	// remarks are spoken when it is done.
+	remarks []Note
 }
 
 // Creation is one pod to create.
@@ -125,6 +129,9 @@ type Creation struct {
 	Pod *corev1.Pod
 	// Index is the completion index, -1 for a NonIndexed Job.
 	Index int
+
+	// remarks are spoken when it is done.
+	remarks []Note
 }
 
 // Results report step 2, element by element in the order of the plan. Missing
@@ -144,9 +151,11 @@ type DeleteResult struct {
 // DeleteOutcome of one call.
 type DeleteOutcome int
 
-// NotDeleted is the zero value: not tried. NotFound, and a conflict on the UID,
-// are Vanished.
+// NotFound, and a conflict on the UID, are Vanished.
 const (
+	// NotDeleted is the zero value: not tried, or given up because the pod is
+	// not as the snapshot shows it (a conflict on Deletion.ResourceVersion).
+	// Nothing was done to it; gather and decide again within a SyncPeriod.
 	NotDeleted DeleteOutcome = iota
 	Deleted
 	Vanished

@@ -71,7 +71,12 @@ func (s *syncing) wantActive() int {
 func (s *syncing) surplus(want int) []Deletion {
 	useless, useful := s.uselessPods()
 	tooMany := max(0, len(s.tally.active)-want)
-	deletions := evict(useless, "no other pod may have its completion index")
+	deletions := evict(useless, "its completion index is not wanted, or another pod has it")
+	for i, v := range useless {
+		if v.index == unknownIndex {
+			deletions[i].remarks = []Note{noIndex(v.pod)}
+		}
+	}
 	if more := tooMany - len(useless); more > 0 {
 		// A work queue of which all pods are wanted, and any Job with just
 		// enough, comes here not at all.
@@ -110,7 +115,10 @@ func (s *syncing) uselessPods() (useless, useful []*view) {
 func evict(pods []*view, why string) []Deletion {
 	deletions := make([]Deletion, 0, len(pods))
 	for _, v := range pods {
-		deletions = append(deletions, Deletion{PodRef: refOf(v.pod), Unfinalize: v.held, Why: why, ready: v.ready})
+		deletions = append(deletions, Deletion{
+			PodRef: refOf(v.pod), Unfinalize: v.held, Why: why, ready: v.ready,
+			ResourceVersion: v.pod.ResourceVersion,
+		})
 	}
 	return deletions
 }
@@ -144,14 +152,17 @@ func (s *syncing) createPods(p *Plan, n int) {
 	}
 	for _, index := range wanted {
 		var failures *indexFailures
+		var remarks []Note
 		attempt := 0
 		if s.indexes.perIndex {
-			failures = s.failuresAfter(s.indexes.delayed[index])
+			replaced := s.indexes.delayed[index]
+			failures, remarks = s.failuresAfter(replaced), countRemarks(replaced)
 			attempt = failures.counted + failures.ignored
 		}
 		p.Create = append(p.Create, Creation{
-			Pod:   newPod(s.job, index, names.name(index, attempt), failures),
-			Index: index,
+			Pod:     newPod(s.job, index, names.name(index, attempt), failures),
+			Index:   index,
+			remarks: remarks,
 		})
 	}
 }

@@ -23,10 +23,9 @@ func (p Plan) Record(r Results) Record {
 		return Record{}
 	}
 	after := s.observe(p, r)
-	book := s.account(after.stopped)
-	ends := s.mayEnd(after, book)
-	if ends {
-		book = book.closed()
+	book, ends := s.account(after.stopped), false
+	if whole := s.whole(book); s.mayEnd(after, whole) {
+		book, ends = whole.closed(), true
 	}
 	status, notes := s.newStatus(after, book)
 	if ends {
@@ -34,12 +33,12 @@ func (p Plan) Record(r Results) Record {
 		notes = append(notes, endNotes(s.job, s.verdict, status.Succeeded)...)
 	}
 	record := Record{
-		Notes:        podNotes(p, r, s.options.EventsPerSync),
+		Notes:        append(podNotes(p, r, s.options.EventsPerSync), book.remarks[:min(len(book.remarks), s.options.EventsPerSync)]...),
 		PodsCreation: after.creation,
 		Write: Write{
 			Notes:    notes,
 			Finished: ends,
-			Backoff:  s.remembered.after(book.successes, book.failures),
+			Backoff:  s.remembered.after(book.successes, book.failures, s.now),
 		},
 		Wake: s.wakeAfter(after, book, ends),
 	}
@@ -189,9 +188,9 @@ func changes(stored, status *batchv1.JobStatus, book *ledger) (*batchv1.JobStatu
 // settled within a period.
 func (s *syncing) wakeAfter(a aftermath, book *ledger, ends bool) (at time.Time) {
 	switch {
-	case ends:
+	case ends && len(book.rest) == 0:
 		return at
-	case book.limited, s.verdict.Outcome != Undecided && !s.verdict.Stored && a.active > 0:
+	case ends, book.limited, s.verdict.Outcome != Undecided && !s.verdict.Stored && a.active > 0:
 		at = s.now.Add(soon)
 	case len(book.release) > 0 && len(book.awaitedSucceeded)+len(book.awaitedFailed) > 0:
 		at = s.now.Add(s.options.SyncPeriod)

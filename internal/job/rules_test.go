@@ -5,6 +5,7 @@ package job
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -32,7 +33,7 @@ func TestDelayFor(t *testing.T) {
 		}
 	}
 	b := Backoff{Failures: 1, Last: now}
-	for elapsed, want := range map[time.Duration]time.Duration{0: 10 * time.Second, 4 * time.Second: 6 * time.Second, 10 * time.Second: 0, time.Hour: 0} {
+	for elapsed, want := range map[time.Duration]time.Duration{-time.Hour: 10 * time.Second, 0: 10 * time.Second, 4 * time.Second: 6 * time.Second, 10 * time.Second: 0, time.Hour: 0} {
 		if got := b.remaining(now.Add(elapsed), o); got != want {
 			t.Errorf("%s after the failure %s remain, want %s", elapsed, got, want)
 		}
@@ -61,11 +62,14 @@ func TestBackoffRecord(t *testing.T) {
 		"one more":                             {Backoff{2, at(1)[0]}, nil, at(4), Backoff{3, at(4)[0]}},
 		"one more, seen late":                  {Backoff{2, at(9)[0]}, nil, at(4), Backoff{3, at(9)[0]}},
 		"a success":                            {Backoff{2, at(1)[0]}, at(4), nil, Backoff{}},
+		"a failure in the future is now":       {Backoff{}, nil, at(3600), Backoff{1, at(10)[0]}},
+		"in the future the order still counts": {Backoff{}, at(3600), at(3599, 3601, 3602), Backoff{2, at(10)[0]}},
+		"the clock went back meanwhile":        {Backoff{2, at(3600)[0]}, nil, nil, Backoff{2, at(10)[0]}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := test.before.after(test.successes, test.failures); got != test.want {
+			if got := test.before.after(test.successes, test.failures, now.Add(10*time.Second)); got != test.want {
 				t.Errorf("got %v, want %v", got, test.want)
 			}
 		})
@@ -85,6 +89,31 @@ func TestTwoPodsFailTogether(t *testing.T) {
 	p = Decide(Snapshot{Job: j, Pods: pods, Now: p.Wake, PodsCurrent: true, Options: Options{Standalone: true}})
 	if len(p.Create) != 2 {
 		t.Errorf("want two pods when the wait is over: %s", p)
+	}
+}
+
+// A node whose clock is an hour ahead does not hold up a replacement for an
+// hour, neither the Job's nor that of one index, in whatever order the times
+// are.
+func TestFailureInTheFuture(t *testing.T) {
+	t.Parallel()
+	for name, shorthand := range map[string]string{"the Job's delay": "p1 c1", "the delay of an index": "p1 c1 indexed blpi5"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(aJob(shorthand))
+			w.settle(time.Second)
+			w.start(w.order[0])
+			w.clockAhead = time.Hour
+			w.end(w.order[0], 1)
+			failed := w.now
+			w.settle(30 * time.Second)
+			if len(w.order) != 2 {
+				t.Fatalf("%d pods %s after the failure, want a replacement: %s", len(w.order), w.now.Sub(failed), strings.Join(w.log, "\n"))
+			}
+			if wait := w.pods[w.order[1]].CreationTimestamp.Sub(failed); wait != 10*time.Second {
+				t.Errorf("replaced after %s, want 10s", wait)
+			}
+		})
 	}
 }
 
@@ -166,7 +195,7 @@ func TestDeletionPreference(t *testing.T) {
 	for _, p := range inOrder {
 		have = append(have, candidate{pod: p})
 	}
-	active := count(have, nil, Memory{}, now, time.Second).active
+	active := count(have, recordedPods{}, Memory{}, now, time.Second).active
 	slices.SortFunc(active, byDeletionPreference(now))
 	var got []string
 	for _, v := range active {

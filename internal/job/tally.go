@@ -10,15 +10,13 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/sets"
 )
 
 // view is one pod of the Job as the rules see it.
 type view struct {
 	pod *corev1.Pod
-	// active, terminating, succeeded and failed exclude one another: exactly
-	// one holds. failed is the phase; whether a terminating pod counts as
-	// failed too is for [syncing.hasFailed] to say.
+	// standing is what the pod is, by its phase and deletion. Whether a
+	// terminating pod counts as failed too is for [syncing.hasFailed] to say.
 	standing standing
 	// ready only when active.
 	ready bool
@@ -63,15 +61,13 @@ type tally struct {
 	byUID map[types.UID]*view
 }
 
-func count(have []candidate, recorded sets.Set[types.UID], m Memory, now time.Time, timeout time.Duration) *tally {
+func count(have []candidate, recorded recordedPods, m Memory, now time.Time, timeout time.Duration) *tally {
 	t := &tally{byUID: map[types.UID]*view{}}
 	for _, c := range have {
 		pod := c.pod
 		finalizer := c.adopted || hasFinalizer(pod)
-		if !finalizer && (pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed) {
-			if recorded.Has(pod.UID) {
-				t.byUID[pod.UID] = nil
-			}
+		if !finalizer && ended(pod) {
+			t.leaveOut(pod, recorded)
 			continue
 		}
 		if _, twice := t.byUID[pod.UID]; twice {
@@ -79,8 +75,18 @@ func count(have []candidate, recorded sets.Set[types.UID], m Memory, now time.Ti
 		}
 		v := &view{pod: pod, finalizer: finalizer, index: indexOf(pod)}
 		v.held = v.finalizer && !m.Unfinalizing.Has(pod.UID)
+		if !v.held && ended(pod) {
+			// What it did before it lost the finalizer is what counts. It may
+			// have ended, and ended differently, only afterwards.
+			t.leaveOut(pod, recorded)
+			continue
+		}
 		sent, deleting := m.Deleting[pod.UID]
 		switch {
+		case pod.Status.Phase == corev1.PodSucceeded && recorded.failed.Has(pod.UID):
+			// It was recorded while it was on its way out, and then ended well.
+			// It stays a failure, or it would be in two counters (JOB-069).
+			v.standing = standsFailed
 		case pod.Status.Phase == corev1.PodSucceeded:
 			v.standing = standsSucceeded
 		case pod.Status.Phase == corev1.PodFailed:
@@ -104,6 +110,17 @@ func count(have []candidate, recorded sets.Set[types.UID], m Memory, now time.Ti
 		}
 	}
 	return t
+}
+
+// leaveOut passes over a pod that ended and is accounted for.
+func (t *tally) leaveOut(pod *corev1.Pod, recorded recordedPods) {
+	if recorded.has(pod.UID) {
+		t.byUID[pod.UID] = nil
+	}
+}
+
+func ended(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
 func byAge(a, b *view) int {

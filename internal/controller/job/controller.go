@@ -4,10 +4,10 @@
 // Package job is the shell around the Job core (package internal/job): it reads
 // Jobs and pods, lets the core decide, and carries out what it decided.
 //
-// One sync of one Job is a straight line through two files:
+// One sync of one Job is a straight line:
 //
 //	gather.go   cache, own writes and memory -> job.Snapshot
-//	apply.go    job.Plan -> claim, delete or create, record, remove finalizers
+//	apply.go    job.Plan -> claim.go, pods.go, record.go
 //
 // and the rest decides when a sync is needed:
 //
@@ -364,42 +364,5 @@ func (w *work) speak(notes []job.Note) {
 	about := note.About(w.job, batchv1.SchemeGroupVersion.WithKind("Job"))
 	for _, n := range notes {
 		w.events.Note(note.Note{About: about, Type: n.Type, Reason: n.Reason, Message: n.Message})
-	}
-}
-
-func (c *controller) measure(j *batchv1.Job, action job.Action, took time.Duration, err error) {
-	values := []string{string(job.CompletionMode(j)), outcome(err, "success", "error"), string(action)}
-	syncDuration.WithLabelValues(values...).Observe(took.Seconds())
-	syncsTotal.WithLabelValues(values...).Inc()
-}
-
-func (w *work) countFacts(f job.Facts) {
-	mode := string(job.CompletionMode(w.job))
-	podsFinished.WithLabelValues(mode, "succeeded").Add(float64(f.PodsSucceeded))
-	podsFinished.WithLabelValues(mode, "failed").Add(float64(f.PodsFailed))
-	limit := "global"
-	if f.PerIndex {
-		limit = "perIndex"
-	}
-	if f.IndexesSucceeded > 0 {
-		finishedIndexes.WithLabelValues("succeeded", limit).Add(float64(f.IndexesSucceeded))
-	}
-	if f.IndexesFailed > 0 {
-		finishedIndexes.WithLabelValues("failed", limit).Add(float64(f.IndexesFailed))
-	}
-	for action, n := range f.PolicyActions {
-		failurePolicyPods.WithLabelValues(string(action)).Add(float64(n))
-	}
-	if f.Result != "" {
-		jobsFinished.WithLabelValues(mode, f.Result, f.Reason).Inc()
-	}
-}
-
-func countCreations(p job.PodsCreation) {
-	if p.Succeeded > 0 {
-		podsCreation.WithLabelValues(p.Reason, "succeeded").Add(float64(p.Succeeded))
-	}
-	if p.Failed > 0 {
-		podsCreation.WithLabelValues(p.Reason, "failed").Add(float64(p.Failed))
 	}
 }

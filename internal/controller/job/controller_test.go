@@ -5,6 +5,7 @@ package job
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -70,6 +71,56 @@ func TestIndexedJobCostsTwoWritesPerPod(t *testing.T) {
 	if n := w.writes(); n > 2*pods+3 {
 		t.Errorf("%d writes, want at most %d; %d of the status", n, 2*pods+3, w.count("status", "Job"))
 	}
+}
+
+// The same when all of them end at once and there are more finalizers to remove
+// than one sync may: the end is written first (OPT-01), the finalizers follow,
+// also when the process dies in between (JOB-068, JOB-374, CP-15).
+func TestPodsThatEndAtOnce(t *testing.T) {
+	const pods, limit = 40, 10
+	for name, crash := range map[string]bool{"in one life": false, "with a crash after the end is written": true} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, func(o *Options) { o.MaxPodChanges, o.MaxUncounted = limit, limit })
+			w.add(make.Job(ns, "wide").Indexed(pods).Parallelism(pods).Obj())
+			w.run()
+			w.pass(time.Second)
+			w.finishAll(corev1.PodSucceeded)
+			w.deliver()
+			w.clock.Step(time.Second)
+			if crash {
+				w.fault = on("patch", 0, func(call) error { return context.Canceled })
+			}
+			must(t, ignore(w.syncJob("wide"), context.Canceled))
+			w.wantStatus("wide", func(s batchv1.JobStatus) bool {
+				return condition(s, batchv1.JobComplete) && s.Succeeded == pods && s.CompletedIndexes == "0-39"
+			}, "the end in the first write")
+			want := 2*pods + 3
+			if crash {
+				w.wantHeld(pods)
+				w.fault = nil
+				w.restart()
+				want += limit // what the dead process tried
+			} else {
+				w.wantHeld(pods - limit)
+			}
+			w.pass(time.Minute)
+			w.wantHeld(0)
+			if n := w.writes(); n > want {
+				t.Errorf("%d writes, want at most %d; %d of the status", n, want, w.count("status", "Job"))
+			}
+			if w.next() != (time.Time{}) {
+				t.Errorf("something is due at %v although nothing is left", w.next())
+			}
+		})
+	}
+}
+
+// ignore gives nil for an error of this kind.
+func ignore(err, kind error) error {
+	if errors.Is(err, kind) {
+		return nil
+	}
+	return err
 }
 
 // A Job that runs its pods one after the other waits for none of them longer

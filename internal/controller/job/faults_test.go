@@ -388,6 +388,76 @@ func TestStoppedPodsAreNoFailuresInAStaleCache(t *testing.T) {
 	}
 }
 
+// A pod that ends well in the very moment in which it is to be evicted keeps its
+// success: the patch that would take its finalizer off names the version of the
+// pod that was decided upon, and a conflict leaves the pod to the next sync
+// (JOB-013, JOB-171, JOB-188).
+func TestEvictionNeverTakesASuccess(t *testing.T) {
+	for name, c := range map[string]struct {
+		job    make.JobBuilder
+		change func(*batchv1.Job)
+		want   func(s batchv1.JobStatus) bool
+	}{
+		"scaled down": {make.Job(ns, "j").Parallelism(3).Completions(9), func(j *batchv1.Job) { j.Spec.Parallelism = ptr.To[int32](1) },
+			func(s batchv1.JobStatus) bool { return s.Succeeded == 2 && s.Failed == 0 && s.Active == 1 }},
+		"suspended": {make.Job(ns, "j").Parallelism(2).Completions(9), func(j *batchv1.Job) { j.Spec.Suspend = ptr.To(true) },
+			func(s batchv1.JobStatus) bool {
+				return s.Succeeded == 2 && s.Failed == 0 && s.Active == 0 && condition(s, batchv1.JobSuspended)
+			}},
+		"suspended, Indexed": {make.Job(ns, "j").Indexed(2).Parallelism(2), func(j *batchv1.Job) { j.Spec.Suspend = ptr.To(true) },
+			func(s batchv1.JobStatus) bool {
+				return s.CompletedIndexes == "0,1" && condition(s, batchv1.JobComplete)
+			}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.add(c.job.Obj())
+			w.run()
+			w.edit("j", c.change)
+			w.fault = on("patch", 2, func(c call) error {
+				for _, pod := range w.pods() {
+					if pod.Name == c.name {
+						w.finish(pod, corev1.PodSucceeded)
+					}
+				}
+				return nil
+			})
+			w.deliver()
+			must(t, w.syncJob("j"))
+			if n := w.count("delete", "Pod"); n != 0 {
+				t.Errorf("%d pods were deleted although they had succeeded: %v", n, w.calls)
+			}
+			w.pass(30 * time.Second)
+			w.wantStatus("j", c.want, "two successes")
+		})
+	}
+}
+
+// A pod that merely changed in that moment is evicted a little later, whether or
+// not the change is one that wakes the Job.
+func TestEvictionIsTriedAgain(t *testing.T) {
+	w := newWorld(t)
+	w.add(make.Job(ns, "j").WorkQueue().Parallelism(2).Obj())
+	w.run()
+	w.edit("j", func(j *batchv1.Job) { j.Spec.Parallelism = ptr.To[int32](0) })
+	w.fault = on("patch", 2, func(c call) error {
+		for _, pod := range w.pods() {
+			if pod.Name == c.name {
+				w.setPod(pod, func(s *corev1.PodStatus) { s.PodIP = "10.0.0.1" })
+			}
+		}
+		return nil
+	})
+	w.pass(5 * time.Second)
+	w.wantStatus("j", func(s batchv1.JobStatus) bool { return s.Active == 0 && s.Failed == 0 }, "no pods")
+	if n := len(w.pods()); n != 0 || w.count("patch", "Pod") != 4 {
+		t.Errorf("%d pods are left; calls %v", n, w.calls)
+	}
+	if len(w.main.fails) > 0 || len(w.said.reasons()) != 4 {
+		t.Errorf("a conflict is no error: %v, events %v", w.main.fails, w.said.reasons())
+	}
+}
+
 // A new process whose pod cache is older than the Job does not trust it: what
 // the process before it counted is not counted again (JOB-083, A2).
 func TestStaleCacheAfterTakeover(t *testing.T) {

@@ -172,7 +172,8 @@ func (m *memories) block(uid types.UID) bool {
 	return mem.blocked
 }
 
-// creating notes that a pod of this name is being created; false takes it back.
+// creating notes that a pod of this name is being created; notCreating takes it
+// back. The pairs below work the same.
 func (m *memories) creating(uid types.UID, name string, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -4,8 +4,13 @@
 package job
 
 import (
+	"time"
+
 	"github.com/prometheus/client_golang/prometheus"
+	batchv1 "k8s.io/api/batch/v1"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/carillon-dev/carillon/internal/job"
 )
 
 // The names, labels and buckets in the first block are those of the built-in
@@ -115,4 +120,43 @@ func outcome(err error, ok, failed string) string {
 		return ok
 	}
 	return failed
+}
+
+// measure counts one sync.
+func (c *controller) measure(j *batchv1.Job, action job.Action, took time.Duration, err error) {
+	values := []string{string(job.CompletionMode(j)), outcome(err, "success", "error"), string(action)}
+	syncDuration.WithLabelValues(values...).Observe(took.Seconds())
+	syncsTotal.WithLabelValues(values...).Inc()
+}
+
+// countFacts counts what a status write says for the first time.
+func (w *work) countFacts(f job.Facts) {
+	mode := string(job.CompletionMode(w.job))
+	podsFinished.WithLabelValues(mode, "succeeded").Add(float64(f.PodsSucceeded))
+	podsFinished.WithLabelValues(mode, "failed").Add(float64(f.PodsFailed))
+	limit := "global"
+	if f.PerIndex {
+		limit = "perIndex"
+	}
+	if f.IndexesSucceeded > 0 {
+		finishedIndexes.WithLabelValues("succeeded", limit).Add(float64(f.IndexesSucceeded))
+	}
+	if f.IndexesFailed > 0 {
+		finishedIndexes.WithLabelValues("failed", limit).Add(float64(f.IndexesFailed))
+	}
+	for action, n := range f.PolicyActions {
+		failurePolicyPods.WithLabelValues(string(action)).Add(float64(n))
+	}
+	if f.Result != "" {
+		jobsFinished.WithLabelValues(mode, f.Result, f.Reason).Inc()
+	}
+}
+
+func countCreations(p job.PodsCreation) {
+	if p.Succeeded > 0 {
+		podsCreation.WithLabelValues(p.Reason, "succeeded").Add(float64(p.Succeeded))
+	}
+	if p.Failed > 0 {
+		podsCreation.WithLabelValues(p.Reason, "failed").Add(float64(p.Failed))
+	}
 }
