@@ -139,23 +139,18 @@ func (s *syncing) account(stopped sets.Set[types.UID]) *ledger {
 	return l
 }
 
-// whole is the ledger with the rest recorded too, if that takes no UIDs: for a
-// write that ends the Job the number of finalizers is no limit, because those
-// of a finished Job come off later as well ([leftovers]). Failures, and
-// successes of a NonIndexed Job, must wait for room among the UIDs.
+// whole is the ledger with the rest recorded too, for a write that ends the
+// Job: such a write counts at once and carries no UIDs, so their number is no
+// limit, and the finalizers of a finished Job come off later as well ([leftovers]).
 func (s *syncing) whole(l *ledger) *ledger {
 	if !l.limited {
 		return l
 	}
 	w := l.clone()
-	uids := len(w.awaitedSucceeded) + len(w.awaitedFailed)
 	newIndexes := map[int]bool{}
 	for _, v := range w.rest {
-		if w.recorded.Has(v.uid()) {
-			continue
-		}
-		if s.record(w, v, newIndexes); len(w.awaitedSucceeded)+len(w.awaitedFailed) > uids {
-			return l
+		if !w.recorded.Has(v.uid()) {
+			s.record(w, v, newIndexes)
 		}
 	}
 	w.fresh += len(newIndexes)

@@ -37,7 +37,7 @@ func TestPodsOfAJob(t *testing.T) {
 		template.Spec.InitContainers = []corev1.Container{{Name: "init"}}
 		template.Spec.Containers = append(template.Spec.Containers, corev1.Container{Name: "own", Env: []corev1.EnvVar{{Name: indexVariable, Value: "7"}}})
 	}
-	t.Run("JOB-030 owner and finalizers", func(t *testing.T) {
+	t.Run("JOB-030 Q-20 the Job is the one owner, finalizers", func(t *testing.T) {
 		t.Parallel()
 		pod := firstPod(t, aJob("", rich))
 		want := []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: "job", UID: "job-uid", Controller: ptr.To(true), BlockOwnerDeletion: ptr.To(true)}}

@@ -52,6 +52,14 @@ func endIndex(index string, code int32) func(*world) {
 	}
 }
 
+// restartAll restarts a container of every pod that runs, as a kubelet does
+// with restartPolicy OnFailure.
+func restartAll(w *world) {
+	for _, uid := range w.alive() {
+		w.restartContainer(uid)
+	}
+}
+
 func endAll(code int32) func(*world) {
 	return func(w *world) {
 		for _, uid := range w.alive() {
@@ -172,7 +180,7 @@ var stories = map[string]story{
 	"JOB-078 one failure of ten is too many": {
 		job: aJob("p10 c10 bl0"), steps: []func(*world){startAll, endNth(9, 1), untilDone(0)}, want: failedBy("BackoffLimitExceeded"),
 	},
-	"JOB-079 a failure, then a success": {
+	"JOB-079 JOB-135 a failure, then a success": {
 		job: aJob(""), steps: []func(*world){startAll, endNth(0, 1), endNth(0, 0)}, want: "succ=1 fail=1" + completed,
 	},
 	"JOB-086 a pod deleted before anybody saw that it succeeded": {
@@ -206,6 +214,14 @@ var stories = map[string]story{
 			}
 			if want := []time.Duration{0, 10 * time.Second, 30 * time.Second}; !slices.Equal(made, want) {
 				t.Errorf("pods made after %v, want %v", made, want)
+			}
+		},
+	},
+	"JOB-134 containers are restarted in place": {
+		job: aJob("p2 c4 bl6 onfailure"), steps: []func(*world){startAll, restartAll, endAll(0), startAll, restartAll, endAll(0)}, want: "succ=4 fail=0" + completed,
+		more: func(t *testing.T, w *world) {
+			if len(w.order) != 4 {
+				t.Errorf("%d pods made for 4 completions", len(w.order))
 			}
 		},
 	},
@@ -347,5 +363,30 @@ func TestStories(t *testing.T) {
 			t.Parallel()
 			s.check(t, s.play(nil))
 		})
+	}
+}
+
+// JOB-014: a node on which only four pods fit at a time works off ninety; the
+// others wait in phase Pending and are left alone.
+func TestMorePodsThanFit(t *testing.T) {
+	t.Parallel()
+	w := newWorld(aJob("p90 c90"))
+	w.settle(time.Hour)
+	for range 90 {
+		waiting := w.alive()
+		if len(waiting) == 0 {
+			break
+		}
+		for _, uid := range waiting[:min(4, len(waiting))] {
+			w.start(uid)
+			w.end(uid, 0)
+		}
+		w.settle(time.Minute)
+	}
+	if got := factsOf(w.job, Plan{}, Record{}); got["succ"] != "90" || got["fail"] != "0" || !hasTrue(w.job.Status.Conditions, batchv1.JobComplete) {
+		t.Errorf("%v", got)
+	}
+	if len(w.order) != 90 || w.holders() > 0 || len(w.broken) > 0 {
+		t.Errorf("%d pods made, %d hold the finalizer, broken %v", len(w.order), w.holders(), w.broken)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 )
@@ -100,6 +101,10 @@ func TestOneSyncCountsPods(t *testing.T) {
 			job: aJob("p1 c3", started(time.Minute), uncounted("a", ""), func(j *batchv1.Job) { j.Status.Active = 1 }), pods: somePods("a succeeded -F", "b running"),
 			want: "write=lazy succ=1 usucc=-",
 		},
+		"JOB-350 conditions of others stay, at their place": {
+			job: aJob("p1 c1", started(time.Minute), withCondition("acme.io/Mine", "True", "x"), withCondition(batchv1.JobSuspended, "False", "JobResumed")), pods: somePods("a succeeded"),
+			want: "write=end conds=acme.io/Mine:x,Suspended=False,SuccessCriteriaMet:CompletionsReached,Complete:CompletionsReached",
+		},
 		"ready alone can wait (OPT-03)": {
 			job: aJob("p1 c3", started(time.Minute), func(j *batchv1.Job) { j.Status.Active = 1 }), pods: somePods("b ready"),
 			want: "write=lazy ready=1 active=1",
@@ -133,10 +138,10 @@ func TestTotalsAddUp(t *testing.T) {
 // The limits of one status write.
 func TestOneWriteRecordsLimitedNumber(t *testing.T) {
 	t.Parallel()
-	t.Run("JOB-067 at most 500 UIDs", func(t *testing.T) {
+	t.Run("JOB-067 at most 500 UIDs, while the Job goes on", func(t *testing.T) {
 		t.Parallel()
 		pods := append(numbered(500, "s", "succeeded"), somePods("a succeeded -F", "b failed")...)
-		j := aJob("p1 c501 bl6", started(time.Minute), uncounted("a", "b"))
+		j := aJob("p1 c502 bl6", started(time.Minute), uncounted("a", "b"))
 		p := Decide(Snapshot{Job: j, Pods: pods, Now: now, PodsCurrent: true, Options: Options{Standalone: true}})
 		r := p.Record(Results{})
 		u := r.Write.Status.UncountedTerminatedPods
@@ -178,13 +183,24 @@ func TestOneWriteRecordsLimitedNumber(t *testing.T) {
 			t.Errorf("%d finalizers are left to its successor, want 501", len(p.Cleanup))
 		}
 	})
-	t.Run("failures need room among the UIDs, so the end waits", func(t *testing.T) {
+	t.Run("JOB-067 the end carries no UIDs, so it holds them all (OPT-01)", func(t *testing.T) {
 		t.Parallel()
-		j := aJob("p1 c501 indexed bl0", started(time.Minute))
-		pods := append(numbered(500, "s", "succeeded iN"), aPod("z failed i500"))
-		r := Decide(Snapshot{Job: j, Pods: pods, Now: now, PodsCurrent: true, Options: Options{Standalone: true}}).Record(Results{})
-		if r.Write.Finished || len(r.Unfinalize) != 500 || len(r.Write.Status.UncountedTerminatedPods.Failed) != 0 || !r.Wake.Equal(now.Add(soon)) {
-			t.Errorf("finished %t, %d finalizers, recorded %v, wake %s", r.Write.Finished, len(r.Unfinalize), r.Write.Status.UncountedTerminatedPods, r.Wake)
+		for name, test := range map[string]struct {
+			job               string
+			pods              []*corev1.Pod
+			succeeded, failed int32
+		}{
+			"NonIndexed":            {"p1 c600", numbered(600, "s", "succeeded"), 600, 0},
+			"failed":                {"p9 c600 bl0", append(numbered(590, "s", "succeeded"), numbered(10, "f", "failed")...), 590, 10},
+			"failed beyond a limit": {"p9 c600 bl0", append(numbered(590, "f", "failed"), numbered(10, "s", "succeeded")...), 10, 590},
+			"Indexed":               {"p9 c600 indexed bl0", append(numbered(590, "s", "succeeded iN"), aPod("z failed i595")), 590, 1},
+		} {
+			j := aJob(test.job, started(time.Minute))
+			r := Decide(Snapshot{Job: j, Pods: test.pods, Now: now, PodsCurrent: true, Options: Options{Standalone: true}}).Record(Results{})
+			s := r.Write.Status
+			if !r.Write.Finished || len(r.Unfinalize) != 500 || s.Succeeded != test.succeeded || s.Failed != test.failed || len(s.UncountedTerminatedPods.Succeeded)+len(s.UncountedTerminatedPods.Failed) > 0 {
+				t.Errorf("%s: finished %t, %d finalizers, %s", name, r.Write.Finished, len(r.Unfinalize), statusText(s))
+			}
 		}
 	})
 	t.Run("what an Ignore rule keeps out is told when the Job ends", func(t *testing.T) {

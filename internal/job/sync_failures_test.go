@@ -107,7 +107,7 @@ func TestOneSyncHandlesFailures(t *testing.T) {
 		"JOB-142 the namespace is going away (Q-02)": {
 			job: aJob("p2 c2"), mishaps: mishaps{creates: NamespaceTerminating}, want: "active=0 events=- wake=10s",
 		},
-		"JOB-143 a pod that could not be deleted stays active": {
+		"JOB-143 Q-15 a pod that could not be deleted stays active, and ready if it was": {
 			job: aJob("p1 c5", started(time.Hour)), pods: somePods("a ready", "b running", "c running"), mishaps: mishaps{deletes: sets.New("b")}, want: "evict=b,c active=2 term=1 events=SuccessfulDelete,FailedDelete",
 		},
 		"JOB-144 batches of 500": {

@@ -37,7 +37,12 @@ func TestOneSyncWorksOnIndexes(t *testing.T) {
 		"JOB-205 pods without a usable index do no good": {
 			job:  aJob("p4 c4 indexed", started(time.Hour)),
 			pods: somePods("a running", "b pending i-1", "c succeeded ix", "d failed"),
-			want: "evict=a,b create=- unfinalize=c,d usucc=- ufail=- completed=- fail=0 active=0 term=2",
+			want: "evict=a,b create=- unfinalize=c,d usucc=- ufail=- completed=- fail=0 active=0 term=2 " +
+				"events=SuccessfulDelete,InvalidCompletionIndex,SuccessfulDelete,InvalidCompletionIndex,InvalidCompletionIndex,InvalidCompletionIndex",
+		},
+		"pods with an index that is no more wanted go without a remark": {
+			job:  aJob("p1 c1 indexed", started(time.Hour), counted(1, 0), indexesDone("", "")),
+			pods: somePods("a running i0", "b running i3", "c succeeded i4"), want: "evict=b unfinalize=c events=SuccessfulDelete",
 		},
 		"JOB-206 the better of two pods for an index stays": {
 			job: aJob("p5 c5 indexed", started(time.Hour)), pods: somePods("a running i2", "b pending i2"), want: "evict=b create=- active=1",
@@ -88,7 +93,7 @@ func TestOneSyncLimitsFailuresPerIndex(t *testing.T) {
 	t.Parallel()
 	two := func(n int32) func(*batchv1.Job) { return func(j *batchv1.Job) { j.Spec.MaxFailedIndexes = &n } }
 	runSyncs(t, map[string]syncTest{
-		"JOB-234 a failed pod stays until its replacement is there": {
+		"JOB-234 Q-22 a failed pod stays, and is not counted, until its replacement is there": {
 			job: aJob("p2 c2 indexed blpi1", started(time.Hour)), pods: somePods("a failed i0 fc0", "b running i1 fc0"),
 			want: "create=0 active=2 unfinalize=- ufail=- failedidx=-",
 		},
@@ -96,11 +101,19 @@ func TestOneSyncLimitsFailuresPerIndex(t *testing.T) {
 			job: aJob("p2 c2 indexed blpi1", started(time.Hour)), pods: somePods("a failed i0 fc0 deleting", "b running i1 fc0", "c running i0 fc1"),
 			want: "create=- unfinalize=a ufail=a failedidx=-",
 		},
+		"Q-13 with OnFailure only failed pods use up the limit of an index, not restarts": {
+			job: aJob("p2 c2 indexed blpi0 onfailure", started(time.Hour)), pods: somePods("a running i0 fc0 restarts5", "b running i1 fc0"),
+			want: "failedidx=- conds=- active=2 evict=- delete=-",
+		},
+		"Q-13 and with OnFailure a failed pod does": {
+			job: aJob("p2 c2 indexed blpi0 onfailure", started(time.Hour)), pods: somePods("a failed i0 fc0", "b running i1 fc0"),
+			want: "failedidx=0 conds=- ufail=a active=1",
+		},
 		"JOB-236 out of retries": {
 			job: aJob("p2 c2 indexed blpi1", started(time.Hour)), pods: somePods("a failed i0 fc1", "b running i1 fc0"),
 			want: "create=- unfinalize=a ufail=a failedidx=0 conds=-",
 		},
-		"JOB-230 all indexes ended, some failed": {
+		"JOB-230 Q-14 all indexes ended, some failed, and no maxFailedIndexes: the Job fails all the same": {
 			job:  aJob("p2 c4 indexed blpi1", started(time.Hour), counted(2, 3), indexesDone("0,2", "1")),
 			pods: somePods("a failed i3 fc1"), want: "write=end failedidx=1,3 completed=0,2 fail=4 succ=2 conds=FailureTarget:FailedIndexes,Failed:FailedIndexes",
 		},
@@ -126,6 +139,10 @@ func TestOneSyncLimitsFailuresPerIndex(t *testing.T) {
 		"JOB-241 JOB-249 only indexes whose delay is over": {
 			job: aJob("p3 c5 indexed blpi5", started(time.Hour)), pods: somePods("a failed i0 fc0 end4", "b failed i1 fc1 ic1 end39", "c failed i2 fc0 end11"),
 			want: "create=2 active=1 wake=-",
+		},
+		"JOB-245 a count that somebody made unreadable is told with the replacement": {
+			job: aJob("p2 c2 indexed blpi5", started(time.Hour)), pods: somePods("a failed i0 fcx ic2", "b failed i1 fc0"),
+			want: "create=0,1 events=SuccessfulCreate,InvalidFailureCount,SuccessfulCreate",
 		},
 		"JOB-241 none is due: wait for the first": {
 			job: aJob("p2 c5 indexed blpi5", started(time.Hour)), pods: somePods("a failed i0 fc0 end4", "b failed i1 fc1 ic1 end39"), want: "create=- wake=1s active=0",

@@ -46,7 +46,7 @@ func TestOneSyncKeepsTime(t *testing.T) {
 		"JOB-157 deadline 0": {
 			job: aJob("ads0"), want: "create=0 write=end conds=FailureTarget:DeadlineExceeded,Failed:DeadlineExceeded start=now",
 		},
-		"JOB-158 resumed with an old start time (Q-06)": {
+		"JOB-158 JOB-176 resumed with an old start time: the write that flips the condition sets it anew (Q-06)": {
 			job: aJob("ads10", started(time.Minute), isSuspended), want: "create=1 conds=Suspended=False start=now wake=10s events=SuccessfulCreate,Resumed",
 		},
 		"a deadline beyond all time": {
@@ -91,7 +91,7 @@ func TestOneSyncKeepsTime(t *testing.T) {
 		"JOB-187 resuming waits for the old pods when only failed ones are replaced": {
 			job: aJob("p2 c2 prp=Failed", started(0), neverStarted, isSuspended), pods: somePods("a running deleting -F"), want: "create=1 term=1",
 		},
-		"JOB-188 a pod that could not be deleted": {
+		"JOB-188 Q-15 a pod that could not be deleted": {
 			job: aJob("p2 c2 suspend", started(time.Minute)), pods: somePods("a ready", "b ready"), mishaps: mishaps{deletes: sets.New("a")}, want: "active=1 ready=1 term=1 conds=Suspended:JobSuspended",
 		},
 		"CP-16 suspending goes on where it stopped": {

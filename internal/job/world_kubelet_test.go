@@ -25,6 +25,18 @@ func (w *world) start(uid types.UID) {
 	}
 }
 
+// restartContainer starts the container of a running pod anew.
+func (w *world) restartContainer(uid types.UID) {
+	pod := w.pods[uid]
+	if len(pod.Status.ContainerStatuses) == 0 {
+		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main"}}
+	}
+	c := &pod.Status.ContainerStatuses[0]
+	c.RestartCount++
+	c.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: 1, FinishedAt: metav1.NewTime(w.now)}
+	w.changed(uid)
+}
+
 func (w *world) end(uid types.UID, code int32) {
 	pod := w.pods[uid]
 	if pod == nil || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {

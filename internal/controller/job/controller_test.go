@@ -210,6 +210,45 @@ func TestSuspendAndResume(t *testing.T) {
 	}
 }
 
+// A pod that was never scheduled is gone the moment its finalizer is, so there is
+// no event but that of our own write: the Job that waits for it goes on all the
+// same (JOB-123, JOB-153, JOB-171, JOB-311).
+func TestPodsThatVanishAtOnce(t *testing.T) {
+	for name, c := range map[string]struct {
+		job  make.JobBuilder
+		step func(w *world)
+		want func(s batchv1.JobStatus) bool
+	}{
+		"the Job succeeds": {
+			make.Job(ns, "j").Indexed(2).Parallelism(2).SuccessPolicy(batchv1.SuccessPolicyRule{SucceededCount: ptr.To[int32](1)}),
+			func(w *world) { w.finish(w.pods()[0], corev1.PodSucceeded) },
+			func(s batchv1.JobStatus) bool {
+				return condition(s, batchv1.JobComplete) && s.Succeeded == 1 && s.Failed == 0
+			},
+		},
+		"the Job fails": {
+			make.Job(ns, "j").Parallelism(2).Completions(2).BackoffLimit(0),
+			func(w *world) { w.finish(w.pods()[0], corev1.PodFailed) },
+			func(s batchv1.JobStatus) bool { return condition(s, batchv1.JobFailed) && s.Failed == 2 },
+		},
+		"the Job is suspended": {
+			make.Job(ns, "j").Parallelism(2).Completions(2),
+			func(w *world) { w.edit("j", func(j *batchv1.Job) { j.Spec.Suspend = ptr.To(true) }) },
+			func(s batchv1.JobStatus) bool { return condition(s, batchv1.JobSuspended) && *s.Terminating == 0 },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.add(c.job.Obj())
+			w.run()
+			c.step(w)
+			w.pass(5 * time.Second)
+			w.wantStatus("j", c.want, "the end of it")
+			w.wantHeld(0)
+		})
+	}
+}
+
 // The deadline comes without any event, at its instant (JOB-155, JOB-157).
 func TestDeadlineNeedsNoEvent(t *testing.T) {
 	w := newWorld(t)

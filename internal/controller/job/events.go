@@ -199,8 +199,9 @@ func (c *controller) strayChanged(old, pod *corev1.Pod, gone bool, q queue) {
 func concerns(old, pod *corev1.Pod, gone, own bool) bool {
 	switch {
 	case gone:
-		// A pod that had ended and was accounted for leaves no trace.
-		return !own && (!terminal(pod) || held(pod))
+		// A pod that had ended and was accounted for leaves no trace. One that had not was active or
+		// terminating until now, also when it goes because we took its finalizer.
+		return !terminal(pod) || held(pod) && !own
 	case old == nil:
 		// The first that is seen of a pod of ours may be its end already.
 		return !own || terminal(pod) || pod.DeletionTimestamp != nil || !held(pod) || restarts(pod) > 0

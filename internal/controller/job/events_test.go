@@ -106,6 +106,8 @@ func TestWhatConcernsAJob(t *testing.T) {
 		"ended and counted, more about it":  {changed(failed, free), changed(failed, func(p *corev1.Pod) { free(p); p.Status.Reason = "Evicted" }), false, false, false},
 		"ended, its finalizer taken":        {failed, changed(failed, free), false, false, true},
 		"gone while it ran":                 {nil, running, true, false, true},
+		"gone by our hand while it ran":     {nil, running, true, true, true},
+		"gone by our hand after it ended":   {nil, failed, true, true, false},
 		"gone after it ended, not counted":  {nil, failed, true, false, true},
 		"gone after it was counted":         {nil, changed(failed, free), true, false, false},
 		"ended and counted, to be deleted":  {changed(failed, free), changed(failed, func(p *corev1.Pod) { free(p); p.DeletionTimestamp = &now }), false, false, true},
