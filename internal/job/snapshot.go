@@ -85,6 +85,25 @@ type Memory struct {
 	Backoff Backoff
 }
 
+// Overdue are the creations and deletions that were sent so long ago that a
+// decision does not wait any more for them to be seen. When there are any, the
+// pods should not come from a cache: it lags, or the calls did nothing, and only
+// the API server can tell which.
+func (m Memory) Overdue(now time.Time, o Options) (creating []string, deleting []types.UID) {
+	timeout := o.withDefaults().ExpectationTimeout
+	for name, sent := range m.Creating {
+		if now.Sub(sent) >= timeout {
+			creating = append(creating, name)
+		}
+	}
+	for uid, sent := range m.Deleting {
+		if now.Sub(sent) >= timeout {
+			deleting = append(deleting, uid)
+		}
+	}
+	return creating, deleting
+}
+
 // Backoff is the retry record of one Job (job.md 5.2). It lives in memory only.
 type Backoff struct {
 	// Failures since the last success.

@@ -331,6 +331,76 @@ func TestStaleCaches(t *testing.T) {
 	}
 }
 
+// A pod cache that lags for longer than own creations and deletions are waited for
+// is not believed: what it does not show may run, or have ended. The Job neither
+// ends without its pods nor makes more of them (JOB-084, JOB-372, 11.4: verify
+// instead of a stall).
+func TestCacheLagsBeyondAllWaiting(t *testing.T) {
+	for name, c := range map[string]struct {
+		job make.JobBuilder
+		// end is what the pods do while the cache stands still.
+		end  func(w *world)
+		want func(s batchv1.JobStatus) bool
+	}{
+		"the deadline passes": {make.Job(ns, "j").Parallelism(2).Completions(2).ActiveDeadline(5), func(*world) {},
+			func(s batchv1.JobStatus) bool {
+				return condition(s, batchv1.JobFailed) && s.Failed == 2 && s.Succeeded == 0
+			}},
+		"all succeed": {make.Job(ns, "j").Parallelism(2).Completions(2), func(w *world) { w.finishAll(corev1.PodSucceeded) },
+			func(s batchv1.JobStatus) bool {
+				return condition(s, batchv1.JobComplete) && s.Succeeded == 2 && s.Failed == 0
+			}},
+		"scaled down": {make.Job(ns, "j").WorkQueue().Parallelism(2), func(w *world) { w.edit("j", func(j *batchv1.Job) { j.Spec.Parallelism = ptr.To[int32](1) }) },
+			func(s batchv1.JobStatus) bool { return s.Active == 1 && s.Failed == 0 && s.Succeeded == 0 }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.add(c.job.Obj())
+			w.deliver()
+			w.blindPods = true
+			w.run()
+			c.end(w)
+			for range 15 {
+				w.pass(3 * time.Second)
+				_ = w.syncJob("j")
+				for _, pod := range w.pods() { // a kubelet ends what is being deleted
+					if pod.DeletionTimestamp != nil && !terminal(&pod) {
+						w.finish(pod, corev1.PodFailed)
+					}
+				}
+			}
+			w.wantStatus("j", c.want, "the truth while the cache stands still")
+			w.blindPods = false
+			w.pass(time.Minute)
+			w.wantStatus("j", c.want, "the truth afterwards")
+			if n := w.count("create", "Pod"); n != 2 {
+				t.Errorf("%d creations, want 2: %v", n, w.calls)
+			}
+			w.resetCalls()
+			_ = w.syncJob("j")
+			if n := w.count("list", ""); n != 0 {
+				t.Errorf("%d lists although the cache has caught up", n)
+			}
+		})
+	}
+}
+
+// A creation of which nobody knows what became, and that made nothing, is looked
+// for once and then sent again.
+func TestLostCreationIsSentAgain(t *testing.T) {
+	w := newWorld(t)
+	w.add(make.Job(ns, "j").Obj())
+	w.fault = on("create", 1, func(call) error { return errors.New("connection reset by peer") })
+	w.pass(time.Minute)
+	w.wantStatus("j", func(s batchv1.JobStatus) bool { return s.Active == 1 }, "1 active")
+	if len(w.pods()) != 1 || w.count("list", "") != 1 {
+		t.Errorf("%d pods, calls %v", len(w.pods()), w.calls)
+	}
+	if mem := w.ctl.memory.of(w.job("j").UID); len(mem.creating) > 0 {
+		t.Errorf("still waited for: %v", mem.creating)
+	}
+}
+
 // A new process whose Job cache is older than its pods does not trust that one
 // either: a pod that was counted and released would be made once more.
 func TestStaleJobAfterTakeover(t *testing.T) {

@@ -49,12 +49,40 @@ func (c *controller) gather(ctx context.Context, key types.NamespacedName) (job.
 	} else {
 		s.Pods = owned
 	}
-	if c.believable(s.Job) {
+	believable := c.believable(s.Job)
+	creating, deleting := s.Memory.Overdue(s.Now, s.Options)
+	if believable && len(creating)+len(deleting) == 0 {
 		return s, nil
 	}
 	var err error
-	s.Pods, err = c.look(ctx, s.Job, s.Pods)
+	if s.Pods, err = c.look(ctx, s.Job, s.Pods); err == nil {
+		c.memory.verify(uid, creating, deleting, s.Pods)
+	}
 	return s, err
+}
+
+// verify forgets the overdue calls that a live look at the pods shows to have
+// done nothing. Those that did something stay until the cache shows it: without
+// them a cache that lags so far would be believed again in the next sync.
+func (m *memories) verify(uid types.UID, creating []string, deleting []types.UID, live []*corev1.Pod) {
+	names, doomed := sets.New[string](), map[types.UID]bool{}
+	for _, pod := range live {
+		names.Insert(pod.Name)
+		doomed[pod.UID] = pod.DeletionTimestamp != nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	mem := m.get(uid)
+	for _, name := range creating {
+		if !names.Has(name) {
+			delete(mem.creating, name)
+		}
+	}
+	for _, pod := range deleting {
+		if done, there := doomed[pod]; there && !done {
+			delete(mem.deleting, pod)
+		}
+	}
 }
 
 // meet makes sure, when this process finds a Job with pods for the first time,
