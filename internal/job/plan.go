@@ -224,6 +224,19 @@ type Write struct {
 	// merged with what else is due.
 	Lazy bool
 
+	// Begins: the write says nothing but that the Job has begun and how many
+	// pods are active. It may be left out for as long as there is more urgent
+	// work: a Job that ends meanwhile saves it.
+	Begins bool
+
+	// Alone: no pod is left that could give this write company, or how the
+	// Job ends is decided. To put it off would only delay the Job.
+	Alone bool
+
+	// More: there is more to account for than the write holds; the rest follows
+	// with the next one.
+	More bool
+
 	// Notes and Facts are to be spoken and counted after the write succeeded,
 	// at once when there is nothing to write, and not at all when it is left
 	// out.

@@ -38,6 +38,9 @@ func (p Plan) Record(r Results) Record {
 		Write: Write{
 			Notes:    notes,
 			Finished: ends,
+			Begins:   s.begins(status, book),
+			Alone:    after.active == 0 || s.verdict.Outcome != Undecided,
+			More:     book.limited,
 			Backoff:  s.remembered.after(book.successes, book.failures, s.now),
 		},
 		Wake: s.wakeAfter(after, book, ends),
@@ -110,6 +113,13 @@ func (s *syncing) mayEnd(a aftermath, book *ledger) bool {
 	return s.verdict.Outcome != Undecided &&
 		a.active == 0 && a.terminating == 0 &&
 		!s.waiting && !book.limited && !book.unsure
+}
+
+// begins reports whether the status is that of a Job of which nothing is to be
+// told but that it began.
+func (s *syncing) begins(status *batchv1.JobStatus, book *ledger) bool {
+	return s.job.Status.StartTime == nil && status.StartTime != nil && s.job.DeletionTimestamp == nil &&
+		len(status.Conditions) == 0 && book.fresh == 0 && len(book.actions) == 0
 }
 
 // stamp is Now with the resolution that the API stores.

@@ -13,6 +13,7 @@
 //
 //	events.go   what an event of a Job or a pod means for the queue
 //	pace.go     the first event at once, then at most one sync per window
+//	priority.go what goes first when there is more to do than the server can take
 //	memory.go   what this process did and the caches do not show yet
 //	orphan.go   tracking finalizers of pods whose Job is gone
 //	index.go    how pods and Jobs are found without walking a namespace
@@ -47,6 +48,7 @@ import (
 	"github.com/carillon-dev/carillon/internal/kube/fanout"
 	"github.com/carillon-dev/carillon/internal/kube/note"
 	"github.com/carillon-dev/carillon/internal/kube/wrote"
+	"github.com/carillon-dev/carillon/internal/kube/yield"
 )
 
 // ManagedBy is our name in spec.managedBy.
@@ -91,6 +93,8 @@ type Options struct {
 
 	// Clock tells the time. Default: the real one.
 	Clock clock.Clock
+	// Gate is entered by what is urgent; see priority.go. Default: one of its own.
+	Gate *yield.Gate
 	// Events takes what is said about Jobs. Default: a recorder of its own, run by the manager.
 	Events Speaker
 }
@@ -117,6 +121,9 @@ func (o Options) withDefaults() Options {
 	o.RetryBase, o.RetryMax = or(o.RetryBase, time.Second), or(o.RetryMax, time.Minute)
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
+	}
+	if o.Gate == nil {
+		o.Gate = yield.New(o.Clock)
 	}
 	return o
 }
@@ -160,7 +167,7 @@ func Add(mgr ctrl.Manager, opts Options) error {
 			return fmt.Errorf("job controller: client for events: %w", err)
 		}
 		recorder := note.NewRecorder(note.Options{
-			Sink: sink, Component: eventSource, Clock: opts.Clock, Logger: mgr.GetLogger().WithName(eventSource),
+			Sink: sink, Component: eventSource, Gate: opts.Gate, Clock: opts.Clock, Logger: mgr.GetLogger().WithName(eventSource),
 		})
 		if err := mgr.Add(recorder); err != nil {
 			return err
@@ -230,6 +237,7 @@ type controller struct {
 	pace    *pace
 	alarm   *alarm.Clock[types.NamespacedName]
 	slots   chan struct{}
+	gate    *yield.Gate
 	// departed are UIDs of Jobs known to be gone.
 	departed *lru.Cache
 	enqueue  func(types.NamespacedName)
@@ -249,6 +257,7 @@ func newController(opts Options, writes client.Client, live client.Reader, c cac
 		memory:   newMemories(),
 		pace:     newPace(opts.Clock, opts.BatchLeast, opts.BatchPerPod, opts.BatchMost),
 		slots:    make(chan struct{}, opts.Calls),
+		gate:     opts.Gate,
 		departed: lru.New(1 << 16),
 		enqueue:  func(types.NamespacedName) {},
 		progress: c.pods.LastStoreSyncResourceVersion, jobProgress: c.jobs.LastStoreSyncResourceVersion,
@@ -313,6 +322,9 @@ func (c *controller) Reconcile(ctx context.Context, request reconcile.Request) (
 
 // cleanup takes the tracking finalizer off what is left of a Job that ended.
 func (w *work) cleanup(ctx context.Context, plan job.Plan) error {
+	if w.standBack() {
+		return nil
+	}
 	refs := plan.Cleanup
 	if limit := w.options.MaxUncounted; len(refs) > limit {
 		refs = refs[:limit]

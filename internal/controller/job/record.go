@@ -31,6 +31,9 @@ func (w *work) record(ctx context.Context, record job.Record) error {
 		return err
 	}
 	w.wakeAt(record.Wake)
+	if write.Finished && w.gate.Busy() {
+		return nil // the event of this write leads to cleanup
+	}
 	_, err := w.unfinalize(ctx, record.Unfinalize)
 	return err
 }
@@ -47,10 +50,15 @@ func (w *work) putOff(write job.Write) time.Time {
 	case write.Status == nil:
 		w.memory.reported(uid)
 		return time.Time{}
+	case write.Begins && w.gate.Busy():
+		return w.memory.unreported(uid, w.now).Add(beginPatience)
 	case urgent(w.job, write):
 		return time.Time{}
 	case write.Lazy:
 		return w.memory.unreported(uid, w.now).Add(w.options.SyncPeriod)
+	}
+	if write.Alone {
+		return time.Time{}
 	}
 	every := time.Duration(w.memory.size(uid)-1) * w.options.ReportPerPod
 	return w.memory.unreported(uid, w.now).Add(min(max(0, every), w.options.ReportMost))
@@ -88,7 +96,9 @@ func (w *work) write(ctx context.Context, write job.Write) error {
 		w.rejected("check", fmt.Sprint(broken))
 		return errRejected
 	}
+	w.gate.Enter(1)
 	err := w.client.Status().Update(ctx, next)
+	w.gate.Leave()
 	switch {
 	case err == nil:
 		statusWrites.WithLabelValues("success").Inc()
@@ -108,7 +118,9 @@ func (w *work) write(ctx context.Context, write job.Write) error {
 	}
 	w.wrote.Updated(uid, next)
 	w.memory.wrote(uid, write.Backoff, write.Finished)
-	w.memory.reported(uid)
+	if !write.More {
+		w.memory.reported(uid) // else the rest has waited long enough, too
+	}
 	w.mem.known, w.mem.complaint = &next.Status, ""
 	w.countFacts(write.Facts)
 	w.job = next

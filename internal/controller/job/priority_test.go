@@ -1,0 +1,116 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package job
+
+import (
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/carillon-dev/carillon/internal/kube/yield"
+	"github.com/carillon-dev/carillon/internal/testkit/make"
+)
+
+func busy(w *world) *yield.Gate {
+	gate := yield.New(w.clock)
+	w.opts.Gate = gate
+	w.restart()
+	gate.Enter(1)
+	return gate
+}
+
+// While there is more urgent work, a short Job costs one status write, and its
+// finalizer stays until the work is done.
+func TestTrailingWorkStandsBack(t *testing.T) {
+	w := newWorld(t)
+	gate := busy(w)
+	w.add(make.Job(ns, "one").Obj())
+	w.run()
+	if n := w.count("status", "Job"); n != 0 || len(w.pods()) != 1 {
+		t.Fatalf("%d status writes and %d pods, want none and one", n, len(w.pods()))
+	}
+	w.finishAll(corev1.PodSucceeded)
+	w.pass(time.Second)
+	w.wantStatus("one", func(s batchv1.JobStatus) bool {
+		return condition(s, batchv1.JobComplete) && s.Succeeded == 1 && s.StartTime != nil
+	}, "complete with one success")
+	if n := w.count("status", "Job"); n != 1 {
+		t.Errorf("%d status writes, want 1", n)
+	}
+	w.wantHeld(1)
+	gate.Leave()
+	w.pass(time.Second)
+	w.wantHeld(0)
+}
+
+// The trailing work of a Job is done a few seconds later at the latest, also
+// when the urgent work never ends.
+func TestTrailingWorkIsNotPutOffForEver(t *testing.T) {
+	w := newWorld(t)
+	busy(w)
+	w.add(make.Job(ns, "one").Obj())
+	w.pass(beginPatience)
+	w.wantStatus("one", func(s batchv1.JobStatus) bool { return s.StartTime != nil && s.Active == 1 }, "begun")
+	w.finishAll(corev1.PodSucceeded)
+	w.pass(time.Second)
+	w.wantStatus("one", func(s batchv1.JobStatus) bool { return condition(s, batchv1.JobComplete) }, "complete")
+	w.wantHeld(1)
+	w.pass(cleanupPatience)
+	w.wantHeld(0)
+}
+
+// What a new process finds of a Job whose beginning was not written yet is a Job
+// that begins.
+func TestRestartBeforeTheBeginningIsWritten(t *testing.T) {
+	w := newWorld(t)
+	busy(w)
+	w.add(make.Job(ns, "one").Obj())
+	w.run()
+	w.restart()
+	w.finishAll(corev1.PodSucceeded)
+	w.pass(time.Minute)
+	w.wantStatus("one", func(s batchv1.JobStatus) bool { return condition(s, batchv1.JobComplete) && s.Succeeded == 1 }, "complete")
+	if n := len(w.pods()); n != 1 {
+		t.Errorf("%d pods, want 1", n)
+	}
+	w.wantHeld(0)
+}
+
+// A progress write never waits for company that cannot come: when all pods ended
+// at once, the Job ends at once, however many there are and whatever its mode.
+func TestEndDoesNotWait(t *testing.T) {
+	for name, mode := range map[string]func(make.JobBuilder) make.JobBuilder{
+		"NonIndexed": func(b make.JobBuilder) make.JobBuilder { return b.Completions(60) },
+		"Indexed":    func(b make.JobBuilder) make.JobBuilder { return b.Indexed(60) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, func(o *Options) { o.MaxUncounted, o.ReportPerPod = 7, time.Second })
+			w.add(mode(make.Job(ns, "wide")).Parallelism(60).Obj())
+			w.pass(time.Hour)
+			before := w.count("status", "Job")
+			w.finishAll(corev1.PodSucceeded)
+			w.pass(w.opts.withDefaults().BatchMost)
+			w.wantStatus("wide", func(s batchv1.JobStatus) bool { return condition(s, batchv1.JobComplete) && s.Succeeded == 60 }, "complete")
+			if n := w.count("status", "Job") - before; n != 1 {
+				t.Errorf("%d status writes to end the Job, want 1", n)
+			}
+			w.pass(time.Minute)
+			w.wantHeld(0)
+		})
+	}
+}
+
+// What did not fit into a write has waited long enough: it follows at once.
+func TestRestOfALimitedWriteFollowsAtOnce(t *testing.T) {
+	w := newWorld(t, func(o *Options) { o.MaxUncounted, o.ReportPerPod = 10, time.Second })
+	w.add(make.Job(ns, "wide").Completions(60).Parallelism(60).Obj())
+	w.pass(time.Hour)
+	for _, pod := range w.pods()[:50] {
+		w.finish(pod, corev1.PodSucceeded)
+	}
+	w.pass(w.opts.withDefaults().ReportMost + 5*time.Second)
+	w.wantStatus("wide", func(s batchv1.JobStatus) bool { return s.Succeeded >= 40 && s.Active == 10 }, "nearly all of what ended counted")
+}
