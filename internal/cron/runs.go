@@ -48,8 +48,11 @@ const (
 	WhyTooMany Why = "too_many"
 )
 
-// result is whether times that did not start for this reason were skipped or missed.
-func (w Why) result() Result {
+// Whys are all reasons.
+var Whys = []Why{WhyForbidden, WhySuspended, WhySharedName, WhyOutage, WhyDeadline, WhyFailed, WhyForeign, WhyTooMany}
+
+// Result is whether times that did not start for this reason were skipped or missed.
+func (w Why) Result() Result {
 	switch w {
 	case WhyForbidden, WhySuspended, WhySharedName:
 		return Skipped
@@ -138,7 +141,7 @@ func accountFor(in Input, s standing, tm timing, t turn, e edit) account {
 	prev := parseMemo(in.Seen).ledger
 	a := account{ledger: prev}
 	if open := prev.Open; open != nil && !open.Time.After(e.since) { // the edit has cancelled it
-		a.enter(open.Why.result(), open.Why, 1)
+		a.enter(open.Why.Result(), open.Why, 1)
 		a.Open = nil
 	}
 	if !s.open {
@@ -198,7 +201,7 @@ func (a *account) close(base, due, earliest time.Time) {
 	case open.Time.Equal(base): // it has started after all: our create whose answer got lost, or another process
 		a.enter(Started, "", 1)
 	case open.Time.Before(due), due.IsZero() && !open.Time.After(earliest):
-		a.enter(open.Why.result(), open.Why, 1)
+		a.enter(open.Why.Result(), open.Why, 1)
 	default: // the clock was set back
 		return
 	}

@@ -186,7 +186,6 @@ func (r *reconciler) start(ctx context.Context, p *pass, start cron.Start) {
 	late := max(0, r.clock.Now().Sub(start.Time)).Seconds()
 	startLateness.WithLabelValues(r.info.Name).Observe(late)
 	lastLateness.WithLabelValues(r.info.Name).Set(late)
-	runs.WithLabelValues(r.info.Name, outcomeStarted, "").Inc()
 	if r.info.Traits.CreationSkew {
 		creationSkew.Observe(child.Created.Sub(start.Time).Seconds())
 	}
@@ -233,19 +232,6 @@ func (r *reconciler) speak(p *pass, notes []cron.Note) {
 	}
 	about := note.About(p.owner, r.info.Owner)
 	for _, n := range notes {
-		if r.notes.Note(note.Note{About: about, Type: n.Type, Reason: n.Reason, Message: n.Message, Once: n.Key}) {
-			r.count(n)
-		}
-	}
-}
-
-// count turns the notes that tell of a scheduled time without a run into metrics.
-func (r *reconciler) count(n cron.Note) {
-	events := r.info.Traits.Events
-	switch n.Reason {
-	case events.Forbidden.Reason:
-		runs.WithLabelValues(r.info.Name, outcomeSkipped, "forbidden").Inc()
-	case events.TooManyMissed.Reason:
-		runs.WithLabelValues(r.info.Name, outcomeMissed, "outage").Inc()
+		r.notes.Note(note.Note{About: about, Type: n.Type, Reason: n.Reason, Message: n.Message, Once: n.Key})
 	}
 }

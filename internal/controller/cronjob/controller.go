@@ -341,6 +341,7 @@ func maker(scheme *runtime.Scheme, gvk schema.GroupVersionKind) (func() client.O
 
 // begin makes what is built on the reconciler's other parts.
 func (r *reconciler) begin() {
+	expose(r.info.Name)
 	r.backoff = workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](5*time.Millisecond, 1000*time.Second)
 	r.alarm = alarm.New(alarm.Options[types.NamespacedName]{Clock: r.clock, Ring: r.ring, Jumped: r.jumped})
 	r.books = newBooks(r.gate, r.conclude, func(key types.NamespacedName) {

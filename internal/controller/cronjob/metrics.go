@@ -8,15 +8,12 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/carillon-dev/carillon/internal/cron"
 )
 
-// Outcomes of a scheduled time in the metric runs.
-const (
-	outcomeStarted = "started"
-	outcomeSkipped = "skipped"
-	outcomeMissed  = "missed"
-)
-
+// docs/metrics.md explains these to operators. No label has values that users make up: the number of series is fixed by
+// the number of kinds.
 var (
 	// creationSkew has upstream's name and buckets, so that existing dashboards work; it has whole seconds because
 	// creationTimestamp has (k8s.io/kubernetes/pkg/controller/cronjob/metrics).
@@ -39,11 +36,15 @@ var (
 	}, []string{"kind"})
 	runs = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "carillon_cronjob_runs_total",
-		Help: "Scheduled times by what became of them. Outcome missed counts outages, not each scheduled time in them.",
+		Help: "Scheduled times by what became of them, each counted once.",
 	}, []string{"kind", "outcome", "reason"})
 	failures = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "carillon_cronjob_sync_failures_total",
 		Help: "Passes over a CronJob that failed and are repeated with back-off.",
+	}, []string{"kind"})
+	waiting = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "carillon_cronjob_records_waiting",
+		Help: "Passes whose status write, clean-up and events are still to be done.",
 	}, []string{"kind"})
 	clockJumps = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "carillon_clock_jumps_total",
@@ -52,5 +53,26 @@ var (
 )
 
 func init() {
-	metrics.Registry.MustRegister(creationSkew, startLateness, lastLateness, runs, failures, clockJumps)
+	metrics.Registry.MustRegister(creationSkew, startLateness, lastLateness, runs, failures, waiting, clockJumps)
+}
+
+// count adds the outcomes of a pass.
+func (r *reconciler) count(outcomes []cron.Outcome) {
+	for _, o := range outcomes {
+		runs.WithLabelValues(r.info.Name, string(o.Result), string(o.Why)).Add(float64(o.Count))
+	}
+}
+
+// expose makes the counters of a kind visible before they count anything, so that their first increase is one.
+func expose(kind string) {
+	runs.WithLabelValues(kind, string(cron.Started), "")
+	for _, why := range cron.Whys {
+		runs.WithLabelValues(kind, string(why.Result()), string(why))
+	}
+	failures.WithLabelValues(kind)
+	startLateness.WithLabelValues(kind)
+	waiting.WithLabelValues(kind)
+	for _, direction := range []string{"forward", "backward"} {
+		clockJumps.WithLabelValues(direction)
+	}
 }

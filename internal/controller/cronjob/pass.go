@@ -49,9 +49,13 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		return reconcile.Result{}, nil
 	}
 	plan, open := r.run(ctx, p, cron.PhaseStart)
+	// Nothing that the next pass has to know, and no outcome, depends on the second half, which may end after the first
+	// half of the next pass.
 	r.memory.decided(key, p.in.Owner.UID, plan.Timetable)
+	r.count(plan.Outcomes)
 	r.arm(p, plan)
 	if open {
+		waiting.WithLabelValues(r.info.Name).Inc()
 		r.books.add(p)
 		return reconcile.Result{}, nil
 	}
@@ -61,8 +65,8 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 
 // conclude makes the second half of a pass.
 func (r *reconciler) conclude(ctx context.Context, p *pass) {
+	defer waiting.WithLabelValues(r.info.Name).Dec()
 	plan, _ := r.run(ctx, p, cron.PhasePrune)
-	r.memory.decided(p.key, p.in.Owner.UID, plan.Timetable)
 	r.arm(p, plan)
 	r.finish(p, plan)
 }

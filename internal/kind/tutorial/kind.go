@@ -26,7 +26,7 @@ import (
 // StampAnnotation holds the scheduled time of a Job.
 const StampAnnotation = "batch.tutorial.kubebuilder.io/scheduled-at"
 
-// ConditionsAnnotation, with the value "true", asks for status.conditions. Without it they are left as they are.
+// ConditionsAnnotation asks for status.conditions when its value is "true". Without it they are left as they are.
 const ConditionsAnnotation = "carillon.dev/conditions"
 
 // maxActive is how many references the book's schema takes in status.active.

@@ -1,0 +1,447 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cronjob
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/utils/clock"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/carillon-dev/carillon/internal/kind"
+	batch "github.com/carillon-dev/carillon/internal/kind/batchv1"
+	"github.com/carillon-dev/carillon/internal/kind/kindtest"
+	"github.com/carillon-dev/carillon/internal/kind/tutorial"
+	"github.com/carillon-dev/carillon/internal/kind/volcano"
+	"github.com/carillon-dev/carillon/internal/kube/lister"
+	"github.com/carillon-dev/carillon/internal/kube/note"
+	"github.com/carillon-dev/carillon/internal/kube/wrote"
+	"github.com/carillon-dev/carillon/internal/kube/yield"
+)
+
+// letters are the kinds by the letter of cronjob.md.
+var letters = map[string]kind.Kind{"K": batch.Kind{}, "V": volcano.Kind{}, "T": tutorial.Kind{}}
+
+// api is an API server that holds the CronJobs of one kind, and their children, as JSON: what Go types do not know is
+// not lost in it, and what its CRD does not know is. A reconciler works against it through a cache that is always fresh;
+// time passes from one thing to do to the next.
+type api struct {
+	*testing.T
+	*reconciler
+	scheme *runtime.Scheme
+	time   *clocktesting.FakeClock
+	ride   bool
+	crd    *kindtest.CRD // of the CronJob; nil: everything is taken
+
+	mu       sync.Mutex
+	cronJobs map[string]map[string]any
+	jobs     map[string]map[string]any
+	version  int
+	seen     int            // version that the cache shows
+	calls    map[string]int // by "verb name-of-the-CronJob"
+	// refuse, if set, may fail a create of a child.
+	refuse func(child map[string]any) error
+	told   []corev1.Event
+
+	shelves map[schema.GroupVersionKind]toolscache.Indexer // what the cache shows
+	pending map[types.NamespacedName]time.Time             // what is in the queue, and when
+}
+
+// serve starts an API of that kind at the creation of the fixture.
+func serve(t *testing.T, letter string) *api {
+	t.Helper()
+	k := letters[letter]
+	a := &api{T: t, scheme: runtime.NewScheme(), time: clocktesting.NewFakeClock(created), ride: k.Info().Traits.TimetableRides,
+		cronJobs: map[string]map[string]any{}, jobs: map[string]map[string]any{}, shelves: map[schema.GroupVersionKind]toolscache.Indexer{}, calls: map[string]int{},
+		pending: map[types.NamespacedName]time.Time{}}
+	if err := k.AddToScheme(a.scheme); err != nil {
+		t.Fatal(err)
+	}
+	if letter == "T" {
+		text, err := os.ReadFile("../../../deploy/crds/batch.tutorial.kubebuilder.io_cronjobs.yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.crd = kindtest.ParseCRDs(t, text)[0]
+	}
+	r, err := newReconciler(k, a.scheme)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.reconciler = r
+	r.log = logr.Discard()
+	r.owners, r.children = a.shelf(r.info.Owner), a.shelf(r.info.Child)
+	r.ownWrites, r.childWrites = wrote.New[client.Object](nil), wrote.New[client.Object](nil)
+	c := apiClient{api: a}
+	r.live, r.writer = c, c
+	r.clock, r.zone, r.gate = a.time, time.UTC, yield.New(clock.RealClock{})
+	if source := k.Info().Traits.EventSource; source != "" {
+		r.notes = note.NewRecorder(note.Options{Sink: apiSink{a}, Component: source, Clock: a.time, Logger: r.log})
+	}
+	r.begin()
+	q := queue(apiQueue{api: a})
+	r.queue.Store(&q)
+	return a
+}
+
+func (a *api) shelf(gvk schema.GroupVersionKind) *lister.Lister {
+	a.Helper()
+	a.shelves[gvk] = toolscache.NewIndexer(toolscache.MetaNamespaceKeyFunc, toolscache.Indexers{})
+	l, err := lister.Over(a.shelves[gvk])
+	if err != nil {
+		a.Fatal(err)
+	}
+	return l
+}
+
+// cronJob is the fixture of cronjob.md 7 in the API's own form, changed.
+func (a *api) cronJob(name string, change func(spec map[string]any)) map[string]any {
+	apiVersion, kind := a.info.Owner.ToAPIVersionAndKind()
+	spec := map[string]any{
+		"schedule": "*/10 * * * *", "concurrencyPolicy": "Allow", "successfulJobsHistoryLimit": int64(3), "failedJobsHistoryLimit": int64(1),
+		"jobTemplate": map[string]any{"spec": map[string]any{"template": map[string]any{"spec": map[string]any{
+			"restartPolicy": "Never", "containers": []any{map[string]any{"name": "c", "image": "i"}}}}}},
+	}
+	if change != nil {
+		change(spec)
+	}
+	return map[string]any{"apiVersion": apiVersion, "kind": kind,
+		"metadata": map[string]any{"name": name, "namespace": "batch", "uid": "uid-" + name, "generation": int64(1),
+			"creationTimestamp": created.Format(time.RFC3339), "annotations": map[string]any{}},
+		"spec": spec}
+}
+
+// put stores a CronJob as an older server left it, unchecked, and lets the controller know.
+func (a *api) put(obj map[string]any) {
+	a.Helper()
+	name := obj["metadata"].(map[string]any)["name"].(string)
+	a.mu.Lock()
+	a.version++
+	obj["metadata"].(map[string]any)["resourceVersion"] = fmt.Sprint(a.version)
+	a.cronJobs[name] = obj
+	a.mu.Unlock()
+	a.enqueue(reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "batch", Name: name}}, 0)
+}
+
+// edit changes a stored CronJob as a user does.
+func (a *api) edit(name string, change func(obj, spec map[string]any)) {
+	a.Helper()
+	obj := runtime.DeepCopyJSON(a.cronJobs[name])
+	spec := obj["spec"].(map[string]any)
+	change(obj, spec)
+	obj["metadata"].(map[string]any)["generation"] = obj["metadata"].(map[string]any)["generation"].(int64) + 1
+	a.put(obj)
+}
+
+// until lets time pass, from one thing to do to the next, up to that time of day. A controller that spins never gets
+// there; it is stopped after far more passes than anything needs.
+func (a *api) until(clockTime string) {
+	a.Helper()
+	end, passes := hour(clockTime), 0
+	for {
+		var key types.NamespacedName
+		next := end.Add(time.Second)
+		rings := false
+		names := slices.Sorted(maps.Keys(a.cronJobs))
+		for _, name := range names {
+			k := types.NamespacedName{Namespace: "batch", Name: name}
+			if at, ok := a.alarm.Next(k); ok && at.Before(next) {
+				key, next, rings = k, at, true
+			}
+			if at, ok := a.pending[k]; ok && at.Before(next) {
+				key, next, rings = k, at, false
+			}
+		}
+		if next.After(end) {
+			a.time.SetTime(end)
+			return
+		}
+		if passes++; passes > 5000 {
+			a.Fatalf("%d passes and it is only %s", passes, a.time.Now().Format(time.TimeOnly))
+		}
+		if next.After(a.time.Now()) {
+			a.time.SetTime(next)
+		}
+		if rings {
+			a.alarm.Cancel(key)
+			a.ring([]types.NamespacedName{key})
+		}
+		delete(a.pending, key)
+		a.see()
+		if _, err := a.Reconcile(a.Context(), reconcile.Request{NamespacedName: key}); err != nil {
+			a.Fatal(err)
+		}
+		for a.books.pages() > 0 {
+			a.books.next(a.Context())
+		}
+		a.write()
+	}
+}
+
+// write lets the recorder write its events.
+func (a *api) write() {
+	a.Helper()
+	if a.notes == nil {
+		return
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := a.notes.Start(ctx); err != nil {
+		a.Fatal(err)
+	}
+}
+
+// see lets the cache catch up.
+func (a *api) see() {
+	a.Helper()
+	if a.seen == a.version {
+		return
+	}
+	a.seen = a.version
+	for gvk, objs := range map[schema.GroupVersionKind]map[string]map[string]any{a.info.Owner: a.cronJobs, a.info.Child: a.jobs} {
+		var all []any
+		for _, name := range slices.Sorted(maps.Keys(objs)) {
+			typed, err := a.scheme.New(gvk)
+			if err != nil {
+				a.Fatal(err)
+			}
+			a.convert(objs[name], typed)
+			all = append(all, typed)
+		}
+		if err := a.shelves[gvk].Replace(all, ""); err != nil {
+			a.Fatal(err)
+		}
+	}
+}
+
+// finish ends a child of a batch/v1 Job's form, or of Volcano's.
+func (a *api) finish(child string, ok bool, clockTime string) {
+	a.Helper()
+	at := hour(clockTime).Format(time.RFC3339)
+	condition, phase := "Failed", "Failed"
+	if ok {
+		condition, phase = "Complete", "Completed"
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	obj := a.jobs[child]
+	if obj == nil {
+		a.Fatalf("there is no %s, only %v", child, slices.Sorted(maps.Keys(a.jobs)))
+	}
+	a.version++
+	obj["metadata"].(map[string]any)["resourceVersion"] = fmt.Sprint(a.version)
+	obj["status"] = map[string]any{"startTime": at, "completionTime": at,
+		"conditions": []any{map[string]any{"type": condition, "status": "True", "lastTransitionTime": at}},
+		"state":      map[string]any{"phase": phase, "lastTransitionTime": at}}
+	ref := obj["metadata"].(map[string]any)["ownerReferences"].([]any)[0].(map[string]any)
+	a.pending[types.NamespacedName{Namespace: "batch", Name: ref["name"].(string)}] = a.time.Now()
+}
+
+func (a *api) convert(from, into any) {
+	a.Helper()
+	data, err := json.Marshal(from)
+	if err == nil {
+		err = utiljson.Unmarshal(data, into)
+	}
+	if err != nil {
+		a.Fatal(err)
+	}
+}
+
+// events are those told about a CronJob, as "Reason", and their messages.
+func (a *api) events(name string) (reasons, messages []string) {
+	for _, e := range a.told {
+		if e.InvolvedObject.Name == name {
+			reasons, messages = append(reasons, e.Reason), append(messages, e.Message)
+		}
+	}
+	return reasons, messages
+}
+
+// apiClient is what the controller sees of the API.
+type apiClient struct {
+	client.Client
+	*api
+}
+
+func (c apiClient) of(obj client.Object) (objs map[string]map[string]any, gvk schema.GroupVersionKind) {
+	c.Helper()
+	gvks, _, err := c.scheme.ObjectKinds(obj)
+	if err != nil {
+		c.Fatal(err)
+	}
+	if slices.Contains(gvks, c.info.Owner) {
+		return c.cronJobs, c.info.Owner
+	}
+	return c.jobs, c.info.Child
+}
+
+// called counts the call for the CronJob that the object is, or is named after.
+func (c apiClient) called(verb, name string) {
+	if _, ok := c.cronJobs[name]; !ok {
+		name = name[:max(0, strings.LastIndex(name, "-"))]
+	}
+	c.calls[verb+" "+name]++
+}
+
+func (c apiClient) Get(_ context.Context, key client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.called("get", key.Name)
+	objs, gvk := c.of(obj)
+	found := objs[key.Name]
+	if found == nil {
+		return apierrors.NewNotFound(schema.GroupResource{Group: gvk.Group, Resource: gvk.Kind}, key.Name)
+	}
+	c.convert(found, obj)
+	return nil
+}
+
+func (c apiClient) Create(_ context.Context, obj client.Object, _ ...client.CreateOption) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.called("create", obj.GetName())
+	objs, gvk := c.of(obj)
+	if objs[obj.GetName()] != nil {
+		return apierrors.NewAlreadyExists(c.info.ChildResource.GroupResource(), obj.GetName())
+	}
+	stored := map[string]any{}
+	c.convert(obj, &stored)
+	stored["apiVersion"], stored["kind"] = gvk.ToAPIVersionAndKind()
+	if c.refuse != nil {
+		if err := c.refuse(stored); err != nil {
+			return err
+		}
+	}
+	c.version++
+	metadata := stored["metadata"].(map[string]any)
+	metadata["uid"], metadata["resourceVersion"] = fmt.Sprintf("uid-%d", c.version), fmt.Sprint(c.version)
+	metadata["creationTimestamp"] = c.time.Now().UTC().Format(time.RFC3339)
+	objs[obj.GetName()] = stored
+	c.convert(stored, obj)
+	return nil
+}
+
+func (c apiClient) Delete(_ context.Context, obj client.Object, opts ...client.DeleteOption) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.called("delete", obj.GetName())
+	var o client.DeleteOptions
+	o.ApplyOptions(opts)
+	if want := c.info.Traits.Propagation; (want == nil) != (o.PropagationPolicy == nil) || want != nil && *want != *o.PropagationPolicy {
+		c.Errorf("delete of %s with propagation %v", obj.GetName(), o.PropagationPolicy)
+	}
+	objs, gvk := c.of(obj)
+	found := objs[obj.GetName()]
+	if found == nil {
+		return apierrors.NewNotFound(schema.GroupResource{Group: gvk.Group, Resource: gvk.Kind}, obj.GetName())
+	}
+	if uid := found["metadata"].(map[string]any)["uid"]; o.Preconditions == nil || string(*o.Preconditions.UID) != uid {
+		c.Errorf("delete of %s without its UID", obj.GetName())
+	}
+	c.version++
+	delete(objs, obj.GetName())
+	return nil
+}
+
+func (c apiClient) Patch(_ context.Context, obj client.Object, patch client.Patch, _ ...client.PatchOption) error {
+	return c.patch("patch", "", obj, patch)
+}
+
+func (c apiClient) SubResource(name string) client.SubResourceClient {
+	return apiSubresource{client: c, name: name}
+}
+
+func (c apiClient) patch(verb, subresource string, obj client.Object, patch client.Patch) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.called(verb, obj.GetName())
+	objs, _ := c.of(obj)
+	data, err := patch.Data(obj)
+	if err != nil {
+		return err
+	}
+	if objs[obj.GetName()] == nil {
+		return apierrors.NewNotFound(c.info.OwnerResource.GroupResource(), obj.GetName())
+	}
+	server := kindtest.Server{Object: objs[obj.GetName()], RideAlong: c.ride}
+	err = server.Patch(kind.Patch{Subresource: subresource, Type: patch.Type(), Data: data})
+	if errors.Is(err, kindtest.ErrConflict) {
+		return apierrors.NewConflict(c.info.OwnerResource.GroupResource(), obj.GetName(), err)
+	}
+	if err != nil {
+		c.Errorf("%v", err)
+		return err
+	}
+	var stored map[string]any
+	c.convert(server.Object, &stored)
+	if c.crd != nil {
+		if errs := c.crd.Admit(c.T, stored); len(errs) > 0 && subresource == "status" {
+			c.Errorf("the schema refuses the status: %v", errs)
+		}
+	}
+	c.version++
+	stored["metadata"].(map[string]any)["resourceVersion"] = fmt.Sprint(c.version)
+	objs[obj.GetName()] = stored
+	c.convert(stored, obj)
+	return nil
+}
+
+// apiSubresource patches a subresource.
+type apiSubresource struct {
+	client.SubResourceClient
+	client apiClient
+	name   string
+}
+
+func (s apiSubresource) Patch(_ context.Context, obj client.Object, patch client.Patch, _ ...client.SubResourcePatchOption) error {
+	return s.client.patch(s.name, s.name, obj, patch)
+}
+
+// apiSink takes events.
+type apiSink struct{ *api }
+
+func (s apiSink) Create(_ context.Context, e *corev1.Event) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.told = append(s.told, *e)
+	return nil
+}
+
+func (s apiSink) Patch(context.Context, string, string, []byte) error { return nil }
+
+// apiQueue is a work queue that knows when each key is to be taken.
+type apiQueue struct {
+	queue
+	*api
+}
+
+func (q apiQueue) Add(r reconcile.Request) { q.AddAfter(r, 0) }
+
+func (q apiQueue) AddAfter(r reconcile.Request, after time.Duration) {
+	at := q.time.Now().Add(after)
+	if known, ok := q.pending[r.NamespacedName]; !ok || at.Before(known) {
+		q.pending[r.NamespacedName] = at
+	}
+}
