@@ -69,11 +69,9 @@ func (c *controller) mayBeOrphan(pod *corev1.Pod) bool {
 	return pod.DeletionTimestamp != nil && jobRef(pod) != nil && c.cache.owner(pod) == nil
 }
 
-// abandoned enqueues the pods that a deleted Job leaves.
+// abandoned enqueues the pods that a deleted Job leaves, whoever managed it: no
+// other event comes for those that were being deleted before the Job was.
 func (c *controller) abandoned(j *batchv1.Job, q queue) {
-	if !c.mine(j) {
-		return
-	}
 	for _, pod := range c.cache.heldOf(j.UID) {
 		q.Add(reconcile.Request{NamespacedName: keyOf(pod)})
 	}

@@ -5,6 +5,7 @@ package job
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -76,7 +77,7 @@ func TestOrphanWorker(t *testing.T) {
 }
 
 // A Job that vanishes leaves pods without finalizers, also when one removal
-// fails at first (JOB-102, JOB-111, CP-12).
+// fails at first: that pod is tried again, by name (JOB-111, Q-10, CP-12).
 func TestDeletedJobFreesItsPods(t *testing.T) {
 	w := newWorld(t)
 	w.add(make.Job(ns, "j").Parallelism(3).Completions(3).Obj())
@@ -93,6 +94,69 @@ func TestDeletedJobFreesItsPods(t *testing.T) {
 	}
 	if len(w.ctl.memory.byID) != 0 {
 		t.Error("memory of the Job is kept")
+	}
+}
+
+// However a Job is deleted, running or with pods that end or go at the same time,
+// none of its pods keeps the finalizer: with the garbage collector taking the pods
+// after it (background), before it (foreground), or only its name off them (orphan);
+// while the controller watches, is slow, or is away (JOB-102 to JOB-105, A6, CP-12,
+// CP-13, CP-14).
+func TestDeletedJobLeavesNoFinalizer(t *testing.T) {
+	background := func(w *world) {
+		must(t, w.api.Delete(context.Background(), w.job("j")))
+		for _, pod := range w.pods() {
+			must(t, w.api.Delete(context.Background(), &pod))
+		}
+	}
+	orphan := func(w *world) {
+		must(t, w.api.Delete(context.Background(), w.job("j")))
+		for _, pod := range w.pods() {
+			pod.OwnerReferences = nil
+			must(t, w.api.Update(context.Background(), &pod))
+		}
+	}
+	foreground := func(w *world) {
+		w.edit("j", func(j *batchv1.Job) { j.Finalizers = []string{metav1.FinalizerDeleteDependents} })
+		must(t, w.api.Delete(context.Background(), w.job("j")))
+		for _, pod := range w.pods() {
+			must(t, w.api.Delete(context.Background(), &pod))
+		}
+	}
+	podsFirst := func(w *world) {
+		for _, pod := range w.pods() {
+			must(t, w.api.Delete(context.Background(), &pod))
+		}
+		w.deliver()
+		must(t, w.api.Delete(context.Background(), w.job("j")))
+	}
+	for name, remove := range map[string]func(*world){
+		"CP-12 background": background, "CP-13 orphan": orphan, "CP-14 foreground": foreground, "pods first": podsFirst,
+	} {
+		for when, act := range map[string]func(w *world, remove func()){
+			"watched": func(_ *world, remove func()) { remove() },
+			"slow":    func(w *world, remove func()) { w.blindJobs = true; remove(); w.run(); w.blindJobs = false },
+			"away":    func(w *world, remove func()) { remove(); w.restart() },
+			"another manager's": func(w *world, remove func()) {
+				w.restart()
+				w.ctl.options.Standalone = false
+				w.deliver()
+				remove()
+			},
+		} {
+			t.Run(name+", "+when, func(t *testing.T) {
+				w := newWorld(t)
+				w.add(make.Job(ns, "j").Parallelism(3).Completions(5).Obj())
+				w.run()
+				w.finish(w.pods()[0], corev1.PodSucceeded)
+				if strings.HasSuffix(name, "foreground") && when == "another manager's" {
+					t.Skip("a Job that still exists is its manager's business")
+				}
+				act(w, func() { remove(w) })
+				w.pass(time.Minute)
+				w.wantHeld(0)
+			})
+		}
 	}
 }
 
