@@ -328,14 +328,11 @@ func measure(ctx context.Context, s *side, do func() error) (total, cpu time.Dur
 		return 0, 0, nil, fmt.Errorf("%s: %w; its log ends: %s", s.name, err, s.tail())
 	}
 	total = time.Since(began)
-	if err := sleepUntil(ctx, time.Now().Add(3*time.Second)); err != nil { // trailing writes belong to the work
-		return 0, 0, nil, err
-	}
-	after, err := s.usage()
+	later, err := s.settled(ctx) // trailing writes belong to the work
 	if err != nil {
 		return 0, 0, nil, err
 	}
-	later, err := s.writes(ctx)
+	after, err := s.usage()
 	if err != nil {
 		return 0, 0, nil, err
 	}

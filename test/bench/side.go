@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -185,6 +186,22 @@ func (s *side) writes(ctx context.Context) (map[string]int, error) {
 		counts[key] += int(n)
 	}
 	return counts, nil
+}
+
+// settled waits until nothing has been written for three seconds, and returns writes.
+func (s *side) settled(ctx context.Context) (map[string]int, error) {
+	last, err := s.writes(ctx)
+	for err == nil {
+		if err := sleepUntil(ctx, time.Now().Add(3*time.Second)); err != nil {
+			return nil, err
+		}
+		var now map[string]int
+		if now, err = s.writes(ctx); err == nil && maps.Equal(now, last) {
+			return now, nil
+		}
+		last = now
+	}
+	return nil, err
 }
 
 func minus(after, before map[string]int) map[string]int {
