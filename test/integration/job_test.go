@@ -55,6 +55,7 @@ type controls struct {
 	config *rest.Config
 	job    jobcontroller.Options
 	ttl    ttlcontroller.Options
+	noTTL  bool
 }
 
 // control runs the Job and TTL controllers until stop or the end of the test.
@@ -78,7 +79,7 @@ func (j *jobs) control(change ...func(*controls)) (stop func()) {
 	if err != nil {
 		j.Fatal(err)
 	}
-	if err = jobcontroller.Add(mgr, c.job); err == nil {
+	if err = jobcontroller.Add(mgr, c.job); err == nil && !c.noTTL {
 		err = ttlcontroller.Add(mgr, c.ttl)
 	}
 	if err != nil {
@@ -100,8 +101,8 @@ func (j *jobs) control(change ...func(*controls)) (stop func()) {
 // seenBy has the requests of the controllers noted.
 func seenBy(t *traffic) func(*controls) { return func(c *controls) { t.on(c.config) } }
 
-// retryBase is the first delay after an error of the Job controller, in tests; retryMost is the longest, always.
-const retryBase, retryMost = 50 * time.Millisecond, time.Minute
+// retryBase is the first delay after an error of the Job controller in these tests.
+const retryBase = 50 * time.Millisecond
 
 func (j *jobs) create(b build.JobBuilder) *batchv1.Job {
 	j.Helper()

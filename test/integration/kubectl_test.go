@@ -330,7 +330,7 @@ func TestKubectlServerSideApply(t *testing.T) {
 			} `json:"f:metadata"`
 			Spec map[string]any `json:"f:spec"`
 		}
-		if err := yaml.Unmarshal(f.FieldsV1.Raw, &fields); err != nil {
+		if err := yaml.Unmarshal(f.FieldsV1.GetRawBytes(), &fields); err != nil {
 			t.Fatal(err)
 		}
 		for annotation := range fields.Metadata.Annotations {
@@ -339,7 +339,7 @@ func TestKubectlServerSideApply(t *testing.T) {
 			}
 		}
 		if fields.Spec != nil || f.Subresource != "status" {
-			t.Errorf("%s writes to %q and owns %s", f.Manager, f.Subresource, f.FieldsV1.Raw)
+			t.Errorf("%s writes to %q and owns %s", f.Manager, f.Subresource, f.FieldsV1.GetRawString())
 		}
 	}
 

@@ -38,6 +38,7 @@ type world struct {
 	client    kubernetes.Interface
 	namespace string
 	clock     *clocktesting.FakeClock
+	patience  time.Duration // 0: the usual
 }
 
 // newWorld starts a manager and waits until it is ready. The clock begins at the present, because the server stamps
@@ -115,7 +116,7 @@ func (q quiet) Log(args ...any) {
 func (w *world) eventually(what string, check func(ctx context.Context) error) {
 	w.Helper()
 	var last error
-	err := wait.PollUntilContextTimeout(w.Context(), 5*time.Millisecond, patience, true, func(context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(w.Context(), 5*time.Millisecond, max(patience, w.patience), true, func(context.Context) (bool, error) {
 		last = check(w.Context())
 		return last == nil, nil
 	})
