@@ -162,10 +162,11 @@ func oneJob(side, name string, pods int32, mode batchv1.CompletionMode) *batchv1
 
 // cronResult is one side's row.
 type cronResult struct {
-	late   durations
-	runs   int
-	cpu    time.Duration
-	writes map[string]int
+	late    durations
+	minutes []string // the p99 of each minute
+	runs    int
+	cpu     time.Duration
+	writes  map[string]int
 }
 
 // measureMinutes watches whole minutes, from the next one on that is at least five seconds away.
@@ -199,6 +200,7 @@ func measureMinutes(ctx context.Context, s *side, minutes, each int, seen *start
 	defer seen.mu.Unlock()
 	for at := next; !at.After(last); at = at.Add(time.Minute) {
 		r.late = append(r.late, seen.late[at.UTC()]...)
+		r.minutes = append(r.minutes, short(seen.late[at.UTC()].at(.99)))
 	}
 	r.runs, r.cpu, r.writes = len(r.late), after.cpu-before.cpu, minus(afterWrites, writes)
 	if r.runs != minutes*each {
@@ -222,16 +224,6 @@ func cron(ctx context.Context, o options, dir string, b binaries) (err error) {
 	table := tabwriter.NewWriter(os.Stdout, 0, 4, 2, ' ', 0)
 	defer func() { err = firstOf(err, table.Flush()) }()
 	fmt.Fprintln(table, "round\tside\tstart skew\truns\tCPU per run\twrites per run")
-	if o.round("together") {
-		bare, err := bareLoop(ctx, o, dir, b)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(table, "%d Jobs, bare create loop\t–\t%s\t%d\t–\t1 POST jobs\n", o.cronJobs, bare, o.cronJobs)
-		if err := table.Flush(); err != nil {
-			return err
-		}
-	}
 	for _, round := range []struct {
 		key, name     string
 		cronJobs, old int
@@ -243,12 +235,19 @@ func cron(ctx context.Context, o options, dir string, b binaries) (err error) {
 		if !o.round(round.key) {
 			continue
 		}
+		if round.cronJobs > 1 {
+			bare, err := bareLoop(ctx, dir, b, round.cronJobs, round.old)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(table, "%s\tbare loop\t%s\t%d\t\t1 POST jobs\n", round.name, bare, round.cronJobs)
+		}
 		for _, name := range sides(o) {
 			r, err := cronRound(ctx, name, o, dir, b, round.cronJobs, round.old)
 			if err != nil {
 				return fmt.Errorf("%s, %s: %w", round.name, name, err)
 			}
-			fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%s\t%s\n", round.name, name, r.late, r.runs,
+			fmt.Fprintf(table, "%s\t%s\t%s (p99 of each minute: %s)\t%d\t%s\t%s\n", round.name, name, r.late, strings.Join(r.minutes, ", "), r.runs,
 				(r.cpu / time.Duration(max(1, r.runs))).Round(10*time.Microsecond), perRun(without(r.writes, "PUT jobs/status", "POST cronjobs"), r.runs)) // the harness ends the Jobs
 			if err := table.Flush(); err != nil {
 				return err
@@ -278,17 +277,19 @@ func sides(o options) []string {
 	return []string{"builtin", "carillon"}
 }
 
-// bareLoop is the floor: as many Jobs as fast as a simple loop can create them.
-func bareLoop(ctx context.Context, o options, dir string, b binaries) (durations, error) {
+// bareLoop is the floor: n Jobs as fast as a simple loop can create them beside so many old ones.
+func bareLoop(ctx context.Context, dir string, b binaries, n, old int) (d durations, err error) {
 	s, err := newSide(ctx, "bare", dir, b)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = s.stop() }() // its numbers are in
+	defer func() { err = firstOf(err, s.stop()) }()
+	if err := createJobs(ctx, s.client, s.name, "old", old, 32, true); err != nil {
+		return nil, err
+	}
 	var mu sync.Mutex
-	var d durations
 	began := time.Now()
-	err = together(o.cronJobs, 32, func(i int) error {
+	err = together(n, 32, func(i int) error {
 		_, err := s.client.BatchV1().Jobs(namespace).Create(ctx, oneJob("bare", fmt.Sprintf("bare-%05d", i), 1, batchv1.NonIndexedCompletion), metav1.CreateOptions{})
 		mu.Lock()
 		d = append(d, time.Since(began))
