@@ -67,6 +67,8 @@ type Traits struct {
 	// Propagation of every delete of a child; nil sends none and leaves it to the server.
 	Propagation *metav1.DeletionPropagation
 
+	// ResyncIgnored: an update of the CronJob that changes nothing, as a periodic resync sends, calls for no pass.
+	ResyncIgnored bool
 	// CreationSkew: the time from scheduled to created is observed in the kind's histogram (cronjob.md 5.2).
 	CreationSkew bool
 	// EventSource is the component that events name, "" when the kind has no events.

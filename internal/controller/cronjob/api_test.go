@@ -49,6 +49,7 @@ var letters = map[string]kind.Kind{"K": batch.Kind{}, "V": volcano.Kind{}, "T": 
 type api struct {
 	*testing.T
 	*reconciler
+	letter string
 	scheme *runtime.Scheme
 	time   *clocktesting.FakeClock
 	ride   bool
@@ -60,8 +61,13 @@ type api struct {
 	version  int
 	seen     int            // version that the cache shows
 	calls    map[string]int // by "verb name-of-the-CronJob"
-	// refuse, if set, may fail a create of a child.
+	trail    []string       // "verb name", in order
+	hidden   []string       // children that the cache does not show
+	stale    map[string]any // the CronJob as the cache shows it, if not as it is
+	// refuse, if set, may fail a create of a child, or change the child as a webhook does. fail fails calls, by
+	// "verb name".
 	refuse func(child map[string]any) error
+	fail   map[string]error
 	told   []corev1.Event
 
 	shelves map[schema.GroupVersionKind]toolscache.Indexer // what the cache shows
@@ -72,7 +78,7 @@ type api struct {
 func serve(t *testing.T, letter string) *api {
 	t.Helper()
 	k := letters[letter]
-	a := &api{T: t, scheme: runtime.NewScheme(), time: clocktesting.NewFakeClock(created), ride: k.Info().Traits.TimetableRides,
+	a := &api{T: t, letter: letter, scheme: runtime.NewScheme(), time: clocktesting.NewFakeClock(created), ride: k.Info().Traits.TimetableRides,
 		cronJobs: map[string]map[string]any{}, jobs: map[string]map[string]any{}, shelves: map[schema.GroupVersionKind]toolscache.Indexer{}, calls: map[string]int{},
 		pending: map[types.NamespacedName]time.Time{}}
 	if err := k.AddToScheme(a.scheme); err != nil {
@@ -187,16 +193,28 @@ func (a *api) until(clockTime string) {
 			a.alarm.Cancel(key)
 			a.ring([]types.NamespacedName{key})
 		}
-		delete(a.pending, key)
-		a.see()
-		if _, err := a.Reconcile(a.Context(), reconcile.Request{NamespacedName: key}); err != nil {
-			a.Fatal(err)
-		}
-		for a.books.pages() > 0 {
-			a.books.next(a.Context())
-		}
-		a.write()
+		a.pass(key)
 	}
+}
+
+// once makes one pass over the CronJob of the fixture.
+func (a *api) once() {
+	a.Helper()
+	a.pass(tickKey)
+}
+
+// pass makes a pass, both halves, and lets its events be written.
+func (a *api) pass(key types.NamespacedName) {
+	a.Helper()
+	delete(a.pending, key)
+	a.see()
+	if _, err := a.Reconcile(a.Context(), reconcile.Request{NamespacedName: key}); err != nil {
+		a.Fatal(err)
+	}
+	for a.books.pages() > 0 {
+		a.books.next(a.Context())
+	}
+	a.write()
 }
 
 // write lets the recorder write its events.
@@ -222,11 +240,18 @@ func (a *api) see() {
 	for gvk, objs := range map[schema.GroupVersionKind]map[string]map[string]any{a.info.Owner: a.cronJobs, a.info.Child: a.jobs} {
 		var all []any
 		for _, name := range slices.Sorted(maps.Keys(objs)) {
+			obj := objs[name]
+			if slices.Contains(a.hidden, name) {
+				continue
+			}
+			if gvk == a.info.Owner && a.stale != nil {
+				obj = a.stale
+			}
 			typed, err := a.scheme.New(gvk)
 			if err != nil {
 				a.Fatal(err)
 			}
-			a.convert(objs[name], typed)
+			a.convert(obj, typed)
 			all = append(all, typed)
 		}
 		if err := a.shelves[gvk].Replace(all, ""); err != nil {
@@ -297,18 +322,23 @@ func (c apiClient) of(obj client.Object) (objs map[string]map[string]any, gvk sc
 	return c.jobs, c.info.Child
 }
 
-// called counts the call for the CronJob that the object is, or is named after.
-func (c apiClient) called(verb, name string) {
+// called counts the call for the CronJob that the object is, or is named after, and gives its error if it is to fail.
+func (c apiClient) called(verb, name string) error {
+	call := verb + " " + name
+	c.trail = append(c.trail, call)
 	if _, ok := c.cronJobs[name]; !ok {
 		name = name[:max(0, strings.LastIndex(name, "-"))]
 	}
 	c.calls[verb+" "+name]++
+	return c.fail[call]
 }
 
 func (c apiClient) Get(_ context.Context, key client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.called("get", key.Name)
+	if err := c.called("get", key.Name); err != nil {
+		return err
+	}
 	objs, gvk := c.of(obj)
 	found := objs[key.Name]
 	if found == nil {
@@ -321,7 +351,9 @@ func (c apiClient) Get(_ context.Context, key client.ObjectKey, obj client.Objec
 func (c apiClient) Create(_ context.Context, obj client.Object, _ ...client.CreateOption) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.called("create", obj.GetName())
+	if err := c.called("create", obj.GetName()); err != nil {
+		return err
+	}
 	objs, gvk := c.of(obj)
 	if objs[obj.GetName()] != nil {
 		return apierrors.NewAlreadyExists(c.info.ChildResource.GroupResource(), obj.GetName())
@@ -346,7 +378,9 @@ func (c apiClient) Create(_ context.Context, obj client.Object, _ ...client.Crea
 func (c apiClient) Delete(_ context.Context, obj client.Object, opts ...client.DeleteOption) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.called("delete", obj.GetName())
+	if err := c.called("delete", obj.GetName()); err != nil {
+		return err
+	}
 	var o client.DeleteOptions
 	o.ApplyOptions(opts)
 	if want := c.info.Traits.Propagation; (want == nil) != (o.PropagationPolicy == nil) || want != nil && *want != *o.PropagationPolicy {
@@ -376,7 +410,9 @@ func (c apiClient) SubResource(name string) client.SubResourceClient {
 func (c apiClient) patch(verb, subresource string, obj client.Object, patch client.Patch) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.called(verb, obj.GetName())
+	if err := c.called(verb, obj.GetName()); err != nil {
+		return err
+	}
 	objs, _ := c.of(obj)
 	data, err := patch.Data(obj)
 	if err != nil {

@@ -31,8 +31,8 @@ func (r *reconciler) ownerHandlers() handlers {
 	return handlers{
 		CreateFunc: func(_ context.Context, e event.TypedCreateEvent[client.Object], q queue) { q.Add(request(e.Object)) },
 		UpdateFunc: func(_ context.Context, e event.TypedUpdateEvent[client.Object], q queue) {
-			if e.ObjectOld.GetResourceVersion() != e.ObjectNew.GetResourceVersion() &&
-				r.ownWrites.Is(e.ObjectNew.GetUID(), e.ObjectNew) {
+			resync := e.ObjectOld.GetResourceVersion() == e.ObjectNew.GetResourceVersion()
+			if resync && r.info.Traits.ResyncIgnored || !resync && r.ownWrites.Is(e.ObjectNew.GetUID(), e.ObjectNew) {
 				return
 			}
 			q.Add(request(e.ObjectNew))

@@ -50,6 +50,8 @@ var info = adapter.Info{
 
 		History: cron.ByCreation,
 
+		ResyncIgnored: true,
+
 		EventSource: "vc-controller-manager",
 		Events: cron.Events{
 			Created:              adapter.Normal("SuccessfulCreate"),

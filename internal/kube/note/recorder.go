@@ -76,11 +76,10 @@ func NewRecorder(options Options) *Recorder {
 	return r
 }
 
-// Note queues n and returns at once, with false if it is known already and therefore not told. A nil Recorder says
-// nothing.
-func (r *Recorder) Note(n Note) bool {
+// Note queues n, unless its cause has been told already, and returns at once. A nil Recorder says nothing.
+func (r *Recorder) Note(n Note) {
 	if r == nil || (n.Once != "" && r.saidAlready(n)) {
-		return false
+		return
 	}
 	n.Message = cut(n.Message, maxMessage)
 	h := fnv.New32a()
@@ -91,7 +90,6 @@ func (r *Recorder) Note(n Note) bool {
 	default:
 		dropped.WithLabelValues("queue_full").Inc()
 	}
-	return true
 }
 
 // Normal queues an event of type Normal.
