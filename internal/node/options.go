@@ -102,7 +102,7 @@ func (o *Options) complete() error {
 	}
 	return errors.Join(
 		checkName(o.Name),
-		checkDataDir(o.DataDir),
+		CheckDataDir(o.DataDir),
 		checkClient(o.Client),
 		checkFile("ServingCert", o.ServingCert),
 		checkFile("ServingKey", o.ServingKey),
@@ -131,7 +131,9 @@ func checkName(name string) error {
 // with the closing NUL.
 const maxSocketPath = 107
 
-func checkDataDir(dir string) error {
+// CheckDataDir reports why a directory cannot hold a node's state: its path must be absolute, clean, printable ASCII and
+// short enough for the sockets in it. It touches nothing.
+func CheckDataDir(dir string) error {
 	if !filepath.IsAbs(dir) {
 		return fmt.Errorf("data directory %q of the node is not an absolute path", dir)
 	}

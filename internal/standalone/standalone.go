@@ -58,6 +58,12 @@ func New(o Options) (*Standalone, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.DataDir != "" {
+		// Said before anything is started, instead of by the node in the end.
+		if err := node.CheckDataDir(nodePath(o.DataDir)); err != nil {
+			return nil, err
+		}
+	}
 	s := &Standalone{options: o, ready: make(chan struct{}), failed: make(chan error, 1), closed: make(chan struct{}), dir: o.DataDir}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	return s, nil

@@ -31,6 +31,24 @@ const patience = 2 * time.Minute
 // sleeper is what the container that does not end runs: an argument that nothing else on the machine has.
 const sleeper = "86399.0625"
 
+// A data directory that cannot hold a node is refused before anything is touched.
+func TestUnfitDataDirectory(t *testing.T) {
+	parent := t.TempDir()
+	for name, test := range map[string]struct{ dir, want string }{
+		"too long for sockets": {strings.Repeat("d", 120), "choose a shorter data directory"},
+		"not ASCII":            {"josé", "choose another data directory"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := New(Options{DataDir: filepath.Join(parent, test.dir)}); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, want %q", err, test.want)
+			}
+		})
+	}
+	if left, err := os.ReadDir(parent); err != nil || len(left) > 0 {
+		t.Errorf("there is something now: %v, %v", left, err)
+	}
+}
+
 // A throw-away Carillon runs a Job to its end, ends a Pod that would go on when it is closed, and leaves nothing: no
 // process, no mount, no file. A kubelet can be started once in a process, so this is the one whole life of these tests.
 func TestStandalone(t *testing.T) {
