@@ -186,24 +186,24 @@ func TestCronJobReplace(t *testing.T) {
 func TestCronJobSuspendAndResume(t *testing.T) {
 	w := newWorld(t, cronOnly)
 	cj := w.createCronJob(make.CronJob(w.namespace, "tick").Schedule("* * * * *"))
+	witness := w.createCronJob(make.CronJob(w.namespace, "witness").Schedule("* * * * *").Suspend(true))
 	w.pass(1)
 	w.runs(cj, 1, 1)
-	suspend := func(v bool) {
+	suspend := func(name string, v bool) {
 		patch := fmt.Appendf(nil, `{"spec":{"suspend":%v}}`, v)
-		if _, err := w.client.BatchV1().CronJobs(w.namespace).Patch(t.Context(), "tick", types.StrategicMergePatchType, patch, metav1.PatchOptions{}); err != nil {
+		if _, err := w.client.BatchV1().CronJobs(w.namespace).Patch(t.Context(), name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	suspend(true)
-	// What the controller does for a second CronJob, made later, proves what it has seen of the first. It was created at
-	// the server's present, before that of the clock, so it is due at once.
-	witness := w.createCronJob(make.CronJob(w.namespace, "witness").Schedule("* * * * *"))
+	suspend("tick", true)
+	// What the controller does for a second CronJob, edited later, proves what it has seen of the first.
+	suspend("witness", false)
 	w.runs(witness, 1, 1)
 	w.pass(7)
 	w.runs(witness, 2, 2)
 	w.runs(cj, 1, 1)
 	w.pass(1)
-	suspend(false)
+	suspend("tick", false)
 	due := w.clock.Now().Truncate(time.Minute)
 	jobs := w.runs(cj, 2, 2)
 	if want := fmt.Sprintf("tick-%d", due.Unix()/60); jobs[1].Name != want {

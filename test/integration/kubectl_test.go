@@ -216,10 +216,12 @@ func TestKubectlPatchSuspend(t *testing.T) {
 	w := newWorld(t, cronOnly)
 	u := newUser(w)
 	cj := w.createCronJob(make.CronJob(w.namespace, "tick").Schedule("* * * * *"))
+	witness := w.createCronJob(make.CronJob(w.namespace, "witness").Schedule("* * * * *").Suspend(true))
 	w.pass(1)
 	w.runs(cj, 1, 1)
 	u.kubectl("patch", "cronjob", "tick", "-p", `{"spec":{"suspend":true}}`)
-	witness := w.createCronJob(make.CronJob(w.namespace, "witness").Schedule("* * * * *"))
+	// What the controller does for a second CronJob, edited later, proves what it has seen of the first.
+	u.kubectl("patch", "cronjob", "witness", "-p", `{"spec":{"suspend":false}}`)
 	w.runs(witness, 1, 1)
 	w.pass(5)
 	w.runs(witness, 2, 2)
