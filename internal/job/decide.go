@@ -16,10 +16,6 @@ import (
 // once.
 const soon = 10 * time.Millisecond
 
-// namespaceRetry is how often creation is tried in a namespace that is going
-// away.
-const namespaceRetry = 10 * time.Second
-
 // syncing is what is known in one sync: read from the snapshot, then derived
 // step by step by Decide, and fixed from then on.
 type syncing struct {
@@ -33,6 +29,8 @@ type syncing struct {
 	everyPod []*corev1.Pod
 	// onlyFailed: terminating pods are neither failed nor replaced.
 	onlyFailed bool
+	// creationEnds: the namespace takes no more pods.
+	creationEnds bool
 	// waiting for own creations to show up, at most until awaitedUntil.
 	waiting      bool
 	awaitedUntil time.Time
@@ -67,13 +65,14 @@ func Decide(snapshot Snapshot) Plan {
 	have, claims := claim(job, snapshot.Pods)
 	s := &syncing{
 		job: job, now: snapshot.Now, options: options,
-		podsCurrent: snapshot.PodsCurrent,
-		tally:       count(have, recorded(job), snapshot.Memory, snapshot.Now, options.ExpectationTimeout),
-		everyPod:    snapshot.Pods,
-		onlyFailed:  replacesOnlyFailed(job),
-		start:       startTime(job, snapshot.Now),
-		remembered:  snapshot.Memory.Backoff,
-		policies:    map[*view]policyMatch{},
+		podsCurrent:  snapshot.PodsCurrent,
+		tally:        count(have, recorded(job), snapshot.Memory, snapshot.Now, options.ExpectationTimeout),
+		everyPod:     snapshot.Pods,
+		onlyFailed:   replacesOnlyFailed(job),
+		creationEnds: snapshot.Memory.NamespaceTerminating,
+		start:        startTime(job, snapshot.Now),
+		remembered:   snapshot.Memory.Backoff,
+		policies:     map[*view]policyMatch{},
 	}
 	s.waiting, s.awaitedUntil = awaited(snapshot, options.ExpectationTimeout)
 	s.book = s.openLedger()

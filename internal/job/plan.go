@@ -188,7 +188,8 @@ const (
 	// exist, and asking again makes no second one.
 	CreateUnknown
 	// NamespaceTerminating: refused because the namespace is going away. No
-	// event and no error: nothing can be done about it.
+	// event and no error: nothing can be done about it. Remember it
+	// (Memory.NamespaceTerminating).
 	NamespaceTerminating
 )
 

@@ -45,7 +45,7 @@ func (s *syncing) managePods(p *Plan) {
 	if s.onlyFailed {
 		missing -= s.tally.terminating
 	}
-	if missing <= 0 {
+	if missing <= 0 || s.creationEnds {
 		return
 	}
 	p.Action = ActionPodsCreated

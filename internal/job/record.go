@@ -57,9 +57,7 @@ func (p Plan) Record(r Results) Record {
 type aftermath struct {
 	active, ready, terminating int
 	// stopped are pods deleted because the Job ends.
-	stopped sets.Set[types.UID]
-	// blocked: the namespace is going away.
-	blocked  bool
+	stopped  sets.Set[types.UID]
 	creation PodsCreation
 }
 
@@ -93,11 +91,8 @@ func (s *syncing) observe(p Plan, r Results) aftermath {
 			a.active++
 		case Existed:
 			a.active++
-		case CreateFailed, CreateUnknown:
+		case CreateFailed, CreateUnknown, NamespaceTerminating:
 			a.creation.Failed++
-		case NamespaceTerminating:
-			a.creation.Failed++
-			a.blocked = true
 		}
 	}
 	if a.creation != (PodsCreation{}) {
@@ -204,9 +199,6 @@ func (s *syncing) wakeAfter(a aftermath, book *ledger, ends bool) (at time.Time)
 		at = s.now.Add(soon)
 	case len(book.release) > 0 && len(book.awaitedSucceeded)+len(book.awaitedFailed) > 0:
 		at = s.now.Add(s.options.SyncPeriod)
-	}
-	if a.blocked {
-		at = earlier(at, s.now.Add(namespaceRetry))
 	}
 	return at
 }

@@ -76,6 +76,11 @@ type Memory struct {
 	// It has no timeout: a pod must not be counted twice.
 	Unfinalizing sets.Set[types.UID]
 
+	// NamespaceTerminating says that a pod was refused because the namespace is
+	// going away. No namespace comes back from that, so no pod is asked for any
+	// more; those that there are count as always.
+	NamespaceTerminating bool
+
 	// Finished says that this process wrote a terminal condition for this Job.
 	// Until the cache shows it, nothing is done: a delayed view of the Job
 	// would otherwise create pods for a Job that has ended.

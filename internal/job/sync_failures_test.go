@@ -105,7 +105,10 @@ func TestOneSyncHandlesFailures(t *testing.T) {
 			job: aJob("p100 c100"), mishaps: mishaps{creates: CreateFailed, createUpTo: 10}, want: "create=100 active=10",
 		},
 		"JOB-142 the namespace is going away (Q-02)": {
-			job: aJob("p2 c2"), mishaps: mishaps{creates: NamespaceTerminating}, want: "active=0 events=- wake=10s",
+			job: aJob("p2 c2"), mishaps: mishaps{creates: NamespaceTerminating}, want: "create=2 active=0 events=- wake=-",
+		},
+		"JOB-142 and is not asked again, while what ends is counted": {
+			job: aJob("p2 c2", started(time.Hour)), pods: somePods("a succeeded"), memory: Memory{NamespaceTerminating: true}, want: "create=0 usucc=a unfinalize=a active=0 wake=1s",
 		},
 		"JOB-143 Q-15 a pod that could not be deleted stays active, and ready if it was": {
 			job: aJob("p1 c5", started(time.Hour)), pods: somePods("a ready", "b running", "c running"), mishaps: mishaps{deletes: sets.New("b")}, want: "evict=b,c active=2 term=1 events=SuccessfulDelete,FailedDelete",

@@ -6,6 +6,7 @@ package job
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -30,6 +31,8 @@ type work struct {
 	now time.Time
 	// wake is when to look again; zero: when something happens.
 	wake time.Time
+	// refused: the server did not want a pod.
+	refused atomic.Bool
 }
 
 // apply carries a plan out in the order that makes a crash after any step
@@ -75,3 +78,20 @@ func (w *work) wakeAt(at time.Time) {
 }
 
 func (w *work) wakeIn(d time.Duration) { w.wakeAt(w.now.Add(d)) }
+
+// retryRefused wakes the Job when refused pods are to be tried again: later each
+// time, as after an error, and sooner if something else happens to it, such as the
+// end of a pod that took up the quota. It returns errRefused for the metrics.
+func (w *work) retryRefused() error {
+	if !w.refused.Load() {
+		w.mem.refusals = 0
+		return nil
+	}
+	delay := w.options.RetryMax
+	if n := w.mem.refusals; n < 32 {
+		delay = min(w.options.RetryBase<<n, delay)
+	}
+	w.mem.refusals++
+	w.wakeIn(delay)
+	return errRefused
+}

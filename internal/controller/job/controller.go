@@ -101,8 +101,8 @@ type Options struct {
 
 // A Speaker tells users what happens to an object. *note.Recorder is one.
 type Speaker interface {
-	// Note says whether it will be told.
-	Note(note.Note) bool
+	// Note tells n, now or soon. It does not wait.
+	Note(note.Note)
 	// Forget drops what is remembered about an object that is gone.
 	Forget(types.UID)
 }
@@ -303,7 +303,7 @@ func (c *controller) Reconcile(ctx context.Context, request reconcile.Request) (
 			w.wakeIn(c.pace.window(c.memory.size(w.job.UID)))
 		}
 		err = w.apply(ctx, plan)
-		c.measure(snapshot.Job, plan.Action, c.clock.Since(began), err)
+		c.measure(snapshot.Job, plan.Action, c.clock.Since(began), errors.Join(err, w.retryRefused()))
 	}
 	c.tidy(key, w.job.UID)
 	switch {

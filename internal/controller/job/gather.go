@@ -56,19 +56,22 @@ func (c *controller) gather(ctx context.Context, key types.NamespacedName) (job.
 	}
 	var err error
 	if s.Pods, err = c.look(ctx, s.Job, s.Pods); err == nil {
-		c.memory.verify(uid, creating, deleting, s.Pods)
+		c.memory.verify(uid, creating, deleting, s.Pods, owned)
 	}
 	return s, err
 }
 
 // verify forgets the overdue calls that a live look at the pods shows to have
-// done nothing. Those that did something stay until the cache shows it: without
-// them a cache that lags so far would be believed again in the next sync.
-func (m *memories) verify(uid types.UID, creating []string, deleting []types.UID, live []*corev1.Pod) {
-	names, doomed := sets.New[string](), map[types.UID]bool{}
+// done nothing, or all that they could. Those that the cache has yet to show stay:
+// without them a cache that lags so far would be believed again in the next sync.
+func (m *memories) verify(uid types.UID, creating []string, deleting []types.UID, live, cached []*corev1.Pod) {
+	names, untouched := sets.New[string](), map[types.UID]bool{}
+	for _, pod := range cached {
+		untouched[pod.UID] = false
+	}
 	for _, pod := range live {
 		names.Insert(pod.Name)
-		doomed[pod.UID] = pod.DeletionTimestamp != nil
+		untouched[pod.UID] = pod.DeletionTimestamp == nil
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -79,7 +82,7 @@ func (m *memories) verify(uid types.UID, creating []string, deleting []types.UID
 		}
 	}
 	for _, pod := range deleting {
-		if done, there := doomed[pod]; there && !done {
+		if nothing, there := untouched[pod]; nothing || !there {
 			delete(mem.deleting, pod)
 		}
 	}
@@ -88,10 +91,12 @@ func (m *memories) verify(uid types.UID, creating []string, deleting []types.UID
 // meet makes sure, when this process finds a Job with pods for the first time,
 // that the Job is not older than its pods: pods that were counted and released
 // by another process would look as if they had never counted. Afterwards the
-// Job is as new as our own last write.
+// Job is as new as our own last write, unless a conflict tells that somebody
+// else has written: as long as another process works on it, or the watch stands
+// still, one surplus pod could follow the other.
 func (c *controller) meet(ctx context.Context, s *job.Snapshot, pods []*corev1.Pod) error {
-	j := s.Job
-	if len(pods) == 0 || c.memory.of(j.UID).known != nil || c.newerThan(c.jobProgress(), pods) {
+	j, mem := s.Job, c.memory.of(s.Job.UID)
+	if !mem.doubted && (len(pods) == 0 || mem.known != nil || c.newerThan(c.jobProgress(), pods)) {
 		return nil
 	}
 	var live batchv1.Job
@@ -103,6 +108,7 @@ func (c *controller) meet(ctx context.Context, s *job.Snapshot, pods []*corev1.P
 	case err != nil:
 		return fmt.Errorf("reading Job %s/%s, because the cache may be behind: %w", j.Namespace, j.Name, err)
 	}
+	mem.doubted = false
 	staleSyncSkips.WithLabelValues(batchv1.GroupName, "jobs").Inc()
 	c.wrote.Updated(j.UID, &live)
 	s.Job, _ = c.wrote.Latest(j)

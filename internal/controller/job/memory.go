@@ -38,8 +38,10 @@ type memory struct {
 	deleting     map[types.UID]time.Time
 	unfinalizing sets.Set[types.UID]
 	finished     bool
-	retired      bool // the cache shows the Job as finished
-	backoff      job.Backoff
+	// doomed: the namespace takes no more pods.
+	doomed  bool
+	retired bool // the cache shows the Job as finished
+	backoff job.Backoff
 
 	// size is how many pods the last sync found.
 	size int
@@ -58,6 +60,10 @@ type memory struct {
 	window int
 	// complaint is the last complaint about a status that cannot be written (sync only).
 	complaint string
+	// refusals counts the syncs in a row in which the server refused pods (sync only).
+	refusals int
+	// doubted: a conflict told that the Job is newer than the one at hand (sync only).
+	doubted bool
 }
 
 func newMemories() *memories { return &memories{byID: map[types.UID]*memory{}} }
@@ -101,6 +107,8 @@ func (m *memories) recall(uid types.UID) job.Memory {
 		Unfinalizing: mem.unfinalizing.Clone(),
 		Finished:     mem.finished,
 		Backoff:      mem.backoff,
+
+		NamespaceTerminating: mem.doomed,
 	}
 }
 
@@ -119,14 +127,16 @@ func (m *memories) settle(uid types.UID, before job.Memory, pods []*corev1.Pod) 
 		listed[pod.UID] = pod
 		delete(mem.creating, pod.Name)
 	}
-	// A pod that was seen once and is not listed any more is gone.
+	// Only what is listed proves anything: a pod that is not may be one that the
+	// server was asked for and that the cache has yet to show. When it goes, it
+	// goes with an event.
 	for pod := range before.Deleting {
-		if p := listed[pod]; p == nil || p.DeletionTimestamp != nil {
+		if p := listed[pod]; p != nil && p.DeletionTimestamp != nil {
 			delete(mem.deleting, pod)
 		}
 	}
 	for pod := range before.Unfinalizing {
-		if p := listed[pod]; p == nil || !held(p) {
+		if p := listed[pod]; p != nil && !held(p) {
 			mem.unfinalizing.Delete(pod)
 		}
 	}
@@ -170,6 +180,13 @@ func (m *memories) block(uid types.UID) bool {
 	mem := m.get(uid)
 	mem.blocked = len(mem.creating) > 0
 	return mem.blocked
+}
+
+// doom notes that the namespace of the Job takes no more pods.
+func (m *memories) doom(uid types.UID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.get(uid).doomed = true
 }
 
 // creating notes that a pod of this name is being created; notCreating takes it

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
@@ -121,7 +122,12 @@ func (w *work) createOne(ctx context.Context, creation job.Creation) (job.Create
 	switch {
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		w.memory.notCreating(uid, name)
+		w.memory.doom(uid)
 		return job.CreateResult{Outcome: job.NamespaceTerminating}, nil
+	case refusal(err):
+		w.memory.notCreating(uid, name)
+		w.refused.Store(true)
+		return job.CreateResult{Outcome: job.CreateFailed, Message: err.Error()}, nil
 	case unanswered(err):
 		return job.CreateResult{Outcome: job.CreateUnknown, Message: err.Error()}, failed
 	default:
@@ -150,6 +156,17 @@ func (w *work) isOurs(ctx context.Context, namespace, name string) (bool, error)
 		return false, fmt.Errorf("reading pod %s/%s, whose name is taken: %w", namespace, name, err)
 	}
 	return metav1.IsControlledBy(&pod, w.job), nil
+}
+
+// refusal reports whether the server does not want the pod: a quota is full, a
+// policy or a webhook denies it, the template makes no valid pod. That is for the
+// Job's user to mend, who hears of it by an event, and no error of this
+// controller. Missing rights are for its operator.
+func refusal(err error) bool {
+	if apierrors.IsForbidden(err) {
+		return !strings.Contains(err.Error(), "cannot create resource")
+	}
+	return apierrors.IsInvalid(err) || apierrors.IsBadRequest(err)
 }
 
 // unanswered reports whether it is unknown what became of a call.

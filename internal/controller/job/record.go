@@ -104,6 +104,7 @@ func (w *work) write(ctx context.Context, write job.Write) error {
 		statusWrites.WithLabelValues("success").Inc()
 	case apierrors.IsConflict(err):
 		statusWrites.WithLabelValues("conflict").Inc()
+		w.mem.doubted = true
 		return fmt.Errorf("Job %s changed while its status was written: %w", w.key, err)
 	case apierrors.IsNotFound(err):
 		statusWrites.WithLabelValues("error").Inc()
@@ -131,6 +132,8 @@ func (w *work) write(ctx context.Context, write job.Write) error {
 var (
 	// errRejected: the status is invalid. It was reported; trying the same again helps nobody.
 	errRejected = errors.New("the status is invalid")
+	// errRefused: pods were refused, and the user told why. The next try comes by itself.
+	errRefused = errors.New("pods were refused")
 	// errGone: the Job does not exist any more.
 	errGone = errors.New("the Job is gone")
 )

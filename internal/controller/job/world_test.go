@@ -165,6 +165,9 @@ func (w *world) server() interceptor.Funcs {
 			if err != nil {
 				return err
 			}
+			if kindOf(obj) != "Pod" {
+				return c.Patch(ctx, obj, patch, opts...)
+			}
 			var pod corev1.Pod
 			if err := c.Get(ctx, client.ObjectKeyFromObject(obj), &pod); err != nil {
 				return err
@@ -547,11 +550,10 @@ type speech struct {
 	notes []note.Note
 }
 
-func (s *speech) Note(n note.Note) bool {
+func (s *speech) Note(n note.Note) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.notes = append(s.notes, n)
-	return true
 }
 
 func (s *speech) Forget(types.UID) {}

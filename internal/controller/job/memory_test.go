@@ -1,0 +1,97 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package job
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/carillon-dev/carillon/internal/job"
+	"github.com/carillon-dev/carillon/internal/testkit/make"
+)
+
+// A finalizer that this process removed is waited for until a watch shows the pod
+// without it, or no pod; an event that shows the pod with it, whatever else it
+// says, changes nothing (JOB-082).
+func TestWhatEndsTheWaitForAFinalizer(t *testing.T) {
+	now := metav1.NewTime(start)
+	j := make.Job(ns, "j").Obj()
+	pod := func(name string, finalizer, deleting bool) *corev1.Pod {
+		b := make.Pod(ns, name).Of(j).UID(types.UID(name)).Succeeded(start)
+		if !finalizer {
+			b = b.NoFinalizers()
+		}
+		p := b.Obj()
+		if deleting {
+			p.DeletionTimestamp = &now
+		}
+		return p
+	}
+	m := newMemories()
+	for _, uid := range []types.UID{"1", "2", "3", "4"} {
+		m.unfinalizing(j.UID, uid)
+	}
+	for _, event := range []struct {
+		pod       *corev1.Pod
+		gone, own bool
+	}{
+		{pod("1", false, false), false, true},
+		{pod("2", false, true), false, true},
+		{pod("3", true, true), false, false},
+		{pod("4", true, true), true, true},
+	} {
+		if own, wake := m.seen(j.UID, event.pod, event.gone); own != event.own || wake {
+			t.Errorf("pod %s: own %t, wakes the Job %t", event.pod.Name, own, wake)
+		}
+	}
+	if d := cmp.Diff(sets.New[types.UID]("3"), m.recall(j.UID).Unfinalizing); d != "" {
+		t.Errorf("still waited for (-want +got):\n%s", d)
+	}
+}
+
+// What a list shows ends a wait as an event does, so that a lost event is
+// harmless. What is not listed proves nothing, because a cache that lags may never
+// have had the pod; and what was not remembered when the list began is left alone,
+// because the list may be older than it.
+func TestListsEndWaitsToo(t *testing.T) {
+	now := metav1.NewTime(start)
+	j := make.Job(ns, "j").Obj()
+	m := newMemories()
+	m.creating(j.UID, "seen", start)
+	m.creating(j.UID, "unseen", start)
+	for _, uid := range []types.UID{"going", "gone", "here"} {
+		m.deleting(j.UID, uid, start)
+		m.unfinalizing(j.UID, uid)
+	}
+	before := m.recall(j.UID)
+	m.deleting(j.UID, "later", start)
+	m.unfinalizing(j.UID, "later")
+	going := make.Pod(ns, "a").Of(j).UID("going").NoFinalizers().Obj()
+	going.DeletionTimestamp = &now
+	m.settle(j.UID, before, []*corev1.Pod{
+		make.Pod(ns, "seen").Of(j).UID("x").Obj(), make.Pod(ns, "b").Of(j).UID("here").Obj(), going,
+	})
+	after := m.recall(j.UID)
+	type left struct {
+		Creating               []string
+		Deleting, Unfinalizing sets.Set[types.UID]
+	}
+	got := left{Deleting: sets.KeySet(after.Deleting), Unfinalizing: after.Unfinalizing}
+	for name := range after.Creating {
+		got.Creating = append(got.Creating, name)
+	}
+	want := left{[]string{"unseen"}, sets.New[types.UID]("here", "gone", "later"), sets.New[types.UID]("here", "gone", "later")}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("still waited for (-want +got):\n%s", d)
+	}
+	m.settle(j.UID, job.Memory{}, nil)
+	if d := cmp.Diff(after, m.recall(j.UID)); d != "" {
+		t.Errorf("a list from before anything was remembered ended a wait:\n%s", d)
+	}
+}
