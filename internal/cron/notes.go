@@ -168,12 +168,20 @@ func failedCreate(in Input, start Start, err error) Note {
 		in.Traits.ChildKind, start.Name, err, cure(err))
 }
 
-// cure says what to do about a create that failed, where it is the template that has to change.
+// cure says what to do about a create that failed, where it is the template that has to change, or a quota.
 func cure(err error) string {
-	if !apierrors.IsInvalid(err) && !apierrors.IsBadRequest(err) {
-		return ""
+	switch {
+	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
+		return ". Correct .spec.jobTemplate; until the next scheduled time the start is tried again"
+	case apierrors.IsForbidden(err):
+		// So the API server words it: CheckRequest of the admission plugin resourcequota, k8s.io/apiserver.
+		if _, quota, ok := strings.Cut(err.Error(), "exceeded quota: "); ok {
+			quota, _, _ = strings.Cut(quota, ",")
+			return fmt.Sprintf(". To have the run start by itself, raise the quota %s, or delete what counts for it; "+
+				"lower history limits keep fewer finished ones", quota)
+		}
 	}
-	return ". Correct .spec.jobTemplate; until the next scheduled time the start is tried again"
+	return ""
 }
 
 func namespaceTerminating(in Input) Note {

@@ -4,10 +4,12 @@
 package cron_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/carillon-dev/carillon/internal/cron"
 )
@@ -92,6 +94,11 @@ func TestMessages(t *testing.T) {
 		"K FailedDelete tells the error": {
 			kind: "K", now: "12:20", given: []given{replace, last("12:10"), active("12:10"), deleteFails("tick-29631610", broken)},
 			reason: "FailedDelete", typ: corev1.EventTypeWarning, says: []string{"tick-29631610", "etcd is away"}},
+		"A9 K FailedCreate names a quota that is full, and the cure": {
+			kind: "K", now: "12:10", given: []given{createFails(apierrors.NewForbidden(jobs, "tick-29631610",
+				errors.New("exceeded quota: small, requested: count/jobs.batch=1, used: count/jobs.batch=2, limited: count/jobs.batch=2")))},
+			reason: "FailedCreate", typ: corev1.EventTypeWarning,
+			says: []string{"tick-29631610", "exceeded quota: small", "raise the quota small,", "history limits"}},
 		"K FailedCreate tells the error": {
 			kind: "K", now: "12:10", given: []given{createFails(quota)}, reason: "FailedCreate",
 			typ: corev1.EventTypeWarning, says: []string{"tick-29631610", "exceeded quota"}},
