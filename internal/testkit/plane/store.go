@@ -7,6 +7,7 @@ package plane
 
 import (
 	"encoding/json"
+	"errors"
 	"path"
 	"path/filepath"
 	"testing"
@@ -58,8 +59,8 @@ func (p *Plane) Implant(tb testing.TB, resource schema.GroupResource, obj runtim
 	if err != nil {
 		tb.Fatalf("reach the store: %v", err)
 	}
-	defer client.Close()
-	if _, err := client.Put(tb.Context(), key, string(data)); err != nil {
+	_, err = client.Put(tb.Context(), key, string(data))
+	if err := errors.Join(err, client.Close()); err != nil {
 		tb.Fatalf("write %s to the store: %v", key, err)
 	}
 	return stored.GetUID()
