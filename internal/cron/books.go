@@ -35,8 +35,9 @@ func keepBooks(in Input, all []Child) books {
 				b.state.Active = append(b.state.Active, rebuilt(in, c))
 			}
 		}
+		b.keepOrder(in)
 		for _, ref := range in.State.Active {
-			if s, _ := seen(in, ref.Name); s.err != nil && !known(all, ref.UID) && inNamespace(in, ref) {
+			if s, _ := seen(in, ref.Name); s.err != nil && !known(all, ref.UID) && inNamespace(in, ref) && !listed(b.state.Active, ref.UID) {
 				b.unread(in, ref, s.err)
 				b.state.Active = append(b.state.Active, ref)
 			}
@@ -51,11 +52,14 @@ func keepBooks(in Input, all []Child) books {
 		b.reportUnknown(in)
 	}
 
+	if served := parseMemo(in.Seen).Served; served != nil {
+		b.state.LastSchedule = later(b.state.LastSchedule, *served)
+	}
 	for _, c := range all {
 		if t, ok := proof(in, c); ok {
 			b.state.LastSchedule = later(b.state.LastSchedule, t)
 		}
-		if unrecorded(in, c, in.State) && !in.Traits.ActiveRebuilt && !listed(in.State.Active, c.UID) {
+		if unlisted(in, c) && !in.Traits.ActiveRebuilt {
 			b.adopt(in, c)
 		}
 		if in.Traits.HasSuccess && c.Succeeded && c.Finished != nil {
@@ -72,6 +76,18 @@ func rebuilt(in Input, c Child) corev1.ObjectReference {
 		return in.State.Active[i]
 	}
 	return reference(c)
+}
+
+// keepOrder puts the references that are stored into their stored order, before those that are new, so that the order in
+// which children became known is no reason to write either.
+func (b *books) keepOrder(in Input) {
+	rank := func(r corev1.ObjectReference) int {
+		if i := slices.IndexFunc(in.State.Active, func(s corev1.ObjectReference) bool { return s.UID == r.UID }); i >= 0 {
+			return i
+		}
+		return len(in.State.Active)
+	}
+	slices.SortStableFunc(b.state.Active, func(x, y corev1.ObjectReference) int { return rank(x) - rank(y) })
 }
 
 // keeps tells whether an active reference stays in the list.
@@ -124,7 +140,7 @@ func (b *books) adopt(in Input, c Child) {
 // reportUnknown warns of unfinished children that neither the cached nor the live state lists.
 func (b *books) reportUnknown(in Input) {
 	for _, c := range unknown(in) {
-		b.notes = append(b.notes, unexpected(in, c, unrecorded(in, c, in.State)))
+		b.notes = append(b.notes, unexpected(in, c, unlisted(in, c)))
 	}
 }
 

@@ -81,3 +81,14 @@ func unrecorded(in Input, c Child, state State) bool {
 	t, ok := proof(in, c)
 	return ok && (state.LastSchedule == nil || t.After(*state.LastSchedule))
 }
+
+// unlisted tells whether the child should be in the active list and is not, or is finished and has not been reported: an
+// earlier pass started it and could not write that down. One that runs belongs there also when later times have been
+// recorded meanwhile; one that is on its way out was replaced.
+func unlisted(in Input, c Child) bool {
+	if listed(in.State.Active, c.UID) {
+		return false
+	}
+	_, started := proof(in, c)
+	return unrecorded(in, c, in.State) || started && !c.Phase.finished() && !c.Deleting
+}

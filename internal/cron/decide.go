@@ -22,14 +22,14 @@ func Decide(in Input) Plan {
 		return Plan{}
 	}
 	if looks := ownerLook(in); len(looks) > 0 {
-		return Plan{Look: looks, Timetable: in.Seen}
+		return lookFirst(in, looks)
 	}
 	all := children(in)
 	if err := in.looked.ownerErr; err != nil {
 		return cleanOnly(in, all, err)
 	}
 	if looks := activeLooks(in, all); len(looks) > 0 {
-		return Plan{Look: looks, Timetable: in.Seen}
+		return lookFirst(in, looks)
 	}
 
 	kept := keepBooks(in, all)
@@ -49,28 +49,41 @@ func Decide(in Input) Plan {
 		}
 	}
 	if len(t.look) > 0 {
-		return Plan{Look: t.look, Timetable: in.Seen}
+		return lookFirst(in, t.look)
 	}
 
 	account := accountFor(in, stand, tm, t, change)
 	t.state.Conditions = conditions(in, all, stand, t, kept.err, account.lost())
 
-	p := Plan{Stop: t.stop, Start: t.start, Outcomes: account.outcomes, Timetable: memoOf(in, all, change, t, account.ledger)}
+	known := t.state
+	if t.start != nil { // which has not happened yet
+		known = kept.state
+	}
+	p := Plan{Stop: t.stop, Start: t.start, Outcomes: account.outcomes, Timetable: memoOf(in, change, known, account.ledger)}
 	p.Err = errors.Join(kept.err, stand.err, t.err)
-	p.Record = record(in, t.state, change, p.Err != nil)
+	steps := history(in, all)
 	unwritten := p.Err != nil && !in.Traits.RecordDespiteError
+	stored := in
+	if unwritten && t.err != nil && len(provable(in, all, steps, due, false)) < len(steps) {
+		// The start failed, and a prune waits for what the children prove. That is written all the same, and nothing of
+		// what failed: else a create that a quota refuses would keep the very children that use the quota up (V26 does
+		// not stand above guarantee 6).
+		stored.State = kept.state
+		p.Record = record(in, kept.state, change, false)
+	} else {
+		p.Record = record(in, t.state, change, unwritten)
+	}
 	var failed bool
 	if done := in.done.record; done != nil {
 		p.Record = nil
 		if done.err != nil {
-			failed, unwritten = true, true
+			failed, unwritten, stored = true, true, in
 			p.Err = errors.Join(p.Err, fmt.Errorf("recording what was done: %w", done.err))
 		}
 	}
 
-	steps := history(in, all)
 	if unwritten {
-		steps = provable(in, all, steps, due, failed)
+		steps = provable(stored, all, steps, due, failed)
 	}
 	p.Prune = pending(in, steps)
 
@@ -103,12 +116,24 @@ func cleanOnly(in Input, all []Child, err error) Plan {
 		Err:       fmt.Errorf("reading the live CronJob: %w", err),
 		Timetable: in.Seen,
 	}
-	change := noticeEdit(in)
-	if stand := gates(in, change); stand.open {
-		p.Wake = wake(in, stand.calendar, in.State, change)
-	}
-	p.Wake = sooner(p.Wake, pruneAgain(in, steps))
+	p.Wake = sooner(wakeAnyhow(in), pruneAgain(in, steps))
 	return p
+}
+
+// lookFirst is the plan when something has to be read before anything can be said. A shell that cannot even try, or
+// gives up the pass, still has a time to wake at: the next scheduled time waits for nobody's back-off.
+func lookFirst(in Input, looks []Look) Plan {
+	return Plan{Look: looks, Timetable: in.Seen, Wake: wakeAnyhow(in)}
+}
+
+// wakeAnyhow is the next scheduled time as far as it can be told from what is known already.
+func wakeAnyhow(in Input) time.Time {
+	change := noticeEdit(in)
+	stand := gates(in, change)
+	if !stand.open {
+		return time.Time{}
+	}
+	return wake(in, stand.calendar, in.State, change)
 }
 
 // completions reports the children that have left the active list. Some kinds leave it out when the child is pruned
@@ -131,12 +156,12 @@ func audible(notes []Note) []Note {
 
 // record is what has to be remembered, nil if nothing is new. A kind that does not write the status of a failed pass
 // (cronjob.md V26) still remembers an edit: no later pass could notice it again.
-func record(in Input, state State, e edit, failed bool) *Record {
+func record(in Input, state State, e edit, unwritten bool) *Record {
 	if room := in.Traits.MaxActive; room > 0 && len(state.Active) > room {
 		state.Active = state.Active[:room:room]
 	}
 	r := Record{State: state, Timetable: e.due}
-	if failed && !in.Traits.RecordDespiteError {
+	if unwritten {
 		r.State = in.State
 	} else {
 		r.Status = !sameStatus(in.State, state)

@@ -8,14 +8,15 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
 // A create can succeed and its answer get lost. The child then exists, and neither the state nor, for a while, the
 // cache knows it: under Forbid the next scheduled time would start beside it. So an answer that says neither yes nor
-// no is followed by a live read, and when that fails too, the name is remembered and read before the next start that
-// must not overlap.
+// no is followed by a live read, and the name is remembered and read again before each start that must not overlap,
+// until the cache or the status shows what has it.
 
 // requestTimeout is the one answer among the refusals that does not say whether the request was carried out.
 const requestTimeout = 408
@@ -37,8 +38,11 @@ const maxDoubts = 8
 type memo struct {
 	timetable
 	ledger
-	// Doubts are the names of children that may have been created.
+	// Doubts are the names of children that may exist although neither the cache nor the status shows them.
 	Doubts []string `json:"doubts,omitempty"`
+	// Served is the latest scheduled time that is known to have been served and that no status write has recorded yet.
+	// Its child proves it, but anybody may delete that before a write succeeds.
+	Served *time.Time `json:"served,omitempty"`
 }
 
 func parseMemo(text string) memo {
@@ -49,36 +53,67 @@ func parseMemo(text string) memo {
 	return m
 }
 
-// memoOf is the memo of a pass: its timetable, the outcomes that it named, and the doubts that it did not resolve.
-func memoOf(in Input, all []Child, e edit, t turn, l ledger) string {
-	doubts := doubts(in, all)
-	if t.doubt != "" {
-		doubts = append(doubts, t.doubt)
-	}
-	if len(doubts) == 0 && l == (ledger{}) {
+// memoOf is the memo of a pass: its timetable, the outcomes that it named, and what the next pass could not know from the
+// cache and the status. state is lastScheduleTime and the active list as far as they are true already.
+func memoOf(in Input, e edit, state State, l ledger) string {
+	m := memo{timetable: e.now, ledger: l, Doubts: unshown(in, state), Served: unstored(in, state)}
+	if len(m.Doubts) == 0 && m.Served == nil && l == (ledger{}) {
 		return e.text
 	}
-	data, err := json.Marshal(memo{timetable: e.now, ledger: l, Doubts: doubts[max(0, len(doubts)-maxDoubts):]})
+	data, err := json.Marshal(m)
 	if err != nil {
 		return e.text
 	}
 	return string(data)
 }
 
-// doubts are the names from earlier passes that neither the cache nor a look of this pass has explained.
-func doubts(in Input, all []Child) []string {
-	return slices.DeleteFunc(parseMemo(in.Seen).Doubts, func(name string) bool {
-		if slices.ContainsFunc(all, func(c Child) bool { return c.Name == name }) {
+// unstored is lastScheduleTime as the pass knows it, nil if the server knows it too.
+func unstored(in Input, state State) *time.Time {
+	last := state.LastSchedule
+	if last == nil || in.done.record != nil && in.done.record.err == nil {
+		return nil
+	}
+	if stored := in.State.LastSchedule; stored != nil && !last.After(*stored) {
+		return nil
+	}
+	return last
+}
+
+// unshown are the doubts that this pass leaves: names that a create met or may have made, unless the cache shows them by
+// now, or a look found nothing that could be in the way, or what it found is in the stored status.
+func unshown(in Input, state State) []string {
+	names := slices.Clone(parseMemo(in.Seen).Doubts)
+	if s := in.done.started; s != nil && s.err != nil && (unclear(s.err) || apierrors.IsAlreadyExists(s.err)) &&
+		!slices.Contains(names, s.start.Name) {
+		names = append(names, s.start.Name)
+	}
+	stored := in.State.Active
+	if in.done.record != nil && in.done.record.err == nil {
+		stored = state.Active
+	}
+	names = slices.DeleteFunc(names, func(name string) bool {
+		if cached(in, name) {
 			return true
 		}
 		s, asked := seen(in, name)
-		return asked && s.err == nil
+		if !asked || s.err != nil {
+			return false
+		}
+		return s.child == nil || !ours(in, *s.child) || s.child.Phase.finished() || listed(stored, s.child.UID)
 	})
+	return names[max(0, len(names)-maxDoubts):]
+}
+
+func cached(in Input, name string) bool {
+	return slices.ContainsFunc(in.Children, func(c Child) bool { return c.Name == name })
 }
 
 // resolve looks at the doubts before a start that must not overlap. It tells whether all of them are resolved.
-func (t *turn) resolve(in Input, all []Child) bool {
-	open := doubts(in, all)
+func (t *turn) resolve(in Input) bool {
+	open := slices.DeleteFunc(parseMemo(in.Seen).Doubts, func(name string) bool {
+		s, asked := seen(in, name)
+		return cached(in, name) || asked && s.err == nil
+	})
 	for _, name := range open {
 		s, asked := seen(in, name)
 		if !asked {

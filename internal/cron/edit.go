@@ -70,6 +70,9 @@ const maxLead = 24 * time.Hour
 // When the edit was made: managed fields tell it to the second, and not too early, because a manager's entry moves
 // forward with every change that it makes. Without them it is now.
 //
+// An edit from the future was made by a clock that has been set back since, and counts as made now; unless the CronJob
+// was read live, which may be long after Now if the pass was held up.
+//
 // Without any memory, a CronJob whose spec was changed at some time may have had another schedule. Then a
 // lastScheduleTime at which today's schedule does not fire proves it; failing that, whatever managed fields say about
 // the last change counts as one, as a precaution that costs no write.
@@ -92,7 +95,7 @@ func noticeEdit(in Input) edit {
 		before, hasBefore = stored, hasStored
 	}
 	touched := in.Owner.Touched
-	if touched.After(in.Now) {
+	if touched.After(in.Now) && (!in.looked.owner || touched.Sub(in.Now) > maxLead) {
 		touched = in.Now
 	}
 	switch {

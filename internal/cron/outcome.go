@@ -60,7 +60,6 @@ func (t *turn) holder(in Input, start Start) bool {
 	case !asked:
 		t.look = []Look{{Namespace: in.Owner.Namespace, Name: start.Name, Why: "it exists already; is it ours?"}}
 	case s.err != nil:
-		t.doubt = start.Name
 		t.err = errors.Join(t.err, fmt.Errorf("reading %s %s, which exists already: %w", in.Traits.ChildKind, start.Name, s.err))
 	case s.child == nil:
 		t.err = errors.Join(t.err, fmt.Errorf("%s %s existed when it was to be created and is gone now; trying again",
@@ -81,8 +80,6 @@ func (t *turn) lost(in Input, start Start, err error) bool {
 		return true
 	case s.child != nil:
 		return false
-	case s.err != nil:
-		t.doubt = start.Name
 	}
 	t.notes = append(t.notes, failedCreate(in, start, err))
 	t.err = errors.Join(t.err, fmt.Errorf("creating %s %s: %w", in.Traits.ChildKind, start.Name, err))

@@ -22,8 +22,6 @@ type turn struct {
 	state State
 	notes []Note
 	err   error
-	// doubt is the name of the child whose create this pass could not get to the bottom of.
-	doubt string
 	// rest: do not even wake for the next scheduled time.
 	rest bool
 	// fate of the due time, for the outcomes.
@@ -62,7 +60,7 @@ func takeTurn(in Input, all []Child, tm timing, state State) turn {
 		return t
 	}
 	exclusive := in.Spec.Concurrency == batchv1.ForbidConcurrent || in.Spec.Concurrency == batchv1.ReplaceConcurrent
-	if exclusive && !t.resolve(in, all) {
+	if exclusive && !t.resolve(in) {
 		return t
 	}
 	blockers := unfinished(in, all, state)

@@ -5,395 +5,344 @@ package cron_test
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
 	"github.com/carillon-dev/carillon/internal/cron"
 )
 
-// world is a server with one CronJob, a controller process in front of it whose cache lags, and time that goes by.
-// Requests fail, answers get lost, the process crashes between any two steps, and the user edits.
+// world is a server with a CronJob, one or two controller processes in front of it whose caches lag, users who
+// interfere, and time that goes by.
 type world struct {
 	t      *rapid.T
+	kind   string
 	traits *cron.Traits
 	now    time.Time
-	log    []string
+	story  []string
 
-	// what the server holds
-	owner    snapshot
-	children map[string]cron.Child
-	born     int
+	server    *server
+	processes []*process
+	ledger    ledger
+	// used are the schedules and zones that the CronJob had.
+	used map[[2]string]bool
 
-	// what the cache may still show: the past half minute, newest last, never older than the own writes of this process
-	owners   []snapshot
-	families []family
-	seen     string
-
-	// what the guarantees are checked against
-	runs map[string]string // scheduled time -> child, for ever
+	// outage is what fails for a while. rough is how seldom single requests fail: each with a chance of one in
+	// 2^rough; zero for never.
+	outage map[cron.PlanPhase]error
+	rough  int
+	// lag is how seldom the caches catch up; freshStarts: a new process begins with a fresh list.
+	// alone: there is one process at a time, and it begins with a fresh list.
+	lag                int
+	freshStarts, alone bool
+	// peace: nothing goes wrong any more.
+	peace bool
 }
 
-// snapshot is the CronJob at some time.
-type snapshot struct {
-	at    time.Time
-	owner cron.Owner
-	spec  cron.Spec
-	state cron.State
-	rv    int
-	// edited is when this schedule was set, zero for the first one.
-	edited time.Time
+// history is what came of one world. It is drawn as a whole, so that a failing test tells its story and not each throw
+// of the dice.
+type history struct {
+	kind  string
+	wrong string
+	story []string
 }
 
-type family struct {
-	at       time.Time
-	children map[string]cron.Child
+// GoString is what rapid prints of a drawn history.
+func (h history) GoString() string { return fmt.Sprintf("kind %s, %d events", h.kind, len(h.story)) }
+
+// wrong is the panic that ends a history.
+type wrong string
+
+// broken ends the history: a guarantee does not hold.
+func (w *world) broken(format string, args ...any) { panic(wrong(fmt.Sprintf(format, args...))) }
+
+func (w *world) tell(who, format string, args ...any) {
+	w.story = append(w.story, fmt.Sprintf("%s %-13s %s", w.now.Format("15:04:05.0"), who, fmt.Sprintf(format, args...)))
 }
 
-// lag is how old a cache may be. It is less than the time between two scheduled times.
-const lag = 30 * time.Second
+// odds is true once in 2^n times.
+func (w *world) odds(what string, n int) bool {
+	for range n {
+		if !rapid.Bool().Draw(w.t, what) {
+			return false
+		}
+	}
+	return true
+}
+
+// roll is a number below n, each as likely as the other, more or less.
+func (w *world) roll(what string, n int) int {
+	v := 0
+	for bit := 1; bit < n; bit *= 2 {
+		if v *= 2; rapid.Bool().Draw(w.t, what) {
+			v++
+		}
+	}
+	return v % n
+}
+
+func choose[T any](w *world, what string, from []T) T { return from[w.roll(what, len(from))] }
 
 func newWorld(t *rapid.T) *world {
-	kind := rapid.SampledFrom([]string{"K", "V", "T"}).Draw(t, "kind")
-	w := &world{t: t, traits: traits[kind], now: at("12:00:17"), children: map[string]cron.Child{}, runs: map[string]string{}}
-	limit := maybe(rapid.SampledFrom([]int32{0, 1, 3}))
-	w.owner = snapshot{
-		owner: cron.Owner{Namespace: "batch", Name: "tick", UID: "cj-1", Generation: 1, Created: at("12:00:17"), Touched: at("12:00:17")},
-		spec: cron.Spec{
-			Schedules: []string{"*/2 * * * *"},
-			Deadline:  maybe(rapid.SampledFrom([]int64{10, 90, 600})).Draw(t, "deadline"),
-			Concurrency: rapid.SampledFrom([]batchv1.ConcurrencyPolicy{batchv1.AllowConcurrent, batchv1.ForbidConcurrent,
-				batchv1.ReplaceConcurrent}).Draw(t, "policy"),
-			KeepSuccessful: limit.Draw(t, "keep successful"), KeepFailed: limit.Draw(t, "keep failed"),
-		},
+	w := &world{t: t, now: at("12:00:17"), ledger: newLedger(), outage: map[cron.PlanPhase]error{}}
+	w.kind = choose(w, "kind", []string{"K", "V", "T", "K"})
+	w.traits = traits[w.kind]
+	w.server = &server{children: map[string]object{}, families: []family{{}}}
+	w.server.gone = func(o object) { w.ledger.gone(o, w.server.cronJob) }
+	w.rough = choose(w, "rough", []int{4, 3, 2, 0})
+	w.lag = w.roll("lag", 4)
+	w.freshStarts, w.alone = true, true
+	names := []string{"A"}
+	if w.odds("two leaders", 1) {
+		w.alone = false
+		names = append(names, "B")
+		w.freshStarts = w.odds("fresh starts", 1)
 	}
-	w.changed()
-	w.restart()
+	w.apply()
+	for _, name := range names {
+		p := &process{w: w, name: name, halved: w.odds("halved", 1)}
+		p.restart(true)
+		w.processes = append(w.processes, p)
+	}
 	return w
 }
 
-func (w *world) tell(format string, args ...any) {
-	w.log = append(w.log, w.now.Format("15:04:05.0 ")+fmt.Sprintf(format, args...))
-}
-
-func (w *world) fail(format string, args ...any) {
-	w.t.Helper()
-	w.t.Fatalf("%s\n%s", fmt.Sprintf(format, args...), strings.Join(w.log, "\n"))
-}
-
-// changed lets the cache learn, sooner or later, what the server holds now.
-func (w *world) changed() {
-	w.owner.at = w.now
-	w.owners = append(w.owners, w.owner)
-	w.families = append(w.families, family{at: w.now, children: maps.Clone(w.children)})
-}
-
-// restart is a crash and a new process: it knows what it lists, and nothing else.
-func (w *world) restart() {
-	w.owners, w.families, w.seen = w.owners[len(w.owners)-1:], w.families[len(w.families)-1:], ""
-}
-
-// ownWrite: the process reads what it wrote.
-func (w *world) ownWrite() {
-	w.owners, w.families = w.owners[len(w.owners)-1:], w.families[len(w.families)-1:]
-}
-
-// view is what the cache shows: for each type some state of the past, not older than the lag.
-func (w *world) view() cron.Input {
-	for len(w.owners) > 1 && w.owners[1].at.Before(w.now.Add(-lag)) {
-		w.owners = w.owners[1:]
-	}
-	for len(w.families) > 1 && w.families[1].at.Before(w.now.Add(-lag)) {
-		w.families = w.families[1:]
-	}
-	i := rapid.IntRange(0, len(w.owners)-1).Draw(w.t, "owner's cache")
-	j := rapid.IntRange(0, len(w.families)-1).Draw(w.t, "children's cache")
-	w.owners, w.families = w.owners[i:], w.families[j:] // a cache does not go back
-	o := w.owners[0]
-	in := cron.Input{Now: w.now, Traits: w.traits, Owner: o.owner, Spec: o.spec, State: o.state, Seen: w.seen}
-	for _, name := range slices.Sorted(maps.Keys(w.families[0].children)) {
-		in.Children = append(in.Children, w.families[0].children[name])
-	}
-	return in
-}
-
-// trouble draws what happens to a request: usually nothing; or it fails; or it succeeds and its answer is lost; or the
-// process dies, before or after it.
-func (w *world) trouble(what string) (effect bool, err error, crash bool) {
-	switch rapid.IntRange(0, 19).Draw(w.t, what) {
-	case 17:
-		return false, broken, false
-	case 18:
-		return true, broken, false
-	case 19:
-		return rapid.Bool().Draw(w.t, "done before the crash"), nil, true
-	default:
-		return true, nil, false
-	}
-}
-
-// pass is one pass of the controller. It tells whether it came to its end without an error, and the wake-up.
-func (w *world) pass(faults bool) (quiet bool, wake time.Time) {
-	trouble := w.trouble
-	if !faults {
-		trouble = func(string) (bool, error, bool) { return true, nil, false }
-	}
-	in := w.view()
-	rv, edited := w.owners[0].rv, w.owners[0].edited
-	for range 3 * maxRounds {
-		plan := cron.Decide(in)
-		w.seen = plan.Timetable
-		switch plan.Next() {
-		case cron.PhaseLook:
-			for _, l := range plan.Look {
-				_, err, crash := trouble("look")
-				if crash {
-					w.restart()
-					return false, time.Time{}
-				}
-				if l.Owner {
-					rv, edited = w.owner.rv, w.owner.edited
-					in.SawOwner(w.owner.owner, w.owner.spec, w.owner.state, err)
-				} else if c, ok := w.children[l.Name]; ok {
-					in.SawChild(l, &c, err)
-				} else {
-					in.SawChild(l, nil, err)
-				}
-			}
-		case cron.PhaseStop, cron.PhasePrune:
-			steps, did := plan.Stop, in.DidStop
-			if len(steps) == 0 {
-				steps, did = plan.Prune, in.DidPrune
-			}
-			for _, s := range steps {
-				effect, err, crash := trouble("delete")
-				if effect {
-					if deleted := w.delete(s); err == nil {
-						err = deleted
-					}
-				}
-				if crash {
-					w.restart()
-					return false, time.Time{}
-				}
-				if err == nil {
-					w.families = w.families[len(w.families)-1:]
-				}
-				did(s, err)
-			}
-		case cron.PhaseStart:
-			effect, err, crash := trouble("create")
-			var child *cron.Child
-			if effect {
-				var created error
-				if child, created = w.create(*plan.Start, in, edited); err == nil {
-					err = created
-				}
-			}
-			if crash {
-				w.restart()
-				return false, time.Time{}
-			}
-			if err == nil {
-				w.families = w.families[len(w.families)-1:] // the process reads its own writes, if it knows of them
-			}
-			in.DidStart(*plan.Start, child, err)
-		case cron.PhaseRecord:
-			effect, err, crash := trouble("record")
-			if effect {
-				if written := w.record(*plan.Record, rv); err == nil {
-					err = written
-				}
-			}
-			if crash {
-				w.restart()
-				return false, time.Time{}
-			}
-			in.DidRecord(err)
-		default:
-			if !plan.Wake.IsZero() && !plan.Wake.After(w.now) {
-				w.fail("wakes at %v", plan.Wake)
-			}
-			return plan.Err == nil, plan.Wake
-		}
-	}
-	w.fail("the pass does not end")
-	return false, time.Time{}
-}
-
-func (w *world) create(start cron.Start, in cron.Input, edited time.Time) (*cron.Child, error) {
-	if _, taken := w.children[start.Name]; taken {
-		return nil, apierrors.NewAlreadyExists(jobs, start.Name)
-	}
-	w.born++
-	c := cron.Child{APIVersion: "batch/v1", Kind: "Job", Namespace: "batch", Name: start.Name, UID: types.UID(fmt.Sprint("child-", w.born)),
-		Controller: &metav1.OwnerReference{APIVersion: w.traits.Group + "/v1", Kind: w.traits.Kind, Name: "tick", UID: "cj-1"},
-		Created:    w.now, Started: new(w.now), Stamp: start.Stamp}
-	w.tell("created %s (%s) for %s", c.Name, c.UID, start.Stamp)
-
-	// Guarantee 1: at most one child per scheduled time.
-	scheduled := start.Time.UTC().Format(time.RFC3339)
-	if other, ok := w.runs[scheduled]; ok {
-		w.fail("a second child for %s; the first was %s", scheduled, other)
-	}
-	w.runs[scheduled] = string(c.UID)
-	// Guarantee 2: Forbid never overlaps.
-	if in.Spec.Concurrency == batchv1.ForbidConcurrent {
-		for _, other := range w.children {
-			if other.Phase == cron.Unfinished {
-				w.fail("Forbid, and %s (%s) is unfinished", other.Name, other.UID)
-			}
-		}
-	}
-	// Guarantee 4: nothing runs for a time up to the edit that set its schedule.
-	if !edited.IsZero() && !start.Time.After(edited) {
-		w.fail("started for %s, but the schedule was set at %v", scheduled, edited)
-	}
-	if start.Time.After(w.now) {
-		w.fail("started early")
-	}
-
-	w.children[c.Name] = c
-	w.changed()
-	return &c, nil
-}
-
-func (w *world) delete(s cron.Step) error {
-	c, ok := w.children[s.Name]
-	if !ok || c.UID != s.UID {
-		return apierrors.NewNotFound(jobs, s.Name)
-	}
-	w.tell("deleted %s (%s): %s", s.Name, s.UID, s.Why)
-	delete(w.children, s.Name)
-	w.changed()
-	return nil
-}
-
-func (w *world) record(r cron.Record, rv int) error {
-	if r.Status && rv != w.owner.rv {
-		return conflict
-	}
-	w.tell("%s", r)
-	state := w.owner.state
-	if r.Status {
-		if backwards(state.LastSchedule, r.State.LastSchedule) {
-			w.fail("lastScheduleTime goes back")
-		}
-		timetable := state.Timetable
-		state = r.State
-		state.Timetable = timetable
-	}
-	if r.Timetable {
-		state.Timetable = r.State.Timetable
-	}
-	w.owner.state = state
-	w.owner.rv++
-	w.changed()
-	w.owners = w.owners[len(w.owners)-1:]
-	return nil
-}
-
-// edit sets a schedule that was never there before, or the policy, or suspends and resumes.
-func (w *world) edit(n int) {
-	o := &w.owner
-	switch rapid.IntRange(0, 3).Draw(w.t, "edit") {
-	case 0:
-		o.spec.Suspend = !o.spec.Suspend
-	case 1:
-		o.spec.Concurrency = rapid.SampledFrom([]batchv1.ConcurrencyPolicy{batchv1.AllowConcurrent,
-			batchv1.ForbidConcurrent, batchv1.ReplaceConcurrent}).Draw(w.t, "policy")
-	default:
-		texts := []string{"1-59/2 * * * *", "*/3 * * * *", "0-58/4 * * * *", "* * * * *", "5,25,45 * * * *", "@every 3m", "@every 20s", "*/7 * * * *", "3-59/5 * * * *", "2-59/6 * * * *"}
-		o.spec.Schedules = []string{texts[n%len(texts)]}
-		o.edited = w.now
-	}
-	o.owner.Touched = w.now.Truncate(time.Second)
-	o.owner.Generation++
-	o.rv++
-	w.tell("edited: %v, %s, suspended %v", o.spec.Schedules, o.spec.Concurrency, o.spec.Suspend)
-	w.changed()
-}
-
-// The guarantees of the design (section 5, numbers 1, 2, 4, 7) hold through crashes, lost answers, stale caches and
-// edits, and when the trouble is over the books are right.
+// TestWorld: the guarantees of the design (section 5, numbers 1 to 4 and 6 to 8) hold in every world, and when the
+// trouble is over the books are right and each scheduled time is served at its instant.
+//
+// What goes wrong, in any combination: caches lag by any time, that of the CronJob and that of the children each by
+// itself; requests are refused or carried out without an answer, write conflicts; the process dies before or after any
+// request; passes are held up between any two requests while time and everything else go on; two processes believe
+// that they lead; the clock is set back; the machine sleeps; a quota, a webhook or a broken status refuses for a long
+// time; children cannot be deleted, or stay for a while; users edit everything, suspend, delete the CronJob and make it
+// again, start runs by hand, delete and orphan children; strangers' objects hold our names; nonsense is written into
+// the status.
+//
+// What holds when:
+//
+//  1. At most one child for each UID and scheduled time. The name locks it while the child exists, and lastScheduleTime
+//     after that. So it holds for a process that has seen the one or the other. Where somebody else deletes a child
+//     before any status write could record its time, the process that knew it remembers; only its death loses the
+//     memory. Where two processes lead, or one takes over with an old cache, it holds unless the child has come and
+//     gone between what that cache shows and now.
+//  2. Forbid never starts beside an unfinished child, and Replace never beside one that it has not stopped. It holds
+//     against every child that the process made itself, whatever its caches show and whether or not it was told; and
+//     against those of former processes, other leaders and users from the moment at which one of the caches shows the
+//     child or its entry in the status. The cache of a new process shows all earlier ones if its list is fresh.
+//  3. Every pass over the present spec starts the latest scheduled time unless it is beyond the deadline, up to an
+//     edit, suspended, forbidden by an unfinished child, or a stranger has its name; or else the pass fails because a
+//     read, the create or a stop failed, and is repeated. No pass fails to start because of a status write, a prune or
+//     an old cache. Whatever happens in it, it asks to be woken at the next scheduled time or before. Exactly the
+//     latest time starts, whatever was missed (kind T rests after more than 100).
+//  4. Nothing starts for a time up to the edit that set its schedule. When nobody remembers the former schedule, a
+//     later edit of something else by the same field manager counts, too: what 3 loses by that, 4 must not.
+//  6. After any pass whose deletes and writes work, the limits hold for everything that it knew, whether or not its
+//     start was refused, and although others cannot be deleted.
+//  7. Every wake-up is in the future, a pass that is repeated over the same state does and says nothing.
+//  8. Nothing that others write makes a pass fail, panic, or touch what is not its own.
+//
+// Besides: what is pruned was recorded before (B3); no recorded time goes back (Q5); the status never loses what runs.
 func TestWorld(t *testing.T) {
+	worlds := rapid.Custom(live)
 	rapid.Check(t, func(t *rapid.T) {
-		w := newWorld(t)
-		edits := 0
-		for range rapid.IntRange(1, 60).Draw(t, "steps") {
-			switch rapid.IntRange(0, 9).Draw(t, "step") {
-			case 0:
-				if edits < 10 { // as many schedules as there are
-					w.edit(edits)
-					edits++
-				}
-			case 1, 2, 3:
-				for _, name := range slices.Sorted(maps.Keys(w.children)) {
-					if c := w.children[name]; c.Phase == cron.Unfinished && rapid.Bool().Draw(t, "ends") {
-						c.Phase, c.Succeeded, c.Finished = cron.Complete, true, new(w.now)
-						if rapid.IntRange(0, 3).Draw(t, "how") == 0 {
-							c.Phase, c.Succeeded, c.Finished = cron.Failed, false, nil
-						}
-						w.children[name] = c
-						w.tell("%s (%s) ended: %s", name, c.UID, c.Phase)
-						w.changed()
-					}
-				}
-			case 4:
-				w.now = w.now.Add(time.Duration(rapid.IntRange(1, 20*60).Draw(t, "away")) * time.Second)
-				w.restart()
-				w.tell("restarted after an absence")
-			default:
-				w.now = w.now.Add(time.Duration(rapid.IntRange(0, 900).Draw(t, "tenths")) * 100 * time.Millisecond)
-			}
-			w.pass(true)
-			w.ownWriteSometimes()
+		if h := worlds.Draw(t, "history"); h.wrong != "" {
+			t.Fatalf("%s\n%s", h.wrong, strings.Join(h.story, "\n"))
 		}
-		w.settle()
 	})
 }
 
-// ownWriteSometimes lets the cache catch up.
-func (w *world) ownWriteSometimes() {
-	if rapid.Bool().Draw(w.t, "cache catches up") {
-		w.ownWrite()
+// live is one history.
+func live(t *rapid.T) (h history) {
+	w := newWorld(t)
+	defer func() {
+		h = history{kind: w.kind, story: w.story}
+		if r := recover(); r != nil {
+			what, ok := r.(wrong)
+			if !ok {
+				panic(r)
+			}
+			h.wrong = string(what)
+		}
+	}()
+	for range 8 + w.roll("length", 64) {
+		w.happen()
+	}
+	w.settle()
+	return h
+}
+
+// happen is the next event.
+func (w *world) happen() {
+	switch w.roll("event", 16) {
+	case 0, 1, 2, 3, 4:
+		w.sync(choose(w, "process", w.processes))
+	case 5, 6, 7, 8, 9:
+		w.pass()
+	case 10:
+		w.finishSome()
+	case 11, 12:
+		w.follow(choose(w, "process", w.processes))
+	case 13:
+		w.edit()
+	case 14:
+		w.meddle()
+	default:
+		switch w.roll("trouble", 4) {
+		case 0:
+			p := choose(w, "process", w.processes)
+			p.tell("dies")
+			p.restart(w.freshStarts)
+		case 1:
+			w.setClock()
+		default:
+			w.breakOrMend()
+		}
 	}
 }
 
-// settle ends all trouble and all children, and expects the books to be right within a few passes.
+// pass lets time go by: usually until an alarm rings.
+func (w *world) pass() {
+	p := choose(w, "process", w.processes)
+	switch how := w.roll("time", 8); {
+	case how < 5 && p.alarm.After(w.now):
+		w.now = p.alarm
+		w.finishSome()
+		w.sync(p)
+	case how < 6:
+		w.now = w.now.Add(time.Duration(w.roll("tenths", 256)) * 100 * time.Millisecond)
+	case how < 7:
+		w.now = w.now.Add(time.Duration(w.roll("seconds", 512)) * time.Second)
+	default:
+		w.now = w.now.Add(time.Duration(w.roll("minutes", 128)) * time.Minute)
+		w.tell("clock", "the machine has slept")
+	}
+}
+
+// follow lets the caches of a process move on, each by itself.
+func (w *world) follow(p *process) {
+	if p.seesCronJob < len(w.server.cronJobs)-1 && w.odds("the CronJob's", 1) {
+		p.seesCronJob += 1 + w.roll("versions", len(w.server.cronJobs)-1-p.seesCronJob)
+	}
+	if p.seesFamily < len(w.server.families)-1 && w.odds("the children's", 1) {
+		p.seesFamily += 1 + w.roll("versions", len(w.server.families)-1-p.seesFamily)
+	}
+}
+
+// sync goes on with a pass that is open or begins one, and makes its requests until it ends or is held up.
+func (w *world) sync(p *process) {
+	if w.odds("in step", w.lag) {
+		p.catchUp()
+	}
+	a := p.open
+	if a == nil && len(p.books) > 0 && (p.alarm.After(w.now) || w.odds("books first", 1)) {
+		a = p.books[0]
+	}
+	if a == nil {
+		if a = p.begin(); a == nil {
+			return
+		}
+		p.open = a
+	}
+	for second := a.second; !a.ended && a.second == second; a.step() {
+		if w.odds("held up", 4) {
+			return
+		}
+	}
+	if !a.ended && p.books[0] == a && w.odds("books at once", 1) {
+		for !a.ended {
+			a.step()
+		}
+	}
+}
+
+// settle ends all trouble. Then a few passes put everything right, and from then on each scheduled time is served at its
+// instant.
 func (w *world) settle() {
-	w.owner.spec.Suspend = true
-	w.owner.rv++
-	for name, c := range w.children {
-		if c.Phase == cron.Unfinished {
-			c.Phase, c.Succeeded, c.Finished = cron.Complete, true, new(w.now)
-			w.children[name] = c
+	w.tell("world", "is at peace")
+	w.outage, w.rough, w.peace = map[cron.PlanPhase]error{}, 0, true
+	if w.server.cronJob.owner.UID == "" || w.server.cronJob.owner.Deleting {
+		w.server.set(cronJob{})
+		w.apply()
+	}
+	c := w.server.cronJob
+	for !rhythmOf(c.spec).fires() {
+		w.reschedule(&c)
+	}
+	c.spec.Suspend = false
+	if w.traits.ManyRefused {
+		c.spec.Deadline = new(int64(600)) // as its message advises
+	}
+	c.owner.Generation++
+	c.owner.Touched = w.now.Truncate(time.Second)
+	w.server.set(c)
+	w.tell("user", "leaves the CronJob alone: %s", describe(c.spec))
+	for _, name := range w.server.names() {
+		switch o := w.server.children[name]; {
+		case o.of != c.owner.UID || o.Controller == nil || o.held && o.Deleting:
+			w.server.drop(name)
+		default:
+			o.stubborn, o.held = false, false
+			w.server.put(o)
 		}
 	}
-	w.changed()
-	for range 6 {
-		w.now = w.now.Add(time.Second)
-		w.ownWrite()
-		w.pass(false)
+	p := w.processes[0]
+	w.processes = w.processes[:1]
+	w.freshStarts = true
+	if w.odds("a last crash", 1) {
+		p.restart(true)
 	}
-	if n := len(w.owner.state.Active); n > 0 {
-		w.fail("%d references are left in the active list: %v", n, w.owner.state.Active)
+	for range 3 {
+		w.calm(p)
+		for _, name := range w.server.names() {
+			if o := w.server.children[name]; o.running() {
+				w.finish(o)
+			}
+		}
+		w.calm(p)
+		if !p.alarm.After(w.now) {
+			w.broken("guarantee 3: no alarm is set: %v", p.alarm)
+		}
+		w.now = p.alarm
 	}
-	kept := map[cron.Phase]int32{}
-	for _, c := range w.children {
-		kept[c.Phase]++
-	}
-	for phase, limit := range map[cron.Phase]*int32{cron.Complete: w.owner.spec.KeepSuccessful, cron.Failed: w.owner.spec.KeepFailed} {
-		if limit != nil && kept[phase] > *limit {
-			w.fail("%d children that are %s are left, limit %d", kept[phase], phase, *limit)
+	for phase, limit := range map[cron.Phase]*int32{cron.Complete: c.spec.KeepSuccessful, cron.Failed: c.spec.KeepFailed} {
+		n := 0
+		for _, o := range w.server.children {
+			if o.of == c.owner.UID && o.Phase == phase {
+				n++
+			}
+		}
+		if limit != nil && n > int(*limit) {
+			w.broken("%d children that are %s are left, the limit is %d", n, phase, *limit)
 		}
 	}
+}
+
+// calm makes passes that see everything, until one goes well.
+func (w *world) calm(p *process) {
+	for range 4 {
+		for p.open != nil || len(p.books) > 0 {
+			a := p.open
+			if a == nil {
+				a = p.books[0]
+			}
+			for !a.ended && (a.second || p.open == a) {
+				a.step()
+			}
+		}
+		p.catchUp()
+		a := p.begin()
+		if a == nil {
+			w.broken("the CronJob is not seen")
+		}
+		p.open = a
+		for !a.ended {
+			a.step()
+		}
+		if a.plan.Err == nil {
+			return
+		}
+	}
+	w.broken("passes go on failing although nothing is wrong")
 }
