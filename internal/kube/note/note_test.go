@@ -26,6 +26,14 @@ import (
 	"github.com/carillon-dev/carillon/internal/kube/yield"
 )
 
+func normal(r *note.Recorder, about corev1.ObjectReference, reason, message string) {
+	r.Note(note.Note{About: about, Type: corev1.EventTypeNormal, Reason: reason, Message: message})
+}
+
+func warning(r *note.Recorder, about corev1.ObjectReference, reason, message string) {
+	r.Note(note.Note{About: about, Type: corev1.EventTypeWarning, Reason: reason, Message: message})
+}
+
 // book is a Sink that keeps events like a server does, and fails as told.
 type book struct {
 	mu     sync.Mutex
@@ -105,13 +113,13 @@ func TestRecorder(t *testing.T) {
 		want []string
 	}{
 		"one note, one event": {
-			say:  func(r *note.Recorder) { r.Normal(tick, "SuccessfulCreate", "Created job tick-1") },
+			say:  func(r *note.Recorder) { normal(r, tick, "SuccessfulCreate", "Created job tick-1") },
 			want: []string{"SuccessfulCreate x1: Created job tick-1"},
 		},
 		"same words are counted": {
 			say: func(r *note.Recorder) {
 				for range 3 {
-					r.Warning(tick, "FailedCreate", "quota")
+					warning(r, tick, "FailedCreate", "quota")
 				}
 			},
 			want: []string{"FailedCreate x3: quota"},
@@ -159,36 +167,36 @@ func TestRecorder(t *testing.T) {
 		"many similar ones are combined": {
 			say: func(r *note.Recorder) {
 				for i := range 25 {
-					r.Normal(tick, "SawCompletedJob", fmt.Sprintf("job %d", i))
+					normal(r, tick, "SawCompletedJob", fmt.Sprintf("job %d", i))
 				}
 			},
 			want: append(each(20, "SawCompletedJob x1: job %d"), "SawCompletedJob x5: (combined from similar events): job 24"),
 		},
 		"an error that passes is tried again": {
 			fail: []error{unavailable, errors.New("connection refused")},
-			say:  func(r *note.Recorder) { r.Normal(tick, "SuccessfulCreate", "Created job tick-1") },
+			say:  func(r *note.Recorder) { normal(r, tick, "SuccessfulCreate", "Created job tick-1") },
 			want: []string{"SuccessfulCreate x1: Created job tick-1"},
 		},
 		"a refusal is final and harms nobody else": {
 			fail: []error{forbidden},
 			say: func(r *note.Recorder) {
-				r.Normal(tick, "SuccessfulCreate", "Created job tick-1")
-				r.Normal(tick, "SuccessfulDelete", "Deleted job tick-0")
+				normal(r, tick, "SuccessfulCreate", "Created job tick-1")
+				normal(r, tick, "SuccessfulDelete", "Deleted job tick-0")
 			},
 			want: []string{"SuccessfulDelete x1: Deleted job tick-0"},
 		},
 		"a server that stays away is given up": {
 			fail: []error{unavailable, unavailable, unavailable, unavailable},
 			say: func(r *note.Recorder) {
-				r.Normal(tick, "SuccessfulCreate", "Created job tick-1")
-				r.Normal(tick, "SuccessfulDelete", "Deleted job tick-0")
+				normal(r, tick, "SuccessfulCreate", "Created job tick-1")
+				normal(r, tick, "SuccessfulDelete", "Deleted job tick-0")
 			},
 			want: []string{"SuccessfulDelete x1: Deleted job tick-0"},
 		},
 		"no recorder": {
 			say: func(*note.Recorder) {
 				var none *note.Recorder
-				none.Normal(tick, "SuccessfulCreate", "Created job tick-1")
+				normal(none, tick, "SuccessfulCreate", "Created job tick-1")
 				none.Forget(tick.UID)
 			},
 		},
@@ -233,7 +241,7 @@ func TestEventForm(t *testing.T) {
 		start := time.Now()
 		long := tick
 		long.Name = strings.Repeat("a.", 126) + "a"
-		r.Normal(long, "SuccessfulCreate", strings.Repeat("é", 600))
+		normal(r, long, "SuccessfulCreate", strings.Repeat("é", 600))
 		synctest.Wait()
 		stop()
 		<-ended
@@ -266,7 +274,7 @@ func TestEventsYieldAndAreNotLost(t *testing.T) {
 		ended := make(chan error)
 		go func() { ended <- r.Start(ctx) }()
 		for i := range 10 {
-			r.Normal(tick, "SuccessfulCreate", fmt.Sprint(i))
+			normal(r, tick, "SuccessfulCreate", fmt.Sprint(i))
 		}
 		synctest.Wait()
 		if got := sink.told(); len(got) != 0 {

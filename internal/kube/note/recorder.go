@@ -12,7 +12,6 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/lru"
@@ -90,16 +89,6 @@ func (r *Recorder) Note(n Note) {
 	default:
 		dropped.WithLabelValues("queue_full").Inc()
 	}
-}
-
-// Normal queues an event of type Normal.
-func (r *Recorder) Normal(about corev1.ObjectReference, reason, message string) {
-	r.Note(Note{About: about, Type: corev1.EventTypeNormal, Reason: reason, Message: message})
-}
-
-// Warning queues an event of type Warning.
-func (r *Recorder) Warning(about corev1.ObjectReference, reason, message string) {
-	r.Note(Note{About: about, Type: corev1.EventTypeWarning, Reason: reason, Message: message})
 }
 
 // Forget drops what is remembered about an object that is gone.
