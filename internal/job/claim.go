@@ -34,12 +34,14 @@ type candidate struct {
 // is carried out) and those that are not its business (job.md 1.8). Pods to be
 // released are not the Job's any more. A selector that cannot be read matches
 // nothing to adopt and gives no reason to release.
-func claim(job *batchv1.Job, pods []*corev1.Pod) ([]candidate, Claim) {
+//
+// A Job that is being deleted releases nothing. Its pods that the selector does
+// not match, in left, only lose the finalizer: with it they could not go, nor
+// could a Job that waits for them.
+func claim(job *batchv1.Job, pods []*corev1.Pod, m Memory) (have []candidate, c Claim, left []PodRef) {
 	selector, err := metav1.LabelSelectorAsSelector(job.Spec.Selector)
 	usable := err == nil && job.Spec.Selector != nil
 	matches := func(pod *corev1.Pod) bool { return usable && selector.Matches(labels.Set(pod.Labels)) }
-	var have []candidate
-	var c Claim
 	for _, pod := range pods {
 		if pod == nil || pod.Namespace != job.Namespace {
 			continue
@@ -49,18 +51,20 @@ func claim(job *batchv1.Job, pods []*corev1.Pod) ([]candidate, Claim) {
 		case owner != nil && owner.UID != job.UID:
 		case owner != nil && (!usable || matches(pod)):
 			have = append(have, candidate{pod: pod})
+		case owner != nil && job.DeletionTimestamp == nil:
+			c.Release = append(c.Release, refOf(pod))
 		case owner != nil:
-			if job.DeletionTimestamp == nil {
-				c.Release = append(c.Release, refOf(pod))
+			if hasFinalizer(pod) && !m.Unfinalizing.Has(pod.UID) {
+				left = append(left, refOf(pod))
 			}
 		case matches(pod) && job.DeletionTimestamp == nil && pod.DeletionTimestamp == nil:
 			c.Adopt = append(c.Adopt, refOf(pod))
 			have = append(have, candidate{pod: pod, adopted: true})
 		}
 	}
-	return have, c
+	return have, c, left
 }
 
 func refOf(pod *corev1.Pod) PodRef {
-	return PodRef{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}
+	return PodRef{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion}
 }

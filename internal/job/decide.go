@@ -62,7 +62,7 @@ func Decide(snapshot Snapshot) Plan {
 		return plan
 	}
 	job := snapshot.Job
-	have, claims := claim(job, snapshot.Pods)
+	have, claims, left := claim(job, snapshot.Pods, snapshot.Memory)
 	s := &syncing{
 		job: job, now: snapshot.Now, options: options,
 		podsCurrent:  snapshot.PodsCurrent,
@@ -84,7 +84,7 @@ func Decide(snapshot Snapshot) Plan {
 
 	// Here a hook that prepares other objects before pods are managed would
 	// run, and could fail the sync (gang scheduling, job.md 1.11).
-	plan := Plan{Claim: claims, Action: ActionReconciling, Verdict: s.verdict, LookAgain: s.book.unsure, sync: s}
+	plan := Plan{Claim: claims, Cleanup: left, Action: ActionReconciling, Verdict: s.verdict, LookAgain: s.book.unsure, sync: s}
 	switch {
 	case s.verdict.Outcome == Undecided && !s.waiting && job.DeletionTimestamp == nil:
 		s.managed = true

@@ -16,6 +16,7 @@
 // only carries out and reports:
 //
 //	plan := job.Decide(snapshot)
+//	  0. carry out plan.Cleanup              nothing depends on it
 //	  1. carry out plan.Claim                any effect that is not a success ends the sync: gather again
 //	  2. carry out plan.Delete, plan.Create  never both; report each outcome
 //	record := plan.Record(results)

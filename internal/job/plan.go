@@ -22,8 +22,10 @@ type Plan struct {
 	// Forget says that all memory about this Job's UID may be dropped.
 	Forget bool
 
-	// Cleanup are pods of a finished Job that still hold the tracking
-	// finalizer: remove it. NotFound is a success.
+	// Cleanup are pods that hold the tracking finalizer for nothing: those left
+	// of a finished Job, and those of a Job that is being deleted which its
+	// selector does not match, so that they are neither released nor counted.
+	// Remove it. NotFound is a success.
 	Cleanup []PodRef
 
 	// Notes are events to speak at once.
@@ -86,14 +88,20 @@ const (
 type PodRef struct {
 	Namespace, Name string
 	UID             types.UID
+	// ResourceVersion that the snapshot shows, for the calls that must meet the
+	// pod as it was when they were decided upon: adoption and eviction.
+	ResourceVersion string
 }
 
 // Claim is what has to happen so that the Job controls exactly the pods that
 // its selector matches (job.md 1.8).
 type Claim struct {
 	// Adopt are pods to give our owner reference ([OwnerReference]) and the
-	// tracking finalizer, in one patch. Before the first of them read the Job
-	// live, once: it must exist with the same UID and not be deleted.
+	// tracking finalizer, in one patch with the resource version: a pod that
+	// was adopted, counted and released already, and that a cache that lags
+	// still shows as an orphan, must not get the finalizer again. Before the
+	// first of them read the Job live, once: it must exist with the same UID
+	// and not be deleted.
 	Adopt []PodRef
 	// Release are pods from which both are taken, in one patch. NotFound is a
 	// success.
@@ -104,14 +112,12 @@ type Claim struct {
 type Deletion struct {
 	PodRef
 	// Unfinalize: first take off the tracking finalizer, then delete. The pod
-	// will never count as failed. The patch carries the resource version that
-	// the snapshot shows, so that a pod that ended meanwhile is not thrown away
-	// uncounted; a conflict on it is NotDeleted. A crash in between leaves a
+	// will never count as failed. The patch carries the resource version, so
+	// that a pod that ended meanwhile is not thrown away uncounted; a conflict
+	// on it is NotDeleted. A crash in between leaves a
 	// surplus pod that the next sync deletes. (A pod stopped because the Job
 	// ends keeps the finalizer: it has to be counted.)
 	Unfinalize bool
-	// ResourceVersion of the pod in the snapshot, for that patch.
-	ResourceVersion string
 	// Why, in a few words.
 	Why string
 
@@ -154,7 +160,7 @@ type DeleteOutcome int
 // NotFound, and a conflict on the UID, are Vanished.
 const (
 	// NotDeleted is the zero value: not tried, or given up because the pod is
-	// not as the snapshot shows it (a conflict on Deletion.ResourceVersion).
+	// not as the snapshot shows it (a conflict on its ResourceVersion).
 	// Nothing was done to it; gather and decide again within a SyncPeriod.
 	NotDeleted DeleteOutcome = iota
 	Deleted

@@ -117,7 +117,6 @@ func evict(pods []*view, why string) []Deletion {
 	for _, v := range pods {
 		deletions = append(deletions, Deletion{
 			PodRef: refOf(v.pod), Unfinalize: v.held, Why: why, ready: v.ready,
-			ResourceVersion: v.pod.ResourceVersion,
 		})
 	}
 	return deletions

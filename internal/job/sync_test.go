@@ -14,6 +14,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/ptr"
 )
 
@@ -315,7 +316,11 @@ func TestOneSyncClaimsPods(t *testing.T) {
 			job: aJob("", deleting), pods: somePods("a running orphan"), want: "adopt=- active=0",
 		},
 		"a Job that is being deleted releases nothing": {
-			job: aJob("", deleting), pods: somePods("a running stranger"), want: "release=- active=0",
+			job: aJob("", deleting), pods: somePods("a running stranger"), want: "release=- active=0 cleanup=a",
+		},
+		"but its pods that do not match lose the finalizer, once, uncounted": {
+			job: aJob("p2 c2", deleting), pods: somePods("a succeeded stranger", "b failed stranger", "c running stranger -F"), memory: Memory{Unfinalizing: sets.New[types.UID]("b")},
+			want: "release=- cleanup=a unfinalize=- usucc=- ufail=-",
 		},
 		"JOB-043 a pod that is being deleted is not adopted": {
 			job: aJob(""), pods: somePods("a running orphan deleting"), want: "adopt=- create=1",

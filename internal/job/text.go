@@ -28,7 +28,7 @@ func (p Plan) String() string {
 		line("verdict: %s, %s: %s (%s)", p.Verdict.Outcome, p.Verdict.Reason, p.Verdict.Message, stored)
 	}
 	for _, ref := range p.Cleanup {
-		line("remove finalizer of %s: the Job is finished", ref.Name)
+		line("remove finalizer of %s: it serves nobody", ref.Name)
 	}
 	for _, ref := range p.Claim.Adopt {
 		line("adopt %s", ref.Name)

@@ -43,9 +43,10 @@ func (w *work) apply(ctx context.Context, plan job.Plan) error {
 		w.mem.floor = w.job.ResourceVersion
 		w.wakeIn(w.pace.window(0))
 	}
+	_, cleanupErr := w.unfinalize(ctx, plan.Cleanup)
 	if changed, err := w.claim(ctx, plan.Claim); err != nil || changed {
 		w.wakeIn(w.options.SyncPeriod)
-		return err
+		return errors.Join(err, cleanupErr)
 	}
 	var results job.Results
 	var podErr error
@@ -62,6 +63,7 @@ func (w *work) apply(ctx context.Context, plan job.Plan) error {
 	record := plan.Record(results)
 	w.speak(record.Notes)
 	countCreations(record.PodsCreation)
+	podErr = errors.Join(podErr, cleanupErr)
 	if err := w.record(ctx, record); err != nil {
 		return errors.Join(err, podErr)
 	}

@@ -30,7 +30,7 @@ func (w *work) claim(ctx context.Context, claim job.Claim) (changed bool, err er
 	var vanished atomic.Bool
 	adopted := w.each(ctx, len(claim.Adopt), func(ctx context.Context, i int) error {
 		ref := claim.Adopt[i]
-		err := w.client.Patch(ctx, target(ref), adopt(w.job, ref.UID))
+		err := w.client.Patch(ctx, target(ref), adopt(w.job, ref.UID, ref.ResourceVersion))
 		podWrites.WithLabelValues("adopt", outcome(err, "success", "error")).Inc()
 		switch {
 		case err == nil:

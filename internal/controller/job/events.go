@@ -156,6 +156,9 @@ func (c *controller) podChanged(old, pod *corev1.Pod, gone bool, q queue) {
 	if !c.mine(j) {
 		return
 	}
+	if !own && !job.Finished(j) && (gone && held(pod) || old != nil && held(old) && !held(pod)) {
+		c.memory.doubt(j.UID) // somebody else took the finalizer: perhaps another process, which counted the pod
+	}
 	key := keyOf(j)
 	switch {
 	case job.Finished(j):

@@ -666,8 +666,7 @@ func TestTwoControllers(t *testing.T) {
 			b = make.Job(ns, "j").Indexed(pods).Parallelism(2)
 		}
 		w.add(b.Obj())
-		other := &world{t: t, clock: w.clock, api: w.api, faulty: w.faulty, opts: w.opts, said: w.said}
-		other.restart()
+		other := w.beside()
 		both := []*world{w, other}
 		for _, x := range both {
 			// Resource versions of the fake say nothing about other objects: no cache can prove that it is new enough.

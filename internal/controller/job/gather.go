@@ -31,8 +31,12 @@ func (c *controller) gather(ctx context.Context, key types.NamespacedName) (job.
 		// not only when the event came: a name is not an object.
 		return s, nil
 	}
-	s.Job, _ = c.wrote.Latest(s.Job)
 	uid := s.Job.UID
+	if _, gone := c.departed.Get(uid); gone {
+		s.Job = nil // its deletion is about to be seen
+		return s, nil
+	}
+	s.Job, _ = c.wrote.Latest(s.Job)
 	s.Memory = c.memory.recall(uid)
 	if s.Memory.Finished || job.Finished(s.Job) {
 		s.Pods = c.cache.heldOf(uid)
@@ -91,24 +95,27 @@ func (m *memories) verify(uid types.UID, creating []string, deleting []types.UID
 // meet makes sure, when this process finds a Job with pods for the first time,
 // that the Job is not older than its pods: pods that were counted and released
 // by another process would look as if they had never counted. Afterwards the
-// Job is as new as our own last write, unless a conflict tells that somebody
-// else has written: as long as another process works on it, or the watch stands
-// still, one surplus pod could follow the other.
+// Job is as new as our own last write, unless there is a trace of another process
+// that works on it: a conflict, or a finalizer that we did not remove. Then the
+// server is asked again; or else, with a watch of Jobs that stands still, one
+// surplus pod could follow the other.
 func (c *controller) meet(ctx context.Context, s *job.Snapshot, pods []*corev1.Pod) error {
-	j, mem := s.Job, c.memory.of(s.Job.UID)
-	if !mem.doubted && (len(pods) == 0 || mem.known != nil || c.newerThan(c.jobProgress(), pods)) {
+	j := s.Job
+	unmet := len(pods) > 0 && c.memory.of(j.UID).known == nil && !c.newerThan(c.jobProgress(), pods)
+	if !unmet && !c.memory.isDoubted(j.UID) {
 		return nil
 	}
 	var live batchv1.Job
 	err := c.live.Get(ctx, client.ObjectKeyFromObject(j), &live)
 	switch {
 	case apierrors.IsNotFound(err), err == nil && live.UID != j.UID:
-		s.Job = nil // its deletion is about to be seen
+		c.departed.Add(j.UID, true)
+		s.Job = nil
 		return nil
 	case err != nil:
 		return fmt.Errorf("reading Job %s/%s, because the cache may be behind: %w", j.Namespace, j.Name, err)
 	}
-	mem.doubted = false
+	c.memory.notDoubted(j.UID)
 	staleSyncSkips.WithLabelValues(batchv1.GroupName, "jobs").Inc()
 	c.wrote.Updated(j.UID, &live)
 	s.Job, _ = c.wrote.Latest(j)

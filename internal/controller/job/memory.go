@@ -39,7 +39,9 @@ type memory struct {
 	unfinalizing sets.Set[types.UID]
 	finished     bool
 	// doomed: the namespace takes no more pods.
-	doomed  bool
+	doomed bool
+	// doubted: another process has worked on the Job, so that it may be newer than the one at hand.
+	doubted bool
 	retired bool // the cache shows the Job as finished
 	backoff job.Backoff
 
@@ -62,8 +64,6 @@ type memory struct {
 	complaint string
 	// refusals counts the syncs in a row in which the server refused pods (sync only).
 	refusals int
-	// doubted: a conflict told that the Job is newer than the one at hand (sync only).
-	doubted bool
 }
 
 func newMemories() *memories { return &memories{byID: map[types.UID]*memory{}} }
@@ -180,6 +180,25 @@ func (m *memories) block(uid types.UID) bool {
 	mem := m.get(uid)
 	mem.blocked = len(mem.creating) > 0
 	return mem.blocked
+}
+
+// doubt notes that another process has worked on the Job.
+func (m *memories) doubt(uid types.UID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.get(uid).doubted = true
+}
+
+func (m *memories) isDoubted(uid types.UID) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.get(uid).doubted
+}
+
+func (m *memories) notDoubted(uid types.UID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.get(uid).doubted = false
 }
 
 // doom notes that the namespace of the Job takes no more pods.

@@ -33,10 +33,12 @@ func untrack(uid types.UID, resourceVersion string) client.Patch {
 	return metadataPatch(meta)
 }
 
-// adopt gives the pod the Job's controller reference and the tracking finalizer.
-func adopt(j *batchv1.Job, uid types.UID) client.Patch {
+// adopt gives the pod the Job's controller reference and the tracking finalizer,
+// if it is still as it was read.
+func adopt(j *batchv1.Job, uid types.UID, resourceVersion string) client.Patch {
 	return metadataPatch(map[string]any{
 		"uid":             uid,
+		"resourceVersion": resourceVersion,
 		"ownerReferences": []metav1.OwnerReference{job.OwnerReference(j)},
 		"finalizers":      []string{job.Finalizer},
 	})

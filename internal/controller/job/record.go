@@ -104,7 +104,7 @@ func (w *work) write(ctx context.Context, write job.Write) error {
 		statusWrites.WithLabelValues("success").Inc()
 	case apierrors.IsConflict(err):
 		statusWrites.WithLabelValues("conflict").Inc()
-		w.mem.doubted = true
+		w.memory.doubt(uid)
 		return fmt.Errorf("Job %s changed while its status was written: %w", w.key, err)
 	case apierrors.IsNotFound(err):
 		statusWrites.WithLabelValues("error").Inc()
