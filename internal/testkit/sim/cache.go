@@ -68,8 +68,8 @@ func Handle[T client.Object](c *Cache, h handler.TypedFuncs[T, reconcile.Request
 
 func (c *Cache) log() []*Change { return c.process.Server.store.shelf(c.kind).log }
 
-// Stall lets the cache see nothing for a while.
-func (c *Cache) Stall(d time.Duration) {
+// stall lets the cache see nothing for a while.
+func (c *Cache) stall(d time.Duration) {
 	c.stalled = max(c.stalled, c.process.World.now+d)
 	c.process.World.Story.Tell(c.process.Name, "sees no %ss for %s", c.kind, d)
 }
@@ -208,9 +208,9 @@ func (c *Cache) list(n int) {
 	}
 }
 
-// Relist lets the cache lose its watch and list anew: changes up to now are seen
+// relist lets the cache lose its watch and list anew: changes up to now are seen
 // by what they add up to.
-func (c *Cache) Relist() {
+func (c *Cache) relist() {
 	c.process.at(c.process.World.now, func() {
 		c.process.World.Story.Tell(c.process.Name, "lists %ss anew", c.kind)
 		c.list(len(c.log()))

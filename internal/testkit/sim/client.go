@@ -81,8 +81,11 @@ func (c *Client) do(ctx context.Context, r Request, effect func() error) error {
 			c.server.asking(r)
 		}
 		err := effect()
-		if err != nil {
+		switch {
+		case err != nil:
 			w.Story.Tell(r.By, "%s: %v", r, err)
+		case r.Verb == "get" || r.Verb == "list":
+			w.Story.Tell(r.By, "%s", r)
 		}
 		p.did++
 		return err

@@ -67,6 +67,22 @@ func (p *Process) Pause(d time.Duration) {
 	p.World.Story.Tell(p.Name, "stands still for %s", d)
 }
 
+// Stall lets the caches of a kind, or of all kinds if it is empty, see nothing for a while.
+func (p *Process) Stall(kind string, d time.Duration) {
+	for _, c := range p.caches {
+		if kind == "" || kind == c.kind {
+			c.stall(d)
+		}
+	}
+}
+
+// Relist lets all caches lose their watches and list anew.
+func (p *Process) Relist() {
+	for _, c := range p.caches {
+		c.relist()
+	}
+}
+
 // Resume ends all pauses and all delays of its caches.
 func (p *Process) Resume() {
 	p.paused = 0
