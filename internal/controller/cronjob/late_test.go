@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -17,6 +18,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr/funcr"
+	dto "github.com/prometheus/client_model/go"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -246,6 +248,17 @@ func TestLateKind(t *testing.T) {
 	s.install(cronJob("first"))
 	eventually("it says that it starts", func() bool { return logged("The API is served now") && logged("Controller started") })
 	eventually("the first CronJob runs", func() bool { return slices.Contains(s.jobs(), "first") })
+
+	for metric, labels := range map[string]string{"workqueue_adds_total": "name", "workqueue_depth": "name",
+		"controller_runtime_reconcile_total": "controller", "controller_runtime_active_workers": "controller"} {
+		if !slices.ContainsFunc(slices.Collect(maps.Values(read(t, metric))), func(m *dto.Metric) bool {
+			return slices.ContainsFunc(m.GetLabel(), func(l *dto.LabelPair) bool {
+				return l.GetName() == labels && l.GetValue() == "cronjobs.batch.volcano.sh"
+			})
+		}) {
+			t.Errorf("there is no %s of this kind", metric)
+		}
+	}
 
 	s.remove()
 	eventually("it stays up", func() bool {
