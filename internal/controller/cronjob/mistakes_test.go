@@ -18,9 +18,6 @@ import (
 func TestMistakes(t *testing.T) {
 	invalid := apierrors.NewInvalid(schema.GroupKind{Group: "batch", Kind: "Job"}, "x", field.ErrorList{
 		field.Required(field.NewPath("spec", "template", "spec", "restartPolicy"), "valid values: \"OnFailure\", \"Never\"")})
-	set := func(key string, value any) func(spec map[string]any) {
-		return func(spec map[string]any) { spec[key] = value }
-	}
 	for name, c := range map[string]struct {
 		kinds    string
 		mistake  func(spec map[string]any)
@@ -135,6 +132,11 @@ func TestMistakes(t *testing.T) {
 			})
 		}
 	}
+}
+
+// set changes one field of a spec.
+func set(key string, value any) func(spec map[string]any) {
+	return func(spec map[string]any) { spec[key] = value }
 }
 
 // jobsOf are the names of a CronJob's children.

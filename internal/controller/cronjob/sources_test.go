@@ -6,6 +6,7 @@ package cronjob
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	toolscache "k8s.io/client-go/tools/cache"
@@ -80,6 +82,23 @@ func TestWhatInformersSend(t *testing.T) {
 		refs := foreign.GetOwnerReferences()
 		refs[0].APIVersion = map[string]string{"K": "batch.volcano.sh/v1alpha1", "V": "batch/v1", "T": "batch/v1"}[letter]
 		foreign.SetOwnerReferences(refs)
+		a.put(a.cronJob("tock", nil))
+		a.see()
+		copied := func(change func(client.Object)) client.Object {
+			c := job.DeepCopyObject().(client.Object)
+			c.SetResourceVersion("99")
+			change(c)
+			return c
+		}
+		ownedBy := func(name, uid string) func(client.Object) {
+			return func(c client.Object) {
+				refs := c.GetOwnerReferences()
+				refs[0].Name, refs[0].UID = name, types.UID(uid)
+				c.SetOwnerReferences(refs)
+			}
+		}
+		moved, former := copied(ownedBy("tock", "uid-tock")), copied(ownedBy("tick", "uid-former"))
+		going := copied(func(c client.Object) { now := metav1.Now(); c.SetDeletionTimestamp(&now) })
 		for name, c := range map[string]struct {
 			send func()
 			want []string
@@ -93,11 +112,16 @@ func TestWhatInformersSend(t *testing.T) {
 			"CJ-040 a tombstone with a CronJob": {func() {
 				cronJobs.OnDelete(toolscache.DeletedFinalStateUnknown{Key: "batch/tick", Obj: owner})
 			}, []string{"tick"}},
-			"CJ-041 CJ-042 a resync":                    {func() { cronJobs.OnUpdate(owner, owner) }, resync},
-			"CJ-043 an update":                          {func() { cronJobs.OnUpdate(owner, changed) }, []string{"tick"}},
-			"CJ-050 a resync of a Job":                  {func() { jobs.OnUpdate(job, job) }, nil},
-			"CJ-055 a Job of a CronJob of another kind": {func() { jobs.OnAdd(foreign, false) }, nil},
-			"a Job of ours":                             {func() { jobs.OnAdd(job, false) }, []string{"tick"}},
+			"CJ-041 CJ-042 a resync":                                {func() { cronJobs.OnUpdate(owner, owner) }, resync},
+			"CJ-043 an update":                                      {func() { cronJobs.OnUpdate(owner, changed) }, []string{"tick"}},
+			"CJ-050 a resync of a Job":                              {func() { jobs.OnUpdate(job, job) }, nil},
+			"CJ-051 a Job changes hands":                            {func() { jobs.OnUpdate(job, moved) }, []string{"tick", "tock"}},
+			"CJ-052 a Job of a former CronJob of the name, new":     {func() { jobs.OnAdd(former, false) }, nil},
+			"CJ-052 a Job of a former CronJob of the name, changed": {func() { jobs.OnUpdate(former, former) }, nil},
+			"CJ-052 a Job of a former CronJob of the name, gone":    {func() { jobs.OnDelete(former) }, nil},
+			"CJ-053 a Job that is on its way out":                   {func() { jobs.OnAdd(going, false) }, []string{"tick"}},
+			"CJ-055 a Job of a CronJob of another kind":             {func() { jobs.OnAdd(foreign, false) }, nil},
+			"a Job of ours":                                         {func() { jobs.OnAdd(job, false) }, []string{"tick"}},
 		} {
 			t.Run(letter+" "+name, func(t *testing.T) {
 				clear(a.pending)
@@ -106,10 +130,96 @@ func TestWhatInformersSend(t *testing.T) {
 				for key := range a.pending {
 					got = append(got, key.Name)
 				}
+				slices.Sort(got)
 				if diff := cmp.Diff(c.want, got, cmpopts.EquateEmpty()); diff != "" {
 					t.Errorf("called for (-want +got):\n%s", diff)
 				}
 			})
+		}
+	}
+}
+
+// An edit of schedule or zone is seen at once by every kind: the alarm is set by what it says now, a mistake is told, and
+// nothing starts for the time before it (CJ-044 to CJ-047, CJ-056).
+func TestEditsOfEveryKind(t *testing.T) {
+	for name, c := range map[string]struct {
+		kinds         string
+		before, after func(spec map[string]any)
+		last          string
+		wake          string
+		event         map[rune]string
+	}{
+		"CJ-044 from every five minutes to three at night": {kinds: "KVT", last: "12:00:00", wake: "27:00:00",
+			before: set("schedule", "*/5 * * * *"), after: set("schedule", "0 3 * * *")},
+		"CJ-045 another zone": {kinds: "KV", last: "06:00:00", wake: "21:00:00",
+			before: set("schedule", "0 6 * * *"), after: set("timeZone", "Asia/Tokyo")},
+		"CJ-046 a schedule that cannot be read": {kinds: "KVT", last: "12:00:00", after: set("schedule", "61 * * * *"),
+			event: map[rune]string{'K': "UnParseableCronJobSchedule", 'V': "UnParseableCronJobSchedule", 'T': "UnParseableCronJobSchedule"}},
+		"CJ-047 a date that does not exist": {kinds: "KVT", last: "12:00:00", after: set("schedule", "0 0 30 2 *"),
+			event: map[rune]string{'K': "InvalidSchedule", 'V': "InvalidSchedule", 'T': "InvalidSchedule"}},
+		"CJ-056 B2 a time of the new schedule that has passed": {kinds: "KVT", last: "00:00:00", wake: "35:50:00",
+			before: set("schedule", "0 0 * * *"), after: set("schedule", "50 11 * * *")},
+	} {
+		for _, letter := range c.kinds {
+			t.Run(string(letter)+" "+name, func(t *testing.T) {
+				a := serve(t, string(letter))
+				obj := a.cronJob("tick", c.before)
+				obj["metadata"].(map[string]any)["creationTimestamp"] = at("00:00:00").AddDate(0, 0, -3).Format(time.RFC3339)
+				obj["status"] = map[string]any{"lastScheduleTime": at(c.last).Format(time.RFC3339)}
+				a.time.SetTime(at("12:00:30"))
+				a.put(obj)
+				a.once()
+				a.alarm.Cancel(tickKey) // which has rung or will ring in vain
+				a.time.SetTime(at("12:01:00"))
+				a.edit("tick", func(_, spec map[string]any) { c.after(spec) })
+				a.once()
+				if n := a.calls["create tick"]; n > 0 {
+					t.Errorf("%d runs were started", n)
+				}
+				wake, ok := a.alarm.Next(tickKey)
+				if ok != (c.wake != "") || ok && !wake.Equal(hour(c.wake)) {
+					t.Errorf("alarm at %v, want %q", wake, c.wake)
+				}
+				events, _ := a.events("tick")
+				want := []string{}
+				if c.event != nil {
+					want = append(want, c.event[letter])
+				}
+				if diff := cmp.Diff(want, events, cmpopts.EquateEmpty()); diff != "" {
+					t.Errorf("events (-want +got):\n%s", diff)
+				}
+			})
+		}
+	}
+}
+
+// Every kind tries again after 5, 10 and 20 ms; a success resets that (CJ-169). What is pending is not put off by a
+// later wake-up (CJ-049).
+func TestBackoffOfEveryKind(t *testing.T) {
+	for _, letter := range []string{"K", "V", "T"} {
+		a := serve(t, letter)
+		a.put(a.cronJob("tick", nil))
+		a.time.SetTime(at("12:10:00"))
+		create := "create " + a.jobName("12:10:00")
+		a.fail = map[string]error{create: broken}
+		for _, want := range []time.Duration{5, 10, 20} {
+			a.once()
+			if got := a.pending[tickKey].Sub(a.time.Now()); got != want*time.Millisecond {
+				t.Errorf("%s: tried again after %v, want %v ms", letter, got, int(want))
+			}
+		}
+		a.fail = nil
+		a.once()
+		a.alarm.Cancel(tickKey)
+		a.alarm.Wake(tickKey, at("12:11:00"))
+		a.fail = map[string]error{"create " + a.jobName("12:20:00"): broken}
+		a.time.SetTime(at("12:20:00"))
+		a.once()
+		if got := a.pending[tickKey].Sub(a.time.Now()); got != 5*time.Millisecond {
+			t.Errorf("%s: after a success tried again after %v, want 5 ms", letter, got)
+		}
+		if wake, _ := a.alarm.Next(tickKey); !wake.Equal(at("12:11:00")) {
+			t.Errorf("%s: the alarm at 12:11 was put off to %v", letter, wake)
 		}
 	}
 }
