@@ -126,7 +126,7 @@ func refused(err error) bool {
 
 // remove deletes children, each only if it still has the UID that was decided on.
 func (r *reconciler) remove(ctx context.Context, p *pass, steps []cron.Step, did func(cron.Step, error)) {
-	errs := fanout.Each(ctx, removals, len(steps), func(ctx context.Context, i int) error {
+	errs := fanout.Each(ctx, r.removals, len(steps), func(ctx context.Context, i int) error {
 		ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 		defer cancel()
 		child := r.newChild()

@@ -303,6 +303,8 @@ type reconciler struct {
 	zone     *time.Location
 	gate     *yield.Gate
 	log      logr.Logger
+	// removals is how many children of one CronJob are deleted at the same time.
+	removals int
 
 	ownWrites   *wrote.Store[client.Object]
 	childWrites *wrote.Store[client.Object]
@@ -315,7 +317,7 @@ type reconciler struct {
 }
 
 func newReconciler(k kind.Kind, scheme *runtime.Scheme) (*reconciler, error) {
-	r := &reconciler{kind: k, info: k.Info(), memory: newMemory()}
+	r := &reconciler{kind: k, info: k.Info(), memory: newMemory(), removals: removals}
 	var err error
 	if r.newOwner, err = maker(scheme, r.info.Owner); err != nil {
 		return nil, err
