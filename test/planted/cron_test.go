@@ -8,7 +8,7 @@ import "testing"
 // The simulated world of internal/cron finds each of these.
 func TestCron(t *testing.T) {
 	t.Parallel()
-	simulate(t, simulation{dir: "internal/cron", test: "TestWorld"}, map[string]bug{
+	simulate(t, simulation{dir: "internal/cron", test: "TestWorld", histories: "8000"}, map[string]bug{
 		"no name lock": {
 			file: "children.go", old: "n := t.Unix()\n", new: "n := in.Now.Unix()\n",
 			breaks: "the child's name depends on the attempt, so it locks nothing",
@@ -72,6 +72,129 @@ func TestCron(t *testing.T) {
 		"suspended is started": {
 			file: "gates.go", old: "if in.Spec.Suspend {", new: "if in.Spec.Suspend && len(in.State.Active) > 0 {",
 			breaks: "a suspended CronJob starts runs",
+		},
+		"deadline ignored": {
+			file: "timing.go", old: "if deadline == nil || *deadline", new: "if true || deadline == nil || *deadline",
+			breaks: "a run starts that is too late for its deadline",
+		},
+		"Replace without stop": {
+			file: "turn.go", old: "if in.Spec.Concurrency == batchv1.ReplaceConcurrent && !t.replace(in, blockers, tm.due) {",
+			new:    "if false && in.Spec.Concurrency == batchv1.ReplaceConcurrent && !t.replace(in, blockers, tm.due) {",
+			breaks: "Replace starts beside what it should have stopped",
+		},
+		"start before the stop succeeded": {
+			file: "turn.go", old: "\t\tcase err != nil:\n\t\t\tfree = false\n", new: "\t\tcase err != nil:\n",
+			breaks: "Replace starts although a stop failed",
+		},
+		"prunes what runs": {
+			file: "history.go", old: "if c.Phase == class.phase {", new: "if c.Phase == class.phase || class.phase == Failed && !c.Phase.finished() {",
+			breaks: "a child is deleted while it runs",
+		},
+		"adopts any UID": {
+			file: "children.go", old: "ref.UID == \"\" || ref.UID != in.Owner.UID || ", new: "ref.UID == \"\" || ",
+			breaks: "the children of a former CronJob of the same name count as ours",
+		},
+		"lost answer taken for a refusal": {
+			file: "outcome.go", old: "\tcase unclear(err):\n\t\treturn t.lost(in, start, err)\n", new: "",
+			breaks: "a child is said to have failed that runs",
+		},
+		"unclear answers taken for refusals": {
+			file: "doubt.go", old: "return code < 400 || code >= 500 || code == requestTimeout", new: "return code < 0",
+			breaks: "a create that may have succeeded is forgotten, and the next run starts beside it",
+		},
+		"doubts forgotten": {
+			file: "turn.go", old: "if exclusive && !t.resolve(in) {", new: "if false && exclusive && !t.resolve(in) {",
+			breaks: "a run starts beside one whose create was not answered",
+		},
+		"doubt ends with the look": {
+			file: "doubt.go", old: "return s.child == nil || !ours(in, *s.child)", new: "return true || !ours(in, *s.child)",
+			breaks: "a child that only a look showed is forgotten before a cache shows it",
+		},
+		"served time forgotten": {
+			file: "books.go", old: "served != nil {", new: "served != nil && served.IsZero() {",
+			breaks: "a run starts again when its child was deleted before any status write succeeded",
+		},
+		"stale status trusted": {
+			file: "looks.go", old: "if in.Traits.ActiveRebuilt || in.looked.owner {", new: "if true {",
+			breaks: "a cache of the CronJob that stands still keeps the status from being written",
+		},
+		"stale children trusted": {
+			file: "looks.go", old: "if known(all, ref.UID) || !inNamespace(in, ref) {", new: "if true {",
+			breaks: "a running child leaves status.active because the cache does not show it yet",
+		},
+		"other namespaces looked into": {
+			file: "looks.go", old: "if known(all, ref.UID) || !inNamespace(in, ref) {", new: "if known(all, ref.UID) {",
+			breaks: "nonsense in the status makes the controller read what is not its own",
+		},
+		"duplicate references": {
+			file: "books.go", old: "if !listed(b.state.Active, ref.UID) && b.keeps(in, all, ref) {", new: "if b.keeps(in, all, ref) {",
+			breaks: "nonsense in the status stays there",
+		},
+		"running child never listed": {
+			file: "children.go", old: "return unrecorded(in, c, in.State) || started && !c.Phase.finished() && !c.Deleting", new: "return started && unrecorded(in, c, in.State)",
+			breaks: "a run whose start was interrupted stays out of the status when a later time was recorded first",
+		},
+		"no catch-up": {
+			file: "timing.go", old: "t.due = c.last(t.earliest, in.Now).UTC()", new: "t.due = c.last(maxTime(t.earliest, in.Now.Add(-time.Minute)), in.Now).UTC()",
+			breaks: "a time is lost while nobody looked, although its deadline has not passed",
+		},
+		"forbidden time dropped": {
+			file: "turn.go", old: "\t\tt.fate = fateForbidden\n", new: "\t\tt.fate = fateForbidden\n\t\tt.state.LastSchedule = later(t.state.LastSchedule, tm.due)\n",
+			breaks: "a time that Forbid held up does not start late",
+		},
+		"refused create not repeated": {
+			file:   "outcome.go",
+			old:    "\tt.err = errors.Join(t.err, fmt.Errorf(\"creating %s %s: %w\", in.Traits.ChildKind, start.Name, err))\n\treturn true\n}\n\n// replaced",
+			new:    "\treturn true\n}\n\n// replaced",
+			breaks: "a time is lost because its create failed once",
+		},
+		"recorded before it started": {
+			file:   "plan.go",
+			old:    "\tcase p.Start != nil:\n\t\treturn PhaseStart\n\tcase p.Record != nil:\n\t\treturn PhaseRecord\n",
+			new:    "\tcase p.Record != nil:\n\t\treturn PhaseRecord\n\tcase p.Start != nil:\n\t\treturn PhaseStart\n",
+			breaks: "a crash between the two loses a time",
+		},
+		"wakes late": {
+			file: "timing.go", old: "t := c.next(baseOf(in, state), maxTime(in.Now, e.since))", new: "t := c.next(baseOf(in, state), maxTime(in.Now.Add(2*time.Minute), e.since))",
+			breaks: "a time passes without a pass",
+		},
+		"failed pass keeps no alarm": {
+			file: "decide.go", old: "if stand.open && !t.rest {", new: "if stand.open && !t.rest && p.Err == nil {",
+			breaks: "the next time waits for the back-off of a pass that failed",
+		},
+		"looking keeps no alarm": {
+			file: "decide.go", old: "Timetable: in.Seen, Wake: wakeAnyhow(in)}", new: "Timetable: in.Seen}",
+			breaks: "the next time waits for the back-off of a pass that could not begin",
+		},
+		"start for what was served": {
+			file: "timing.go", old: "t.earliest = earliest(t.base, ", new: "t.earliest = earliest(t.base.Add(-time.Hour), ",
+			breaks: "a run starts for a time before the CronJob was created, or again after the clock was set back",
+		},
+		"start not recorded": {
+			file: "turn.go", old: "\tt.state.LastSchedule = later(t.state.LastSchedule, s.Time)\n", new: "",
+			breaks: "lastScheduleTime is written one pass late",
+		},
+		"deleted again and again": {
+			file: "history.go", old: "\t\t\tif c.Deleting {\n\t\t\t\tcontinue\n\t\t\t}\n", new: "",
+			breaks: "a child on its way out is deleted in every pass",
+		},
+		"name holder gone again": {
+			file:   "outcome.go",
+			old:    "\t\tt.err = errors.Join(t.err, fmt.Errorf(\"%s %s existed when it was to be created and is gone now; trying again\",\n\t\t\tin.Traits.ChildKind, start.Name))\n",
+			new:    "",
+			breaks: "a time is lost because its name was taken for a moment",
+		},
+		"quota never freed": {
+			file: "decide.go", old: "if unwritten && t.err != nil && len(", new: "if false && unwritten && t.err != nil && len(",
+			breaks: "the finished child that uses up a quota is kept because the quota lets nothing start",
+		},
+		"success forgotten": {
+			file: "history.go", old: "return in.State.LastSuccessful == nil || c.Finished.After(*in.State.LastSuccessful)", new: "return false",
+			breaks: "a child is pruned before its success is recorded",
+		},
+		"edit read late": {
+			file: "edit.go", old: "(!in.looked.owner || touched.Sub(in.Now) > maxLead)", new: "true",
+			breaks: "a pass that was held up dates an edit before it was made",
 		},
 	})
 }

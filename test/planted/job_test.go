@@ -8,7 +8,7 @@ import "testing"
 // The simulated world of internal/job finds each of these.
 func TestJob(t *testing.T) {
 	t.Parallel()
-	simulate(t, simulation{dir: "internal/job", test: "TestCountersEqualTheTruth"}, map[string]bug{
+	simulate(t, simulation{dir: "internal/job", test: "TestCountersEqualTheTruth", histories: "20000"}, map[string]bug{
 		"finalizer removed before recording": {
 			file: "ledger.go", old: "\t\tif !l.recorded.Has(v.uid()) {\n", new: "\t\tif !l.recorded.Has(v.uid()) && v.succeeded() {\n",
 			breaks: "a failed pod loses its finalizer and is in no book",
@@ -138,6 +138,103 @@ func TestJob(t *testing.T) {
 		"wake now": {
 			file: "record.go", old: "at = s.now.Add(soon)", new: "at = s.now",
 			breaks: "the controller spins",
+		},
+	})
+}
+
+// The simulated cluster of internal/controller/job finds each of these in the shell.
+func TestJobShell(t *testing.T) {
+	t.Parallel()
+	simulate(t, simulation{dir: "internal/controller/job", test: "TestSimulation", histories: "4000"}, map[string]bug{
+		"finalizer removed before the status is written": {
+			file:   "record.go",
+			old:    "\t} else if err := w.write(ctx, write); err != nil {\n\t\treturn err\n\t}\n",
+			new:    "\t} else if err := w.write(ctx, write); err != nil {\n\t\t_, _ = w.unfinalize(ctx, record.Unfinalize)\n\t\treturn err\n\t}\n",
+			breaks: "a write that fails leaves pods that are in no book and that nothing holds",
+		},
+		"conflict taken for success": {
+			file: "record.go", old: "\t\treturn fmt.Errorf(\"Job %s changed while its status was written: %w\", w.key, err)\n", new: "",
+			breaks: "what another write left out is taken for written",
+		},
+		"lost answer taken for success": {
+			file: "record.go", old: "\t\treturn fmt.Errorf(\"writing the status of Job %s: %w\", w.key, err)\n", new: "",
+			breaks: "finalizers go though nobody knows whether the status was written",
+		},
+		"status without resource version": {
+			file: "record.go", old: "\tnext.Status = *write.Status\n", new: "\tnext.Status = *write.Status\n\tnext.ResourceVersion = \"\"\n",
+			breaks: "a second leader overwrites what the first one counted",
+		},
+		"told before it is written": {
+			file: "record.go", old: "\tw.gate.Enter(1)\n\terr := w.client.Status()", new: "\tw.speak(write.Notes)\n\tw.gate.Enter(1)\n\terr := w.client.Status()",
+			breaks: "events tell of what did not happen, again and again",
+		},
+		"own removals in flight not remembered": {
+			file: "memory.go", old: "m.get(uid).unfinalizing.Insert(pod)", new: "m.get(uid)",
+			breaks: "a pod that was released counts once more while the cache lags",
+		},
+		"own creations in flight not remembered": {
+			file: "memory.go", old: "m.get(uid).creating[name] = now", new: "_ = m.get(uid)",
+			breaks: "a Job ends while a pod of it is being made",
+		},
+		"absence settles a removal": {
+			file: "memory.go", old: "if p := listed[pod]; p != nil && !held(p) {", new: "if p := listed[pod]; p == nil || !held(p) {",
+			breaks: "a pod that the cache has yet to show counts once more when it does",
+		},
+		"delete without UID": {
+			file: "pods.go", old: "w.client.Delete(ctx, pod, client.Preconditions{UID: &d.UID})", new: "w.client.Delete(ctx, pod)",
+			breaks: "another pod that took over the name is deleted",
+		},
+		"eviction of a pod that changed": {
+			file: "pods.go", old: "w.untrack(ctx, d.PodRef, d.ResourceVersion)", new: "w.untrack(ctx, d.PodRef, \"\")",
+			breaks: "a pod that succeeded at the moment of a suspend loses its success",
+		},
+		"what is left of an ended Job": {
+			file: "controller.go", old: "\trefs := plan.Cleanup\n", new: "\trefs := plan.Cleanup[:0]\n",
+			breaks: "a crash at the end leaves pods that can never be deleted",
+		},
+		"wake-ups forgotten": {
+			file: "controller.go", old: "\tif !w.wake.IsZero() {\n", new: "\tif false {\n",
+			breaks: "a Job that waits for its backoff waits for ever",
+		},
+		"errors not tried again": {
+			file: "controller.go", old: "\t\tc.alarm.Wake(key, w.wake)\n\t}\n\treturn reconcile.Result{}, err\n", new: "\t\tc.alarm.Wake(key, w.wake)\n\t}\n\treturn reconcile.Result{}, nil\n",
+			breaks: "a pod that was refused once is never made",
+		},
+		"in-flight accounting forgotten by a restart": {
+			file: "gather.go", old: "if mem.known == nil && !pristine(j) || mem.known != nil && !sameCounts(mem.known, &j.Status) {", new: "if mem.known != nil && !sameCounts(mem.known, &j.Status) {",
+			breaks: "a new process believes a cache that still shows pods as uncounted that were counted",
+		},
+		"counts of another leader taken for known": {
+			file: "gather.go", old: "if mem.known == nil && !pristine(j) || mem.known != nil && !sameCounts(mem.known, &j.Status) {", new: "if mem.known == nil && !pristine(j) {",
+			breaks: "pods that another leader counted count once more while the cache lags",
+		},
+		"waiting given up": {
+			file: "gather.go", old: "if believable && len(creating)+len(deleting) == 0 {", new: "if believable {",
+			breaks: "a Job ends with pods that a late cache does not show",
+		},
+		"back to an older view": {
+			file: "gather.go", old: "floor = list.ResourceVersion", new: "floor = \"\"",
+			breaks: "a pod that was seen to end runs again in the next sync",
+		},
+		"going by our own hand wakes nobody": {
+			file: "events.go", old: "return !terminal(pod) || held(pod) && !own", new: "return !own && (!terminal(pod) || held(pod))",
+			breaks: "a Job waits for ever for a pod that is gone",
+		},
+		"end of a pod of ours not noticed": {
+			file: "events.go", old: "return !own || terminal(pod) || pod.DeletionTimestamp != nil || !held(pod) || restarts(pod) > 0", new: "return !own",
+			breaks: "a Job does not hear of pods of which the end is the first that is seen",
+		},
+		"orphan of a deleted Job": {
+			file: "orphan.go", old: "return pod.DeletionTimestamp != nil && jobRef(pod) != nil && c.cache.owner(pod) == nil", new: "return false",
+			breaks: "pods of a Job that is gone keep the finalizer for ever",
+		},
+		"pods of a Job that went before them": {
+			file: "orphan.go", old: "\tfor _, pod := range c.cache.heldOf(j.UID) {\n", new: "\tfor _, pod := range c.cache.heldOf(j.UID)[:0] {\n",
+			breaks: "pods that were deleted before their Job keep the finalizer for ever",
+		},
+		"finalizer of a pod whose Job is not in the cache yet": {
+			file: "orphan.go", old: "if err != nil || !gone {", new: "if err != nil {",
+			breaks: "a pod of a living Job is let go uncounted",
 		},
 	})
 }

@@ -22,6 +22,8 @@ type simulation struct {
 	dir string
 	// test is the name of its simulation.
 	test string
+	// histories is how many random histories it may try before a bug counts as not found. Default 20000.
+	histories string
 }
 
 // bug is one small mistake in one file of the package: the text old, which is
@@ -32,9 +34,8 @@ type bug struct {
 	breaks   string
 }
 
-// histories is how many random histories a simulation may try before a bug
-// counts as not found; seed is where they begin, so that the answer is the same
-// every time.
+// histories is how many random histories a simulation tries that does not say
+// so; seed is where they begin, so that the answer is the same every time.
 const histories, seed = "20000", "1"
 
 // simulate expects the simulation to pass as it is and to fail with each of the
@@ -42,6 +43,9 @@ const histories, seed = "20000", "1"
 func simulate(t *testing.T, s simulation, bugs map[string]bug) {
 	if os.Getenv("CARILLON_PLANTED") == "" {
 		t.Skip("compiles the package once per planted bug; set CARILLON_PLANTED=1 to run it")
+	}
+	if s.histories == "" {
+		s.histories = histories
 	}
 	dir, err := filepath.Abs(filepath.Join("..", "..", filepath.FromSlash(s.dir)))
 	if err != nil {
@@ -63,7 +67,7 @@ func simulate(t *testing.T, s simulation, bugs map[string]bug) {
 			var exit *exec.ExitError
 			switch found := propertyFailed.FindStringSubmatch(output); {
 			case err == nil:
-				t.Errorf("%s passes %s histories although %s", s.test, histories, b.breaks)
+				t.Errorf("%s passes %s histories although %s", s.test, s.histories, b.breaks)
 			case !errors.As(err, &exit):
 				t.Errorf("%s did not run: %v", s.test, err)
 			case found == nil:
@@ -127,7 +131,7 @@ func (s simulation) build(t *testing.T, dir, overlay string) (binary string) {
 func (s simulation) run(t *testing.T, dir, binary string) (output string, err error) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), binary, "-test.run", "^"+s.test+"$", "-test.timeout", "5m",
-		"-rapid.checks", histories, "-rapid.seed", seed, "-rapid.nofailfile", "-rapid.shrinktime", "1ms")
+		"-rapid.checks", s.histories, "-rapid.seed", seed, "-rapid.nofailfile", "-rapid.shrinktime", "1ms")
 	cmd.Dir = dir
 	text, err := cmd.CombinedOutput()
 	return string(text), err
