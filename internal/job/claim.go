@@ -57,8 +57,11 @@ func claim(job *batchv1.Job, pods []*corev1.Pod, m Memory) (have []candidate, c 
 			if hasFinalizer(pod) && !m.Unfinalizing.Has(pod.UID) {
 				left = append(left, refOf(pod))
 			}
+		case m.Unfinalizing.Has(pod.UID):
+			// It was the Job's and is accounted for, and somebody took its owner
+			// away meanwhile: adopted again it would count again.
 		case matches(pod) && job.DeletionTimestamp == nil && pod.DeletionTimestamp == nil:
-			c.Adopt = append(c.Adopt, refOf(pod))
+			c.Adopt = append(c.Adopt, exactly(pod))
 			have = append(have, candidate{pod: pod, adopted: true})
 		}
 	}
@@ -66,5 +69,13 @@ func claim(job *batchv1.Job, pods []*corev1.Pod, m Memory) (have []candidate, c 
 }
 
 func refOf(pod *corev1.Pod) PodRef {
-	return PodRef{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion}
+	return PodRef{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}
+}
+
+// exactly is the reference for a call that must meet the pod as the snapshot
+// shows it.
+func exactly(pod *corev1.Pod) PodRef {
+	ref := refOf(pod)
+	ref.ResourceVersion = pod.ResourceVersion
+	return ref
 }

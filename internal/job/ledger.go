@@ -243,6 +243,11 @@ func (s *syncing) countsAsFailed(v *view) bool {
 	return s.hasFailed(v)
 }
 
+// awaits reports whether the pod is recorded and not yet counted.
+func (l *ledger) awaits(uid types.UID) bool {
+	return slices.Contains(l.awaitedSucceeded, uid) || slices.Contains(l.awaitedFailed, uid)
+}
+
 // closed counts everything that is recorded, for the write that ends the Job: a
 // finished Job is never counted again, so it does not matter that finalizers
 // are still on.

@@ -88,8 +88,10 @@ const (
 type PodRef struct {
 	Namespace, Name string
 	UID             types.UID
-	// ResourceVersion that the snapshot shows, for the calls that must meet the
-	// pod as it was when they were decided upon: adoption and eviction.
+	// ResourceVersion that the snapshot shows; only for calls that must meet the
+	// pod as it was when they were decided upon, and then they carry it:
+	// adoption, eviction, and the removal of the finalizer from a pod that has
+	// not ended and is not recorded. A conflict on it: gather and decide again.
 	ResourceVersion string
 }
 

@@ -115,9 +115,7 @@ func (s *syncing) uselessPods() (useless, useful []*view) {
 func evict(pods []*view, why string) []Deletion {
 	deletions := make([]Deletion, 0, len(pods))
 	for _, v := range pods {
-		deletions = append(deletions, Deletion{
-			PodRef: refOf(v.pod), Unfinalize: v.held, Why: why, ready: v.ready,
-		})
+		deletions = append(deletions, Deletion{PodRef: exactly(v.pod), Unfinalize: v.held, Why: why, ready: v.ready})
 	}
 	return deletions
 }

@@ -48,7 +48,11 @@ func (p Plan) Record(r Results) Record {
 	record.Write.Status, record.Write.Lazy = changes(&s.job.Status, status, book)
 	record.Write.Facts = s.facts(status, book, ends)
 	for _, v := range book.release {
-		record.Unfinalize = append(record.Unfinalize, refOf(v.pod))
+		ref := refOf(v.pod)
+		if !ended(v.pod) && !book.awaits(v.uid()) {
+			ref = exactly(v.pod) // it may have ended meanwhile, and then it counts
+		}
+		record.Unfinalize = append(record.Unfinalize, ref)
 	}
 	return record
 }

@@ -103,6 +103,14 @@ func TestOneSyncAppliesSuccessPolicy(t *testing.T) {
 			job:  aJob("p2 c5 indexed bl0", started(time.Hour), successPolicy(count(1)), counted(1, 0), indexesDone("0", ""), withCondition(batchv1.JobSuccessCriteriaMet, "True", "SuccessPolicy")),
 			pods: somePods("b failed deleting i2"), want: "write=end fail=0 unfinalize=b conds=SuccessCriteriaMet:SuccessPolicy,Complete:SuccessPolicy",
 		},
+		"JOB-314 a pod that is going is let go as it was seen, because it may yet succeed": {
+			job: aJob("p2 c5 indexed", started(time.Hour), successPolicy(count(1)), counted(1, 0), indexesDone("0", ""), withCondition(batchv1.JobSuccessCriteriaMet, "True", "SuccessPolicy")),
+			pods: func() []*corev1.Pod {
+				going, ended := aPod("b running deleting i2"), aPod("c failed i3")
+				going.ResourceVersion, ended.ResourceVersion = "7", "8"
+				return []*corev1.Pod{going, ended}
+			}(), want: "unfinalize=b@7,c ufail=c",
+		},
 		"JOB-315 nothing runs any more": {
 			job:  aJob("p2 c5 indexed", started(time.Hour), successPolicy(count(1)), counted(1, 0), indexesDone("0", ""), withCondition(batchv1.JobSuccessCriteriaMet, "True", "SuccessPolicy")),
 			want: "write=end conds=SuccessCriteriaMet:SuccessPolicy,Complete:SuccessPolicy events=Completed",

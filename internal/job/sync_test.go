@@ -24,6 +24,7 @@ import (
 //	skip verdict adopt release      create: a number, or the indexes
 //	delete (finalizer stays)        evict (finalizer first)
 //	unfinalize cleanup              write: no, lazy, yes, end
+//	  (pods as NAME, or as NAME@VERSION when the call names their version)
 //	active ready term succ fail     usucc ufail: uncounted UIDs
 //	conds                           start: none, now, kept; completion: none, now, other
 //	completed failedidx             events wake action look
@@ -38,6 +39,9 @@ func factsOf(j *batchv1.Job, p Plan, r Record) map[string]string {
 	names := func(refs []PodRef) string {
 		var items []string
 		for _, ref := range refs {
+			if ref.ResourceVersion != "" {
+				ref.Name += "@" + ref.ResourceVersion
+			}
 			items = append(items, ref.Name)
 		}
 		return list(items)
@@ -307,7 +311,11 @@ func TestOneSyncClaimsPods(t *testing.T) {
 	deleting := func(j *batchv1.Job) { j.DeletionTimestamp = ptr.To(ago(time.Second)) }
 	runSyncs(t, map[string]syncTest{
 		"JOB-039 an orphan that matches is adopted and counts": {
-			job: aJob("p2 c2", started(time.Minute)), pods: somePods("a running orphan", "b running"), want: "adopt=a create=0 active=2",
+			job: aJob("p2 c2", started(time.Minute)), pods: func() []*corev1.Pod {
+				pods := somePods("a running orphan", "b running")
+				pods[0].ResourceVersion = "7"
+				return pods
+			}(), want: "adopt=a@7 create=0 active=2",
 		},
 		"JOB-040 an owned pod that does not match is released and replaced": {
 			job: aJob("p2 c2", started(time.Minute)), pods: somePods("a running stranger", "b running"), want: "release=a create=1 active=2",
@@ -324,6 +332,9 @@ func TestOneSyncClaimsPods(t *testing.T) {
 		},
 		"JOB-043 a pod that is being deleted is not adopted": {
 			job: aJob(""), pods: somePods("a running orphan deleting"), want: "adopt=- create=1",
+		},
+		"an orphan that this process has counted is not adopted again": {
+			job: aJob("p2 c2", started(time.Minute)), pods: somePods("a succeeded orphan"), memory: Memory{Unfinalizing: sets.New[types.UID]("a")}, want: "adopt=- create=2 usucc=-",
 		},
 		"JOB-044 all orphans in one claim": {
 			job: aJob("p3 c3"), pods: somePods("a orphan", "b orphan", "c orphan"), want: "adopt=a,b,c create=0 active=3",

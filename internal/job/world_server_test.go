@@ -243,6 +243,10 @@ func (w *world) unfinalize(ref PodRef) (bool, error) {
 		}
 		return true, nil
 	}
+	if ref.ResourceVersion != "" && ref.ResourceVersion != w.pods[ref.UID].ResourceVersion {
+		w.memory.Unfinalizing.Delete(ref.UID)
+		return false, nil
+	}
 	w.released.Insert(ref.UID)
 	w.dropFinalizer(ref.UID)
 	w.effect("remove finalizer of %s", ref.UID)
@@ -251,7 +255,7 @@ func (w *world) unfinalize(ref PodRef) (bool, error) {
 
 func (w *world) patch(ref PodRef, edit func(*corev1.Pod), what string) {
 	pod := w.pods[ref.UID]
-	if pod == nil || w.refused(what) {
+	if pod == nil || w.refused(what) || ref.ResourceVersion != "" && ref.ResourceVersion != pod.ResourceVersion {
 		return
 	}
 	edit(pod)

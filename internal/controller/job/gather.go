@@ -25,6 +25,7 @@ import (
 // lag behind our own writes the memory makes up for.
 func (c *controller) gather(ctx context.Context, key types.NamespacedName) (job.Snapshot, error) {
 	s := job.Snapshot{Now: c.clock.Now(), Options: c.options.rules(), PodsCurrent: true}
+	jobProgress := c.jobProgress()
 	s.Job = c.cache.job(key)
 	if !job.Mine(s.Job, s.Options) {
 		// Neither may it be touched, nor is anything kept about it. Asked here again and
@@ -42,9 +43,11 @@ func (c *controller) gather(ctx context.Context, key types.NamespacedName) (job.
 		s.Pods = c.cache.heldOf(uid)
 		return s, nil
 	}
-	owned := c.cache.podsOf(uid)
-	if err := c.meet(ctx, &s, owned); err != nil || s.Job == nil {
+	owned, progress := c.list(&s)
+	if asked, err := c.meet(ctx, &s, owned, jobProgress); err != nil || s.Job == nil {
 		return s, err
+	} else if asked {
+		owned, progress = c.list(&s) // the cache has moved on meanwhile
 	}
 	c.memory.settle(uid, s.Memory, owned)
 	c.memory.resize(uid, len(owned))
@@ -53,7 +56,7 @@ func (c *controller) gather(ctx context.Context, key types.NamespacedName) (job.
 	} else {
 		s.Pods = owned
 	}
-	believable := c.believable(s.Job)
+	believable := c.believable(s.Job, progress)
 	creating, deleting := s.Memory.Overdue(s.Now, s.Options)
 	if believable && len(creating)+len(deleting) == 0 {
 		return s, nil
@@ -63,6 +66,14 @@ func (c *controller) gather(ctx context.Context, key types.NamespacedName) (job.
 		c.memory.verify(uid, creating, deleting, s.Pods, owned)
 	}
 	return s, err
+}
+
+// list reads the pods of the Job from the cache, and before them what must not be
+// newer than they are: how far the cache has come, and what it may not show yet.
+func (c *controller) list(s *job.Snapshot) (owned []*corev1.Pod, progress string) {
+	progress = c.progress()
+	s.Memory = c.memory.recall(s.Job.UID)
+	return c.cache.podsOf(s.Job.UID), progress
 }
 
 // verify forgets the overdue calls that a live look at the pods shows to have
@@ -99,31 +110,31 @@ func (m *memories) verify(uid types.UID, creating []string, deleting []types.UID
 // that works on it: a conflict, or a finalizer that we did not remove. Then the
 // server is asked again; or else, with a watch of Jobs that stands still, one
 // surplus pod could follow the other.
-func (c *controller) meet(ctx context.Context, s *job.Snapshot, pods []*corev1.Pod) error {
+func (c *controller) meet(ctx context.Context, s *job.Snapshot, pods []*corev1.Pod, jobProgress string) (asked bool, err error) {
 	j := s.Job
-	unmet := len(pods) > 0 && c.memory.of(j.UID).known == nil && !c.newerThan(c.jobProgress(), pods)
+	unmet := len(pods) > 0 && c.memory.of(j.UID).known == nil && !newerThan(jobProgress, pods)
 	if !unmet && !c.memory.isDoubted(j.UID) {
-		return nil
+		return false, nil
 	}
 	var live batchv1.Job
-	err := c.live.Get(ctx, client.ObjectKeyFromObject(j), &live)
+	err = c.live.Get(ctx, client.ObjectKeyFromObject(j), &live)
 	switch {
 	case apierrors.IsNotFound(err), err == nil && live.UID != j.UID:
 		c.departed.Add(j.UID, true)
 		s.Job = nil
-		return nil
+		return true, nil
 	case err != nil:
-		return fmt.Errorf("reading Job %s/%s, because the cache may be behind: %w", j.Namespace, j.Name, err)
+		return false, fmt.Errorf("reading Job %s/%s, because the cache may be behind: %w", j.Namespace, j.Name, err)
 	}
 	c.memory.notDoubted(j.UID)
 	staleSyncSkips.WithLabelValues(batchv1.GroupName, "jobs").Inc()
 	c.wrote.Updated(j.UID, &live)
-	s.Job, _ = c.wrote.Latest(j)
-	return nil
+	s.Job = &live // what was read is as new as anything; to ask the store again would make it forget our own write
+	return true, nil
 }
 
 // newerThan reports whether a cache that has come so far is newer than the pods.
-func (c *controller) newerThan(progress string, pods []*corev1.Pod) bool {
+func newerThan(progress string, pods []*corev1.Pod) bool {
 	for _, pod := range pods {
 		if order, err := resourceversion.CompareResourceVersion(progress, pod.ResourceVersion); err != nil || order < 0 {
 			return false
@@ -141,7 +152,7 @@ func (c *controller) newerThan(progress string, pods []*corev1.Pod) bool {
 // finalizer may have been counted already, and one that it does not show yet may
 // be recorded. Both would be counted twice. So wherever we find counts that we
 // did not write, the cache must first come as far as the Job that has them.
-func (c *controller) believable(j *batchv1.Job) bool {
+func (c *controller) believable(j *batchv1.Job, progress string) bool {
 	mem := c.memory.of(j.UID)
 	if mem.known == nil && !pristine(j) || mem.known != nil && !sameCounts(mem.known, &j.Status) {
 		mem.floor = j.ResourceVersion
@@ -150,7 +161,7 @@ func (c *controller) believable(j *batchv1.Job) bool {
 	if mem.floor == "" {
 		return true
 	}
-	order, err := resourceversion.CompareResourceVersion(c.progress(), mem.floor)
+	order, err := resourceversion.CompareResourceVersion(progress, mem.floor)
 	if err == nil && order >= 0 {
 		mem.floor = ""
 		return true
@@ -171,6 +182,10 @@ func (c *controller) look(ctx context.Context, j *batchv1.Job, cached []*corev1.
 	var list corev1.PodList
 	if err := c.live.List(ctx, &list, client.InNamespace(j.Namespace), client.MatchingLabelsSelector{Selector: selector}); err != nil {
 		return nil, fmt.Errorf("reading the pods of Job %s/%s, because the cache is behind: %w", j.Namespace, j.Name, err)
+	}
+	if list.ResourceVersion != "" {
+		// What was decided upon must not be undone by an older view: the cache is believed again when it has come as far.
+		c.memory.of(j.UID).floor = list.ResourceVersion
 	}
 	pods := make([]*corev1.Pod, 0, len(list.Items))
 	listed := sets.New[types.UID]()

@@ -181,14 +181,23 @@ func unanswered(err error) bool {
 // unfinalize takes the tracking finalizer off pods that are accounted for, and
 // returns those that have it no more.
 func (w *work) unfinalize(ctx context.Context, refs []job.PodRef) (removed []types.UID, err error) {
+	kept := make([]bool, len(refs))
 	errs := w.each(ctx, len(refs), func(ctx context.Context, i int) error {
-		if _, err := w.untrack(ctx, refs[i], ""); err != nil {
-			return fmt.Errorf("removing the tracking finalizer of pod %s/%s: %w", refs[i].Namespace, refs[i].Name, err)
+		ref := refs[i]
+		switch _, err := w.untrack(ctx, ref, ref.ResourceVersion); {
+		case err == nil:
+		case ref.ResourceVersion != "" && apierrors.IsConflict(err):
+			kept[i] = true // it is not any more what was decided upon, and is left to the next sync
+		default:
+			return fmt.Errorf("removing the tracking finalizer of pod %s/%s: %w", ref.Namespace, ref.Name, err)
 		}
 		return nil
 	})
 	for i, ref := range refs {
-		if errs[i] == nil {
+		switch {
+		case kept[i]:
+			w.wakeIn(w.options.SyncPeriod)
+		case errs[i] == nil:
 			removed = append(removed, ref.UID)
 		}
 	}

@@ -30,11 +30,14 @@ func (w *work) record(ctx context.Context, record job.Record) error {
 	} else if err := w.write(ctx, write); err != nil {
 		return err
 	}
-	w.wakeAt(record.Wake)
 	if write.Finished && w.gate.Busy() {
+		w.wakeAt(record.Wake)
 		return nil // the event of this write leads to cleanup
 	}
-	_, err := w.unfinalize(ctx, record.Unfinalize)
+	removed, err := w.unfinalize(ctx, record.Unfinalize)
+	if err == nil || len(removed) > 0 {
+		w.wakeAt(record.Wake)
+	} // else there is nothing to go on with before the retry, which comes later each time
 	return err
 }
 

@@ -588,7 +588,7 @@ func (q *fakeQueue) AddAfter(r reconcile.Request, d time.Duration) {
 func (q *fakeQueue) Add(r reconcile.Request) { q.AddAfter(r, 0) }
 
 func (q *fakeQueue) AddRateLimited(r reconcile.Request) {
-	q.AddAfter(r, min(time.Second<<q.fails[r], time.Minute))
+	q.AddAfter(r, min(time.Second<<min(q.fails[r], 6), time.Minute))
 	q.fails[r]++
 }
 
