@@ -52,7 +52,7 @@ func keepBooks(in Input, all []Child) books {
 		b.reportUnknown(in)
 	}
 
-	if served := parseMemo(in.Seen).Served; served != nil {
+	if served := in.memo.Served; served != nil {
 		b.state.LastSchedule = later(b.state.LastSchedule, *served)
 	}
 	for _, c := range all {

@@ -18,6 +18,7 @@ func Decide(in Input) Plan {
 	if in.Traits == nil {
 		in.Traits = &Traits{}
 	}
+	in.memo = parseMemo(in.Seen)
 	if in.Owner.Deleting && in.Traits.DeletedIsIgnored {
 		return Plan{}
 	}

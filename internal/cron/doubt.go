@@ -82,7 +82,7 @@ func unstored(in Input, state State) *time.Time {
 // unshown are the doubts that this pass leaves: names that a create met or may have made, unless the cache shows them by
 // now, or a look found nothing that could be in the way, or what it found is in the stored status.
 func unshown(in Input, state State) []string {
-	names := slices.Clone(parseMemo(in.Seen).Doubts)
+	names := slices.Clone(in.memo.Doubts)
 	if s := in.done.started; s != nil && s.err != nil && (unclear(s.err) || apierrors.IsAlreadyExists(s.err)) &&
 		!slices.Contains(names, s.start.Name) {
 		names = append(names, s.start.Name)
@@ -110,7 +110,7 @@ func cached(in Input, name string) bool {
 
 // resolve looks at the doubts before a start that must not overlap. It tells whether all of them are resolved.
 func (t *turn) resolve(in Input) bool {
-	open := slices.DeleteFunc(parseMemo(in.Seen).Doubts, func(name string) bool {
+	open := slices.DeleteFunc(slices.Clone(in.memo.Doubts), func(name string) bool {
 		s, asked := seen(in, name)
 		return cached(in, name) || asked && s.err == nil
 	})

@@ -82,7 +82,7 @@ func noticeEdit(in Input) edit {
 		now.TimeZone = *in.Spec.TimeZone
 	}
 	stored, hasStored := parseTimetable(in.State.Timetable)
-	before := parseMemo(in.Seen).timetable
+	before := in.memo.timetable
 	hasBefore := len(before.Schedules) > 0
 
 	e := edit{garbage: in.State.Timetable != "" && !hasStored}

@@ -455,6 +455,10 @@ func (a *attempt) spoken(plan cron.Plan) {
 		switch {
 		case n.Type == corev1.EventTypeWarning && n.Key == "":
 			a.w.broken("a warning without a key: %s", n)
+		case n.Reason == a.w.traits.Events.FailedCreate.Reason && a.unanswered.UID != "" && !a.failed[cron.PhaseLook]:
+			if _, there := a.w.server.find(a.unanswered.UID); there {
+				a.w.broken("%s is there, although: %s", a.unanswered.Name, n)
+			}
 		case n.Key != "":
 		case n.Reason == a.w.traits.Events.Created.Reason:
 			created++

@@ -39,6 +39,7 @@ type Input struct {
 
 	looked looked
 	done   done
+	memo   memo // Seen, read once for each decision
 }
 
 // Owner identifies the CronJob.
@@ -207,6 +208,9 @@ func (in *Input) DidStop(step Step, err error) {
 func (in *Input) DidStart(start Start, child *Child, err error) {
 	if err == nil && child == nil {
 		child = &Child{Namespace: in.Owner.Namespace, Name: start.Name}
+	}
+	if err != nil { // what a look said of the name before the create says nothing about it now
+		delete(in.looked.children, types.NamespacedName{Namespace: in.Owner.Namespace, Name: start.Name})
 	}
 	in.done.started = &started{start: start, child: child, err: err}
 }

@@ -140,6 +140,8 @@ type attempt struct {
 	writes  int
 	failed  map[cron.PlanPhase]bool
 	started *object
+	// unanswered is a child that was created without an answer.
+	unanswered object
 	// deleted and stuck are the children of which a delete was accepted or refused.
 	deleted, stuck map[types.UID]bool
 	// gone: something that was read was not there. foreign: a stranger has the name. looked: the live CronJob was read.
@@ -349,6 +351,10 @@ func (a *attempt) look(l cron.Look) {
 	switch {
 	case !alive:
 	case l.Owner:
+		if !a.w.peace && a.w.odds("meanwhile", 4) { // the read takes its time, and the user does not
+			a.w.now = a.w.now.Add(time.Duration(a.w.roll("seconds", 128)) * time.Second)
+			a.w.edit()
+		}
 		live := a.w.server.cronJob
 		if err == nil && live.owner.UID != a.in.Owner.UID {
 			err = notFound
@@ -366,6 +372,9 @@ func (a *attempt) look(l cron.Look) {
 
 func (a *attempt) sawChild(l cron.Look, err error) {
 	a.looksInside(l)
+	if !a.w.peace && a.w.odds("deleted under our eyes", 4) {
+		a.w.outsiderDeletes(l.Name)
+	}
 	o, ok := a.w.server.children[l.Name]
 	if err != nil || !ok {
 		a.gone = a.gone || err == nil
@@ -464,6 +473,7 @@ func (a *attempt) start(start cron.Start) {
 		if a.halved && unclear(err) && !slices.Contains(a.doubts, start.Name) {
 			a.doubts = append(slices.Clip(a.doubts), start.Name)
 		}
+		a.unanswered = made
 		a.in.DidStart(start, nil, err)
 	default:
 		a.made[made.UID] = made
@@ -508,6 +518,9 @@ func (a *attempt) record(r cron.Record) {
 	}
 	if after.version > 0 && (err == nil || second != nil) {
 		a.written = after
+	}
+	if err != nil && a.started != nil && !a.w.peace && a.w.odds("its TTL is over", 3) {
+		a.w.outsiderDeletes(a.started.Name)
 	}
 	a.in.DidRecord(err)
 }

@@ -138,7 +138,7 @@ func (a *account) lost() bool {
 // accountFor names the outcomes of the scheduled times that have passed since the ledger was closed. It is a function of
 // the pass's input, so all plans of a pass that get to the same point name the same ones; the shell counts them once.
 func accountFor(in Input, s standing, tm timing, t turn, e edit) account {
-	prev := parseMemo(in.Seen).ledger
+	prev := in.memo.ledger
 	a := account{ledger: prev}
 	if open := prev.Open; open != nil && !open.Time.After(e.since) { // the edit has cancelled it
 		a.enter(open.Why.Result(), open.Why, 1)

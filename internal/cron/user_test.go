@@ -118,11 +118,8 @@ func (w *world) meddle() {
 	switch w.roll("meddle", 8) {
 	case 0, 1: // somebody, or its TTL, removes a child
 		for _, name := range s.names() {
-			if o := s.children[name]; w.odds("removed", 1) {
-				w.tell("outsider", "deletes %s (%s)", name, o.UID)
-				o.stubborn = false
-				s.children[name] = o
-				_ = s.delete(name, o.UID)
+			if w.odds("removed", 1) {
+				w.outsiderDeletes(name)
 				return
 			}
 		}
@@ -152,6 +149,20 @@ func (w *world) meddle() {
 		}
 	default:
 		w.remove()
+	}
+}
+
+// outsiderDeletes removes an object as others do, with rights that we may not have.
+func (w *world) outsiderDeletes(name string) {
+	o, ok := w.server.children[name]
+	if !ok {
+		return
+	}
+	w.tell("outsider", "deletes %s (%s)", name, o.UID)
+	o.stubborn = false
+	w.server.children[name] = o
+	if err := w.server.delete(name, o.UID); err != nil {
+		w.broken("an outsider cannot delete %s: %v", name, err)
 	}
 }
 
