@@ -1,0 +1,521 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package job
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/utils/ptr"
+
+	"github.com/carillon-dev/carillon/internal/interval"
+	"github.com/carillon-dev/carillon/internal/job"
+	"github.com/carillon-dev/carillon/internal/kube/note"
+	"github.com/carillon-dev/carillon/internal/testkit/sim"
+)
+
+// truth is what really happened, as the server saw it, and the judge of what
+// the controller makes of it: each write is judged when it happens.
+type truth struct {
+	*simulation
+	jobs map[types.UID]*jobTruth
+	pods map[types.UID]*podTruth
+	// overlap: two processes led at once. Then two pods may be made where one
+	// was wanted, since nothing fences a creation; what is counted is as exact as ever.
+	overlap bool
+	// stale: a process began with lists that were out of date.
+	stale bool
+	// mishaps counts the requests that were not answered well, events what was told.
+	mishaps int
+	events  map[string]int
+	// names counts the pods that were made under a name.
+	names map[string]int
+}
+
+type jobTruth struct {
+	name    string
+	quiet   bool
+	foreign bool
+	// made is how many pods it made, most how many pods it ever wanted at once,
+	// completions how many it ever wanted to succeed.
+	made              int
+	most, completions int32
+	// shrunk: it wanted fewer pods at some time than before.
+	shrunk bool
+	// flips counts how often it was suspended, and resumed, in its status.
+	flips map[string]int
+	ended time.Duration // when it ended or went; 0: not yet
+	by    string        // who ended it
+	gone  bool
+}
+
+type podTruth struct {
+	job   types.UID // that it was made for
+	index int
+	made  time.Duration
+	last  *corev1.Pod
+	gone  bool
+	// booked is the list in which it is or was recorded, or as what it was counted at the end.
+	booked string
+	// claimed: a user changed whose it is. freed: a user took the finalizer off.
+	// evicted: the controller took it off a pod that was not to count.
+	claimed, freed, evicted bool
+}
+
+func newTruth(s *simulation) *truth {
+	t := &truth{simulation: s, jobs: map[types.UID]*jobTruth{}, pods: map[types.UID]*podTruth{}, events: map[string]int{}, names: map[string]int{}}
+	s.server.OnChange(t.changed)
+	s.server.OnRequest(t.requested)
+	return t
+}
+
+func (t *truth) started(_ *sim.Process, stale int) { t.stale = t.stale || stale > 0 }
+
+func (t *truth) breaks(format string, args ...any) { t.world.Break(format, args...) }
+
+// ours reports whether it was a process of the controller.
+func ours(by string) bool { return strings.HasPrefix(by, "manager-") }
+
+// requested judges how a request is protected.
+func (t *truth) requested(r sim.Request) {
+	if !ours(r.By) {
+		return
+	}
+	switch {
+	case r.Verb == "status" && r.Version == "":
+		t.breaks("%s without a resource version", r)
+	case (r.Verb == "delete" || r.Verb == "patch") && r.UID == "":
+		t.breaks("%s without a UID", r)
+	case r.Verb == "update", r.Kind == "Job" && r.Verb != "status" && r.Verb != "get":
+		t.breaks("%s: that is not the business of the controller", r)
+	}
+}
+
+func (t *truth) changed(c *sim.Change) {
+	switch obj := c.New.(type) {
+	case *batchv1.Job:
+		old, _ := c.Old.(*batchv1.Job)
+		t.jobChanged(old, obj, c)
+	case *corev1.Pod:
+		old, _ := c.Old.(*corev1.Pod)
+		t.podChanged(old, obj, c)
+	}
+}
+
+func (t *truth) jobChanged(old, j *batchv1.Job, c *sim.Change) {
+	now := t.world.Now()
+	jt := t.jobs[j.UID]
+	if jt == nil {
+		jt = &jobTruth{name: j.Name, foreign: ptr.Deref(j.Spec.ManagedBy, "") == foreigner, flips: map[string]int{}}
+		for _, planned := range t.plan.jobs {
+			if planned.obj.Name == j.Name {
+				jt.quiet = planned.quiet
+			}
+		}
+		t.jobs[j.UID] = jt
+	}
+	if completions := ptr.Deref(j.Spec.Completions, 1000); completions < jt.completions || *j.Spec.Parallelism < jt.most {
+		jt.shrunk = true
+	}
+	jt.most = max(jt.most, *j.Spec.Parallelism)
+	jt.completions = max(jt.completions, ptr.Deref(j.Spec.Completions, 1000))
+	if ours(c.By) {
+		t.statusWritten(old, j, jt, c.By)
+	}
+	if c.Gone {
+		jt.gone = true
+	}
+	if jt.ended == 0 && (c.Gone || job.Finished(j)) {
+		jt.ended, jt.by = now, c.By
+	}
+}
+
+// statusWritten judges a status that the controller wrote.
+func (t *truth) statusWritten(old, j *batchv1.Job, jt *jobTruth, by string) {
+	switch {
+	case jt.foreign:
+		t.breaks("%s wrote to %s, which is managed by somebody else", by, j.Name)
+		return
+	case job.Finished(old):
+		t.breaks("%s wrote to %s, which had ended", by, j.Name)
+		return
+	}
+	for kind, flip := range map[string]corev1.ConditionStatus{"Suspended": corev1.ConditionTrue, "Resumed": corev1.ConditionFalse} {
+		if suspension(j) == flip && suspension(old) != flip {
+			jt.flips[kind]++
+		}
+	}
+	ended := job.Finished(j)
+	failing := condition(j.Status, batchv1.JobFailureTarget)
+	was, is := booksOf(old), booksOf(j)
+	dropped, free := map[string]int{}, map[string]int{}
+	for _, uid := range slices.Sorted(maps.Keys(is)) {
+		if was[uid] == "" {
+			t.booked(uid, is[uid], j, failing)
+		}
+	}
+	for _, uid := range slices.Sorted(maps.Keys(was)) {
+		if is[uid] != "" {
+			continue
+		}
+		dropped[was[uid]]++
+		if p := t.pods[uid]; !p.gone && held(p.last) && !p.claimed && !ended { // nobody recounts the pods of a Job that ended
+			t.breaks("%s counts %s, which holds the finalizer", j.Name, p.last.Name)
+		}
+	}
+	indexed := job.CompletionMode(j) == batchv1.IndexedCompletion
+	if ended {
+		free = t.jobEnded(j, dropped, indexed)
+	}
+	if got := int(j.Status.Failed - old.Status.Failed); got < dropped["failed"] || got > dropped["failed"]+free["failed"] {
+		t.breaks("%s: failed grows by %d, and %d failed pods are counted", j.Name, got, dropped["failed"])
+	}
+	if indexed {
+		t.indexesWritten(old, j, jt)
+		return
+	}
+	if got := int(j.Status.Succeeded - old.Status.Succeeded); got < dropped["succeeded"] || got > dropped["succeeded"]+free["succeeded"] {
+		t.breaks("%s: succeeded grows by %d, and %d pods that succeeded are counted", j.Name, got, dropped["succeeded"])
+	}
+}
+
+// booksOf gives the recorded pods and in which list they are.
+func booksOf(j *batchv1.Job) map[types.UID]string {
+	books := map[types.UID]string{}
+	if u := j.Status.UncountedTerminatedPods; u != nil {
+		for _, uid := range u.Succeeded {
+			books[uid] = "succeeded"
+		}
+		for _, uid := range u.Failed {
+			books[uid] = "failed"
+		}
+	}
+	return books
+}
+
+// booked judges that a pod is recorded.
+func (t *truth) booked(uid types.UID, as string, j *batchv1.Job, failing bool) {
+	p := t.pods[uid]
+	if p == nil || p.job != j.UID {
+		t.breaks("%s records %s, which is not its pod", j.Name, uid)
+		return
+	}
+	pod := p.last
+	switch {
+	case p.claimed:
+		// A pod that a user took from its Job and that is adopted again counts again.
+	case p.booked != "":
+		t.breaks("%s records %s a second time", j.Name, pod.Name)
+	case p.evicted:
+		t.breaks("%s records %s, which was not to count", j.Name, pod.Name)
+	case !held(pod) && !p.freed:
+		t.breaks("%s records %s, which was let go", j.Name, pod.Name)
+	case as == "succeeded" && pod.Status.Phase != corev1.PodSucceeded:
+		t.breaks("%s records %s as succeeded, it is %s", j.Name, pod.Name, pod.Status.Phase)
+	case as == "failed" && pod.Status.Phase != corev1.PodFailed && !failing && (pod.DeletionTimestamp == nil || onlyFailed(j)):
+		t.breaks("%s records %s as failed, it is %s", j.Name, pod.Name, pod.Status.Phase)
+	case as == "failed" && !failing && ignored(j, pod):
+		t.breaks("%s records %s as failed, and its failure is to be ignored", j.Name, pod.Name)
+	}
+	p.booked = as
+}
+
+// jobEnded judges the end of a Job: nothing of it is alive, and what was not
+// recorded before is counted in this very write. free tells how many more may be.
+func (t *truth) jobEnded(j *batchv1.Job, counted map[string]int, indexed bool) (free map[string]int) {
+	free = map[string]int{}
+	for _, p := range t.podsOf(j.UID) {
+		pod := p.last
+		switch ref := jobRef(pod); {
+		case (p.claimed && !p.gone || p.freed && p.booked == "") && terminal(pod):
+			free[map[bool]string{true: "succeeded", false: "failed"}[pod.Status.Phase == corev1.PodSucceeded]]++
+		case p.gone, p.booked != "", ref == nil || ref.UID != j.UID:
+		case !terminal(pod):
+			if !t.overlap && !t.stale && !p.claimed {
+				t.breaks("%s has ended, and %s is %s", j.Name, pod.Name, pod.Status.Phase)
+			}
+		case !held(pod):
+		case indexed && p.index >= int(*j.Spec.Completions):
+		case pod.Status.Phase == corev1.PodFailed:
+			switch {
+			case ignored(j, pod):
+			case condition(j.Status, batchv1.JobSuccessCriteriaMet) && pod.DeletionTimestamp != nil:
+				free["failed"]++ // it was stopped because the Job succeeds, and failed before that was written
+			default:
+				p.booked = "failed"
+				counted["failed"]++
+			}
+		case !indexed:
+			p.booked = "succeeded"
+			counted["succeeded"]++
+		}
+	}
+	return free
+}
+
+// indexesWritten judges completedIndexes.
+func (t *truth) indexesWritten(old, j *batchv1.Job, jt *jobTruth) {
+	bound := int(jt.completions)
+	was, is := interval.Parse(old.Status.CompletedIndexes, bound), interval.Parse(j.Status.CompletedIndexes, bound)
+	for i := range bound {
+		switch {
+		case is.Has(i) && !was.Has(i):
+			if !slices.ContainsFunc(t.podsOf(j.UID), func(p *podTruth) bool { return p.index == i && p.last.Status.Phase == corev1.PodSucceeded }) {
+				t.breaks("%s: index %d is completed, and no pod of it succeeded", j.Name, i)
+			}
+		case was.Has(i) && !is.Has(i) && !jt.shrunk:
+			t.breaks("%s: index %d is not completed any more", j.Name, i)
+		}
+	}
+	if !jt.shrunk && int(j.Status.Succeeded) != is.Len() {
+		t.breaks("%s: succeeded is %d, with the indexes %s", j.Name, j.Status.Succeeded, j.Status.CompletedIndexes)
+	}
+}
+
+func (t *truth) podChanged(old, pod *corev1.Pod, c *sim.Change) {
+	p := t.pods[pod.UID]
+	if p == nil {
+		p = &podTruth{index: -1, made: t.world.Now()}
+		if ref := jobRef(pod); ref != nil {
+			p.job = ref.UID
+		}
+		if index, err := strconv.Atoi(pod.Annotations[batchv1.JobCompletionIndexAnnotation]); err == nil {
+			p.index = index
+		}
+		t.pods[pod.UID] = p
+	}
+	p.last, p.gone = pod, c.Gone
+	if !ours(c.By) {
+		return
+	}
+	j := t.owner(p)
+	if jt := t.jobs[p.job]; jt != nil && jt.foreign && !jt.gone && (old == nil || jobRef(old) != nil) {
+		t.breaks("%s touched %s, whose Job is managed by somebody else", c.By, pod.Name)
+		return
+	}
+	switch {
+	case old == nil:
+		t.podMade(p, j, c.By)
+	case held(old) && !held(pod):
+		t.podFreed(p, old, pod, j)
+	}
+}
+
+// owner is the Job for which a pod was made, nil if it is gone.
+func (t *truth) owner(p *podTruth) *batchv1.Job {
+	jt := t.jobs[p.job]
+	if jt == nil {
+		return nil
+	}
+	j, _ := t.server.Get("Job", ns, jt.name).(*batchv1.Job)
+	if j == nil || j.UID != p.job {
+		return nil
+	}
+	return j
+}
+
+func (t *truth) podsOf(uid types.UID) []*podTruth {
+	var of []*podTruth
+	for i := range len(t.pods) {
+		if p := t.pods[types.UID("pod-"+strconv.Itoa(i+1))]; p != nil && p.job == uid {
+			of = append(of, p)
+		}
+	}
+	return of
+}
+
+// podMade judges that a pod was wanted.
+func (t *truth) podMade(made *podTruth, j *batchv1.Job, by string) {
+	jt := t.jobs[made.job]
+	jt.made++
+	t.names[made.last.Name]++
+	switch {
+	case j == nil, t.overlap, t.stale:
+		return
+	case job.Finished(j) && jt.by == by:
+		t.breaks("%s makes %s for %s, which it has seen to its end", by, made.last.Name, j.Name)
+	}
+	alive, succeeded, sameIndex := 0, 0, 0
+	for _, p := range t.podsOf(j.UID) {
+		switch pod := p.last; {
+		case p.claimed, p.freed:
+		case pod.Status.Phase == corev1.PodSucceeded && p.booked != "failed" && !p.evicted:
+			succeeded++
+		case terminal(pod), p.gone:
+		case pod.DeletionTimestamp == nil || onlyFailed(j):
+			alive++
+			if p.index == made.index && p.index >= 0 {
+				sameIndex++
+			}
+		}
+	}
+	switch {
+	case alive > int(jt.most):
+		t.breaks("%s makes %s for %s: %d pods are alive, parallelism %d", by, made.last.Name, j.Name, alive, jt.most)
+	case sameIndex > 1:
+		t.breaks("%s makes %s for %s: another pod of this index is alive", by, made.last.Name, j.Name)
+	case job.CompletionMode(j) != batchv1.IndexedCompletion && alive+succeeded > int(jt.completions) && j.Spec.Completions != nil:
+		t.breaks("%s makes %s for %s: %d pods are alive and %d have succeeded, completions %d", by, made.last.Name, j.Name, alive, succeeded, jt.completions)
+	}
+}
+
+// podFreed judges that a pod may go: it is accounted for, or is not to be.
+func (t *truth) podFreed(p *podTruth, old, pod *corev1.Pod, j *batchv1.Job) {
+	switch {
+	case j == nil, j.DeletionTimestamp != nil, job.Finished(j), p.booked != "", p.claimed:
+		return
+	case !terminal(old):
+		p.evicted = true
+		return
+	case (condition(j.Status, batchv1.JobSuccessCriteriaMet) || condition(j.Status, batchv1.JobFailureTarget)) && old.DeletionTimestamp != nil:
+		return // it was stopped, and ended in its own way meanwhile
+	case ignored(j, old):
+		return
+	}
+	if job.CompletionMode(j) == batchv1.IndexedCompletion {
+		bound := int(*j.Spec.Completions)
+		if p.index >= bound || old.Status.Phase == corev1.PodSucceeded && interval.Parse(j.Status.CompletedIndexes, bound).Has(p.index) {
+			return
+		}
+	}
+	t.breaks("%s is let go, %s, and is in no book of %s", pod.Name, old.Status.Phase, j.Name)
+}
+
+// ignored reports whether the failure of a pod is not to count, by the policy drawn for these worlds.
+func ignored(j *batchv1.Job, pod *corev1.Pod) bool {
+	if j.Spec.PodFailurePolicy == nil || pod.Status.Phase != corev1.PodFailed {
+		return false
+	}
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue {
+			return true
+		}
+	}
+	for _, s := range pod.Status.ContainerStatuses {
+		if s.State.Terminated != nil && s.State.Terminated.ExitCode == exitIgnore {
+			return true
+		}
+	}
+	return false
+}
+
+func onlyFailed(j *batchv1.Job) bool {
+	return j.Spec.PodFailurePolicy != nil || ptr.Deref(j.Spec.PodReplacementPolicy, "") == batchv1.Failed
+}
+
+func suspension(j *batchv1.Job) corev1.ConditionStatus {
+	for _, c := range j.Status.Conditions {
+		if c.Type == batchv1.JobSuspended {
+			return c.Status
+		}
+	}
+	return ""
+}
+
+// once are the events that tell of the end of a Job.
+var once = sets.New("Completed", "TooManySucceededPods", "BackoffLimitExceeded", "DeadlineExceeded", "PodFailurePolicy", "MaxFailedIndexesExceeded", "FailedIndexes")
+
+// said judges an event.
+func (t *truth) said(n note.Note) {
+	jt := t.jobs[n.About.UID]
+	switch {
+	case jt == nil:
+		t.breaks("event about a Job that never was: %v", n)
+		return
+	case jt.foreign:
+		t.breaks("event about a Job that is managed by somebody else: %v", n)
+	case n.Reason == "InvalidStatus":
+		t.breaks("%s: %s", n.About.Name, n.Message)
+	}
+	what := string(n.About.UID) + " " + n.Reason
+	t.events[what]++
+	pod, created := strings.CutPrefix(n.Message, "Created pod: ")
+	if created {
+		t.events[pod]++
+	}
+	// Of a name that is given back while it is asked for the server tells the truth twice.
+	if strings.HasPrefix(n.Reason, "Failed") && n.Type == corev1.EventTypeWarning && !once.Has(n.Reason) && !strings.Contains(n.Message, "existed a moment ago") {
+		t.events["failures"]++
+	}
+	switch {
+	case created && t.events[pod] > t.names[pod]:
+		t.breaks("%s: that %s was made is told %d times, and was so %d times", n.About.Name, pod, t.events[pod], t.names[pod])
+	case t.events["failures"] > t.mishaps:
+		t.breaks("%s: %s, and no request failed", n.About.Name, n.Message)
+	case once.Has(n.Reason) && t.events[what] > 1:
+		t.breaks("%s: %s is told a second time", n.About.Name, n.Reason)
+	case once.Has(n.Reason) && jt.ended == 0:
+		t.breaks("%s: %s is told before it is so", n.About.Name, n.Reason)
+	case (n.Reason == "Suspended" || n.Reason == "Resumed") && t.events[what] > jt.flips[n.Reason]:
+		t.breaks("%s: %s is told %d times, and was so %d times", n.About.Name, n.Reason, t.events[what], jt.flips[n.Reason])
+	}
+}
+
+// ended reports whether all of our Jobs have ended or are gone, and nothing more is going away.
+func (t *truth) ended() bool {
+	for _, obj := range t.server.List("Job") {
+		if j := obj.(*batchv1.Job); !t.jobs[j.UID].foreign && (!job.Finished(j) || j.DeletionTimestamp != nil) && !t.stuck(j) {
+			return false
+		}
+	}
+	return true
+}
+
+// stuck reports whether a Job cannot go because a user took its selector's label
+// off one of its pods: while the Job goes that pod is not its business any more
+// (job.md 1.8), and while the Job exists it is nobody else's.
+func (t *truth) stuck(j *batchv1.Job) bool {
+	return j.DeletionTimestamp != nil && slices.ContainsFunc(t.podsOf(j.UID), func(p *podTruth) bool {
+		return p.claimed && !p.gone && held(p.last) && p.last.Labels[batchv1.ControllerUidLabel] == ""
+	})
+}
+
+// checkFinalizers finds pods that hold the finalizer though their Job has long ended.
+func (t *truth) checkFinalizers() {
+	for _, obj := range t.server.List("Pod") {
+		pod := obj.(*corev1.Pod)
+		p := t.pods[pod.UID]
+		jt := t.jobs[p.job]
+		if !held(pod) || jt.ended == 0 || jt.foreign && !jt.gone || metav1.GetControllerOfNoCopy(pod) == nil && jt.foreign {
+			continue
+		}
+		// Delays after errors of the storm are up to a minute long.
+		if since := max(jt.ended, storm+time.Minute, p.made); t.world.Now()-since > time.Minute {
+			t.breaks("%s holds the finalizer %s after its Job %s ended", pod.Name, t.world.Now()-since, jt.name)
+		}
+	}
+}
+
+// checkEnd judges what is left.
+func (t *truth) checkEnd() {
+	if t.world.Broken() != "" {
+		return
+	}
+	if !t.ended() {
+		for _, obj := range t.server.List("Job") {
+			if j := obj.(*batchv1.Job); !t.jobs[j.UID].foreign && !job.Finished(j) && !t.stuck(j) {
+				t.breaks("%s does not end", j.Name)
+				return
+			}
+		}
+		t.breaks("a Job does not go")
+	}
+	for _, uid := range slices.Sorted(maps.Keys(t.jobs)) {
+		jt := t.jobs[uid]
+		if !jt.quiet || jt.foreign || jt.gone && jt.by != "" && !ours(jt.by) {
+			continue
+		}
+		if wanted := int(jt.completions); jt.made != wanted && !t.overlap && !t.stale {
+			t.breaks("%s (%s), of which nothing failed, made %d pods, it wanted %d", jt.name, uid, jt.made, wanted)
+		}
+	}
+}
