@@ -116,7 +116,11 @@ func (q quiet) Log(args ...any) {
 func (w *world) eventually(what string, check func(ctx context.Context) error) {
 	w.Helper()
 	var last error
-	err := wait.PollUntilContextTimeout(w.Context(), 5*time.Millisecond, max(patience, w.patience), true, func(context.Context) (bool, error) {
+	every := 5 * time.Millisecond
+	if w.patience > 0 { // where much has to be waited for, looking costs much too
+		every = 100 * time.Millisecond
+	}
+	err := wait.PollUntilContextTimeout(w.Context(), every, max(patience, w.patience), true, func(context.Context) (bool, error) {
 		last = check(w.Context())
 		return last == nil, nil
 	})

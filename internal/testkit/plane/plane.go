@@ -28,6 +28,7 @@ import (
 	"testing"
 	"time"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -46,6 +47,9 @@ type Plane struct {
 	plane  *controlplane.ControlPlane
 	dir    string
 	client kubernetes.Interface
+
+	mu   sync.Mutex
+	etcd *clientv3.Client
 }
 
 // shared is the plane of this test binary, started by the first Start.
@@ -117,11 +121,7 @@ func open() (*Plane, error) {
 func (p *Plane) close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
-	err := p.plane.Close(ctx)
-	if rm := os.RemoveAll(p.dir); err == nil {
-		err = rm
-	}
-	return err
+	return errors.Join(p.closeStore(), p.plane.Close(ctx), os.RemoveAll(p.dir))
 }
 
 // Config is a client of the group system:masters without client-side limits. The caller owns it.
