@@ -43,8 +43,8 @@ func claim(job *batchv1.Job, pods []*corev1.Pod, m Memory) (have []candidate, c 
 	usable := err == nil && job.Spec.Selector != nil
 	matches := func(pod *corev1.Pod) bool { return usable && selector.Matches(labels.Set(pod.Labels)) }
 	for _, pod := range pods {
-		if pod == nil || pod.Namespace != job.Namespace {
-			continue
+		if pod == nil || pod.UID == "" || pod.Namespace != job.Namespace {
+			continue // without a UID it is from no server, and could not be recorded
 		}
 		owner := metav1.GetControllerOfNoCopy(pod)
 		switch {

@@ -28,12 +28,13 @@ func (p Plan) Record(r Results) Record {
 		book, ends = whole.closed(), true
 	}
 	status, notes := s.newStatus(after, book)
+	notes = append(notes, book.remarks[:min(len(book.remarks), s.options.EventsPerSync)]...)
 	if ends {
 		terminal(s.job, status, s.verdict, s.stamp())
 		notes = append(notes, endNotes(s.job, s.verdict, status.Succeeded)...)
 	}
 	record := Record{
-		Notes:        append(podNotes(p, r, s.options.EventsPerSync), book.remarks[:min(len(book.remarks), s.options.EventsPerSync)]...),
+		Notes:        podNotes(p, r, s.options.EventsPerSync),
 		PodsCreation: after.creation,
 		Write: Write{
 			Notes:    notes,
@@ -182,7 +183,7 @@ func changes(stored, status *batchv1.JobStatus, book *ledger) (*batchv1.JobStatu
 	if equality.Semantic.DeepEqual(old, status) {
 		return nil, false
 	}
-	if old.Ready == nil || book.fresh > 0 || len(book.actions) > 0 {
+	if old.Ready == nil || book.fresh > 0 || len(book.actions) > 0 || len(book.remarks) > 0 {
 		return status, false
 	}
 	rest := status.DeepCopy()

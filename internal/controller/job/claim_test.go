@@ -132,6 +132,9 @@ func TestFailedAdoptionDelaysNoOther(t *testing.T) {
 	if err := w.syncJob("j"); err == nil {
 		t.Error("no error")
 	}
+	if due := w.next().Sub(w.clock.Now()); len(w.main.fails) != 1 || due != time.Second {
+		t.Errorf("tried again after %s, retries %v", due, w.main.fails)
+	}
 	adopted := 0
 	for _, pod := range w.pods() {
 		if metav1.IsControlledBy(&pod, j) {

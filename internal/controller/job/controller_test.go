@@ -354,7 +354,7 @@ func TestUnknownCompletionMode(t *testing.T) {
 
 // A Job that is deleted and made again under its name starts at once and with
 // nothing of its predecessor: no waiting creations, no backoff, no counts
-// (JOB-108, JOB-109, CP-12).
+// (JOB-108, JOB-109, Q-07, CP-12).
 func TestRecreatedJobStartsAnew(t *testing.T) {
 	w := newWorld(t)
 	w.add(make.Job(ns, "again").UID("first").Obj())

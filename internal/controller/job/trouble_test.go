@@ -307,3 +307,86 @@ func TestUnwritableJobStandsAlone(t *testing.T) {
 	w.pass(time.Minute)
 	w.wantStatus("calm", func(s batchv1.JobStatus) bool { return condition(s, batchv1.JobComplete) }, "complete")
 }
+
+// What users edit by hand, and what other tools leave, is answered by an event that
+// says what is wrong with which pod, or with the Job; nothing is made up for it, the
+// Job goes on if it can, and no other Job notices (JOB-019, JOB-205, JOB-245).
+func TestGarbageIsTold(t *testing.T) {
+	annotate := func(key, value string) func(w *world) {
+		return func(w *world) {
+			for _, pod := range w.pods() {
+				if metav1.GetControllerOf(&pod).Name == "odd" {
+					pod.Annotations[key] = value
+					must(t, w.api.Update(context.Background(), &pod))
+					return
+				}
+			}
+		}
+	}
+	for name, c := range map[string]struct {
+		job    *batchv1.Job
+		step   func(w *world)
+		reason string
+		says   []string
+		ends   bool
+	}{
+		"an index that is none": {make.Job(ns, "odd").Indexed(2).Parallelism(2).Obj(), annotate(batchv1.JobCompletionIndexAnnotation, "first"),
+			"InvalidCompletionIndex", []string{"odd-", batchv1.JobCompletionIndexAnnotation, `"first"`}, true},
+		"an index on a pod that ended": {make.Job(ns, "odd").Indexed(2).Parallelism(2).Obj(), func(w *world) {
+			w.blindPods = true
+			annotate(batchv1.JobCompletionIndexAnnotation, "-3")(w)
+			w.finishAll(corev1.PodSucceeded)
+			w.blindPods = false
+		}, "InvalidCompletionIndex", []string{"odd-", `"-3"`}, true},
+		"a failure count that is none": {make.Job(ns, "odd").Indexed(1).BackoffLimitPerIndex(3).Obj(), func(w *world) {
+			annotate(batchv1.JobIndexFailureCountAnnotation, "many")(w)
+			w.finishAll(corev1.PodFailed)
+			w.pass(time.Minute)
+		}, "InvalidFailureCount", []string{"odd-", batchv1.JobIndexFailureCountAnnotation, `"many"`}, true},
+		"an unknown completion mode": {func() *batchv1.Job {
+			j := make.Job(ns, "odd").Obj()
+			j.Spec.CompletionMode = ptr.To(batchv1.CompletionMode("Sorted"))
+			return j
+		}(), func(*world) {}, "UnknownCompletionMode", []string{"completion mode"}, false},
+		"Indexed, and nobody says how many": {func() *batchv1.Job {
+			j := make.Job(ns, "odd").Indexed(1).Obj()
+			j.Spec.Completions = nil
+			return j
+		}(), func(*world) {}, "MissingCompletions", []string{"spec.completions"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.add(c.job, make.Job(ns, "calm").Obj())
+			w.run()
+			c.step(w)
+			w.pass(time.Second)
+			for range 3 {
+				w.finishAll(corev1.PodSucceeded)
+				w.pass(time.Minute)
+			}
+			told := 0
+			for _, n := range w.said.notes {
+				if n.Reason != c.reason {
+					continue
+				}
+				told++
+				for _, words := range c.says {
+					if n.About.Name != "odd" || n.Type != corev1.EventTypeWarning || !strings.Contains(n.Message, words) {
+						t.Errorf("it says of %s: %s %q, want it to say %s", n.About.Name, n.Type, n.Message, words)
+					}
+				}
+			}
+			if told != 1 {
+				t.Errorf("told %d times: %v", told, w.said.reasons())
+			}
+			w.wantStatus("calm", func(s batchv1.JobStatus) bool { return condition(s, batchv1.JobComplete) }, "the other Job complete")
+			w.wantStatus("odd", func(s batchv1.JobStatus) bool {
+				return condition(s, batchv1.JobComplete) == c.ends && !condition(s, batchv1.JobFailed)
+			}, "what is possible")
+			if len(w.main.fails) > 0 {
+				t.Errorf("errors: %v", w.main.fails)
+			}
+			w.wantHeld(0)
+		})
+	}
+}

@@ -48,6 +48,8 @@ type world struct {
 	getting func() error // before each live read
 	// deleting comes between the live read and the delete.
 	deleting func() error
+	// gettingJob and deletingJob are the same for the Job of a name.
+	gettingJob, deletingJob func(string) error
 }
 
 func newWorld(t *testing.T, opts Options, jobs ...*batchv1.Job) *world {
@@ -68,6 +70,11 @@ func newWorld(t *testing.T, opts Options, jobs ...*batchv1.Job) *world {
 					return err
 				}
 			}
+			if w.gettingJob != nil {
+				if err := w.gettingJob(key.Name); err != nil {
+					return err
+				}
+			}
 			return c.Get(ctx, key, obj, o...)
 		},
 		Delete: func(ctx context.Context, c client.WithWatch, obj client.Object, o ...client.DeleteOption) error {
@@ -76,6 +83,11 @@ func newWorld(t *testing.T, opts Options, jobs ...*batchv1.Job) *world {
 			w.deletes = append(w.deletes, options)
 			if w.deleting != nil {
 				if err := w.deleting(); err != nil {
+					return err
+				}
+			}
+			if w.deletingJob != nil {
+				if err := w.deletingJob(obj.GetName()); err != nil {
 					return err
 				}
 			}
@@ -385,6 +397,36 @@ func TestManyExpired(t *testing.T) {
 	}
 	if len(w.deletes) != 200 || w.gets != 200 || w.ctl.alarm.Len() != 0 {
 		t.Errorf("%d deletes, %d reads, %d alarms", len(w.deletes), w.gets, w.ctl.alarm.Len())
+	}
+}
+
+// One Job that cannot be deleted, or not be read, holds up no other (A8, TTL-014).
+func TestOneBrokenJobHoldsUpNothing(t *testing.T) {
+	var jobs []*batchv1.Job
+	for i := range 20 {
+		jobs = append(jobs, make.Job(ns, fmt.Sprintf("j%d", i)).Started(start).Complete(start).TTL(0).Obj())
+	}
+	for name, breaks := range map[string]func(w *world, broken func(string) error){
+		"deleted": func(w *world, broken func(string) error) { w.deletingJob = broken },
+		"read":    func(w *world, broken func(string) error) { w.gettingJob = broken },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, Options{}, jobs...)
+			breaks(w, func(job string) error {
+				if job == "j7" {
+					return apierrors.NewInternalError(errors.New("injected"))
+				}
+				return nil
+			})
+			if errs := w.run(); len(errs) != 1 {
+				t.Errorf("errors %v, want one", errs)
+			}
+			for i := range 20 {
+				if name := fmt.Sprintf("j%d", i); w.exists(name) != (name == "j7") {
+					t.Errorf("%s exists: %t", name, w.exists(name))
+				}
+			}
+		})
 	}
 }
 
