@@ -376,8 +376,8 @@ func (t *truth) podFreed(p *podTruth, old, pod *corev1.Pod, j *batchv1.Job) {
 	case !terminal(old):
 		p.evicted = true
 		return
-	case (condition(j.Status, batchv1.JobSuccessCriteriaMet) || condition(j.Status, batchv1.JobFailureTarget)) && old.DeletionTimestamp != nil:
-		return // it was stopped, and ended in its own way meanwhile
+	case condition(j.Status, batchv1.JobSuccessCriteriaMet) && old.DeletionTimestamp != nil && old.Status.Phase == corev1.PodFailed:
+		return // it was stopped because the Job succeeds
 	case ignored(j, old):
 		return
 	}
