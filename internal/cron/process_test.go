@@ -24,6 +24,8 @@ type process struct {
 
 	// seesCronJob and seesFamily are the versions that the caches show, as indexes of the server's.
 	seesCronJob, seesFamily int
+	// behind: for so many passes the caches stand still.
+	behind int
 	// What follows is for the CronJob with this UID. written is the CronJob as our last write or live read left it,
 	// made and removed are our own creates and deletes. The caches' answer is read with them laid over it.
 	uid     types.UID
@@ -56,7 +58,7 @@ func (p *process) tell(format string, args ...any) {
 // restart is a crash and a new process. It begins with a fresh list, unless it takes over with a warm cache that lags.
 func (p *process) restart(fresh bool) {
 	p.life++
-	p.open, p.books, p.alarm = nil, nil, time.Time{}
+	p.open, p.books, p.alarm, p.behind = nil, nil, time.Time{}, 0
 	p.forget("")
 	if fresh {
 		p.catchUp()
@@ -309,6 +311,9 @@ func (a *attempt) arm(plan cron.Plan) {
 // or the process dies, before or after it. act carries it out. The answer is false when the process is dead.
 func (a *attempt) request(phase cron.PlanPhase, what string, act func() error) (error, bool) {
 	fate, err := a.w.fate(phase)
+	if fate == fine && phase == cron.PhaseLook && a.behind > 0 && !a.w.peace && a.w.odds("no better", 1) {
+		fate, err = refused, cut
+	}
 	if fate == dies {
 		a.tell("dies before it can %s", what)
 		a.die()
@@ -326,6 +331,7 @@ func (a *attempt) request(phase cron.PlanPhase, what string, act func() error) (
 		a.die()
 		return nil, false
 	case fate == lost && answer == nil:
+		a.behind = 4 // a connection that breaks breaks the watches, too
 		a.tell("is not told that it did %s", what)
 		a.failed[phase] = true
 		return err, true
@@ -377,7 +383,9 @@ func (a *attempt) sawChild(l cron.Look, err error) {
 	}
 	o, ok := a.w.server.children[l.Name]
 	if err != nil || !ok {
-		a.gone = a.gone || err == nil
+		if err == nil {
+			a.gone, a.foreign = true, false
+		}
 		a.in.SawChild(l, nil, err)
 	} else {
 		_, known := a.known[o.UID]

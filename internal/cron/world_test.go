@@ -222,6 +222,9 @@ func (w *world) pass() {
 
 // follow lets the caches of a process move on, each by itself.
 func (w *world) follow(p *process) {
+	if p.behind > 0 {
+		return
+	}
 	if p.seesCronJob < len(w.server.cronJobs)-1 && w.odds("the CronJob's", 1) {
 		p.seesCronJob += 1 + w.roll("versions", len(w.server.cronJobs)-1-p.seesCronJob)
 	}
@@ -232,7 +235,9 @@ func (w *world) follow(p *process) {
 
 // sync goes on with a pass that is open or begins one, and makes its requests until it ends or is held up.
 func (w *world) sync(p *process) {
-	if w.odds("in step", w.lag) {
+	if p.behind > 0 {
+		p.behind--
+	} else if w.odds("in step", w.lag) {
 		p.catchUp()
 	}
 	a := p.open

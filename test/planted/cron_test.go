@@ -8,7 +8,7 @@ import "testing"
 // The simulated world of internal/cron finds each of these.
 func TestCron(t *testing.T) {
 	t.Parallel()
-	simulate(t, simulation{dir: "internal/cron", test: "TestWorld", histories: "8000"}, map[string]bug{
+	simulate(t, simulation{dir: "internal/cron", test: "TestWorld", histories: "5000"}, map[string]bug{
 		"no name lock": {
 			file: "children.go", old: "n := t.Unix()\n", new: "n := in.Now.Unix()\n",
 			breaks: "the child's name depends on the attempt, so it locks nothing",
