@@ -225,9 +225,10 @@ func (r *reconciler) patch(ctx context.Context, p *pass, patch kind.Patch) error
 	return nil
 }
 
-// speak publishes what there is to say about the CronJob, each cause once.
+// speak publishes what there is to say about the CronJob, each cause once. A CronJob that went during the second half of
+// its last pass is not talked about: what was said of it before is forgotten already.
 func (r *reconciler) speak(p *pass, notes []cron.Note) {
-	if len(notes) == 0 {
+	if len(notes) == 0 || !r.memory.knows(p.key, p.in.Owner.UID) {
 		return
 	}
 	about := note.About(p.owner, r.info.Owner)

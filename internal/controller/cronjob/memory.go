@@ -60,6 +60,14 @@ func (m *memory) leave(key types.NamespacedName) (types.UID, bool) {
 	return known.uid, true
 }
 
+// knows reports whether the object is still there, as far as the cache has shown.
+func (m *memory) knows(key types.NamespacedName, uid types.UID) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	known := m.byKey[key]
+	return known != nil && known.uid == uid
+}
+
 // decided notes the timetable of a pass.
 func (m *memory) decided(key types.NamespacedName, uid types.UID, timetable string) {
 	m.mu.Lock()

@@ -315,6 +315,23 @@ func TestEventsWaitForTheBooks(t *testing.T) {
 	}
 }
 
+// A CronJob that goes between the halves of a pass is not talked about once more (B6).
+func TestGoneBetweenTheHalves(t *testing.T) {
+	owner := tick().Obj()
+	done := child(owner, "12:10:00").Started(at("12:10:00")).Complete(at("12:11:00")).Obj()
+	w := newWorld(t, tick().TimeZone("Mars/Olympus").LastSchedule(at("12:10:00")).Active(done).Obj(), done)
+	w.time.SetTime(at("12:12:00"))
+	for range 2 { // the first half of a pass; then the CronJob is gone
+		if _, err := w.Reconcile(t.Context(), request(owner)); err != nil {
+			t.Fatal(err)
+		}
+		w.indexers["CronJob"].Replace(nil, "")
+		w.due.add([]types.NamespacedName{tickKey}) // no pass waits for the books
+	}
+	w.keepBooks()
+	w.wantEvents()
+}
+
 // What is remembered about a CronJob goes with it, and one of the same name starts afresh (A16).
 func TestRecreated(t *testing.T) {
 	w := newWorld(t, tick().Obj())
