@@ -21,7 +21,9 @@ import (
 // before the world begins, so that rapid can take away from it what a failure
 // does not need.
 type simPlan struct {
-	dice    sim.Dice
+	dice sim.Dice
+	// cluster: there is another Job controller, and only Jobs that name ours are ours.
+	cluster bool
 	pace    int // of requests and caches: 0 quick, 1 as in a busy cluster, 2 slow
 	jobs    []simJob
 	edits   []simEdit
@@ -85,8 +87,9 @@ func drawPlan(t *rapid.T) simPlan {
 		return time.Duration(rapid.IntRange(0, int(most/time.Millisecond)).Draw(t, label)) * time.Millisecond
 	}
 	p := simPlan{dice: sim.Dice(rapid.Uint64().Draw(t, "dice")), pace: rapid.IntRange(0, 2).Draw(t, "pace")}
+	p.cluster = rapid.IntRange(0, 3).Draw(t, "cluster") == 3
 	for i := range rapid.IntRange(2, 6).Draw(t, "Jobs") {
-		p.jobs = append(p.jobs, drawJob(t, fmt.Sprintf("j%d", i+1), within))
+		p.jobs = append(p.jobs, drawJob(t, fmt.Sprintf("j%d", i+1), p.cluster, within))
 	}
 	for range rapid.IntRange(0, 8).Draw(t, "edits") {
 		p.edits = append(p.edits, simEdit{
@@ -108,7 +111,7 @@ func drawPlan(t *rapid.T) simPlan {
 	return p
 }
 
-func drawJob(t *rapid.T, name string, within func(time.Duration, string) time.Duration) simJob {
+func drawJob(t *rapid.T, name string, cluster bool, within func(time.Duration, string) time.Duration) simJob {
 	number := func(least, most int, label string) int32 { return int32(rapid.IntRange(least, most).Draw(t, label)) }
 	often := func(n int, label string) bool { return rapid.IntRange(0, n-1).Draw(t, label) == n-1 } // 1 in n, or a little more
 	j := simJob{created: within(20*time.Second, "created"), runs: within(40*time.Second, "runs")}
@@ -166,17 +169,21 @@ func drawJob(t *rapid.T, name string, within func(time.Duration, string) time.Du
 	if often(3, "ttl") {
 		b = b.TTL(number(0, 60, "ttl seconds"))
 	}
-	switch rapid.IntRange(0, 7).Draw(t, "managed by") {
-	case 1:
-		b = b.ManagedBy(job.ReservedManager)
-	case 2:
-		b = b.ManagedBy(ManagedBy)
-	case 3:
-		b = b.ManagedBy(foreigner)
-		j.quiet = false
+	manager := rapid.SampledFrom([]string{"", "", "", ManagedBy, ManagedBy, job.ReservedManager, foreigner}).Draw(t, "managed by")
+	if cluster && manager == "" {
+		manager = ManagedBy
 	}
+	if manager != "" {
+		b = b.ManagedBy(manager)
+	}
+	j.quiet = j.quiet && !foreign(manager, cluster)
 	j.obj = b.New()
 	return j
+}
+
+// foreign reports whether a Job that names this manager is somebody else's.
+func foreign(manager string, cluster bool) bool {
+	return manager == foreigner || cluster && manager != ManagedBy
 }
 
 // failurePolicy ignores, fails the Job, and fails the index, by exit code, and ignores disruptions.
@@ -200,7 +207,7 @@ func failurePolicy(perIndex bool) []batchv1.PodFailurePolicyRule {
 // String is the plan in words.
 func (p simPlan) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "  dice %d, pace %d\n", p.dice, p.pace)
+	fmt.Fprintf(&b, "  dice %d, pace %d, cluster %t\n", p.dice, p.pace, p.cluster)
 	for _, j := range p.jobs {
 		fmt.Fprintf(&b, "  at %s Job %s, quiet %t, of 100 pods %d fail, %d hang, %d are doomed, running up to %s\n", j.created, j.obj.Name, j.quiet, j.fails, j.hangs, j.doom, j.runs)
 	}

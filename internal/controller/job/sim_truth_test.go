@@ -115,7 +115,7 @@ func (t *truth) jobChanged(old, j *batchv1.Job, c *sim.Change) {
 	now := t.world.Now()
 	jt := t.jobs[j.UID]
 	if jt == nil {
-		jt = &jobTruth{name: j.Name, foreign: ptr.Deref(j.Spec.ManagedBy, "") == foreigner, flips: map[string]int{}}
+		jt = &jobTruth{name: j.Name, foreign: foreign(ptr.Deref(j.Spec.ManagedBy, ""), t.plan.cluster), flips: map[string]int{}}
 		for _, planned := range t.plan.jobs {
 			if planned.obj.Name == j.Name {
 				jt.quiet = planned.quiet

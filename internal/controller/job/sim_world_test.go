@@ -38,7 +38,7 @@ type simulation struct {
 	pods      map[string]uint64 // pods made, by Job
 }
 
-// foreigner manages the Jobs that are not ours.
+// foreigner manages Jobs that are never ours.
 const foreigner = "acme.io/jobs"
 
 func newSimulation(plan simPlan) *simulation {
@@ -152,7 +152,7 @@ func (s *simulation) make(i int) {
 	if err := s.server.Create("user", j); err != nil {
 		return // one of this name is still there
 	}
-	if ptr.Deref(j.Spec.ManagedBy, "") != foreigner {
+	if !foreign(ptr.Deref(j.Spec.ManagedBy, ""), s.plan.cluster) {
 		return
 	}
 	for n := range 2 {
@@ -239,7 +239,7 @@ func (s *simulation) start(stale int) *sim.Process {
 	}
 	p.Client.Mishap = s.mishap
 
-	opts := Options{Standalone: true, Clock: clock, FanOut: 1, Events: &simSpeech{s, p}}.withDefaults()
+	opts := Options{Standalone: !s.plan.cluster, Clock: clock, FanOut: 1, Events: &simSpeech{s, p}}.withDefaults()
 	jobs, pods := p.Follow("Job", jobIndexers(), stale), p.Follow("Pod", podIndexers(), stale)
 	c := newController(opts, p.Client, p.Client, caches{jobs: jobs, pods: pods})
 	main := p.NewQueue("sync", opts.RetryBase, opts.RetryMax, c.Reconcile)
