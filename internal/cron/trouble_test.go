@@ -25,7 +25,7 @@ const (
 
 var (
 	timeout = apierrors.NewTimeoutError("the server is slow", 1)
-	cut     = errors.New("read tcp: connection reset by peer")
+	errCut  = errors.New("read tcp: connection reset by peer")
 )
 
 // fate draws what happens to a request of that phase.
@@ -50,7 +50,7 @@ func (w *world) fate(phase cron.PlanPhase) (fate, error) {
 	case 2, 3:
 		return lost, timeout
 	case 4:
-		return lost, cut
+		return lost, errCut
 	case 5:
 		return dies, nil
 	default:
@@ -90,7 +90,7 @@ func (w *world) breakOrMend() {
 	default:
 		w.tell("server", "is away")
 		for phase := cron.PhaseLook; phase < cron.PhaseSpeak; phase++ {
-			w.outage[phase] = cut
+			w.outage[phase] = errCut
 		}
 	}
 }

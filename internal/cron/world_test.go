@@ -16,6 +16,17 @@ import (
 
 // world is a server with a CronJob, one or two controller processes in front of it whose caches lag, users who
 // interfere, and time that goes by.
+//
+//	server_test.go      the truth, and all that it ever was
+//	process_test.go     a process: two caches, its own writes laid over them, and what it remembers
+//	attempt_test.go     one pass of a process, which can be held up or cut off between any two requests
+//	requests_test.go    the requests of a pass
+//	trouble_test.go     what goes wrong with requests, with the server and with the clock
+//	user_test.go        what users, strangers and other controllers do
+//	rhythm_test.go      the schedules, and when they fire by another reckoning than ours
+//	ledger_test.go      what really happened
+//	guarantees_test.go  what is checked when something is started, deleted or recorded
+//	passes_test.go      what is checked when a pass has done its starts, and when it ends
 type world struct {
 	t      *rapid.T
 	kind   string
