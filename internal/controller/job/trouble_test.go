@@ -49,7 +49,7 @@ func (w *world) quota(limit int) func(call) error {
 // is room the Job goes on by itself (A9, JOB-140, JOB-141).
 func TestFullQuota(t *testing.T) {
 	w := newWorld(t, func(o *Options) { o.FanOut = 1 })
-	w.add(make.Job(ns, "j").Parallelism(6).Completions(20).Obj(), make.Job(ns, "calm").Obj())
+	w.add(make.Job(ns, "j").Parallelism(6).Completions(12).Obj(), make.Job(ns, "calm").Obj())
 	w.run()
 	w.fault = w.quota(4)
 	for range 3 { // three of the six at once, then what there is
@@ -94,13 +94,13 @@ func TestFullQuota(t *testing.T) {
 	w.wantStatus("j", func(s batchv1.JobStatus) bool { return condition(s, batchv1.JobSuspended) && s.Active == 0 }, "suspended")
 	w.edit("j", func(j *batchv1.Job) { j.Spec.Suspend = ptr.To(false) })
 	w.fault = nil
-	for range 40 {
+	for range 10 {
 		w.pass(30 * time.Second)
 		w.finishAll(corev1.PodSucceeded)
 	}
 	w.pass(time.Minute)
 	w.wantStatus("j", func(s batchv1.JobStatus) bool {
-		return condition(s, batchv1.JobComplete) && s.Succeeded == 20 && s.Failed == 0
+		return condition(s, batchv1.JobComplete) && s.Succeeded == 12 && s.Failed == 0
 	}, "complete")
 	w.wantHeld(0)
 }
