@@ -5,10 +5,6 @@ package cronjob
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"net/http"
-	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -71,57 +67,23 @@ func (r *reconciler) lookChild(ctx context.Context, p *pass, l cron.Look) {
 	p.in.SawChild(l, &child, err)
 }
 
-// find reads a child live; nil without an error means that there is none. Either answer ends a doubt about the name,
-// and what it shows of a doubtful child is remembered as what it is: our own write, with the answer late.
+// find reads a child live; nil without an error means that there is none. A child of ours that the cache does not show
+// yet is remembered like an own write, which it may be, its answer lost: the cache will come to it.
 func (r *reconciler) find(ctx context.Context, p *pass, name string) (client.Object, error) {
-	live := r.newChild()
-	err := r.live.Get(ctx, types.NamespacedName{Namespace: p.key.Namespace, Name: name}, live)
-	if err != nil && !apierrors.IsNotFound(err) {
-		return nil, err
-	}
-	doubtful := slices.Contains(r.memory.doubts(p.key), name)
-	if doubtful {
-		r.memory.settle(p.key, name)
-	}
-	if err != nil {
+	live, key := r.newChild(), types.NamespacedName{Namespace: p.key.Namespace, Name: name}
+	err := r.live.Get(ctx, key, live)
+	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
-	if ref := metav1.GetControllerOfNoCopy(live); doubtful && ref != nil && ref.UID == p.in.Owner.UID {
-		r.childWrites.Created(p.in.Owner.UID, live)
+	if err != nil {
+		return nil, err
+	}
+	if ref := metav1.GetControllerOfNoCopy(live); ref != nil && ref.UID == p.in.Owner.UID {
+		if _, cached := r.children.Get(key); !cached {
+			r.childWrites.Created(p.in.Owner.UID, live)
+		}
 	}
 	return live, nil
-}
-
-// settle finds out about creates of earlier passes whose answer got lost, so that no decision is made on children that
-// may or may not exist: under Forbid, the next scheduled time would start beside the lost one while the cache is behind.
-func (r *reconciler) settle(ctx context.Context, p *pass) error {
-	for _, name := range r.memory.doubts(p.key) {
-		ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-		live, err := r.find(ctx, p, name)
-		cancel()
-		if err != nil {
-			return fmt.Errorf("reading %s %s, whose create was not answered: %w", r.info.Child.Kind, name, err)
-		}
-		if live == nil {
-			continue
-		}
-		child, err := r.kind.ReadChild(live)
-		if err != nil {
-			return err
-		}
-		p.in.Children = append(p.in.Children, child)
-	}
-	return nil
-}
-
-// refused reports whether the error of a create says for certain that nothing was created.
-func refused(err error) bool {
-	var status apierrors.APIStatus
-	if !errors.As(err, &status) {
-		return false
-	}
-	code := status.Status().Code
-	return code >= 400 && code < 500 && code != http.StatusRequestTimeout
 }
 
 // remove deletes children, each only if it still has the UID that was decided on.
@@ -171,9 +133,7 @@ func (r *reconciler) start(ctx context.Context, p *pass, start cron.Start) {
 	if err == nil {
 		ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 		defer cancel()
-		if err = r.writer.Create(ctx, obj); err != nil && !refused(err) {
-			r.memory.doubt(p.key, start.Name)
-		}
+		err = r.writer.Create(ctx, obj)
 	}
 	if err != nil {
 		p.in.DidStart(start, nil, err)

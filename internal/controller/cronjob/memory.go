@@ -4,7 +4,6 @@
 package cronjob
 
 import (
-	"slices"
 	"sync"
 	"time"
 
@@ -22,8 +21,6 @@ type remembered struct {
 	uid types.UID
 	// timetable is what the last pass decided on (cron.Plan.Timetable).
 	timetable string
-	// doubts are the names of children whose create failed in a way that leaves open whether it was done.
-	doubts []string
 	// complaint is the last error that was logged, and when.
 	complaint   string
 	complaintAt time.Time
@@ -75,34 +72,6 @@ func (m *memory) decided(key types.NamespacedName, uid types.UID, timetable stri
 	if known := m.byKey[key]; known != nil && known.uid == uid {
 		known.timetable = timetable
 	}
-}
-
-// doubt notes that nobody knows whether the child of that name was created.
-func (m *memory) doubt(key types.NamespacedName, name string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if known := m.byKey[key]; known != nil && !slices.Contains(known.doubts, name) {
-		known.doubts = append(slices.Clip(known.doubts), name)
-	}
-}
-
-// settle ends the doubt about a name.
-func (m *memory) settle(key types.NamespacedName, name string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if known := m.byKey[key]; known != nil {
-		known.doubts = slices.DeleteFunc(slices.Clone(known.doubts), func(n string) bool { return n == name })
-	}
-}
-
-// doubts returns the names that are not settled.
-func (m *memory) doubts(key types.NamespacedName) []string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if known := m.byKey[key]; known != nil {
-		return known.doubts
-	}
-	return nil
 }
 
 // quietly is how long the same error of the same CronJob is not logged again.

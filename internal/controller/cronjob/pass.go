@@ -43,11 +43,6 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if p == nil {
 		return reconcile.Result{}, nil
 	}
-	if err := r.settle(ctx, p); err != nil {
-		r.arm(p, cron.Decide(p.in)) // only for the next scheduled time, which does not wait for the back-off
-		r.fail(key, err)
-		return reconcile.Result{}, nil
-	}
 	plan, open := r.run(ctx, p, cron.PhaseStart)
 	// Nothing that the next pass has to know, and no outcome, depends on the second half, which may end after the first
 	// half of the next pass.
