@@ -46,6 +46,9 @@ type simulation struct {
 	requests int
 	born     int
 	calm     bool
+	// showed is what the clock of the process showed before it was last set back, until then.
+	showed time.Time
+	until  time.Duration
 }
 
 const storm = 10 * time.Minute
@@ -172,6 +175,9 @@ func (s *simulation) upset(what string, lasts time.Duration) {
 	case "forward", "back":
 		by := map[string]time.Duration{"forward": lasts, "back": -lasts}[what]
 		s.world.Story.Tell("machine", "sets the clock of %s by %s", s.process.Name, by)
+		if by < 0 {
+			s.showed, s.until = s.process.Clock.Now(), s.world.Now()+time.Minute
+		}
 		s.process.Clock.Step(by)
 	case "relist":
 		s.process.Relist()
@@ -196,8 +202,12 @@ func (s *simulation) judge(r sim.Request) {
 	if j == nil || j.UID != r.UID || j.ResourceVersion != r.Version {
 		return // refused
 	}
-	if d := ttl.Decide(j, s.process.Clock.Now()); d.Action != ttl.Delete {
-		s.world.Break("%s, which is to be kept: %v until %s, the process' clock shows %s", r, d.Action, d.ExpireAt, s.process.Clock.Now())
+	now := s.process.Clock.Now()
+	if s.world.Now() < s.until && s.showed.After(now) {
+		now = s.showed // the clock was set back while the request was under way
+	}
+	if d := ttl.Decide(j, now); d.Action != ttl.Delete {
+		s.world.Break("%s, which is to be kept: %v until %s, the process' clock shows %s", r, d.Action, d.ExpireAt, now)
 	}
 }
 
