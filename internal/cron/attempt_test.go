@@ -110,7 +110,7 @@ func (a *attempt) requests(plan cron.Plan) (todo []func()) {
 	if timetableOf(a.in.Spec) != a.served {
 		// Another schedule than the last one. When it was set is not known better than by the field manager's last
 		// edit of anything, so the times up to that one are silent.
-		a.w.ledger.silence(a.in.Owner.Touched)
+		a.w.ledger.silence(a.uid, a.in.Owner.Touched)
 	}
 	phase := plan.Next()
 	if a.halved && !a.second && phase > cron.PhaseStart {

@@ -19,7 +19,7 @@ type ledger struct {
 	// claimed is the latest scheduled time of which a run that was started by hand has the name.
 	claimed map[types.UID]time.Time
 	// silenced: times up to this one may be silent because of an edit, by whatever clock it was made.
-	silenced time.Time
+	silenced map[types.UID]time.Time
 }
 
 // slot is one scheduled time of one CronJob.
@@ -37,7 +37,7 @@ type birth struct {
 
 func newLedger() ledger {
 	return ledger{runs: map[slot]*birth{}, latest: map[types.UID]time.Time{}, names: map[types.UID]map[string]bool{},
-		claimed: map[types.UID]time.Time{}}
+		claimed: map[types.UID]time.Time{}, silenced: map[types.UID]time.Time{}}
 }
 
 func (l *ledger) born(o object) {
@@ -66,7 +66,7 @@ func (l *ledger) gone(o object, c cronJob) {
 	l.of(o).lost = !recorded
 }
 
-func (l *ledger) silence(now time.Time) { l.silenced = latest(l.silenced, now) }
+func (l *ledger) silence(of types.UID, now time.Time) { l.silenced[of] = latest(l.silenced[of], now) }
 
 func latest(a, b time.Time) time.Time {
 	if b.After(a) {

@@ -24,7 +24,7 @@ func (a *attempt) wakesInTime(plan cron.Plan) {
 	if in.Spec.Suspend || in.Owner.Deleting || !r.fires() || a.tooMany(r) {
 		return
 	}
-	from := latest(latest(in.Now, in.Owner.Created), w.ledger.silenced)
+	from := latest(latest(in.Now, in.Owner.Created), w.ledger.silenced[in.Owner.UID])
 	for _, t := range []*time.Time{in.State.LastSchedule, a.w.server.cronJob.state.LastSchedule} {
 		if t != nil {
 			from = latest(from, *t)
@@ -74,7 +74,7 @@ func (a *attempt) nothingIsLost(plan cron.Plan) {
 			return
 		}
 	}
-	silenced := latest(w.ledger.silenced, in.Owner.Created)
+	silenced := latest(w.ledger.silenced[in.Owner.UID], in.Owner.Created)
 	switch served := latest(w.ledger.latest[in.Owner.UID], w.ledger.claimed[in.Owner.UID]); {
 	case r.every > 0 && !due.Add(time.Nanosecond).After(silenced), r.minute != nil && !due.After(silenced):
 		return

@@ -29,7 +29,7 @@ func (w *world) apply() {
 	w.reschedule(&c)
 	c.edited = time.Time{}
 	w.server.set(c)
-	w.ledger.silenced = time.Time{}
+	delete(w.ledger.silenced, c.owner.UID)
 	w.tell("user", "creates the CronJob %s: %s", c.owner.UID, describe(c.spec))
 }
 
@@ -77,7 +77,7 @@ func (w *world) reschedule(c *cronJob) bool {
 		c.spec.TimeZone = &place
 	}
 	c.edited = w.now
-	w.ledger.silence(w.now)
+	w.ledger.silence(c.owner.UID, w.now)
 	return true
 }
 
