@@ -44,15 +44,15 @@ type truth struct {
 	jobs   map[types.UID]*jobTruth
 	// overlap: two processes led at once. stale: a process began with lists that were out of date.
 	overlap, stale bool
-	// blind is until when CronJobs are not seen, jobless the same for Jobs.
-	blind, jobless time.Duration
+	// blind is until when CronJobs are not seen, and blindFrom since when; jobless is until when Jobs are not seen.
+	blindFrom, blind, jobless time.Duration
 	// slowest is by how much a clock of the controller was behind that of the server.
 	slowest time.Duration
 	// made counts the Jobs that the controller made. unsure are those whose create was not answered well.
 	made   int
 	unsure map[string]bool
 	told   map[string]int
-	parsed map[[2]string]schedule.Schedule
+	parsed map[[2]string]parsed
 }
 
 type ownerTruth struct {
@@ -65,6 +65,7 @@ type ownerTruth struct {
 	touched         time.Duration
 	runs            map[int64]*jobTruth
 	latest          time.Time
+	generation      int64
 }
 
 type timetableTruth struct {
@@ -93,7 +94,7 @@ type view struct {
 
 func newTruth(s *simulation) *truth {
 	t := &truth{simulation: s, owners: map[types.UID]*ownerTruth{}, jobs: map[types.UID]*jobTruth{}, unsure: map[string]bool{},
-		told: map[string]int{}, parsed: map[[2]string]schedule.Schedule{}}
+		told: map[string]int{}, parsed: map[[2]string]parsed{}}
 	s.server.OnChange(t.changed)
 	s.server.OnRequest(t.requested)
 	return t
@@ -119,6 +120,15 @@ func (m *simManager) see(key types.NamespacedName) view {
 		}
 	}
 	return v
+}
+
+// blinded notes that CronJobs are not seen for a while from now.
+func (t *truth) blinded(lasts time.Duration) {
+	now := t.world.Now()
+	if t.blind < now-time.Minute {
+		t.blindFrom = now
+	}
+	t.blind = max(t.blind, now+lasts)
 }
 
 // clocks notes how far clocks are apart.
@@ -147,7 +157,7 @@ func (t *truth) stuck(r sim.Request) bool {
 
 func (t *truth) immovable(j *jobTruth) bool {
 	i := slices.Index(t.keys, types.NamespacedName{Namespace: ns, Name: j.of})
-	return i >= 0 && j.number > 0 && t.plan.cronJobs[i].stuck == j.number
+	return i >= 0 && j.number > 0 && !t.movable && t.plan.cronJobs[i].stuck == j.number
 }
 
 // used reports whether the CronJob had that timetable before.
@@ -188,6 +198,7 @@ func (t *truth) ownerChanged(old, cj *batchv1.CronJob, c *sim.Change) {
 		o = &ownerTruth{uid: cj.UID, name: cj.Name, created: cj.CreationTimestamp.Time, runs: map[int64]*jobTruth{}}
 		t.owners[cj.UID] = o
 	}
+	o.generation = cj.Generation
 	if !ours(c.By) {
 		o.touched, o.edited = t.world.Now(), t.server.Clock.Now()
 		is := timetableTruth{cj.Generation, cj.Spec.Schedule, ptr.Deref(cj.Spec.TimeZone, ""), t.server.Clock.Now()}
@@ -233,6 +244,11 @@ func lists(refs []corev1.ObjectReference, uid types.UID) bool {
 }
 
 func back(was, is *metav1.Time) bool { return was != nil && (is == nil || is.Before(was)) }
+
+// had reports whether the CronJob ever had that schedule.
+func (o *ownerTruth) had(schedule string) bool {
+	return slices.ContainsFunc(o.timetables, func(t timetableTruth) bool { return t.schedule == schedule })
+}
 
 // ran reports whether there was a Job for the scheduled time, or for another one of the same minute (cronjob.md B7).
 func (o *ownerTruth) ran(at time.Time) bool {
@@ -329,23 +345,23 @@ func (t *truth) jobMade(j *jobTruth, m *simManager) {
 }
 
 func (t *truth) parse(spec *batchv1.CronJobSpec) (schedule.Schedule, error) {
-	zone := time.UTC
-	if spec.TimeZone != nil {
-		loaded, err := schedule.LoadZone(*spec.TimeZone)
-		if err != nil {
-			return schedule.Schedule{}, err
-		}
-		zone = loaded
+	key := [2]string{spec.Schedule, ptr.Deref(spec.TimeZone, "Etc/UTC")}
+	if p, ok := t.parsed[key]; ok {
+		return p.schedule, p.err
 	}
-	key := [2]string{spec.Schedule, zone.String()}
-	if s, ok := t.parsed[key]; ok {
-		return s, nil
+	var p parsed
+	var zone *time.Location
+	if zone, p.err = schedule.LoadZone(key[1]); p.err == nil {
+		p.schedule, p.err = schedule.Parse(spec.Schedule, zone)
 	}
-	s, err := schedule.Parse(spec.Schedule, zone)
-	if err == nil {
-		t.parsed[key] = s
-	}
-	return s, err
+	t.parsed[key] = p
+	return p.schedule, p.err
+}
+
+// parsed is a schedule as it was read, or why it could not be.
+type parsed struct {
+	schedule schedule.Schedule
+	err      error
 }
 
 // noSecond is guarantee 1.
@@ -442,10 +458,11 @@ func (t *truth) said(m *simManager, e corev1.Event) {
 		if e.Reason == "FailedGet" {
 			return // told for each scheduled time at which it is in the way
 		}
-	case "UnparseableSchedule", "UnParseableCronJobSchedule", "UnsupportedSchedule", "UnknownTimeZone", "InvalidSchedule", "UnparseableTimetable":
-		if cj, _ := t.server.Get("CronJob", ns, o.name).(*batchv1.CronJob); cj != nil {
-			most = int(cj.Generation) // once for each of them
+		if o.had(simSchedules[8]) {
+			most = 2 // two scheduled times of a minute share a name
 		}
+	case "UnparseableSchedule", "UnParseableCronJobSchedule", "UnsupportedSchedule", "UnknownTimeZone", "InvalidSchedule", "UnparseableTimetable":
+		most = int(o.generation) // once for each of them
 	}
 	what := fmt.Sprintf("%s %s %s %s", m.process.Name, o.uid, e.Reason, cause)
 	if t.told[what]++; t.told[what] > most {
@@ -495,10 +512,10 @@ func (t *truth) checkServed() {
 // excused tells whether something that the contract knows keeps a run from its start.
 func (t *truth) excused(cj *batchv1.CronJob, o *ownerTruth, due time.Time) bool {
 	now, lately := t.world.Now(), t.world.Now()-time.Minute
-	if o.touched > lately || o.touched > t.blind-4*time.Minute && t.blind > now-40*time.Second {
+	if o.touched > lately || o.touched > t.blindFrom-time.Minute && t.blind > now-time.Minute {
 		return true // not seen yet
 	}
-	if d := cj.Spec.StartingDeadlineSeconds; d != nil && (*d < 30 || t.troubled > now-time.Hour && t.troubled > now-t.server.Clock.Now().Sub(due)-time.Minute) {
+	if d := cj.Spec.StartingDeadlineSeconds; d != nil && (*d < 30 || t.troubled > now-t.server.Clock.Now().Sub(due)-15*time.Minute) {
 		return true
 	}
 	if holder := t.server.Get("Job", ns, fmt.Sprintf("%s-%d", o.name, due.Unix()/60)); holder != nil {
@@ -523,18 +540,23 @@ func (t *truth) excused(cj *batchv1.CronJob, o *ownerTruth, due time.Time) bool 
 	return false
 }
 
-// checkHistory is guarantee 6: of what ended that long ago, no more is left than the limits say.
+// checkHistory is guarantee 6: of what ended that long ago, no more is left than the limits say; nor is it active.
 func (t *truth) checkHistory(ago time.Duration) {
 	if t.world.Broken() != "" {
 		return
 	}
 	for _, u := range t.plan.upsets {
-		if ago > 0 && slices.Contains([]string{"no statuses", "no deletes", "server away", "clock back"}, u.what) {
+		if ago > 0 && slices.Contains([]string{"no statuses", "slow statuses", "no deletes", "server away", "clock back"}, u.what) {
 			return // delays after errors have grown, or the clock says that it is too early
 		}
 	}
 	for _, obj := range t.server.List("CronJob") {
 		cj := obj.(*batchv1.CronJob)
+		for _, ref := range cj.Status.Active {
+			if j := t.jobs[ref.UID]; j.ended != 0 && j.ended <= t.world.Now()-ago && cj.DeletionTimestamp == nil {
+				t.breaks("%s lists %s, which has ended", cj.Name, ref.Name)
+			}
+		}
 		left := map[bool][]string{}
 		for _, obj := range t.server.List("Job") {
 			j := t.jobs[obj.GetUID()]

@@ -22,7 +22,6 @@ import (
 
 	kinds "github.com/carillon-dev/carillon/internal/kind/batchv1"
 	"github.com/carillon-dev/carillon/internal/kube/lister"
-	"github.com/carillon-dev/carillon/internal/kube/note"
 	"github.com/carillon-dev/carillon/internal/kube/wrote"
 	"github.com/carillon-dev/carillon/internal/kube/yield"
 	"github.com/carillon-dev/carillon/internal/testkit/sim"
@@ -34,7 +33,8 @@ type simulation struct {
 	world  *sim.World
 	server *sim.Server
 	truth  *truth
-	calm   bool
+	// calm: nothing goes wrong any more. movable: also what nobody could delete can be deleted.
+	calm, movable bool
 	// outages are what the server cannot do, and until when.
 	outages map[string]time.Duration
 	// troubled is until when something stands between a scheduled time and its Job; undeletable the same for deletes.
@@ -59,8 +59,8 @@ type simManager struct {
 	halves []string
 	views  map[types.NamespacedName]view
 	// since is when a bookkeeper began to stand back for starts.
-	since  map[types.NamespacedName]time.Duration
-	speech speech
+	since map[types.NamespacedName]time.Duration
+	voice *voice
 }
 
 const ns = "batch"
@@ -109,12 +109,18 @@ const refusal = 100 * time.Second
 // run lets the world go by and tells what is broken in it.
 func (s *simulation) run() string {
 	w := s.world
+	defer func() {
+		for _, m := range s.managers {
+			m.voice.giveBack()
+		}
+	}()
 	w.Run(storm)
 	s.settle()
 	w.Run(storm + refusal)
 	s.truth.checkHistory(75 * time.Second)
 	clear(s.outages)
-	w.Run(storm + 5*time.Minute)
+	w.Run(storm + 2*refusal)
+	s.truth.checkHistory(75 * time.Second)
 	s.quieten()
 	w.Run(storm + 25*time.Minute) // longer than any delay after errors
 	s.truth.checkEnd()
@@ -185,8 +191,8 @@ func (s *simulation) quieten() {
 		return
 	}
 	s.world.Story.Tell("world", "quiet")
+	s.movable = true
 	for i := range s.plan.cronJobs {
-		s.plan.cronJobs[i].stuck = 0
 		name := s.plan.cronJobs[i].obj.Name
 		cj, _ := s.server.Get("CronJob", ns, name).(*batchv1.CronJob)
 		switch {
@@ -239,7 +245,8 @@ func (s *simulation) start(stale int) *simManager {
 	r.ownWrites, r.childWrites = wrote.New[client.Object](owners.Progress), wrote.New[client.Object](children.Progress)
 	r.live, r.writer, r.removals = p.Client, p.Client, 1
 	r.clock, r.zone, r.gate, r.log = clock, time.UTC, yield.New(impatient{clock}), logr.Discard()
-	r.notes = note.NewRecorder(note.Options{Sink: &m.speech, Component: "cronjob-controller", Clock: clock, Logger: r.log})
+	m.voice = newVoice()
+	r.notes = m.voice.Recorder
 	r.begin()
 	m.controller = r
 	main := p.NewQueue("sync", time.Second, time.Minute, m.first)
@@ -300,7 +307,9 @@ func (m *simManager) second(ctx context.Context, request reconcile.Request) (rec
 	} else if now-since >= patience {
 		delete(m.since, key)
 	}
-	if _, waits := m.since[key]; waits && r.gate.Busy() {
+	// Requests nest, so a slow one would hold up what it began in the middle of, as no real one does.
+	nested := m.outages["slow statuses"] > now && len(m.halves) > 0
+	if _, waits := m.since[key]; waits && r.gate.Busy() || nested {
 		return reconcile.Result{RequeueAfter: patience / 8}, nil
 	}
 	delete(m.since, key)
@@ -313,12 +322,7 @@ func (m *simManager) second(ctx context.Context, request reconcile.Request) (rec
 
 // listen has what was said written down.
 func (m *simManager) listen() {
-	over, cancel := context.WithCancel(context.Background())
-	cancel()
-	if err := m.controller.notes.Start(over); err != nil {
-		panic(err)
-	}
-	for _, e := range m.speech.take() {
+	for _, e := range m.voice.hear() {
 		if m.process.Dead() || m.world.Broken() != "" {
 			return
 		}
@@ -384,6 +388,8 @@ func (s *simulation) outage(r sim.Request) sim.Mishap {
 		return sim.Webhook
 	case r.Verb == "status" && lasts("no statuses"):
 		return sim.Refused
+	case r.Verb == "status" && lasts("slow statuses"):
+		return sim.Slow
 	case r.Verb == "delete" && lasts("no deletes"):
 		return sim.Webhook
 	}
@@ -422,10 +428,10 @@ func (s *simulation) upset(u simUpset) {
 		s.truth.jobless = max(s.truth.jobless, s.world.Now()+u.lasts)
 	case "no CronJobs seen":
 		p.Stall("CronJob", u.lasts)
-		s.truth.blind = max(s.truth.blind, s.world.Now()+u.lasts)
+		s.truth.blinded(u.lasts)
 	case "nothing seen":
 		p.Stall("", u.lasts)
-		s.truth.blind = max(s.truth.blind, s.world.Now()+u.lasts)
+		s.truth.blinded(u.lasts)
 		s.truth.jobless = max(s.truth.jobless, s.world.Now()+u.lasts)
 	case "relist":
 		p.Relist()
@@ -443,10 +449,12 @@ func (s *simulation) upset(u simUpset) {
 		s.world.After(u.lasts/2, func() { p.Kill("having lost the lease long ago") })
 	case "standstill":
 		p.Pause(u.lasts)
+		s.truth.blinded(u.lasts)
 		s.trouble(u.lasts + 40*time.Second)
 	case "standstill and takeover":
 		s.truth.overlap = true
 		p.Pause(u.lasts)
+		s.truth.blinded(u.lasts)
 		s.replace(m)
 		s.trouble(u.lasts + 40*time.Second)
 		s.world.After(u.lasts+s.world.Dice.Between(0, 2*time.Second, "lease", uint64(u.lasts)), func() { p.Kill("having lost the lease") })
@@ -466,7 +474,7 @@ func (s *simulation) upset(u simUpset) {
 		switch u.what {
 		case "no deletes":
 			s.undeletable = max(s.undeletable, until+5*time.Second)
-		case "no statuses":
+		case "no statuses", "slow statuses":
 		default:
 			s.trouble(u.lasts + 5*time.Second)
 			s.undeletable = max(s.undeletable, until+5*time.Second)
