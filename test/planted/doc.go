@@ -5,14 +5,16 @@
 //
 // internal/cron and internal/job each have a simulated world: a server, a cache
 // that lags, requests that fail or lose their answers, crashes between any two
-// steps, and users who interfere. Thousands of random histories per run have to
+// steps, and users who interfere; the controllers around them live in a whole
+// simulated cluster (internal/testkit/sim). Thousands of random histories per run have to
 // keep the guarantees. A simulation that always passes could also be one that
 // looks away, so this package breaks the code on purpose, one small bug at a
 // time, and expects the simulation to fail:
 //
 //	planted_test.go  how a bug is planted and judged
 //	cron_test.go     the bugs planted in internal/cron, judged by TestWorld
-//	job_test.go      the bugs planted in internal/job, judged by TestCountersEqualTheTruth
+//	job_test.go      the bugs planted in internal/job, judged by TestCountersEqualTheTruth, and in the
+//	                 controllers of Jobs and of their time to live, judged by TestSimulation
 //
 // A bug is a replacement of some text in a source file. The text has to be
 // there exactly once: when the code has moved on, the test says so, and the bug

@@ -145,7 +145,7 @@ func TestJob(t *testing.T) {
 // The simulated cluster of internal/controller/job finds each of these in the shell.
 func TestJobShell(t *testing.T) {
 	t.Parallel()
-	simulate(t, simulation{dir: "internal/controller/job", test: "TestSimulation", histories: "4000"}, map[string]bug{
+	simulate(t, simulation{dir: "internal/controller/job", test: "TestSimulation", histories: "8000"}, map[string]bug{
 		"finalizer removed before the status is written": {
 			file:   "record.go",
 			old:    "\t} else if err := w.write(ctx, write); err != nil {\n\t\treturn err\n\t}\n",
@@ -243,6 +243,29 @@ func TestJobShell(t *testing.T) {
 		"finalizer of a pod whose Job is not in the cache yet": {
 			file: "orphan.go", old: "if err != nil || !gone {", new: "if err != nil || !gone && false {",
 			breaks: "a pod of a living Job is let go uncounted",
+		},
+	})
+}
+
+// The simulated cluster of internal/controller/ttl finds each of these.
+func TestTTLShell(t *testing.T) {
+	t.Parallel()
+	simulate(t, simulation{dir: "internal/controller/ttl", test: "TestSimulation", histories: "5000"}, map[string]bug{
+		"delete without version": {
+			file: "apply.go", old: "client.Preconditions{UID: &j.UID, ResourceVersion: &j.ResourceVersion}", new: "client.Preconditions{UID: &j.UID}",
+			breaks: "an edit between the look and the deletion is lost",
+		},
+		"too early": {
+			file: "controller.go", old: "\treturn d.Action == ttl.Delete, d.Err\n", new: "\treturn d.Action != ttl.Keep, d.Err\n",
+			breaks: "Jobs go before their time",
+		},
+		"no alarm": {
+			file: "controller.go", old: "\tcase d.Action == ttl.Wait:\n\t\tc.alarm.Wake(key, d.ExpireAt)\n", new: "\tcase d.Action == ttl.Wait:\n",
+			breaks: "Jobs stay for ever",
+		},
+		"errors not tried again": {
+			file: "controller.go", old: "\tif err := c.remove(ctx, j); err != nil {\n\t\treturn reconcile.Result{}, err\n", new: "\tif err := c.remove(ctx, j); err != nil {\n\t\treturn reconcile.Result{}, nil\n",
+			breaks: "a Job of which the deletion failed once stays for ever",
 		},
 	})
 }

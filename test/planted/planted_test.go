@@ -96,7 +96,7 @@ func (b bug) plant(t *testing.T, dir string) (overlay string) {
 		t.Fatalf("%s has the text to replace %d times, want once; plant the bug anew:\n%s", original, n, b.old)
 	}
 	temp := t.TempDir()
-	changed := filepath.Join(temp, b.file)
+	changed := filepath.Join(temp, filepath.Base(b.file))
 	if err := os.WriteFile(changed, []byte(strings.Replace(string(source), b.old, b.new, 1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
