@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -32,12 +33,11 @@ func internalError(call) error { return apierrors.NewInternalError(errors.New("i
 
 // on lets a fault happen for one kind of call only; at most n times (0: always).
 func on(verb string, n int, fault func(call) error) func(call) error {
-	seen := 0
+	var seen atomic.Int32
 	return func(c call) error {
-		if c.verb != verb || n > 0 && seen >= n {
+		if c.verb != verb || n > 0 && int(seen.Add(1)) > n {
 			return nil
 		}
-		seen++
 		return fault(c)
 	}
 }
@@ -163,9 +163,9 @@ func TestEverySecondCallFails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			w.add(build.Obj())
-			n := 0
+			var n atomic.Int32
 			w.fault = func(call) error {
-				if n++; n%2 == 0 {
+				if n.Add(1)%2 == 0 {
 					return internalError(call{})
 				}
 				return nil
