@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -189,12 +190,22 @@ func (j *jobs) watched() cache.Store {
 	return informer.GetStore()
 }
 
-// scale is how many finished Jobs TestManyDeletes deletes: few in an ordinary run, and 10,000 with CARILLON_SCALE=1.
-func scale() int {
-	if os.Getenv("CARILLON_SCALE") != "" {
+// scale is how many finished Jobs TestManyDeletes deletes: few in an ordinary run, 10,000 with CARILLON_SCALE=1, and n with
+// CARILLON_SCALE=n.
+func scale(t *testing.T) int {
+	t.Helper()
+	text := os.Getenv("CARILLON_SCALE")
+	if text == "" {
+		return 150
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		t.Fatalf("CARILLON_SCALE is %q and has to be 1 or a number of Jobs", text)
+	}
+	if n == 1 {
 		return 10_000
 	}
-	return 150
+	return n
 }
 
 // Many Jobs, finished and running, deleted together in all three ways, whether or not the controller is there to see it,
@@ -204,38 +215,34 @@ func TestManyDeletes(t *testing.T) {
 	for name, absent := range map[string]bool{"the controller sees it": false, "the controller is away": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			finished := scale() / 2
+			finished := scale(t) / 2
 			running := min(finished/10, 60)
+			modes := []metav1.DeletionPropagation{metav1.DeletePropagationBackground, metav1.DeletePropagationForeground, metav1.DeletePropagationOrphan}
+			mode := func(i int) metav1.DeletionPropagation { return modes[i%len(modes)] }
+			p := plane.Start(t)
+			namespace := p.Namespace(t)
+			managedBy := "test.carillon.dev/" + namespace
+			ended := time.Now().Add(-time.Minute).Truncate(time.Second)
+			for i := range finished {
+				job := build.Job(namespace, fmt.Sprintf("finished-%d", i)).ManagedBy(managedBy).Started(ended).Counts(0, 1, 0).Complete(ended).Obj()
+				pod := build.Pod(namespace, job.Name+"-pod").Of(job).Succeeded(ended)
+				if i%2 == 0 {
+					pod = pod.NoFinalizers()
+				}
+				p.Implant(t, schema.GroupResource{Group: "batch", Resource: "jobs"}, job)
+				p.Implant(t, schema.GroupResource{Resource: "pods"}, pod.Obj())
+			}
 			var seen traffic
-			j := newJobs(t)
-			j.patience = patience + time.Duration(finished)*200*time.Millisecond
+			w := &world{T: t, plane: p, client: p.Client(), namespace: namespace, patience: patience + time.Duration(finished)*200*time.Millisecond}
+			j := &jobs{world: w, managedBy: managedBy, kubelet: startKubelet(w)}
 			j.kubelet.change(func() {
 				j.kubelet.direct = true
 				j.kubelet.ends = func(*corev1.Pod) (corev1.PodPhase, int32) { return corev1.PodRunning, 0 }
 			})
 			stop := j.control(seenBy(&seen))
-			modes := []metav1.DeletionPropagation{metav1.DeletePropagationBackground, metav1.DeletePropagationForeground, metav1.DeletePropagationOrphan}
-			mode := func(i int) metav1.DeletionPropagation { return modes[i%len(modes)] }
 			store := j.watched()
-			for _, err := range fanout.Each(t.Context(), 8, running, func(ctx context.Context, i int) error {
-				job := build.Job(j.namespace, fmt.Sprintf("running-%d", i)).ManagedBy(j.managedBy).Label("mode", string(mode(i))).New()
-				_, err := j.client.BatchV1().Jobs(j.namespace).Create(ctx, job, metav1.CreateOptions{})
-				return err
-			}) {
-				if err != nil {
-					t.Fatal(err)
-				}
-			}
-			ended := time.Now().Add(-time.Minute).Truncate(time.Second)
-			for i := range finished {
-				job := build.Job(j.namespace, fmt.Sprintf("finished-%d", i)).ManagedBy(j.managedBy).Label("mode", string(mode(i))).
-					Started(ended).Counts(0, 1, 0).Complete(ended).Obj()
-				pod := build.Pod(j.namespace, job.Name+"-pod").Of(job).Succeeded(ended)
-				if i%2 == 0 {
-					pod = pod.NoFinalizers()
-				}
-				j.plane.Implant(t, schema.GroupResource{Group: "batch", Resource: "jobs"}, job)
-				j.plane.Implant(t, schema.GroupResource{Resource: "pods"}, pod.Obj())
+			for i := range running {
+				j.create(build.Job("", fmt.Sprintf("running-%d", i)))
 			}
 			j.eventually("all Jobs and Pods are there", func(context.Context) error {
 				active := 0
@@ -251,8 +258,12 @@ func TestManyDeletes(t *testing.T) {
 				stop()
 			}
 			begun := time.Now()
-			for _, err := range fanout.Each(t.Context(), len(modes), len(modes), func(ctx context.Context, i int) error {
-				return j.client.BatchV1().Jobs(j.namespace).DeleteCollection(ctx, metav1.DeleteOptions{PropagationPolicy: &modes[i]}, metav1.ListOptions{LabelSelector: "mode=" + string(modes[i])})
+			for _, err := range fanout.Each(t.Context(), 16, finished+running, func(ctx context.Context, i int) error {
+				name, how := fmt.Sprintf("finished-%d", i), mode(i)
+				if i >= finished {
+					name, how = fmt.Sprintf("running-%d", i-finished), mode(i-finished)
+				}
+				return j.client.BatchV1().Jobs(namespace).Delete(ctx, name, metav1.DeleteOptions{PropagationPolicy: &how})
 			}) {
 				if err != nil {
 					t.Fatal(err)

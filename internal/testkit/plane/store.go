@@ -30,7 +30,7 @@ func (p *Plane) Kubeconfig() string { return p.plane.Kubeconfig() }
 // Implant writes obj into the store, past defaults, validation and admission: so looks what an older API server, with
 // other rules, has accepted. It also is the fastest way to many objects. obj must name its apiVersion and kind, a
 // namespace and a name; UID and creation time are added if it has none. What has the same name is overwritten. It gives
-// the UID. It may be called from several goroutines.
+// the UID.
 func (p *Plane) Implant(tb testing.TB, resource schema.GroupResource, obj runtime.Object) types.UID {
 	tb.Helper()
 	uid, err := p.implant(tb.Context(), resource, obj)
