@@ -16,8 +16,7 @@ import (
 // attempt is one pass over the CronJob.
 type attempt struct {
 	*process
-	number int
-	in     cron.Input
+	in cron.Input
 	// base is the version of the CronJob that the pass decides on and writes over.
 	base cronJob
 	todo []func()
@@ -58,8 +57,7 @@ func (p *process) begin() *attempt {
 		p.forget(c.owner.UID)
 		c = p.cronJob()
 	}
-	p.passes++
-	a := &attempt{process: p, number: p.passes, base: c, known: map[types.UID]object{}, fresh: p.fresh(), version: p.w.server.version,
+	a := &attempt{process: p, base: c, known: map[types.UID]object{}, fresh: p.fresh(), version: p.w.server.version,
 		failed: map[cron.PlanPhase]bool{}, deleted: map[types.UID]bool{}, stuck: map[types.UID]bool{}}
 	a.in = cron.Input{Now: p.w.now, Traits: p.w.traits, Owner: c.owner, Spec: c.spec, State: c.state, Seen: p.memo}
 	for _, o := range p.family() {
@@ -67,11 +65,6 @@ func (p *process) begin() *attempt {
 		a.known[o.UID] = o
 	}
 	a.block()
-	if p.halved {
-		for _, name := range p.doubts {
-			a.todo = append(a.todo, func() { a.settle(name) })
-		}
-	}
 	return a
 }
 
@@ -124,6 +117,7 @@ func (a *attempt) requests(plan cron.Plan) (todo []func()) {
 	steps, did := plan.Stop, a.in.DidStop
 	switch phase {
 	case cron.PhaseLook:
+		a.wakesInTime(plan) // should the shell give up here
 		for _, l := range plan.Look {
 			todo = append(todo, func() { a.look(l) })
 		}
@@ -159,7 +153,9 @@ func (a *attempt) startsAreDone(plan cron.Plan) {
 func (a *attempt) end(plan cron.Plan) {
 	a.plan = plan
 	a.arm(plan)
-	a.remember(plan)
+	if !a.halved {
+		a.remember(plan)
+	}
 	a.leave()
 	if plan.Err != nil {
 		a.tell("fails: %v", plan.Err)
@@ -171,10 +167,6 @@ func (a *attempt) end(plan cron.Plan) {
 
 // remember keeps what the next pass is to be told.
 func (a *attempt) remember(plan cron.Plan) {
-	if a.number < a.remembers {
-		return // a later pass knows more than the end of this one
-	}
-	a.remembers = a.number
 	a.memo = plan.Timetable
 	if strings.Contains(plan.Timetable, a.in.Spec.Schedules[0]) && (a.in.Spec.TimeZone == nil || strings.Contains(plan.Timetable, *a.in.Spec.TimeZone)) {
 		a.served = timetableOf(a.in.Spec) // a pass that could not read the CronJob remembers nothing of it

@@ -29,16 +29,13 @@ type process struct {
 	made    map[types.UID]object
 	removed map[types.UID]int
 	memo    string
-	// passes counts them, remembers is the number of the one that left the memo.
-	passes, remembers int
 	// served is the schedule of the last pass.
 	served string
 
 	// halved: this process makes its passes in two halves, as the shell in internal/controller/cronjob does: up to the
-	// start at once, and the rest later; a new pass may begin in between when the alarm rings. Such a process finds out
-	// about doubtful creates by itself before each pass. One that is not halved works as the package comment says.
+	// start at once, and the rest later; a new pass may begin in between when the alarm rings, and is told what the first
+	// half left. One that is not halved works as the package comment says.
 	halved bool
-	doubts []string
 	open   *attempt
 	books  []*attempt
 	alarm  time.Time
@@ -64,7 +61,7 @@ func (p *process) restart(fresh bool) {
 // forget drops what is remembered; the next CronJob is another one.
 func (p *process) forget(uid types.UID) {
 	p.uid, p.written, p.made, p.removed = uid, cronJob{}, map[types.UID]object{}, map[types.UID]int{}
-	p.memo, p.doubts, p.served = "", nil, ""
+	p.memo, p.served = "", ""
 }
 
 // catchUp lets the caches show the present.

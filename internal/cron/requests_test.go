@@ -4,7 +4,6 @@
 package cron_test
 
 import (
-	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -99,39 +98,6 @@ func (a *attempt) sawChild(l cron.Look, err error) {
 		a.block()
 		a.in.SawChild(l, &o.Child, nil)
 	}
-	if err == nil {
-		a.resolved(l.Name)
-	}
-}
-
-// resolved ends a doubt; a child that it was about is an own write of which the answer came late.
-func (a *attempt) resolved(name string) {
-	if !slices.Contains(a.doubts, name) {
-		return
-	}
-	a.doubts = slices.DeleteFunc(slices.Clone(a.doubts), func(n string) bool { return n == name })
-	if o, ok := a.w.server.children[name]; ok && o.Controller != nil && o.Controller.UID == a.uid {
-		a.made[o.UID] = o
-	}
-}
-
-// settle finds out about a create of an earlier pass whose answer got lost. Until it is known there is no pass.
-func (a *attempt) settle(name string) {
-	err, alive := a.request(cron.PhaseLook, "find out about "+name, func() error { return nil })
-	if !alive {
-		return
-	}
-	if err != nil {
-		a.arm(cron.Decide(a.in))
-		a.leave()
-		return
-	}
-	a.resolved(name)
-	if o, ok := a.w.server.children[name]; ok {
-		a.known[o.UID] = o
-		a.in.Children = append(a.in.Children, o.Child)
-		a.block()
-	}
 }
 
 func (a *attempt) remove(phase cron.PlanPhase, s cron.Step, did func(cron.Step, error)) {
@@ -183,9 +149,6 @@ func (a *attempt) start(start cron.Start) {
 	case err != nil:
 		holder, taken := a.w.server.children[start.Name]
 		a.foreign = taken && (holder.Controller == nil || holder.Controller.UID != a.uid)
-		if a.halved && unclear(err) && !slices.Contains(a.doubts, start.Name) {
-			a.doubts = append(slices.Clip(a.doubts), start.Name)
-		}
 		a.unanswered = made
 		a.in.DidStart(start, nil, err)
 	default:
@@ -195,15 +158,6 @@ func (a *attempt) start(start cron.Start) {
 		a.w.ledger.told(made)
 		a.in.DidStart(start, &made.Child, nil)
 	}
-}
-
-// unclear tells whether nobody knows what became of the request.
-func unclear(err error) bool {
-	code := 0
-	if status, ok := err.(apierrors.APIStatus); ok {
-		code = int(status.Status().Code)
-	}
-	return code < 400 || code >= 500 || code == 408
 }
 
 func (a *attempt) record(r cron.Record) {
