@@ -13,6 +13,8 @@
 //
 //	planted_test.go  how a bug is planted and judged
 //	cron_test.go     the bugs planted in internal/cron, judged by TestWorld
+//	cronshell_test.go
+//	                 the bugs planted in the controller of CronJobs, judged by TestSimulation
 //	job_test.go      the bugs planted in internal/job, judged by TestCountersEqualTheTruth, and in the
 //	                 controllers of Jobs and of their time to live, judged by TestSimulation
 //

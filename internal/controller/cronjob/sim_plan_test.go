@@ -52,7 +52,7 @@ type simEdit struct {
 
 var simEdits = []string{
 	"schedule", "zone", "policy", "deadline", "limits", "suspend", "resume", "template", "annotate", "break the schedule", "break the zone",
-	"delete", "recreate", "delete a Job", "delete the latest Job", "orphan a Job", "run by hand", "squat", "garbage",
+	"delete", "recreate", "delete a Job", "delete the latest Job", "delete the latest Job", "orphan a Job", "run by hand", "squat", "garbage",
 }
 
 // simMishap befalls some requests in a row.

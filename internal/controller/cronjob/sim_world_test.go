@@ -225,6 +225,9 @@ func (s *simulation) start(stale int) *simManager {
 		return s.tardy([]time.Duration{0, time.Millisecond, 20 * time.Millisecond}, "echo "+kind, nth, uint64(n))
 	}
 	p.Client.Latency = func(r sim.Request) (there, back time.Duration) {
+		if r.Verb == "status" && s.outages["slow statuses"] > s.world.Now() {
+			return 25 * time.Second, 25 * time.Second
+		}
 		slow := []time.Duration{500 * time.Microsecond, 5 * time.Millisecond, 300 * time.Millisecond}
 		return s.tardy(slow, "there", uint64(r.Number)), s.tardy(slow, "back", uint64(r.Number))
 	}
@@ -388,8 +391,6 @@ func (s *simulation) outage(r sim.Request) sim.Mishap {
 		return sim.Webhook
 	case r.Verb == "status" && lasts("no statuses"):
 		return sim.Refused
-	case r.Verb == "status" && lasts("slow statuses"):
-		return sim.Slow
 	case r.Verb == "delete" && lasts("no deletes"):
 		return sim.Webhook
 	}
