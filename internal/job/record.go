@@ -107,12 +107,12 @@ func (s *syncing) observe(p Plan, r Results) aftermath {
 }
 
 // mayEnd reports whether this very write can end the Job: it is decided how,
-// nothing runs or is on its way, everything that is left to count fits into the
-// write.
+// nothing runs or is on its way, and it is known what is left to count; all of
+// that goes into the write ([syncing.whole]).
 func (s *syncing) mayEnd(a aftermath, book *ledger) bool {
 	return s.verdict.Outcome != Undecided &&
 		a.active == 0 && a.terminating == 0 &&
-		!s.waiting && !book.limited && !book.unsure
+		!s.waiting && !book.unsure
 }
 
 // begins reports whether the status is that of a Job of which nothing is to be

@@ -5,6 +5,7 @@ package ttl
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -17,9 +18,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/carillon-dev/carillon/internal/testkit/make"
+	"github.com/carillon-dev/carillon/internal/testkit/replay"
 	"github.com/carillon-dev/carillon/internal/testkit/sim"
 	"github.com/carillon-dev/carillon/internal/ttl"
 )
+
+// An ordinary run replays the same worlds; see package replay.
+func TestMain(m *testing.M) { os.Exit(replay.Run(m, 1000)) }
 
 // Whatever fails, dies, lags or is edited, and however wrong the clocks are: no
 // Job is deleted before its time to live is over, none that has not finished,
