@@ -10,6 +10,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
@@ -39,11 +40,18 @@ type kubelet struct {
 	acted map[types.UID]string
 }
 
+// nodeName is the node that pods are bound to.
+const nodeName = "fake"
+
 // idleLook is when the kubelet looks again, should a write have failed.
 const idleLook = 20 * time.Millisecond
 
 func startKubelet(w *world) *kubelet {
 	w.Helper()
+	// Pods of a node that does not exist are ended by the pod garbage collector, sooner or later.
+	if _, err := w.client.CoreV1().Nodes().Create(w.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: nodeName}}, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+		w.Fatal(err)
+	}
 	factory := informers.NewSharedInformerFactoryWithOptions(w.client, 0, informers.WithNamespace(w.namespace))
 	informer := factory.Core().V1().Pods().Informer()
 	k := &kubelet{client: w.client, namespace: w.namespace, store: informer.GetStore(), look: make(chan struct{}, 1), acted: map[types.UID]string{}}
@@ -154,7 +162,7 @@ func (k *kubelet) step(pod *corev1.Pod) func(context.Context) error {
 	case pod.Spec.NodeName == "":
 		return func(ctx context.Context) error {
 			return api.Bind(ctx, &corev1.Binding{
-				ObjectMeta: metav1.ObjectMeta{Name: pod.Name, UID: pod.UID}, Target: corev1.ObjectReference{Kind: "Node", Name: "fake"},
+				ObjectMeta: metav1.ObjectMeta{Name: pod.Name, UID: pod.UID}, Target: corev1.ObjectReference{Kind: "Node", Name: nodeName},
 			}, metav1.CreateOptions{})
 		}
 	case pod.Status.Phase == corev1.PodPending:
