@@ -46,10 +46,6 @@ func TestCronShell(t *testing.T) {
 			file: "pass.go", old: "\tr.arm(p, plan)\n\tif open {", new: "\tif open {",
 			breaks: "a status write that hangs delays the next start",
 		},
-		"start waits for the books": {
-			file: "pass.go", old: "\t} else if r.books.pending(key) {", new: "\t}\n\tif r.books.pending(key) {",
-			breaks: "a status write that hangs delays the next start",
-		},
 		"pass overtakes its books": {
 			file: "books.go", old: "\tpg.asked = true\n\treturn true", new: "\treturn false",
 			breaks: "what is about to be written is decided and written once more",

@@ -139,6 +139,7 @@ func (r *reconciler) start(ctx context.Context, p *pass, start cron.Start) {
 		p.in.DidStart(start, nil, err)
 		return
 	}
+	r.backoff.Forget(p.key) // what failed before is over; what fails from here on is tried again soon
 	r.childWrites.Created(p.in.Owner.UID, obj)
 	child, err := r.kind.ReadChild(obj)
 	p.in.DidStart(start, &child, err)

@@ -69,7 +69,7 @@ type simUpset struct {
 
 var simUpsets = []string{
 	"no Jobs seen", "no CronJobs seen", "nothing seen", "relist", "crash", "handover", "two leaders", "standstill", "standstill and takeover",
-	"clock forward", "clock back", "over quota", "no webhook", "no statuses", "slow statuses", "no deletes", "server away",
+	"clock forward", "clock back", "over quota", "no webhook", "no statuses", "no deletes", "server away",
 }
 
 // storm is how long things go wrong in a world; then it has to come to rest.
@@ -91,25 +91,29 @@ func drawPlan(t *rapid.T) simPlan {
 	within := func(most time.Duration, label string) time.Duration {
 		return time.Duration(rapid.IntRange(0, int(most/time.Millisecond)).Draw(t, label)) * time.Millisecond
 	}
+	// Numbers are drawn small rather than large, so the greater part of a time is one of few.
+	sometime := func(most time.Duration) time.Duration {
+		return rapid.SampledFrom([]time.Duration{0, most / 5, 2 * most / 5, 3 * most / 5, 4 * most / 5}).Draw(t, "fifth") + within(most/5, "at")
+	}
 	p := simPlan{dice: sim.Dice(rapid.Uint64().Draw(t, "dice")), pace: rapid.IntRange(0, 2).Draw(t, "pace")}
 	for i := range rapid.IntRange(2, 4).Draw(t, "CronJobs") {
 		p.cronJobs = append(p.cronJobs, drawCronJob(t, fmt.Sprintf("c%d", i+1), within))
 	}
 	for range rapid.IntRange(0, 10).Draw(t, "edits") {
 		p.edits = append(p.edits, simEdit{
-			at: within(storm-20*time.Second, "at"), cronJob: rapid.IntRange(0, len(p.cronJobs)-1).Draw(t, "CronJob"),
+			at: sometime(storm - 20*time.Second), cronJob: rapid.IntRange(0, len(p.cronJobs)-1).Draw(t, "CronJob"),
 			what: rapid.SampledFrom(simEdits).Draw(t, "edit"), arg: rapid.IntRange(0, 20).Draw(t, "arg"),
 		})
 	}
 	for range rapid.IntRange(0, 8).Draw(t, "mishaps") {
 		p.mishaps = append(p.mishaps, simMishap{
-			from: rapid.IntRange(1, 80).Draw(t, "from"), count: rapid.IntRange(1, 4).Draw(t, "count"),
+			from: 20*rapid.IntRange(0, 3).Draw(t, "twenties") + rapid.IntRange(1, 20).Draw(t, "from"), count: rapid.IntRange(1, 4).Draw(t, "count"),
 			what: rapid.SampledFrom(sim.Mishaps()).Draw(t, "mishap"),
 		})
 	}
 	for range rapid.IntRange(0, 4).Draw(t, "upsets") {
 		p.upsets = append(p.upsets, simUpset{
-			at: within(storm-time.Minute, "at"), lasts: within(3*time.Minute, "lasts"), what: rapid.SampledFrom(simUpsets).Draw(t, "upset"),
+			at: sometime(storm - time.Minute), lasts: sometime(3 * time.Minute), what: rapid.SampledFrom(simUpsets).Draw(t, "upset"),
 		})
 	}
 	return p

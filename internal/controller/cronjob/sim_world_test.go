@@ -44,7 +44,6 @@ type simulation struct {
 	requests int
 	keys     []types.NamespacedName
 	jobs     map[types.NamespacedName]uint64 // Jobs made, by CronJob
-	events   uint64
 }
 
 // simManager is a process of the controller.
@@ -225,9 +224,6 @@ func (s *simulation) start(stale int) *simManager {
 		return s.tardy([]time.Duration{0, time.Millisecond, 20 * time.Millisecond}, "echo "+kind, nth, uint64(n))
 	}
 	p.Client.Latency = func(r sim.Request) (there, back time.Duration) {
-		if r.Verb == "status" && s.outages["slow statuses"] > s.world.Now() {
-			return 25 * time.Second, 25 * time.Second
-		}
 		slow := []time.Duration{500 * time.Microsecond, 5 * time.Millisecond, 300 * time.Millisecond}
 		return s.tardy(slow, "there", uint64(r.Number)), s.tardy(slow, "back", uint64(r.Number))
 	}
@@ -310,9 +306,7 @@ func (m *simManager) second(ctx context.Context, request reconcile.Request) (rec
 	} else if now-since >= patience {
 		delete(m.since, key)
 	}
-	// Requests nest, so a slow one would hold up what it began in the middle of, as no real one does.
-	nested := m.outages["slow statuses"] > now && len(m.halves) > 0
-	if _, waits := m.since[key]; waits && r.gate.Busy() || nested {
+	if _, waits := m.since[key]; waits && r.gate.Busy() {
 		return reconcile.Result{RequeueAfter: patience / 8}, nil
 	}
 	delete(m.since, key)
@@ -467,6 +461,9 @@ func (s *simulation) upset(u simUpset) {
 		s.world.Story.Tell("machine", "sets its clock by %s", by)
 		s.trouble(40 * time.Second)
 		p.Clock.Step(by)
+		if p.Clock == s.server.Clock {
+			s.truth.slowest += min(0, by) // what was stamped before is in the future now
+		}
 		s.truth.clocks()
 	default:
 		s.world.Story.Tell("server", "%s for %s", u.what, u.lasts)
@@ -475,7 +472,7 @@ func (s *simulation) upset(u simUpset) {
 		switch u.what {
 		case "no deletes":
 			s.undeletable = max(s.undeletable, until+5*time.Second)
-		case "no statuses", "slow statuses":
+		case "no statuses":
 		default:
 			s.trouble(u.lasts + 5*time.Second)
 			s.undeletable = max(s.undeletable, until+5*time.Second)
