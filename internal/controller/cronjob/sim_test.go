@@ -4,14 +4,19 @@
 package cronjob
 
 import (
-	"flag"
+	"os"
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/carillon-dev/carillon/internal/testkit/replay"
 )
 
+// An ordinary run replays the same worlds; see package replay.
+func TestMain(m *testing.M) { os.Exit(replay.Run(m, 0)) }
+
 // simWorlds is how many worlds an ordinary run sees.
-const simWorlds = "1000"
+const simWorlds = 1000
 
 // Several CronJobs, one or two processes of the controller, users, Jobs that
 // run and end, and everything that can go wrong: what the controller promises
@@ -25,7 +30,7 @@ const simWorlds = "1000"
 //
 //	go test ./internal/controller/cronjob -run TestSimulation -rapid.seed=…
 func TestSimulation(t *testing.T) {
-	atLeast(t, simWorlds)
+	replay.Checks(t, simWorlds)
 	rapid.Check(t, func(rt *rapid.T) {
 		s := newSimulation(drawPlan(rt))
 		if broken := s.run(); broken != "" {
@@ -45,19 +50,4 @@ func TestSimulationIsDeterministic(t *testing.T) {
 			t.Fatalf("seed %d: two stories of one plan:\n%s\nand\n%s", seed, a, b)
 		}
 	}
-}
-
-// atLeast raises rapid's number of cases for one test, unless -rapid.checks says how many.
-func atLeast(t *testing.T, checks string) {
-	t.Helper()
-	given := false
-	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "rapid.checks" })
-	if given || testing.Short() {
-		return
-	}
-	before := flag.Lookup("rapid.checks").Value.String()
-	if err := flag.Lookup("rapid.checks").Value.Set(checks); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = flag.Lookup("rapid.checks").Value.Set(before) })
 }

@@ -496,6 +496,9 @@ func (t *truth) checkServed() {
 	if leader == nil || t.world.Broken() != "" || t.troubled > now-slack-10*time.Second {
 		return
 	}
+	if leader.began > t.blindFrom-time.Minute && t.blind > now-time.Minute {
+		return // its first list was out of date, and what came after that is not seen
+	}
 	window := 5 * time.Second
 	if t.troubled < now-700*time.Second {
 		window = 25 * time.Hour

@@ -50,6 +50,7 @@ type simulation struct {
 type simManager struct {
 	*simulation
 	process          *sim.Process
+	began            time.Duration
 	controller       *reconciler
 	owners, children *sim.Cache
 	bookkeeper       *sim.Queue
@@ -229,7 +230,7 @@ func (s *simulation) start(stale int) *simManager {
 	}
 	p.Client.Mishap = s.mishap
 
-	m := &simManager{simulation: s, process: p, views: map[types.NamespacedName]view{}, since: map[types.NamespacedName]time.Duration{}}
+	m := &simManager{simulation: s, process: p, began: s.world.Now(), views: map[types.NamespacedName]view{}, since: map[types.NamespacedName]time.Duration{}}
 	m.owners, m.children = p.Follow("CronJob", toolscache.Indexers{}, stale), p.Follow("Job", toolscache.Indexers{}, stale)
 	r, err := newReconciler(kinds.Kind{}, simScheme)
 	if err != nil {
@@ -441,7 +442,10 @@ func (s *simulation) upset(u simUpset) {
 		s.truth.overlap = true
 		s.replace(m)
 		s.trouble(u.lasts/2 + 40*time.Second)
-		s.world.After(u.lasts/2, func() { p.Kill("having lost the lease long ago") })
+		s.world.After(u.lasts/2, func() {
+			p.Kill("having lost the lease long ago")
+			s.replace(nil) // the other one may have died meanwhile
+		})
 	case "standstill":
 		p.Pause(u.lasts)
 		s.truth.blinded(u.lasts)
@@ -452,7 +456,10 @@ func (s *simulation) upset(u simUpset) {
 		s.truth.blinded(u.lasts)
 		s.replace(m)
 		s.trouble(u.lasts + 40*time.Second)
-		s.world.After(u.lasts+s.world.Dice.Between(0, 2*time.Second, "lease", uint64(u.lasts)), func() { p.Kill("having lost the lease") })
+		s.world.After(u.lasts+s.world.Dice.Between(0, 2*time.Second, "lease", uint64(u.lasts)), func() {
+			p.Kill("having lost the lease")
+			s.replace(nil)
+		})
 	case "clock forward", "clock back":
 		by := u.lasts
 		if u.what == "clock back" {
