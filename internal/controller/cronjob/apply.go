@@ -31,6 +31,7 @@ func (r *reconciler) look(ctx context.Context, p *pass, looks []cron.Look) {
 	for _, l := range looks {
 		ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 		if l.Owner {
+			p.looked = true
 			r.lookOwner(ctx, p)
 		} else {
 			r.lookChild(ctx, p, l)

@@ -247,6 +247,42 @@ func TestWarningsAreNotRepeated(t *testing.T) {
 	w.wantEvents("FailedCreate")
 }
 
+// A late start is not decided on a cache: what it shows may be older than a run that has come and gone since, with its
+// Job, under another leader (guarantee 1). One that is in time costs no read.
+func TestLateStartLooksAtTheServer(t *testing.T) {
+	for name, test := range map[string]struct {
+		served bool // by another process, and the cache does not know
+		faults map[string][]fault
+		calls  []string
+		last   string
+	}{
+		"it ran already":           {served: true, calls: []string{"get tick"}, last: "12:10:00"},
+		"it did not":               {calls: []string{"get tick", "create tick-29631610", "record"}, last: "12:10:00"},
+		"nobody knows for a while": {faults: map[string][]fault{"get": {{err: broken}}}, calls: []string{"get tick"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, tick().Obj())
+			if test.served {
+				var live batchv1.CronJob
+				w.load("tick", &live)
+				live.Status.LastScheduleTime = &metav1.Time{Time: at("12:10:00")}
+				if err := w.raw.Status().Update(t.Context(), &live); err != nil {
+					t.Fatal(err)
+				}
+			}
+			w.faults = test.faults
+			w.sync("12:10:11")
+			w.wantCalls(test.calls...)
+			var live batchv1.CronJob
+			w.load("tick", &live)
+			if got := live.Status.LastScheduleTime; (got == nil) != (test.last == "") || got != nil && !got.Time.Equal(at(test.last)) {
+				t.Errorf("last is %v, want %q", got, test.last)
+			}
+			w.wantWake("12:20:00")
+		})
+	}
+}
+
 // A status write that hangs, and those of other CronJobs that wait behind it, delay no start (B4).
 func TestHangingStatusWriteDelaysNoStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -455,6 +455,9 @@ func (t *truth) said(m *simManager, e corev1.Event) {
 	switch e.Reason {
 	case "FailedCreate", "FailedDelete", "FailedGet", "JobAlreadyActive":
 		cause, _, _ = strings.Cut(cause, ": ")
+		if e.Reason == "FailedDelete" && (t.overlap || t.stale) {
+			most = 2 // of each of two Jobs of the name
+		}
 		if strings.Contains(e.Message, "not ours") {
 			cause += " (foreign)"
 		}
