@@ -94,8 +94,7 @@ func (w *work) createOne(ctx context.Context, creation job.Creation) (job.Create
 	pod := creation.Pod
 	uid, name := w.job.UID, pod.Name
 	w.memory.creating(uid, name, w.now)
-	w.gate.Enter(1)
-	defer w.gate.Leave()
+	defer w.gate.Call()()
 	err := w.client.Create(ctx, pod)
 	if apierrors.IsAlreadyExists(err) {
 		ours, lookErr := w.isOurs(ctx, creation.Pod.Namespace, name)

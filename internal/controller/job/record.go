@@ -99,9 +99,9 @@ func (w *work) write(ctx context.Context, write job.Write) error {
 		w.rejected("check", fmt.Sprint(broken))
 		return errRejected
 	}
-	w.gate.Enter(1)
+	answered := w.gate.Call()
 	err := w.client.Status().Update(ctx, next)
-	w.gate.Leave()
+	answered()
 	switch {
 	case err == nil:
 		statusWrites.WithLabelValues("success").Inc()

@@ -26,9 +26,10 @@ const (
 	writers = 4
 	// queueLimit bounds the notes that wait for one writer; beyond it new ones are counted and dropped.
 	queueLimit = 20000
-	// politeness bounds how long events wait for starts, and batch how many are written after such a wait.
+	// politeness bounds how long events wait for urgent work. After such a wait at least batch events are written, and
+	// a tenth of those that wait: under a load that does not end they are as many as come.
 	politeness = 2 * time.Second
-	batch      = 64
+	batch      = 8
 	// farewell is how long a stopping Recorder goes on writing what is queued.
 	farewell = 3 * time.Second
 	// rememberedObjects bounds the objects for which Once is remembered, rememberedCauses the causes of each.
@@ -160,7 +161,7 @@ func (r *Recorder) run(ctx context.Context, w *writer, notes <-chan Note) {
 		case n := <-notes:
 			r.options.Gate.Wait(ctx, politeness)
 			w.write(ctx, n)
-			w.drain(ctx, notes, batch)
+			w.drain(ctx, notes, max(batch, len(notes)/10))
 		}
 	}
 }

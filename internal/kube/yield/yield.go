@@ -24,7 +24,17 @@ type Gate struct {
 	mu     sync.Mutex
 	urgent int
 	calm   chan struct{} // closed while urgent is zero
+	// until is when the server counts as slow no more.
+	until time.Time
 }
+
+const (
+	// slow is how long an urgent call takes at least if the server has more to do than it can. One that is at ease
+	// answers within a few milliseconds.
+	slow = 30 * time.Millisecond
+	// aftermath is for how long after such a call.
+	aftermath = 250 * time.Millisecond
+)
 
 // New returns a Gate with no urgent work.
 func New(c clock.Clock) *Gate {
@@ -62,32 +72,70 @@ func (g *Gate) Leave() {
 	}
 }
 
-// Busy reports whether urgent work is under way.
+// Call announces one urgent call to the API server, which must be ended with end. A call that took long keeps the Gate
+// busy for a moment after its end: a server that is slow to answer has more to do than it can, whoever asks it for that.
+func (g *Gate) Call() (end func()) {
+	if g == nil {
+		return func() {}
+	}
+	g.Enter(1)
+	began := g.clock.Now()
+	return func() {
+		if now := g.clock.Now(); now.Sub(began) >= slow {
+			g.mu.Lock()
+			g.until = now.Add(aftermath)
+			g.mu.Unlock()
+		}
+		g.Leave()
+	}
+}
+
+// Busy reports whether urgent work is under way, or the server is slow.
 func (g *Gate) Busy() bool {
 	if g == nil {
 		return false
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.urgent > 0
+	calm, rest := g.state()
+	select {
+	case <-calm:
+		return rest > 0
+	default:
+		return true
+	}
 }
 
-// Wait returns once no urgent work is under way, at the latest after most, or when ctx ends.
+// Wait returns once no urgent work is under way and the server is not slow, at the latest after most, or when ctx ends.
 func (g *Gate) Wait(ctx context.Context, most time.Duration) {
-	if g == nil {
+	if g == nil || !g.Busy() {
 		return
 	}
+	limit := g.clock.After(most)
+	for g.Busy() {
+		calm, _ := g.state()
+		select {
+		case <-calm:
+		case <-ctx.Done():
+			return
+		case <-limit:
+			return
+		}
+		_, rest := g.state()
+		select {
+		case <-g.clock.After(rest):
+		case <-ctx.Done():
+			return
+		case <-limit:
+			return
+		}
+	}
+}
+
+// state is a channel that is closed when no urgent work is under way, and for how long the server counts as slow.
+func (g *Gate) state() (calm <-chan struct{}, rest time.Duration) {
 	g.mu.Lock()
-	calm := g.calm
-	g.mu.Unlock()
-	select {
-	case <-calm:
-		return
-	default:
+	defer g.mu.Unlock()
+	if !g.until.IsZero() {
+		rest = min(g.until.Sub(g.clock.Now()), aftermath) // a clock that was set back makes it no longer
 	}
-	select {
-	case <-calm:
-	case <-ctx.Done():
-	case <-g.clock.After(most):
-	}
+	return g.calm, rest
 }

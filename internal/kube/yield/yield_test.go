@@ -46,6 +46,32 @@ func TestWait(t *testing.T) {
 	}
 }
 
+// A server that is slow to answer urgent calls is left alone for a moment after each of them; one that is quick is not.
+func TestSlowServer(t *testing.T) {
+	for name, test := range map[string]struct{ takes, want time.Duration }{
+		"quick":     {takes: 5 * time.Millisecond, want: 5 * time.Millisecond},
+		"slow":      {takes: 100 * time.Millisecond, want: 350 * time.Millisecond},
+		"very slow": {takes: time.Hour, want: time.Minute}, // and nobody waits longer than that
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := yield.New(clock.RealClock{})
+				end := g.Call()
+				time.AfterFunc(test.takes, end)
+				start := time.Now()
+				g.Wait(context.Background(), time.Minute)
+				if got := time.Since(start); got != test.want {
+					t.Errorf("waited %v, want %v", got, test.want)
+				}
+				<-time.After(2 * time.Hour)
+				if g.Busy() {
+					t.Error("it was long ago")
+				}
+			})
+		})
+	}
+}
+
 // A controller without a gate, and one that leaves more often than it entered, work on.
 func TestGateIsForgiving(t *testing.T) {
 	var none *yield.Gate
