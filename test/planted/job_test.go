@@ -165,7 +165,7 @@ func TestJobShell(t *testing.T) {
 			breaks: "a second leader overwrites what the first one counted",
 		},
 		"told before it is written": {
-			file: "record.go", old: "\tw.gate.Enter(1)\n\terr := w.client.Status()", new: "\tw.speak(write.Notes)\n\tw.gate.Enter(1)\n\terr := w.client.Status()",
+			file: "record.go", old: "\tanswered := w.gate.Call()\n", new: "\tw.speak(write.Notes)\n\tanswered := w.gate.Call()\n",
 			breaks: "events tell of what did not happen, again and again",
 		},
 		"own removals in flight not remembered": {

@@ -254,6 +254,9 @@ func TestMetricsAreDocumented(t *testing.T) {
 		}
 	}
 	for _, match := range regexp.MustCompile("(?m)^\\| `((carillon|cronjob_controller)_\\w+)`").FindAllStringSubmatch(string(text), -1) {
+		if strings.HasPrefix(match[1], "carillon_job_controller_") { // the Job controller's, which looks after them
+			continue
+		}
 		if !slices.Contains(exist, match[1]) && !slices.Contains(elsewhere, match[1]) {
 			t.Errorf("%s is explained and does not exist: %v", match[1], fmt.Sprint(exist))
 		}
