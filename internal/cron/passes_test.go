@@ -201,7 +201,8 @@ func (a *attempt) spoken(plan cron.Plan) {
 		case n.Type == corev1.EventTypeWarning && n.Key == "":
 			a.w.broken("a warning without a key: %s", n)
 		case n.Reason == a.w.traits.Events.FailedCreate.Reason && a.unanswered.UID != "" && !a.failed[cron.PhaseLook]:
-			if _, there := a.w.server.find(a.unanswered.UID); there {
+			// One that an outsider has taken from its CronJob meanwhile is a stranger's.
+			if o, there := a.w.server.find(a.unanswered.UID); there && o.Controller != nil {
 				a.w.broken("%s is there, although: %s", a.unanswered.Name, n)
 			}
 		case n.Key != "":
