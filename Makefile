@@ -71,11 +71,11 @@ bench: ## Measure schedules, and the footprint and start-up of the built binary
 	CARILLON_MEASURE=1 go test -count=1 -run TestFootprint -v ./test/e2e/
 
 .PHONY: bench-cron
-bench-cron: ## CronJob controllers: Kubernetes' own beside ours beside a bare loop (about 25 minutes)
+bench-cron: ## CronJob controllers: Kubernetes' own beside ours beside a bare loop (about 30 minutes)
 	go run ./test/bench cron
 
 .PHONY: bench-job
-bench-job: ## Job controllers: Kubernetes' own beside ours (about 15 minutes)
+bench-job: ## Job controllers: Kubernetes' own beside ours (about 20 minutes)
 	go run ./test/bench job
 
 .PHONY: fuzz

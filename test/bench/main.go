@@ -7,7 +7,7 @@
 //	go run ./test/bench job        one-pod Jobs, one big Job, a small one beside it, latency when idle, memory
 //
 // Each side gets a control plane of its own as a process, and its controller as another process; this
-// process only creates the work, plays the kubelet (kubelet.go) and watches. CPU and memory are those
+// process only creates the work, plays the kubelet (job.go) and watches. CPU and memory are those
 // of the controller's process alone; API writes are the API server's own count. Both sides run without
 // a client-side rate limit. docs/performance.md holds the results.
 package main

@@ -106,8 +106,9 @@ func (r *reconciler) run(ctx context.Context, p *pass, last cron.PlanPhase) (pla
 
 // lateStart is how late a start is that is not decided on a cache. A cache of a process that has just taken over, or
 // stood still, may be older than a run that has come and gone since, and then nothing but lastScheduleTime on the server
-// tells of it (guarantee 1). Less than any takeover takes: an idle leader is given up after 15 s. In ordinary operation
-// starts are in time and cost no read.
+// tells of it (guarantee 1). A leader that falls silent is given up after 15 s, so whoever takes over from it is later
+// than this; after one that steps down in good order, caches that have not followed for 10 s could still mislead. In
+// ordinary operation starts are in time and cost no read.
 const lateStart = 10 * time.Second
 
 // late reports whether the plan starts something late, and the live CronJob has not been looked at.

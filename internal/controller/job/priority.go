@@ -7,6 +7,7 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 )
 
 // When thousands of Jobs come at once, every call competes with every other for
@@ -31,7 +32,7 @@ func (w *work) standBack() bool {
 		return false
 	}
 	for _, c := range w.job.Status.Conditions {
-		ended := c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed
+		ended := (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) && c.Status == corev1.ConditionTrue
 		if age := w.now.Sub(c.LastTransitionTime.Time); ended && age >= 0 && age < cleanupPatience {
 			w.wakeIn(standBackFor)
 			return true

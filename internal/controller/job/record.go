@@ -59,8 +59,7 @@ func (w *work) putOff(write job.Write) time.Time {
 		return time.Time{}
 	case write.Lazy:
 		return w.memory.unreported(uid, w.now).Add(w.options.SyncPeriod)
-	}
-	if write.Alone {
+	case write.Alone:
 		return time.Time{}
 	}
 	every := time.Duration(w.memory.size(uid)-1) * w.options.ReportPerPod
