@@ -37,10 +37,11 @@ type ledger struct {
 	release []*view
 	// fresh is how many pods and indexes this write records first.
 	fresh int
-	// limited: there is more to account for than one sync may. rest are the
-	// pods from the first on that was too many.
+	// limited: the list of UIDs is full. rest are the pods that it keeps out.
 	limited bool
 	rest    []*view
+	// unreleased: there are more finalizers that may go than one sync may remove.
+	unreleased bool
 	// unsure: a recorded pod is not among the pods and the pods may be older than
 	// the Job, so it is not known whether its finalizer is gone.
 	unsure bool
@@ -111,31 +112,31 @@ func (s *syncing) isFresh(v *view) bool {
 
 // account records the pods that are to be counted with this write and lists the
 // finalizers that may go after it. stopped are the pods that were deleted in
-// this sync because the Job ends.
+// this sync because the Job ends. UIDs and finalizers are limited, indexes are
+// not: they take no more room however many there are (job.md 2.7, T5).
 func (s *syncing) account(stopped sets.Set[types.UID]) *ledger {
 	l := s.book.clone()
 	newIndexes := map[int]bool{}
-	rest := s.heldPods()
-	for ; len(rest) > 0; rest = rest[1:] {
-		v := rest[0]
+	for _, v := range s.heldPods() {
 		if !s.mayRelease(v, stopped) {
 			continue
 		}
-		if len(l.release) >= s.options.MaxUncounted {
-			l.limited = true
-			break
-		}
 		if !l.recorded.Has(v.uid()) {
-			if len(newIndexes)+len(l.awaitedSucceeded)+len(l.awaitedFailed) >= s.options.MaxUncounted {
+			byIndex := s.indexes != nil && v.succeeded()
+			if !byIndex && len(l.awaitedSucceeded)+len(l.awaitedFailed) >= s.options.MaxUncounted {
 				l.limited = true
-				break
+				l.rest = append(l.rest, v)
+				continue
 			}
 			s.record(l, v, newIndexes)
+		}
+		if len(l.release) >= s.options.MaxUncounted {
+			l.unreleased = true
+			continue
 		}
 		l.release = append(l.release, v)
 	}
 	l.fresh += len(newIndexes)
-	l.rest = rest
 	return l
 }
 
@@ -149,12 +150,10 @@ func (s *syncing) whole(l *ledger) *ledger {
 	w := l.clone()
 	newIndexes := map[int]bool{}
 	for _, v := range w.rest {
-		if !w.recorded.Has(v.uid()) {
-			s.record(w, v, newIndexes)
-		}
+		s.record(w, v, newIndexes)
 	}
 	w.fresh += len(newIndexes)
-	w.limited = false
+	w.limited, w.unreleased = false, true
 	return w
 }
 

@@ -198,9 +198,9 @@ func changes(stored, status *batchv1.JobStatus, book *ledger) (*batchv1.JobStatu
 // settled within a period.
 func (s *syncing) wakeAfter(a aftermath, book *ledger, ends bool) (at time.Time) {
 	switch {
-	case ends && len(book.rest) == 0:
+	case ends && !book.unreleased:
 		return at
-	case ends, book.limited, s.verdict.Outcome != Undecided && !s.verdict.Stored && a.active > 0:
+	case ends, book.limited, book.unreleased, s.verdict.Outcome != Undecided && !s.verdict.Stored && a.active > 0:
 		at = s.now.Add(soon)
 	case len(book.release) > 0 && len(book.awaitedSucceeded)+len(book.awaitedFailed) > 0:
 		at = s.now.Add(s.options.SyncPeriod)

@@ -183,6 +183,26 @@ func TestOneWriteRecordsLimitedNumber(t *testing.T) {
 			t.Errorf("%d finalizers are left to its successor, want 501", len(p.Cleanup))
 		}
 	})
+	t.Run("a full list of UIDs keeps no index out of the books", func(t *testing.T) {
+		t.Parallel()
+		j := aJob("p9 c600 indexed bl1000", started(time.Minute))
+		pods := append(numbered(590, "f", "failed i599"), numbered(590, "s", "succeeded iN")...)
+		r := Decide(Snapshot{Job: j, Pods: pods, Now: now, PodsCurrent: true, Options: Options{Standalone: true}}).Record(Results{})
+		s := r.Write.Status
+		if s.CompletedIndexes != "0-589" || len(s.UncountedTerminatedPods.Failed) != 500 || !r.Write.More || len(r.Unfinalize) != 500 {
+			t.Errorf("more %t, %d finalizers, %s", r.Write.More, len(r.Unfinalize), statusText(s))
+		}
+	})
+	t.Run("more finalizers than one sync may remove keep nothing out of the books (OPT-09)", func(t *testing.T) {
+		t.Parallel()
+		j := aJob("p9 c600 indexed", started(time.Minute))
+		pods := append(numbered(590, "s", "succeeded iN"), aPod("f failed i599"))
+		r := Decide(Snapshot{Job: j, Pods: pods, Now: now, PodsCurrent: true, Options: Options{Standalone: true}}).Record(Results{})
+		s := r.Write.Status
+		if s.CompletedIndexes != "0-589" || len(s.UncountedTerminatedPods.Failed) != 1 || r.Write.More || len(r.Unfinalize) != 500 || !r.Wake.After(now) {
+			t.Errorf("more %t, %d finalizers, wake %v, %s", r.Write.More, len(r.Unfinalize), r.Wake, statusText(s))
+		}
+	})
 	t.Run("JOB-067 the end carries no UIDs, so it holds them all (OPT-01)", func(t *testing.T) {
 		t.Parallel()
 		for name, test := range map[string]struct {

@@ -32,10 +32,22 @@ const (
 // ttl-after-finished controller, which serves all Jobs, whoever runs them.
 var DefaultControllers = []string{CronJob, Job}
 
-// shared is what the controllers of one manager have in common.
+// shared is what the controllers of one manager have in common. The gate is one, because what is urgent in one
+// controller goes before what can wait in any other: they ask the same API server.
 type shared struct {
 	sink note.Sink
 	gate *yield.Gate
+}
+
+func (s shared) cronJob(o Options) cronjob.Options {
+	return cronjob.Options{
+		Kinds: o.Kinds, Clock: o.Clock, Zone: o.Zone, Workers: o.Workers,
+		Discovery: o.Discovery, Sink: s.sink, Gate: s.gate,
+	}
+}
+
+func (s shared) job(o Options, events job.Speaker) job.Options {
+	return job.Options{Standalone: o.Standalone, Clock: o.Clock, Events: events, Gate: s.gate}
 }
 
 // controllers is the list of all there are: how each is set up, and the types whose caches it reads.
@@ -45,10 +57,7 @@ var controllers = map[string]struct {
 }{
 	CronJob: {
 		add: func(mgr ctrl.Manager, options Options, shared shared) error {
-			return cronjob.Add(mgr, cronjob.Options{
-				Kinds: options.Kinds, Clock: options.Clock, Zone: options.Zone, Workers: options.Workers,
-				Discovery: options.Discovery, Sink: shared.sink, Gate: shared.gate,
-			})
+			return cronjob.Add(mgr, shared.cronJob(options))
 		},
 		needs: []client.Object{&batchv1.CronJob{}, &batchv1.Job{}},
 	},
@@ -61,7 +70,7 @@ var controllers = map[string]struct {
 			if err := mgr.Add(recorder); err != nil {
 				return err
 			}
-			return job.Add(mgr, job.Options{Standalone: options.Standalone, Clock: options.Clock, Events: recorder})
+			return job.Add(mgr, shared.job(options, recorder))
 		},
 		needs: []client.Object{&batchv1.Job{}, &corev1.Pod{}},
 	},

@@ -14,6 +14,9 @@ import (
 	"github.com/go-logr/logr/funcr"
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+
+	"github.com/carillon-dev/carillon/internal/kube/yield"
 )
 
 // The controllers that run are those asked for, or the default of the place.
@@ -43,6 +46,17 @@ func TestSelected(t *testing.T) {
 				t.Errorf("error %v, want one with %q", err, test.err)
 			}
 		})
+	}
+}
+
+// What is urgent in one controller holds back what can wait in the others, and the events of all.
+func TestControllersShareOneGate(t *testing.T) {
+	s := shared{gate: yield.New(clock.RealClock{})}
+	if s.cronJob(Options{}).Gate != s.gate {
+		t.Error("the CronJob controller has a gate of its own")
+	}
+	if s.job(Options{}, nil).Gate != s.gate {
+		t.Error("the Job controller has a gate of its own")
 	}
 }
 

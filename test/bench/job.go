@@ -7,123 +7,12 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"slices"
-	"strings"
-	"sync"
 	"text/tabwriter"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/informers"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/tools/cache"
 )
-
-// succeed is a whole Pod's life as a kubelet reports it, in one write.
-var succeed = []byte(`{"status":{"phase":"Succeeded"}}`)
-
-// kubelet ends each Pod as soon as it appears, or after a while, and tells when a Job's finish was seen.
-type kubelet struct {
-	runs time.Duration // how long a Pod runs
-	mu   sync.Mutex
-	// ended is when the finish of each Job was seen; born and died, when a watch showed each Pod first and
-	// when its end was written, in this order.
-	ended      map[string]time.Time
-	born, died []time.Time
-	done       chan string
-}
-
-func playKubelet(ctx context.Context, client kubernetes.Interface, runs time.Duration) (*kubelet, error) {
-	k := &kubelet{runs: runs, ended: map[string]time.Time{}, done: make(chan string, 100000)}
-	factory := informers.NewSharedInformerFactory(client, 0)
-	pods := make(chan *corev1.Pod, 100000)
-	_, err := factory.Core().V1().Pods().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: func(obj any) {
-		if pod := obj.(*corev1.Pod); pod.Status.Phase == corev1.PodPending && pod.DeletionTimestamp == nil {
-			k.mu.Lock()
-			k.born = append(k.born, time.Now())
-			k.mu.Unlock()
-			pods <- pod
-		}
-	}})
-	if err != nil {
-		return nil, err
-	}
-	for range 16 {
-		go func() {
-			for {
-				select {
-				case <-ctx.Done():
-					return
-				case pod := <-pods:
-					if err := sleepUntil(ctx, time.Now().Add(k.runs)); err != nil {
-						return
-					}
-					_, err := client.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, succeed, metav1.PatchOptions{}, "status")
-					if err != nil && ctx.Err() == nil {
-						fmt.Fprintln(os.Stderr, "end of a Pod:", err)
-					}
-					k.mu.Lock()
-					k.died = append(k.died, time.Now())
-					k.mu.Unlock()
-				}
-			}
-		}()
-	}
-	_, err = factory.Batch().V1().Jobs().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{UpdateFunc: func(_, obj any) {
-		job := obj.(*batchv1.Job)
-		for _, c := range job.Status.Conditions {
-			if (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) && c.Status == corev1.ConditionTrue {
-				k.mu.Lock()
-				_, known := k.ended[job.Name]
-				if !known {
-					k.ended[job.Name] = time.Now()
-				}
-				k.mu.Unlock()
-				if !known {
-					k.done <- job.Name
-				}
-			}
-		}
-	}})
-	if err != nil {
-		return nil, err
-	}
-	factory.Start(ctx.Done())
-	factory.WaitForCacheSync(ctx.Done())
-	return k, nil
-}
-
-func (k *kubelet) wait(ctx context.Context, n int) error {
-	for range n {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-k.done:
-		}
-	}
-	return nil
-}
-
-// rate is ends a second among the ends from fraction a to fraction b of all.
-func (k *kubelet) rate(prefix string, a, b float64) float64 {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	var at []time.Time
-	for name, t := range k.ended {
-		if strings.HasPrefix(name, prefix) {
-			at = append(at, t)
-		}
-	}
-	slices.SortFunc(at, time.Time.Compare)
-	i, j := int(a*float64(len(at))), int(b*float64(len(at)))-1
-	if j <= i {
-		return 0
-	}
-	return float64(j-i) / at[j].Sub(at[i]).Seconds()
-}
 
 // jobTable prints each row as soon as it is measured.
 type jobTable struct{ *tabwriter.Writer }
@@ -144,7 +33,7 @@ func job(ctx context.Context, o options, dir string, b binaries) (err error) {
 	for _, round := range []struct {
 		name string
 		run  func(context.Context, options, string, binaries, jobTable) error
-	}{{"jobs", manyJobs}, {"big", bigJobs}, {"latency", idleLatency}, {"memory", finishedMemory}} {
+	}{{"jobs", manyJobs}, {"backlog", waitingJobs}, {"big", bigJobs}, {"latency", idleLatency}, {"memory", finishedMemory}} {
 		if !o.round(round.name) {
 			continue
 		}
@@ -159,7 +48,7 @@ func job(ctx context.Context, o options, dir string, b binaries) (err error) {
 func manyJobs(ctx context.Context, o options, dir string, b binaries, table jobTable) error {
 	for _, n := range o.jobs {
 		for _, name := range sides(o) {
-			err := jobRound(ctx, name, dir, b, 0, func(ctx context.Context, s *side, k *kubelet) error {
+			err := jobRound(ctx, o, name, dir, b, 0, func(ctx context.Context, s *side, k *kubelet) error {
 				total, cpu, writes, err := measure(ctx, s, func() error {
 					if err := createJobs(ctx, s.client, name, "one", n, 16, false); err != nil {
 						return err
@@ -179,12 +68,65 @@ func manyJobs(ctx context.Context, o options, dir string, b binaries, table jobT
 	return nil
 }
 
+// waitingJobs is many Jobs of one Pod that were there before the controller, as after an outage: nothing but the
+// controller and the ends of Pods takes the machine's time. It counts from the first Pod on, so that the start of the
+// process is left out.
+func waitingJobs(ctx context.Context, o options, dir string, b binaries, table jobTable) error {
+	for _, n := range o.jobs {
+		for _, name := range sides(o) {
+			if err := waitingRound(ctx, o, n, name, dir, b, table); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func waitingRound(ctx context.Context, o options, n int, name, dir string, b binaries, table jobTable) (err error) {
+	s, err := newSide(ctx, name, dir, b)
+	if err != nil {
+		return err
+	}
+	defer func() { err = firstOf(err, s.stop()) }()
+	ctx, stop := context.WithTimeout(ctx, 15*time.Minute)
+	defer stop()
+	if err := createJobs(ctx, s.client, name, "one", n, 16, false); err != nil {
+		return err
+	}
+	k, err := playKubelet(ctx, o, s, 0)
+	if err != nil {
+		return err
+	}
+	earlier, err := s.settled(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.start(ctx, b, "job"); err != nil {
+		return err
+	}
+	if err := k.wait(ctx, n); err != nil {
+		return fmt.Errorf("%s: %w; its log ends: %s", name, err, s.tail())
+	}
+	total := time.Since(k.born[0])
+	later, err := s.settled(ctx)
+	if err != nil {
+		return err
+	}
+	used, err := s.usage()
+	if err != nil {
+		return err
+	}
+	table.row(fmt.Sprintf("%d one-pod Jobs that were waiting", n), name, fmt.Sprintf("%.0f Jobs/s", float64(n)/total.Seconds()),
+		total, used.cpu, perRun(without(minus(later, earlier), "PATCH pods/status"), n)+" a Job")
+	return nil
+}
+
 // bigJobs is one Job of many Pods, and a Job of one Pod beside it.
 func bigJobs(ctx context.Context, o options, dir string, b binaries, table jobTable) error {
 	for _, n := range o.big {
 		for _, mode := range []batchv1.CompletionMode{batchv1.IndexedCompletion, batchv1.NonIndexedCompletion} {
 			for _, name := range sides(o) {
-				err := jobRound(ctx, name, dir, b, 0, func(ctx context.Context, s *side, k *kubelet) error {
+				err := jobRound(ctx, o, name, dir, b, 0, func(ctx context.Context, s *side, k *kubelet) error {
 					small := time.Duration(0)
 					total, cpu, writes, err := measure(ctx, s, func() error {
 						if _, err := s.client.BatchV1().Jobs(namespace).Create(ctx, oneJob(name, "big", int32(n), mode), metav1.CreateOptions{}); err != nil {
@@ -214,7 +156,7 @@ func bigJobs(ctx context.Context, o options, dir string, b binaries, table jobTa
 
 func idleLatency(ctx context.Context, o options, dir string, b binaries, table jobTable) error {
 	for _, name := range sides(o) {
-		after, err := latency(ctx, name, o.latency, dir, b)
+		after, err := latency(ctx, o, name, dir, b)
 		if err != nil {
 			return err
 		}
@@ -223,10 +165,11 @@ func idleLatency(ctx context.Context, o options, dir string, b binaries, table j
 	return nil
 }
 
-// latency runs n Pods of one Job, one after the other on an idle plane, and tells how long after the end of each
+// latency runs some Pods of one Job, one after the other on an idle plane, and tells how long after the end of each
 // the next one is seen, or the Job's own end.
-func latency(ctx context.Context, name string, n int, dir string, b binaries) (after durations, err error) {
-	err = jobRound(ctx, name, dir, b, 300*time.Millisecond, func(ctx context.Context, s *side, k *kubelet) error {
+func latency(ctx context.Context, o options, name, dir string, b binaries) (after durations, err error) {
+	n := o.latency
+	err = jobRound(ctx, o, name, dir, b, 300*time.Millisecond, func(ctx context.Context, s *side, k *kubelet) error {
 		job := oneJob(name, "chain", int32(n), batchv1.IndexedCompletion)
 		job.Spec.Parallelism = new(int32(1))
 		if _, err := s.client.BatchV1().Jobs(namespace).Create(ctx, job, metav1.CreateOptions{}); err != nil {
@@ -292,7 +235,7 @@ func without(writes map[string]int, own ...string) map[string]int {
 	return writes
 }
 
-func jobRound(ctx context.Context, name, dir string, b binaries, runs time.Duration, do func(context.Context, *side, *kubelet) error) (err error) {
+func jobRound(ctx context.Context, o options, name, dir string, b binaries, runs time.Duration, do func(context.Context, *side, *kubelet) error) (err error) {
 	fmt.Fprintln(os.Stderr, name)
 	s, err := newSide(ctx, name, dir, b)
 	if err != nil {
@@ -301,7 +244,7 @@ func jobRound(ctx context.Context, name, dir string, b binaries, runs time.Durat
 	defer func() { err = firstOf(err, s.stop()) }()
 	ctx, stop := context.WithTimeout(ctx, 15*time.Minute)
 	defer stop()
-	k, err := playKubelet(ctx, s.client, runs)
+	k, err := playKubelet(ctx, o, s, runs)
 	if err != nil {
 		return err
 	}

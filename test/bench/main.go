@@ -4,10 +4,10 @@
 // Command bench measures Carillon's controllers beside Kubernetes' own, in one run on one machine:
 //
 //	go run ./test/bench cron       2,000 CronJobs at one instant, with and without old Jobs, one idle, memory
-//	go run ./test/bench job        one-pod Jobs, one big Job, a small one beside it, latency when idle, memory
+//	go run ./test/bench job        one-pod Jobs, new ones and waiting ones, one big Job, a small one beside it, latency when idle, memory
 //
 // Each side gets a control plane of its own as a process, and its controller as another process; this
-// process only creates the work, plays the kubelet (job.go) and watches. CPU and memory are those
+// process only creates the work, plays the kubelet (kubelet.go) and watches. CPU and memory are those
 // of the controller's process alone; API writes are the API server's own count. Both sides run without
 // a client-side rate limit. docs/performance.md holds the results.
 package main
@@ -32,6 +32,7 @@ type options struct {
 	big      []int
 	latency  int
 	finished int
+	kubelet  string
 	only     string
 	rounds   []string
 }
@@ -58,13 +59,14 @@ func run(ctx context.Context, args []string) error {
 	flags.IntVar(&o.minutes, "minutes", 3, "minutes to watch")
 	flags.IntVar(&o.old, "old", 10000, "finished Jobs lying around in the round old")
 	flags.IntVar(&o.idle, "idle", 10000, "suspended CronJobs of the memory round of cron")
-	all := map[string]string{"cron": "together,old,idle,memory", "job": "jobs,big,latency,memory"}[args[0]]
+	all := map[string]string{"cron": "together,old,idle,memory", "job": "jobs,backlog,big,latency,memory"}[args[0]]
 	var jobs, big, rounds string
 	flags.StringVar(&rounds, "rounds", all, "rounds to run")
 	flags.StringVar(&jobs, "jobs", "1000,3000", "numbers of one-pod Jobs")
 	flags.StringVar(&big, "big", "2000,10000", "numbers of pods of one Job")
 	flags.IntVar(&o.latency, "latency", 50, "Pods of the latency round")
 	flags.IntVar(&o.finished, "finished", 50000, "finished Jobs of the memory round of job")
+	flags.StringVar(&o.kubelet, "kubelet", "store", "how the simulated kubelet of job writes the end of a Pod: into the store, which leaves the machine to the controllers, or through the api")
 	flags.StringVar(&o.only, "only", "", "measure one side alone: builtin or carillon")
 	if err := flags.Parse(args[1:]); err != nil {
 		return err
@@ -74,6 +76,9 @@ func run(ctx context.Context, args []string) error {
 		if !slices.Contains(strings.Split(all, ","), r) {
 			return fmt.Errorf("there is no round %q; the rounds are %s", r, all)
 		}
+	}
+	if o.kubelet != "store" && o.kubelet != "api" {
+		return fmt.Errorf("there is no kubelet %q; there is store and api", o.kubelet)
 	}
 	var err error
 	if o.jobs, err = numbers(jobs); err != nil {

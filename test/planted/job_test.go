@@ -35,8 +35,8 @@ func TestJob(t *testing.T) {
 		},
 		"limit of recorded pods ignored": {
 			file:   "ledger.go",
-			old:    "\t\tif len(l.release) >= s.options.MaxUncounted {\n\t\t\tl.limited = true\n\t\t\tbreak\n\t\t}\n\t\tif !l.recorded.Has(v.uid()) {\n\t\t\tif len(newIndexes)+len(l.awaitedSucceeded)+len(l.awaitedFailed) >= s.options.MaxUncounted {\n\t\t\t\tl.limited = true\n\t\t\t\tbreak\n\t\t\t}\n",
-			new:    "\t\tif !l.recorded.Has(v.uid()) {\n",
+			old:    "\t\t\tif !byIndex && len(l.awaitedSucceeded)+len(l.awaitedFailed) >= s.options.MaxUncounted {\n",
+			new:    "\t\t\tif !byIndex && false {\n",
 			breaks: "the books outgrow the object",
 		},
 		"ended while terminating": {
@@ -187,6 +187,10 @@ func TestJobShell(t *testing.T) {
 		"what is left of an ended Job": {
 			file: "controller.go", old: "\trefs := plan.Cleanup\n", new: "\trefs := plan.Cleanup[:0]\n",
 			breaks: "a crash at the end leaves pods that can never be deleted",
+		},
+		"finalizers stand back for ever": {
+			file: "priority.go", old: " || age >= cleanupPatience {\n", new: " {\n",
+			breaks: "pods that are accounted for can never be deleted",
 		},
 		"wake-ups forgotten": {
 			file: "controller.go", old: "\tif !w.wake.IsZero() {\n", new: "\tif false {\n",

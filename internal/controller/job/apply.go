@@ -64,10 +64,11 @@ func (w *work) apply(ctx context.Context, plan job.Plan) error {
 	w.speak(record.Notes)
 	countCreations(record.PodsCreation)
 	podErr = errors.Join(podErr, cleanupErr)
-	if err := w.record(ctx, record); err != nil {
+	creating := len(plan.Create) >= w.options.MaxPodChanges
+	if err := w.record(ctx, record, creating); err != nil {
 		return errors.Join(err, podErr)
 	}
-	if len(plan.Create) >= w.options.MaxPodChanges && !w.memory.block(w.job.UID) {
+	if creating && !w.memory.block(w.job.UID) {
 		w.wakeIn(w.pace.window(w.memory.size(w.job.UID)))
 	}
 	return podErr

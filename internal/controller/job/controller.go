@@ -322,10 +322,10 @@ func (c *controller) Reconcile(ctx context.Context, request reconcile.Request) (
 
 // cleanup takes the tracking finalizer off what is left of a Job that ended.
 func (w *work) cleanup(ctx context.Context, plan job.Plan) error {
-	if w.standBack() {
-		return nil
-	}
 	refs := plan.Cleanup
+	if w.gate.Busy() {
+		refs = w.standBack(refs, w.endedAt())
+	}
 	if limit := w.options.MaxUncounted; len(refs) > limit {
 		refs = refs[:limit]
 		w.wakeIn(w.pace.window(len(plan.Cleanup)))

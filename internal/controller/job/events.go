@@ -165,7 +165,9 @@ func (c *controller) podChanged(old, pod *corev1.Pod, gone bool, q queue) {
 		if held(pod) && !gone && !c.memory.isUnfinalizing(j.UID, pod.UID) {
 			c.soon(key, j.UID, q)
 		}
-	case wake, concerns(old, pod, gone, own):
+	case wake:
+		c.after(0, key, q) // once for each batch of creations, so it needs no spacing
+	case concerns(old, pod, gone, own):
 		c.soon(key, j.UID, q)
 	case isReady(pod) != (old != nil && isReady(old)):
 		// Nothing but a number in the status depends on it; let more of them come together.

@@ -49,6 +49,8 @@ type memory struct {
 	size int
 	// unreported is since when a write is put off; zero: none is.
 	unreported time.Time
+	// unreleased is since when finalizers that may go stand back; zero: none does.
+	unreleased time.Time
 	// blocked: a decision was held back, or was not complete, because of
 	// creating; the pod that ends the wait has to wake the Job.
 	blocked bool
@@ -287,6 +289,24 @@ func (m *memories) reported(uid types.UID) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.get(uid).unreported = time.Time{}
+}
+
+// releasing notes that finalizers stand back, and returns since when.
+func (m *memories) releasing(uid types.UID, now time.Time) time.Time {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	mem := m.get(uid)
+	if mem.unreleased.IsZero() {
+		mem.unreleased = now
+	}
+	return mem.unreleased
+}
+
+// released notes that none does any more.
+func (m *memories) released(uid types.UID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.get(uid).unreleased = time.Time{}
 }
 
 func (m *memories) isUnfinalizing(uid, pod types.UID) bool {

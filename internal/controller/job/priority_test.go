@@ -62,6 +62,107 @@ func TestTrailingWorkIsNotPutOffForEver(t *testing.T) {
 	w.wantHeld(0)
 }
 
+// OPT-09: while there is more urgent work, the finalizers of pods that are
+// accounted for stand back too while their Job goes on, but for a reason.
+func TestFinalizersStandBack(t *testing.T) {
+	for name, test := range map[string]struct {
+		options func(*Options)
+		then    func(w *world, gate *yield.Gate)
+		held    int // how many of the two pods that ended keep theirs
+	}{
+		"as long as the urgent work goes on": {then: func(w *world, _ *yield.Gate) { w.pass(cleanupPatience / 2) }, held: 2},
+		"until the urgent work is done":      {then: func(w *world, gate *yield.Gate) { gate.Leave(); w.pass(time.Second) }},
+		"not for ever":                       {then: func(w *world, _ *yield.Gate) { w.pass(cleanupPatience) }},
+		"not for ever by a clock put back":   {then: func(w *world, _ *yield.Gate) { w.clock.SetTime(start); w.pass(cleanupPatience + time.Minute) }},
+		"not when the Job is being deleted": {then: func(w *world, _ *yield.Gate) {
+			must(w.t, w.api.Delete(w.t.Context(), w.job("two")))
+			w.pass(time.Second)
+		}},
+		"not that of a pod that is deleted":               {then: func(w *world, _ *yield.Gate) { must(w.t, w.api.Delete(w.t.Context(), ended(w))); w.pass(time.Second) }, held: 1},
+		"not when more wait for room in the list of UIDs": {options: func(o *Options) { o.MaxUncounted = 1 }, then: func(w *world, _ *yield.Gate) { w.pass(time.Second) }, held: 1},
+		"not in a process that has just begun":            {then: func(w *world, _ *yield.Gate) { w.opts.Gate = nil; w.restart(); w.pass(time.Second) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, func(o *Options) {
+				o.ReportPerPod = time.Millisecond
+				if test.options != nil {
+					test.options(o)
+				}
+			})
+			gate := busy(w)
+			j := make.Job(ns, "two").Completions(4).Parallelism(4).Obj()
+			j.Finalizers = []string{"example.com/keep"} // deleted, it stays for a while
+			w.add(j)
+			w.pass(2 * beginPatience)
+			for _, pod := range w.pods()[:2] {
+				w.finish(pod, corev1.PodSucceeded)
+			}
+			w.pass(time.Second)
+			test.then(w, gate)
+			kept := 0
+			for _, pod := range w.pods() {
+				if held(&pod) && terminal(&pod) {
+					kept++
+				}
+			}
+			if kept != test.held {
+				t.Errorf("%d pods that ended keep the finalizer, want %d", kept, test.held)
+			}
+			if test.held > 0 {
+				gate.Leave()
+				w.finishAll(corev1.PodSucceeded)
+				w.pass(time.Minute)
+				w.wantStatus("two", func(s batchv1.JobStatus) bool { return condition(s, batchv1.JobComplete) && s.Succeeded == 4 }, "complete")
+				w.wantHeld(0)
+			}
+		})
+	}
+}
+
+// ended is a pod that has ended.
+func ended(w *world) *corev1.Pod {
+	for _, pod := range w.pods() {
+		if terminal(&pod) {
+			return &pod
+		}
+	}
+	w.t.Fatal("no pod has ended")
+	return nil
+}
+
+// A large Job creates its pods before it tidies up after those that ended
+// meanwhile, and does not wait between its batches.
+func TestLargeJobCreatesFirst(t *testing.T) {
+	for name, mode := range map[string]func(make.JobBuilder) make.JobBuilder{
+		"NonIndexed": func(b make.JobBuilder) make.JobBuilder { return b.Completions(20) },
+		"Indexed":    func(b make.JobBuilder) make.JobBuilder { return b.Indexed(20) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, func(o *Options) { o.MaxPodChanges, o.BatchLeast, o.ReportPerPod = 4, time.Minute, time.Nanosecond })
+			w.add(mode(make.Job(ns, "wide")).Parallelism(20).Obj())
+			for range 5 {
+				w.run()
+				w.finishAll(corev1.PodSucceeded)
+			}
+			if n := len(w.pods()); n != 20 {
+				t.Errorf("%d pods at the instant at which the Job began, want 20", n)
+			}
+			w.pass(time.Hour)
+			w.wantStatus("wide", func(s batchv1.JobStatus) bool { return condition(s, batchv1.JobComplete) && s.Succeeded == 20 }, "complete")
+			w.wantHeld(0)
+			tidied := false
+			for _, c := range w.calls {
+				switch {
+				case c.verb == "patch" && c.kind == "Pod":
+					tidied = true
+				case c.verb == "create" && c.kind == "Pod" && tidied:
+					t.Fatalf("pod %s was created after a finalizer was removed", c.name)
+				}
+			}
+		})
+	}
+}
+
 // What a new process finds of a Job whose beginning was not written yet is a Job
 // that begins.
 func TestRestartBeforeTheBeginningIsWritten(t *testing.T) {

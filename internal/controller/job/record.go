@@ -18,8 +18,9 @@ import (
 )
 
 // record writes down what a sync found, and removes the finalizers that may go
-// after it. Pods that lost theirs are counted by the next sync.
-func (w *work) record(ctx context.Context, record job.Record) error {
+// after it. Pods that lost theirs are counted by the next sync. creating tells
+// that the Job has more pods to create than one sync may.
+func (w *work) record(ctx context.Context, record job.Record, creating bool) error {
 	write := record.Write
 	if until := w.putOff(write); until.After(w.now) {
 		w.wakeAt(until)
@@ -30,11 +31,7 @@ func (w *work) record(ctx context.Context, record job.Record) error {
 	} else if err := w.write(ctx, write); err != nil {
 		return err
 	}
-	if write.Finished && w.gate.Busy() {
-		w.wakeAt(record.Wake)
-		return nil // the event of this write leads to cleanup
-	}
-	removed, err := w.unfinalize(ctx, record.Unfinalize)
+	removed, err := w.unfinalize(ctx, w.releasable(record, creating))
 	if err == nil || len(removed) > 0 {
 		w.wakeAt(record.Wake)
 	} // else there is nothing to go on with before the retry, which comes later each time

@@ -19,6 +19,7 @@ package note
 
 import (
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	corev1 "k8s.io/api/core/v1"
@@ -39,6 +40,9 @@ type Note struct {
 	// Once, if not empty, is the cause of the note: a scheduled time, a generation. A note with the same About.UID,
 	// Reason and Once as one of the last few dozen about that object is not repeated.
 	Once string
+
+	// at is when it was said, which may be some time before it is written.
+	at time.Time
 }
 
 // About refers to obj as an object of kind gvk. Typed objects that come from a client do not know their own kind,

@@ -287,3 +287,45 @@ func TestEventsYieldAndAreNotLost(t *testing.T) {
 		}
 	})
 }
+
+// While starts are due without an end, what waits is told in portions, and each event bears the time at which it was
+// said. When they end, the rest follows at once.
+func TestEventsUnderLoad(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gate := yield.New(clock.RealClock{})
+		gate.Enter(1)
+		sink := &book{}
+		r := note.NewRecorder(note.Options{Sink: sink, Component: "c", Gate: gate, Logger: logr.Discard()})
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- r.Start(ctx) }()
+		said := time.Now()
+		for i := range 19 { // fewer than are combined
+			normal(r, tick, "SuccessfulCreate", fmt.Sprint(i))
+		}
+		told := func() int {
+			synctest.Wait()
+			return len(sink.told())
+		}
+		<-time.After(time.Second)
+		if n := told(); n != 0 {
+			t.Errorf("%d events written a second after the starts became due", n)
+		}
+		<-time.After(5 * time.Second)
+		if n := told(); n == 0 || n == 19 {
+			t.Errorf("%d of 19 events written after some seconds, want a portion", n)
+		}
+		<-time.After(10 * time.Second)
+		gate.Leave()
+		if n := told(); n != 19 {
+			t.Errorf("%d of 19 events written when nothing was due any more", n)
+		}
+		for _, name := range sink.order {
+			if e := sink.events[name]; !e.FirstTimestamp.Time.Equal(said) || !e.LastTimestamp.Time.Equal(said) {
+				t.Errorf("event %s was said at %v, and tells %v and %v", e.Message, said, e.FirstTimestamp, e.LastTimestamp)
+			}
+		}
+		stop()
+		<-ended
+	})
+}

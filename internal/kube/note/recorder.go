@@ -26,9 +26,9 @@ const (
 	writers = 4
 	// queueLimit bounds the notes that wait for one writer; beyond it new ones are counted and dropped.
 	queueLimit = 20000
-	// politeness bounds how long events wait for urgent work. After such a wait at least batch events are written, and
-	// a tenth of those that wait: under a load that does not end they are as many as come.
-	politeness = 2 * time.Second
+	// politeness bounds how long events wait for urgent work. When it goes on after that, at least batch events are
+	// written, and a quarter of those that wait: under a load that does not end they are as many as come.
+	politeness = 5 * time.Second
 	batch      = 8
 	// farewell is how long a stopping Recorder goes on writing what is queued.
 	farewell = 3 * time.Second
@@ -82,6 +82,7 @@ func (r *Recorder) Note(n Note) {
 		return
 	}
 	n.Message = cut(n.Message, maxMessage)
+	n.at = r.options.Clock.Now()
 	h := fnv.New32a()
 	h.Write([]byte(n.About.UID))
 	h.Write([]byte(n.About.Name))
@@ -159,9 +160,11 @@ func (r *Recorder) run(ctx context.Context, w *writer, notes <-chan Note) {
 			w.drain(last, notes, queueLimit)
 			return
 		case n := <-notes:
-			r.options.Gate.Wait(ctx, politeness)
+			calm := r.options.Gate.Wait(ctx, politeness)
 			w.write(ctx, n)
-			w.drain(ctx, notes, max(batch, len(notes)/10))
+			if !calm {
+				w.drain(ctx, notes, max(batch, len(notes)/4))
+			}
 		}
 	}
 }

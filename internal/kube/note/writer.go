@@ -144,7 +144,7 @@ func (w *writer) add(ctx context.Context, event *told, n Note, now time.Time) er
 	patch, err := json.Marshal(map[string]any{
 		"count":         event.count + 1,
 		"message":       n.Message,
-		"lastTimestamp": metav1.NewTime(now),
+		"lastTimestamp": metav1.NewTime(n.at),
 	})
 	if err != nil {
 		return err
@@ -163,7 +163,7 @@ func (w *writer) create(ctx context.Context, key eventKey, n Note, now time.Time
 	if namespace == "" {
 		namespace = metav1.NamespaceDefault
 	}
-	at := metav1.NewTime(now)
+	at := metav1.NewTime(n.at)
 	event := &corev1.Event{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: namespace,

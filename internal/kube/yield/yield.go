@@ -106,9 +106,10 @@ func (g *Gate) Busy() bool {
 }
 
 // Wait returns once no urgent work is under way and the server is not slow, at the latest after most, or when ctx ends.
-func (g *Gate) Wait(ctx context.Context, most time.Duration) {
+// It reports which: calm is false when the work that is urgent goes on.
+func (g *Gate) Wait(ctx context.Context, most time.Duration) (calm bool) {
 	if g == nil || !g.Busy() {
-		return
+		return true
 	}
 	limit := g.clock.After(most)
 	for g.Busy() {
@@ -116,19 +117,20 @@ func (g *Gate) Wait(ctx context.Context, most time.Duration) {
 		select {
 		case <-calm:
 		case <-ctx.Done():
-			return
+			return false
 		case <-limit:
-			return
+			return false
 		}
 		_, rest := g.state()
 		select {
 		case <-g.clock.After(rest):
 		case <-ctx.Done():
-			return
+			return false
 		case <-limit:
-			return
+			return false
 		}
 	}
+	return true
 }
 
 // state is a channel that is closed when no urgent work is under way, and for how long the server counts as slow.
