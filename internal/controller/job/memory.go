@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/ptr"
 
@@ -34,7 +35,7 @@ type memories struct {
 // those marked: only the sync of the Job, of which there is one at a time,
 // touches these.
 type memory struct {
-	creating     map[string]time.Time
+	creating     map[string]expected // by name
 	deleting     map[types.UID]time.Time
 	unfinalizing sets.Set[types.UID]
 	finished     bool
@@ -68,6 +69,26 @@ type memory struct {
 	refusals int
 }
 
+// expected is a pod that was asked for and not seen yet. Names are used again
+// (package internal/job, PodName), and what is heard of the last pod of a name
+// may come late, so it matters which pod it is.
+type expected struct {
+	sent time.Time
+	// uid of the pod; "" until the server told it.
+	uid types.UID
+	// floor is a resource version that the pods had reached before the call: what is not newer is another pod.
+	floor string
+}
+
+// is reports whether pod, of that name, is the one that was asked for.
+func (c expected) is(pod *corev1.Pod) bool {
+	if c.uid != "" {
+		return pod.UID == c.uid
+	}
+	order, err := resourceversion.CompareResourceVersion(pod.ResourceVersion, c.floor)
+	return err != nil || order > 0
+}
+
 func newMemories() *memories { return &memories{byID: map[types.UID]*memory{}} }
 
 // of returns the memory about a Job, making it.
@@ -81,7 +102,7 @@ func (m *memories) get(uid types.UID) *memory {
 	mem := m.byID[uid]
 	if mem == nil {
 		mem = &memory{
-			creating:     map[string]time.Time{},
+			creating:     map[string]expected{},
 			deleting:     map[types.UID]time.Time{},
 			unfinalizing: sets.New[types.UID](),
 		}
@@ -103,8 +124,12 @@ func (m *memories) recall(uid types.UID) job.Memory {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	mem := m.get(uid)
+	creating := make(map[string]time.Time, len(mem.creating))
+	for name, c := range mem.creating {
+		creating[name] = c.sent
+	}
 	return job.Memory{
-		Creating:     maps.Clone(mem.creating),
+		Creating:     creating,
 		Deleting:     maps.Clone(mem.deleting),
 		Unfinalizing: mem.unfinalizing.Clone(),
 		Finished:     mem.finished,
@@ -127,7 +152,9 @@ func (m *memories) settle(uid types.UID, before job.Memory, pods []*corev1.Pod) 
 	mem := m.get(uid)
 	for _, pod := range pods {
 		listed[pod.UID] = pod
-		delete(mem.creating, pod.Name)
+		if c, ok := mem.creating[pod.Name]; ok && c.is(pod) {
+			delete(mem.creating, pod.Name)
+		}
 	}
 	// Only what is listed proves anything: a pod that is not may be one that the
 	// server was asked for and that the cache has yet to show. When it goes, it
@@ -154,7 +181,7 @@ func (m *memories) seen(uid types.UID, pod *corev1.Pod, gone bool) (own, wake bo
 	if mem == nil {
 		return false, false
 	}
-	if _, ok := mem.creating[pod.Name]; ok {
+	if c, ok := mem.creating[pod.Name]; ok && c.is(pod) {
 		delete(mem.creating, pod.Name)
 		own = true
 		if mem.blocked && len(mem.creating) == 0 {
@@ -212,10 +239,21 @@ func (m *memories) doom(uid types.UID) {
 
 // creating notes that a pod of this name is being created; notCreating takes it
 // back. The pairs below work the same.
-func (m *memories) creating(uid types.UID, name string, now time.Time) {
+func (m *memories) creating(uid types.UID, name string, c expected) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.get(uid).creating[name] = now
+	m.get(uid).creating[name] = c
+}
+
+// created notes which pod it became, unless it was seen meanwhile.
+func (m *memories) created(uid types.UID, name string, pod types.UID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	mem := m.get(uid)
+	if c, ok := mem.creating[name]; ok {
+		c.uid = pod
+		mem.creating[name] = c
+	}
 }
 
 func (m *memories) notCreating(uid types.UID, name string) {

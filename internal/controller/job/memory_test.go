@@ -63,8 +63,8 @@ func TestListsEndWaitsToo(t *testing.T) {
 	now := metav1.NewTime(start)
 	j := make.Job(ns, "j").Obj()
 	m := newMemories()
-	m.creating(j.UID, "seen", start)
-	m.creating(j.UID, "unseen", start)
+	m.creating(j.UID, "seen", expected{sent: start})
+	m.creating(j.UID, "unseen", expected{sent: start})
 	for _, uid := range []types.UID{"going", "gone", "here"} {
 		m.deleting(j.UID, uid, start)
 		m.unfinalizing(j.UID, uid)
@@ -93,5 +93,42 @@ func TestListsEndWaitsToo(t *testing.T) {
 	m.settle(j.UID, job.Memory{}, nil)
 	if d := cmp.Diff(after, m.recall(j.UID)); d != "" {
 		t.Errorf("a list from before anything was remembered ended a wait:\n%s", d)
+	}
+}
+
+// Names of pods are used again. What is heard late of the last pod of a name does
+// not end the wait for the next one; nor does a list of a cache that still has it.
+func TestNamesakesEndNoWait(t *testing.T) {
+	j := make.Job(ns, "j").Obj()
+	pod := func(uid types.UID, version string) *corev1.Pod {
+		p := make.Pod(ns, "j-x").Of(j).UID(uid).Obj()
+		p.ResourceVersion = version
+		return p
+	}
+	for name, test := range map[string]struct {
+		asked expected
+		pod   *corev1.Pod
+		want  bool
+	}{
+		"in flight: one that is not newer than the call": {expected{floor: "100"}, pod("old", "100"), false},
+		"in flight: one that is newer":                   {expected{floor: "100"}, pod("new", "101"), true},
+		"in flight: who knows":                           {expected{}, pod("new", "101"), true},
+		"answered: another one":                          {expected{floor: "100", uid: "new"}, pod("old", "102"), false},
+		"answered: the one that was made":                {expected{floor: "100", uid: "new"}, pod("new", "101"), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for way, show := range map[string]func(*memories){
+				"a change": func(m *memories) { m.seen(j.UID, test.pod, false) },
+				"its end":  func(m *memories) { m.seen(j.UID, test.pod, true) },
+				"a list":   func(m *memories) { m.settle(j.UID, m.recall(j.UID), []*corev1.Pod{test.pod}) },
+			} {
+				m := newMemories()
+				m.creating(j.UID, "j-x", test.asked)
+				show(m)
+				if ended := len(m.recall(j.UID).Creating) == 0; ended != test.want {
+					t.Errorf("%s ends the wait: %t, want %t", way, ended, test.want)
+				}
+			}
+		})
 	}
 }

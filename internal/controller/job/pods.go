@@ -14,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/carillon-dev/carillon/internal/job"
@@ -93,16 +94,17 @@ const maxWindow = 64
 func (w *work) createOne(ctx context.Context, creation job.Creation) (job.CreateResult, error) {
 	pod := creation.Pod
 	uid, name := w.job.UID, pod.Name
-	w.memory.creating(uid, name, w.now)
+	w.memory.creating(uid, name, expected{sent: w.now, floor: w.reached()})
 	defer w.gate.Call()()
 	err := w.client.Create(ctx, pod)
 	if apierrors.IsAlreadyExists(err) {
-		ours, lookErr := w.isOurs(ctx, creation.Pod.Namespace, name)
+		existing, lookErr := w.ours(ctx, creation.Pod.Namespace, name)
 		switch {
 		case lookErr != nil:
 			w.memory.notCreating(uid, name)
 			return job.CreateResult{Outcome: job.CreateFailed, Message: lookErr.Error()}, lookErr
-		case ours:
+		case existing != nil:
+			w.expect(uid, existing)
 			podWrites.WithLabelValues("create", "existed").Inc()
 			return job.CreateResult{Outcome: job.Existed}, nil
 		}
@@ -115,6 +117,7 @@ func (w *work) createOne(ctx context.Context, creation job.Creation) (job.Create
 	}
 	podWrites.WithLabelValues("create", outcome(err, "success", "error")).Inc()
 	if err == nil {
+		w.memory.created(uid, pod.Name, pod.UID)
 		return job.CreateResult{Outcome: job.Created, Name: pod.Name}, nil
 	}
 	failed := fmt.Errorf("creating a pod for Job %s: %w", w.key, err)
@@ -135,26 +138,40 @@ func (w *work) createOne(ctx context.Context, creation job.Creation) (job.Create
 	}
 }
 
-// expect notes a pod whose name was not known before the call, unless the cache
-// already shows it.
+// reached is a resource version that the pods have reached and no pod that is
+// created from now on: how far the cache has come, or a live look that was newer.
+func (w *work) reached() string {
+	progress := w.progress()
+	if order, err := resourceversion.CompareResourceVersion(w.mem.floor, progress); err == nil && order > 0 {
+		return w.mem.floor
+	}
+	return progress
+}
+
+// expect notes a pod that was made under a name not known before the call, or by
+// an earlier call, unless the cache already shows it.
 func (w *work) expect(uid types.UID, pod *corev1.Pod) {
-	w.memory.creating(uid, pod.Name, w.now)
-	if w.cache.pod(keyOf(pod)) != nil {
+	w.memory.creating(uid, pod.Name, expected{sent: w.now, uid: pod.UID})
+	if cached := w.cache.pod(keyOf(pod)); cached != nil && cached.UID == pod.UID {
 		w.memory.notCreating(uid, pod.Name)
 	}
 }
 
-// isOurs reads a pod whose name is taken: this Job controls it if an earlier call made it.
-func (w *work) isOurs(ctx context.Context, namespace, name string) (bool, error) {
+// ours reads a pod whose name is taken: this Job controls it if an earlier call
+// made it; nil: it is somebody else's.
+func (w *work) ours(ctx context.Context, namespace, name string) (*corev1.Pod, error) {
 	var pod corev1.Pod
 	err := w.live.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, &pod)
 	if apierrors.IsNotFound(err) {
-		return false, fmt.Errorf("pod %s/%s existed a moment ago and is gone: trying again", namespace, name)
+		return nil, fmt.Errorf("pod %s/%s existed a moment ago and is gone: trying again", namespace, name)
 	}
 	if err != nil {
-		return false, fmt.Errorf("reading pod %s/%s, whose name is taken: %w", namespace, name, err)
+		return nil, fmt.Errorf("reading pod %s/%s, whose name is taken: %w", namespace, name, err)
 	}
-	return metav1.IsControlledBy(&pod, w.job), nil
+	if !metav1.IsControlledBy(&pod, w.job) {
+		return nil, nil
+	}
+	return &pod, nil
 }
 
 // refusal reports whether the server does not want the pod: a quota is full, a

@@ -211,7 +211,7 @@ func TestNoWayBackToAnOlderView(t *testing.T) {
 	}})
 	w.blindPods = true
 	w.finish(w.pods()[0], corev1.PodSucceeded)
-	w.ctl.memory.creating(w.job("j").UID, "nobody-knows", w.clock.Now().Add(-time.Minute))
+	w.ctl.memory.creating(w.job("j").UID, "nobody-knows", expected{sent: w.clock.Now().Add(-time.Minute)})
 	must(t, w.syncJob("j"))
 	if n := w.count("list", ""); n != 1 || len(w.pods()) != 3 {
 		t.Fatalf("%d lists, %d pods: want one look, and then the pod of index 2", n, len(w.pods()))
