@@ -69,6 +69,8 @@ type podTruth struct {
 	// claimed: a user changed whose it is. freed: a user took the finalizer off.
 	// evicted: the controller took it off a pod that was not to count.
 	claimed, freed, evicted bool
+	// dying: it was being deleted before it ended.
+	dying bool
 }
 
 func newTruth(s *simulation) *truth {
@@ -294,6 +296,7 @@ func (t *truth) podChanged(old, pod *corev1.Pod, c *sim.Change) {
 		t.pods[pod.UID] = p
 	}
 	p.last, p.gone = pod, c.Gone
+	p.dying = p.dying || pod.DeletionTimestamp != nil && !terminal(pod)
 	if !ours(c.By) {
 		return
 	}
@@ -348,6 +351,7 @@ func (t *truth) podMade(made *podTruth, j *batchv1.Job, by string) {
 	for _, p := range t.podsOf(j.UID) {
 		switch pod := p.last; {
 		case p.claimed, p.freed:
+		case p.dying && !onlyFailed(j): // replaced before its end is known, and it may yet succeed
 		case pod.Status.Phase == corev1.PodSucceeded && p.booked != "failed" && !p.evicted:
 			succeeded++
 		case terminal(pod), p.gone:
