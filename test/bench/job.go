@@ -37,8 +37,10 @@ func job(ctx context.Context, o options, dir string, b binaries) (err error) {
 		if !o.round(round.name) {
 			continue
 		}
-		if err := round.run(ctx, o, dir, b, table); err != nil {
-			return fmt.Errorf("round %s: %w", round.name, err)
+		for range o.repeat {
+			if err := round.run(ctx, o, dir, b, table); err != nil {
+				return fmt.Errorf("round %s: %w", round.name, err)
+			}
 		}
 	}
 	return nil

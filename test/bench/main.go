@@ -35,6 +35,7 @@ type options struct {
 	kubelet  string
 	only     string
 	rounds   []string
+	repeat   int
 }
 
 // round reports whether the round of this name is asked for.
@@ -67,6 +68,7 @@ func run(ctx context.Context, args []string) error {
 	flags.IntVar(&o.latency, "latency", 50, "Pods of the latency round")
 	flags.IntVar(&o.finished, "finished", 50000, "finished Jobs of the memory round of job")
 	flags.StringVar(&o.kubelet, "kubelet", "store", "how the simulated kubelet of job writes the end of a Pod: into the store, which leaves the machine to the controllers, or through the api")
+	flags.IntVar(&o.repeat, "repeat", 1, "times each round of job is run; the sides take turns, and a machine has its moods")
 	flags.StringVar(&o.only, "only", "", "measure one side alone: builtin or carillon")
 	if err := flags.Parse(args[1:]); err != nil {
 		return err
@@ -76,6 +78,9 @@ func run(ctx context.Context, args []string) error {
 		if !slices.Contains(strings.Split(all, ","), r) {
 			return fmt.Errorf("there is no round %q; the rounds are %s", r, all)
 		}
+	}
+	if o.repeat < 1 {
+		return fmt.Errorf("-repeat must be at least 1, not %d", o.repeat)
 	}
 	if o.kubelet != "store" && o.kubelet != "api" {
 		return fmt.Errorf("there is no kubelet %q; there is store and api", o.kubelet)
