@@ -75,7 +75,7 @@ bench-cron: ## CronJob controllers: Kubernetes' own beside ours beside a bare lo
 	go run ./test/bench cron
 
 .PHONY: bench-job
-bench-job: ## Job controllers: Kubernetes' own beside ours (about 20 minutes)
+bench-job: ## Job controllers: Kubernetes' own beside ours (about 25 minutes)
 	go run ./test/bench job
 
 .PHONY: fuzz
