@@ -220,6 +220,9 @@ type Record struct {
 
 	// Wake as in Plan; the earlier of the two counts.
 	Wake time.Time
+	// Rest says that there is nothing to wake for then but more finalizers that
+	// may go. Whoever puts off those in Unfinalize puts off these, too.
+	Rest bool
 }
 
 // Write is one status write; without a Status there is nothing to write.

@@ -44,8 +44,8 @@ func (p Plan) Record(r Results) Record {
 			More:     book.limited,
 			Backoff:  s.remembered.after(book.successes, book.failures, s.now),
 		},
-		Wake: s.wakeAfter(after, book, ends),
 	}
+	record.Wake, record.Rest = s.wakeAfter(after, book, ends)
 	record.Write.Status, record.Write.Lazy = changes(&s.job.Status, status, book)
 	record.Write.Facts = s.facts(status, book, ends)
 	for _, v := range book.release {
@@ -194,18 +194,18 @@ func changes(stored, status *batchv1.JobStatus, book *ledger) (*batchv1.JobStatu
 }
 
 // wakeAfter: a verdict that was found just now stops the pods in the next sync;
-// what did not fit goes on there too; what is recorded and released now is
-// settled within a period.
-func (s *syncing) wakeAfter(a aftermath, book *ledger, ends bool) (at time.Time) {
+// what did not fit goes on there too, which is all there is to wake for if rest
+// is true; what is recorded and released now is settled within a period.
+func (s *syncing) wakeAfter(a aftermath, book *ledger, ends bool) (at time.Time, rest bool) {
 	switch {
-	case ends && !book.unreleased:
-		return at
-	case ends, book.limited, book.unreleased, s.verdict.Outcome != Undecided && !s.verdict.Stored && a.active > 0:
-		at = s.now.Add(soon)
-	case len(book.release) > 0 && len(book.awaitedSucceeded)+len(book.awaitedFailed) > 0:
-		at = s.now.Add(s.options.SyncPeriod)
+	case book.limited, !ends && s.verdict.Outcome != Undecided && !s.verdict.Stored && a.active > 0:
+		return s.now.Add(soon), false
+	case book.unreleased:
+		return s.now.Add(soon), true
+	case !ends && len(book.release) > 0 && len(book.awaitedSucceeded)+len(book.awaitedFailed) > 0:
+		return s.now.Add(s.options.SyncPeriod), false
 	}
-	return at
+	return at, false
 }
 
 func (s *syncing) facts(status *batchv1.JobStatus, book *ledger, ends bool) Facts {

@@ -189,7 +189,7 @@ func TestJobShell(t *testing.T) {
 			breaks: "a crash at the end leaves pods that can never be deleted",
 		},
 		"finalizers stand back for ever": {
-			file: "priority.go", old: " || age >= cleanupPatience {\n", new: " {\n",
+			file: "priority.go", old: " || age >= cleanupPatience ||\n", new: " ||\n",
 			breaks: "pods that are accounted for can never be deleted",
 		},
 		"wake-ups forgotten": {

@@ -34,8 +34,9 @@ const (
 // Job when it is time to look at the others again. since is when the first of
 // them could have gone.
 func (w *work) standBack(refs []job.PodRef, since time.Time) []job.PodRef {
-	age := max(0, w.now.Sub(since)) // a clock that was set back makes nobody wait longer
-	if len(refs) == 0 || w.job.DeletionTimestamp != nil || age >= cleanupPatience {
+	age := w.now.Sub(since)
+	if len(refs) == 0 || w.job.DeletionTimestamp != nil || age >= cleanupPatience ||
+		age < 0 { // the clock was set back, and nobody knows how long they have waited
 		return refs
 	}
 	var leaving []job.PodRef

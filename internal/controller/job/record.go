@@ -31,10 +31,14 @@ func (w *work) record(ctx context.Context, record job.Record, creating bool) err
 	} else if err := w.write(ctx, write); err != nil {
 		return err
 	}
-	removed, err := w.unfinalize(ctx, w.releasable(record, creating))
-	if err == nil || len(removed) > 0 {
+	refs := w.releasable(record, creating)
+	removed, err := w.unfinalize(ctx, refs)
+	switch {
+	case err != nil && len(removed) == 0: // nothing to go on with before the retry, which comes later each time
+	case record.Rest && len(refs) < len(record.Unfinalize): // it stands back with the others
+	default:
 		w.wakeAt(record.Wake)
-	} // else there is nothing to go on with before the retry, which comes later each time
+	}
 	return err
 }
 

@@ -113,9 +113,9 @@ func (g *Gate) Wait(ctx context.Context, most time.Duration) (calm bool) {
 	}
 	limit := g.clock.After(most)
 	for g.Busy() {
-		calm, _ := g.state()
+		quiet, _ := g.state()
 		select {
-		case <-calm:
+		case <-quiet:
 		case <-ctx.Done():
 			return false
 		case <-limit:
