@@ -136,7 +136,7 @@ func TestJob(t *testing.T) {
 			breaks: "a failure that is to be ignored uses up the limit",
 		},
 		"wake now": {
-			file: "record.go", old: "at = s.now.Add(soon)", new: "at = s.now",
+			file: "record.go", old: "return s.now.Add(soon), false", new: "return s.now, false",
 			breaks: "the controller spins",
 		},
 	})
