@@ -35,8 +35,9 @@ build: ## Build bin/carillon (everything) and bin/carillon-manager (controllers 
 test: ## Run all tests: units, properties, simulation, integration, end to end
 	go build ./...
 	go test -timeout 30m $(QUICK)
-	@# One at a time: each of these runs a whole control plane, or several.
-	go test -timeout 30m -p 1 $(SLOW)
+	@# One at a time: each of these runs a whole control plane, or several. Never from the cache of results: the end to
+	@# end tests build the binary themselves, and what was said of another one does not count.
+	go test -count=1 -timeout 30m -p 1 $(SLOW)
 
 .PHONY: unit
 unit: ## Run the tests that need no control plane (seconds, once compiled)
