@@ -205,7 +205,7 @@ func (s *syncing) wakeAfter(a aftermath, book *ledger, ends bool) (at time.Time,
 	case !ends && len(book.release) > 0 && len(book.awaitedSucceeded)+len(book.awaitedFailed) > 0:
 		return s.now.Add(s.options.SyncPeriod), false
 	}
-	return at, false
+	return time.Time{}, false
 }
 
 func (s *syncing) facts(status *batchv1.JobStatus, book *ledger, ends bool) Facts {

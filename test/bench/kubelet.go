@@ -19,7 +19,6 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
@@ -171,7 +170,7 @@ func intoStore(store *clientv3.Client, otherwise ending) ending {
 		pod.ResourceVersion = "" // which the store itself keeps
 		pod.Status.Phase = corev1.PodSucceeded
 		var data bytes.Buffer
-		if err := versioned.Encode(runtime.Object(pod), &data); err != nil {
+		if err := versioned.Encode(pod, &data); err != nil {
 			return err
 		}
 		key := "/registry/pods/" + pod.Namespace + "/" + pod.Name

@@ -173,7 +173,7 @@ func TestJobShell(t *testing.T) {
 			breaks: "a pod that was released counts once more while the cache lags",
 		},
 		"own creations in flight not remembered": {
-			file: "memory.go", old: "m.get(uid).creating[name] = c\n", new: "_ = m.get(uid)\n",
+			file: "memory.go", old: "m.get(uid).creating[name] = e\n", new: "_ = m.get(uid)\n",
 			breaks: "a Job ends while a pod of it is being made",
 		},
 		"delete without UID": {

@@ -81,11 +81,11 @@ type expected struct {
 }
 
 // is reports whether pod, of that name, is the one that was asked for.
-func (c expected) is(pod *corev1.Pod) bool {
-	if c.uid != "" {
-		return pod.UID == c.uid
+func (e expected) is(pod *corev1.Pod) bool {
+	if e.uid != "" {
+		return pod.UID == e.uid
 	}
-	order, err := resourceversion.CompareResourceVersion(pod.ResourceVersion, c.floor)
+	order, err := resourceversion.CompareResourceVersion(pod.ResourceVersion, e.floor)
 	return err != nil || order > 0
 }
 
@@ -125,8 +125,8 @@ func (m *memories) recall(uid types.UID) job.Memory {
 	defer m.mu.Unlock()
 	mem := m.get(uid)
 	creating := make(map[string]time.Time, len(mem.creating))
-	for name, c := range mem.creating {
-		creating[name] = c.sent
+	for name, e := range mem.creating {
+		creating[name] = e.sent
 	}
 	return job.Memory{
 		Creating:     creating,
@@ -152,7 +152,7 @@ func (m *memories) settle(uid types.UID, before job.Memory, pods []*corev1.Pod) 
 	mem := m.get(uid)
 	for _, pod := range pods {
 		listed[pod.UID] = pod
-		if c, ok := mem.creating[pod.Name]; ok && c.is(pod) {
+		if e, ok := mem.creating[pod.Name]; ok && e.is(pod) {
 			delete(mem.creating, pod.Name)
 		}
 	}
@@ -181,7 +181,7 @@ func (m *memories) seen(uid types.UID, pod *corev1.Pod, gone bool) (own, wake bo
 	if mem == nil {
 		return false, false
 	}
-	if c, ok := mem.creating[pod.Name]; ok && c.is(pod) {
+	if e, ok := mem.creating[pod.Name]; ok && e.is(pod) {
 		delete(mem.creating, pod.Name)
 		own = true
 		if mem.blocked && len(mem.creating) == 0 {
@@ -239,10 +239,10 @@ func (m *memories) doom(uid types.UID) {
 
 // creating notes that a pod of this name is being created; notCreating takes it
 // back. The pairs below work the same.
-func (m *memories) creating(uid types.UID, name string, c expected) {
+func (m *memories) creating(uid types.UID, name string, e expected) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.get(uid).creating[name] = c
+	m.get(uid).creating[name] = e
 }
 
 // created notes which pod it became, unless it was seen meanwhile.
@@ -250,9 +250,9 @@ func (m *memories) created(uid types.UID, name string, pod types.UID) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	mem := m.get(uid)
-	if c, ok := mem.creating[name]; ok {
-		c.uid = pod
-		mem.creating[name] = c
+	if e, ok := mem.creating[name]; ok {
+		e.uid = pod
+		mem.creating[name] = e
 	}
 }
 

@@ -263,16 +263,24 @@ func TestEventForm(t *testing.T) {
 	})
 }
 
+// underLoad is a Recorder at work while one start is due, and never done by itself. stop stops it and waits for its end.
+func underLoad(t *testing.T) (r *note.Recorder, sink *book, gate *yield.Gate, stop func()) {
+	gate, sink = yield.New(clock.RealClock{}), &book{}
+	gate.Enter(1)
+	r = note.NewRecorder(note.Options{Sink: sink, Component: "c", Gate: gate, Logger: logr.Discard()})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- r.Start(ctx) }()
+	return r, sink, gate, func() {
+		cancel()
+		<-ended
+	}
+}
+
 // Events wait for starts, and a stopping Recorder writes what is queued.
 func TestEventsYieldAndAreNotLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		gate := yield.New(clock.RealClock{})
-		gate.Enter(1)
-		sink := &book{}
-		r := note.NewRecorder(note.Options{Sink: sink, Component: "c", Gate: gate, Logger: logr.Discard()})
-		ctx, stop := context.WithCancel(t.Context())
-		ended := make(chan error)
-		go func() { ended <- r.Start(ctx) }()
+		r, sink, _, stop := underLoad(t)
 		for i := range 10 {
 			normal(r, tick, "SuccessfulCreate", fmt.Sprint(i))
 		}
@@ -281,7 +289,6 @@ func TestEventsYieldAndAreNotLost(t *testing.T) {
 			t.Errorf("written while starts were due: %v", got)
 		}
 		stop()
-		<-ended
 		if got := sink.told(); len(got) != 10 {
 			t.Errorf("%d of 10 events written", len(got))
 		}
@@ -292,13 +299,8 @@ func TestEventsYieldAndAreNotLost(t *testing.T) {
 // said. When they end, the rest follows at once.
 func TestEventsUnderLoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		gate := yield.New(clock.RealClock{})
-		gate.Enter(1)
-		sink := &book{}
-		r := note.NewRecorder(note.Options{Sink: sink, Component: "c", Gate: gate, Logger: logr.Discard()})
-		ctx, stop := context.WithCancel(t.Context())
-		ended := make(chan error)
-		go func() { ended <- r.Start(ctx) }()
+		r, sink, gate, stop := underLoad(t)
+		defer stop()
 		said := time.Now()
 		for i := range 19 { // fewer than are combined
 			normal(r, tick, "SuccessfulCreate", fmt.Sprint(i))
@@ -325,7 +327,5 @@ func TestEventsUnderLoad(t *testing.T) {
 				t.Errorf("event %s was said at %v, and tells %v and %v", e.Message, said, e.FirstTimestamp, e.LastTimestamp)
 			}
 		}
-		stop()
-		<-ended
 	})
 }
