@@ -6,6 +6,7 @@ package planted_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"os/exec"
@@ -39,17 +40,25 @@ type bug struct {
 const histories, seed = "20000", "1"
 
 // simulate expects the simulation to pass as it is and to fail with each of the
-// bugs.
+// bugs. That each bug can still be planted is checked in every run; planting
+// them all takes half an hour and is asked for.
 func simulate(t *testing.T, s simulation, bugs map[string]bug) {
-	if os.Getenv("CARILLON_PLANTED") == "" {
-		t.Skip("compiles the package once per planted bug; set CARILLON_PLANTED=1 to run it")
-	}
 	if s.histories == "" {
 		s.histories = histories
 	}
 	dir, err := filepath.Abs(filepath.Join("..", "..", filepath.FromSlash(s.dir)))
 	if err != nil {
 		t.Fatal(err)
+	}
+	t.Run("every bug has its place", func(t *testing.T) {
+		for _, name := range slices.Sorted(maps.Keys(bugs)) {
+			if _, _, err := bugs[name].place(dir); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	})
+	if os.Getenv("CARILLON_PLANTED") == "" {
+		t.Skip("compiles the package once per planted bug; set CARILLON_PLANTED=1 to run it")
 	}
 	t.Run("nothing planted", func(t *testing.T) {
 		if output, err := s.run(t, dir, s.build(t, dir, "")); err != nil {
@@ -83,21 +92,31 @@ func simulate(t *testing.T, s simulation, bugs map[string]bug) {
 // to "panic after" and to whatever a broken test binary says.
 var propertyFailed = regexp.MustCompile(`\[rapid\] failed after (\d+) tests?: ?(.*)`)
 
+// place gives the file of the bug in the package's folder and its text, in which
+// the text to replace stands exactly once.
+func (b bug) place(dir string) (original, source string, err error) {
+	original = filepath.Join(dir, b.file)
+	content, err := os.ReadFile(original)
+	if err != nil {
+		return "", "", err
+	}
+	if n := strings.Count(string(content), b.old); n != 1 {
+		return "", "", fmt.Errorf("%s has the text to replace %d times, want once; plant the bug anew:\n%s", original, n, b.old)
+	}
+	return original, string(content), nil
+}
+
 // plant writes the changed copy of the file and gives the overlay that puts it
 // in the place of the original.
 func (b bug) plant(t *testing.T, dir string) (overlay string) {
 	t.Helper()
-	original := filepath.Join(dir, b.file)
-	source, err := os.ReadFile(original)
+	original, source, err := b.place(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := strings.Count(string(source), b.old); n != 1 {
-		t.Fatalf("%s has the text to replace %d times, want once; plant the bug anew:\n%s", original, n, b.old)
-	}
 	temp := t.TempDir()
 	changed := filepath.Join(temp, filepath.Base(b.file))
-	if err := os.WriteFile(changed, []byte(strings.Replace(string(source), b.old, b.new, 1)), 0o600); err != nil {
+	if err := os.WriteFile(changed, []byte(strings.Replace(source, b.old, b.new, 1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	text, err := json.Marshal(map[string]map[string]string{"Replace": {original: changed}})
