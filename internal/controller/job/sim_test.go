@@ -20,7 +20,7 @@ const simWorlds = 1000
 
 // Several Jobs of all kinds, one or two processes of the controller, users,
 // nodes, and everything that can go wrong: what the controller promises holds in
-// every one of these worlds (guarantees 5 to 8; JOB-072 to JOB-091, JOB-371 to
+// every one of these worlds (guarantees 5 to 8; JOB-072 to JOB-089, JOB-371 to
 // JOB-376, A1 to A9):
 //
 //   - each pod that ended under a living Job is in one counter, once, as what it was
