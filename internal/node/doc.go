@@ -13,6 +13,8 @@
 //   - register.go     the Node object: name, labels and addresses that work
 //     without any network
 //   - runtimeclass.go the RuntimeClass that Pods name to leave the sandbox
+//   - trust.go        the kubelet's way to the runtime's exec, attach and
+//     port-forward is TLS
 //   - clients.go      the kubelet's API clients, which can be cut off at once
 //   - kubelet.go      the kubelet's configuration and injected dependencies
 //   - cadvisor.go, machine.go

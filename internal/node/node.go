@@ -118,6 +118,9 @@ func (n *Node) Start(ctx context.Context) (err error) {
 		if n.runtime, err = startRuntime(ctx, &n.options); err != nil {
 			return err
 		}
+		if err := trust(n.runtime.StreamCertificate()); err != nil {
+			return err
+		}
 		endpoint = n.runtime.Endpoint()
 	}
 	if n.clients, err = newClients(n.options.Client); err != nil {

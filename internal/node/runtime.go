@@ -7,6 +7,7 @@ package node
 
 import (
 	"context"
+	"crypto/x509"
 	"fmt"
 	"net"
 	"time"
@@ -17,6 +18,7 @@ import (
 // containerRuntime is the life of the built-in runtime.
 type containerRuntime interface {
 	Endpoint() string
+	StreamCertificate() *x509.Certificate
 	Err() <-chan error
 	StopAll(ctx context.Context, grace time.Duration) error
 	Close(ctx context.Context) error

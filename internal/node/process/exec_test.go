@@ -8,6 +8,7 @@ package process
 import (
 	"bytes"
 	"context"
+	"encoding/pem"
 	"errors"
 	"io"
 	"net"
@@ -88,7 +89,11 @@ func (g *rig) streamTo(rawURL string) remotecommand.Executor {
 	if host, _, _ := net.SplitHostPort(u.Host); host != "127.0.0.1" {
 		g.t.Errorf("streams are served on %s", u.Host)
 	}
-	e, err := remotecommand.NewSPDYExecutor(&rest.Config{}, "POST", u)
+	if u.Scheme != "https" {
+		g.t.Errorf("streams are served as %s", u.Scheme)
+	}
+	authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: g.run.StreamCertificate().Raw})
+	e, err := remotecommand.NewSPDYExecutor(&rest.Config{TLSClientConfig: rest.TLSClientConfig{CAData: authority}}, "POST", u)
 	if err != nil {
 		g.t.Fatal(err)
 	}
@@ -291,7 +296,7 @@ func TestPortForward(t *testing.T) {
 		t.Error("port 70000")
 	}
 	resp, err := g.rt.PortForward(g.ctx(), &runtimeapi.PortForwardRequest{PodSandboxId: sb, Port: []int32{1}})
-	if err != nil || !strings.HasPrefix(resp.Url, "http://127.0.0.1:") {
+	if err != nil || !strings.HasPrefix(resp.Url, "https://127.0.0.1:") {
 		t.Errorf("%v %v", resp, err)
 	}
 }

@@ -8,9 +8,13 @@ package process
 import (
 	"context"
 	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/url"
@@ -94,6 +98,8 @@ type Runtime struct {
 	server *grpc.Server
 	http   *http.Server
 	stream streaming.Server
+
+	streamCert *x509.Certificate // see StreamCertificate
 
 	view    view    // what the kernel allows, found by Start
 	cgroups cgroups // where limits are set
@@ -222,14 +228,28 @@ func (r *Runtime) Start(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("process runtime: streaming (exec, attach, port-forward): %w", err)
 	}
+	// Never in clear text: whoever may open a packet socket on this machine, as
+	// a container with NET_RAW may, sees all of the loopback interface.
+	certificate, err := streamCertificate(net.IPv4(127, 0, 0, 1))
+	if err != nil {
+		loop.Close()
+		return fmt.Errorf("process runtime: %w", err)
+	}
+	r.streamCert = certificate.Leaf
 	config := streaming.DefaultConfig
 	config.Addr = loop.Addr().String()
-	config.BaseURL = &url.URL{Scheme: "http", Host: config.Addr}
+	config.BaseURL = &url.URL{Scheme: "https", Host: config.Addr}
 	if r.stream, err = streaming.NewServer(config, streams{r}); err != nil {
 		loop.Close()
 		return fmt.Errorf("process runtime: streaming: %w", err)
 	}
-	r.http = &http.Server{Handler: r.stream, ReadHeaderTimeout: 30 * time.Second}
+	r.http = &http.Server{
+		Handler: r.stream, ReadHeaderTimeout: 30 * time.Second,
+		// Streams take the connection over, which HTTP/2 has no way for.
+		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS13, NextProtos: []string{"http/1.1"}, Certificates: []tls.Certificate{certificate}},
+		// Strangers who knock in clear text are none of our affair.
+		ErrorLog: log.New(io.Discard, "", 0),
+	}
 
 	socket, err := listenUnix(r.opts.Socket)
 	if err != nil {
@@ -240,7 +260,7 @@ func (r *Runtime) Start(ctx context.Context) (err error) {
 	runtimeapi.RegisterRuntimeServiceServer(r.server, r)
 	runtimeapi.RegisterImageServiceServer(r.server, imageService{r: r})
 
-	r.spawn(func() { r.failed("streaming", r.http.Serve(loop)) })
+	r.spawn(func() { r.failed("streaming", r.http.ServeTLS(loop, "", "")) })
 	r.spawn(func() { r.failed("CRI socket", r.server.Serve(socket)) })
 	close(r.ready)
 	return nil
