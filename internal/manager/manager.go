@@ -36,7 +36,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/log"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/carillon-dev/carillon/internal/controller/cronjob"
 	"github.com/carillon-dev/carillon/internal/controller/job"
@@ -76,6 +75,13 @@ type Options struct {
 	// MetricsAddr and HealthAddr are host:port of the endpoints /metrics, and /healthz and /readyz. "" and "0": none.
 	MetricsAddr string
 	HealthAddr  string
+	// MetricsInsecure serves /metrics in clear text and to everybody who can connect; MetricsAddr must then be of the
+	// loopback interface. Otherwise it is served over TLS, to those whom the API server authenticates and authorizes.
+	MetricsInsecure bool
+	// MetricsCertFile and MetricsKeyFile are the certificate and key of /metrics in PEM, read again when they change;
+	// both empty: a self-signed certificate.
+	MetricsCertFile string
+	MetricsKeyFile  string
 	// Logger is where all of it logs; the zero Logger is silent.
 	Logger logr.Logger
 	// Clock tells the time; nil: the real one.
@@ -113,6 +119,10 @@ func New(options Options) (*Manager, error) {
 	if options.Clock == nil {
 		options.Clock = clock.RealClock{}
 	}
+	metrics, certificate, err := options.metrics()
+	if err != nil {
+		return nil, err
+	}
 	cfg := clientConfig(options.Config)
 	if err := reach(cfg, options.Logger); err != nil {
 		return nil, err
@@ -132,7 +142,7 @@ func New(options Options) (*Manager, error) {
 		LeaderElectionID:              LeaseName,
 		LeaderElectionNamespace:       options.LeaderElectionNamespace,
 		LeaderElectionReleaseOnCancel: true, // every write is fenced by a name, a UID or a resource version
-		Metrics:                       metricsserver.Options{BindAddress: orOff(options.MetricsAddr)},
+		Metrics:                       metrics,
 		HealthProbeBindAddress:        orOff(options.HealthAddr),
 		GracefulShutdownTimeout:       ptr.To(stopTimeout),
 		Cache: cache.Options{
@@ -149,6 +159,11 @@ func New(options Options) (*Manager, error) {
 	}
 	if err := m.addControllers(names, options); err != nil {
 		return nil, err
+	}
+	if certificate != nil {
+		if err := m.manager.Add(certificate); err != nil {
+			return nil, fmt.Errorf("manager: %w", err)
+		}
 	}
 	if err := m.manager.AddHealthzCheck("ping", healthz.Ping); err != nil {
 		return nil, fmt.Errorf("manager: %w", err)

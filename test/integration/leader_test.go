@@ -46,7 +46,7 @@ func TestLeadership(t *testing.T) {
 		return manager.Options{
 			Config: w.plane.Config(), Clock: w.clock, Zone: time.UTC, Controllers: []string{manager.CronJob},
 			LeaderElect: true, LeaderElectionNamespace: w.namespace,
-			HealthAddr: freeAddr(t), MetricsAddr: freeAddr(t),
+			HealthAddr: freeAddr(t), MetricsAddr: freeAddr(t), MetricsInsecure: true,
 		}
 	}
 	first, second := options(), options()

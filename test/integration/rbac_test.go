@@ -175,12 +175,22 @@ func TestLeastPrivilege(t *testing.T) {
 		seen.rest = rt
 		return seen
 	})
+	metrics := freeAddr(t)
 	w := newWorld(t, manager.Options{
 		Config: config, Clock: clock.RealClock{}, Controllers: manager.Names(),
-		LeaderElect: true, LeaderElectionNamespace: "carillon",
+		LeaderElect: true, LeaderElectionNamespace: "carillon", MetricsAddr: metrics,
 	})
 
 	seen.namespace.Store(&w.namespace)
+	// Who reads the metrics is asked for.
+	token := w.reader("prometheus", true)
+	w.eventually("the metrics are read", func(context.Context) error {
+		status, body, err := scrape(metrics, token)
+		if err == nil && status != http.StatusOK {
+			err = fmt.Errorf("status %d: %.200s", status, body)
+		}
+		return err
+	})
 
 	// A CronJob whose Jobs are ours from the start to the removal by time to live.
 	template := make.Job(w.namespace, "x").ManagedBy(job.ManagedBy).TTL(0)

@@ -31,6 +31,8 @@ type flags struct {
 	leaderElect         bool
 	leaderNamespace     string
 	metrics, health     string
+	metricsSecure       bool
+	certFile, keyFile   string
 	logFormat           string
 	verbose             int
 }
@@ -60,6 +62,10 @@ left to the cluster, except for those with spec.managedBy: carillon.dev/job-cont
 	c.Flags().BoolVar(&f.leaderElect, "leader-elect", false, "work only while holding the lease "+manager.LeaseName+", so that several replicas can run")
 	c.Flags().StringVar(&f.leaderNamespace, "leader-elect-namespace", "", "namespace of the lease; in a pod, its own if empty")
 	c.Flags().StringVar(&f.metrics, "metrics-bind-address", "127.0.0.1:8080", "host:port of /metrics, 0 for none")
+	c.Flags().BoolVar(&f.metricsSecure, "metrics-secure", true,
+		"serve /metrics over TLS to those whom the API server lets get that path; false: in clear text, on a loopback address only")
+	c.Flags().StringVar(&f.certFile, "tls-cert-file", "", "certificate for /metrics, read again when it changes; a self-signed one if empty")
+	c.Flags().StringVar(&f.keyFile, "tls-private-key-file", "", "key of --tls-cert-file")
 	c.Flags().StringVar(&f.health, "health-probe-bind-address", "127.0.0.1:8081", "host:port of /healthz and /readyz, 0 for none")
 	c.Flags().StringVar(&f.logFormat, "log-format", "text", "text or json")
 	c.Flags().IntVarP(&f.verbose, "verbosity", "v", 0, "detail of the log: 0, or 1 and more to see each retry")
@@ -96,6 +102,9 @@ func (f *flags) run(ctx context.Context, out io.Writer) error {
 		LeaderElect:             f.leaderElect,
 		LeaderElectionNamespace: f.leaderNamespace,
 		MetricsAddr:             f.metrics,
+		MetricsInsecure:         !f.metricsSecure,
+		MetricsCertFile:         f.certFile,
+		MetricsKeyFile:          f.keyFile,
 		HealthAddr:              f.health,
 		Logger:                  log,
 	})

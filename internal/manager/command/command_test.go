@@ -38,14 +38,19 @@ func TestCommand(t *testing.T) {
 		args []string
 		want string
 	}{
-		"no cluster":             {want: "no cluster is configured; give one with --kubeconfig"},
-		"no such kubeconfig":     {args: []string{"--kubeconfig", filepath.Join(dir, "none")}, want: "none: no such file"},
-		"no such context":        {args: []string{"--kubeconfig", path, "--context", "elsewhere"}, want: `"elsewhere" does not exist`},
-		"the current context":    {args: []string{"--kubeconfig", path}, want: "cannot reach the API server at http://127.0.0.1:1"},
-		"another context":        {args: []string{"--kubeconfig", path, "--context", "there"}, want: "cannot reach the API server at http://127.0.0.2:1"},
-		"unknown controller":     {args: []string{"--kubeconfig", path, "--controllers", "job,cron"}, want: `no controller is called "cron"; there are: cronjob, job, ttl-after-finished`},
-		"unknown log format":     {args: []string{"--kubeconfig", path, "--log-format", "xml"}, want: `"xml" is not known; use text or json`},
-		"arguments are no files": {args: []string{"cronjob.yaml"}, want: `unknown command "cronjob.yaml"`},
+		"no cluster":          {want: "no cluster is configured; give one with --kubeconfig"},
+		"no such kubeconfig":  {args: []string{"--kubeconfig", filepath.Join(dir, "none")}, want: "none: no such file"},
+		"no such context":     {args: []string{"--kubeconfig", path, "--context", "elsewhere"}, want: `"elsewhere" does not exist`},
+		"the current context": {args: []string{"--kubeconfig", path}, want: "cannot reach the API server at http://127.0.0.1:1"},
+		"another context":     {args: []string{"--kubeconfig", path, "--context", "there"}, want: "cannot reach the API server at http://127.0.0.2:1"},
+		"unknown controller":  {args: []string{"--kubeconfig", path, "--controllers", "job,cron"}, want: `no controller is called "cron"; there are: cronjob, job, ttl-after-finished`},
+		"unknown log format":  {args: []string{"--kubeconfig", path, "--log-format", "xml"}, want: `"xml" is not known; use text or json`},
+		"clear text beyond the machine": {
+			args: []string{"--kubeconfig", path, "--metrics-secure=false", "--metrics-bind-address", ":8080"},
+			want: `served on loopback addresses only, and ":8080" is none; use --metrics-bind-address=127.0.0.1:PORT`,
+		},
+		"a certificate without its key": {args: []string{"--kubeconfig", path, "--tls-cert-file", path}, want: "give both --tls-cert-file and --tls-private-key-file"},
+		"arguments are no files":        {args: []string{"cronjob.yaml"}, want: `unknown command "cronjob.yaml"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := New("manager")
@@ -72,7 +77,7 @@ func TestHelp(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, flag := range []string{"--kubeconfig", "--context", "--controllers", "--leader-elect", "--leader-elect-namespace",
-		"--metrics-bind-address", "--health-probe-bind-address", "--log-format"} {
+		"--metrics-bind-address", "--metrics-secure", "--tls-cert-file", "--tls-private-key-file", "--health-probe-bind-address", "--log-format"} {
 		if !strings.Contains(out.String(), flag+" ") {
 			t.Errorf("no %s in:\n%s", flag, out.String())
 		}

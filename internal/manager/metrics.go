@@ -1,0 +1,85 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package manager
+
+import (
+	"crypto/tls"
+	"fmt"
+	"net"
+	"os"
+
+	"k8s.io/client-go/util/cert"
+	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+)
+
+// metrics says how /metrics is served: over TLS, to those whom the API server authenticates by their token and allows
+// to get the path /metrics; in clear text to everybody only on a loopback address. The watcher, if any, must run beside
+// it: it reads a renewed certificate.
+func (o Options) metrics() (metricsserver.Options, *certwatcher.CertWatcher, error) {
+	served := metricsserver.Options{BindAddress: orOff(o.MetricsAddr)}
+	if served.BindAddress == "0" {
+		return served, nil, nil
+	}
+	if o.MetricsInsecure {
+		if err := loopback(o.MetricsAddr); err != nil {
+			return served, nil, err
+		}
+		return served, nil, nil
+	}
+	served.SecureServing = true
+	served.FilterProvider = filters.WithAuthenticationAndAuthorization
+	certificate, watcher, err := o.certificate()
+	if err != nil {
+		return served, nil, err
+	}
+	// Always set: without it controller-runtime would look for a key in a directory of the machine's temporary files,
+	// which anybody can have made.
+	served.TLSOpts = []func(*tls.Config){func(c *tls.Config) { c.GetCertificate = certificate }}
+	return served, watcher, nil
+}
+
+type getCertificate func(*tls.ClientHelloInfo) (*tls.Certificate, error)
+
+// certificate is that of the given files, or a self-signed one that lives as long as the process.
+func (o Options) certificate() (getCertificate, *certwatcher.CertWatcher, error) {
+	if (o.MetricsCertFile == "") != (o.MetricsKeyFile == "") {
+		return nil, nil, fmt.Errorf("manager: a certificate needs its key: give both --tls-cert-file and --tls-private-key-file, or neither")
+	}
+	if o.MetricsCertFile != "" {
+		watcher, err := certwatcher.New(o.MetricsCertFile, o.MetricsKeyFile)
+		if err != nil {
+			return nil, nil, fmt.Errorf("manager: certificate for the metrics: %w; check --tls-cert-file and --tls-private-key-file", err)
+		}
+		return watcher.GetCertificate, watcher, nil
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "localhost"
+	}
+	pem, key, err := cert.GenerateSelfSignedCertKey(host, []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}, []string{"localhost"})
+	if err != nil {
+		return nil, nil, fmt.Errorf("manager: certificate for the metrics: %w", err)
+	}
+	pair, err := tls.X509KeyPair(pem, key)
+	if err != nil {
+		return nil, nil, fmt.Errorf("manager: certificate for the metrics: %w", err)
+	}
+	return func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &pair, nil }, nil, nil
+}
+
+// loopback refuses an address that others than this machine can reach. Names are not looked up: what they mean can
+// change.
+func loopback(addr string) error {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return fmt.Errorf("manager: address of the metrics %q: %w", addr, err)
+	}
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return fmt.Errorf("manager: metrics without TLS and authentication are served on loopback addresses only, and %q is none; "+
+			"use --metrics-bind-address=127.0.0.1:PORT, or leave --metrics-secure on", addr)
+	}
+	return nil
+}
