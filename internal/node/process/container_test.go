@@ -317,10 +317,10 @@ func TestSecurityContext(t *testing.T) {
 		want string
 	}{
 		"nothing": {func(*runtimeapi.LinuxContainerSecurityContext) {},
-			"0\n0\n0\nCapEff: 00000000a80425fb CapBnd: 00000000a80425fb CapAmb: 0000000000000000 NoNewPrivs: 0 \n"},
+			"0\n0\n0\nCapEff: 00000000a00405fb CapBnd: 00000000a00405fb CapAmb: 0000000000000000 NoNewPrivs: 0 \n"},
 		"user and groups": {func(sc *runtimeapi.LinuxContainerSecurityContext) {
 			sc.RunAsUser, sc.RunAsGroup, sc.SupplementalGroups = num(12345), num(23456), []int64{34567}
-		}, "12345\n23456\n23456 34567\nCapEff: 0000000000000000 CapBnd: 00000000a80425fb CapAmb: 0000000000000000 NoNewPrivs: 0 \n"},
+		}, "12345\n23456\n23456 34567\nCapEff: 0000000000000000 CapBnd: 00000000a00405fb CapAmb: 0000000000000000 NoNewPrivs: 0 \n"},
 		"drop ALL add one, no new rights": {func(sc *runtimeapi.LinuxContainerSecurityContext) {
 			sc.Capabilities = &runtimeapi.Capability{DropCapabilities: []string{"ALL"}, AddCapabilities: []string{"CAP_NET_ADMIN"}}
 			sc.NoNewPrivs = true
@@ -328,7 +328,7 @@ func TestSecurityContext(t *testing.T) {
 		"ambient": {func(sc *runtimeapi.LinuxContainerSecurityContext) {
 			sc.RunAsUser, sc.RunAsGroup = num(12345), num(12345)
 			sc.Capabilities = &runtimeapi.Capability{AddAmbientCapabilities: []string{"NET_BIND_SERVICE"}}
-		}, "12345\n12345\n12345\nCapEff: 0000000000000400 CapBnd: 00000000a80425fb CapAmb: 0000000000000400 NoNewPrivs: 0 \n"},
+		}, "12345\n12345\n12345\nCapEff: 0000000000000400 CapBnd: 00000000a00405fb CapAmb: 0000000000000400 NoNewPrivs: 0 \n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := g.in(t)

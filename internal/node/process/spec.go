@@ -95,6 +95,11 @@ func (r *Runtime) specFor(s *sandbox, c *runtimeapi.ContainerConfig, id, dir str
 			return built{}, err
 		}
 	}
+	if spec.ClearAmbient && !sc.GetPrivileged() {
+		// In a user namespace of its own the shim has every capability there;
+		// the command is to have none, whatever it executes.
+		spec.LimitCaps = true
+	}
 	if res := c.GetLinux().GetResources(); res != nil {
 		if adj := int(res.GetOomScoreAdj()); adj != 0 {
 			spec.OOMScoreAdj = &adj

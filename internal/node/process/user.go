@@ -130,8 +130,11 @@ var capabilityNames = strings.Fields(`CHOWN DAC_OVERRIDE DAC_READ_SEARCH FOWNER 
 	SYS_PTRACE SYS_PACCT SYS_ADMIN SYS_BOOT SYS_NICE SYS_RESOURCE SYS_TIME SYS_TTY_CONFIG MKNOD LEASE AUDIT_WRITE
 	AUDIT_CONTROL SETFCAP MAC_OVERRIDE MAC_ADMIN SYSLOG WAKE_ALARM BLOCK_SUSPEND AUDIT_READ PERFMON BPF CHECKPOINT_RESTORE`)
 
-// usualCapabilities are those that container runtimes leave to containers.
-var usualCapabilities = strings.Fields(`CHOWN DAC_OVERRIDE FSETID FOWNER MKNOD NET_RAW SETGID SETUID SETFCAP SETPCAP
+// usualCapabilities are those that container runtimes leave to containers,
+// without the two that reach beyond the container here: MKNOD makes the
+// machine's disks accessible, and NET_RAW reads the traffic of the network
+// that all share.
+var usualCapabilities = strings.Fields(`CHOWN DAC_OVERRIDE FSETID FOWNER SETGID SETUID SETFCAP SETPCAP
 	NET_BIND_SERVICE SYS_CHROOT KILL AUDIT_WRITE`)
 
 // capabilities returns whether and to which capabilities a container is

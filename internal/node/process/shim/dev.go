@@ -91,7 +91,13 @@ func makeDev(spec *Spec, root string) error {
 	if err := makeMountPoint(target, true); err != nil {
 		return err
 	}
-	if err := unix.Mount("tmpfs", target, "tmpfs", unix.MS_NOSUID|unix.MS_STRICTATIME, "mode=755,size=65536k"); err != nil {
+	// The devices that belong here are bound one by one, each a mount of its
+	// own; a node that is made beside them can not be opened.
+	flags := uintptr(unix.MS_NOSUID | unix.MS_STRICTATIME | unix.MS_NODEV)
+	if spec.Privileged {
+		flags &^= unix.MS_NODEV
+	}
+	if err := unix.Mount("tmpfs", target, "tmpfs", flags, "mode=755,size=65536k"); err != nil {
 		return fmt.Errorf("mounting /dev: %w", err)
 	}
 	names := devices

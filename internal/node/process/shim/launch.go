@@ -12,9 +12,9 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -45,13 +45,14 @@ type rights struct {
 	ambient      []int
 	clearAmbient bool
 	noNewPrivs   bool
+	seccomp      []byte
 	oomScoreAdj  *int
 }
 
 func (s *Spec) rights() rights {
 	return rights{
 		user: s.User, keep: s.Bounding, limit: s.LimitCaps, ambient: s.Ambient,
-		clearAmbient: s.ClearAmbient, noNewPrivs: s.NoNewPrivs, oomScoreAdj: s.OOMScoreAdj,
+		clearAmbient: s.ClearAmbient, noNewPrivs: s.NoNewPrivs, seccomp: s.Seccomp, oomScoreAdj: s.OOMScoreAdj,
 	}
 }
 
@@ -72,10 +73,10 @@ func exitCodeOf(err error) int {
 	return 128
 }
 
-// launch starts c. What a thread passes on to its children (capabilities,
-// cgroup of the old kind, no_new_privs) is set on a thread made for this one
-// fork, which ends with the command: a process that should die with us is
-// killed when the thread that made it ends.
+// launch starts c. What a thread passes on to its children (the bounding set,
+// cgroups of the old kind) is set on a thread made for this one fork, which
+// ends with the command: a process that should die with us is killed when the
+// thread that made it ends.
 func (s *shim) launch(c command) (process, error) {
 	dir := c.dir
 	if dir == "" {
@@ -95,10 +96,7 @@ func (s *shim) launch(c command) (process, error) {
 	ch := make(chan result, 1)
 	go func() {
 		runtime.LockOSThread() // never unlocked: the thread ends with this goroutine
-		if err := s.prepareThread(); err != nil {
-			ch <- result{err: err}
-			return
-		}
+		s.prepareThread()
 		pid, done, err := s.kids.start(func() (int, error) { return s.fork(path, dir, c) })
 		if err != nil {
 			ch <- result{err: explain(err, path, dir, c.args[0])}
@@ -114,68 +112,35 @@ func (s *shim) launch(c command) (process, error) {
 }
 
 // prepareThread gives the calling thread what the command is to inherit.
-func (s *shim) prepareThread() error {
+func (s *shim) prepareThread() {
 	s.cgroup.joinThread()
-	if s.rights.limit {
-		keep := map[int]bool{}
-		for _, c := range s.rights.keep {
-			keep[c] = true
-		}
-		for c := 0; c <= lastCap(); c++ {
-			if keep[c] {
-				continue
-			}
+	if !s.rights.limit {
+		return
+	}
+	for c := 0; c <= lastCap(); c++ {
+		if !slices.Contains(s.rights.keep, c) {
 			// Fails only where we lack CAP_SETPCAP, and then there is nothing
 			// that could be taken away.
 			_ = unix.Prctl(unix.PR_CAPBSET_DROP, uintptr(c), 0, 0, 0)
 		}
 	}
-	if s.rights.clearAmbient {
-		_ = unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
-	}
-	if s.rights.noNewPrivs {
-		if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-			return fmt.Errorf("allowPrivilegeEscalation: false: %w", err)
-		}
-	}
-	return nil
 }
 
 // fork starts the command from the prepared thread.
 func (s *shim) fork(path, dir string, c command) (int, error) {
-	attr := &syscall.ProcAttr{
-		Dir: dir,
-		Env: c.env,
-		Sys: &syscall.SysProcAttr{Setsid: true},
-	}
-	for _, f := range c.stdio {
-		attr.Files = append(attr.Files, f.Fd())
-	}
-	if c.tty {
-		attr.Sys.Setctty = true
-		attr.Sys.Ctty = 0
-	}
-	if c.die {
-		attr.Sys.Pdeathsig = syscall.SIGKILL
-	}
-	if u := s.rights.user; u != nil {
-		attr.Sys.Credential = &syscall.Credential{Uid: u.UID, Gid: u.GID, Groups: u.Groups}
-		for _, c := range s.rights.ambient {
-			attr.Sys.AmbientCaps = append(attr.Sys.AmbientCaps, uintptr(c))
-		}
-	}
-	if fd, ok := s.cgroup.unifiedFD(); ok {
-		attr.Sys.UseCgroupFD = true
-		attr.Sys.CgroupFD = fd
+	args, err := s.newChildArgs(path, dir, c)
+	if err != nil {
+		return 0, err
 	}
 	restore := setOOMScore(s.rights.oomScoreAdj)
 	defer restore()
-	pid, err := syscall.ForkExec(path, c.args, attr)
-	if err != nil && attr.Sys.UseCgroupFD {
-		// An error means that nothing ran. If it is because of the cgroup, the
-		// container runs without its limits rather than not at all.
-		attr.Sys.UseCgroupFD = false
-		pid, err = syscall.ForkExec(path, c.args, attr)
+	pid, err := args.forkExec()
+	var failed *forkError
+	if err != nil && !errors.As(err, &failed) && args.cgroup >= 0 {
+		// There was no process. If it is because of the cgroup, the container
+		// runs without its limits rather than not at all.
+		args.cgroup = -1
+		pid, err = args.forkExec()
 	}
 	return pid, err
 }
@@ -199,9 +164,14 @@ func setOOMScore(adj *int) func() {
 // explain turns the bare error number of a failed start into what went wrong.
 func explain(err error, path, dir, name string) error {
 	var se *startError
+	var failed *forkError
 	switch {
 	case errors.As(err, &se):
 		return err
+	case errors.As(err, &failed) && failed.step == stepSeccomp:
+		return &startError{128, fmt.Sprintf("exec %q: %v: this kernel has no seccomp filters, or refuses this one; securityContext.seccompProfile type Unconfined runs the container without", path, err)}
+	case errors.As(err, &failed) && failed.step != stepExec && failed.step != stepDir:
+		return &startError{128, fmt.Sprintf("exec %q: %v: the user, groups or capabilities asked for can not be given", path, err)}
 	case errors.Is(err, unix.ENOEXEC):
 		return &startError{126, fmt.Sprintf("exec %q: exec format error: not a program for this machine; a script needs a first line such as #!/bin/sh", path)}
 	case errors.Is(err, unix.EACCES):
@@ -211,7 +181,10 @@ func explain(err error, path, dir, name string) error {
 	case errors.Is(err, unix.E2BIG):
 		return &startError{126, fmt.Sprintf("exec %q: arguments and environment are longer than the kernel takes", path)}
 	case errors.Is(err, unix.EPERM):
-		return &startError{128, fmt.Sprintf("exec %q: operation not permitted: the user, groups or capabilities asked for can not be given", path)}
+		if size, xerr := unix.Getxattr(path, "security.capability", nil); xerr == nil && size > 0 {
+			return &startError{126, fmt.Sprintf("exec %q: operation not permitted: the program asks for capabilities that the container does not have (getcap %s names them): add them in securityContext.capabilities.add", path, path)}
+		}
+		return &startError{126, fmt.Sprintf("exec %q: operation not permitted: the seccomp profile or the filesystem does not let it be executed", path)}
 	}
 	return &startError{128, fmt.Sprintf("exec %q: %v", name, err)}
 }

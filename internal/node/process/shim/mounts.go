@@ -28,15 +28,20 @@ func bindTree(source, target string) error {
 
 // readOnly makes the mount at target read-only, and all below it.
 func readOnly(target string, recursive bool) error {
+	if err := restrict(target, unix.MOUNT_ATTR_RDONLY, recursive); err != nil {
+		return fmt.Errorf("making %s read-only: %w", target, err)
+	}
+	return nil
+}
+
+// restrict adds attributes to the mount at target, and to all below it.
+func restrict(target string, attr uint64, recursive bool) error {
 	flags := uint(0)
 	if recursive {
 		flags = unix.AT_RECURSIVE
 	}
-	err := unix.MountSetattr(unix.AT_FDCWD, target, flags, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
+	err := unix.MountSetattr(unix.AT_FDCWD, target, flags, &unix.MountAttr{Attr_set: attr})
 	if !errors.Is(err, unix.ENOSYS) {
-		if err != nil {
-			err = fmt.Errorf("making %s read-only: %w", target, err)
-		}
 		return err
 	}
 	// Before Linux 5.12: one mount at a time, keeping the flags it has.
@@ -55,15 +60,63 @@ func readOnly(target string, recursive bool) error {
 	for _, p := range points {
 		var st unix.Statfs_t
 		if err := unix.Statfs(p, &st); err != nil {
-			return fmt.Errorf("making %s read-only: %w", p, err)
+			return fmt.Errorf("%s: %w", p, err)
 		}
-		// These flags of statfs have the values of the mount flags.
-		keep := uintptr(st.Flags) & (unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC)
-		if err := unix.Mount("", p, "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY|keep, ""); err != nil {
-			return fmt.Errorf("making %s read-only: %w", p, err)
+		// These flags of statfs, and these attributes, have the values of the
+		// mount flags.
+		keep := uintptr(st.Flags) & (unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC | unix.MS_RDONLY)
+		if err := unix.Mount("", p, "", unix.MS_REMOUNT|unix.MS_BIND|uintptr(attr)|keep, ""); err != nil {
+			return fmt.Errorf("%s: %w", p, err)
 		}
 	}
 	return nil
+}
+
+// noDevices keeps device nodes from being opened on a volume that was bound
+// from source to target, with all that is mounted below. What the machine has
+// in its /dev stays as it is: a volume from there is there for the devices.
+// machine are the mounts of the machine.
+func noDevices(source, target string, machine []hostMount) error {
+	source, err := filepath.EvalSymlinks(source)
+	if err != nil {
+		return err
+	}
+	if holdsDevices(source, "") {
+		return nil
+	}
+	below, devices := []string{source}, false
+	for _, m := range machine {
+		if strictlyUnder(m.Point, source) {
+			if holdsDevices(m.Point, m.Type) {
+				devices = true
+				continue
+			}
+			below = append(below, m.Point)
+		}
+	}
+	if !devices {
+		return restrict(target, unix.MOUNT_ATTR_NODEV, true)
+	}
+	for _, point := range below {
+		err := restrict(target+strings.TrimPrefix(point, source), unix.MOUNT_ATTR_NODEV, false)
+		if err != nil && (point == source || !covered(err)) {
+			return err
+		}
+	}
+	return nil
+}
+
+// covered reports whether err says that there is no such mount: it is covered
+// by another or was unmounted meanwhile.
+func covered(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.EINVAL) }
+
+// holdsDevices reports whether a mount of the machine is there for its devices.
+func holdsDevices(point, typ string) bool {
+	if typ == "devtmpfs" || under(point, "/dev") {
+		return true
+	}
+	info, err := os.Stat(point)
+	return err == nil && info.Mode()&os.ModeDevice != 0
 }
 
 // resolve finds where path leads inside root, following symbolic links as a
@@ -137,17 +190,18 @@ func byDepth(mounts []Mount) []Mount {
 	return sorted
 }
 
-// bindVolumes mounts the volumes of a container into root.
-func bindVolumes(root string, mounts []Mount) error {
-	for _, m := range byDepth(mounts) {
-		if err := bindVolume(root, m); err != nil {
+// bindVolumes mounts the volumes of a container into root. machine are the
+// machine's mounts.
+func bindVolumes(spec *Spec, root string, machine []hostMount) error {
+	for _, m := range byDepth(spec.Mounts) {
+		if err := bindVolume(root, m, spec.Privileged, machine); err != nil {
 			return fmt.Errorf("volume at %s: %w", m.Target, err)
 		}
 	}
 	return nil
 }
 
-func bindVolume(root string, m Mount) error {
+func bindVolume(root string, m Mount, privileged bool, machine []hostMount) error {
 	info, err := os.Stat(m.Source)
 	if err != nil {
 		return fmt.Errorf("its source on the machine: %w", err)
@@ -159,7 +213,13 @@ func bindVolume(root string, m Mount) error {
 	if err := makeMountPoint(target, info.IsDir()); err != nil {
 		return fmt.Errorf("making the mount point: %w", err)
 	}
-	return bindOver(m, target)
+	if err := bindOver(m, target); err != nil || privileged {
+		return err
+	}
+	if err := noDevices(m.Source, target, machine); err != nil {
+		return fmt.Errorf("making it a volume without devices: %w", err)
+	}
+	return nil
 }
 
 // bindOver mounts a volume on an existing target.

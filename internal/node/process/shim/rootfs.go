@@ -30,26 +30,31 @@ type layers struct {
 	dir     string // on a filesystem that can be an upper layer
 	n       int
 	options string   // appended to the options of every overlay
+	flags   uintptr  // of every mount: device nodes of a layer are of no use
 	own     []string // directories that the user shall be able to write below
 }
 
 // newLayers prepares LayerDir. When the state directory lies on a filesystem
 // that can not hold an upper layer (an overlay, NFS), the layers are kept in
 // memory.
-func newLayers(options string) (*layers, error) {
+func newLayers(spec *Spec, options string) (*layers, error) {
 	if err := os.MkdirAll(LayerDir, 0o700); err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(RootDir, 0o755); err != nil {
 		return nil, err
 	}
-	return &layers{dir: LayerDir, options: options}, nil
+	l := &layers{dir: LayerDir, options: options, flags: unix.MS_NODEV}
+	if spec.Privileged {
+		l.flags = 0
+	}
+	return l, nil
 }
 
 // inMemory moves the layers to a tmpfs, which the mount namespace takes along
 // when it ends.
 func (l *layers) inMemory() error {
-	if err := unix.Mount("tmpfs", LayerDir, "tmpfs", unix.MS_NOSUID, "mode=700"); err != nil {
+	if err := unix.Mount("tmpfs", LayerDir, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=700"); err != nil {
 		return fmt.Errorf("keeping the writable layer in memory: %w", err)
 	}
 	return nil
@@ -100,9 +105,9 @@ func (l *layers) numbered(n int, lower, target string) error {
 	}
 	options := "lowerdir=" + lowerPath + ",upperdir=" + upper + ",workdir=" + work + l.options
 	// volatile leaves out every sync: nothing of this layer is to survive.
-	err = unix.Mount("overlay", target, "overlay", 0, options+",volatile")
+	err = unix.Mount("overlay", target, "overlay", l.flags, options+",volatile")
 	if errors.Is(err, unix.EINVAL) {
-		err = unix.Mount("overlay", target, "overlay", 0, options)
+		err = unix.Mount("overlay", target, "overlay", l.flags, options)
 	}
 	if err != nil {
 		return fmt.Errorf("mounting an overlay over %s: %w", lower, err)
@@ -144,7 +149,7 @@ func overlayRoot(spec *Spec, pid1 bool) error {
 	if err := privateMounts(); err != nil {
 		return err
 	}
-	l, err := newLayers("")
+	l, err := newLayers(spec, "")
 	if err != nil {
 		return err
 	}
@@ -192,7 +197,7 @@ func overlayRoot(spec *Spec, pid1 bool) error {
 			cow = append(cow, target)
 		}
 	}
-	return finishRoot(spec, root, pid1, cow)
+	return finishRoot(spec, root, pid1, cow, mounts)
 }
 
 // mount shows one mount of the machine, and reports whether it can be written.
@@ -208,7 +213,14 @@ func (l *layers) mount(m hostMount, n int, target string) (bool, error) {
 	if unix.Mount(m.Point, target, "", unix.MS_BIND, "") != nil {
 		return false, nil
 	}
-	return false, readOnly(target, false)
+	attr := uint64(unix.MOUNT_ATTR_RDONLY)
+	if l.flags&unix.MS_NODEV != 0 {
+		attr |= unix.MOUNT_ATTR_NODEV
+	}
+	if err := restrict(target, attr, false); err != nil {
+		return false, fmt.Errorf("making %s read-only: %w", target, err)
+	}
+	return false, nil
 }
 
 // remotePatience is how long a filesystem of another machine may take to
@@ -250,8 +262,8 @@ func remoteType(typ string) bool {
 
 // finishRoot is what all roots have in common once the machine's files are in
 // place: kernel directories, hidden state, volumes, and going there. cow are
-// the writable mounts that are not volumes.
-func finishRoot(spec *Spec, root string, pid1 bool, cow []string) error {
+// the writable mounts that are not volumes, machine the mounts of the machine.
+func finishRoot(spec *Spec, root string, pid1 bool, cow []string, machine []hostMount) error {
 	if err := kernelDirs(spec, root, pid1); err != nil {
 		return err
 	}
@@ -264,7 +276,7 @@ func finishRoot(spec *Spec, root string, pid1 bool, cow []string) error {
 			return err
 		}
 	}
-	if err := bindVolumes(root, spec.Mounts); err != nil {
+	if err := bindVolumes(spec, root, machine); err != nil {
 		return err
 	}
 	if spec.ReadOnlyRoot {

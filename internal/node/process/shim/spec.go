@@ -74,6 +74,7 @@ type Spec struct {
 	NoNewPrivs   bool    `json:"noNewPrivs,omitempty"`
 	OOMScoreAdj  *int    `json:"oomScoreAdj,omitempty"`
 	ClearAmbient bool    `json:"clearAmbient,omitempty"`
+	Seccomp      []byte  `json:"seccomp,omitempty"` // filter, as the kernel's struct sock_filter; empty: none
 	Cgroup       *Cgroup `json:"cgroup,omitempty"`
 	TTY          bool    `json:"tty,omitempty"`
 	Stdin        bool    `json:"stdin,omitempty"`

@@ -26,7 +26,7 @@ func userRoot(spec *Spec, pid1 bool) error {
 	if err := privateMounts(); err != nil {
 		return err
 	}
-	l, err := newLayers(",userxattr")
+	l, err := newLayers(spec, ",userxattr")
 	if err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func userRoot(spec *Spec, pid1 bool) error {
 	if err := u.entries("/"); err != nil {
 		return err
 	}
-	return finishRoot(spec, root, pid1, append(u.cow, root))
+	return finishRoot(spec, root, pid1, append(u.cow, root), mounts)
 }
 
 type userView struct {

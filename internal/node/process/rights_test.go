@@ -1,0 +1,220 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package process
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/carillon-dev/carillon/internal/node/process/shim"
+)
+
+// showRights prints what a process may do, as the kernel sees it.
+const showRights = `grep -E '^(Cap|SigIgn|NoNewPrivs|Seccomp:)' /proc/self/status`
+
+// rightsOf runs a container that prints its rights, and returns them by name.
+func rightsOf(t *testing.T, g *rig, pod, handler string, edit func(*runtimeapi.LinuxContainerSecurityContext)) map[string]string {
+	t.Helper()
+	config := shell(showRights)
+	edit(config.Linux.SecurityContext)
+	id := g.begin(g.sandbox(pod, handler), config)
+	g.wait(id)
+	return parseRights(t, g.output(id, "stdout"))
+}
+
+func parseRights(t *testing.T, out string) map[string]string {
+	t.Helper()
+	rights := map[string]string{}
+	for line := range strings.Lines(out) {
+		name, value, ok := strings.Cut(line, ":")
+		if !ok {
+			t.Fatalf("line %q", line)
+		}
+		rights[name] = strings.TrimSpace(value)
+	}
+	return rights
+}
+
+// mask is a set of capabilities as /proc shows it.
+func mask(names ...string) string {
+	var m uint64
+	for _, n := range names {
+		i := -1
+		for j, known := range capabilityNames {
+			if known == n {
+				i = j
+			}
+		}
+		m |= 1 << i
+	}
+	return fmt.Sprintf("%016x", m)
+}
+
+func ownBounding(t *testing.T) string {
+	t.Helper()
+	b, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(b)) {
+		if v, ok := strings.CutPrefix(line, "CapBnd:"); ok {
+			return strings.TrimSpace(v)
+		}
+	}
+	t.Fatal("no CapBnd")
+	return ""
+}
+
+// A container has the capabilities that it was given and no others, in none of
+// the five sets of the kernel: the inheritable set would hand on what the
+// bounding set was meant to keep.
+func TestRights(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("needs root; ordinary users have TestOrdinaryRights")
+	}
+	g := newRig(t)
+	none := mask()
+	usual := mask("CHOWN", "DAC_OVERRIDE", "FSETID", "FOWNER", "SETGID", "SETUID", "SETFCAP", "SETPCAP", "NET_BIND_SERVICE", "SYS_CHROOT", "KILL", "AUDIT_WRITE")
+	all := ownBounding(t)
+	uid := &runtimeapi.Int64Value{Value: 1000}
+	type want struct{ prm, bnd, amb string }
+	for name, tt := range map[string]struct {
+		handler string
+		edit    func(*runtimeapi.LinuxContainerSecurityContext)
+		want    want
+	}{
+		"default": {edit: func(*runtimeapi.LinuxContainerSecurityContext) {}, want: want{usual, usual, none}},
+		"other user": {
+			edit: func(sc *runtimeapi.LinuxContainerSecurityContext) { sc.RunAsUser = uid },
+			want: want{none, usual, none},
+		},
+		"no new privileges": {
+			edit: func(sc *runtimeapi.LinuxContainerSecurityContext) { sc.RunAsUser, sc.NoNewPrivs = uid, true },
+			want: want{none, usual, none},
+		},
+		"added and dropped": {
+			edit: func(sc *runtimeapi.LinuxContainerSecurityContext) {
+				sc.Capabilities = &runtimeapi.Capability{DropCapabilities: []string{"ALL"}, AddCapabilities: []string{"CHOWN", "NET_RAW", "MKNOD"}}
+			},
+			want: want{mask("CHOWN", "NET_RAW", "MKNOD"), mask("CHOWN", "NET_RAW", "MKNOD"), none},
+		},
+		"all dropped": {
+			edit: func(sc *runtimeapi.LinuxContainerSecurityContext) {
+				sc.Capabilities = &runtimeapi.Capability{DropCapabilities: []string{"ALL"}}
+			},
+			want: want{none, none, none},
+		},
+		"ambient": {
+			edit: func(sc *runtimeapi.LinuxContainerSecurityContext) {
+				sc.RunAsUser = uid
+				sc.Capabilities = &runtimeapi.Capability{AddAmbientCapabilities: []string{"NET_BIND_SERVICE"}}
+			},
+			want: want{mask("NET_BIND_SERVICE"), usual, mask("NET_BIND_SERVICE")},
+		},
+		"privileged": {
+			edit: func(sc *runtimeapi.LinuxContainerSecurityContext) { sc.Privileged = true },
+			want: want{all, all, none},
+		},
+		"privileged as another user": {
+			edit: func(sc *runtimeapi.LinuxContainerSecurityContext) { sc.Privileged, sc.RunAsUser = true, uid },
+			want: want{none, all, none},
+		},
+		"host": {handler: HandlerHost, edit: func(*runtimeapi.LinuxContainerSecurityContext) {}, want: want{all, all, none}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := g.in(t)
+			got := rightsOf(t, g, strings.ReplaceAll(name, " ", "-"), tt.handler, tt.edit)
+			inh := none
+			if tt.want.amb != none {
+				inh = tt.want.amb // the kernel keeps ambient capabilities inheritable
+			}
+			for set, want := range map[string]string{"CapInh": inh, "CapPrm": tt.want.prm, "CapEff": tt.want.prm, "CapBnd": tt.want.bnd, "CapAmb": tt.want.amb, "SigIgn": none} {
+				if got[set] != want {
+					t.Errorf("%s is %s, want %s", set, got[set], want)
+				}
+			}
+		})
+	}
+}
+
+// An ordinary user's container has no capability, and nothing that it executes
+// gets one, although its supervisor has all of them in its user namespace.
+func TestOrdinaryRights(t *testing.T) {
+	if os.Getuid() == 0 {
+		t.Skip("runs as an ordinary user")
+	}
+	g := newRig(t)
+	if g.run.view.root != shim.RootUser {
+		t.Skipf("no user namespaces here: %v", g.run.Warnings())
+	}
+	for i, edit := range []func(*runtimeapi.LinuxContainerSecurityContext){
+		func(*runtimeapi.LinuxContainerSecurityContext) {},
+		func(sc *runtimeapi.LinuxContainerSecurityContext) { sc.NoNewPrivs = true },
+		func(sc *runtimeapi.LinuxContainerSecurityContext) {
+			sc.Capabilities = &runtimeapi.Capability{AddCapabilities: []string{"ALL"}}
+		},
+	} {
+		got := rightsOf(t, g, "p"+strconv.Itoa(i), "", edit)
+		for _, set := range []string{"CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb", "SigIgn"} {
+			if got[set] != mask() {
+				t.Errorf("%d: %s is %s", i, set, got[set])
+			}
+		}
+	}
+}
+
+// Who may make device nodes still reaches no disk with one: no place that a
+// container can write takes them for what they stand for. The devices that
+// every program expects work.
+func TestDevices(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("makes device nodes")
+	}
+	g := newRig(t)
+	const tryNodes = `for d in /tmp /dev /usr/lib /vol /dev/shm; do
+  mknod $d/node c 1 5 || echo "no node in $d"
+  if head -c 1 $d/node >/dev/null 2>&1; then echo "opened in $d"; fi
+done
+for d in null zero full random urandom; do [ -c /dev/$d ] || echo "no $d"; done
+echo x >/dev/null || echo null; head -c 4 /dev/zero | od -An -tx1; head -c 4 /dev/urandom | wc -c; echo x 2>/dev/null >/dev/full || echo full; (: </dev/tty) 2>&1 | grep -c 'No such device or address'`
+	config := withMount(shell(tryNodes), t.TempDir(), "/vol", false)
+	config.Linux.SecurityContext.Capabilities = &runtimeapi.Capability{AddCapabilities: []string{"MKNOD"}}
+	id := g.begin(g.sandbox("mknod", ""), config)
+	g.wait(id)
+	if got, want := g.output(id, "stdout"), " 00 00 00 00\n4\nfull\n1\n"; got != want {
+		t.Errorf("with MKNOD: got %q, want %q; errors: %s", got, want, g.output(id, "stderr"))
+	}
+
+	config = shell(`mknod /tmp/node c 1 5 2>/dev/null && echo made; true`)
+	id = g.begin(g.sandbox("default", ""), config)
+	g.wait(id)
+	if got := g.output(id, "stdout"); got != "" {
+		t.Errorf("a container made a device node: %q", got)
+	}
+
+	config = shell(`mknod /tmp/node c 1 5 && head -c 1 /tmp/node | wc -c`)
+	config.Linux.SecurityContext.Privileged = true
+	id = g.begin(g.sandbox("privileged", ""), config)
+	g.wait(id)
+	if got := g.output(id, "stdout"); got != "1\n" {
+		t.Errorf("privileged: got %q; errors: %s", got, g.output(id, "stderr"))
+	}
+
+	// A volume from the machine's /dev is there for its devices, one that only
+	// holds it somewhere below too.
+	for _, v := range []struct{ source, node string }{{"/dev", "/vol/zero"}, {"/dev/zero", "/vol"}, {"/", "/vol/dev/zero"}} {
+		id = g.begin(g.sandbox("volume"+strings.ReplaceAll(v.source, "/", "-"), ""), withMount(shell("head -c 1 "+v.node+" | wc -c"), v.source, "/vol", false))
+		g.wait(id)
+		if got := g.output(id, "stdout"); got != "1\n" {
+			t.Errorf("volume from %s: got %q; errors: %s", v.source, got, g.output(id, "stderr"))
+		}
+	}
+}
