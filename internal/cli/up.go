@@ -33,6 +33,7 @@ type upOptions struct {
 	dataDir   string
 	listen    string
 	endpoint  string
+	signing   time.Duration
 	exitAfter time.Duration
 	drain     bool
 	format    console.Format
@@ -65,6 +66,7 @@ Nothing listens beyond this machine unless --listen says so.`,
 	dataDirFlag(flags, &o.dataDir, "where state is kept")
 	flags.StringVar(&o.listen, "listen", "127.0.0.1:0", "address of the API server; port 0 takes a free one and keeps it for the next start")
 	flags.StringVar(&o.endpoint, "container-runtime-endpoint", "", "a CRI runtime that runs real images, such as unix:///run/containerd/containerd.sock; empty runs containers as local processes")
+	flags.DurationVar(&o.signing, "cluster-signing-duration", 365*24*time.Hour, "how long certificates are valid; they are renewed while Carillon runs, when a third of that is left")
 	flags.DurationVar(&o.exitAfter, "exit-after", 0, "stop by itself after this long; 0 is never")
 	flags.BoolVar(&o.drain, "drain", false, "on stop, give running Pods their grace period instead of ending them at once")
 	outputFlags(flags, &o.format, &o.quiet)
@@ -87,6 +89,8 @@ func (o *upOptions) run(ctx context.Context) error {
 		Listen:          o.listen,
 		RuntimeEndpoint: o.endpoint,
 		Drain:           o.drain,
+		SigningDuration: o.signing,
+		Warn:            func(message string) { out.Say(console.Line{Type: console.Warning, Message: message}) },
 		Progress: func(step string, took time.Duration) {
 			out.Say(console.Line{Type: console.Step, Message: step, Duration: took})
 		},

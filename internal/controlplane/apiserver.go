@@ -59,10 +59,12 @@ var pluginsOff = []string{
 
 // apiServer is a running kube-apiserver.
 type apiServer struct {
-	// loopback authenticates as a member of system:masters by a token that lives as long as the server.
-	loopback *rest.Config
-	conns    *connTracker
-	cancel   context.CancelFunc
+	// admin authenticates as a member of system:masters by a token that lives as long as the server.
+	admin *rest.Config
+	// tokens makes further ones.
+	tokens *tokens
+	conns  *connTracker
+	cancel context.CancelFunc
 	// defaults is closed when the default objects are there, or will not be any more.
 	defaults chan struct{}
 	// done yields the end of the server, once.
@@ -75,16 +77,20 @@ type apiServerFiles struct {
 }
 
 // issueAPIServerFiles makes what is missing of an API server's certificates for a listener.
-func issueAPIServerFiles(p *pki, listener *net.TCPAddr) (files apiServerFiles, err error) {
+//
+// The one with which the API server calls the kubelet is made anew at each start, for as long as the process can live:
+// upstream's client closes all its connections, and with them every exec and log that is followed, when the file changes.
+func issueAPIServerFiles(p *pki, listener *net.TCPAddr, now time.Time) (files apiServerFiles, err error) {
 	files.ca = p.caFile()
 	if files.tokenKey, err = p.signingKey("service-account"); err != nil {
 		return files, err
 	}
-	if files.serving, err = p.issue("apiserver", subject{name: "kube-apiserver", hosts: servingHosts(listener)}); err != nil {
+	if files.serving, err = p.issue("apiserver", subject{name: "kube-apiserver", hosts: servingHosts(listener)}, now); err != nil {
 		return files, err
 	}
-	files.kubeletClient, err = p.issue("apiserver-kubelet-client", subject{name: "kube-apiserver-kubelet-client", groups: []string{"system:masters"}})
-	return files, err
+	const kubeletClient = "apiserver-kubelet-client"
+	files.kubeletClient = p.file(kubeletClient)
+	return files, p.make(kubeletClient, subject{name: "kube-apiserver-kubelet-client", groups: []string{"system:masters"}}, now, processLife)
 }
 
 // servingHosts are the names under which clients may reach the API server: loopback and the in-cluster names always,
@@ -115,7 +121,7 @@ func servingHosts(listener *net.TCPAddr) []string {
 // clients that need no default roles. The server is stopped by close; ctx bounds the start alone.
 func startAPIServer(ctx context.Context, o Options, listener net.Listener, storeURL string, files apiServerFiles) (_ *apiServer, err error) {
 	conns := trackConns(listener)
-	server := &apiServer{conns: conns, defaults: make(chan struct{}), done: make(chan error, 1)}
+	server := &apiServer{conns: conns, tokens: &tokens{}, defaults: make(chan struct{}), done: make(chan error, 1)}
 	defer func() {
 		if err != nil {
 			conns.Listener.Close()
@@ -157,8 +163,10 @@ func startAPIServer(ctx context.Context, o Options, listener net.Listener, store
 	if err != nil {
 		return nil, fmt.Errorf("configure the API server: %w", err)
 	}
-	server.loopback = rest.CopyConfig(config.KubeAPIs.ControlPlane.Generic.LoopbackClientConfig)
-	unlimited(server.loopback)
+	server.tokens.accept(config)
+	// Upstream's own client trusts a certificate that is made at the start and never renewed; this one trusts the
+	// authority.
+	server.admin = clientConfig(listener, files.ca, config.KubeAPIs.ControlPlane.Generic.LoopbackClientConfig.BearerToken)
 	done, err := config.Complete()
 	if err != nil {
 		return nil, fmt.Errorf("configure the API server: %w", err)
@@ -180,7 +188,7 @@ func startAPIServer(ctx context.Context, o Options, listener net.Listener, store
 	}
 	go func() {
 		defer close(server.defaults)
-		makeDefaults(runCtx, rest.CopyConfig(server.loopback))
+		makeDefaults(runCtx, rest.CopyConfig(server.admin))
 	}()
 	return server, nil
 }
@@ -251,14 +259,19 @@ func dialKubelet(address func() string) utilnet.DialFunc {
 	}
 }
 
-// unlimited takes client-go's default of 5 requests a second away: the server's own limits do.
-func unlimited(c *rest.Config) {
-	c.QPS, c.Burst = -1, -1
+// clientConfig is that of a client in this process. It has no limits of its own: the server's do.
+func clientConfig(listener net.Listener, caFile, token string) *rest.Config {
+	return &rest.Config{
+		Host:            "https://" + dialable(listener.Addr().(*net.TCPAddr)),
+		BearerToken:     token,
+		TLSClientConfig: rest.TLSClientConfig{CAFile: caFile},
+		QPS:             -1, Burst: -1,
+	}
 }
 
 // waitReady waits until the API server has done every step of its start.
 func (s *apiServer) waitReady(ctx context.Context) error {
-	client, err := kubernetes.NewForConfig(s.loopback)
+	client, err := kubernetes.NewForConfig(s.admin)
 	if err != nil {
 		return err
 	}

@@ -46,10 +46,13 @@ type ControlPlane struct {
 	etcd   *store
 	api    *apiServer
 
+	warning sync.Mutex // held while Options.Warn runs
+
 	mu      sync.Mutex
 	pki     *pki
 	address string
 	admin   *rest.Config
+	tokens  *tokens
 	logger  logr.Logger
 }
 
@@ -105,7 +108,8 @@ func (c *ControlPlane) start(ctx context.Context) error {
 	c.mu.Unlock()
 
 	step := c.stepper()
-	authority, err := openPKI(filepath.Join(o.DataDir, "pki"), time.Now())
+	now := time.Now()
+	authority, err := openPKI(filepath.Join(o.DataDir, "pki"), now, o.SigningDuration)
 	if err != nil {
 		return err
 	}
@@ -117,9 +121,9 @@ func (c *ControlPlane) start(ctx context.Context) error {
 	c.mu.Lock()
 	c.pki, c.address = authority, dialable(address)
 	c.mu.Unlock()
-	files, err := issueAPIServerFiles(authority, address)
+	files, err := issueAPIServerFiles(authority, address, now)
 	if err == nil {
-		err = c.writeAdminKubeconfig()
+		err = c.writeAdminKubeconfig(authority, now)
 	}
 	if err != nil {
 		listener.Close()
@@ -142,28 +146,47 @@ func (c *ControlPlane) start(ctx context.Context) error {
 	c.onStop(func() error { return api.close(c.broken) })
 	c.api = api
 	c.mu.Lock()
-	c.admin = api.loopback
+	c.admin, c.tokens = api.admin, api.tokens
 	c.mu.Unlock()
 	step("API server")
 
-	running, err := startControllers(api.loopback, authority.caPEM())
+	running, err := startControllers(api.admin, authority.caPEM())
 	if err != nil {
 		return err
 	}
 	c.onStop(func() error { running.close(); return nil })
 	if !o.NoScheduler {
-		scheduler, err := startScheduler(api.loopback)
+		scheduler, err := startScheduler(api.admin)
 		if err != nil {
 			return err
 		}
 		c.onStop(func() error { scheduler.close(); return nil })
 	}
-	if err := waitForDefaults(ctx, api.loopback); err != nil {
+	if err := waitForDefaults(ctx, api.admin); err != nil {
 		return err
 	}
 	go c.watchAPIServer(api)
+	c.goOn(func() { (&renewal{plane: c, pki: authority, began: now}).run(c.stopped) })
 	step("controllers")
 	return nil
+}
+
+// goOn runs f until stop, which waits for it. It must end when c.stopped is closed.
+func (c *ControlPlane) goOn(f func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f()
+	}()
+	c.onStop(func() error { <-done; return nil })
+}
+
+// warn tells the user and the log.
+func (c *ControlPlane) warn(message string) {
+	c.Logger().Info("The user is warned", "message", message)
+	c.warning.Lock()
+	defer c.warning.Unlock()
+	c.options.Warn(message)
 }
 
 // watchAPIServer reports an API server that ends by itself. The end that Close asks for is handed on to Close.
@@ -212,7 +235,7 @@ func (c *ControlPlane) stop() error {
 	c.undo = nil
 	c.die()
 	c.mu.Lock()
-	c.pki, c.admin = nil, nil
+	c.pki, c.admin, c.tokens = nil, nil, nil
 	c.mu.Unlock()
 	return errors.Join(errs...)
 }

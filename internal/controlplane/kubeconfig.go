@@ -10,7 +10,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
+	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -21,12 +23,11 @@ const ContextName = "carillon"
 
 // NodeCredentials are what a node needs to work with this control plane.
 type NodeCredentials struct {
-	// Client is the identity system:node:<name> in the group system:nodes.
+	// Client is the identity system:node:<name> in the group system:nodes. It is for use in this process, until Close.
 	Client *rest.Config
-	// Kubeconfig is the path of a kubeconfig with the same identity, mode 0600.
-	Kubeconfig string
 	// ServingCert and ServingKey are the paths of the PEM certificate and key with which the kubelet serves; they may
-	// be one file. They are valid for the node's name and for loopback.
+	// be one file. They are valid for the node's name and for loopback. The file is replaced by rename when the
+	// certificate is renewed, long before its end.
 	ServingCert, ServingKey string
 	// ClientCA is the path of the PEM certificate that verifies who calls the kubelet.
 	ClientCA string
@@ -37,40 +38,25 @@ type NodeCredentials struct {
 func (c *ControlPlane) NodeCredentials(name string) (NodeCredentials, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.pki == nil {
+	if c.admin == nil {
 		return NodeCredentials{}, errors.New("control plane: node credentials asked for while it is not running")
 	}
-	client, err := c.pki.issue("node-"+name+"-client", subject{name: "system:node:" + name, groups: []string{"system:nodes"}})
+	identity, groups := "system:node:"+name, []string{"system:nodes"}
+	serving, err := c.pki.issue("node-"+name+"-serving", subject{name: identity, groups: groups, hosts: []string{name, "localhost", "127.0.0.1", "::1"}}, time.Now())
 	if err != nil {
 		return NodeCredentials{}, fmt.Errorf("credentials of node %s: %w", name, err)
 	}
-	serving, err := c.pki.issue("node-"+name+"-serving", subject{
-		name: "system:node:" + name, groups: []string{"system:nodes"}, hosts: []string{name, "localhost", "127.0.0.1", "::1"},
-	})
-	if err != nil {
-		return NodeCredentials{}, fmt.Errorf("credentials of node %s: %w", name, err)
-	}
-	pair, err := os.ReadFile(client)
-	if err != nil {
-		return NodeCredentials{}, fmt.Errorf("credentials of node %s: %w", name, err)
-	}
-	kubeconfig := filepath.Join(filepath.Dir(client), "node-"+name+".kubeconfig")
-	if err := c.writeKubeconfig(kubeconfig, pair); err != nil {
-		return NodeCredentials{}, fmt.Errorf("credentials of node %s: %w", name, err)
-	}
-	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
-	if err != nil {
-		return NodeCredentials{}, fmt.Errorf("credentials of node %s: %w", name, err)
-	}
-	return NodeCredentials{
-		Client: config, Kubeconfig: kubeconfig,
-		ServingCert: serving, ServingKey: serving, ClientCA: c.pki.caFile(),
-	}, nil
+	client := rest.CopyConfig(c.admin)
+	client.BearerToken = c.tokens.issue(&user.DefaultInfo{Name: identity, Groups: groups})
+	return NodeCredentials{Client: client, ServingCert: serving, ServingKey: serving, ClientCA: c.pki.caFile()}, nil
 }
 
+// adminCertificate is the name of the administrator's certificate.
+const adminCertificate = "admin"
+
 // writeAdminKubeconfig writes the administrator's kubeconfig, by certificate so that it outlives this process.
-func (c *ControlPlane) writeAdminKubeconfig() error {
-	file, err := c.pki.issue("admin", subject{name: "carillon-admin", groups: []string{"system:masters"}})
+func (c *ControlPlane) writeAdminKubeconfig(p *pki, now time.Time) error {
+	file, err := p.issue(adminCertificate, subject{name: "carillon-admin", groups: []string{"system:masters"}}, now)
 	if err != nil {
 		return err
 	}
@@ -78,13 +64,13 @@ func (c *ControlPlane) writeAdminKubeconfig() error {
 	if err != nil {
 		return err
 	}
-	return c.writeKubeconfig(c.options.Kubeconfig, pair)
+	return writeKubeconfig(c.options.Kubeconfig, c.Address(), p.caPEM(), pair)
 }
 
 // writeKubeconfig writes a self-contained kubeconfig for the holder of a PEM pair of certificate and key.
-func (c *ControlPlane) writeKubeconfig(path string, pair []byte) error {
+func writeKubeconfig(path, address string, ca, pair []byte) error {
 	config := clientcmdapi.NewConfig()
-	config.Clusters[ContextName] = &clientcmdapi.Cluster{Server: "https://" + c.address, CertificateAuthorityData: c.pki.caPEM()}
+	config.Clusters[ContextName] = &clientcmdapi.Cluster{Server: "https://" + address, CertificateAuthorityData: ca}
 	config.AuthInfos[ContextName] = &clientcmdapi.AuthInfo{ClientCertificateData: pair, ClientKeyData: pair}
 	config.Contexts[ContextName] = &clientcmdapi.Context{Cluster: ContextName, AuthInfo: ContextName}
 	config.CurrentContext = ContextName

@@ -39,6 +39,10 @@ type Options struct {
 	// choice to the Node object.
 	KubeletAddress func() string
 
+	// SigningDuration is how long the certificates live that are made for servers and for the administrator, and renewed
+	// while the plane runs. 0 means DefaultSigningDuration.
+	SigningDuration time.Duration
+
 	// FeatureGates switches Kubernetes feature gates on or off. The gates are global to the process and stay set after
 	// Close.
 	FeatureGates map[string]bool
@@ -60,6 +64,10 @@ type Options struct {
 
 	// Verbosity is klog's level, 0 to 10.
 	Verbosity int
+
+	// Warn is told what the user should look at while the plane runs; the log has it too. It is called from one
+	// goroutine at a time. Nil means nobody listens.
+	Warn func(message string)
 
 	// Progress is told after each step of Start what was done and how long it took. It is called from one goroutine at
 	// a time. Nil means nobody listens.
@@ -91,6 +99,15 @@ func (o Options) complete() (Options, error) {
 	}
 	if o.LogFile == "" {
 		o.LogFile = filepath.Join(o.DataDir, "log", "control-plane.log")
+	}
+	if o.SigningDuration == 0 {
+		o.SigningDuration = DefaultSigningDuration
+	}
+	if o.SigningDuration < LeastSigningDuration {
+		return o, fmt.Errorf("control plane: certificates cannot be signed for %s: choose at least %s", o.SigningDuration, LeastSigningDuration)
+	}
+	if o.Warn == nil {
+		o.Warn = func(string) {}
 	}
 	if o.Progress == nil {
 		o.Progress = func(string, time.Duration) {}

@@ -6,7 +6,6 @@
 package controlplane
 
 import (
-	"bytes"
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -23,82 +22,48 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
+
+	"k8s.io/client-go/util/keyutil"
 )
 
-// How long certificates live, and how much must be left of them at a start. A start renews what has less, so that a
-// process may run for years. (A process has to be started again within 14 months in any case: the API server's own
-// loopback certificate ends then.)
 const (
-	authorityLife  = 20 * 365 * 24 * time.Hour
-	authorityLeast = 10 * 365 * 24 * time.Hour
-	leafLife       = 5 * 365 * 24 * time.Hour
-	leafLeast      = 3 * 365 * 24 * time.Hour
-	// clockSlack lets certificates count as valid a little before they were made, for clocks that step back.
-	clockSlack = time.Hour
+	// DefaultSigningDuration is how long the certificates that the authority signs are valid, unless
+	// Options.SigningDuration says otherwise. They are replaced when a third of that is left.
+	DefaultSigningDuration = 365 * 24 * time.Hour
+	// LeastSigningDuration is the shortest choice: what serves looks at its files once in a while.
+	LeastSigningDuration = time.Minute
+	// processLife is how long a process can serve: the API server's certificate for its calls to itself ends then, and
+	// upstream renews it at a start alone.
+	processLife = 3 * 365 * 24 * time.Hour
 )
 
 // pki is one certificate authority and what it signed, kept as files in a directory. A certificate and its key share
 // one PEM file, so that a crash cannot separate them. The authority signs servers and clients alike: it exists for one
-// machine, and both ends of every connection are ours.
+// machine, and both ends of every connection are ours. Its methods may be called from several goroutines.
 type pki struct {
 	dir  string
-	now  time.Time
+	life time.Duration // of what is signed
 	cert *x509.Certificate
 	key  crypto.Signer
+
+	mu sync.Mutex
+	// issued is what renew looks after.
+	issued map[string]subject
 }
 
-// openPKI reads the authority in dir or makes it, also when the one there is damaged or near its end. Every
-// certificate of a replaced authority is then replaced when it is asked for.
-func openPKI(dir string, now time.Time) (*pki, error) {
+// openPKI reads the authority in dir, or makes it if there is none. One that cannot be used now is an error and stays as
+// it is.
+func openPKI(dir string, now time.Time, life time.Duration) (*pki, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, unusableDir(dir, err)
 	}
-	p := &pki{dir: dir, now: now}
-	if pair, ok := p.load("ca", authorityLeast); ok && pair.Leaf.IsCA {
-		p.cert, p.key = pair.Leaf, pair.PrivateKey.(crypto.Signer)
-	} else if err := p.makeAuthority(); err != nil {
-		return nil, err
-	}
-	if have, err := os.ReadFile(p.caFile()); err != nil || !bytes.Equal(have, p.caPEM()) {
-		if err := writeFile(p.caFile(), p.caPEM()); err != nil {
-			return nil, unusableDir(dir, err)
-		}
-	}
-	return p, nil
-}
-
-// caFile is the path of the authority's certificate without its key, for those who only verify.
-func (p *pki) caFile() string { return filepath.Join(p.dir, "ca.crt") }
-
-func (p *pki) caPEM() []byte {
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: p.cert.Raw})
+	p := &pki{dir: dir, life: life, issued: map[string]subject{}}
+	return p, p.openAuthority(now)
 }
 
 func (p *pki) file(name string) string { return filepath.Join(p.dir, name+".pem") }
-
-func (p *pki) makeAuthority() error {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return err
-	}
-	template, err := p.template(authorityLife)
-	if err != nil {
-		return err
-	}
-	template.Subject = pkix.Name{CommonName: "carillon-ca@" + p.now.UTC().Format("20060102")}
-	template.IsCA = true
-	template.KeyUsage = x509.KeyUsageCertSign | x509.KeyUsageCRLSign | x509.KeyUsageDigitalSignature
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		return fmt.Errorf("make the certificate authority: %w", err)
-	}
-	if p.cert, err = x509.ParseCertificate(der); err != nil {
-		return err
-	}
-	p.key = key
-	return p.store("ca", der, key)
-}
 
 // subject is what a certificate is to say.
 type subject struct {
@@ -109,19 +74,62 @@ type subject struct {
 	hosts []string
 }
 
-// issue gives the path of the file that holds the named certificate and its key. It makes them if they are missing,
-// damaged, near their end, signed by another authority, or do not say what s says.
-func (p *pki) issue(name string, s subject) (string, error) {
-	if pair, ok := p.load(name, leafLeast); ok && p.says(pair.Leaf, s) {
-		return p.file(name), nil
+// issue gives the path of the file that holds the named certificate and its key, which renew looks after from now on.
+// It makes them if they are missing, damaged, near their end, signed by another authority, or do not say what s says.
+func (p *pki) issue(name string, s subject, now time.Time) (string, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.issued[name] = s
+	_, err := p.renewOne(name, s, now)
+	return p.file(name), err
+}
+
+// renew replaces what was issued and is near its end, and names it. What cannot be replaced does not keep the rest from
+// it.
+func (p *pki) renew(now time.Time) (renewed []string, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var errs []error
+	for name, s := range p.issued {
+		changed, err := p.renewOne(name, s, now)
+		if changed {
+			renewed = append(renewed, name)
+		}
+		errs = append(errs, err)
 	}
+	slices.Sort(renewed)
+	return renewed, errors.Join(errs...)
+}
+
+func (p *pki) renewOne(name string, s subject, now time.Time) (bool, error) {
+	if pair, err := p.load(name); err == nil && p.says(pair.Leaf, s) && !p.due(pair.Leaf, now) {
+		return false, nil
+	}
+	return true, p.make(name, s, now, p.life)
+}
+
+// due tells whether a certificate is to be replaced: a third of its life is left, or the clock is before its begin. Where
+// another would begin no sooner or end no later, because the authority does not, it stays.
+func (p *pki) due(leaf *x509.Certificate, now time.Time) bool {
+	early := now.Before(leaf.NotBefore) && leaf.NotBefore.After(p.cert.NotBefore)
+	late := leaf.NotAfter.Sub(now) < p.life/3 && leaf.NotAfter.Before(p.cert.NotAfter)
+	return early || late
+}
+
+// make signs a certificate for a new key and stores both.
+func (p *pki) make(name string, s subject, now time.Time, life time.Duration) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return "", err
+		return err
 	}
-	template, err := p.template(leafLife)
+	template, err := newTemplate()
 	if err != nil {
-		return "", err
+		return err
+	}
+	// A clock that is set back does not make what is in use invalid.
+	template.NotBefore = p.cert.NotBefore
+	if template.NotAfter = now.Add(life); template.NotAfter.After(p.cert.NotAfter) {
+		template.NotAfter = p.cert.NotAfter
 	}
 	template.Subject = pkix.Name{CommonName: s.name, Organization: s.groups}
 	template.KeyUsage = x509.KeyUsageDigitalSignature
@@ -138,26 +146,23 @@ func (p *pki) issue(name string, s subject) (string, error) {
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, p.cert, key.Public(), p.key)
 	if err != nil {
-		return "", fmt.Errorf("sign the certificate %q: %w", name, err)
+		return fmt.Errorf("sign the certificate %q: %w", name, err)
 	}
-	if err := p.store(name, der, key); err != nil {
-		return "", err
-	}
-	return p.file(name), nil
+	return p.store(name, der, key)
 }
 
 // signingKey gives the path of a private key that needs no certificate: the one that signs service account tokens. It
-// is never renewed, since that would void every token.
+// is made when there is none, and never replaced, since that would void every token.
 func (p *pki) signingKey(name string) (string, error) {
 	path := filepath.Join(p.dir, name+".key")
 	data, err := os.ReadFile(path)
 	if err == nil {
-		if block, _ := pem.Decode(data); block != nil {
-			if _, err := x509.ParseECPrivateKey(block.Bytes); err == nil {
-				return path, nil
-			}
+		if _, err := keyutil.ParsePrivateKeyPEM(data); err != nil {
+			return "", fmt.Errorf("%s holds no private key (%w): restore it from a backup, or remove it and start again, which makes a new key and voids the tokens of running Pods", path, err)
 		}
-	} else if !errors.Is(err, fs.ErrNotExist) {
+		return path, nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
 		return "", unusableDir(p.dir, err)
 	}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -174,34 +179,21 @@ func (p *pki) signingKey(name string) (string, error) {
 	return path, nil
 }
 
-func (p *pki) template(life time.Duration) (*x509.Certificate, error) {
+func newTemplate() (*x509.Certificate, error) {
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 126))
 	if err != nil {
 		return nil, err
 	}
-	return &x509.Certificate{
-		SerialNumber:          serial,
-		NotBefore:             p.now.Add(-clockSlack),
-		NotAfter:              p.now.Add(life),
-		BasicConstraintsValid: true,
-	}, nil
+	return &x509.Certificate{SerialNumber: serial, BasicConstraintsValid: true}, nil
 }
 
-// load reads a certificate with its key. It is not ok unless the two belong together and the certificate is valid now
-// and for at least that long.
-func (p *pki) load(name string, least time.Duration) (tls.Certificate, bool) {
+// load reads a certificate with its key, which must belong together.
+func (p *pki) load(name string) (tls.Certificate, error) {
 	data, err := os.ReadFile(p.file(name))
 	if err != nil {
-		return tls.Certificate{}, false
+		return tls.Certificate{}, err
 	}
-	pair, err := tls.X509KeyPair(data, data)
-	if err != nil || pair.Leaf == nil {
-		return tls.Certificate{}, false
-	}
-	if p.now.Before(pair.Leaf.NotBefore) || p.now.Add(least).After(pair.Leaf.NotAfter) {
-		return tls.Certificate{}, false
-	}
-	return pair, true
+	return tls.X509KeyPair(data, data)
 }
 
 func (p *pki) says(cert *x509.Certificate, s subject) bool {

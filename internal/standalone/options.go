@@ -36,8 +36,15 @@ type Options struct {
 	// MetricsAddr is the host:port on which the controllers' metrics are served. Empty means nowhere.
 	MetricsAddr string
 
+	// SigningDuration is how long certificates live; they are renewed while the plane runs. 0 means a year.
+	SigningDuration time.Duration
+
 	// Verbosity is how much the log says, 0 to 10.
 	Verbosity int
+
+	// Warn is told what the user should look at while the plane runs; the log has it too. It is called from one
+	// goroutine at a time. Nil means nobody listens.
+	Warn func(message string)
 
 	// Progress is told after each step of Start, and of the way from there to Ready, what was done and how long it
 	// took. It is called from one goroutine at a time. Nil means nobody listens.

@@ -103,6 +103,7 @@ func (s *Standalone) start(ctx context.Context) error {
 	s.plane, err = controlplane.New(controlplane.Options{
 		DataDir: controlPlanePath(dir), Kubeconfig: kubeconfigPath(dir), LogFile: logPath(dir),
 		Listen: o.Listen, Ephemeral: o.Ephemeral, Verbosity: o.Verbosity, Progress: progress,
+		SigningDuration: o.SigningDuration, Warn: o.Warn,
 		KubeletAddress: func() string {
 			if n := s.node.Load(); n != nil {
 				return n.Address()

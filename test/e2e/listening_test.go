@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -54,5 +55,9 @@ func address(text string) string {
 	for word := 0; word+4 <= len(raw); word += 4 {
 		raw[word], raw[word+1], raw[word+2], raw[word+3] = raw[word+3], raw[word+2], raw[word+1], raw[word]
 	}
-	return net.JoinHostPort(net.IP(raw).String(), port)
+	number, err := strconv.ParseUint(port, 16, 16)
+	if err != nil {
+		return text
+	}
+	return net.JoinHostPort(net.IP(raw).String(), strconv.FormatUint(number, 10))
 }
