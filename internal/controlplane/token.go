@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"k8s.io/apiserver/pkg/authentication/authenticator"
+	"k8s.io/apiserver/pkg/authentication/group"
 	"k8s.io/apiserver/pkg/authentication/request/bearertoken"
 	"k8s.io/apiserver/pkg/authentication/request/union"
 	"k8s.io/apiserver/pkg/authentication/user"
@@ -55,6 +56,6 @@ func (t *tokens) accept(config *app.Config) {
 		&config.ApiExtensions.GenericConfig.Authentication.Authenticator,
 		&config.Aggregator.GenericConfig.Authentication.Authenticator,
 	} {
-		*authentication = union.New(bearertoken.New(t), *authentication)
+		*authentication = union.New(group.NewAuthenticatedGroupAdder(bearertoken.New(t)), *authentication)
 	}
 }
