@@ -102,6 +102,7 @@ func TestExitCodes(t *testing.T) {
 func TestUsage(t *testing.T) {
 	for _, args := range [][]string{
 		{"up", "--no-such-flag"}, {"up", "argument"}, {"run"}, {"run", "a", "b"}, {"run", "-f", "/no/such/file"},
+		{"up", "--concurrent-job-syncs=0"}, {"manager", "--concurrent-cron-job-syncs=-1"}, {"manager", "--kinds=x"}, {"manager", "--controllers=x"},
 		{"up", "-o", "xml"}, {"version", "-o", "xml"}, {"no-such-command"}, {"version", "argument"}, {"run", "-f", "-", "--timeout", "soon"},
 	} {
 		t.Run(strings.Join(args, " "), func(t *testing.T) {

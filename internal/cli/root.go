@@ -22,6 +22,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/carillon-dev/carillon/internal/cli/manifest"
+	"github.com/carillon-dev/carillon/internal/manager/command"
 	"github.com/carillon-dev/carillon/internal/version"
 )
 
@@ -96,7 +97,8 @@ func code(err error, w io.Writer) int {
 	}
 	complain(w, err)
 	var fault *manifest.Fault
-	if errors.As(err, &fault) {
+	var wrong *command.UsageError
+	if errors.As(err, &fault) || errors.As(err, &wrong) {
 		return ExitUsage
 	}
 	return ExitFailed

@@ -17,6 +17,8 @@ import (
 	"github.com/carillon-dev/carillon/internal/cli/console"
 	"github.com/carillon-dev/carillon/internal/cli/follow"
 	"github.com/carillon-dev/carillon/internal/cli/manifest"
+	"github.com/carillon-dev/carillon/internal/manager"
+	"github.com/carillon-dev/carillon/internal/manager/command"
 	"github.com/carillon-dev/carillon/internal/standalone"
 	"github.com/carillon-dev/carillon/internal/version"
 )
@@ -36,6 +38,7 @@ type upOptions struct {
 	signing   time.Duration
 	exitAfter time.Duration
 	drain     bool
+	syncs     manager.Syncs
 	format    console.Format
 	quiet     bool
 }
@@ -69,6 +72,7 @@ Nothing listens beyond this machine unless --listen says so.`,
 	flags.DurationVar(&o.signing, "cluster-signing-duration", 365*24*time.Hour, "how long certificates are valid; they are renewed while Carillon runs, when a third of that is left")
 	flags.DurationVar(&o.exitAfter, "exit-after", 0, "stop by itself after this long; 0 is never")
 	flags.BoolVar(&o.drain, "drain", false, "on stop, give running Pods their grace period instead of ending them at once")
+	command.AddSyncs(flags, &o.syncs)
 	outputFlags(flags, &o.format, &o.quiet)
 	return cmd
 }
@@ -91,6 +95,7 @@ func (o *upOptions) run(ctx context.Context) error {
 		Drain:           o.drain,
 		SigningDuration: o.signing,
 		Warn:            func(message string) { out.Say(console.Line{Type: console.Warning, Message: message}) },
+		Syncs:           o.syncs,
 		Progress: func(step string, took time.Duration) {
 			out.Say(console.Line{Type: console.Step, Message: step, Duration: took})
 		},

@@ -6,6 +6,12 @@
 package kind
 
 import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
 	"github.com/carillon-dev/carillon/internal/kind/adapter"
 	"github.com/carillon-dev/carillon/internal/kind/batchv1"
 	"github.com/carillon-dev/carillon/internal/kind/tutorial"
@@ -25,4 +31,41 @@ var All = []Kind{
 	batchv1.Kind{},
 	volcano.Kind{},
 	tutorial.Kind{},
+}
+
+// Default are the kinds that are served on a cluster when none are named: what else is installed there has a controller
+// of its own, which is not to be taken over unasked.
+var Default = []string{"batch"}
+
+// named are the words by which users choose kinds.
+var named = map[string]Kind{
+	"batch":    batchv1.Kind{},
+	"volcano":  volcano.Kind{},
+	"tutorial": tutorial.Kind{},
+}
+
+// Names are the words by which users choose kinds, sorted.
+func Names() []string { return slices.Sorted(maps.Keys(named)) }
+
+// Select gives the kinds of these names, each once, in the order of All.
+func Select(names []string) ([]Kind, error) {
+	var unknown []string
+	for _, name := range names {
+		if named[name] == nil {
+			unknown = append(unknown, strconv.Quote(name))
+		}
+	}
+	if len(unknown) > 0 {
+		return nil, fmt.Errorf("no kind of CronJob is called %s; there are: %s", strings.Join(unknown, ", "), strings.Join(Names(), ", "))
+	}
+	if len(names) == 0 {
+		return nil, fmt.Errorf("no kind of CronJob is named; there are: %s", strings.Join(Names(), ", "))
+	}
+	var kinds []Kind
+	for _, k := range All {
+		if slices.ContainsFunc(names, func(name string) bool { return named[name] == k }) {
+			kinds = append(kinds, k)
+		}
+	}
+	return kinds, nil
 }

@@ -78,3 +78,35 @@ func TestDeletesAndMetrics(t *testing.T) {
 		})
 	}
 }
+
+// Users choose kinds by name; a name that is none is answered with those there are, and every kind has a name.
+func TestSelect(t *testing.T) {
+	all, err := kind.Select(kind.Names())
+	if diff := cmp.Diff(kind.All, all); diff != "" || err != nil {
+		t.Errorf("all names (-want +got): %v\n%s", err, diff)
+	}
+	for text, want := range map[string][]string{
+		"batch": {"cronjobs.batch"}, "tutorial,batch,tutorial": {"cronjobs.batch", "cronjobs.batch.tutorial.kubebuilder.io"},
+		"volcano": {"cronjobs.batch.volcano.sh"},
+	} {
+		kinds, err := kind.Select(strings.Split(text, ","))
+		var got []string
+		for _, k := range kinds {
+			got = append(got, k.Info().Name)
+		}
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Errorf("%s (-want +got): %v\n%s", text, err, diff)
+		}
+	}
+	for want, names := range map[string][]string{
+		`no kind of CronJob is called "cronjobs.batch", ""; there are: batch, tutorial, volcano`: {"batch", "cronjobs.batch", ""},
+		`no kind of CronJob is named; there are: batch, tutorial, volcano`:                       {},
+	} {
+		if _, err := kind.Select(names); err == nil || err.Error() != want {
+			t.Errorf("%q: %v", names, err)
+		}
+	}
+	if got, err := kind.Select(kind.Default); err != nil || len(got) != 1 || got[0].Info().Name != "cronjobs.batch" {
+		t.Errorf("by default: %v, %v", got, err)
+	}
+}

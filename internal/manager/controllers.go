@@ -41,13 +41,13 @@ type shared struct {
 
 func (s shared) cronJob(o Options) cronjob.Options {
 	return cronjob.Options{
-		Kinds: o.Kinds, Clock: o.Clock, Zone: o.Zone, Workers: o.Workers,
+		Kinds: o.Kinds, Clock: o.Clock, Zone: o.Zone, Workers: o.Syncs.CronJobs,
 		Discovery: o.Discovery, Sink: s.sink, Gate: s.gate,
 	}
 }
 
 func (s shared) job(o Options, events job.Speaker) job.Options {
-	return job.Options{Standalone: o.Standalone, Clock: o.Clock, Events: events, Gate: s.gate}
+	return job.Options{Standalone: o.Standalone, Concurrency: o.Syncs.Jobs, Clock: o.Clock, Events: events, Gate: s.gate}
 }
 
 // controllers is the list of all there are: how each is set up, and the types whose caches it reads.
@@ -76,7 +76,7 @@ var controllers = map[string]struct {
 	},
 	TTLAfterFinished: {
 		add: func(mgr ctrl.Manager, options Options, _ shared) error {
-			return ttl.Add(mgr, ttl.Options{Clock: options.Clock})
+			return ttl.Add(mgr, ttl.Options{Concurrency: options.Syncs.TTLs, Clock: options.Clock})
 		},
 		needs: []client.Object{&batchv1.Job{}},
 	},
@@ -94,17 +94,25 @@ func selected(options Options) ([]string, error) {
 			asked = Names()
 		}
 	}
+	if err := CheckControllers(asked); err != nil {
+		return nil, fmt.Errorf("manager: %w", err)
+	}
+	return slices.Compact(slices.Sorted(slices.Values(asked))), nil
+}
+
+// CheckControllers says what is wrong with a list of names of controllers.
+func CheckControllers(names []string) error {
 	var unknown []string
-	for _, name := range asked {
+	for _, name := range names {
 		if _, ok := controllers[name]; !ok {
 			unknown = append(unknown, fmt.Sprintf("%q", name))
 		}
 	}
 	if len(unknown) > 0 {
-		return nil, fmt.Errorf("manager: no controller is called %s; there are: %s", strings.Join(unknown, ", "), strings.Join(Names(), ", "))
+		return fmt.Errorf("no controller is called %s; there are: %s", strings.Join(unknown, ", "), strings.Join(Names(), ", "))
 	}
-	if len(asked) == 0 {
-		return nil, fmt.Errorf("manager: no controller is asked for; there are: %s", strings.Join(Names(), ", "))
+	if len(names) == 0 {
+		return fmt.Errorf("no controller is asked for; there are: %s", strings.Join(Names(), ", "))
 	}
-	return slices.Compact(slices.Sorted(slices.Values(asked))), nil
+	return nil
 }

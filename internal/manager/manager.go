@@ -63,7 +63,7 @@ type Options struct {
 	Config *rest.Config
 	// Controllers are the names of those to run, see Names. Nil: all of them when Standalone, else DefaultControllers.
 	Controllers []string
-	// Kinds are the kinds of CronJob that the cronjob controller serves; nil: all.
+	// Kinds are the kinds of CronJob that the cronjob controller serves; nil: all when Standalone, else kind.Default.
 	Kinds []kind.Kind
 	// Standalone: there is no other Job controller on this plane, so every Job is ours, and not only those that name
 	// us in spec.managedBy.
@@ -88,8 +88,8 @@ type Options struct {
 	Clock clock.Clock
 	// Zone is the zone of schedules that name none; nil: that of the process.
 	Zone *time.Location
-	// Workers is how many starts are made at the same time; 0: the default.
-	Workers int
+	// Syncs is how much is worked on at the same time.
+	Syncs Syncs
 	// Discovery is how often the API of a kind that is not served is looked for; 0: the default.
 	Discovery time.Duration
 }
@@ -111,6 +111,17 @@ func New(options Options) (*Manager, error) {
 	}
 	if options.Config == nil {
 		return nil, fmt.Errorf("manager: no API server given; set Options.Config")
+	}
+	if options.Syncs, err = options.Syncs.complete(); err != nil {
+		return nil, err
+	}
+	if options.Kinds == nil {
+		if options.Kinds, err = kind.Select(kind.Default); err != nil {
+			return nil, fmt.Errorf("manager: %w", err)
+		}
+		if options.Standalone {
+			options.Kinds = kind.All
+		}
 	}
 	if options.Logger.GetSink() == nil {
 		options.Logger = logr.Discard()

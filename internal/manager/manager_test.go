@@ -133,3 +133,23 @@ func TestClientConfig(t *testing.T) {
 		t.Errorf("user agent %s", named.UserAgent)
 	}
 }
+
+// What is asked for reaches the controllers; what is not asked for is the default, and less than one is refused.
+func TestSyncs(t *testing.T) {
+	syncs, err := Syncs{Jobs: 7}.complete()
+	if err != nil || syncs != (Syncs{CronJobs: 64, Jobs: 7, TTLs: 5}) {
+		t.Errorf("%v, %v", syncs, err)
+	}
+	for _, wrong := range []Syncs{{CronJobs: -1}, {Jobs: -1}, {TTLs: -1}} {
+		if _, err := New(Options{Config: &rest.Config{}, Syncs: wrong}); err == nil || !strings.Contains(err.Error(), "-1") {
+			t.Errorf("%v: %v", wrong, err)
+		}
+	}
+	o, s := Options{Syncs: Syncs{CronJobs: 3, Jobs: 7}}, shared{}
+	if got := s.cronJob(o).Workers; got != 3 {
+		t.Errorf("%d CronJobs at the same time", got)
+	}
+	if got := s.job(o, nil).Concurrency; got != 7 {
+		t.Errorf("%d Jobs at the same time", got)
+	}
+}

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"time"
+
+	"github.com/carillon-dev/carillon/internal/manager"
 )
 
 // Options are the choices of a caller of New. One of DataDir and Ephemeral is required.
@@ -38,6 +40,9 @@ type Options struct {
 
 	// SigningDuration is how long certificates live; they are renewed while the plane runs. 0 means a year.
 	SigningDuration time.Duration
+
+	// Syncs is how much each controller works on at the same time.
+	Syncs manager.Syncs
 
 	// Verbosity is how much the log says, 0 to 10.
 	Verbosity int

@@ -196,7 +196,7 @@ func (s *Standalone) makeNode(dir string) (*node.Node, error) {
 // startManager starts the controllers. The channel is closed when they are at work.
 func (s *Standalone) startManager() (<-chan struct{}, error) {
 	m, err := manager.New(manager.Options{
-		Config: s.plane.AdminConfig(), Standalone: true, MetricsAddr: s.options.MetricsAddr,
+		Config: s.plane.AdminConfig(), Standalone: true, MetricsAddr: s.options.MetricsAddr, Syncs: s.options.Syncs,
 		Logger: s.plane.Logger().WithName("manager"),
 	})
 	if err != nil {

@@ -22,6 +22,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/yaml"
 
+	"github.com/carillon-dev/carillon/internal/kind"
 	"github.com/carillon-dev/carillon/internal/manager"
 	"github.com/carillon-dev/carillon/internal/testkit/make"
 	"github.com/carillon-dev/carillon/internal/testkit/plane"
@@ -108,7 +109,7 @@ func TestKindAppears(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, manager.Options{Controllers: []string{manager.CronJob}, Discovery: 50 * time.Millisecond})
+			w := newWorld(t, manager.Options{Controllers: []string{manager.CronJob}, Kinds: kind.All, Discovery: 50 * time.Millisecond})
 			install(t, test.crds)
 			dyn := dynamic.NewForConfigOrDie(w.plane.Config())
 			owners, children := dyn.Resource(test.owner).Namespace(w.namespace), dyn.Resource(test.child).Namespace(w.namespace)
@@ -190,7 +191,7 @@ func TestForbiddenKindHarmsNobody(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := newWorld(t, manager.Options{Config: config, Discovery: 50 * time.Millisecond})
+	w := newWorld(t, manager.Options{Config: config, Kinds: kind.All, Discovery: 50 * time.Millisecond})
 	cj := w.createCronJob(make.CronJob(w.namespace, "tick").Schedule("* * * * *"))
 	w.pass(1)
 	w.runs(cj, 1, 1)

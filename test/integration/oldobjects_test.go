@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/carillon-dev/carillon/internal/kind"
 	"github.com/carillon-dev/carillon/internal/manager"
 	"github.com/carillon-dev/carillon/internal/testkit/make"
 	"github.com/carillon-dev/carillon/internal/testkit/plane"
@@ -106,7 +107,7 @@ func TestCronJobsOfOldServers(t *testing.T) {
 // installed, or was not when the object was made, such CronJobs run, with a Warning about the zone.
 func TestVolcanoWithoutItsWebhook(t *testing.T) {
 	install(t, volcanoCRDs())
-	w := newWorld(t, manager.Options{Controllers: []string{manager.CronJob}, Discovery: 50 * time.Millisecond})
+	w := newWorld(t, manager.Options{Controllers: []string{manager.CronJob}, Kinds: kind.All, Discovery: 50 * time.Millisecond})
 	dyn := dynamic.NewForConfigOrDie(w.plane.Config())
 	owners, children := dyn.Resource(volcanoCronJobs).Namespace(w.namespace), dyn.Resource(volcanoJobs).Namespace(w.namespace)
 	cases := map[string]struct {

@@ -21,13 +21,15 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
 
+	"github.com/carillon-dev/carillon/internal/kind"
 	"github.com/carillon-dev/carillon/internal/manager"
 	"github.com/carillon-dev/carillon/internal/version"
 )
 
 type flags struct {
 	kubeconfig, context string
-	controllers         []string
+	controllers, kinds  []string
+	syncs               manager.Syncs
 	leaderElect         bool
 	leaderNamespace     string
 	metrics, health     string
@@ -59,6 +61,9 @@ left to the cluster, except for those with spec.managedBy: carillon.dev/job-cont
 	c.Flags().StringVar(&f.context, "context", "", "context of the kubeconfig to use, if not the current one")
 	c.Flags().StringSliceVar(&f.controllers, "controllers", manager.DefaultControllers,
 		"controllers to run, of: "+strings.Join(manager.Names(), ", "))
+	c.Flags().StringSliceVar(&f.kinds, "kinds", kind.Default,
+		"kinds of CronJob that the cronjob controller serves, of: "+strings.Join(kind.Names(), ", "))
+	AddSyncs(c.Flags(), &f.syncs)
 	c.Flags().BoolVar(&f.leaderElect, "leader-elect", false, "work only while holding the lease "+manager.LeaseName+", so that several replicas can run")
 	c.Flags().StringVar(&f.leaderNamespace, "leader-elect-namespace", "", "namespace of the lease; in a pod, its own if empty")
 	c.Flags().StringVar(&f.metrics, "metrics-bind-address", "127.0.0.1:8080", "host:port of /metrics, 0 for none")
@@ -72,24 +77,46 @@ left to the cluster, except for those with spec.managedBy: carillon.dev/job-cont
 	return c
 }
 
-// Main runs carillon-manager with the arguments of the process and ends it: 0 after SIGINT or SIGTERM, 1 on failure.
+// UsageError says what is wrong with the arguments. Programs end with exit code 2 then.
+type UsageError struct{ Err error }
+
+// Error implements error.
+func (e *UsageError) Error() string { return e.Err.Error() }
+
+// Unwrap gives the cause.
+func (e *UsageError) Unwrap() error { return e.Err }
+
+// Main runs carillon-manager with the arguments of the process and ends it: 0 after SIGINT or SIGTERM, 1 on failure, 2
+// when the arguments are wrong.
 func Main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	c := New("carillon-manager")
 	c.Version = version.String()
 	c.SilenceUsage, c.SilenceErrors = true, true
+	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &UsageError{fmt.Errorf("%w (see --help)", err)} })
 	err := c.ExecuteContext(ctx)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "carillon-manager:", err)
+		var usage *UsageError
+		if errors.As(err, &usage) {
+			os.Exit(2)
+		}
 		os.Exit(1)
 	}
 }
 
 func (f *flags) run(ctx context.Context, out io.Writer) error {
+	kinds, err := kind.Select(f.kinds)
+	if err != nil {
+		return &UsageError{fmt.Errorf("--kinds: %w", err)}
+	}
+	if err := manager.CheckControllers(f.controllers); err != nil {
+		return &UsageError{fmt.Errorf("--controllers: %w", err)}
+	}
 	log, err := f.logger(out)
 	if err != nil {
-		return err
+		return &UsageError{err}
 	}
 	klog.SetLogger(log.WithName("client"))
 	config, err := f.config()
@@ -99,6 +126,8 @@ func (f *flags) run(ctx context.Context, out io.Writer) error {
 	m, err := manager.New(manager.Options{
 		Config:                  config,
 		Controllers:             f.controllers,
+		Kinds:                   kinds,
+		Syncs:                   f.syncs,
 		LeaderElect:             f.leaderElect,
 		LeaderElectionNamespace: f.leaderNamespace,
 		MetricsAddr:             f.metrics,

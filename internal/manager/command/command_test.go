@@ -38,13 +38,18 @@ func TestCommand(t *testing.T) {
 		args []string
 		want string
 	}{
-		"no cluster":          {want: "no cluster is configured; give one with --kubeconfig"},
-		"no such kubeconfig":  {args: []string{"--kubeconfig", filepath.Join(dir, "none")}, want: "none: no such file"},
-		"no such context":     {args: []string{"--kubeconfig", path, "--context", "elsewhere"}, want: `"elsewhere" does not exist`},
-		"the current context": {args: []string{"--kubeconfig", path}, want: "cannot reach the API server at http://127.0.0.1:1"},
-		"another context":     {args: []string{"--kubeconfig", path, "--context", "there"}, want: "cannot reach the API server at http://127.0.0.2:1"},
-		"unknown controller":  {args: []string{"--kubeconfig", path, "--controllers", "job,cron"}, want: `no controller is called "cron"; there are: cronjob, job, ttl-after-finished`},
-		"unknown log format":  {args: []string{"--kubeconfig", path, "--log-format", "xml"}, want: `"xml" is not known; use text or json`},
+		"no cluster":           {want: "no cluster is configured; give one with --kubeconfig"},
+		"no such kubeconfig":   {args: []string{"--kubeconfig", filepath.Join(dir, "none")}, want: "none: no such file"},
+		"no such context":      {args: []string{"--kubeconfig", path, "--context", "elsewhere"}, want: `"elsewhere" does not exist`},
+		"the current context":  {args: []string{"--kubeconfig", path}, want: "cannot reach the API server at http://127.0.0.1:1"},
+		"another context":      {args: []string{"--kubeconfig", path, "--context", "there"}, want: "cannot reach the API server at http://127.0.0.2:1"},
+		"unknown controller":   {args: []string{"--kubeconfig", path, "--controllers", "job,cron"}, want: `no controller is called "cron"; there are: cronjob, job, ttl-after-finished`},
+		"unknown kind":         {args: []string{"--kinds", "batch,volcanoes"}, want: `--kinds: no kind of CronJob is called "volcanoes"; there are: batch, tutorial, volcano`},
+		"no kind":              {args: []string{"--kinds="}, want: `--kinds: no kind of CronJob is named`},
+		"no CronJob at a time": {args: []string{"--concurrent-cron-job-syncs=0"}, want: `"--concurrent-cron-job-syncs" flag: must be a whole number of at least 1`},
+		"less than no Job":     {args: []string{"--concurrent-job-syncs=-1"}, want: `"--concurrent-job-syncs" flag: must be a whole number of at least 1`},
+		"half a deletion":      {args: []string{"--concurrent-ttl-after-finished-syncs=0.5"}, want: `"--concurrent-ttl-after-finished-syncs" flag: must be a whole number of at least 1`},
+		"unknown log format":   {args: []string{"--kubeconfig", path, "--log-format", "xml"}, want: `"xml" is not known; use text or json`},
 		"clear text beyond the machine": {
 			args: []string{"--kubeconfig", path, "--metrics-secure=false", "--metrics-bind-address", ":8080"},
 			want: `served on loopback addresses only, and ":8080" is none; use --metrics-bind-address=127.0.0.1:PORT`,
@@ -76,7 +81,8 @@ func TestHelp(t *testing.T) {
 	if err := c.ExecuteContext(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for _, flag := range []string{"--kubeconfig", "--context", "--controllers", "--leader-elect", "--leader-elect-namespace",
+	for _, flag := range []string{"--kubeconfig", "--context", "--controllers", "--kinds", "--concurrent-cron-job-syncs", "--concurrent-job-syncs",
+		"--concurrent-ttl-after-finished-syncs", "--leader-elect", "--leader-elect-namespace",
 		"--metrics-bind-address", "--metrics-secure", "--tls-cert-file", "--tls-private-key-file", "--health-probe-bind-address", "--log-format"} {
 		if !strings.Contains(out.String(), flag+" ") {
 			t.Errorf("no %s in:\n%s", flag, out.String())
