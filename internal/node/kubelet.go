@@ -91,6 +91,9 @@ func kubeletServer(o *Options, address, endpoint string) (*options.KubeletServer
 	// A laptop with a nearly full disk runs its Jobs all the same.
 	server.EvictionHard = map[string]string{}
 
+	// A container that names no seccomp profile gets the runtime's own.
+	server.KubeletConfiguration.SeccompDefault = true
+
 	server.MakeIPTablesUtilChains = false
 	server.EnableControllerAttachDetach = false
 	server.ClusterDNS, server.ResolverConfig = nameServers(hostResolvConf)

@@ -103,6 +103,7 @@ type Runtime struct {
 
 	view    view    // what the kernel allows, found by Start
 	cgroups cgroups // where limits are set
+	seccomp seccompFilters
 
 	mu         sync.Mutex
 	started    bool

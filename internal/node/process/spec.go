@@ -100,6 +100,13 @@ func (r *Runtime) specFor(s *sandbox, c *runtimeapi.ContainerConfig, id, dir str
 		// the command is to have none, whatever it executes.
 		spec.LimitCaps = true
 	}
+	// Without a namespace of its own an ordinary user's process can take a
+	// filter only together with the promise to gain no privileges, and
+	// RuntimeClass host is there for programs such as sudo that do.
+	exempt := root == shim.RootNone && s.rec.Handler == HandlerHost && os.Geteuid() != 0 && !spec.NoNewPrivs
+	if spec.Seccomp, err = r.seccomp.filterFor(sc, &spec, exempt); err != nil {
+		return built{}, err
+	}
 	if res := c.GetLinux().GetResources(); res != nil {
 		if adj := int(res.GetOomScoreAdj()); adj != 0 {
 			spec.OOMScoreAdj = &adj

@@ -194,7 +194,7 @@ func (r *rights) sets(may uint64) [2]unix.CapUserData {
 // sock_filter, one after the other.
 func sockFilters(b []byte) ([]unix.SockFilter, error) {
 	const size = int(unsafe.Sizeof(unix.SockFilter{}))
-	if len(b)%size != 0 || len(b)/size > maxFilter {
+	if len(b)%size != 0 || len(b)/size > MaxFilter {
 		return nil, fmt.Errorf("the seccomp filter has %d bytes, which is not a program", len(b))
 	}
 	filter := make([]unix.SockFilter, len(b)/size)
@@ -202,8 +202,8 @@ func sockFilters(b []byte) ([]unix.SockFilter, error) {
 	return filter, err
 }
 
-// maxFilter is how many instructions the kernel takes.
-const maxFilter = 4096
+// MaxFilter is how many instructions the kernel takes in a seccomp filter.
+const MaxFilter = 4096
 
 // forkExec starts the program of a. Its error is a *forkError for what went
 // wrong in the new process, which has been waited for then.
