@@ -22,6 +22,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/carillon-dev/carillon/internal/cli/manifest"
+	"github.com/carillon-dev/carillon/internal/descriptor"
 	"github.com/carillon-dev/carillon/internal/manager/command"
 	"github.com/carillon-dev/carillon/internal/version"
 )
@@ -61,6 +62,11 @@ func usage(format string, args ...any) error {
 
 // Main runs the program with the process's arguments and streams, and ends it.
 func Main() {
+	// Nothing but the three streams is for the programs that containers run.
+	if err := descriptor.CloseOnExec(3); err != nil {
+		fmt.Fprintln(os.Stderr, "carillon:", err)
+		os.Exit(ExitFailed)
+	}
 	os.Exit(Run(os.Args[1:], Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
 }
 

@@ -6,8 +6,9 @@
 // Package shim supervises one container: it is a second process of whatever
 // binary imports it, started by the runtime with a marked name and environment
 // ([Command]), and it takes over in an init function, before the heavy
-// packages of that binary initialise. It imports the standard library and
-// golang.org/x/sys/unix only, so that a container starts in milliseconds.
+// packages of that binary initialise. It imports the standard library,
+// golang.org/x/sys/unix and what imports no more than these, so that a
+// container starts in milliseconds.
 //
 // # Tour
 //
@@ -51,6 +52,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/carillon-dev/carillon/internal/descriptor"
 )
 
 // procName is argv[0] of a shim, as ps shows it, and half of the marker that
@@ -117,11 +120,9 @@ func run(path string) int {
 	_ = os.WriteFile("/proc/self/comm", []byte(procName), 0)
 	unix.Umask(0o022)
 	status := os.NewFile(statusFD, "status")
-	unix.CloseOnExec(statusFD)
 	var leash *os.File
 	if os.Getenv(envLeash) != "" {
 		leash = os.NewFile(leashFD, "leash")
-		unix.CloseOnExec(leashFD)
 	}
 	s := &shim{status: status, builtin: make(chan struct{}), ended: make(chan struct{}), pid1: os.Getpid() == 1}
 
@@ -131,6 +132,10 @@ func run(path string) int {
 	signal.Notify(signals, unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGUSR1, unix.SIGUSR2, unix.SIGWINCH)
 	signal.Ignore(unix.SIGPIPE, unix.SIGTTOU, unix.SIGTTIN)
 
+	// The status and the leash, and what a careless parent left open.
+	if err := descriptor.CloseOnExec(statusFD); err != nil {
+		return s.refuse(err)
+	}
 	if err := os.Chdir(path); err != nil {
 		return s.refuse(err)
 	}

@@ -1,0 +1,5 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package descriptor keeps open files from going where they do not belong.
+package descriptor
