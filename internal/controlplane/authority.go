@@ -17,7 +17,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 )
@@ -44,7 +43,7 @@ func (p *pki) caPEM() []byte {
 // openAuthority reads the authority, or makes it where there never was one. A crash between its two files leaves the
 // one with the key, from which the other is made again.
 func (p *pki) openAuthority(now time.Time) error {
-	public, publicErr := os.ReadFile(p.caFile())
+	public, publicErr := readFile(p.caFile())
 	pair, err := p.load("ca")
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && errors.Is(publicErr, fs.ErrNotExist):

@@ -52,8 +52,8 @@ type store struct {
 
 // openStore starts etcd on dir and waits until it serves. It takes over the socket of a dead process.
 func openStore(ctx context.Context, dir string, ephemeral bool, logger func(onDeath func(string)) *zap.Logger) (_ *store, err error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, unusableDir(dir, err)
+	if err := makeDir(dir); err != nil {
+		return nil, err
 	}
 	var disk syscall.Statfs_t
 	if err := syscall.Statfs(dir, &disk); err != nil {

@@ -5,33 +5,25 @@
 
 package controlplane
 
-import (
-	"os"
-	"path/filepath"
-)
+import "github.com/carillon-dev/carillon/internal/privatedir"
+
+// maxFile bounds what is read back from a file of ours; the largest is a kubeconfig of some kilobytes.
+const maxFile = 1 << 20
+
+// readFile reads a file in one of our directories. What is not a regular file of ours is an error, and a link is not
+// followed.
+func readFile(path string) ([]byte, error) { return privatedir.ReadFile(path, maxFile) }
 
 // writeFile replaces path with data, readable by the owner alone. A crash leaves the old content or the new, never a
 // part; a stray temporary file next to it is the worst that remains.
-func writeFile(path string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+func writeFile(path string, data []byte) error { return privatedir.WriteFile(path, data) }
+
+// makeDir makes one of our directories, or makes sure that it is one.
+func makeDir(path string) error {
+	dir, err := privatedir.Make(path)
 	if err != nil {
-		return err
+		return unusableDir(path, err)
 	}
-	defer func() { _ = os.Remove(f.Name()) }() // renamed, as a rule
-	if err := f.Chmod(0o600); err != nil {
-		f.Close()
-		return err
-	}
-	if _, err := f.Write(data); err != nil {
-		f.Close()
-		return err
-	}
-	if err := f.Sync(); err != nil {
-		f.Close()
-		return err
-	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	dir.Close()
+	return nil
 }

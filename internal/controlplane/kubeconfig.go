@@ -8,7 +8,6 @@ package controlplane
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -60,7 +59,7 @@ func (c *ControlPlane) writeAdminKubeconfig(p *pki, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	pair, err := os.ReadFile(file)
+	pair, err := readFile(file)
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -38,7 +37,7 @@ func listen(ctx context.Context, dataDir, address string) (net.Listener, error) 
 	}
 
 	memory := filepath.Join(dataDir, portFile)
-	if text, err := os.ReadFile(memory); err == nil {
+	if text, err := readFile(memory); err == nil {
 		if n, err := strconv.Atoi(strings.TrimSpace(string(text))); err == nil && n > 0 && n <= 65535 {
 			if l, err := config.Listen(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(n))); err == nil {
 				return l, nil

@@ -15,7 +15,7 @@ import (
 
 // Port 0 gives the same port at every start, another when that one is taken, and remembers the newest.
 func TestListenRemembersThePort(t *testing.T) {
-	dir := t.TempDir()
+	dir := private(t)
 	start := func() net.Listener {
 		l, err := listen(t.Context(), dir, "127.0.0.1:0")
 		if err != nil {
@@ -47,7 +47,7 @@ func TestListenRemembersThePort(t *testing.T) {
 // A damaged memory of the port is as good as none.
 func TestListenIgnoresNonsense(t *testing.T) {
 	for _, text := range []string{"", "x", "-1", "0", "70000", "80 80"} {
-		dir := t.TempDir()
+		dir := private(t)
 		if err := os.WriteFile(filepath.Join(dir, portFile), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -94,4 +94,14 @@ func TestDialable(t *testing.T) {
 			t.Errorf("%s is reached at %s, want %s", text, got, want)
 		}
 	}
+}
+
+// private is a directory such as a locked data directory is.
+func private(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }

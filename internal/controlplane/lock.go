@@ -10,11 +10,12 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/carillon-dev/carillon/internal/privatedir"
 )
 
 // lockFile is the name of the file in a data directory on which its user holds a lock.
@@ -40,22 +41,21 @@ func (e *LockedError) Error() string {
 }
 
 // LockDir creates dir with mode 0700 if need be and takes the sole use of it, without waiting. It returns a
-// *LockedError when another process, or another value in this process, has it. The directory is narrowed to 0700 when
-// it was open to others, since keys will lie in it.
+// *LockedError when another process, or another value in this process, has it. A directory that somebody else made is
+// refused, since keys will lie in it; one of ours that others can read is narrowed to 0700.
 func LockDir(dir string) (*Lock, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	d, err := privatedir.Make(dir)
+	if err != nil {
 		return nil, unusableDir(dir, err)
 	}
-	if info, err := os.Stat(dir); err != nil {
-		return nil, unusableDir(dir, err)
-	} else if !info.IsDir() {
-		return nil, fmt.Errorf("the data directory %s is not a directory: remove it, or choose another with --data-dir", dir)
-	} else if info.Mode().Perm()&0o077 != 0 {
-		if err := os.Chmod(dir, 0o700); err != nil {
-			return nil, fmt.Errorf("the data directory %s is open to other users and cannot be closed to them (%w): choose a directory of your own with --data-dir", dir, err)
-		}
-	}
-	file, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_RDWR|os.O_CREATE|unix.O_CLOEXEC, 0o600)
+	defer d.Close()
+	return LockOpen(d)
+}
+
+// LockOpen is LockDir for a directory that is open: its path may mean another one by now.
+func LockOpen(d *privatedir.Dir) (*Lock, error) {
+	dir := d.Path()
+	file, err := d.OpenFile(lockFile, os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return nil, unusableDir(dir, err)
 	}
@@ -87,7 +87,10 @@ func (l *Lock) Release() {
 
 // unusableDir turns the usual ways in which a directory cannot be used into words that name the cure.
 func unusableDir(dir string, err error) error {
+	var notOurs *privatedir.NotOursError
 	switch {
+	case errors.As(err, &notOurs):
+		return fmt.Errorf("the data directory cannot be used: %w (--data-dir names another)", err)
 	case errors.Is(err, unix.ENOSPC), errors.Is(err, unix.EDQUOT):
 		return fmt.Errorf("no space left for the data directory %s: free some space, or choose another directory with --data-dir: %w", dir, err)
 	case errors.Is(err, os.ErrPermission), errors.Is(err, unix.EROFS):

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -104,5 +105,93 @@ func TestUnusableDir(t *testing.T) {
 				t.Errorf("%q hides its cause", err)
 			}
 		})
+	}
+}
+
+// A directory that somebody else made is refused with one line that names him and the cure, and is left as it is; so
+// is one in which others could have put something. Before, its authority was believed and its links were followed.
+func TestLockDirRefusesWhatIsNotOurs(t *testing.T) {
+	const precious = "not to be truncated"
+	for name, tt := range map[string]struct {
+		prepare func(t *testing.T, dir, victim string)
+		root    bool
+		want    []string
+	}{
+		"somebody else's": {root: true, want: []string{"user 2001", "directory of your own", "--data-dir"}, prepare: func(t *testing.T, dir, _ string) {
+			if err := os.Chown(dir, 2001, 2001); err != nil {
+				t.Fatal(err)
+			}
+		}},
+		"open to be written": {want: []string{"0777", "chmod 0700", "--data-dir"}, prepare: func(t *testing.T, dir, _ string) {
+			if err := errors.Join(os.Chmod(dir, 0o777), os.WriteFile(filepath.Join(dir, "ca.pem"), nil, 0o600)); err != nil {
+				t.Fatal(err)
+			}
+		}},
+		"a link as lock": {want: []string{"is a link", "remove the link"}, prepare: func(t *testing.T, dir, victim string) {
+			if err := os.Symlink(victim, filepath.Join(dir, lockFile)); err != nil {
+				t.Fatal(err)
+			}
+		}},
+		"a pipe as lock": {want: []string{"not a regular file"}, prepare: func(t *testing.T, dir, _ string) {
+			if err := unix.Mkfifo(filepath.Join(dir, lockFile), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if tt.root && os.Geteuid() != 0 {
+				t.Skip("needs root to give a directory to somebody else")
+			}
+			base := t.TempDir()
+			dir, victim := filepath.Join(base, "data"), filepath.Join(base, "victim")
+			if err := errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(victim, []byte(precious), 0o600)); err != nil {
+				t.Fatal(err)
+			}
+			tt.prepare(t, dir, victim)
+			before, err := os.ReadDir(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			lock, err := LockDir(dir)
+			if err == nil {
+				lock.Release()
+				t.Fatal("it was taken")
+			}
+			for _, want := range append(tt.want, dir) {
+				if !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+					t.Errorf("%q is not one line that says %q", err, want)
+				}
+			}
+			if text, err := os.ReadFile(victim); err != nil || string(text) != precious {
+				t.Errorf("the file behind the link holds %q (%v)", text, err)
+			}
+			if after, err := os.ReadDir(dir); err != nil || len(after) != len(before) {
+				t.Errorf("it held %v and holds %v (%v)", before, after, err)
+			}
+		})
+	}
+}
+
+// No log, key or certificate is written through a link.
+func TestFilesAreNotLinks(t *testing.T) {
+	dir := t.TempDir()
+	victim := filepath.Join(t.TempDir(), "victim")
+	if err := errors.Join(os.WriteFile(victim, nil, 0o600), os.Symlink(victim, filepath.Join(dir, "carillon.log"))); err != nil {
+		t.Fatal(err)
+	}
+	if sink, err := openLog(Options{LogFile: filepath.Join(dir, "carillon.log")}); err == nil {
+		_ = sink.close() // the failure is told below
+		t.Error("a log was opened through a link")
+	} else if !strings.Contains(err.Error(), "remove the link") {
+		t.Errorf("%q does not name the cure", err)
+	}
+	if err := os.Symlink(victim, filepath.Join(dir, "ca.pem")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := openPKI(dir, time.Now(), DefaultSigningDuration); err == nil || !strings.Contains(err.Error(), "is a link") {
+		t.Errorf("a key that is a link: %v", err)
+	}
+	if text, err := os.ReadFile(victim); err != nil || len(text) > 0 {
+		t.Errorf("the file behind the link holds %q (%v)", text, err)
 	}
 }

@@ -23,6 +23,8 @@ import (
 	_ "k8s.io/apiserver/pkg/storage/storagebackend/factory"
 	"k8s.io/klog/v2"
 	"k8s.io/klog/v2/textlogger"
+
+	"github.com/carillon-dev/carillon/internal/privatedir"
 )
 
 // etcdClientLogger is what the API server's etcd clients log to. Upstream ties it to stderr and offers no other way to
@@ -63,9 +65,18 @@ func openLog(o Options) (*logSink, error) {
 	if o.Log != nil {
 		return &logSink{out: o.Log}, nil
 	}
-	if err := os.MkdirAll(filepath.Dir(o.LogFile), 0o700); err != nil {
+	dir, err := privatedir.Make(filepath.Dir(o.LogFile))
+	if err != nil {
 		return nil, unusableDir(filepath.Dir(o.LogFile), err)
 	}
+	defer dir.Close()
+	// The logger opens files by name and follows links. Nobody else can put one into the directory, and one that is
+	// there already is refused here.
+	first, err := dir.OpenFile(filepath.Base(o.LogFile), os.O_WRONLY|os.O_APPEND|os.O_CREATE)
+	if err != nil {
+		return nil, unusableDir(dir.Path(), err)
+	}
+	first.Close()
 	file := &lumberjack.Logger{Filename: o.LogFile, MaxSize: 20, MaxBackups: 2}
 	// An empty write opens the file, so that a log that cannot be written is known now.
 	if _, err := file.Write(nil); err != nil {

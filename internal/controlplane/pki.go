@@ -19,7 +19,6 @@ import (
 	"io/fs"
 	"math/big"
 	"net"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -56,8 +55,8 @@ type pki struct {
 // openPKI reads the authority in dir, or makes it if there is none. One that cannot be used now is an error and stays as
 // it is.
 func openPKI(dir string, now time.Time, life time.Duration) (*pki, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, unusableDir(dir, err)
+	if err := makeDir(dir); err != nil {
+		return nil, err
 	}
 	p := &pki{dir: dir, life: life, issued: map[string]subject{}}
 	return p, p.openAuthority(now)
@@ -155,7 +154,7 @@ func (p *pki) make(name string, s subject, now time.Time, life time.Duration) er
 // is made when there is none, and never replaced, since that would void every token.
 func (p *pki) signingKey(name string) (string, error) {
 	path := filepath.Join(p.dir, name+".key")
-	data, err := os.ReadFile(path)
+	data, err := readFile(path)
 	if err == nil {
 		if _, err := keyutil.ParsePrivateKeyPEM(data); err != nil {
 			return "", fmt.Errorf("%s holds no private key (%w): restore it from a backup, or remove it and start again, which makes a new key and voids the tokens of running Pods", path, err)
@@ -189,7 +188,7 @@ func newTemplate() (*x509.Certificate, error) {
 
 // load reads a certificate with its key, which must belong together.
 func (p *pki) load(name string) (tls.Certificate, error) {
-	data, err := os.ReadFile(p.file(name))
+	data, err := readFile(p.file(name))
 	if err != nil {
 		return tls.Certificate{}, err
 	}

@@ -134,6 +134,29 @@ func TestUnmountBelow(t *testing.T) {
 	}
 }
 
+func FuzzRead(f *testing.F) {
+	f.Add("27 1 254:0 / / rw,relatime - ext4 /dev/vda rw\n28 27 0:25 / /a\\040b ro master:1 - tmpfs x rw\n")
+	f.Add("x - y\n - \n")
+	f.Fuzz(func(t *testing.T, text string) {
+		table, err := Read(strings.NewReader(text))
+		if err != nil {
+			return
+		}
+		seen := map[string]bool{}
+		for _, m := range Visible(table) {
+			if m.Point == "" || m.Point[0] != '/' || seen[m.Point] {
+				t.Errorf("mount point %q", m.Point)
+			}
+			seen[m.Point] = true
+			for _, alias := range Aliases(table, m.Point) {
+				if Under(alias, m.Point) {
+					t.Errorf("%q is an alias of %q", alias, m.Point)
+				}
+			}
+		}
+	})
+}
+
 func mkdirTmpfs(point string) error {
 	if err := unix.Mkdir(point, 0o700); err != nil {
 		return err

@@ -15,6 +15,8 @@ import (
 
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/kubelet"
+
+	"github.com/carillon-dev/carillon/internal/mounts"
 )
 
 // Node is a kubelet and its container runtime in this process.
@@ -246,7 +248,7 @@ func (n *Node) unmount() error {
 	if n.options.KeepContainers || n.options.RuntimeEndpoint != "" {
 		return nil
 	}
-	err := unmountUnder(n.options.DataDir, nil)
+	err := mounts.UnmountBelow(n.options.DataDir, nil)
 	if removeErr := os.Remove(podResourcesSocket(n.options.DataDir)); removeErr != nil && !errors.Is(removeErr, os.ErrNotExist) {
 		err = errors.Join(err, removeErr)
 	}

@@ -61,6 +61,9 @@ func (d *Dir) Sub(name string) (*Dir, error) {
 // Path is the path by which the directory was opened.
 func (d *Dir) Path() string { return d.path }
 
+// Stat describes the directory.
+func (d *Dir) Stat() (os.FileInfo, error) { return d.f.Stat() }
+
 // Close lets go of the directory. Calling it again does nothing.
 func (d *Dir) Close() { d.f.Close() }
 

@@ -1,12 +1,19 @@
 // Copyright The Carillon Authors.
 // SPDX-License-Identifier: Apache-2.0
 
+//go:build unix
+
 package standalone
 
 import (
 	"os"
 	"strings"
+
+	"github.com/carillon-dev/carillon/internal/privatedir"
 )
+
+// maxName bounds what is read back; a name has at most 63 bytes.
+const maxName = 1 << 10
 
 // fallbackName names a node whose machine has no name that Kubernetes takes.
 const fallbackName = "localhost"
@@ -14,7 +21,7 @@ const fallbackName = "localhost"
 // nodeName gives the node's name and keeps it in the data directory: Pods are bound to the name, so it must not change
 // when the machine's does, as laptops' do with the network they are in.
 func nodeName(dir string) (string, error) {
-	if text, err := os.ReadFile(nodeNamePath(dir)); err == nil {
+	if text, err := privatedir.ReadFile(nodeNamePath(dir), maxName); err == nil {
 		if name := strings.TrimSpace(string(text)); name != "" && asNodeName(name) == name {
 			return name, nil
 		}
@@ -22,7 +29,7 @@ func nodeName(dir string) (string, error) {
 	// A machine without a name gets the fallback.
 	host, _ := os.Hostname()
 	name := asNodeName(host)
-	return name, os.WriteFile(nodeNamePath(dir), []byte(name+"\n"), 0o600)
+	return name, privatedir.WriteFile(nodeNamePath(dir), []byte(name+"\n"))
 }
 
 // asNodeName turns a machine's name into a label of at most 63 lower-case letters, digits and inner dashes, as the name

@@ -1,6 +1,8 @@
 // Copyright The Carillon Authors.
 // SPDX-License-Identifier: Apache-2.0
 
+//go:build unix
+
 package standalone
 
 import (
@@ -47,12 +49,12 @@ func FuzzAsNodeName(f *testing.F) {
 
 // The name stays when the machine's changes, and a damaged memory of it is as good as none.
 func TestNodeNameStays(t *testing.T) {
-	here, err := nodeName(t.TempDir())
+	here, err := nodeName(private(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for text, want := range map[string]string{"earlier\n": "earlier", "": here, "Not Valid": here, "a/b": here} {
-		dir := t.TempDir()
+		dir := private(t)
 		if err := os.WriteFile(nodeNamePath(dir), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -62,4 +64,14 @@ func TestNodeNameStays(t *testing.T) {
 			}
 		}
 	}
+}
+
+// private is a directory such as a locked data directory is.
+func private(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }

@@ -9,7 +9,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,6 +18,7 @@ import (
 	"github.com/carillon-dev/carillon/internal/controlplane"
 	"github.com/carillon-dev/carillon/internal/manager"
 	"github.com/carillon-dev/carillon/internal/node"
+	"github.com/carillon-dev/carillon/internal/privatedir"
 )
 
 // closeTimeout bounds Close where its context does not: what has not ended by then ends with the process. Draining adds
@@ -59,6 +59,10 @@ func New(o Options) (*Standalone, error) {
 		return nil, err
 	}
 	if o.DataDir != "" {
+		// Once, so that every part, and the kernel's table of mounts, has the same name for it from here on.
+		if o.DataDir, err = privatedir.Resolve(o.DataDir); err != nil {
+			return nil, fmt.Errorf("the data directory cannot be used: %w (--data-dir names another)", err)
+		}
 		// Said before anything is started, instead of by the node in the end.
 		if err := node.CheckDataDir(nodePath(o.DataDir)); err != nil {
 			return nil, err
@@ -146,8 +150,8 @@ func (s *Standalone) start(ctx context.Context) error {
 // takeDirectory makes the data directory ours.
 func (s *Standalone) takeDirectory() (dir string, err error) {
 	dir = s.options.DataDir
+	sweep(s.ctx)
 	if s.options.Ephemeral {
-		sweep(s.ctx)
 		if dir, err = makeEphemeral(); err != nil {
 			return "", err
 		}
@@ -278,7 +282,7 @@ func (s *Standalone) stop(ctx context.Context) error {
 	}
 	if s.lock != nil && s.options.Ephemeral {
 		// With the lock still held: nobody else may take the directory for abandoned.
-		if err := os.RemoveAll(s.DataDir()); err != nil {
+		if err := removeEphemeral(s.DataDir()); err != nil {
 			errs = append(errs, fmt.Errorf("remove what the plane left: %w", err))
 		}
 	}

@@ -10,14 +10,12 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/carillon-dev/carillon/internal/controlplane"
 	"github.com/carillon-dev/carillon/internal/node/process"
+	"github.com/carillon-dev/carillon/internal/privatedir"
 )
 
 const (
@@ -31,49 +29,64 @@ const (
 // sweep ends and removes what throw-away planes of this user left that were killed before they could do so themselves:
 // their containers run on. It is a service to the machine and not to this plane, so nothing that goes wrong stops a
 // start.
+//
+// Anybody can make a directory with such a name. Only those are touched that belong to the effective user with mode
+// 0700, so that nobody else, and no container of another, can have put anything in.
 func sweep(ctx context.Context) {
-	dirs, _ := filepath.Glob(filepath.Join(os.TempDir(), ephemeralPrefix+"*"))
-	for _, dir := range dirs {
-		info, err := os.Lstat(dir)
-		if err != nil || !info.IsDir() || time.Since(info.ModTime()) < sweepAge {
+	temp, err := tempDir()
+	if err != nil {
+		return // the start says so
+	}
+	entries, err := os.ReadDir(temp)
+	if err != nil {
+		return // likewise
+	}
+	for _, entry := range entries {
+		if !strings.HasPrefix(entry.Name(), ephemeralPrefix) {
 			continue
 		}
-		// Another user's directory cannot be locked: it has mode 0700.
-		if lock, err := controlplane.LockDir(dir); err == nil {
-			sweepOne(ctx, dir)
-			lock.Release()
+		path := filepath.Join(temp, entry.Name())
+		dir, err := privatedir.Open(path)
+		if err != nil {
+			continue
 		}
+		if old(dir) {
+			if lock, err := controlplane.LockOpen(dir); err == nil {
+				sweepOne(ctx, path)
+				lock.Release()
+			}
+		}
+		dir.Close()
 	}
+}
+
+// old reports whether a directory is old enough to have been locked by its maker.
+func old(dir *privatedir.Dir) bool {
+	info, err := dir.Stat()
+	return err == nil && time.Since(info.ModTime()) >= sweepAge
 }
 
 func sweepOne(ctx context.Context, dir string) {
 	ctx, cancel := context.WithTimeout(ctx, sweepTimeout)
 	defer cancel()
 	root := filepath.Join(nodePath(dir), "process")
-	if _, err := os.Stat(root); err == nil {
-		if runtime, err := process.New(process.Options{RootDir: root}); err == nil && runtime.Start(ctx) == nil {
-			err := runtime.StopAll(ctx, 0)
-			if err = errors.Join(err, runtime.Close(ctx)); err != nil {
-				return // something runs still: the next sweep tries again
-			}
+	if _, err := os.Lstat(root); err == nil {
+		if err := endContainers(ctx, root); err != nil {
+			return // something may run still: the next sweep tries again
 		}
 	}
-	mounts, _ := os.ReadFile("/proc/self/mountinfo")
-	for _, point := range mountsBelow(string(mounts), dir) {
-		_ = unix.Unmount(point, unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW)
-	}
-	_ = os.RemoveAll(dir) // what stays is for the next sweep
+	_ = removeEphemeral(dir) // what stays is for the next sweep
 }
 
-// mountsBelow lists what is mounted below dir, the latest first, from the text of /proc/self/mountinfo. Paths with
-// characters that are escaped there are left out: there are none below our directories.
-func mountsBelow(mountinfo, dir string) []string {
-	var points []string
-	for line := range strings.Lines(mountinfo) {
-		if fields := strings.Fields(line); len(fields) > 4 && strings.HasPrefix(fields[4], dir+"/") {
-			points = append(points, fields[4])
-		}
+// endContainers ends what runs by the state in root.
+func endContainers(ctx context.Context, root string) error {
+	runtime, err := process.New(process.Options{RootDir: root})
+	if err != nil {
+		return err
 	}
-	slices.Reverse(points)
-	return points
+	if err := runtime.Start(ctx); err != nil {
+		return err
+	}
+	err = runtime.StopAll(ctx, 0)
+	return errors.Join(err, runtime.Close(ctx))
 }

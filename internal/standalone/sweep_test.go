@@ -11,8 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/carillon-dev/carillon/internal/controlplane"
 )
 
@@ -53,19 +51,5 @@ func TestSweep(t *testing.T) {
 		if _, err := os.Lstat(dir); (err == nil) != want {
 			t.Errorf("%s is there: %t, want %t", dir, err == nil, want)
 		}
-	}
-}
-
-func TestMountsBelow(t *testing.T) {
-	const table = `22 1 0:20 / /proc rw - proc proc rw
-30 1 8:1 / /tmp rw - ext4 /dev/sda1 rw
-31 30 0:40 / /tmp/carillon-run-1/node/a rw - tmpfs tmpfs rw
-32 30 0:41 / /tmp/carillon-run-12/node/a rw - tmpfs tmpfs rw
-33 31 0:42 / /tmp/carillon-run-1/node/a/b rw - tmpfs tmpfs rw
-34 1
-`
-	got := mountsBelow(table, "/tmp/carillon-run-1")
-	if diff := cmp.Diff([]string{"/tmp/carillon-run-1/node/a/b", "/tmp/carillon-run-1/node/a"}, got); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
 	}
 }

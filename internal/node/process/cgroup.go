@@ -21,6 +21,7 @@ import (
 	"google.golang.org/grpc/status"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"github.com/carillon-dev/carillon/internal/mounts"
 	"github.com/carillon-dev/carillon/internal/node/process/shim"
 )
 
@@ -42,12 +43,12 @@ func findCgroups(name string) (cgroups, string) {
 	if err != nil {
 		return cgroups{}, "limits on memory and CPU are not enforced: this kernel has no cgroups"
 	}
-	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	table, err := mounts.Table()
 	if err != nil {
 		return cgroups{}, "limits on memory and CPU are not enforced: " + err.Error()
 	}
 	paths := ownCgroups(string(own))
-	unified, old := cgroupMounts(string(mounts))
+	unified, old := cgroupMounts(table)
 	cg := cgroups{old: map[string]string{}}
 	if unified != "" && len(old) == 0 {
 		// Everything with the unified hierarchy. Its cgroups either hold
@@ -126,23 +127,18 @@ func ownCgroups(text string) map[string]string {
 	return paths
 }
 
-// cgroupMounts reads mountinfo: where the unified hierarchy is mounted, and
-// the old ones by controller.
-func cgroupMounts(text string) (unified string, old map[string]string) {
+// cgroupMounts finds where the unified hierarchy is mounted, and the old ones by
+// controller.
+func cgroupMounts(table []mounts.Mount) (unified string, old map[string]string) {
 	old = map[string]string{}
-	for line := range strings.Lines(text) {
-		fields := strings.Fields(line)
-		dash := slices.Index(fields, "-")
-		if dash < 6 || len(fields) < dash+4 {
-			continue
-		}
-		switch fields[dash+1] {
+	for _, m := range table {
+		switch m.Type {
 		case "cgroup2":
-			unified = fields[4]
+			unified = m.Point
 		case "cgroup":
-			for o := range strings.SplitSeq(fields[dash+3], ",") {
+			for o := range strings.SplitSeq(m.Options, ",") {
 				if slices.Contains(controllers, o) {
-					old[o] = fields[4]
+					old[o] = m.Point
 				}
 			}
 		}

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/carillon-dev/carillon/internal/mounts"
 )
 
 // nothingLeft checks that no trace of any container is on the machine.
@@ -169,11 +171,11 @@ func TestMemoryLimit(t *testing.T) {
 // them and go away, without a controller, too.
 func TestUnifiedCgroup(t *testing.T) {
 	g := newRig(t)
-	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	table, err := mounts.Table()
 	if err != nil {
 		t.Fatal(err)
 	}
-	unified, _ := cgroupMounts(string(mounts))
+	unified, _ := cgroupMounts(table)
 	base := filepath.Join(unified, g.run.opts.CgroupName+"-test")
 	if unified == "" || os.Mkdir(base, 0o755) != nil {
 		t.Skip("the unified cgroups of this machine can not be written")

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"github.com/carillon-dev/carillon/internal/mounts"
 	"github.com/carillon-dev/carillon/internal/node/process/shim"
 )
 
@@ -116,11 +117,18 @@ func TestCgroupPlan(t *testing.T) {
 
 // The mounts and paths of cgroups are read from either kind of machine.
 func TestFindCgroups(t *testing.T) {
-	unified, old := cgroupMounts("31 23 0:28 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n")
+	read := func(text string) []mounts.Mount {
+		table, err := mounts.Read(strings.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return table
+	}
+	unified, old := cgroupMounts(read("31 23 0:28 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n"))
 	if unified != "/sys/fs/cgroup" || len(old) != 0 {
 		t.Errorf("%q %v", unified, old)
 	}
-	unified, old = cgroupMounts("32 31 0:29 / /cg/cpu rw - cgroup cgroup rw,cpu,cpuacct\n33 31 0:30 / /cg/memory rw - cgroup cgroup rw,memory\n34 31 0:31 / /cg/unified rw - cgroup2 c rw\nbroken\n")
+	unified, old = cgroupMounts(read("32 31 0:29 / /cg/cpu rw - cgroup cgroup rw,cpu,cpuacct\n33 31 0:30 / /cg/memory rw - cgroup cgroup rw,memory\n34 31 0:31 / /cg/unified rw - cgroup2 c rw\n"))
 	if diff := cmp.Diff(map[string]string{"cpu": "/cg/cpu", "memory": "/cg/memory"}, old); diff != "" || unified != "/cg/unified" {
 		t.Errorf("%q %s", unified, diff)
 	}

@@ -15,6 +15,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/carillon-dev/carillon/internal/mounts"
 )
 
 // bindTree makes source appear at target with all that is mounted below it.
@@ -47,12 +49,12 @@ func restrict(target string, attr uint64, recursive bool) error {
 	// Before Linux 5.12: one mount at a time, keeping the flags it has.
 	points := []string{target}
 	if recursive {
-		mounts, err := readMounts()
+		table, err := mounts.Table()
 		if err != nil {
 			return err
 		}
-		for _, m := range mounts {
-			if strictlyUnder(m.Point, target) {
+		for _, m := range mounts.Visible(table) {
+			if mounts.StrictlyUnder(m.Point, target) {
 				points = append(points, m.Point)
 			}
 		}
@@ -76,7 +78,7 @@ func restrict(target string, attr uint64, recursive bool) error {
 // from source to target, with all that is mounted below. What the machine has
 // in its /dev stays as it is: a volume from there is there for the devices.
 // machine are the mounts of the machine.
-func noDevices(source, target string, machine []hostMount) error {
+func noDevices(source, target string, machine []mounts.Mount) error {
 	source, err := filepath.EvalSymlinks(source)
 	if err != nil {
 		return err
@@ -86,7 +88,7 @@ func noDevices(source, target string, machine []hostMount) error {
 	}
 	below, devices := []string{source}, false
 	for _, m := range machine {
-		if strictlyUnder(m.Point, source) {
+		if mounts.StrictlyUnder(m.Point, source) {
 			if holdsDevices(m.Point, m.Type) {
 				devices = true
 				continue
@@ -112,7 +114,7 @@ func covered(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.I
 
 // holdsDevices reports whether a mount of the machine is there for its devices.
 func holdsDevices(point, typ string) bool {
-	if typ == "devtmpfs" || under(point, "/dev") {
+	if typ == "devtmpfs" || mounts.Under(point, "/dev") {
 		return true
 	}
 	info, err := os.Stat(point)
@@ -182,8 +184,8 @@ func makeMountPoint(target string, dir bool) error {
 }
 
 // byDepth orders mounts so that one inside another comes later.
-func byDepth(mounts []Mount) []Mount {
-	sorted := slices.Clone(mounts)
+func byDepth(list []Mount) []Mount {
+	sorted := slices.Clone(list)
 	slices.SortStableFunc(sorted, func(a, b Mount) int {
 		return strings.Count(filepath.Clean(a.Target), "/") - strings.Count(filepath.Clean(b.Target), "/")
 	})
@@ -192,7 +194,7 @@ func byDepth(mounts []Mount) []Mount {
 
 // bindVolumes mounts the volumes of a container into root. machine are the
 // machine's mounts.
-func bindVolumes(spec *Spec, root string, machine []hostMount) error {
+func bindVolumes(spec *Spec, root string, machine []mounts.Mount) error {
 	for _, m := range byDepth(spec.Mounts) {
 		if err := bindVolume(root, m, spec.Privileged, machine); err != nil {
 			return fmt.Errorf("volume at %s: %w", m.Target, err)
@@ -201,7 +203,7 @@ func bindVolumes(spec *Spec, root string, machine []hostMount) error {
 	return nil
 }
 
-func bindVolume(root string, m Mount, privileged bool, machine []hostMount) error {
+func bindVolume(root string, m Mount, privileged bool, machine []mounts.Mount) error {
 	info, err := os.Stat(m.Source)
 	if err != nil {
 		return fmt.Errorf("its source on the machine: %w", err)

@@ -54,23 +54,6 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// The mounts of a machine are read with their escapes, the last one of a point
-// counts, and parents come before children.
-func TestParseMounts(t *testing.T) {
-	const text = `22 27 0:21 / /proc rw,relatime - proc proc rw
-27 1 254:0 / / rw,relatime - ext4 /dev/vda rw
-40 27 0:40 / /a\040b\134c rw shared:1 master:2 - tmpfs none rw
-41 27 0:41 / /mnt/x rw - ext4 /dev/vdb rw
-42 27 0:42 / /mnt/x rw - xfs /dev/vdc rw
-broken line
-43 27 0:43 / relative rw - xfs /dev/vdc rw
-`
-	want := []hostMount{{"/", "ext4"}, {`/a b\c`, "tmpfs"}, {"/mnt/x", "xfs"}, {"/proc", "proc"}}
-	if diff := cmp.Diff(want, parseMounts(text)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
 // Mounts inside others come after them, and equal ones keep their order.
 func TestByDepth(t *testing.T) {
 	in := []Mount{{Target: "/a/b/c"}, {Target: "/x"}, {Target: "/a/"}, {Target: "/a//b"}}

@@ -10,11 +10,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/carillon-dev/carillon/internal/mounts"
 )
 
 // Directories of a container that hold its writable layer. They are relative:
@@ -88,7 +91,7 @@ func (l *layers) numbered(n int, lower, target string) error {
 		return err
 	}
 	for _, dir := range l.own {
-		if strictlyUnder(dir, lower) {
+		if mounts.StrictlyUnder(dir, lower) {
 			openWay(lower, upper, dir)
 		}
 	}
@@ -166,17 +169,18 @@ func overlayRoot(spec *Spec, pid1 bool) error {
 		return err
 	}
 	cow := []string{root}
-	mounts, err := readMounts()
+	table, err := mounts.Table()
 	if err != nil {
 		return err
 	}
+	machine := mounts.Visible(table)
 	here, err := os.Getwd()
 	if err != nil {
 		return err
 	}
 	skip := append([]string{here}, special...)
-	skip = append(skip, spec.Hidden...)
-	for _, m := range mounts {
+	skip = append(skip, hiddenPaths(spec, machine)...)
+	for _, m := range machine {
 		if m.Point == "/" || underAny(m.Point, skip) || skipType(m.Type) {
 			continue
 		}
@@ -197,11 +201,21 @@ func overlayRoot(spec *Spec, pid1 bool) error {
 			cow = append(cow, target)
 		}
 	}
-	return finishRoot(spec, root, pid1, cow, mounts)
+	return finishRoot(spec, root, pid1, cow, machine)
+}
+
+// hiddenPaths are the directories to hide and every other path by which the
+// mounts of the machine show them.
+func hiddenPaths(spec *Spec, machine []mounts.Mount) []string {
+	hidden := slices.Clone(spec.Hidden)
+	for _, dir := range spec.Hidden {
+		hidden = append(hidden, mounts.Aliases(machine, filepath.Clean(dir))...)
+	}
+	return hidden
 }
 
 // mount shows one mount of the machine, and reports whether it can be written.
-func (l *layers) mount(m hostMount, n int, target string) (bool, error) {
+func (l *layers) mount(m mounts.Mount, n int, target string) (bool, error) {
 	info, err := os.Stat(m.Point)
 	if err != nil {
 		return false, nil // covered by a later mount, or not for us
@@ -263,11 +277,11 @@ func remoteType(typ string) bool {
 // finishRoot is what all roots have in common once the machine's files are in
 // place: kernel directories, hidden state, volumes, and going there. cow are
 // the writable mounts that are not volumes, machine the mounts of the machine.
-func finishRoot(spec *Spec, root string, pid1 bool, cow []string, machine []hostMount) error {
+func finishRoot(spec *Spec, root string, pid1 bool, cow []string, machine []mounts.Mount) error {
 	if err := kernelDirs(spec, root, pid1); err != nil {
 		return err
 	}
-	for _, d := range spec.Hidden {
+	for _, d := range hiddenPaths(spec, machine) {
 		target, err := resolve(root, d)
 		if err != nil {
 			return err
@@ -291,7 +305,7 @@ func finishRoot(spec *Spec, root string, pid1 bool, cow []string, machine []host
 
 func underAny(path string, dirs []string) bool {
 	for _, d := range dirs {
-		if under(path, filepath.Clean(d)) {
+		if mounts.Under(path, filepath.Clean(d)) {
 			return true
 		}
 	}

@@ -18,7 +18,6 @@
 //	userroot.go  the root inside a user namespace
 //	hostroot.go  the machine's own files, with volumes bound over them
 //	mounts.go    binds, read-only flags, resolving paths inside a root
-//	mountinfo.go the mounts of the machine
 //	dev.go       /dev, /proc and /sys of a container
 //	launch.go    starting a command as the user and with the rights it was given
 //	reap.go      waiting for children and killing what is left

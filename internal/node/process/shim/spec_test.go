@@ -80,20 +80,6 @@ func FuzzParseIdentity(f *testing.F) {
 	})
 }
 
-func FuzzParseMounts(f *testing.F) {
-	f.Add("27 1 254:0 / / rw,relatime - ext4 /dev/vda rw\n28 27 0:25 / /a\\040b ro master:1 - tmpfs x rw\n")
-	f.Add("x - y\n - \n")
-	f.Fuzz(func(t *testing.T, text string) {
-		seen := map[string]bool{}
-		for _, m := range parseMounts(text) {
-			if m.Point == "" || m.Point[0] != '/' || seen[m.Point] {
-				t.Errorf("mount point %q", m.Point)
-			}
-			seen[m.Point] = true
-		}
-	})
-}
-
 // A process is told from another with the same number by its start time, and
 // a zombie counts as gone.
 func TestIdentity(t *testing.T) {

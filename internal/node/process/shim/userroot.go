@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/carillon-dev/carillon/internal/mounts"
 )
 
 // maxUserMounts bounds the mounts of one root; directories beyond it are shown
@@ -35,26 +37,27 @@ func userRoot(spec *Spec, pid1 bool) error {
 	if err != nil {
 		return err
 	}
-	mounts, err := readMounts()
+	table, err := mounts.Table()
 	if err != nil {
 		return err
 	}
+	machine := mounts.Visible(table)
 	if err := unix.Mount("tmpfs", root, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=755"); err != nil {
 		return fmt.Errorf("mounting the root: %w", err)
 	}
-	u := &userView{layers: l, mounts: mounts, root: root}
+	u := &userView{layers: l, mounts: machine, root: root}
 	if err := u.probe(); err != nil {
 		return err
 	}
 	if err := u.entries("/"); err != nil {
 		return err
 	}
-	return finishRoot(spec, root, pid1, append(u.cow, root), mounts)
+	return finishRoot(spec, root, pid1, append(u.cow, root), machine)
 }
 
 type userView struct {
 	layers *layers
-	mounts []hostMount
+	mounts []mounts.Mount
 	root   string
 	cow    []string
 	count  int
@@ -130,7 +133,7 @@ func (u *userView) dir(path, target string) error {
 	}
 	below := false
 	for _, m := range u.mounts {
-		if strictlyUnder(m.Point, path) {
+		if mounts.StrictlyUnder(m.Point, path) {
 			below = true
 		}
 	}
