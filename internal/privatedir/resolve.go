@@ -33,7 +33,7 @@ const maxLinks = 40
 // Resolve makes path absolute and free of symbolic links, and makes sure that it stays so: every directory on the way
 // belongs to us or to root and can be changed by nobody else, and so does every link. In directories in which anybody
 // may make files, such as /tmp, nobody may rename those of others (the sticky bit). Parts at the end that do not exist
-// yet are taken as they are. The directory that path names itself is not looked at: Open does that.
+// yet, or are no directories, are taken as they are. The directory that path names itself is not looked at: Open does that.
 func Resolve(path string) (string, error) {
 	// Not filepath.Abs, which takes ".." as text, before links are followed.
 	if !filepath.IsAbs(path) {
@@ -83,10 +83,8 @@ func Resolve(path string) (string, error) {
 		case unix.S_IFDIR:
 			at = next
 		default:
-			if len(rest) > 0 {
-				return "", &os.PathError{Op: "resolve", Path: next, Err: unix.ENOTDIR}
-			}
-			at = next
+			// No directory: whoever makes or opens the rest is told so.
+			return filepath.Join(append([]string{next}, rest...)...), nil
 		}
 	}
 	return at, nil
