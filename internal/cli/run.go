@@ -112,14 +112,14 @@ func (o *runOptions) run(ctx context.Context) error {
 		return err
 	}
 	if err := plane.Start(ctx); err != nil {
-		return errors.Join(o.stopped(ctx, err), closePlane(plane, false))
+		return errors.Join(o.stopped(ctx, err), closePlane(plane, 0))
 	}
 	namespace := o.namespace
 	if namespace == "" {
 		namespace = metav1.NamespaceDefault
 	}
 	err = o.once(ctx, plane.RESTConfig(), namespace, out, target, others)
-	return errors.Join(err, closePlane(plane, false))
+	return errors.Join(err, closePlane(plane, 0))
 }
 
 func (o *runOptions) stopped(ctx context.Context, err error) error {

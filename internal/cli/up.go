@@ -26,8 +26,8 @@ import (
 // closeTimeout bounds a clean stop. What has not ended by then ends with the process.
 const closeTimeout = 5 * time.Second
 
-// drainTimeout bounds a stop that lets Pods have their grace period.
-const drainTimeout = 10 * time.Minute
+// defaultDrainTimeout is the longest grace period of a Pod that a stop with --drain waits for, unless told otherwise.
+const defaultDrainTimeout = 10 * time.Minute
 
 type upOptions struct {
 	streams   Streams
@@ -39,6 +39,7 @@ type upOptions struct {
 	exitAfter time.Duration
 	drain     bool
 	syncs     manager.Syncs
+	drainFor  time.Duration
 	format    console.Format
 	quiet     bool
 }
@@ -71,13 +72,17 @@ Nothing listens beyond this machine unless --listen says so.`,
 	flags.StringVar(&o.endpoint, "container-runtime-endpoint", "", "a CRI runtime that runs real images, such as unix:///run/containerd/containerd.sock; empty runs containers as local processes")
 	flags.DurationVar(&o.signing, "cluster-signing-duration", 365*24*time.Hour, "how long certificates are valid; they are renewed while Carillon runs, when a third of that is left")
 	flags.DurationVar(&o.exitAfter, "exit-after", 0, "stop by itself after this long; 0 is never")
-	flags.BoolVar(&o.drain, "drain", false, "on stop, give running Pods their grace period instead of ending them at once")
 	command.AddSyncs(flags, &o.syncs)
+	flags.BoolVar(&o.drain, "drain", false, "on stop, give each running Pod its own terminationGracePeriodSeconds instead of ending it at once; a second Ctrl-C stops at once")
+	flags.DurationVar(&o.drainFor, "drain-timeout", defaultDrainTimeout, "with --drain, the longest that any Pod is given")
 	outputFlags(flags, &o.format, &o.quiet)
 	return cmd
 }
 
 func (o *upOptions) run(ctx context.Context) error {
+	if o.drain && (o.drainFor < time.Second || o.drainFor > standalone.MaxDrainTimeout) {
+		return usage("--drain-timeout %s is not between 1s and %s", o.drainFor, standalone.MaxDrainTimeout)
+	}
 	dataDir, err := absolute(o.dataDir)
 	if err != nil {
 		return err
@@ -92,10 +97,10 @@ func (o *upOptions) run(ctx context.Context) error {
 		DataDir:         dataDir,
 		Listen:          o.listen,
 		RuntimeEndpoint: o.endpoint,
-		Drain:           o.drain,
 		SigningDuration: o.signing,
 		Warn:            func(message string) { out.Say(console.Line{Type: console.Warning, Message: message}) },
 		Syncs:           o.syncs,
+		DrainTimeout:    o.drainTimeout(),
 		Progress: func(step string, took time.Duration) {
 			out.Say(console.Line{Type: console.Step, Message: step, Duration: took})
 		},
@@ -105,10 +110,33 @@ func (o *upOptions) run(ctx context.Context) error {
 	}
 	began := time.Now()
 	if err := plane.Start(ctx); err != nil {
-		return errors.Join(interrupted(ctx, err), closePlane(plane, o.drain))
+		return errors.Join(interrupted(ctx, err), closePlane(plane, o.drainTimeout()))
 	}
 	err = o.serve(ctx, plane, out, began, objects)
-	return errors.Join(err, closePlane(plane, o.drain))
+	if message := draining(plane.Draining()); message != "" {
+		out.Say(console.Line{Type: console.Info, Message: message})
+	}
+	return errors.Join(err, closePlane(plane, o.drainTimeout()))
+}
+
+// drainTimeout is how long a stop waits for Pods at most, 0 without --drain.
+func (o *upOptions) drainTimeout() time.Duration {
+	if !o.drain {
+		return 0
+	}
+	return o.drainFor
+}
+
+// draining tells the user what a stop waits for, and nothing when there is nothing to wait for.
+func draining(pods int, longest time.Duration) string {
+	if pods == 0 || longest == 0 {
+		return ""
+	}
+	noun := "Pods have"
+	if pods == 1 {
+		noun = "Pod has"
+	}
+	return fmt.Sprintf("%d %s up to %s to end (terminationGracePeriodSeconds, at most --drain-timeout); Ctrl-C again stops at once", pods, noun, longest)
 }
 
 // serve is the life between start and stop.
@@ -187,10 +215,11 @@ func interrupted(ctx context.Context, err error) error {
 	return err
 }
 
-func closePlane(plane *standalone.Standalone, drain bool) error {
+func closePlane(plane *standalone.Standalone, drainTimeout time.Duration) error {
 	timeout := closeTimeout
-	if drain {
-		timeout = drainTimeout
+	if drainTimeout > 0 {
+		// The plane's own bound, and time to say what it ran into.
+		timeout += drainTimeout + closeTimeout
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()

@@ -12,6 +12,7 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/kubelet"
@@ -223,7 +224,7 @@ func (n *Node) close(ctx context.Context) error {
 	var problems []error
 	if n.runtime != nil {
 		if !n.options.KeepContainers {
-			if err := n.runtime.StopAll(ctx, n.options.StopGrace); err != nil {
+			if err := n.stopContainers(ctx); err != nil {
 				problems = append(problems, fmt.Errorf("stopping containers: %w", err))
 			}
 		}
@@ -240,6 +241,24 @@ func (n *Node) close(ctx context.Context) error {
 		problems = append(problems, err)
 	}
 	return errors.Join(problems...)
+}
+
+func (n *Node) stopContainers(ctx context.Context) error {
+	if n.options.DrainTimeout > 0 {
+		return n.runtime.Drain(ctx, n.options.DrainTimeout)
+	}
+	return n.runtime.StopAll(ctx, n.options.StopGrace)
+}
+
+// Draining says what Close will wait for with Options.DrainTimeout: how many
+// Pods run, and the longest of their grace periods within it.
+func (n *Node) Draining() (pods int, longest time.Duration) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.runtime == nil || n.closed || n.options.DrainTimeout == 0 {
+		return 0, 0
+	}
+	return n.runtime.Draining(n.options.DrainTimeout)
 }
 
 // unmount leaves no mount below the data directory, unless containers that run

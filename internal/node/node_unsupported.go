@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"time"
 )
 
 // Node cannot exist on this operating system: a kubelet needs Linux.
@@ -37,3 +38,6 @@ func (*Node) Err() <-chan error { return nil }
 
 // Close does nothing.
 func (*Node) Close(context.Context) error { return nil }
+
+// Draining has nothing to wait for.
+func (*Node) Draining() (pods int, longest time.Duration) { return 0, 0 }

@@ -21,6 +21,9 @@ import (
 // Pods than this wait as Pending.
 const DefaultMaxPods = 250
 
+// MaxDrainTimeout is the largest Options.DrainTimeout: nobody waits for longer.
+const MaxDrainTimeout = 30 * 24 * time.Hour
+
 // Options is what a Node is told. All paths are absolute.
 type Options struct {
 	// Name of the Node object: a DNS-1123 subdomain of at most 63 characters.
@@ -62,6 +65,11 @@ type Options struct {
 	// of RuntimeClass "host" see them as they are.
 	Hidden []string
 
+	// EvictionHard are the kubelet's thresholds below which it evicts Pods, by
+	// signal: "nodefs.available": "1Gi". Nil means the default, which keeps the
+	// store on the disk of DataDir alive; empty means none.
+	EvictionHard map[string]string
+
 	// MaxPods is the most Pods at once; 0 means DefaultMaxPods.
 	MaxPods int
 
@@ -69,6 +77,11 @@ type Options struct {
 	// node is closed, before they are killed; 0 means two seconds. Only the
 	// built-in runtime's containers are stopped.
 	StopGrace time.Duration
+
+	// DrainTimeout, when it is not 0, gives the containers of each Pod the Pod's
+	// own terminationGracePeriodSeconds when the node is closed, DrainTimeout at
+	// most, in place of StopGrace.
+	DrainTimeout time.Duration
 
 	// KeepContainers leaves the containers running when the node is closed.
 	// The next node on the same DataDir takes them over, as it does after a
@@ -112,7 +125,8 @@ func (o *Options) complete() error {
 		checkAPIServer(o.APIServer),
 		checkLeash(o.Leash, o.KeepContainers),
 		checkRange("MaxPods", o.MaxPods, 1, 10_000),
-		checkRange("StopGrace", int(o.StopGrace/time.Millisecond), 0, int(time.Hour/time.Millisecond)),
+		checkPeriod("StopGrace", o.StopGrace, time.Hour),
+		checkPeriod("DrainTimeout", o.DrainTimeout, MaxDrainTimeout),
 	)
 }
 
@@ -207,6 +221,13 @@ func checkAPIServer(address string) error {
 func checkLeash(leash, keep bool) error {
 	if leash && keep {
 		return errors.New("containers of a node cannot both end with the process (Leash) and outlive it (KeepContainers)")
+	}
+	return nil
+}
+
+func checkPeriod(what string, value, most time.Duration) error {
+	if value < 0 || value > most {
+		return fmt.Errorf("%s of the node is %v, outside 0s to %v", what, value, most)
 	}
 	return nil
 }

@@ -21,6 +21,8 @@ type containerRuntime interface {
 	StreamCertificate() *x509.Certificate
 	Err() <-chan error
 	StopAll(ctx context.Context, grace time.Duration) error
+	Drain(ctx context.Context, most time.Duration) error
+	Draining(most time.Duration) (pods int, longest time.Duration)
 	Close(ctx context.Context) error
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/carillon-dev/carillon/internal/manager"
+	"github.com/carillon-dev/carillon/internal/node"
 )
 
 // Options are the choices of a caller of New. One of DataDir and Ephemeral is required.
@@ -32,8 +33,13 @@ type Options struct {
 	// NodeName is the name of the Node. Empty means the name of the machine at the first start on DataDir.
 	NodeName string
 
-	// Drain lets containers have DrainGrace to end at Close, instead of about a second.
-	Drain bool
+	// DrainTimeout, when it is not 0, lets each Pod have its own terminationGracePeriodSeconds to end at Close, this
+	// long at most. Otherwise containers have about a second.
+	DrainTimeout time.Duration
+
+	// EvictionHard are the kubelet's thresholds below which Pods are evicted, such as "nodefs.available": "1Gi". Nil
+	// means what keeps the store alive; empty means none.
+	EvictionHard map[string]string
 
 	// MetricsAddr is the host:port on which the controllers' metrics are served. Empty means nowhere.
 	MetricsAddr string
@@ -56,17 +62,18 @@ type Options struct {
 	Progress func(step string, took time.Duration)
 }
 
-const (
-	// stopGrace is what containers get to end after SIGTERM at a Close without Drain.
-	stopGrace = time.Second
-	// DrainGrace is what containers get to end after SIGTERM at a Close with Drain: the default grace period of Pods.
-	DrainGrace = 30 * time.Second
-)
+// MaxDrainTimeout is the largest Options.DrainTimeout.
+const MaxDrainTimeout = node.MaxDrainTimeout
+
+// stopGrace is what containers get to end after SIGTERM at a Close without a DrainTimeout.
+const stopGrace = time.Second
 
 func (o Options) complete() (Options, error) {
 	switch {
 	case o.Ephemeral && o.DataDir != "":
 		return o, errors.New("standalone: an ephemeral plane has no data directory to keep: leave DataDir empty")
+	case o.DrainTimeout < 0 || o.DrainTimeout > MaxDrainTimeout:
+		return o, fmt.Errorf("standalone: a drain timeout of %s is not between 0s and %s", o.DrainTimeout, MaxDrainTimeout)
 	case !o.Ephemeral && o.DataDir == "":
 		return o, errors.New("standalone: no data directory given")
 	}

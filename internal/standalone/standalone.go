@@ -174,18 +174,16 @@ func (s *Standalone) makeNode(dir string) (*node.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	grace := stopGrace
-	if s.options.Drain {
-		grace = DrainGrace
-	}
 	n, err := node.New(node.Options{
 		Name: name, DataDir: nodePath(dir),
 		Client: credentials.Client, Admin: s.plane.AdminConfig(),
 		ServingCert: credentials.ServingCert, ServingKey: credentials.ServingKey, ClientCA: credentials.ClientCA,
 		RuntimeEndpoint: s.options.RuntimeEndpoint, APIServer: s.plane.Address(),
 		// Keys, the store and the administrator's kubeconfig lie here.
-		Hidden:    []string{dir},
-		StopGrace: grace,
+		Hidden:       []string{dir},
+		StopGrace:    stopGrace,
+		DrainTimeout: s.options.DrainTimeout,
+		EvictionHard: s.options.EvictionHard,
 		// Nobody takes over what a throw-away plane leaves.
 		Leash:  s.options.Ephemeral,
 		Logger: s.plane.Logger().WithName("node"),
@@ -299,7 +297,7 @@ func (s *Standalone) Ready() <-chan struct{} { return s.ready }
 // itself brings nothing about here.
 func (s *Standalone) Err() <-chan error { return s.failed }
 
-// Close stops every part: controllers, Pods, node, control plane, within five seconds unless Options.Drain. It returns
+// Close stops every part: controllers, Pods, node, control plane, within five seconds unless Options.DrainTimeout. It returns
 // when that is done or ctx is, and then goes on by itself. Pods that end by it are recorded at the next start, where
 // their restart rules apply. Calling it again waits for the first call.
 func (s *Standalone) Close(ctx context.Context) error {
@@ -312,11 +310,7 @@ func (s *Standalone) Close(ctx context.Context) error {
 				return
 			}
 			s.ended = true
-			timeout := closeTimeout
-			if s.options.Drain {
-				timeout += DrainGrace
-			}
-			stopCtx, cancel := context.WithTimeout(context.Background(), timeout)
+			stopCtx, cancel := context.WithTimeout(context.Background(), closeTimeout+s.options.DrainTimeout)
 			defer cancel()
 			s.closeErr = s.stop(stopCtx)
 		}()
@@ -327,6 +321,15 @@ func (s *Standalone) Close(ctx context.Context) error {
 	case <-ctx.Done():
 		return fmt.Errorf("standalone: still stopping: %w", context.Cause(ctx))
 	}
+}
+
+// Draining says what a Close with Options.DrainTimeout will wait for: how many Pods run, and the longest of their grace
+// periods within that timeout.
+func (s *Standalone) Draining() (pods int, longest time.Duration) {
+	if n := s.node.Load(); n != nil {
+		return n.Draining()
+	}
+	return 0, 0
 }
 
 // DataDir is the absolute path of the data directory; of an ephemeral plane, empty before Start.

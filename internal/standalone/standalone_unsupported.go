@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"time"
 
 	"k8s.io/client-go/rest"
 )
@@ -45,3 +46,6 @@ func (*Standalone) Kubeconfig() string { return "" }
 
 // RESTConfig is nil.
 func (*Standalone) RESTConfig() *rest.Config { return nil }
+
+// Draining has nothing to wait for.
+func (*Standalone) Draining() (pods int, longest time.Duration) { return 0, 0 }

@@ -71,8 +71,16 @@ func (l log) read(ctx context.Context) {
 		case <-timer.C:
 		}
 	}
-	l.console.Say(console.Line{Type: console.Warning, Object: "pod/" + l.pod.Namespace + "/" + l.pod.Name,
-		Message: "its output cannot be shown here; try: carillon kubectl logs " + l.pod.Name})
+	l.warn("")
+}
+
+// warn says that output is missing, and what the node says of it if anything.
+func (l log) warn(cause string) {
+	message := "its output cannot be shown here; try: carillon kubectl logs " + l.pod.Name
+	if cause != "" {
+		message += " (" + cause + ")"
+	}
+	l.console.Say(console.Line{Type: console.Warning, Object: "pod/" + l.pod.Namespace + "/" + l.pod.Name, Message: message})
 }
 
 // open returns the log of this instance. Whose log a stream is, is known only afterwards: it is ours
@@ -111,18 +119,25 @@ func (l log) restarts(ctx context.Context) int32 {
 // pass says each line once: what the reader of the instance before said already is left out.
 func (l log) pass(stream io.ReadCloser) {
 	defer stream.Close()
-	said, continued, skip := l.this.mark, false, false
+	said, continued, skip, faulty := l.this.mark, false, false, false
 	lines := bufio.NewReaderSize(stream, longestLine)
 	for {
 		text, err := lines.ReadSlice('\n')
 		if !continued {
 			var at time.Time
 			at, text = stamp(text)
+			// Each line of a container comes with its time. What comes without is
+			// the node's own word: it had answered already when it failed.
+			faulty = at.IsZero()
 			if skip = !at.IsZero() && !at.After(said); !skip && !at.IsZero() {
 				l.this.mark = at
 			}
 		}
-		if len(text) > 0 && !skip {
+		switch {
+		case len(text) == 0 || skip:
+		case faulty:
+			l.warn(strings.TrimRight(string(text), "\r\n"))
+		default:
 			l.console.Say(console.Line{
 				Type: console.Output, Object: "pod/" + l.pod.Namespace + "/" + l.pod.Name, Source: l.source,
 				Message: strings.TrimRight(string(text), "\r\n"),

@@ -489,6 +489,10 @@ func waitProcess(id shim.Identity, done <-chan struct{}) bool {
 // Runtime knows how they ended. It returns early when ctx ends, and then says
 // what still runs.
 func (r *Runtime) StopAll(ctx context.Context, grace time.Duration) error {
+	return r.stopAll(ctx, func(*container) time.Duration { return grace })
+}
+
+func (r *Runtime) stopAll(ctx context.Context, grace func(*container) time.Duration) error {
 	r.mu.Lock()
 	r.draining = true
 	var list []*container
@@ -500,7 +504,7 @@ func (r *Runtime) StopAll(ctx context.Context, grace time.Duration) error {
 	var wg sync.WaitGroup
 	for i, c := range list {
 		wg.Go(func() {
-			if err := r.stop(ctx, c, grace); err != nil {
+			if err := r.stop(ctx, c, grace(c)); err != nil {
 				errs[i] = fmt.Errorf("container %s of sandbox %s: %w", c.config.GetMetadata().GetName(), c.rec.Sandbox, err)
 				return
 			}
