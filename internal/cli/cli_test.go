@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/carillon-dev/carillon/internal/cli/manifest"
+	"github.com/carillon-dev/carillon/internal/datadir"
 )
 
 const jobText = `apiVersion: batch/v1
@@ -157,7 +158,7 @@ func TestPointAt(t *testing.T) {
 
 // Our flag is taken out of kubectl's arguments, but not out of a container's.
 func TestCutDataDir(t *testing.T) {
-	t.Setenv(dataDirEnv, "/default")
+	t.Setenv(datadir.Env, "/default")
 	for name, test := range map[string]struct{ args, rest []string }{
 		"with =":   {[]string{"get", "--data-dir=/x", "pods"}, []string{"get", "pods"}},
 		"separate": {[]string{"--data-dir", "/x", "get", "pods"}, []string{"get", "pods"}},

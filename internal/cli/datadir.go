@@ -12,29 +12,11 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/carillon-dev/carillon/internal/cli/console"
+	"github.com/carillon-dev/carillon/internal/datadir"
 )
 
-// dataDirEnv names the data directory where no flag does.
-const dataDirEnv = "CARILLON_DATA_DIR"
-
-// defaultDataDir is where a user's Carillon keeps its state: $CARILLON_DATA_DIR, or carillon under
-// the XDG data home (~/.local/share). Empty when there is no home directory either.
-func defaultDataDir() string {
-	if dir := os.Getenv(dataDirEnv); dir != "" {
-		return dir
-	}
-	if dir := os.Getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {
-		return filepath.Join(dir, "carillon")
-	}
-	home, err := os.UserHomeDir()
-	if err != nil {
-		return ""
-	}
-	return filepath.Join(home, ".local", "share", "carillon")
-}
-
 func dataDirFlag(flags *pflag.FlagSet, dir *string, text string) {
-	flags.StringVar(dir, "data-dir", defaultDataDir(), text+" (also $"+dataDirEnv+")")
+	flags.StringVar(dir, "data-dir", datadir.Default(), text+" (also $"+datadir.Env+")")
 }
 
 // absolute returns the data directory as an absolute path.
@@ -70,12 +52,9 @@ func outputFlags(flags *pflag.FlagSet, format *console.Format, quiet *bool) {
 	flags.BoolVarP(quiet, "quiet", "q", false, "only containers' output, warnings and failures")
 }
 
-// kubeconfigOf is where a standalone Carillon writes its kubeconfig.
-func kubeconfigOf(dataDir string) string { return filepath.Join(dataDir, "kubeconfig") }
-
 // running returns the kubeconfig of the Carillon that runs, or ran last, on dataDir.
 func running(dataDir string) (string, error) {
-	path := kubeconfigOf(dataDir)
+	path := datadir.Kubeconfig(dataDir)
 	if _, err := os.Stat(path); err != nil {
 		return "", fmt.Errorf("no Carillon keeps its state in %s: start one with `carillon up --data-dir %s`", dataDir, dataDir)
 	}

@@ -13,6 +13,8 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/tools/clientcmd"
 	kubectl "k8s.io/kubectl/pkg/cmd"
+
+	"github.com/carillon-dev/carillon/internal/datadir"
 )
 
 // newKubectl embeds the ordinary kubectl. Its flags and exit codes are its own.
@@ -45,7 +47,7 @@ Carillon that runs on --data-dir (default: the one that ` + "`carillon up`" + ` 
 
 // cutDataDir takes our own flag out of kubectl's arguments, where it comes before "--".
 func cutDataDir(args []string) (rest []string, dir string, named bool) {
-	rest, dir = slices.Clone(args), defaultDataDir()
+	rest, dir = slices.Clone(args), datadir.Default()
 	for i, a := range rest {
 		if a == "--" {
 			break
@@ -58,7 +60,7 @@ func cutDataDir(args []string) (rest []string, dir string, named bool) {
 			return slices.Delete(rest, i, i+2), v, true
 		}
 	}
-	return rest, dir, os.Getenv(dataDirEnv) != ""
+	return rest, dir, os.Getenv(datadir.Env) != ""
 }
 
 // pointAt makes kubectl use the kubeconfig of the local Carillon, unless the user named another

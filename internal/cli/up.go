@@ -17,6 +17,7 @@ import (
 	"github.com/carillon-dev/carillon/internal/cli/console"
 	"github.com/carillon-dev/carillon/internal/cli/follow"
 	"github.com/carillon-dev/carillon/internal/cli/manifest"
+	"github.com/carillon-dev/carillon/internal/datadir"
 	"github.com/carillon-dev/carillon/internal/manager"
 	"github.com/carillon-dev/carillon/internal/manager/command"
 	"github.com/carillon-dev/carillon/internal/standalone"
@@ -201,7 +202,7 @@ func kubectlHint(dataDir string) string {
 	if len(os.Args) > 0 && strings.ContainsRune(os.Args[0], '/') && !strings.Contains(os.Args[0], "go-build") {
 		self = os.Args[0]
 	}
-	if dataDir == defaultDataDir() {
+	if dataDir == datadir.Default() {
 		return self + " kubectl"
 	}
 	return self + " kubectl --data-dir " + dataDir

@@ -35,6 +35,7 @@ func startRuntime(ctx context.Context, o *Options) (containerRuntime, error) {
 		// A container that sees the machine's files must not see other Pods'
 		// volumes among them.
 		Hidden: append([]string{o.DataDir}, o.Hidden...),
+		LogDir: logsDir(o.DataDir),
 		Leash:  o.Leash,
 		Logger: o.Logger.WithName("runtime"),
 	})

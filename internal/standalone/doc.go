@@ -13,7 +13,7 @@
 //
 //   - options.go     what a caller may choose
 //   - standalone.go  the life: what starts after what, and what stops before what
-//   - datadir.go     what lies where; throw-away directories
+//   - ephemeral.go   throw-away directories
 //   - sweep.go       what throw-away planes that were killed left behind
 //   - nodename.go    the node's name, the same at every start
 //   - memory.go      giving memory back to the machine

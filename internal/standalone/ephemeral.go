@@ -13,6 +13,9 @@ import (
 	"github.com/carillon-dev/carillon/internal/privatedir"
 )
 
+// ephemeralPrefix begins the names of throw-away data directories, by which later planes know what killed ones left.
+const ephemeralPrefix = "carillon-run-"
+
 // tempDir is where throw-away data directories lie, by a path that nobody else can make to mean another.
 func tempDir() (string, error) {
 	dir, err := privatedir.Resolve(os.TempDir())

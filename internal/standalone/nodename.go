@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/carillon-dev/carillon/internal/datadir"
 	"github.com/carillon-dev/carillon/internal/privatedir"
 )
 
@@ -21,7 +22,7 @@ const fallbackName = "localhost"
 // nodeName gives the node's name and keeps it in the data directory: Pods are bound to the name, so it must not change
 // when the machine's does, as laptops' do with the network they are in.
 func nodeName(dir string) (string, error) {
-	if text, err := privatedir.ReadFile(nodeNamePath(dir), maxName); err == nil {
+	if text, err := privatedir.ReadFile(datadir.NodeName(dir), maxName); err == nil {
 		if name := strings.TrimSpace(string(text)); name != "" && asNodeName(name) == name {
 			return name, nil
 		}
@@ -29,7 +30,7 @@ func nodeName(dir string) (string, error) {
 	// A machine without a name gets the fallback.
 	host, _ := os.Hostname()
 	name := asNodeName(host)
-	return name, privatedir.WriteFile(nodeNamePath(dir), []byte(name+"\n"))
+	return name, privatedir.WriteFile(datadir.NodeName(dir), []byte(name+"\n"))
 }
 
 // asNodeName turns a machine's name into a label of at most 63 lower-case letters, digits and inner dashes, as the name

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/carillon-dev/carillon/internal/datadir"
 )
 
 // Every machine's name becomes one that Kubernetes takes.
@@ -55,7 +57,7 @@ func TestNodeNameStays(t *testing.T) {
 	}
 	for text, want := range map[string]string{"earlier\n": "earlier", "": here, "Not Valid": here, "a/b": here} {
 		dir := private(t)
-		if err := os.WriteFile(nodeNamePath(dir), []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(datadir.NodeName(dir), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		for range 2 {

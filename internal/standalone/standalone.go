@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/carillon-dev/carillon/internal/controlplane"
+	"github.com/carillon-dev/carillon/internal/datadir"
 	"github.com/carillon-dev/carillon/internal/manager"
 	"github.com/carillon-dev/carillon/internal/node"
 	"github.com/carillon-dev/carillon/internal/privatedir"
@@ -64,7 +65,7 @@ func New(o Options) (*Standalone, error) {
 			return nil, fmt.Errorf("the data directory cannot be used: %w (--data-dir names another)", err)
 		}
 		// Said before anything is started, instead of by the node in the end.
-		if err := node.CheckDataDir(nodePath(o.DataDir)); err != nil {
+		if err := node.CheckDataDir(datadir.Node(o.DataDir)); err != nil {
 			return nil, err
 		}
 	}
@@ -105,7 +106,7 @@ func (s *Standalone) start(ctx context.Context) error {
 
 	progress := serialised(o.Progress)
 	s.plane, err = controlplane.New(controlplane.Options{
-		DataDir: controlPlanePath(dir), Kubeconfig: kubeconfigPath(dir), LogFile: logPath(dir),
+		DataDir: datadir.ControlPlane(dir), Kubeconfig: datadir.Kubeconfig(dir), LogFile: datadir.Log(dir),
 		Listen: o.Listen, Ephemeral: o.Ephemeral, Verbosity: o.Verbosity, Progress: progress,
 		SigningDuration: o.SigningDuration, Warn: o.Warn,
 		KubeletAddress: func() string {
@@ -175,7 +176,7 @@ func (s *Standalone) makeNode(dir string) (*node.Node, error) {
 		return nil, err
 	}
 	n, err := node.New(node.Options{
-		Name: name, DataDir: nodePath(dir),
+		Name: name, DataDir: datadir.Node(dir),
 		Client: credentials.Client, Admin: s.plane.AdminConfig(),
 		ServingCert: credentials.ServingCert, ServingKey: credentials.ServingKey, ClientCA: credentials.ClientCA,
 		RuntimeEndpoint: s.options.RuntimeEndpoint, APIServer: s.plane.Address(),
@@ -341,7 +342,7 @@ func (s *Standalone) DataDir() string {
 
 // Kubeconfig is the path of the administrator's kubeconfig, which Start writes. Of an ephemeral plane it is known from
 // Start on.
-func (s *Standalone) Kubeconfig() string { return kubeconfigPath(s.DataDir()) }
+func (s *Standalone) Kubeconfig() string { return datadir.Kubeconfig(s.DataDir()) }
 
 // RESTConfig is an administrator's client for use in this process, without client-side limits; nil before Start. The
 // caller owns the copy.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/carillon-dev/carillon/internal/controlplane"
+	"github.com/carillon-dev/carillon/internal/datadir"
 	"github.com/carillon-dev/carillon/internal/node/process"
 	"github.com/carillon-dev/carillon/internal/privatedir"
 )
@@ -69,9 +70,9 @@ func old(dir *privatedir.Dir) bool {
 func sweepOne(ctx context.Context, dir string) {
 	ctx, cancel := context.WithTimeout(ctx, sweepTimeout)
 	defer cancel()
-	root := filepath.Join(nodePath(dir), "process")
+	root := datadir.Runtime(dir)
 	if _, err := os.Lstat(root); err == nil {
-		if err := endContainers(ctx, root); err != nil {
+		if err := endContainers(ctx, root, datadir.PodLogs(dir)); err != nil {
 			return // something may run still: the next sweep tries again
 		}
 	}
@@ -79,8 +80,8 @@ func sweepOne(ctx context.Context, dir string) {
 }
 
 // endContainers ends what runs by the state in root.
-func endContainers(ctx context.Context, root string) error {
-	runtime, err := process.New(process.Options{RootDir: root})
+func endContainers(ctx context.Context, root, logs string) error {
+	runtime, err := process.New(process.Options{RootDir: root, LogDir: logs})
 	if err != nil {
 		return err
 	}

@@ -277,7 +277,7 @@ func (r *Runtime) removeMade() {
 	}
 	slices.SortFunc(r.made, func(a, b string) int { return len(b) - len(a) })
 	for _, path := range r.made {
-		if info, err := os.Lstat(path); err == nil && (info.IsDir() || info.Size() == 0) {
+		if removableMade(path) {
 			_ = os.Remove(path) // not when a directory holds something by now
 		}
 	}

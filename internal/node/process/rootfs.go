@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/carillon-dev/carillon/internal/node/process/shim"
+	"github.com/carillon-dev/carillon/internal/privatedir"
 )
 
 const rootNone = shim.RootNone
@@ -74,7 +75,7 @@ func tryView(rootDir string, v view) error {
 	if err != nil {
 		return setupError{fmt.Errorf("process runtime: %w", err)}
 	}
-	defer func() { _ = forceRemove(dir) }() // what stays is no sandbox and no container
+	defer func() { _ = privatedir.RemoveTree(dir) }() // what stays is no sandbox and no container
 	if err := shim.WriteSpec(dir, shim.Spec{ID: "probe", Root: v.root, Hidden: []string{filepath.Clean(rootDir)}}); err != nil {
 		return setupError{fmt.Errorf("process runtime: %w", err)}
 	}

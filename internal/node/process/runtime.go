@@ -68,6 +68,9 @@ type Options struct {
 	// CgroupName is the name of the cgroup under which containers get theirs.
 	// Empty means one of RootDir's own.
 	CgroupName string
+	// LogDir is where the logs of all containers lie. Records of earlier
+	// Runtimes that name another place are refused. Empty means anywhere.
+	LogDir string
 	// Leash makes containers end at Close and when this process does, even when
 	// it is killed. Without it they go on, and the next Runtime on RootDir takes
 	// them over.
@@ -151,7 +154,7 @@ func New(opts Options) (*Runtime, error) {
 	}
 	if opts.CgroupName == "" {
 		sum := sha256.Sum256([]byte(root))
-		opts.CgroupName = "carillon-" + hex.EncodeToString(sum[:4])
+		opts.CgroupName = cgroupPrefix + hex.EncodeToString(sum[:4])
 	}
 	r := &Runtime{
 		opts:       opts,

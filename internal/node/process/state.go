@@ -23,6 +23,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/carillon-dev/carillon/internal/node/process/shim"
+	"github.com/carillon-dev/carillon/internal/privatedir"
 )
 
 // The state on disk, below RootDir:
@@ -233,6 +234,9 @@ func (r *Runtime) load() {
 		if err == nil && c.rec.ID != id {
 			err = fmt.Errorf("it names the ID %q", c.rec.ID)
 		}
+		if err == nil {
+			err = r.checkPaths(&c.rec)
+		}
 		if err != nil {
 			r.log.Error(err, "a container record can not be read and is left alone; remove the directory once no process of it runs", "directory", dir)
 			continue
@@ -330,27 +334,9 @@ func (r *Runtime) discardLayer(c *container) {
 // removeTree removes a directory with all that a container may have left in
 // it, and logs why it could not.
 func (r *Runtime) removeTree(dir string) error {
-	err := forceRemove(dir)
+	err := privatedir.RemoveTree(dir)
 	if err != nil {
 		r.log.Error(err, "removing what a container left")
 	}
 	return err
-}
-
-// forceRemove removes a directory, also what is in directories that their
-// owner may not enter; the kernel makes some in the work directory of overlays.
-func forceRemove(dir string) error {
-	if err := os.RemoveAll(dir); err == nil {
-		return nil
-	}
-	_ = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
-		if e != nil && e.IsDir() {
-			_ = os.Chmod(path, 0o700)
-			if err != nil {
-				return nil // not read the first time; the next round does
-			}
-		}
-		return nil
-	})
-	return os.RemoveAll(dir)
 }
