@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sys/unix"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
@@ -305,15 +306,22 @@ func killCgroup(dir string) {
 	if os.WriteFile(filepath.Join(dir, "cgroup.kill"), []byte("1"), 0) == nil {
 		return
 	}
+	for _, pid := range cgroupProcesses(dir) {
+		shim.SignalIf(pid, unix.SIGKILL, func() bool { return slices.Contains(cgroupProcesses(dir), pid) })
+	}
+}
+
+// cgroupProcesses lists the processes of a cgroup.
+func cgroupProcesses(dir string) []int {
 	b, err := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
 	if err != nil {
-		return
+		return nil
 	}
+	var pids []int
 	for f := range strings.FieldsSeq(string(b)) {
-		if pid, err := strconv.Atoi(f); err == nil && pid > 1 {
-			if p, err := os.FindProcess(pid); err == nil {
-				_ = p.Kill()
-			}
+		if pid, err := strconv.Atoi(f); err == nil {
+			pids = append(pids, pid)
 		}
 	}
+	return pids
 }

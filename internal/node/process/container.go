@@ -43,10 +43,11 @@ type container struct {
 
 	// Guarded by Runtime.mu.
 	state     containerState
+	executed  bool // the command was, for sure; with stateRunning
+	unwanted  bool // its shim is killed: if it dies without having started the command, none takes its place
 	startedAt int64
 	exit      shim.Exit
 	resources *runtimeapi.LinuxContainerResources
-	refused   bool // starting it was refused; it may be tried again
 
 	exited chan struct{} // closed when state is stateExited
 	gone   chan struct{} // closed when the shim's process is gone too
@@ -75,10 +76,18 @@ func (c *container) settle(exit shim.Exit) {
 // may take its place: the kubelet starts a container right after creating it.
 const createdGrace = time.Minute
 
+// notYet reports whether the command was not executed yet, for all we know.
+// Nobody outside may take such a container for one that runs: what the API
+// once called running, the kubelet counts as failed when it is not found after
+// a crash.
+func (c *container) notYet() bool {
+	return c.state == stateCreated || c.state == stateRunning && !c.executed
+}
+
 // pending reports whether the container was created a moment ago, to be
 // started at once.
 func (c *container) pending(now time.Time) bool {
-	return c.state == stateCreated && c.fresh && !c.refused && now.Sub(time.Unix(0, c.rec.CreatedAt)) < createdGrace
+	return c.fresh && c.notYet() && now.Sub(time.Unix(0, c.rec.CreatedAt)) < createdGrace
 }
 
 // CreateContainer records a container. It refuses a second container of the
@@ -122,13 +131,16 @@ func (r *Runtime) CreateContainer(_ context.Context, req *runtimeapi.CreateConta
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return nil, status.Errorf(codes.Internal, "making the container: %v", err)
 	}
+	shim.Reach("create-directory")
 	err = shim.WriteSpec(dir, made.spec)
 	if err == nil && made.resolvConf != "" {
 		err = os.WriteFile(filepath.Join(dir, resolvConfFile), []byte(made.resolvConf), 0o644)
 	}
+	shim.Reach("create-spec")
 	if err == nil {
 		err = writeRecord(dir, containerFile, rec)
 	}
+	shim.Reach("create-record")
 	if err != nil {
 		err = status.Errorf(codes.Internal, "recording the container: %v", err)
 	}
@@ -145,6 +157,7 @@ func (r *Runtime) CreateContainer(_ context.Context, req *runtimeapi.CreateConta
 	}
 	r.containers[id] = c
 	r.images[rec.ImageRef] = imageName(config)
+	shim.Reach("create-known")
 	return &runtimeapi.CreateContainerResponse{ContainerId: id}, nil
 }
 
@@ -171,8 +184,8 @@ func (r *Runtime) mayCreate(s *sandbox, meta *runtimeapi.ContainerMetadata) erro
 		switch {
 		case o.state == stateExited:
 		case o.state == stateCreated && !o.pending(now):
-			// Left by a kubelet that died between creating and starting it. It
-			// never ran; ending it here makes sure that it never will.
+			// Nobody has started it for long. It never ran; taking it away here
+			// makes sure that it never will.
 			if err := r.abandon(o); err != nil {
 				return err
 			}
@@ -183,14 +196,21 @@ func (r *Runtime) mayCreate(s *sandbox, meta *runtimeapi.ContainerMetadata) erro
 	return nil
 }
 
-// abandon ends a container that was never started. The caller holds the lock.
+// abandon takes away a container that was never started. The caller holds the
+// lock.
 func (r *Runtime) abandon(c *container) error {
 	lock, err := shim.Lock(c.dir)
-	if err != nil {
-		return status.Errorf(codes.Internal, "locking container %s: %v", c.rec.ID, err)
+	if err == nil {
+		// Without its record it is thrown away after a crash, too.
+		err = os.Remove(filepath.Join(c.dir, containerFile))
 	}
-	defer lock.Close()
-	c.settle(r.declareLost(c))
+	if err != nil {
+		return status.Errorf(codes.Internal, "taking away container %s, which was never started: %v", c.rec.ID, err)
+	}
+	r.drop(c)
+	if !r.spawnLocked(func() { r.forget(c, lock) }) {
+		lock.Close()
+	}
 	return nil
 }
 
@@ -230,17 +250,30 @@ func (r *Runtime) remove(ctx context.Context, c *container) error {
 	}
 	defer c.give()
 	r.mu.Lock()
-	if c.state == stateCreated {
-		// From here on a start that waits finds an ended container.
-		if err := r.abandon(c); err != nil {
-			r.mu.Unlock()
-			return err
-		}
-	}
+	created := c.state == stateCreated
 	r.mu.Unlock()
-	if err := r.waitGone(ctx, c); err != nil {
+	if created {
+		// No start is in progress, and from here on none finds the record.
+		lock, err := r.lockFor(c)
+		if err != nil {
+			return status.Errorf(codes.Internal, "removing the container: %v", err)
+		}
+		defer lock.Close()
+	} else if err := r.waitGone(ctx, c); err != nil {
 		return err
 	}
+	if err := r.discard(c); err != nil {
+		return status.Errorf(codes.Internal, "removing the container: %v", err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.drop(c)
+	r.removeMade()
+	return nil
+}
+
+// discard removes what there is of a container on the machine.
+func (r *Runtime) discard(c *container) error {
 	made, _ := shim.ReadMade(c.dir)
 	removeCgroups(c.rec.Cgroups)
 	// The record goes first: what a crash leaves without it is thrown away by
@@ -251,14 +284,12 @@ func (r *Runtime) remove(ctx context.Context, c *container) error {
 		err = r.removeTree(c.dir)
 	}
 	if err != nil {
-		return status.Errorf(codes.Internal, "removing the container: %v", err)
+		return err
 	}
 	r.usage.forget(c.rec.ID)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.containers, c.rec.ID)
 	r.made = append(r.made, made...)
-	r.removeMade()
 	return nil
 }
 
@@ -325,7 +356,9 @@ func (r *Runtime) listContainers(f *runtimeapi.ContainerFilter) []*runtimeapi.Co
 func (c *container) criState() runtimeapi.ContainerState {
 	switch c.state {
 	case stateRunning:
-		return runtimeapi.ContainerState_CONTAINER_RUNNING
+		if c.executed {
+			return runtimeapi.ContainerState_CONTAINER_RUNNING
+		}
 	case stateExited:
 		return runtimeapi.ContainerState_CONTAINER_EXITED
 	}

@@ -9,7 +9,6 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -56,23 +55,48 @@ func TestSecondContainer(t *testing.T) {
 	g.create(sb, other)
 }
 
-// A container that an earlier kubelet created and never started does not block
-// the next attempt, and can not be started any more.
+// A container that an earlier run of the program created and never started is
+// forgotten: it can not be started any more, and its number of attempt is free.
 func TestForgottenContainer(t *testing.T) {
 	g := newRig(t)
 	sb := g.sandbox("p", "")
 	forgotten := g.create(sb, shell("true"))
 	g.close()
 	g.start()
-	next := shell("true")
-	next.Metadata.Attempt = 1
-	g.create(sb, next)
 	_, err := g.rt.StartContainer(g.ctx(), &runtimeapi.StartContainerRequest{ContainerId: forgotten})
-	if status.Code(err) != codes.FailedPrecondition {
+	if status.Code(err) != codes.NotFound {
 		t.Errorf("starting the forgotten one: %v", err)
 	}
-	if st := g.status(forgotten); st.State != runtimeapi.ContainerState_CONTAINER_EXITED || !strings.Contains(st.Message, "never started") {
+	if _, err := os.Stat(filepath.Join(g.opts.RootDir, "containers", forgotten)); err == nil {
+		t.Error("its directory, with the secrets of its environment, is left")
+	}
+	if st := g.wait(g.begin(sb, shell("exit 3"))); st.ExitCode != 3 || st.Metadata.Attempt != 0 {
+		t.Errorf("the same attempt again: %v", st)
+	}
+}
+
+// A container that was created long ago and never started does not block the
+// next attempt, can not be started any more, and is not shown as one that
+// failed: a Pod that is not restarted would be taken for failed with it.
+func TestNeverStarted(t *testing.T) {
+	g := newRig(t)
+	sb := g.sandbox("p", "")
+	old := g.create(sb, shell("true"))
+	g.run.mu.Lock()
+	g.run.containers[old].rec.CreatedAt -= int64(2 * createdGrace)
+	g.run.mu.Unlock()
+	next := shell("exit 3")
+	next.Metadata.Attempt = 1
+	id := g.begin(sb, next)
+	_, err := g.rt.StartContainer(g.ctx(), &runtimeapi.StartContainerRequest{ContainerId: old})
+	if status.Code(err) != codes.NotFound {
+		t.Errorf("starting the old one: %v", err)
+	}
+	if st := g.wait(id); st.ExitCode != 3 {
 		t.Errorf("%v", st)
+	}
+	if list := mustList(t, g); len(list) != 1 {
+		t.Errorf("%d containers are shown", len(list))
 	}
 }
 

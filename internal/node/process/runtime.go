@@ -227,6 +227,7 @@ func (r *Runtime) Start(ctx context.Context) (err error) {
 		r.log.Info(w)
 	}
 	r.load()
+	r.adopt(ctx)
 
 	loop, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

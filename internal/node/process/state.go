@@ -7,6 +7,7 @@ package process
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
@@ -30,12 +31,12 @@ import (
 //
 //	sandboxes/<id>/sandbox.json       the sandbox, rewritten when it is stopped
 //	containers/<id>/container.json    the container, written once
-//	containers/<id>/start             exists before a shim is started, see start.go
-//	containers/<id>/…                 the files of the shim
+//	containers/<id>/…                 the files of the shim: above all its mark,
+//	                                  without which the command has not run, and
+//	                                  the record of the container's end
 const (
 	sandboxFile   = "sandbox.json"
-	containerFile = "container.json"
-	startFile     = "start"
+	containerFile = shim.RecordFile
 )
 
 func (r *Runtime) sandboxesDir() string  { return filepath.Join(r.opts.RootDir, "sandboxes") }
@@ -169,32 +170,6 @@ func syncDir(dir string) error {
 	return d.Sync()
 }
 
-// markStart records that a shim may be started, once and for all: the second
-// caller, in this process or after any crash, gets fs.ErrExist. It is on disk
-// when this returns.
-func markStart(dir string) error {
-	f, err := os.OpenFile(filepath.Join(dir, startFile), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(shim.BootID() + "\n")
-	if err == nil {
-		err = f.Sync()
-	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = syncDir(dir)
-	}
-	return err
-}
-
-func startMarked(dir string) bool {
-	_, err := os.Lstat(filepath.Join(dir, startFile))
-	return err == nil
-}
-
 // load reads what an earlier Runtime left. A record that can not be read is
 // reported and left alone; everything else goes on without it.
 func (r *Runtime) load() {
@@ -265,60 +240,69 @@ func (r *Runtime) dirs(dir string) []string {
 
 // resume finds out what became of a container while no Runtime ran.
 func (r *Runtime) resume(c *container) {
-	exit, err := shim.ReadExit(c.dir)
-	if err == nil {
+	if exit, err := shim.ReadExit(c.dir); err == nil {
 		c.settle(exit)
 		r.discardLayer(c)
 		return
 	}
-	if !errors.Is(err, fs.ErrNotExist) {
-		r.log.Error(err, "the exit record can not be read; the container counts as lost", "container", c.rec.ID)
-	}
-	if !startMarked(c.dir) {
-		return // created, and never started
-	}
-	c.state = stateRunning
-	if st, err := shim.ReadStarted(c.dir); err == nil {
-		c.startedAt = st.StartedAt
-	} else {
-		c.startedAt = c.rec.CreatedAt
-	}
 	lock, err := shim.Lock(c.dir)
 	if err == nil {
-		// No shim lives. Whoever holds the lock decides, so a shim that was
-		// forked by the old Runtime and comes only now finds the exit record
-		// and starts nothing.
-		defer lock.Close()
-		exit, err := shim.ReadExit(c.dir)
-		if err != nil {
-			exit = r.declareLost(c)
+		// No shim lives, and none is on its way: the lock is handed from the
+		// Runtime to the shim that it starts.
+		if exit, ran := r.conclude(c); ran {
+			lock.Close()
+			c.settle(exit)
+			r.discardLayer(c)
+		} else {
+			r.forget(c, lock)
 		}
-		c.settle(exit)
-		r.discardLayer(c)
 		return
 	}
 	if !errors.Is(err, unix.EWOULDBLOCK) {
 		r.log.Error(err, "locking a container", "container", c.rec.ID)
 	}
-	r.spawn(func() { r.watch(c) })
+	c.state, c.executed, c.startedAt = stateRunning, shim.Marked(c.dir), startTime(c)
+}
+
+// startPatience is how long Start waits for shims that are about to execute
+// their commands, which takes milliseconds.
+const startPatience = 5 * time.Second
+
+// adopt watches the containers whose shims live. It waits a moment for those
+// that have not come to executing the command, so that the kubelet, which looks
+// at once, sees no container that is neither created nor running.
+func (r *Runtime) adopt(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, startPatience)
+	defer cancel()
+	r.mu.Lock()
+	var starting []*container
+	for _, c := range r.containers {
+		if c.state == stateRunning {
+			r.spawnLocked(func() { r.watch(c) })
+			if !c.executed {
+				starting = append(starting, c)
+			}
+		}
+	}
+	r.mu.Unlock()
+	for _, c := range starting {
+		r.awaitExecuted(c, ctx.Done())
+		r.mu.Lock()
+		if c.state == stateRunning && !c.executed {
+			r.spawnLocked(func() { r.awaitExecuted(c, nil) })
+		}
+		r.mu.Unlock()
+	}
 }
 
 // declareLost writes the end of a container whose shim vanished without
-// telling. The caller holds the container's lock.
+// telling, after the mark. The caller holds the container's lock.
 func (r *Runtime) declareLost(c *container) shim.Exit {
-	startedAt := c.rec.CreatedAt
-	if st, err := shim.ReadStarted(c.dir); err == nil {
-		startedAt = st.StartedAt
-	}
 	exit := shim.Exit{
-		ExitCode: 255, StartedAt: startedAt, FinishedAt: time.Now().UnixNano(), Reason: "ContainerStatusUnknown",
+		ExitCode: 255, StartedAt: startTime(c), FinishedAt: time.Now().UnixNano(), Reason: "ContainerStatusUnknown",
 		Message: "the process that supervised the container was killed, or the machine went down; how the command ended is not known, it is not started again",
 	}
-	if !startMarked(c.dir) {
-		exit.Message = "the container was created, and never started"
-	} else {
-		r.killStrays(c)
-	}
+	r.killStrays(c)
 	if err := shim.WriteExit(c.dir, exit); err != nil {
 		r.log.Error(err, "recording the end of a container", "container", c.rec.ID)
 	}
@@ -327,6 +311,7 @@ func (r *Runtime) declareLost(c *container) shim.Exit {
 
 // discardLayer frees what the container wrote outside its volumes; it ended.
 func (r *Runtime) discardLayer(c *container) {
+	_ = os.Remove(filepath.Join(c.dir, shim.SpecFile)) // one that was not executed left it, with its secrets
 	_ = r.removeTree(filepath.Join(c.dir, shim.LayerDir))
 	removeCgroups(c.rec.Cgroups)
 }

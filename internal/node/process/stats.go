@@ -76,7 +76,7 @@ type processUse struct {
 
 // usageOf adds up the processes of a container. The shim is the parent of all,
 // so what ended is in the times of its children; its own are left out.
-func usageOf(shimPID int, tree map[int][]int) processUse {
+func usageOf(shimPID int, tree shim.Processes) processUse {
 	var u processUse
 	add := func(pid int, own bool) {
 		b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
@@ -89,9 +89,12 @@ func usageOf(shimPID int, tree map[int][]int) processUse {
 			return
 		}
 		num := func(i int) uint64 { n, _ := strconv.ParseUint(f[i], 10, 64); return n }
+		if !tree.Is(pid, num(19)) {
+			return // another process by now
+		}
 		// The fields of proc_pid_stat(5) less three: 7 minflt, 8 cminflt,
 		// 9 majflt, 10 cmajflt, 11 utime, 12 stime, 13 cutime, 14 cstime,
-		// 21 rss in pages.
+		// 19 start time, 21 rss in pages.
 		ticks := num(13) + num(14)
 		u.faults += num(8)
 		u.major += num(10)
@@ -105,7 +108,7 @@ func usageOf(shimPID int, tree map[int][]int) processUse {
 		u.cpu += ticks * uint64(clockTick)
 	}
 	add(shimPID, false)
-	for _, pid := range shim.DescendantsOf(shimPID, tree) {
+	for _, pid := range tree.Descendants(shimPID) {
 		add(pid, true)
 	}
 	return u
@@ -157,7 +160,7 @@ func (r *Runtime) listStats(f *runtimeapi.ContainerStatsFilter) []*runtimeapi.Co
 	return stats
 }
 
-func (r *Runtime) statsOf(c *container, tree map[int][]int) *runtimeapi.ContainerStats {
+func (r *Runtime) statsOf(c *container, tree shim.Processes) *runtimeapi.ContainerStats {
 	now := time.Now()
 	st := &runtimeapi.ContainerStats{
 		Attributes: &runtimeapi.ContainerAttributes{Id: c.rec.ID, Metadata: c.config.GetMetadata(), Labels: c.config.GetLabels(), Annotations: c.config.GetAnnotations()},
@@ -176,7 +179,7 @@ func (r *Runtime) statsOf(c *container, tree map[int][]int) *runtimeapi.Containe
 	return st
 }
 
-func (r *Runtime) useOf(c *container, tree map[int][]int) (processUse, bool) {
+func (r *Runtime) useOf(c *container, tree shim.Processes) (processUse, bool) {
 	id, err := shim.ReadIdentity(c.dir)
 	if err != nil || !id.Alive() {
 		return processUse{}, false
@@ -253,7 +256,7 @@ func (r *Runtime) listSandboxStats(f *runtimeapi.PodSandboxStatsFilter) []*runti
 	return stats
 }
 
-func (r *Runtime) sandboxStats(s *sandbox, tree map[int][]int) *runtimeapi.PodSandboxStats {
+func (r *Runtime) sandboxStats(s *sandbox, tree shim.Processes) *runtimeapi.PodSandboxStats {
 	r.mu.Lock()
 	var running []*container
 	for _, c := range r.containersOf(s.rec.ID) {

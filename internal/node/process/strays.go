@@ -6,9 +6,10 @@
 package process
 
 import (
-	"bytes"
 	"os"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -29,22 +30,22 @@ func (r *Runtime) killStrays(c *container) {
 	for _, dir := range c.rec.Cgroups {
 		killCgroup(dir)
 	}
-	mark := []byte(envContainer + "=" + c.rec.ID + "\x00")
+	marked := func(pid int) bool {
+		env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+		return err == nil && slices.Contains(strings.Split(string(env), "\x00"), envContainer+"="+c.rec.ID)
+	}
 	for range 100 {
 		found := false
 		tree := shim.ProcessTree()
-		for _, children := range tree {
-			for _, pid := range children {
-				env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
-				if err != nil || !bytes.Contains(append([]byte{0}, env...), append([]byte{0}, mark...)) {
-					continue
-				}
-				found = true
-				_ = unix.Kill(pid, unix.SIGKILL)
-				for _, child := range shim.DescendantsOf(pid, tree) {
-					_ = unix.Kill(child, unix.SIGKILL)
-				}
+		for _, pid := range tree.All() {
+			if !marked(pid) {
+				continue
 			}
+			found = true
+			// What it started may have taken the mark off; it goes first, as
+			// long as it can be told by its parent.
+			tree.KillBelow(pid)
+			shim.SignalIf(pid, unix.SIGKILL, func() bool { return marked(pid) })
 		}
 		if !found {
 			return

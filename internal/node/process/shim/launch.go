@@ -28,6 +28,8 @@ type command struct {
 	stdio [3]*os.File
 	tty   bool // stdio[0] is a terminal to control
 	die   bool // kill it when this process dies: it is not init of a PID namespace
+
+	before func() error // the last thing before the command is executed; its error prevents that
 }
 
 // process is a command that runs.
@@ -95,6 +97,12 @@ func (s *shim) launch(c command) (process, error) {
 	}
 	ch := make(chan result, 1)
 	go func() {
+		if c.before != nil {
+			if err := c.before(); err != nil {
+				ch <- result{err: err}
+				return
+			}
+		}
 		runtime.LockOSThread() // never unlocked: the thread ends with this goroutine
 		s.prepareThread()
 		pid, done, err := s.kids.start(func() (int, error) { return s.fork(path, dir, c) })

@@ -64,14 +64,14 @@ func TestLookPath(t *testing.T) {
 
 // Everything below a process is found once, and a circle, which can appear
 // while /proc is read, ends.
-func TestDescendantsOf(t *testing.T) {
-	tree := map[int][]int{1: {2, 3}, 2: {4}, 4: {5, 1}, 7: {8}}
-	got := DescendantsOf(1, tree)
+func TestDescendants(t *testing.T) {
+	tree := Processes{children: map[int][]int{1: {2, 3}, 2: {4}, 4: {5, 1}, 7: {8}}}
+	got := tree.Descendants(1)
 	slices.Sort(got)
 	if !slices.Equal(got, []int{2, 3, 4, 5}) {
 		t.Errorf("%v", got)
 	}
-	if !slices.Contains(Descendants(os.Getppid()), os.Getpid()) {
+	if !slices.Contains(ProcessTree().Descendants(os.Getppid()), os.Getpid()) {
 		t.Error("this process is not below its parent")
 	}
 }

@@ -30,7 +30,9 @@ type logFile struct {
 	buf  []byte
 }
 
-// openLog opens the log for appending, making it and its directory.
+// openLog finds the directory of the log, making it. The file is made by
+// reopen, when the command is about to run: the kubelet counts the restarts of
+// a container by its log files.
 func openLog(path string) (*logFile, error) {
 	if path == "" {
 		return &logFile{}, nil
@@ -42,19 +44,15 @@ func openLog(path string) (*logFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &logFile{dir: dir, name: filepath.Base(path)}
-	if l.file, err = l.open(); err != nil {
-		return nil, err
-	}
-	return l, nil
+	return &logFile{dir: dir, name: filepath.Base(path)}, nil
 }
 
 func (l *logFile) open() (*os.File, error) {
 	return l.dir.OpenFile(l.name, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o640)
 }
 
-// reopen follows a rotation: the file at the path is made anew. On an error
-// the old file stays in use.
+// reopen opens the file for appending, making it; after a rotation that is a
+// new one. On an error the old file stays in use.
 func (l *logFile) reopen() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -81,6 +81,12 @@ func TestReopen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if _, err := os.Stat(path); err == nil {
+		t.Error("there is a log of a command that was not executed")
+	}
+	if err := l.reopen(); err != nil {
+		t.Fatal(err)
+	}
 	l.line(time.Now(), "stdout", false, []byte("one"))
 	if err := os.Rename(path, path+".1"); err != nil {
 		t.Fatal(err)

@@ -6,10 +6,8 @@
 package shim
 
 import (
-	"bytes"
 	"os"
 	"os/signal"
-	"strconv"
 	"sync"
 	"time"
 
@@ -57,7 +55,8 @@ func (c *children) start(fork func() (int, error)) (int, <-chan unix.WaitStatus,
 }
 
 // signal sends sig to a child that start returned, unless it was reaped, in
-// which case its number may belong to another process by now.
+// which case its number may belong to another process by now. Until then, which
+// the lock keeps from coming, the number is safe without a pidfd.
 func (c *children) signal(pid int, sig unix.Signal) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -122,9 +121,7 @@ func (s *shim) killAll() {
 			s.cgroup.kill()
 			// Orphans of those that die now become our children, so repeating
 			// this ends even against processes that fork meanwhile.
-			for _, pid := range Descendants(os.Getpid()) {
-				_ = unix.Kill(pid, unix.SIGKILL)
-			}
+			ProcessTree().KillBelow(os.Getpid())
 		}
 		timer := time.NewTimer(wait)
 		select {
@@ -133,65 +130,6 @@ func (s *shim) killAll() {
 		}
 		timer.Stop()
 	}
-}
-
-// Descendants lists the living processes below pid, in no order.
-func Descendants(pid int) []int {
-	return DescendantsOf(pid, ProcessTree())
-}
-
-// DescendantsOf lists the processes below pid in tree, which maps a process to
-// its children.
-func DescendantsOf(pid int, tree map[int][]int) []int {
-	var all []int
-	seen := map[int]bool{pid: true}
-	for queue := []int{pid}; len(queue) > 0; {
-		next := tree[queue[0]]
-		queue = queue[1:]
-		for _, child := range next {
-			// The tree is read while it changes; a number used twice must not
-			// make a circle.
-			if !seen[child] {
-				seen[child] = true
-				all = append(all, child)
-				queue = append(queue, child)
-			}
-		}
-	}
-	return all
-}
-
-// ProcessTree reads which process has which children from /proc.
-func ProcessTree() map[int][]int {
-	tree := map[int][]int{}
-	dir, err := os.Open("/proc")
-	if err != nil {
-		return tree
-	}
-	defer dir.Close()
-	names, _ := dir.Readdirnames(-1)
-	for _, name := range names {
-		pid, err := strconv.Atoi(name)
-		if err != nil {
-			continue
-		}
-		b, err := os.ReadFile("/proc/" + name + "/stat")
-		if err != nil {
-			continue
-		}
-		end := bytes.LastIndexByte(b, ')')
-		if end < 0 {
-			continue
-		}
-		fields := bytes.Fields(b[end+1:])
-		if len(fields) < 2 {
-			continue
-		}
-		if parent, err := strconv.Atoi(string(fields[1])); err == nil {
-			tree[parent] = append(tree[parent], pid)
-		}
-	}
-	return tree
 }
 
 // decode turns a wait status into an exit code as a shell shows it, and the

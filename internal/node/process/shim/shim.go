@@ -13,7 +13,11 @@
 // # Tour
 //
 //	shim.go      the life of a shim, from its start to exit.json
-//	spec.go      the files it shares with the runtime: spec, shim and exit record
+//	spec.go      the files it shares with the runtime: spec and shim record
+//	mark.go      the mark that says: from here on the command may have run
+//	exit.go      the exit record, and the space that is kept for it
+//	pidfd.go     signals that reach the process that was meant
+//	failpoint.go where tests make a start fail
 //	rootfs.go    the root for containers of a root user: overlays over the machine
 //	userroot.go  the root inside a user namespace
 //	hostroot.go  the machine's own files, with volumes bound over them
@@ -29,11 +33,18 @@
 //
 // # Invariants
 //
-// The command is started at most once: the shim holds an exclusive lock on the
-// container's directory for its whole life, refuses to start when an exit
-// record exists, and the runtime writes an exit record only under the same
-// lock. exit.json appears when every process of the container is gone, and
-// never changes afterwards.
+// The command is started at most once. An exclusive lock on the container's
+// directory is held from the runtime's decision to start it to the end of the
+// shim, without a gap. Right before the command is executed the shim makes a
+// mark (StartFile) and waits until it is on disk; a shim that finds a mark or
+// an exit record executes nothing, and the runtime writes an exit record only
+// under the same lock. So whoever holds the lock knows: without a mark the
+// command has not run and may be started; with a mark it may have, and never
+// is again.
+//
+// exit.json appears when every process of the container is gone, and never
+// changes afterwards. Its space is taken before the mark, so that a full disk
+// does not lose it.
 //
 // Mounts live in a mount namespace of the shim's own, so they vanish with it,
 // however it ends. In a PID namespace the shim is process 1: if it is killed
@@ -44,6 +55,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
 	"strings"
@@ -63,6 +75,7 @@ const procName = "carillon-shim"
 const (
 	envDir   = "CARILLON_SHIM_DIR"   // the container's directory; the other half of the marker
 	envProbe = "CARILLON_SHIM_PROBE" // set: set up the root, say so, and end
+	envLock  = "CARILLON_SHIM_LOCK"  // set: lockFD is the lock, taken already
 	envLeash = "CARILLON_SHIM_LEASH" // set: end when leashFD does
 )
 
@@ -70,11 +83,15 @@ const (
 // not: one JSON Started, then end of file.
 const statusFD = 3
 
+// lockFD is the lock of the container's directory, which the runtime took for
+// us.
+const lockFD = 4
+
 // leashFD is the reading end of a pipe that nothing is ever written to: its end
 // of file is the end of the process that started the container. leashGrace is
 // what the container then gets to end after SIGTERM.
 const (
-	leashFD    = 4
+	leashFD    = 5
 	leashGrace = time.Second
 )
 
@@ -101,6 +118,7 @@ type shim struct {
 	cgroup  *cgroup
 	rights  rights
 	pid1    bool // this process is init of a PID namespace
+	marked  bool // the command may have been executed, see commit
 
 	mu       sync.Mutex
 	main     int         // process ID of the command; 0 before it started and after it ended
@@ -116,6 +134,7 @@ type shim struct {
 // run is the whole life of a shim. The result is the exit code of the process,
 // which nobody looks at: exit.json tells how the container ended.
 func run(path string) int {
+	Reach("shim-begun")
 	_ = os.WriteFile("/proc/self/comm", []byte(procName), 0)
 	unix.Umask(0o022)
 	status := os.NewFile(statusFD, "status")
@@ -131,7 +150,7 @@ func run(path string) int {
 	signal.Notify(signals, unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGUSR1, unix.SIGUSR2, unix.SIGWINCH)
 	signal.Ignore(unix.SIGPIPE, unix.SIGTTOU, unix.SIGTTIN)
 
-	// The status and the leash, and what a careless parent left open.
+	// The status, the lock and the leash, and what a careless parent left open.
 	if err := descriptor.CloseOnExec(statusFD); err != nil {
 		return s.refuse(err)
 	}
@@ -142,29 +161,29 @@ func run(path string) int {
 	if s.dir, err = os.OpenRoot("."); err != nil {
 		return s.refuse(err)
 	}
-	lock, err := Lock(path)
+	lock, err := takeLock(s.dir, path)
 	if err != nil {
 		return s.refuse(fmt.Errorf("another shim holds %s: %w", path, err))
 	}
 	defer lock.Close()
-	if _, err := s.dir.Stat(ExitFile); err == nil {
+	Reach("shim-locked")
+	if _, err := s.dir.Lstat(ExitFile); !errors.Is(err, fs.ErrNotExist) {
 		return s.refuse(errors.New("the container has ended already"))
+	}
+	if Marked(path) {
+		return s.refuse(errors.New("the container was started already"))
 	}
 	if s.spec, err = readSpec(s.dir); err != nil {
 		return s.fail(128, err)
-	}
-	if os.Getenv(envProbe) == "" {
-		// Nothing needs the spec again, and it holds the environment with its
-		// secrets.
-		_ = s.dir.Remove(SpecFile)
 	}
 	identity, err := whoAmI()
 	if err != nil {
 		return s.fail(128, err)
 	}
-	if err := writeJSON(s.dir, IdentityFile, identity); err != nil {
-		return s.fail(128, err)
+	if err := writeVolatile(s.dir, IdentityFile, identity); err != nil {
+		return s.decline(err)
 	}
+	Reach("shim-identified")
 	if !s.pid1 {
 		if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 			return s.fail(128, fmt.Errorf("becoming the reaper of the container's processes: %w", err))
@@ -184,6 +203,7 @@ func run(path string) int {
 	if err := s.enterRoot(); err != nil {
 		return s.fail(128, err)
 	}
+	Reach("shim-rooted")
 	s.rights = s.spec.rights()
 	if os.Getenv(envProbe) != "" {
 		s.report(Started{PID: os.Getpid(), StartedAt: time.Now().UnixNano()})
@@ -232,6 +252,9 @@ func (s *shim) supervise() int {
 	var sig int
 	var started time.Time
 	if s.spec.Builtin != "" {
+		if err := s.commit(); err != nil {
+			return s.failed(err)
+		}
 		started = time.Now()
 		s.running(Started{PID: os.Getpid(), StartedAt: started.UnixNano()})
 		<-s.builtin
@@ -242,15 +265,16 @@ func (s *shim) supervise() int {
 		}
 		proc, err := s.launch(command{
 			args: s.spec.Args, env: s.spec.Env, dir: s.spec.Dir,
-			stdio: stdio.child, tty: s.spec.TTY, die: !s.pid1,
+			stdio: stdio.child, tty: s.spec.TTY, die: !s.pid1, before: s.commit,
 		})
 		for _, f := range stdio.child {
 			f.Close()
 		}
 		if err != nil {
 			stdio.close()
-			return s.fail(exitCodeOf(err), err)
+			return s.failed(err)
 		}
+		Reach("shim-executed")
 		started = proc.started
 		s.mu.Lock()
 		s.main = proc.pid
@@ -264,6 +288,7 @@ func (s *shim) supervise() int {
 		code, sig = decode(ws)
 	}
 	finished := time.Now()
+	Reach("shim-ended")
 
 	s.mu.Lock()
 	s.main = 0
@@ -296,13 +321,22 @@ func (s *shim) supervise() int {
 func (s *shim) end(rec Exit) int {
 	s.cgroup.remove()
 	_ = s.dir.Remove(ControlFile)
-	if err := writeJSON(s.dir, ExitFile, rec); err != nil {
-		// Without the record the runtime reports the container as lost, with
-		// the code 255; the file system of the state directory is full or gone.
+	if err := s.record(rec); err != nil {
 		return 1
 	}
+	Reach("shim-recorded")
 	close(s.ended)
 	return 0
+}
+
+// failed ends a container whose command could not be started: as if nothing
+// had been asked for when the mark could not be made, with a record otherwise.
+func (s *shim) failed(err error) int {
+	var not notStarted
+	if errors.As(err, &not) {
+		return s.decline(err)
+	}
+	return s.fail(exitCodeOf(err), err)
 }
 
 // fail ends a container whose command never ran.
@@ -312,11 +346,47 @@ func (s *shim) fail(code int, err error) int {
 		s.killAll()
 	}
 	if s.log != nil {
+		_ = s.log.reopen() // an empty log: asking for the output gives none instead of an error
 		s.log.Close()
 	}
 	result := s.end(Exit{ExitCode: code, StartedAt: now, FinishedAt: now, Reason: ReasonStartError, Message: err.Error()})
-	s.report(Started{Error: err.Error(), ExitCode: code})
+	// Where not even the record can be written, the container was not started.
+	s.report(Started{Error: err.Error(), ExitCode: code, NotStarted: result != 0})
 	return result
+}
+
+// decline ends a shim that has executed nothing and can not, for want of space
+// say: it leaves the container as if it had not been started.
+func (s *shim) decline(err error) int {
+	if s.kids != nil {
+		s.killAll()
+	}
+	s.cgroup.remove()
+	_ = s.dir.Remove(ControlFile)
+	_ = s.dir.Remove(reservedFile)
+	s.report(Started{Error: err.Error(), ExitCode: 128, NotStarted: true})
+	return 1
+}
+
+// takeLock takes over the lock that the runtime holds for us, or takes it.
+func takeLock(dir *os.Root, path string) (*os.File, error) {
+	if os.Getenv(envLock) == "" {
+		return Lock(path)
+	}
+	f := os.NewFile(lockFD, LockFile)
+	given, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	is, err := dir.Lstat(LockFile)
+	if err != nil {
+		return nil, err
+	}
+	if !os.SameFile(given, is) {
+		return nil, errors.New("the lock given is another's")
+	}
+	// It belongs to the open file that both share, so this changes nothing.
+	return f, unix.Flock(lockFD, unix.LOCK_EX|unix.LOCK_NB)
 }
 
 // refuse ends a shim that must not touch the container.
@@ -327,8 +397,9 @@ func (s *shim) refuse(err error) int {
 
 // running tells that the command runs, also to a runtime that comes later.
 func (s *shim) running(st Started) {
-	_ = writeJSON(s.dir, StartedFile, st)
+	_ = writeVolatile(s.dir, StartedFile, st) // after a power cut the mark tells the time, too
 	s.report(st)
+	Reach("shim-told")
 }
 
 func (s *shim) report(st Started) {

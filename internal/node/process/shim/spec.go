@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -24,7 +25,6 @@ const (
 	SpecFile     = "spec.json"    // what to run; gone once the shim has read it
 	IdentityFile = "shim.json"    // which process is the shim
 	StartedFile  = "started.json" // that the command runs, and since when
-	ExitFile     = "exit.json"    // how the container ended; final
 	MadeFile     = "made.json"    // mount points made on the machine, for RootHost
 	LockFile     = "lock"         // locked while a shim lives
 	ControlFile  = "control.sock" // where the shim takes requests
@@ -108,45 +108,20 @@ type Identity struct {
 	BootID string `json:"bootID"` // of the running kernel
 }
 
-// Exit is how a container ended.
-type Exit struct {
-	ExitCode   int    `json:"exitCode"`         // 128+n when killed by signal n
-	Signal     int    `json:"signal,omitempty"` // that signal, or 0
-	StartedAt  int64  `json:"startedAt"`        // ns since the epoch
-	FinishedAt int64  `json:"finishedAt"`
-	Reason     string `json:"reason"`
-	Message    string `json:"message,omitempty"`
-}
-
 // Started is the shim's answer to being started.
 type Started struct {
 	PID       int    `json:"pid,omitempty"`
 	StartedAt int64  `json:"startedAt,omitempty"`
 	Error     string `json:"error,omitempty"` // why the command does not run
 	ExitCode  int    `json:"exitCode,omitempty"`
+	// NotStarted: the command was not executed, and there is no exit record;
+	// the container is as if it had never been started.
+	NotStarted bool `json:"notStarted,omitempty"`
 }
 
 // maxRecord bounds what is read back from a state file; the largest holds
 // about two MiB of arguments and environment.
 const maxRecord = 32 << 20
-
-// ParseExit reads an exit record. An error means that the file is not one.
-func ParseExit(b []byte) (Exit, error) {
-	var e Exit
-	if err := parse(b, &e); err != nil {
-		return Exit{}, fmt.Errorf("exit record: %w", err)
-	}
-	if e.ExitCode < 0 || e.ExitCode > 255 {
-		return Exit{}, fmt.Errorf("exit record: exit code %d is not between 0 and 255", e.ExitCode)
-	}
-	if e.FinishedAt <= 0 {
-		return Exit{}, errors.New("exit record: no end time")
-	}
-	if e.Reason == "" {
-		return Exit{}, errors.New("exit record: no reason")
-	}
-	return e, nil
-}
 
 // ParseIdentity reads the identity of a shim.
 func ParseIdentity(b []byte) (Identity, error) {
@@ -174,19 +149,9 @@ func parse(b []byte, v any) error {
 	return nil
 }
 
-// ReadExit reads the exit record in dir. An error for which errors.Is with
-// fs.ErrNotExist holds means that the container has not ended.
-func ReadExit(dir string) (Exit, error) {
-	b, err := os.ReadFile(filepath.Join(dir, ExitFile))
-	if err != nil {
-		return Exit{}, err
-	}
-	return ParseExit(b)
-}
-
 // ReadIdentity reads which process is the shim of the container in dir.
 func ReadIdentity(dir string) (Identity, error) {
-	b, err := os.ReadFile(filepath.Join(dir, IdentityFile))
+	b, err := readRecord(dir, IdentityFile)
 	if err != nil {
 		return Identity{}, err
 	}
@@ -195,7 +160,7 @@ func ReadIdentity(dir string) (Identity, error) {
 
 // ReadStarted reads since when the command in dir runs.
 func ReadStarted(dir string) (Started, error) {
-	b, err := os.ReadFile(filepath.Join(dir, StartedFile))
+	b, err := readRecord(dir, StartedFile)
 	if err != nil {
 		return Started{}, err
 	}
@@ -208,7 +173,7 @@ func ReadStarted(dir string) (Started, error) {
 
 // ReadMade reads which mount points the shim of dir made on the machine.
 func ReadMade(dir string) ([]string, error) {
-	b, err := os.ReadFile(filepath.Join(dir, MadeFile))
+	b, err := readRecord(dir, MadeFile)
 	if err != nil {
 		return nil, err
 	}
@@ -217,17 +182,6 @@ func ReadMade(dir string) ([]string, error) {
 		return nil, fmt.Errorf("mount points: %w", err)
 	}
 	return made, nil
-}
-
-// WriteExit writes an exit record for a container whose shim can not. The
-// caller holds the lock of dir.
-func WriteExit(dir string, e Exit) error {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	return writeJSON(root, ExitFile, e)
 }
 
 // WriteSpec writes what the shim in dir is to run.
@@ -243,7 +197,7 @@ func WriteSpec(dir string, spec Spec) error {
 // Lock takes the lock that a shim holds for its whole life, or fails with
 // unix.EWOULDBLOCK when a living process holds it. Close gives it back.
 func Lock(dir string) (*os.File, error) {
-	f, err := os.OpenFile(filepath.Join(dir, LockFile), os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := os.OpenFile(filepath.Join(dir, LockFile), os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -255,7 +209,7 @@ func Lock(dir string) (*os.File, error) {
 }
 
 func readSpec(dir *os.Root) (Spec, error) {
-	b, err := dir.ReadFile(SpecFile)
+	b, err := readLimited(dir.Open(SpecFile))
 	if err != nil {
 		return Spec{}, fmt.Errorf("reading what to run: %w", err)
 	}
@@ -272,13 +226,27 @@ func readSpec(dir *os.Root) (Spec, error) {
 // writeJSON replaces a file in one step, so that a reader, and a crash at any
 // point, finds the old or the new content whole.
 func writeJSON(dir *os.Root, name string, v any) error {
+	return writeBytes(dir, name, mustJSON(v))
+}
+
+func writeBytes(dir *os.Root, name string, b []byte) error {
+	return replace(dir, name, b, true)
+}
+
+// writeVolatile is writeJSON for what means nothing after a power cut: it does
+// not wait for the disk.
+func writeVolatile(dir *os.Root, name string, v any) error {
+	return replace(dir, name, mustJSON(v), false)
+}
+
+func replace(dir *os.Root, name string, b []byte, sync bool) error {
 	tmp := name + ".tmp"
 	f, err := dir.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(mustJSON(v))
-	if err == nil {
+	_, err = f.Write(b)
+	if err == nil && sync {
 		err = f.Sync()
 	}
 	if cerr := f.Close(); err == nil {
@@ -291,6 +259,42 @@ func writeJSON(dir *os.Root, name string, v any) error {
 		_ = dir.Remove(tmp)
 	}
 	return err
+}
+
+// readRecord reads a file of a container's directory: a regular file of ours,
+// of a reasonable size, and nothing else that may lie there under its name.
+func readRecord(dir, name string) ([]byte, error) {
+	fd, err := unix.Open(filepath.Join(dir, name), unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: filepath.Join(dir, name), Err: err}
+	}
+	f := os.NewFile(uintptr(fd), filepath.Join(dir, name))
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		f.Close()
+		return nil, err
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFREG || int(st.Uid) != os.Geteuid() {
+		f.Close()
+		return nil, fmt.Errorf("%s is not a regular file of this user", f.Name())
+	}
+	return readLimited(f, nil)
+}
+
+// ReadRecord reads the runtime's own record of the container in dir.
+func ReadRecord(dir string) ([]byte, error) { return readRecord(dir, RecordFile) }
+
+// readLimited reads a file that was just opened, and closes it.
+func readLimited(f *os.File, err error) ([]byte, error) {
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxRecord+1))
+	if err == nil && len(b) > maxRecord {
+		err = fmt.Errorf("%s is longer than %d bytes", f.Name(), maxRecord)
+	}
+	return b, err
 }
 
 // mustJSON encodes values of this package, which always can be.

@@ -29,23 +29,25 @@ type Namespaces struct {
 }
 
 // Start starts the shim of the container in dir, which holds a spec, and waits
-// until its command runs or has failed to. The command must be waited for, see
-// [exec.Cmd.Wait]; it is nil when not even the shim could be started. name
-// appears in the process list.
-func Start(dir, name string, ns Namespaces) (*exec.Cmd, Started, error) {
-	return start(dir, name, ns, nil, false)
-}
-
-// StartLeashed does what Start does, and the container ends when the other end
-// of the leash, a pipe's reading end, is closed: when the process that holds
-// the writing end is gone, however it went. A nil leash is none.
-func StartLeashed(dir, name string, ns Namespaces, leash *os.File) (*exec.Cmd, Started, error) {
-	return start(dir, name, ns, leash, false)
+// until its command runs or has failed to. The process that is returned must be
+// waited for, see [exec.Cmd.Wait]; it is nil when not even the shim could be
+// started. name appears in the process list.
+//
+// lock is the lock of dir ([Lock]), which the shim takes over: it is held
+// without a gap from the caller's look at the container to the shim's end, so
+// whoever gets it later knows that no shim lives and none is on its way. Start
+// closes it in any case. Without one the shim takes the lock itself.
+//
+// The container ends when the other end of the leash, a pipe's reading end, is
+// closed: when the process that holds the writing end is gone, however it went.
+// A nil leash is none.
+func Start(dir, name string, ns Namespaces, lock, leash *os.File) (*exec.Cmd, Started, error) {
+	return start(dir, name, ns, lock, leash, false)
 }
 
 // Probe sets up a root as Start would, and says why it can not be done.
 func Probe(dir string, ns Namespaces) error {
-	cmd, st, err := start(dir, "probe", ns, nil, true)
+	cmd, st, err := start(dir, "probe", ns, nil, nil, true)
 	if cmd != nil {
 		_ = cmd.Wait()
 	}
@@ -58,7 +60,10 @@ func Probe(dir string, ns Namespaces) error {
 	return nil
 }
 
-func start(dir, name string, ns Namespaces, leash *os.File, probe bool) (*exec.Cmd, Started, error) {
+func start(dir, name string, ns Namespaces, lock, leash *os.File, probe bool) (*exec.Cmd, Started, error) {
+	if lock != nil {
+		defer lock.Close()
+	}
 	// The running program itself, also when its file was replaced or removed
 	// by an update.
 	cmd := exec.Command("/proc/self/exe")
@@ -80,15 +85,26 @@ func start(dir, name string, ns Namespaces, leash *os.File, probe bool) (*exec.C
 		return nil, Started{}, err
 	}
 	defer r.Close()
-	cmd.ExtraFiles = []*os.File{w} // descriptor statusFD
+	cmd.ExtraFiles = []*os.File{w, lock, leash} // descriptors statusFD, lockFD, leashFD; one that is nil is closed
+	if lock != nil {
+		cmd.Env = append(cmd.Env, envLock+"=1")
+	}
 	if leash != nil {
-		cmd.ExtraFiles = append(cmd.ExtraFiles, leash) // descriptor leashFD
 		cmd.Env = append(cmd.Env, envLeash+"=1")
+	}
+	if !probe {
+		cmd.Env = append(cmd.Env, failEnv()...)
 	}
 	err = cmd.Start()
 	w.Close()
 	if err != nil {
 		return nil, Started{}, err
+	}
+	if lock != nil {
+		lock.Close() // it is the shim's now, and ends with it
+	}
+	if !probe {
+		Reach("start-forked")
 	}
 	b, err := io.ReadAll(r)
 	if err != nil {
