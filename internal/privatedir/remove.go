@@ -67,7 +67,11 @@ func (r *remover) remove(dir *Dir, name string) error {
 		return nil
 	}
 	var st unix.Stat_t
-	if serr := unix.Fstatat(dir.fd(), name, &st, unix.AT_SYMLINK_NOFOLLOW); serr != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR {
+	serr := unix.Fstatat(dir.fd(), name, &st, unix.AT_SYMLINK_NOFOLLOW)
+	if errors.Is(serr, fs.ErrNotExist) {
+		return nil // somebody else removes the same tree
+	}
+	if serr != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR {
 		return r.explain(path, err)
 	}
 	if int(st.Uid) == os.Geteuid() && st.Uid != 0 && st.Mode&0o700 != 0o700 {
@@ -75,6 +79,9 @@ func (r *remover) remove(dir *Dir, name string) error {
 		_ = unix.Fchmodat(dir.fd(), name, 0o700, 0)
 	}
 	sub, err := open(dir.fd(), name, path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // likewise
+	}
 	if err != nil {
 		return err
 	}
@@ -98,7 +105,7 @@ func (r *remover) empty(dir *Dir) error {
 		return &MountedError{Dir: r.top, Point: dir.path}
 	}
 	names, err := dir.f.Readdirnames(-1)
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	var problems []error

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -44,6 +45,28 @@ func TestRemoveTree(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(victim, "deep")); err != nil {
 		t.Error(err)
+	}
+}
+
+// Several may remove one tree at once, and none minds the others.
+func TestRemoveTreeAtOnce(t *testing.T) {
+	for range 5 {
+		top := filepath.Join(private(t), "top")
+		for i := range 50 {
+			must(t, os.MkdirAll(filepath.Join(top, strconv.Itoa(i%7), strconv.Itoa(i), "x"), 0o700))
+		}
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() {
+				if err := RemoveTree(top); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		if _, err := os.Lstat(top); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s is still there: %v", top, err)
+		}
 	}
 }
 
