@@ -37,12 +37,14 @@ var DefaultControllers = []string{CronJob, Job}
 type shared struct {
 	sink note.Sink
 	gate *yield.Gate
+	// stoodBack hears of kinds that are left to another controller.
+	stoodBack func(kind, why string)
 }
 
 func (s shared) cronJob(o Options) cronjob.Options {
 	return cronjob.Options{
 		Kinds: o.Kinds, Clock: o.Clock, Zone: o.Zone, Workers: o.Syncs.CronJobs,
-		Discovery: o.Discovery, Sink: s.sink, Gate: s.gate,
+		Discovery: o.Discovery, Quiet: o.Quiet, StoodBack: s.stoodBack, Sink: s.sink, Gate: s.gate,
 	}
 }
 

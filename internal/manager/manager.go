@@ -90,6 +90,8 @@ type Options struct {
 	Zone *time.Location
 	// Syncs is how much is worked on at the same time.
 	Syncs Syncs
+	// Quiet is how long another controller of a kind must have been silent to count as gone; 0: the default.
+	Quiet time.Duration
 	// Discovery is how often the API of a kind that is not served is looked for; 0: the default.
 	Discovery time.Duration
 }
@@ -100,6 +102,7 @@ type Manager struct {
 	needs   []client.Object // types whose caches must be filled before it is ready
 	ready   chan struct{}
 	log     logr.Logger
+	others  others
 }
 
 // New checks the options, finds out whether the API server can be reached, and sets the controllers up. Nothing runs
@@ -182,6 +185,9 @@ func New(options Options) (*Manager, error) {
 	if err := m.manager.AddReadyzCheck("controllers", m.isReady); err != nil {
 		return nil, fmt.Errorf("manager: %w", err)
 	}
+	if err := m.manager.AddReadyzCheck("kinds", m.others.check); err != nil {
+		return nil, fmt.Errorf("manager: %w", err)
+	}
 	return m, nil
 }
 
@@ -190,7 +196,7 @@ func (m *Manager) addControllers(names []string, options Options) error {
 	if err != nil {
 		return fmt.Errorf("manager: client for events: %w", err)
 	}
-	shared := shared{sink: sink, gate: yield.New(clock.RealClock{})}
+	shared := shared{sink: sink, gate: yield.New(clock.RealClock{}), stoodBack: m.others.set}
 	needs := map[string]client.Object{}
 	for _, name := range names {
 		c := controllers[name]

@@ -315,7 +315,7 @@ func TestCronJobIsPrinted(t *testing.T) {
 				last := time.Now().Add(-ago).Truncate(time.Second)
 				cj = w.cronJob(ctx, cj.Name)
 				cj.Status.LastScheduleTime = new(metav1.NewTime(last))
-				if _, err := w.client.BatchV1().CronJobs(w.namespace).UpdateStatus(ctx, cj, metav1.UpdateOptions{}); err != nil {
+				if _, err := w.client.BatchV1().CronJobs(w.namespace).UpdateStatus(ctx, cj, metav1.UpdateOptions{FieldManager: "kubectl-edit"}); err != nil {
 					return err
 				}
 				got := w.printed(cj.Name)["Last Schedule"]

@@ -33,6 +33,7 @@ import (
 	"github.com/carillon-dev/carillon/internal/kube/note"
 	"github.com/carillon-dev/carillon/internal/kube/wrote"
 	"github.com/carillon-dev/carillon/internal/kube/yield"
+	"github.com/carillon-dev/carillon/internal/serving"
 )
 
 // Name is the controller's name in lists of controllers, and that of the queue of batch/v1 CronJobs in metrics.
@@ -55,6 +56,11 @@ type Options struct {
 	Sink note.Sink
 	// Gate holds back what can wait while starts are due; nil: one for this controller alone.
 	Gate *yield.Gate
+	// Quiet is how long another controller of a kind must have been silent to count as gone; 0: serving.Quiet.
+	Quiet time.Duration
+	// StoodBack is told when a kind is left to another controller, and why; "" when it is served again. It must not
+	// block. Nil: nobody listens.
+	StoodBack func(kind, why string)
 	// Discovery is how often an API that is not served is looked for; 0: every 10 s.
 	Discovery time.Duration
 }
@@ -89,6 +95,9 @@ func (o *Options) complete() error {
 	}
 	if o.Gate == nil {
 		o.Gate = yield.New(clock.RealClock{})
+	}
+	if o.Quiet == 0 {
+		o.Quiet = serving.Quiet
 	}
 	if o.Discovery == 0 {
 		o.Discovery = defaultDiscovery
@@ -193,7 +202,8 @@ func (s *starter) add(ctx context.Context, log logr.Logger) error {
 	}
 	r.owners, r.children = owners, children
 	r.ownWrites, r.childWrites = wrote.New[client.Object](owners.Progress), wrote.New[client.Object](children.Progress)
-	r.live, r.writer = s.mgr.GetAPIReader(), s.mgr.GetClient()
+	r.live, r.writer = s.mgr.GetAPIReader(), client.WithFieldOwner(s.mgr.GetClient(), serving.FieldManager)
+	r.quiet, r.stoodBack = s.options.Quiet, s.options.StoodBack
 	r.clock, r.zone, r.gate, r.log = s.options.Clock, s.options.Zone, s.options.Gate, log
 	if info.Traits.EventSource != "" {
 		r.notes = note.NewRecorder(note.Options{Sink: s.options.Sink, Component: info.Traits.EventSource, Gate: r.gate, Logger: log})
@@ -280,6 +290,7 @@ type crew struct {
 // Start runs the alarm and the bookkeepers until ctx ends.
 func (c *crew) Start(ctx context.Context) error {
 	c.reconciler.log.Info("Controller started")
+	c.reconciler.lead()
 	var running sync.WaitGroup
 	running.Go(func() { c.reconciler.alarm.Run(ctx) })
 	c.reconciler.books.run(ctx, c.bookkeepers)
@@ -306,6 +317,11 @@ type reconciler struct {
 	// removals is how many children of one CronJob are deleted at the same time.
 	removals int
 
+	others others
+	// quiet and stoodBack are of Options.
+	quiet     time.Duration
+	stoodBack func(kind, why string)
+
 	ownWrites   *wrote.Store[client.Object]
 	childWrites *wrote.Store[client.Object]
 	memory      *memory
@@ -317,7 +333,7 @@ type reconciler struct {
 }
 
 func newReconciler(k kind.Kind, scheme *runtime.Scheme) (*reconciler, error) {
-	r := &reconciler{kind: k, info: k.Info(), memory: newMemory(), removals: removals}
+	r := &reconciler{kind: k, info: k.Info(), memory: newMemory(), removals: removals, quiet: serving.Quiet}
 	var err error
 	if r.newOwner, err = maker(scheme, r.info.Owner); err != nil {
 		return nil, err

@@ -29,8 +29,12 @@ type (
 // own status write tells nothing new and is left out.
 func (r *reconciler) ownerHandlers() handlers {
 	return handlers{
-		CreateFunc: func(_ context.Context, e event.TypedCreateEvent[client.Object], q queue) { q.Add(request(e.Object)) },
+		CreateFunc: func(_ context.Context, e event.TypedCreateEvent[client.Object], q queue) {
+			r.lookForOthers(nil, e.Object)
+			q.Add(request(e.Object))
+		},
 		UpdateFunc: func(_ context.Context, e event.TypedUpdateEvent[client.Object], q queue) {
+			r.lookForOthers(e.ObjectOld, e.ObjectNew)
 			resync := e.ObjectOld.GetResourceVersion() == e.ObjectNew.GetResourceVersion()
 			if resync && r.info.Traits.ResyncIgnored || !resync && r.ownWrites.Is(e.ObjectNew.GetUID(), e.ObjectNew) {
 				return

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/carillon-dev/carillon/internal/cron"
 )
 
 // memory holds, for each CronJob of the cache, what one pass leaves for the next one of the same UID. Losing it in a
@@ -24,6 +26,8 @@ type remembered struct {
 	// complaint is the last error that was logged, and when.
 	complaint   string
 	complaintAt time.Time
+	// open is the first of the scheduled times that are due and left to another controller; zero if none is.
+	open time.Time
 }
 
 func newMemory() *memory { return &memory{byKey: map[types.NamespacedName]*remembered{}} }
@@ -72,6 +76,23 @@ func (m *memory) decided(key types.NamespacedName, uid types.UID, timetable stri
 	if known := m.byKey[key]; known != nil && known.uid == uid {
 		known.timetable = timetable
 	}
+}
+
+// left notes that a start is due and left to another controller, or that none is (nil), and returns the first of those that
+// have not been made since.
+func (m *memory) left(key types.NamespacedName, uid types.UID, start *cron.Start) (open time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	known := m.byKey[key]
+	switch {
+	case known == nil || known.uid != uid:
+		return time.Time{}
+	case start == nil:
+		known.open = time.Time{}
+	case known.open.IsZero():
+		known.open = start.Time
+	}
+	return known.open
 }
 
 // quietly is how long the same error of the same CronJob is not logged again.

@@ -46,6 +46,10 @@ var (
 		Name: "carillon_cronjob_records_waiting",
 		Help: "Passes whose status write, clean-up and events are still to be done.",
 	}, []string{"kind"})
+	standingBack = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "carillon_cronjob_standing_back",
+		Help: "1 while another controller works on the kind, and nothing is started or deleted.",
+	}, []string{"kind"})
 	clockJumps = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "carillon_clock_jumps_total",
 		Help: "Times at which the wall clock was found to have been set, or the machine to have slept.",
@@ -53,7 +57,7 @@ var (
 )
 
 func init() {
-	metrics.Registry.MustRegister(creationSkew, startLateness, lastLateness, runs, failures, waiting, clockJumps)
+	metrics.Registry.MustRegister(creationSkew, startLateness, lastLateness, runs, failures, waiting, standingBack, clockJumps)
 }
 
 // count adds the outcomes of a pass.
@@ -72,6 +76,7 @@ func expose(kind string) {
 	failures.WithLabelValues(kind)
 	startLateness.WithLabelValues(kind)
 	waiting.WithLabelValues(kind)
+	standingBack.WithLabelValues(kind)
 	for _, direction := range []string{"forward", "backward"} {
 		clockJumps.WithLabelValues(direction)
 	}

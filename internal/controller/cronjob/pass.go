@@ -46,6 +46,9 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if p == nil {
 		return reconcile.Result{}, nil
 	}
+	if r.others.back() && r.standBack(ctx, p) {
+		return reconcile.Result{}, nil
+	}
 	plan, open := r.run(ctx, p, cron.PhaseStart)
 	// Nothing that the next pass has to know, and no outcome, depends on the second half, which may end after the first
 	// half of the next pass.
@@ -61,10 +64,15 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	return reconcile.Result{}, nil
 }
 
-// conclude makes the second half of a pass.
+// conclude makes the second half of a pass. When another controller has been seen meanwhile, what was started is recorded
+// all the same, but nothing is deleted.
 func (r *reconciler) conclude(ctx context.Context, p *pass) {
 	defer waiting.WithLabelValues(r.info.Name).Dec()
-	plan, _ := r.run(ctx, p, cron.PhasePrune)
+	last := cron.PhasePrune
+	if r.others.back() {
+		last = cron.PhaseRecord
+	}
+	plan, _ := r.run(ctx, p, last)
 	r.arm(p, plan)
 	r.finish(p, plan)
 }

@@ -58,6 +58,8 @@ type Info struct {
 	// OwnerResource and ChildResource are the resources that serve them.
 	OwnerResource schema.GroupVersionResource
 	ChildResource schema.GroupVersionResource
+	// SwitchOff says how the controller that usually serves this API is switched off.
+	SwitchOff string
 	// Traits are the kind's differences in behaviour.
 	Traits *cron.Traits
 }

@@ -30,6 +30,7 @@ var info = adapter.Info{
 	Child:         batchv1.SchemeGroupVersion.WithKind("Job"),
 	OwnerResource: batchv1.SchemeGroupVersion.WithResource("cronjobs"),
 	ChildResource: batchv1.SchemeGroupVersion.WithResource("jobs"),
+	SwitchOff:     "switch the cluster's own controller off (kube-controller-manager --controllers=*,-cronjob-controller)",
 	Traits: &cron.Traits{
 		Group:     batchv1.GroupName,
 		Kind:      "CronJob",

@@ -27,6 +27,7 @@ func (s Suite) info(t *testing.T) {
 		"traits name the child's kind":                     info.Traits.ChildKind == info.Child.Kind,
 		"a last success is kept if there is a place":       info.Traits.HasSuccess == !s.Cannot.LastSuccessful,
 		"the timetable rides if it can":                    info.Traits.TimetableRides == !s.Cannot.RideAlong,
+		"it says how to switch off its usual controller":   info.SwitchOff != "",
 		"it has events if it has a source for them":        (info.Traits.EventSource != "") == (info.Traits.Events != cron.Events{}),
 	} {
 		if !ok {

@@ -45,6 +45,7 @@ var info = adapter.Info{
 	Child:         batchv1.SchemeGroupVersion.WithKind("Job"),
 	OwnerResource: GroupVersion.WithResource("cronjobs"),
 	ChildResource: batchv1.SchemeGroupVersion.WithResource("jobs"),
+	SwitchOff:     "remove the Deployment of the other controller",
 	Traits: &cron.Traits{
 		Group:     GroupVersion.Group,
 		Kind:      "CronJob",

@@ -30,6 +30,7 @@ var info = adapter.Info{
 	Child:         GroupVersion.WithKind("Job"),
 	OwnerResource: GroupVersion.WithResource("cronjobs"),
 	ChildResource: GroupVersion.WithResource("jobs"),
+	SwitchOff:     "switch Volcano's own controller off (vc-controller-manager --feature-gates=CronVolcanoJobSupport=false)",
 	Traits: &cron.Traits{
 		Group:     GroupVersion.Group,
 		Kind:      "CronJob",

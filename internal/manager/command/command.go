@@ -49,8 +49,9 @@ func New(name string) *cobra.Command {
 
 Without --kubeconfig the KUBECONFIG environment variable, ~/.kube/config, or the service account of the pod that it
 runs in says which cluster. There, switch off the cluster's own cronjob controller first
-(kube-controller-manager --controllers=*,-cronjob-controller): two of them would work against each other. Jobs are
-left to the cluster, except for those with spec.managedBy: carillon.dev/job-controller.`,
+(kube-controller-manager --controllers=*,-cronjob-controller); other kinds of CronJob are served when --kinds names
+them. A kind that another controller is seen to work on is left to it until that is gone. Jobs are left to the cluster,
+except for those with spec.managedBy: carillon.dev/job-controller.`,
 		Example: "  " + name + " --context staging --leader-elect --leader-elect-namespace carillon",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
