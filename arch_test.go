@@ -47,6 +47,7 @@ var layers = []struct {
 	bans  []ban
 	allow []string
 }{
+	{path: "deploy/crds", level: 0, bans: pure},
 	{path: "internal/version", level: 0},
 	{path: "internal/descriptor", level: 0},
 	{path: "internal/datadir", level: 0},

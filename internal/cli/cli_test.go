@@ -32,7 +32,7 @@ func objects(t *testing.T, names ...string) []manifest.Object {
 		text.WriteString("---\n" + strings.Replace(jobText, "NAME", name, 1))
 	}
 	text.WriteString("---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\n")
-	got, err := manifest.Parse("f.yaml", strings.NewReader(text.String()))
+	got, err := manifest.Parse("f.yaml", []byte(text.String()), func(string) {})
 	if err != nil {
 		t.Fatal(err)
 	}

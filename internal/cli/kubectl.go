@@ -5,8 +5,10 @@ package cli
 
 import (
 	"os"
+	"os/signal"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
@@ -30,6 +32,8 @@ Carillon that runs on --data-dir (default: the one that ` + "`carillon up`" + ` 
 		DisableFlagParsing: true,
 		ValidArgsFunction:  cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			// kubectl has nothing to put in order, and expects that signals end it.
+			signal.Reset(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
 			args, dataDir, named := cutDataDir(args)
 			if err := pointAt(args, dataDir, named); err != nil {
 				return err

@@ -4,26 +4,143 @@
 package cli
 
 import (
+	"context"
+	"strings"
+
 	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/rand"
 
 	"github.com/carillon-dev/carillon/internal/cli/manifest"
+	"github.com/carillon-dev/carillon/internal/kind"
 )
 
-// asObject returns the Job as something to apply, with the source of what it was made from, so that a
-// refusal names the file.
-func asObject(job *batchv1.Job, from *manifest.Object) (manifest.Object, error) {
-	job.APIVersion, job.Kind = batchv1.SchemeGroupVersion.String(), "Job"
-	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(job)
+// instantiateAnnotation marks a Job that somebody started by hand from a CronJob, as kubectl does.
+const instantiateAnnotation = "cronjob.kubernetes.io/instantiate"
+
+// isCronJob and isJob tell what run can run: the CronJobs that Carillon serves, and what they start.
+func isCronJob(gvk schema.GroupVersionKind) bool { _, ok := kindOf(gvk); return ok }
+
+func isJob(gvk schema.GroupVersionKind) bool {
+	for _, k := range kind.All {
+		if gvk == k.Info().Child {
+			return true
+		}
+	}
+	return false
+}
+
+// kindOf is the kind of a CronJob.
+func kindOf(gvk schema.GroupVersionKind) (kind.Kind, bool) {
+	for _, k := range kind.All {
+		if gvk == k.Info().Owner {
+			return k, true
+		}
+	}
+	return nil, false
+}
+
+// prepare returns the Job to create. Its source is that of what it was made from, so that a refusal names the file.
+func (o *runOptions) prepare(ctx context.Context, applier *manifest.Applier, namespace string, target *manifest.Object) (manifest.Object, error) {
+	if target == nil {
+		return o.existing(ctx, applier, namespace)
+	}
+	if ns := target.GetNamespace(); ns != "" {
+		namespace = ns
+	}
+	if k, ok := kindOf(target.GroupVersionKind()); ok {
+		cronJob := manifest.Object{Unstructured: target.DeepCopy(), Source: target.Source}
+		cronJob.SetNamespace(namespace)
+		return fromTemplate(k, cronJob, false)
+	}
+	job := manifest.Object{Unstructured: target.DeepCopy(), Source: target.Source}
+	job.SetNamespace(namespace)
+	unstructured.RemoveNestedField(job.Object, "status")
+	if job.GetName() == "" {
+		job.SetName(job.GetGenerateName() + rand.String(5))
+		job.SetGenerateName("")
+	}
+	jobs, err := applier.Resource(job.GroupVersionKind(), namespace)
 	if err != nil {
-		return manifest.Object{}, err
+		return manifest.Object{}, manifest.Refusal(job, err)
 	}
-	unstructured.RemoveNestedField(fields, "status")
-	unstructured.RemoveNestedField(fields, "metadata", "creationTimestamp")
-	o := manifest.Object{Unstructured: &unstructured.Unstructured{Object: fields}}
-	if from != nil {
-		o.Source = from.Source
+	if _, err := jobs.Get(ctx, job.GetName(), metav1.GetOptions{}); err == nil {
+		return manifest.Object{}, usage("job %s/%s exists already, and a Job runs only once: delete it, or give the new one another name", namespace, job.GetName())
 	}
-	return o, nil
+	return job, nil
+}
+
+// existing makes the Job of a CronJob that the API server holds, of whatever kind.
+func (o *runOptions) existing(ctx context.Context, applier *manifest.Applier, namespace string) (manifest.Object, error) {
+	var found []manifest.Object
+	var names []string
+	for _, k := range kind.All {
+		cronJobs, err := applier.Resource(k.Info().Owner, namespace)
+		if meta.IsNoMatchError(err) {
+			continue
+		}
+		if err != nil {
+			return manifest.Object{}, err
+		}
+		live, err := cronJobs.Get(ctx, o.name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) || (apierrors.IsForbidden(err) && k.Info().Owner.Group != batchv1.GroupName) {
+			continue
+		}
+		if err != nil {
+			return manifest.Object{}, err
+		}
+		job, err := fromTemplate(k, manifest.Object{Unstructured: live, Source: manifest.Source{File: "CronJob " + namespace + "/" + o.name}}, true)
+		if err != nil {
+			return manifest.Object{}, err
+		}
+		found, names = append(found, job), append(names, k.Info().Name)
+	}
+	switch len(found) {
+	case 0:
+		return manifest.Object{}, usage("there is no CronJob %s/%s", namespace, o.name)
+	case 1:
+		return found[0], nil
+	}
+	return manifest.Object{}, usage("%s/%s is the name of several CronJobs (%s); start the one that is meant with its manifest, -f FILE", namespace, o.name, strings.Join(names, ", "))
+}
+
+// fromTemplate is the Job that somebody starts by hand from a CronJob. Only a CronJob that exists on
+// the API server can own it.
+func fromTemplate(k kind.Kind, cronJob manifest.Object, exists bool) (manifest.Object, error) {
+	template, _, err := unstructured.NestedMap(cronJob.Object, "spec", "jobTemplate")
+	fault := func(err error) (manifest.Object, error) {
+		return manifest.Object{}, &manifest.Fault{Where: cronJob.String(), What: strings.TrimPrefix(err.Error(), ".")}
+	}
+	if err != nil {
+		return fault(err)
+	}
+	job := &unstructured.Unstructured{Object: map[string]any{}}
+	if spec, ok := template["spec"]; ok {
+		job.Object["spec"] = spec
+	}
+	job.SetGroupVersionKind(k.Info().Child)
+	job.SetNamespace(cronJob.GetNamespace())
+	job.SetName(cronJob.GetName() + "-" + rand.String(5))
+	labels, _, err := unstructured.NestedStringMap(template, "metadata", "labels")
+	if err != nil {
+		return fault(err)
+	}
+	annotations, _, err := unstructured.NestedStringMap(template, "metadata", "annotations")
+	if err != nil {
+		return fault(err)
+	}
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[instantiateAnnotation] = "manual"
+	job.SetLabels(labels)
+	job.SetAnnotations(annotations)
+	if exists {
+		job.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(cronJob, k.Info().Owner)})
+	}
+	return manifest.Object{Unstructured: job, Source: cronJob.Source}, nil
 }

@@ -4,8 +4,8 @@
 // Package cli is the command line: a file for each command, thin over the packages that do the work.
 //
 // Exit codes are a promise: 0 done, 1 failed (a Job, or Carillon itself), 2 the user's input is at
-// fault (flags, manifests), 124 a timeout passed, 130 interrupted. Containers' output goes to stdout;
-// what `run` says about itself goes to stderr.
+// fault (flags, manifests), 124 a timeout passed, 130 interrupted: by a signal, or because nobody can read
+// the output any more. Containers' output goes to stdout; what `run` says about itself goes to stderr.
 package cli
 
 import (
@@ -14,13 +14,12 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/carillon-dev/carillon/internal/cli/console"
 	"github.com/carillon-dev/carillon/internal/cli/manifest"
 	"github.com/carillon-dev/carillon/internal/descriptor"
 	"github.com/carillon-dev/carillon/internal/manager/command"
@@ -70,24 +69,22 @@ func Main() {
 	os.Exit(Run(os.Args[1:], Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
 }
 
-// Run runs one command and returns the exit code. SIGINT and SIGTERM end the command's context; a
+// Run runs one command and returns the exit code. SIGINT, SIGTERM and SIGHUP end the command's context; a
 // second signal ends the process at once.
 func Run(args []string, streams Streams) int {
-	ctx, stop := context.WithCancel(context.Background())
-	defer stop()
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	defer signal.Stop(signals)
-	go func() {
-		<-signals
-		stop()
-		<-signals
-		fmt.Fprintln(streams.Err, "carillon: stopped at once; what was running may go on until the next start")
-		os.Exit(ExitInterrupted)
-	}()
+	ctx, done := stopOnSignals(context.Background(), streams.Err)
+	defer done()
+	defer surviveBrokenPipes()()
 	root := NewRoot(streams)
 	root.SetArgs(args)
-	return code(root.ExecuteContext(ctx), streams.Err)
+	err := root.ExecuteContext(ctx)
+	if ctx.Err() == nil {
+		return code(err, streams.Err)
+	}
+	var text strings.Builder
+	result := code(err, &text)
+	say(streams.Err, text.String(), lastWords)
+	return result
 }
 
 func code(err error, w io.Writer) int {
@@ -112,7 +109,7 @@ func code(err error, w io.Writer) int {
 
 func complain(w io.Writer, err error) {
 	for line := range strings.Lines(err.Error()) {
-		fmt.Fprintln(w, "carillon: "+strings.TrimRight(line, "\n"))
+		fmt.Fprintln(w, "carillon: "+console.Visible(strings.TrimRight(line, "\r\n")))
 	}
 }
 

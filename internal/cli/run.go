@@ -7,27 +7,27 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/rand"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/carillon-dev/carillon/deploy/crds"
 	"github.com/carillon-dev/carillon/internal/cli/console"
 	"github.com/carillon-dev/carillon/internal/cli/follow"
 	"github.com/carillon-dev/carillon/internal/cli/manifest"
+	"github.com/carillon-dev/carillon/internal/kind/tutorial"
+	"github.com/carillon-dev/carillon/internal/kind/volcano"
 	"github.com/carillon-dev/carillon/internal/standalone"
 )
-
-// instantiateAnnotation marks a Job that somebody started by hand from a CronJob, as kubectl does.
-const instantiateAnnotation = "cronjob.kubernetes.io/instantiate"
 
 type runOptions struct {
 	streams    Streams
@@ -49,7 +49,11 @@ func newRun(streams Streams) *cobra.Command {
 		Short: "Run a CronJob's work or a Job once, now, and exit as it does",
 		Long: `Runs the Job, or the Job that the CronJob describes, once, now: what its containers write goes to
 stdout, everything else to stderr. Exit code 0: complete. 1: failed. 2: the manifest or the command is
-at fault. 124: --timeout passed.
+at fault. 124: --timeout passed. 130: interrupted.
+
+A CronJob is checked whole, as the API server checks it, and a container that can never start ends the
+run at once; both are exit code 2. Output goes to a file or a pipe as it is. On a terminal each line has
+the name of its Pod before it, and what a terminal would obey is shown instead.
 
 It runs on this machine in a plane of its own, of which nothing is left afterwards. The other objects
 of the files (ConfigMaps, Secrets, …) are applied there first; other Jobs and CronJobs are not.
@@ -85,27 +89,37 @@ that cluster. There -f may be left out to run a CronJob that exists.`,
 // remote tells whether an API server that runs already was asked for.
 func (o *runOptions) remote() bool { return o.kubeconfig != "" || o.context != "" || o.dataDir != "" }
 
-func (o *runOptions) run(ctx context.Context) error {
+func (o *runOptions) run(ctx context.Context) (err error) {
 	if len(o.files) == 0 && (!o.remote() || o.name == "") {
 		return usage("nothing to run: name a manifest with -f, or a CronJob that exists together with --data-dir, --context or --kubeconfig")
 	}
-	objects, err := manifest.Load(o.files, o.streams.In)
+	out := console.New(o.streams.Err, console.Options{
+		Format: o.format, Quiet: o.quiet, Color: console.Colorful(o.streams.Err),
+		OutputTo: o.streams.Out, Raw: !console.Terminal(o.streams.Out), Keep: true,
+	})
+	ctx, stop := stopWhenGone(ctx, out)
+	defer stop()
+	defer func() { err = o.written(out.Close(ctx), err) }()
+
+	objects, err := manifest.Load(ctx, o.files, o.streams.In, func(line string) {
+		out.Say(console.Line{Type: console.Info, Message: line})
+	})
 	if err != nil {
-		return err
+		return o.stopped(ctx, err)
 	}
 	target, others, err := o.choose(objects)
 	if err != nil {
 		return err
 	}
-	out := console.New(o.streams.Err, console.Options{
-		Format: o.format, Quiet: o.quiet, Color: console.Colorful(o.streams.Err), RawTo: o.streams.Out,
-	})
 	if o.remote() {
 		config, namespace, err := o.cluster()
 		if err != nil {
 			return err
 		}
 		return o.once(ctx, config, namespace, out, target, others)
+	}
+	if target.GroupVersionKind().Group == volcano.GroupVersion.Group {
+		return usage("%s: Jobs of Volcano are run by Volcano, which is not here: name a cluster that has it, with --context, --kubeconfig or --data-dir", *target)
 	}
 	plane, err := standalone.New(standalone.Options{Ephemeral: true, Listen: "127.0.0.1:0"})
 	if err != nil {
@@ -122,6 +136,22 @@ func (o *runOptions) run(ctx context.Context) error {
 	return errors.Join(err, closePlane(plane, 0))
 }
 
+// written adds what could not be written to how the run ended. A run whose output is lost has failed, also when its
+// Job is complete; the outcome of one that did not come to its end stays what it is.
+func (o *runOptions) written(lost, err error) error {
+	switch {
+	case lost == nil:
+		return err
+	case err == nil:
+		return fmt.Errorf("the output: %w", lost)
+	}
+	var e *exit
+	if errors.As(err, &e) && e.err == nil {
+		return &exit{code: e.code, err: lost}
+	}
+	return errors.Join(err, lost)
+}
+
 func (o *runOptions) stopped(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return &exit{code: ExitInterrupted}
@@ -133,8 +163,7 @@ func (o *runOptions) stopped(ctx context.Context, err error) error {
 func (o *runOptions) choose(objects []manifest.Object) (target *manifest.Object, others []manifest.Object, err error) {
 	var runnable []manifest.Object
 	for _, obj := range objects {
-		gvk := obj.GroupVersionKind()
-		if gvk.Group == batchv1.GroupName && (gvk.Kind == "Job" || gvk.Kind == "CronJob") {
+		if isJob(obj.GroupVersionKind()) || isCronJob(obj.GroupVersionKind()) {
 			runnable = append(runnable, obj)
 			continue
 		}
@@ -202,22 +231,34 @@ func (o *runOptions) once(ctx context.Context, config *rest.Config, namespace st
 	if err != nil {
 		return err
 	}
+	custom, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return err
+	}
 	applier, err := manifest.NewApplier(config, namespace)
 	if err != nil {
 		return err
 	}
-	objects, err := o.prepare(ctx, client, namespace, target)
+	job, err := o.prepare(ctx, applier, namespace, target)
 	if err != nil {
+		return o.stopped(ctx, err)
+	}
+	if err := o.ready(ctx, applier, out, target, job, others); err != nil {
 		return o.stopped(ctx, err)
 	}
 	following, stop := context.WithCancel(ctx)
 	defer stop()
-	job := objects
-	ended := make(chan bool, 1)
+	ended, stuck := make(chan bool, 1), make(chan follow.Obstacle, 1)
 	follower := follow.New(follow.Options{
-		Client: client, Console: out, Namespace: job.Namespace,
-		Job:      types.NamespacedName{Namespace: job.Namespace, Name: job.Name},
-		Finished: func(_ *batchv1.Job, complete bool) { ended <- complete },
+		Client: client, Dynamic: custom, Console: out, Namespace: job.GetNamespace(),
+		Job:      follow.Target{Group: job.GroupVersionKind().Group, Namespace: job.GetNamespace(), Name: job.GetName()},
+		Finished: func(complete bool) { ended <- complete },
+		Stuck: func(why follow.Obstacle) {
+			select {
+			case stuck <- why:
+			default: // the first is enough
+			}
+		},
 	})
 	followed, silent := make(chan error, 1), make(chan struct{})
 	go func() {
@@ -225,12 +266,7 @@ func (o *runOptions) once(ctx context.Context, config *rest.Config, namespace st
 		followed <- follower.Run(following)
 	}()
 	defer func() { stop(); <-silent }()
-
-	send, err := asObject(job, target)
-	if err != nil {
-		return err
-	}
-	if _, err := applier.Apply(ctx, append(others, send)); err != nil {
+	if _, err := applier.Apply(ctx, []manifest.Object{job}); err != nil {
 		return o.stopped(ctx, err)
 	}
 	var expired <-chan time.Time
@@ -239,89 +275,86 @@ func (o *runOptions) once(ctx context.Context, config *rest.Config, namespace st
 		defer timer.Stop()
 		expired = timer.C
 	}
+	object := follow.ObjectName(job.GroupVersionKind().Group, job.GetKind(), job.GetNamespace(), job.GetName())
 	select {
 	case complete := <-ended:
 		if complete {
 			return nil
 		}
 		return &exit{code: ExitFailed}
+	case why := <-stuck:
+		o.abandon(applier, job)
+		return &exit{code: ExitUsage, err: fmt.Errorf("%s: %w", object, why)}
 	case <-expired:
-		out.Say(console.Line{Type: console.Warning, Object: "job/" + job.Namespace + "/" + job.Name, Reason: "Timeout", Message: fmt.Sprintf("did not end within %s; it is stopped", o.timeout)})
-		o.abandon(client, job)
+		out.Say(console.Line{Type: console.Warning, Object: object, Reason: "Timeout", Message: fmt.Sprintf("did not end within %s; it is stopped", o.timeout)})
+		o.abandon(applier, job)
 		return &exit{code: ExitTimeout}
 	case <-ctx.Done():
-		o.abandon(client, job)
+		o.abandon(applier, job)
 		return &exit{code: ExitInterrupted}
 	case err := <-followed:
 		return err
 	}
 }
 
+// ready asks the API server whether it would take everything, the CronJob among it, which is not created, and applies
+// what the Job needs. Nothing has changed when one is refused, unless it could only be asked about after a namespace or
+// a kind of the same files was there.
+func (o *runOptions) ready(ctx context.Context, applier *manifest.Applier, out *console.Console, target *manifest.Object, job manifest.Object, others []manifest.Object) error {
+	if target != nil && !o.remote() && target.GroupVersionKind() == (tutorial.Kind{}).Info().Owner {
+		if _, err := applier.Resource(target.GroupVersionKind(), job.GetNamespace()); meta.IsNoMatchError(err) {
+			definition, err := manifest.Parse(tutorial.Kind{}.Info().Name, crds.Tutorial, func(string) {})
+			if err != nil {
+				return err
+			}
+			if !slices.ContainsFunc(others, func(each manifest.Object) bool { return each.GetName() == definition[0].GetName() }) {
+				others = append(others, definition...)
+			}
+		}
+	}
+	check := func(objects ...manifest.Object) error {
+		err := applier.Check(ctx, objects)
+		if err != nil && apierrors.IsForbidden(err) && strings.Contains(err.Error(), " cannot ") {
+			out.Say(console.Line{Type: console.Warning, Message: "the CronJob could not be checked, only its Job: " + err.Error()})
+			return nil
+		}
+		return err
+	}
+	whole := target != nil && isCronJob(target.GroupVersionKind())
+	if whole {
+		if err := check(append(slices.Clone(others), *target)...); err != nil {
+			return err
+		}
+	}
+	if err := applier.Check(ctx, append(slices.Clone(others), job)); err != nil {
+		return err
+	}
+	if len(others) == 0 {
+		return nil
+	}
+	if _, err := applier.Apply(ctx, others); err != nil {
+		return err
+	}
+	if whole {
+		return check(*target)
+	}
+	return nil
+}
+
 // abandon deletes the Job that nobody waits for any longer. In a plane of its own the plane's end
 // does that.
-func (o *runOptions) abandon(client kubernetes.Interface, job *batchv1.Job) {
+func (o *runOptions) abandon(applier *manifest.Applier, job manifest.Object) {
 	if !o.remote() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
-	policy := metav1.DeletePropagationBackground
-	if err := client.BatchV1().Jobs(job.Namespace).Delete(ctx, job.Name, metav1.DeleteOptions{PropagationPolicy: &policy}); err != nil {
-		complain(o.streams.Err, fmt.Errorf("job %s/%s goes on, it could not be deleted: %w", job.Namespace, job.Name, err))
+	jobs, err := applier.Resource(job.GroupVersionKind(), job.GetNamespace())
+	if err == nil {
+		policy := metav1.DeletePropagationBackground
+		err = jobs.Delete(ctx, job.GetName(), metav1.DeleteOptions{PropagationPolicy: &policy})
 	}
-}
-
-// prepare returns the Job to create.
-func (o *runOptions) prepare(ctx context.Context, client kubernetes.Interface, namespace string, target *manifest.Object) (*batchv1.Job, error) {
-	if target == nil {
-		cronJob, err := client.BatchV1().CronJobs(namespace).Get(ctx, o.name, metav1.GetOptions{})
-		if err != nil {
-			return nil, err
-		}
-		return fromTemplate(cronJob, true), nil
+	if err != nil && !apierrors.IsNotFound(err) {
+		say(o.streams.Err, fmt.Sprintf("carillon: job %s/%s goes on, it could not be deleted: %s\n", job.GetNamespace(), job.GetName(), console.Visible(err.Error())), lastWords)
 	}
-	if ns := target.GetNamespace(); ns != "" {
-		namespace = ns
-	}
-	if target.GetKind() == "Job" {
-		job := &batchv1.Job{}
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(target.Object, job); err != nil {
-			return nil, &manifest.Fault{Where: target.String(), What: err.Error()}
-		}
-		job.Namespace = namespace
-		if job.Name == "" {
-			job.Name, job.GenerateName = job.GenerateName+rand.String(5), ""
-		}
-		if _, err := client.BatchV1().Jobs(namespace).Get(ctx, job.Name, metav1.GetOptions{}); err == nil {
-			return nil, usage("job %s/%s exists already, and a Job runs only once: delete it, or give the new one another name", namespace, job.Name)
-		}
-		return job, nil
-	}
-	cronJob := &batchv1.CronJob{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(target.Object, cronJob); err != nil {
-		return nil, &manifest.Fault{Where: target.String(), What: err.Error()}
-	}
-	cronJob.Namespace = namespace
-	return fromTemplate(cronJob, false), nil
-}
-
-// fromTemplate is the Job that somebody starts by hand from a CronJob. Only a CronJob that exists on
-// the API server can own it.
-func fromTemplate(cronJob *batchv1.CronJob, exists bool) *batchv1.Job {
-	annotations := map[string]string{instantiateAnnotation: "manual"}
-	maps.Copy(annotations, cronJob.Spec.JobTemplate.Annotations)
-	annotations[instantiateAnnotation] = "manual"
-	job := &batchv1.Job{
-		ObjectMeta: metav1.ObjectMeta{
-			Name:        cronJob.Name + "-" + rand.String(5),
-			Namespace:   cronJob.Namespace,
-			Labels:      cronJob.Spec.JobTemplate.Labels,
-			Annotations: annotations,
-		},
-		Spec: *cronJob.Spec.JobTemplate.Spec.DeepCopy(),
-	}
-	if exists {
-		job.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(cronJob, batchv1.SchemeGroupVersion.WithKind("CronJob"))}
-	}
-	return job
 }

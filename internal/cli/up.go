@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/carillon-dev/carillon/internal/cli/console"
@@ -52,7 +53,8 @@ func newUp(streams Streams) *cobra.Command {
 		Short: "Start Carillon on this machine and show what happens",
 		Long: `Starts an API server, a node that runs Pods as local processes, and Carillon's controllers, all in
 this process; applies the manifests; and shows what is due, what started, what it writes and how it
-ended. Ctrl-C stops it.
+ended. Ctrl-C stops it, and so does the end of whoever reads its output: a closed terminal, a pipe that
+nobody reads. A reader that only pauses stops nothing; what it misses is counted.
 
 State is kept in the data directory. The next start goes on where this one ended, also after a crash
 or kill -9: what is running goes on, and what was missed meanwhile is caught up by each CronJob's own
@@ -88,11 +90,26 @@ func (o *upOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	objects, err := manifest.Load(o.files, o.streams.In)
-	if err != nil {
-		return err
-	}
 	out := console.New(o.streams.Out, console.Options{Format: o.format, Quiet: o.quiet, Color: console.Colorful(o.streams.Out)})
+	ctx, stop := stopWhenGone(ctx, out)
+	defer stop()
+	defer func() {
+		stop() // nobody is waited for
+		if lost := out.Close(ctx); lost != nil {
+			say(o.streams.Err, "carillon: "+lost.Error()+"\n", lastWords)
+		}
+	}()
+	return o.start(ctx, out, dataDir)
+}
+
+// start is everything from the manifests to the stop.
+func (o *upOptions) start(ctx context.Context, out *console.Console, dataDir string) error {
+	objects, err := manifest.Load(ctx, o.files, o.streams.In, func(line string) {
+		out.Say(console.Line{Type: console.Info, Message: line})
+	})
+	if err != nil {
+		return interrupted(ctx, err)
+	}
 	out.Say(console.Line{Type: console.Info, Message: fmt.Sprintf("carillon %s with Kubernetes %s, state in %s", version.String(), version.Kubernetes, dataDir)})
 	plane, err := standalone.New(standalone.Options{
 		DataDir:         dataDir,
@@ -148,7 +165,11 @@ func (o *upOptions) serve(ctx context.Context, plane *standalone.Standalone, out
 	if err != nil {
 		return err
 	}
-	follower := follow.New(follow.Options{Client: client, Console: out})
+	custom, err := dynamic.NewForConfig(plane.RESTConfig())
+	if err != nil {
+		return err
+	}
+	follower := follow.New(follow.Options{Client: client, Dynamic: custom, Console: out})
 	followed := make(chan error, 1)
 	go func() { followed <- follower.Run(ctx) }()
 	defer func() { stop(); err = errors.Join(err, <-followed) }()
@@ -191,7 +212,11 @@ func apply(ctx context.Context, plane *standalone.Standalone, out *console.Conso
 	}
 	applied, err := applier.Apply(ctx, objects)
 	for _, a := range applied {
-		out.Say(console.Line{Type: console.Applied, Object: strings.ToLower(a.Live.GetKind()) + "/" + a.Live.GetNamespace() + "/" + a.Live.GetName(), Message: a.Verb})
+		object := strings.ToLower(a.Live.GetKind()) + "/" + a.Live.GetNamespace() + "/" + a.Live.GetName()
+		if gvk := a.Live.GroupVersionKind(); isJob(gvk) || isCronJob(gvk) {
+			object = follow.ObjectName(gvk.Group, gvk.Kind, a.Live.GetNamespace(), a.Live.GetName())
+		}
+		out.Say(console.Line{Type: console.Applied, Object: object, Message: a.Verb})
 	}
 	return err
 }

@@ -3,16 +3,21 @@
 
 // Package console writes what happens for a person at a terminal, or as one JSON object a line for a
 // program. It decides only how things look; package follow decides what is worth saying.
+//
+// Two things are promised about it. No container, event or object can write a line that looks like one of
+// ours: what a terminal would obey is made visible (visible.go). And a terminal that does not take what is
+// written stops nothing but the writing (queue.go).
 package console
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
 	"io"
 	"os"
 	"strings"
-	"sync"
 	"time"
 
 	"golang.org/x/term"
@@ -61,6 +66,9 @@ type Line struct {
 	Outcome  string        `json:"outcome,omitempty"`         // complete, failed
 	Reason   string        `json:"reason,omitempty"`          // Kubernetes' own word, as in conditions and events
 	Message  string        `json:"message,omitempty"`
+	// End is what follows the Message of an output line: its line ending, or nothing when more of the same line comes.
+	// Only raw output shows it.
+	End string `json:"-"`
 }
 
 // Options of a Console. The zero value writes text without colour.
@@ -68,16 +76,21 @@ type Options struct {
 	Format Format
 	Quiet  bool // only output, warnings and failures
 	Color  bool
-	// Raw writes containers' output as it is, without prefix, to RawTo.
-	RawTo io.Writer
-	Now   func() time.Time // nil: time.Now
+	// OutputTo gets containers' output; nil: where everything goes.
+	OutputTo io.Writer
+	// Raw gives OutputTo the output as it is, byte for byte and without prefix.
+	Raw bool
+	// Keep makes Say wait with output while nobody reads, instead of leaving lines out.
+	Keep bool
+	Now  func() time.Time // nil: time.Now
 }
 
-// Console writes lines, each whole, in the order of the calls. Safe for concurrent use.
+// Console writes lines, each whole, in the order of the calls. Safe for concurrent use. What is said about
+// containers is never waited for; their output is, as long as somebody reads.
 type Console struct {
-	mu   sync.Mutex
-	w    io.Writer
-	opts Options
+	queue *queue
+	w     io.Writer
+	opts  Options
 }
 
 // New returns a Console that writes to w.
@@ -88,14 +101,49 @@ func New(w io.Writer, opts Options) *Console {
 	if opts.Format == "" {
 		opts.Format = Text
 	}
-	return &Console{w: w, opts: opts}
+	c := &Console{w: w, opts: opts}
+	c.queue = newQueue(opts.Keep, func(dropped int) chunk {
+		return c.render(Line{Time: opts.Now(), Type: Warning, Message: fmt.Sprintf("%d lines are not shown: nobody read them in time", dropped)})
+	})
+	return c
+}
+
+// Broken is closed when the reader is gone: the terminal was closed, or the other end of the pipe.
+func (c *Console) Broken() <-chan struct{} { return c.queue.broken }
+
+// Gone says, after Broken, what writing met.
+func (c *Console) Gone() error {
+	c.queue.mu.Lock()
+	defer c.queue.mu.Unlock()
+	return c.queue.gone
+}
+
+// Blocked tells whether much waits to be read.
+func (c *Console) Blocked() bool { return c.queue.blocked() }
+
+// Close waits until all that was said is written, and takes nothing more. When ctx has ended it waits no longer than
+// somebody reads. The error says how much was not written, and why.
+func (c *Console) Close(ctx context.Context) error {
+	unwritten, failure := c.queue.close(ctx)
+	switch {
+	case failure != nil:
+		return fmt.Errorf("not all could be written: %w", failure)
+	case unwritten > 0:
+		return fmt.Errorf("%d lines were not written: nobody read them", unwritten)
+	}
+	return nil
+}
+
+// Terminal tells whether w is a terminal.
+func Terminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // Colorful tells whether w is a terminal whose user did not ask for plain text
 // (https://no-color.org).
 func Colorful(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd())) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	return Terminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
 
 // Say writes one line. A zero Time is now.
@@ -103,22 +151,27 @@ func (c *Console) Say(l Line) {
 	if l.Time.IsZero() {
 		l.Time = c.opts.Now()
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if l.Type == Output && c.opts.RawTo != nil {
-		fmt.Fprintln(c.opts.RawTo, l.Message)
-		return
-	}
 	if c.opts.Quiet && !loud(l) {
 		return
 	}
-	if c.opts.Format == JSON {
+	// Lines leave in the order of the calls. Those who wait for room with output hold up other output only.
+	c.queue.put(c.render(l), l.Type == Output)
+}
+
+// render is the line as it is written, and where.
+func (c *Console) render(l Line) chunk {
+	switch {
+	case l.Type == Output && c.opts.Raw && c.opts.OutputTo != nil:
+		return chunk{c.opts.OutputTo, []byte(l.Message + l.End)}
+	case l.Type == Output && c.opts.OutputTo != nil:
+		return chunk{c.opts.OutputTo, []byte(c.text(l) + "\n")}
+	case c.opts.Format == JSON:
 		l.Seconds = l.Duration.Seconds()
-		// Nothing of a Line can fail to encode; a closed terminal is noticed by its own signal.
-		_ = json.NewEncoder(c.w).Encode(l)
-		return
+		var b bytes.Buffer
+		_ = json.NewEncoder(&b).Encode(l) // nothing of a Line can fail to encode
+		return chunk{c.w, escaped(b.Bytes())}
 	}
-	fmt.Fprintln(c.w, c.text(l))
+	return chunk{c.w, []byte(c.text(l) + "\n")}
 }
 
 func loud(l Line) bool {
@@ -145,6 +198,12 @@ func (c *Console) paint(color, s string) string {
 
 func (c *Console) text(l Line) string {
 	clock := c.paint(dim, l.Time.Local().Format("15:04:05"))
+	if l.Type == Output {
+		l.Message = overwritten(l.Message)
+	} else {
+		l.Message = oneLine(l.Message)
+	}
+	l.Object, l.Source, l.Reason, l.Message = Visible(l.Object), Visible(l.Source), Visible(l.Reason), Visible(l.Message)
 	name := shortName(l.Object)
 	switch l.Type {
 	case Step:

@@ -5,6 +5,7 @@ package console
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"testing"
 	"time"
@@ -30,12 +31,20 @@ func TestShort(t *testing.T) {
 	}
 }
 
+// closed waits until all is written.
+func closed(t *testing.T, c *Console) {
+	t.Helper()
+	if err := c.Close(context.Background()); err != nil {
+		t.Error(err)
+	}
+}
+
 // A person reads text, a program reads one JSON object a line, and quiet leaves out what went well.
 func TestSay(t *testing.T) {
 	at := time.Date(2026, 5, 4, 12, 10, 0, 0, time.Local)
 	failed := Line{Type: Finished, Object: "job/default/hello", Outcome: Failed, Duration: 2 * time.Second, Reason: "BackoffLimitExceeded", Message: "too often"}
 	complete := Line{Type: Finished, Object: "job/batch/hello", Outcome: Complete, Duration: 1500 * time.Millisecond}
-	output := Line{Type: Output, Source: "hello-x", Message: "hi"}
+	output := Line{Type: Output, Source: "hello-x", Message: "hi", End: "\n"}
 	tests := map[string]struct {
 		opts  Options
 		lines []Line
@@ -52,6 +61,7 @@ func TestSay(t *testing.T) {
 			for _, l := range test.lines {
 				c.Say(l)
 			}
+			closed(t, c)
 			if got := b.String(); got != test.want {
 				t.Errorf("got\n%s\nwant\n%s", got, test.want)
 			}
@@ -59,7 +69,9 @@ func TestSay(t *testing.T) {
 	}
 	t.Run("json", func(t *testing.T) {
 		var b bytes.Buffer
-		New(&b, Options{Format: JSON, Now: func() time.Time { return at }}).Say(failed)
+		c := New(&b, Options{Format: JSON, Now: func() time.Time { return at }})
+		c.Say(failed)
+		closed(t, c)
 		var got map[string]any
 		if err := json.Unmarshal(b.Bytes(), &got); err != nil {
 			t.Fatal(err)
@@ -72,9 +84,10 @@ func TestSay(t *testing.T) {
 	})
 	t.Run("raw output goes where it was sent", func(t *testing.T) {
 		var raw, rest bytes.Buffer
-		c := New(&rest, Options{RawTo: &raw, Now: func() time.Time { return at }})
+		c := New(&rest, Options{OutputTo: &raw, Raw: true, Now: func() time.Time { return at }})
 		c.Say(output)
 		c.Say(complete)
+		closed(t, c)
 		if raw.String() != "hi\n" || rest.String() != "12:10:00 ✓ job/batch/hello complete in 1.5s\n" {
 			t.Errorf("raw %q, rest %q", raw.String(), rest.String())
 		}

@@ -11,7 +11,9 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
+	"unicode/utf8"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -37,13 +39,15 @@ type reading struct {
 type log struct {
 	client    kubernetes.Interface
 	console   *console.Console
-	pod       *corev1.Pod
+	namespace string
+	pod       string
 	container string
 	instance  int32 // the container's restart count
 	source    string
 	since     *metav1.Time // nil: from the start
 	before    *reading     // of the instance before; nil for the first that is seen
 	this      *reading
+	passed    *atomic.Int64 // counts the lines
 }
 
 // read passes the lines on until the container ended or ctx did. The node may not have the log yet
@@ -76,11 +80,11 @@ func (l log) read(ctx context.Context) {
 
 // warn says that output is missing, and what the node says of it if anything.
 func (l log) warn(cause string) {
-	message := "its output cannot be shown here; try: carillon kubectl logs " + l.pod.Name
+	message := "its output cannot be shown here; try: carillon kubectl logs " + l.pod
 	if cause != "" {
 		message += " (" + cause + ")"
 	}
-	l.console.Say(console.Line{Type: console.Warning, Object: "pod/" + l.pod.Namespace + "/" + l.pod.Name, Message: message})
+	l.console.Say(console.Line{Type: console.Warning, Object: "pod/" + l.namespace + "/" + l.pod, Message: message})
 }
 
 // open returns the log of this instance. Whose log a stream is, is known only afterwards: it is ours
@@ -97,14 +101,14 @@ func (l log) open(ctx context.Context) (io.ReadCloser, error) {
 }
 
 func (l log) stream(ctx context.Context, previous bool) (io.ReadCloser, error) {
-	return l.client.CoreV1().Pods(l.pod.Namespace).GetLogs(l.pod.Name, &corev1.PodLogOptions{
+	return l.client.CoreV1().Pods(l.namespace).GetLogs(l.pod, &corev1.PodLogOptions{
 		Container: l.container, Follow: !previous, Previous: previous, SinceTime: l.since, Timestamps: true,
 	}).Stream(ctx)
 }
 
 // restarts is the container's restart count now, 0 if the Pod cannot be read.
 func (l log) restarts(ctx context.Context) int32 {
-	pod, err := l.client.CoreV1().Pods(l.pod.Namespace).Get(ctx, l.pod.Name, metav1.GetOptions{})
+	pod, err := l.client.CoreV1().Pods(l.namespace).Get(ctx, l.pod, metav1.GetOptions{})
 	if err != nil {
 		return 0
 	}
@@ -116,11 +120,13 @@ func (l log) restarts(ctx context.Context) int32 {
 	return 0
 }
 
-// pass says each line once: what the reader of the instance before said already is left out.
+// pass says each line once: what the reader of the instance before said already is left out. A line that is
+// longer than longestLine goes on in pieces, none of which ends within a character.
 func (l log) pass(stream io.ReadCloser) {
 	defer stream.Close()
 	said, continued, skip, faulty := l.this.mark, false, false, false
 	lines := bufio.NewReaderSize(stream, longestLine)
+	var rest []byte // of a character that the last piece had only the beginning of
 	for {
 		text, err := lines.ReadSlice('\n')
 		if !continued {
@@ -133,21 +139,51 @@ func (l log) pass(stream io.ReadCloser) {
 				l.this.mark = at
 			}
 		}
+		continued = errors.Is(err, bufio.ErrBufferFull)
+		if len(rest) > 0 {
+			text = append(rest, text...)
+		}
+		text, rest = whole(text, continued)
 		switch {
 		case len(text) == 0 || skip:
 		case faulty:
 			l.warn(strings.TrimRight(string(text), "\r\n"))
 		default:
+			message, end := ending(text)
 			l.console.Say(console.Line{
-				Type: console.Output, Object: "pod/" + l.pod.Namespace + "/" + l.pod.Name, Source: l.source,
-				Message: strings.TrimRight(string(text), "\r\n"),
+				Type: console.Output, Object: "pod/" + l.namespace + "/" + l.pod, Source: l.source, Message: message, End: end,
 			})
+			l.passed.Add(1)
 		}
-		continued = errors.Is(err, bufio.ErrBufferFull)
 		if err != nil && !continued {
 			return
 		}
 	}
+}
+
+// whole cuts the beginning of a character off the end of a piece that goes on, and returns a copy of it.
+func whole(text []byte, continued bool) (piece, rest []byte) {
+	if !continued {
+		return text, nil
+	}
+	for i := 1; i < utf8.UTFMax && i <= len(text); i++ {
+		if cut := text[len(text)-i:]; utf8.RuneStart(cut[0]) {
+			if !utf8.FullRune(cut) {
+				return text[:len(text)-i], bytes.Clone(cut)
+			}
+			break
+		}
+	}
+	return text, nil
+}
+
+// ending splits a line from what ends it.
+func ending(text []byte) (message, end string) {
+	cut := bytes.TrimSuffix(text, []byte("\n"))
+	if len(cut) < len(text) {
+		cut = bytes.TrimSuffix(cut, []byte("\r"))
+	}
+	return string(cut), string(text[len(cut):])
 }
 
 // stamp cuts the time of writing off a line. Without one the line is returned as it is.

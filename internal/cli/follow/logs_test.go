@@ -9,10 +9,8 @@ import (
 	"errors"
 	"io"
 	"strings"
+	"sync/atomic"
 	"testing"
-
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/carillon-dev/carillon/internal/cli/console"
 )
@@ -32,8 +30,11 @@ func TestLogErrorsAreNoOutput(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var said bytes.Buffer
 			lines := console.New(&said, console.Options{Format: console.JSON})
-			l := log{console: lines, pod: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "p"}}, this: &reading{done: make(chan struct{})}}
+			l := log{console: lines, namespace: "default", pod: "p", this: &reading{done: make(chan struct{})}, passed: &atomic.Int64{}}
 			l.pass(io.NopCloser(strings.NewReader(tc.stream)))
+			if err := lines.Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
 			var got strings.Builder
 			for _, line := range decode(t, &said) {
 				got.WriteString(string(line.Type) + " " + line.Message + "\n")

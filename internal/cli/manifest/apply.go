@@ -20,6 +20,9 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
+
+	"github.com/carillon-dev/carillon/internal/kind/tutorial"
+	"github.com/carillon-dev/carillon/internal/kind/volcano"
 )
 
 // FieldManager owns the fields that Carillon applies (server-side apply).
@@ -64,14 +67,14 @@ func NewApplier(config *rest.Config, namespace string) (*Applier, error) {
 func (a *Applier) Apply(ctx context.Context, objects []Object) ([]Applied, error) {
 	first, then := split(objects)
 	ordered := append(first, then...)
-	if err := a.check(ctx, ordered); err != nil {
+	if err := a.Check(ctx, ordered); err != nil {
 		return nil, err
 	}
 	var done []Applied
 	for _, o := range ordered {
 		applied, err := a.apply(ctx, o)
 		if err != nil {
-			return done, refusal(o, err)
+			return done, Refusal(o, err)
 		}
 		done = append(done, applied)
 	}
@@ -94,9 +97,10 @@ func definesOthers(o Object) bool {
 	return gk == schema.GroupKind{Kind: "Namespace"} || gk == schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
 }
 
-// check is the dry run. What only makes sense once an earlier object of the same set exists (its
+// Check is the dry run: it asks the API server whether it would take the objects and changes nothing. The
+// error is as for Apply. What only makes sense once an earlier object of the same set exists (its
 // namespace, its kind) cannot be asked about yet and is let through.
-func (a *Applier) check(ctx context.Context, objects []Object) error {
+func (a *Applier) Check(ctx context.Context, objects []Object) error {
 	namespaces, kinds := map[string]bool{}, map[schema.GroupKind]bool{}
 	for _, o := range objects {
 		switch {
@@ -120,7 +124,7 @@ func (a *Applier) check(ctx context.Context, objects []Object) error {
 		if err == nil {
 			continue
 		}
-		refused := refusal(o, err)
+		refused := Refusal(o, err)
 		var fault *Fault
 		if !errors.As(refused, &fault) {
 			return refused
@@ -135,6 +139,15 @@ func (a *Applier) namespaceOf(o Object) string {
 		return ns
 	}
 	return a.namespace
+}
+
+// Resource is where objects of a kind are found in a namespace. The error is a no-match error of package meta when the
+// API server does not serve the kind.
+func (a *Applier) Resource(gvk schema.GroupVersionKind, namespace string) (dynamic.ResourceInterface, error) {
+	o := &unstructured.Unstructured{}
+	o.SetGroupVersionKind(gvk)
+	o.SetNamespace(namespace)
+	return a.resource(Object{Unstructured: o})
 }
 
 func (a *Applier) resource(o Object) (dynamic.ResourceInterface, error) {
@@ -215,10 +228,21 @@ func (a *Applier) served(ctx context.Context, r dynamic.ResourceInterface, name 
 	}
 }
 
-// refusal turns the API server's no into a *Fault with one line for each field; other errors stay.
-func refusal(o Object, err error) error {
+// source tells where the definition of a kind comes from.
+func source(group string) string {
+	switch group {
+	case tutorial.GroupVersion.Group:
+		return "its CustomResourceDefinition is deploy/crds/batch.tutorial.kubebuilder.io_cronjobs.yaml: apply it first, or with it"
+	case volcano.GroupVersion.Group:
+		return "install Volcano first (its definitions, its scheduler, and its controllers without their cron gate)"
+	}
+	return "apply its CustomResourceDefinition first"
+}
+
+// Refusal turns the API server's no into a *Fault with one line for each field; other errors stay.
+func Refusal(o Object, err error) error {
 	if meta.IsNoMatchError(err) {
-		return &Fault{Where: o.String(), What: fmt.Sprintf("the API server does not serve %s %s; apply its CustomResourceDefinition first", o.GetAPIVersion(), o.GetKind())}
+		return &Fault{Where: o.String(), What: fmt.Sprintf("the API server does not serve %s %s; %s", o.GetAPIVersion(), o.GetKind(), source(o.GroupVersionKind().Group))}
 	}
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || apierrors.IsInternalError(err) || apierrors.IsServerTimeout(err) || apierrors.IsTooManyRequests(err) {
@@ -234,7 +258,7 @@ func refusal(o Object, err error) error {
 			}
 			lines = append(lines, c.Field+": "+c.Message)
 		}
-		return &Fault{Where: o.String(), What: strings.Join(lines, "\n  ")}
+		return &Fault{Where: o.String(), What: strings.Join(lines, "\n  "), Cause: err}
 	}
-	return &Fault{Where: o.String(), What: s.Message}
+	return &Fault{Where: o.String(), What: s.Message, Cause: err}
 }

@@ -5,20 +5,18 @@
 //
 // Reading is strict and complete before anything is sent: every document of every file is decoded,
 // unknown and repeated fields are faults, and all faults are reported together, each with its file,
-// document and line (load.go). Applying asks the API server for a dry run of every object first, so
+// document and line (load.go). It is bounded, and tells what it waits for (read.go). Applying asks the API server for a dry run of every object first, so
 // that a file of which one object would be refused is not applied in part (apply.go).
 package manifest
 
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -38,6 +36,9 @@ type Source struct {
 
 // String reads as "jobs.yaml: document 2 (line 14)".
 func (s Source) String() string {
+	if s.Document == 0 {
+		return s.File // not a file of manifests
+	}
 	return fmt.Sprintf("%s: document %d (line %d)", s.File, s.Document, s.Line)
 }
 
@@ -60,28 +61,44 @@ func (o Object) String() string {
 type Fault struct {
 	Where string
 	What  string
+	// Cause is the API server's answer, if it was the API server that refused.
+	Cause error
 }
 
 func (f *Fault) Error() string { return f.Where + ": " + f.What }
+
+func (f *Fault) Unwrap() error { return f.Cause }
 
 var strict = serializer.NewCodecFactory(scheme.Scheme, serializer.EnableStrict).UniversalDeserializer()
 
 // Load reads every path: a file, a directory (its *.yaml, *.yml and *.json files in the order of
 // their names, not its sub-directories), or "-" for stdin. Objects come in the order in which they
 // are written. The error joins a *Fault for each thing that is wrong; no object is returned then.
-func Load(paths []string, stdin io.Reader) ([]Object, error) {
+// tell is given what the user should know beside that, a line each; it may be nil. Reading ends with ctx.
+func Load(ctx context.Context, paths []string, stdin io.Reader, tell func(string)) ([]Object, error) {
+	if tell == nil {
+		tell = func(string) {}
+	}
+	r := &reader{stdin: stdin, tell: tell}
 	var objects []Object
 	var faults []error
 	for _, path := range paths {
-		files, err := expand(path)
+		files, err := r.expand(path)
 		if err != nil {
 			faults = append(faults, err)
 			continue
 		}
 		for _, file := range files {
-			got, err := read(file, stdin)
+			name, data, err := r.read(ctx, file)
+			var got []Object
+			if err == nil {
+				got, err = Parse(name, data, tell)
+			}
 			if err != nil {
 				faults = append(faults, err)
+			}
+			if ctx.Err() != nil || r.total > totalLimit {
+				return nil, errors.Join(faults...)
 			}
 			objects = append(objects, got...)
 		}
@@ -92,55 +109,8 @@ func Load(paths []string, stdin io.Reader) ([]Object, error) {
 	return objects, nil
 }
 
-func expand(path string) ([]string, error) {
-	if path == "-" {
-		return []string{path}, nil
-	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, &Fault{Where: path, What: cause(err) + "; -f takes a file, a directory or - for standard input"}
-	}
-	if !info.IsDir() {
-		return []string{path}, nil
-	}
-	entries, err := os.ReadDir(path)
-	if err != nil {
-		return nil, &Fault{Where: path, What: cause(err)}
-	}
-	var files []string
-	for _, e := range entries {
-		ext := strings.ToLower(filepath.Ext(e.Name()))
-		if !e.IsDir() && slices.Contains([]string{".yaml", ".yml", ".json"}, ext) {
-			files = append(files, filepath.Join(path, e.Name()))
-		}
-	}
-	if len(files) == 0 {
-		return nil, &Fault{Where: path, What: "the directory holds no .yaml, .yml or .json file"}
-	}
-	return files, nil
-}
-
-func read(file string, stdin io.Reader) ([]Object, error) {
-	name, r := file, stdin
-	if file == "-" {
-		name = "stdin"
-	} else {
-		f, err := os.Open(file)
-		if err != nil {
-			return nil, &Fault{Where: file, What: cause(err)}
-		}
-		defer f.Close()
-		r = f
-	}
-	return Parse(name, r)
-}
-
 // Parse reads the documents of one file; name is what messages call it.
-func Parse(name string, r io.Reader) ([]Object, error) {
-	data, err := io.ReadAll(r)
-	if err != nil {
-		return nil, &Fault{Where: name, What: cause(err)}
-	}
+func Parse(name string, data []byte, tell func(string)) ([]Object, error) {
 	var objects []Object
 	var faults []error
 	at, number := 0, 0
@@ -162,7 +132,7 @@ func Parse(name string, r io.Reader) ([]Object, error) {
 		if blank(doc) {
 			continue
 		}
-		got, err := decode(doc, source)
+		got, err := decode(doc, source, tell)
 		if err != nil {
 			faults = append(faults, err)
 			continue
@@ -188,7 +158,7 @@ func blank(doc []byte) bool {
 	return true
 }
 
-func decode(doc []byte, source Source) ([]Object, error) {
+func decode(doc []byte, source Source, tell func(string)) ([]Object, error) {
 	fault := func(what string) error { return &Fault{Where: source.String(), What: what} }
 	var fields map[string]any
 	if err := yaml.UnmarshalStrict(doc, &fields); err != nil {
@@ -202,10 +172,20 @@ func decode(doc []byte, source Source) ([]Object, error) {
 		return nil, fault("kind is missing")
 	}
 	if obj.IsList() {
-		return list(obj, source)
+		return list(obj, source, tell)
+	}
+	old := convert(obj)
+	if wrong := unquoted(doc, obj, source.Line); len(wrong) > 0 {
+		return nil, fault(obj.GetKind() + ": " + strings.Join(wrong, "\n  "))
 	}
 	if obj.GetName() == "" && obj.GetGenerateName() == "" {
 		return nil, fault(obj.GetKind() + ": metadata.name is missing")
+	}
+	if old {
+		var err error
+		if doc, err = yaml.Marshal(obj.Object); err != nil {
+			return nil, fault(plain(err))
+		}
 	}
 	_, _, err := strict.Decode(doc, nil, nil)
 	switch {
@@ -221,10 +201,14 @@ func decode(doc []byte, source Source) ([]Object, error) {
 	if err != nil {
 		return nil, fault(plain(err))
 	}
-	return []Object{{Unstructured: obj, Source: source}}, nil
+	o := Object{Unstructured: obj, Source: source}
+	if old {
+		tell(converted(o))
+	}
+	return []Object{o}, nil
 }
 
-func list(obj *unstructured.Unstructured, source Source) ([]Object, error) {
+func list(obj *unstructured.Unstructured, source Source, tell func(string)) ([]Object, error) {
 	items, _, _ := unstructured.NestedSlice(obj.Object, "items")
 	var objects []Object
 	for i, item := range items {
@@ -232,7 +216,7 @@ func list(obj *unstructured.Unstructured, source Source) ([]Object, error) {
 		if err != nil {
 			return nil, &Fault{Where: source.String(), What: fmt.Sprintf("items[%d]: %v", i, err)}
 		}
-		got, err := decode(doc, source)
+		got, err := decode(doc, source, tell)
 		if err != nil {
 			return nil, err
 		}

@@ -41,7 +41,7 @@ func TestParse(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			objects, err := Parse("f.yaml", strings.NewReader(test.text))
+			objects, err := Parse("f.yaml", []byte(test.text), func(string) {})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -62,20 +62,26 @@ func TestParseFaults(t *testing.T) {
 		text string
 		want []string
 	}{
-		"a field that does not exist": {strings.Replace(cronJob, "schedule:", "shedule:", 1), []string{"f.yaml: document 1 (line 1): CronJob hello:", `unknown field "spec.shedule"`}},
-		"a field twice":               {cronJob + "kind: Job\n", []string{"document 1", `key "kind" already set`}},
-		"no kind":                     {"apiVersion: v1\n", []string{"kind is missing"}},
-		"no apiVersion":               {"kind: Job\n", []string{"apiVersion is missing"}},
-		"no name":                     {"apiVersion: batch/v1\nkind: Job\n", []string{"Job: metadata.name is missing"}},
-		"not YAML":                    {"a: [\n", []string{"document 1 (line 1)"}},
-		"a wrong type":                {strings.Replace(cronJob, "{name: hello}", "{name: hello}\nspec2: x", 1), []string{`unknown field "spec2"`}},
-		"a scalar":                    {"hello\n", []string{"document 1"}},
-		"nothing":                     {"# nothing\n", []string{"there is no object in it"}},
-		"two faults are both told":    {strings.Replace(cronJob, "schedule:", "shedule:", 1) + "---\nkind: Job\n", []string{"spec.shedule", "document 2 (line 13): apiVersion is missing"}},
+		"a field that does not exist":         {strings.Replace(cronJob, "schedule:", "shedule:", 1), []string{"f.yaml: document 1 (line 1): CronJob hello:", `unknown field "spec.shedule"`}},
+		"a field twice":                       {cronJob + "kind: Job\n", []string{"document 1", `key "kind" already set`}},
+		"no kind":                             {"apiVersion: v1\n", []string{"kind is missing"}},
+		"no apiVersion":                       {"kind: Job\n", []string{"apiVersion is missing"}},
+		"no name":                             {"apiVersion: batch/v1\nkind: Job\n", []string{"Job: metadata.name is missing"}},
+		"not YAML":                            {"a: [\n", []string{"document 1 (line 1)"}},
+		"a wrong type":                        {strings.Replace(cronJob, "{name: hello}", "{name: hello}\nspec2: x", 1), []string{`unknown field "spec2"`}},
+		"a scalar":                            {"hello\n", []string{"document 1"}},
+		"a name that YAML reads as a boolean": {strings.Replace(cronJob, "hello", "n", 1), []string{"f.yaml: document 1 (line 1): CronJob: line 3: metadata.name: YAML reads n as a boolean", `write it in quotes, "n"`}},
+		"a name that YAML reads as a number":  {"---\n" + strings.Replace(cronJob, "hello", "1e3", 1), []string{"line 4: metadata.name: YAML reads 1e3 as a number", `"1e3"`}},
+		"a name of a custom resource":         {"apiVersion: example.com/v1\nkind: Thing\nmetadata:\n  name: yes\n", []string{"line 4: metadata.name: YAML reads yes as a boolean"}},
+		"an environment variable":             {strings.Replace(cronJob, "image: host", "image: host, env: [{name: A, value: on}, {name: B, value: 012}]", 1), []string{"line 11: spec.jobTemplate.spec.template.spec.containers[0].env[0].value: YAML reads on as a boolean", `env[1].value: YAML reads 012 as a number`, `"012"`}},
+		"a label, an argument":                {strings.Replace(strings.Replace(cronJob, "{name: hello}", "{name: hello, labels: {tier: 1}}", 1), `["true"]`, `["sleep", 5]`, 1), []string{"line 3: metadata.labels.tier: YAML reads 1 as a number", "command[1]: YAML reads 5"}},
+		"an old CronJob's unknown field":      {strings.Replace(strings.Replace(cronJob, "batch/v1", "batch/v1beta1", 1), "schedule:", "shedule:", 1), []string{`unknown field "spec.shedule"`}},
+		"nothing":                             {"# nothing\n", []string{"there is no object in it"}},
+		"two faults are both told":            {strings.Replace(cronJob, "schedule:", "shedule:", 1) + "---\nkind: Job\n", []string{"spec.shedule", "document 2 (line 13): apiVersion is missing"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			objects, err := Parse("f.yaml", strings.NewReader(test.text))
+			objects, err := Parse("f.yaml", []byte(test.text), func(string) {})
 			var fault *Fault
 			if !errors.As(err, &fault) {
 				t.Fatalf("got objects %v and error %v, want a Fault", objects, err)
@@ -92,6 +98,30 @@ func TestParseFaults(t *testing.T) {
 	}
 }
 
+// A CronJob of batch/v1beta1 is one of batch/v1, and that is told once, also in a list.
+func TestOldCronJob(t *testing.T) {
+	old := strings.Replace(cronJob, "batch/v1", "batch/v1beta1", 1)
+	for name, text := range map[string]string{
+		"a document": old,
+		"a list":     "apiVersion: v1\nkind: List\nitems:\n- " + strings.TrimSpace(strings.ReplaceAll(old, "\n", "\n  ")) + "\n",
+		"JSON":       `{"apiVersion":"batch/v1beta1","kind":"CronJob","metadata":{"name":"hello"},"spec":{"schedule":"@daily"}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			var told []string
+			objects, err := Parse("f.yaml", []byte(text), func(line string) { told = append(told, line) })
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(objects) != 1 || objects[0].GetAPIVersion() != "batch/v1" || objects[0].GetName() != "hello" {
+				t.Errorf("read %v", objects)
+			}
+			if len(told) != 1 || !strings.Contains(told[0], "CronJob hello: batch/v1beta1 is read as batch/v1") {
+				t.Errorf("told %q", told)
+			}
+		})
+	}
+}
+
 // A directory gives its manifests in the order of their names; stdin is "-"; a path that is not there
 // is a fault that names it.
 func TestLoad(t *testing.T) {
@@ -103,7 +133,7 @@ func TestLoad(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	objects, err := Load([]string{dir, "-"}, strings.NewReader(strings.Replace(cronJob, "hello", "c", 1)))
+	objects, err := Load(t.Context(), []string{dir, "-"}, strings.NewReader(strings.Replace(cronJob, "hello", "c", 1)), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +146,7 @@ func TestLoad(t *testing.T) {
 	}
 	for name, path := range map[string]string{"a path that is not there": filepath.Join(dir, "none.yaml"), "an empty directory": t.TempDir()} {
 		var fault *Fault
-		if _, err := Load([]string{path}, nil); !errors.As(err, &fault) || !strings.Contains(err.Error(), path) {
+		if _, err := Load(t.Context(), []string{path}, nil, nil); !errors.As(err, &fault) || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: got %v, want a Fault that names %s", name, err, path)
 		}
 	}
@@ -130,7 +160,7 @@ func FuzzParse(f *testing.F) {
 	f.Add("{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":1}}")
 	f.Add("apiVersion: v1\nkind: ConfigMap\nmetadata: []\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		objects, err := Parse("f.yaml", strings.NewReader(text))
+		objects, err := Parse("f.yaml", []byte(text), func(string) {})
 		if err != nil {
 			return
 		}

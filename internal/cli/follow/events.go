@@ -1,0 +1,105 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package follow
+
+import (
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/carillon-dev/carillon/internal/cli/console"
+)
+
+// told is what was said of an event, which the API server counts up when it happens again.
+type told struct {
+	count   int32
+	message string
+}
+
+// event passes on what asks for the user's attention. What a Job's own last line says is left out. An event of
+// a CronJob is passed on each time that it happens: each is a scheduled time of its own. The kubelet repeats
+// itself every few seconds, so of a Pod only what is new is.
+func (f *Follower) event(e *corev1.Event) {
+	if e.Type != corev1.EventTypeWarning || repeated[e.Reason] || f.old(e) || !f.about(e) {
+		return
+	}
+	now := told{count: max(e.Count, 1), message: e.Message}
+	if e.Series != nil {
+		now.count = max(now.count, e.Series.Count)
+	}
+	f.mu.Lock()
+	before, known := f.events[e.UID]
+	f.events[e.UID] = now
+	f.mu.Unlock()
+	again := before.message != now.message || (e.InvolvedObject.Kind == "CronJob" && now.count > before.count)
+	if known && !again {
+		return
+	}
+	about := e.InvolvedObject
+	f.opts.Console.Say(console.Line{
+		Type: console.Warning, Object: ObjectName(group(about.APIVersion), about.Kind, about.Namespace, about.Name),
+		Reason: e.Reason, Message: e.Message,
+	})
+	if f.opts.Job.Name != "" && f.opts.Stuck != nil {
+		if why, stuck := neverMounts(e); stuck {
+			f.opts.Stuck(why)
+		}
+	}
+}
+
+func (f *Follower) forgetEvent(uid types.UID) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.events, uid)
+}
+
+// repeated are the reasons that a Job's Failed condition repeats.
+var repeated = map[string]bool{
+	batchv1.JobReasonBackoffLimitExceeded:     true,
+	batchv1.JobReasonDeadlineExceeded:         true,
+	batchv1.JobReasonPodFailurePolicy:         true,
+	batchv1.JobReasonMaxFailedIndexesExceeded: true,
+	batchv1.JobReasonFailedIndexes:            true,
+}
+
+func (f *Follower) old(e *corev1.Event) bool {
+	at := e.LastTimestamp.Time
+	if at.IsZero() {
+		at = e.EventTime.Time
+	}
+	if e.Series != nil && e.Series.LastObservedTime.After(at) {
+		at = e.Series.LastObservedTime.Time
+	}
+	return at.Before(f.since.Add(-slack))
+}
+
+func (f *Follower) about(e *corev1.Event) bool {
+	about, want := e.InvolvedObject, f.opts.Job
+	if want.Name == "" {
+		switch about.Kind {
+		case "CronJob", "Job", "Pod":
+			return true
+		}
+		return false
+	}
+	switch about.Kind {
+	case "Job":
+		return f.mine(group(about.APIVersion), about.Namespace, about.Name)
+	case "Pod":
+		return about.Namespace == want.Namespace && strings.HasPrefix(about.Name, want.Name+"-")
+	}
+	return false
+}
+
+// group is the API group of an apiVersion.
+func group(apiVersion string) string {
+	version, err := schema.ParseGroupVersion(apiVersion)
+	if err != nil {
+		return ""
+	}
+	return version.Group
+}

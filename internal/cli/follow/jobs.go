@@ -1,0 +1,234 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package follow
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/carillon-dev/carillon/internal/cli/console"
+	"github.com/carillon-dev/carillon/internal/cron"
+	"github.com/carillon-dev/carillon/internal/kind/tutorial"
+	"github.com/carillon-dev/carillon/internal/kind/volcano"
+)
+
+// slack is how far the clocks of what is read may differ from ours; API times have whole seconds.
+const slack = time.Second
+
+// hung is how long a reader that reads nothing keeps a Job's last line back.
+const hung = 2 * time.Second
+
+// run is what has been said of one Job. It is kept as long as the Job or one of its Pods is there: the two
+// watches tell of deletions in any order.
+type run struct {
+	there   bool // the Job is
+	pods    int
+	started time.Time
+	told    bool // that it finished
+	readers sync.WaitGroup
+	passed  atomic.Int64 // lines of output
+}
+
+// life is a Job of any kind, as far as it is spoken of.
+type life struct {
+	uid       types.UID
+	group     string
+	namespace string
+	name      string
+	origin    string    // why it runs, and how large it is
+	start     time.Time // zero: has not begun
+	done      bool
+	complete  bool
+	end       time.Time
+	reason    string
+	message   string
+}
+
+// lifeOfJob reads a Job of batch/v1.
+func lifeOfJob(job *batchv1.Job) life {
+	l := life{
+		uid: job.UID, group: batchv1.GroupName, namespace: job.Namespace, name: job.Name,
+		origin: origin(job),
+	}
+	if job.Status.StartTime != nil {
+		l.start = job.Status.StartTime.Time
+	}
+	for _, c := range job.Status.Conditions {
+		if c.Status == corev1.ConditionTrue && (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) {
+			l.done, l.complete = true, c.Type == batchv1.JobComplete
+			l.end, l.reason, l.message = c.LastTransitionTime.Time, c.Reason, c.Message
+			break
+		}
+	}
+	if l.done && l.start.IsZero() {
+		l.start = l.end
+	}
+	return l
+}
+
+// lifeOfVolcanoJob reads a Job of Volcano. message is what its status says, which the slim type does not hold.
+func lifeOfVolcanoJob(job *volcano.Job, message string) (life, bool) {
+	child, err := volcano.Kind{}.ReadChild(job)
+	if err != nil {
+		return life{}, false
+	}
+	l := life{
+		uid: job.UID, group: volcano.GroupVersion.Group, namespace: job.Namespace, name: job.Name,
+		origin: scheduled(job.Annotations[volcano.StampAnnotation]),
+	}
+	if status := child.Status; status != "" && status != "Pending" && status != "Inqueue" {
+		l.start = job.CreationTimestamp.Time
+	}
+	if child.Phase != cron.Unfinished {
+		l.done, l.complete, l.message = true, child.Phase == cron.Complete, message
+		if !l.complete {
+			l.reason = child.Status
+		}
+		if l.end = l.start; child.Finished != nil {
+			l.end = *child.Finished
+		}
+	}
+	return l, true
+}
+
+// origin tells which scheduled time a Job belongs to, or how much work it is.
+func origin(job *batchv1.Job) string {
+	for _, stamp := range []string{batchv1.CronJobScheduledTimestampAnnotation, tutorial.StampAnnotation} {
+		if at, ok := job.Annotations[stamp]; ok {
+			return scheduled(at)
+		}
+	}
+	if n := job.Spec.Completions; n != nil && *n > 1 {
+		parallel := int32(1)
+		if job.Spec.Parallelism != nil {
+			parallel = *job.Spec.Parallelism
+		}
+		return fmt.Sprintf("(%d completions, %d at a time)", *n, min(parallel, *n))
+	}
+	return ""
+}
+
+func scheduled(at string) string {
+	if at == "" {
+		return ""
+	}
+	return "(scheduled " + at + ")"
+}
+
+func (f *Follower) mine(group, namespace, name string) bool {
+	want := f.opts.Job
+	return want.Name == "" || want == Target{group, namespace, name}
+}
+
+// runOf returns what has been said of a Job.
+func (f *Follower) runOf(uid types.UID) *run {
+	r := f.jobs[uid]
+	if r == nil {
+		r = &run{}
+		f.jobs[uid] = r
+	}
+	return r
+}
+
+// release forgets a run whose Job and Pods are gone.
+func (f *Follower) release(uid types.UID) {
+	if r := f.jobs[uid]; r != nil && !r.there && r.pods == 0 {
+		delete(f.jobs, uid)
+	}
+}
+
+func (f *Follower) job(ctx context.Context, l life) {
+	if !f.mine(l.group, l.namespace, l.name) {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	r := f.runOf(l.uid)
+	r.there = true
+	object := ObjectName(l.group, "Job", l.namespace, l.name)
+	if l.done && r.started.IsZero() && l.end.Before(f.since.Add(-slack)) {
+		r.told = true // history
+		return
+	}
+	if r.started.IsZero() && !l.start.IsZero() {
+		r.started = f.opts.Now()
+		line := console.Line{Type: console.Started, Object: object, Message: l.origin}
+		if l.start.Before(f.since.Add(-slack)) {
+			r.started, line.Resumed = l.start, true
+		}
+		f.opts.Console.Say(line)
+	}
+	if !l.done || r.told {
+		return
+	}
+	r.told = true
+	line := console.Line{Type: console.Finished, Object: object, Duration: f.opts.Now().Sub(r.started), Outcome: console.Complete, Reason: l.reason}
+	if !l.complete {
+		line.Outcome, line.Message = console.Failed, l.message
+	}
+	f.finished.Go(func() {
+		f.caughtUp(ctx, r)
+		f.opts.Console.Say(line)
+		if f.opts.Finished != nil {
+			f.opts.Finished(l.complete)
+		}
+	})
+}
+
+func (f *Follower) forgetJob(uid types.UID) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if r := f.jobs[uid]; r != nil {
+		r.there = false
+		f.release(uid)
+	}
+}
+
+// caughtUp waits until the readers of a run have read all. A reader that hangs must not hide that the Job
+// ended; one that waits because nobody reads the console does not hang.
+func (f *Follower) caughtUp(ctx context.Context, r *run) {
+	done := make(chan struct{})
+	go func() { r.readers.Wait(); close(done) }()
+	timer := time.NewTimer(hung)
+	defer timer.Stop()
+	for last := r.passed.Load(); ; {
+		select {
+		case <-done:
+			return
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		}
+		now := r.passed.Load()
+		if now == last && !f.opts.Console.Blocked() {
+			return
+		}
+		last = now
+		timer.Reset(hung)
+	}
+}
+
+// resourceName is what kubectl calls a kind: "job", or "job.batch.volcano.sh".
+func resourceName(group, kindName string) string {
+	word := map[string]string{"CronJob": "cronjob", "Job": "job", "Pod": "pod"}[kindName]
+	if word == "" {
+		word = kindName
+	}
+	if group == "" || group == batchv1.GroupName {
+		return word
+	}
+	return word + "." + group
+}
+
+// ObjectName is what lines call an object.
+func ObjectName(group, kindName, namespace, name string) string {
+	return resourceName(group, kindName) + "/" + namespace + "/" + name
+}

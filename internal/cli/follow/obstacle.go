@@ -1,0 +1,77 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package follow
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Obstacle is why a container can never start, however often it is tried.
+type Obstacle struct {
+	Pod       string
+	Container string // "" when it is the whole Pod
+	Reason    string // Kubernetes' own word
+	Message   string
+}
+
+// Error reads as `container "main" of pod x-1 can never start: StartError: no such file`.
+func (o Obstacle) Error() string {
+	what := "pod " + o.Pod
+	if o.Container != "" {
+		what = fmt.Sprintf("container %q of pod %s", o.Container, o.Pod)
+	}
+	return fmt.Sprintf("%s can never start: %s: %s", what, o.Reason, o.Message)
+}
+
+// permanent are the words of the kubelet and of container runtimes for a container that does not start because of what
+// its manifest asks for.
+var permanent = []string{
+	"InvalidImageName", "ErrImageNeverPull", "CreateContainerConfigError", "CreateContainerError", "RunContainerError", "PreCreateHookError",
+	"StartError", "ContainerCannotRun", // of containers that have ended
+}
+
+// passing are parts of messages that come under the same words and pass by themselves: the machine is busy or short of
+// something, or what is asked for is not known yet.
+var passing = []string{
+	"deadline exceeded", "timed out", "timeout", "try again", "temporarily unavailable", "connection refused", "connection reset",
+	"failed to sync", "not yet been read", "have not yet", "not registered", "is reserved for", "already in use", "is stopping",
+	"no space left", "disk quota exceeded", "too many open files", "cannot allocate memory", "Unavailable", "input/output error", "canceled",
+}
+
+func lasting(reason, message string) bool {
+	return slices.Contains(permanent, reason) &&
+		!slices.ContainsFunc(passing, func(part string) bool { return strings.Contains(message, part) })
+}
+
+// neverStarts finds a container of the Pod that can never start.
+func neverStarts(pod *corev1.Pod) (Obstacle, bool) {
+	for _, s := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
+		if w := s.State.Waiting; w != nil && lasting(w.Reason, w.Message) {
+			return Obstacle{pod.Name, s.Name, w.Reason, w.Message}, true
+		}
+		for _, t := range []*corev1.ContainerStateTerminated{s.State.Terminated, s.LastTerminationState.Terminated} {
+			if t != nil && lasting(t.Reason, t.Message) {
+				return Obstacle{pod.Name, s.Name, t.Reason, t.Message}, true
+			}
+		}
+	}
+	if pod.Status.Phase == corev1.PodFailed && pod.Status.Reason == "NeedsRoot" { // refused by our node
+		return Obstacle{Pod: pod.Name, Reason: pod.Status.Reason, Message: pod.Status.Message}, true
+	}
+	return Obstacle{}, false
+}
+
+// neverMounts tells whether an event says that a volume of a Pod can never be there.
+func neverMounts(e *corev1.Event) (Obstacle, bool) {
+	missing := (strings.Contains(e.Message, `configmap "`) || strings.Contains(e.Message, `secret "`)) && strings.HasSuffix(e.Message, "not found")
+	missing = missing || strings.Contains(e.Message, "references non-existent") || strings.Contains(e.Message, "hostPath type check failed")
+	if e.Reason != "FailedMount" || e.InvolvedObject.Kind != "Pod" || !missing {
+		return Obstacle{}, false
+	}
+	return Obstacle{Pod: e.InvolvedObject.Name, Reason: e.Reason, Message: e.Message}, true
+}

@@ -1,0 +1,79 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package follow
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// A container that its manifest keeps from starting is told from one that only waits.
+func TestNeverStarts(t *testing.T) {
+	waiting := func(reason, message string) corev1.PodStatus {
+		return corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: "c", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}}}}}
+	}
+	ended := func(reason, message string) corev1.PodStatus {
+		return corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: "c", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: reason, Message: message}}}}}
+	}
+	backOff := waiting("CrashLoopBackOff", "back-off 10s")
+	backOff.ContainerStatuses[0].LastTerminationState = ended("StartError", "no such file").ContainerStatuses[0].State
+	init := corev1.PodStatus{InitContainerStatuses: waiting("ErrImageNeverPull", "no image").ContainerStatuses}
+	for name, test := range map[string]struct {
+		status corev1.PodStatus
+		want   string // reason
+	}{
+		"no command":                        {ended("StartError", `container "c" (image host) has no command`), "StartError"},
+		"a program that is not there":       {ended("StartError", "no such file on this machine"), "StartError"},
+		"it waits for the next try":         {backOff, "StartError"},
+		"as containerd says it":             {ended("ContainerCannotRun", "exec format error"), "ContainerCannotRun"},
+		"a user that is not there":          {waiting("CreateContainerError", `there is no user "x" on this machine`), "CreateContainerError"},
+		"a ConfigMap that is not there":     {waiting("CreateContainerConfigError", `configmap "x" not found`), "CreateContainerConfigError"},
+		"root where it must not be":         {waiting("CreateContainerConfigError", "container has runAsNonRoot and image will run as root"), "CreateContainerConfigError"},
+		"an image's name that is none":      {waiting("InvalidImageName", "couldn't parse"), "InvalidImageName"},
+		"an init container":                 {init, "ErrImageNeverPull"},
+		"an ordinary user as root":          {corev1.PodStatus{Phase: corev1.PodFailed, Reason: "NeedsRoot", Message: "runAsUser"}, "NeedsRoot"},
+		"it is being made":                  {waiting("ContainerCreating", ""), ""},
+		"an image that may yet come":        {waiting("ImagePullBackOff", "not found"), ""},
+		"a cache that is not filled":        {waiting("CreateContainerConfigError", "failed to sync configmap cache: timed out waiting for the condition"), ""},
+		"services are not known":            {waiting("CreateContainerConfigError", "services have not yet been read at least once, cannot construct envvars"), ""},
+		"a busy runtime":                    {waiting("CreateContainerError", "context deadline exceeded"), ""},
+		"a machine short of processes":      {ended("StartError", "fork/exec: resource temporarily unavailable"), ""},
+		"it failed by itself":               {ended("Error", "exit code 1"), ""},
+		"it ran":                            {ended("Completed", ""), ""},
+		"a Pod that failed as Pods do":      {corev1.PodStatus{Phase: corev1.PodFailed, Reason: "Evicted"}, ""},
+		"a Pod of which nothing is known":   {corev1.PodStatus{}, ""},
+		"a sandbox that is not there yet":   {waiting("PodInitializing", ""), ""},
+		"a disk that is full for the while": {ended("StartError", "no space left on device"), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod := &corev1.Pod{Status: test.status}
+			pod.Name = "p"
+			why, stuck := neverStarts(pod)
+			if stuck != (test.want != "") || why.Reason != test.want {
+				t.Errorf("got %v %+v, want %q", stuck, why, test.want)
+			}
+		})
+	}
+}
+
+// A volume that can never be there is told from one that is late.
+func TestNeverMounts(t *testing.T) {
+	for message, want := range map[string]bool{
+		`MountVolume.SetUp failed for volume "v" : configmap "nope" not found`:                                                    true,
+		`MountVolume.SetUp failed for volume "v" : secret "nope" not found`:                                                       true,
+		`MountVolume.SetUp failed for volume "v" : references non-existent config key: k`:                                         true,
+		`MountVolume.SetUp failed for volume "h" : hostPath type check failed: /x is not a directory`:                             true,
+		`MountVolume.SetUp failed for volume "v" : object "default"/"c" not registered`:                                           false,
+		`MountVolume.SetUp failed for volume "v" : failed to sync configmap cache: timed out waiting for the condition`:           false,
+		`Unable to attach or mount volumes: unmounted volumes=[v], unattached volumes=[]: timed out waiting for the condition`:    false,
+		`MountVolume.SetUp failed for volume "kube-api-access-x" : failed to fetch token: serviceaccounts "default" is forbidden`: false,
+	} {
+		e := warningOf("Pod", "p", message, 1)
+		e.Reason = "FailedMount"
+		if _, stuck := neverMounts(e); stuck != want {
+			t.Errorf("%q: %v, want %v", message, stuck, want)
+		}
+	}
+}

@@ -1,0 +1,93 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/carillon-dev/carillon/internal/cli/console"
+)
+
+// lastWords is how long the program waits, when it was told to stop, for somebody to read what it says last.
+const lastWords = time.Second
+
+// stopOnSignals returns a context that ends with the first SIGINT, SIGTERM or SIGHUP; done gives the signals back.
+// A second SIGINT or SIGTERM ends the process at once. A second SIGHUP does not: a terminal that is closed sends it
+// twice, once from the kernel and once from the shell. Where SIGHUP is ignored from the start, as nohup does, it stays
+// so.
+func stopOnSignals(parent context.Context, stderr io.Writer) (ctx context.Context, done func()) {
+	ctx, stop := context.WithCancel(parent)
+	asked := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		asked = append(asked, syscall.SIGHUP)
+	}
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, asked...)
+	over := make(chan struct{})
+	go func() {
+		for first := true; ; first = false {
+			select {
+			case s := <-signals:
+				if !first && s != syscall.SIGHUP {
+					say(stderr, "carillon: stopped at once; what was running may go on until the next start\n", lastWords)
+					os.Exit(ExitInterrupted)
+				}
+				stop()
+			case <-over:
+				return
+			}
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(signals)
+		close(over)
+		stop()
+	}
+}
+
+// surviveBrokenPipes makes a write to a pipe that nobody reads an error instead of the process's death, so that the stop
+// that follows is an orderly one. The signal is caught and not ignored: what is ignored would be so in containers, too.
+func surviveBrokenPipes() (done func()) {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGPIPE)
+	return func() { signal.Stop(signals) }
+}
+
+// stopWhenGone returns a context that ends, too, when nobody can read the console any more. Under nohup the terminal may
+// go, and Carillon stays.
+func stopWhenGone(parent context.Context, out *console.Console) (context.Context, context.CancelFunc) {
+	ctx, stop := context.WithCancel(parent)
+	go func() {
+		select {
+		case <-out.Broken():
+			if !errors.Is(out.Gone(), syscall.EIO) || !signal.Ignored(syscall.SIGHUP) {
+				stop()
+			}
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, stop
+}
+
+// say writes text and waits for it no longer than told: the terminal may be stopped, and the process wants to end.
+func say(w io.Writer, text string, atMost time.Duration) {
+	written := make(chan struct{})
+	go func() {
+		defer close(written)
+		fmt.Fprint(w, text)
+	}()
+	timer := time.NewTimer(atMost)
+	defer timer.Stop()
+	select {
+	case <-written:
+	case <-timer.C:
+	}
+}
