@@ -66,6 +66,10 @@ integration: ## Run the controllers against a real embedded API server
 e2e: ## Drive the built binary: up, run, kill -9, restart
 	go test -count=1 -timeout 20m ./test/e2e/...
 
+.PHONY: e2e-soak
+e2e-soak: ## Run 5,000 short Jobs and compare memory, goroutines and descriptors (half an hour)
+	CARILLON_SOAK=1 go test -count=1 -timeout 120m -run '^TestSoak$$' -v ./test/e2e/
+
 .PHONY: bench
 bench: ## Measure schedules, and the footprint and start-up of the built binary
 	go test -run '^$$' -bench . -benchmem ./internal/schedule/ ./internal/interval/

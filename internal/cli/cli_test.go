@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -193,4 +194,37 @@ func TestEveryCommandTeaches(t *testing.T) {
 		}
 	}
 	check(root)
+}
+
+// What kubectl says last gets the cure, where we know it.
+func TestHinted(t *testing.T) {
+	dir := t.TempDir()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	kubeconfig := func(address string) {
+		text := "apiVersion: v1\nkind: Config\ncurrent-context: c\ncontexts: [{name: c, context: {cluster: c, user: u}}]\nusers: [{name: u}]\nclusters: [{name: c, cluster: {server: https://" + address + "}}]\n"
+		if err := os.WriteFile(datadir.Kubeconfig(dir), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kubeconfig(listener.Addr().String())
+	t.Setenv("KUBECONFIG", datadir.Kubeconfig(dir))
+	if got := hinted("error: no", dir); got != "error: no\n" {
+		t.Errorf("one that answers: %q", got)
+	}
+	old := "error: no matches for kind \"CronJob\" in version \"batch/v1beta1\"\n"
+	if got := hinted(old, dir); !strings.Contains(got, "write apiVersion: batch/v1") {
+		t.Errorf("an old CronJob: %q", got)
+	}
+	kubeconfig("127.0.0.1:1")
+	if got := hinted("refused", dir); !strings.Contains(got, "does not run, it was stopped or killed") {
+		t.Errorf("one that was killed: %q", got)
+	}
+	t.Setenv("KUBECONFIG", "/somebody/elses")
+	if got := hinted("refused", dir); got != "refused\n" {
+		t.Errorf("another cluster: %q", got)
+	}
 }

@@ -6,10 +6,15 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"net"
+	"net/url"
 	"os"
 	"path/filepath"
+	"syscall"
+	"time"
 
 	"github.com/spf13/pflag"
+	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/carillon-dev/carillon/internal/cli/console"
 	"github.com/carillon-dev/carillon/internal/datadir"
@@ -59,4 +64,29 @@ func running(dataDir string) (string, error) {
 		return "", fmt.Errorf("no Carillon keeps its state in %s: start one with `carillon up --data-dir %s`", dataDir, dataDir)
 	}
 	return path, nil
+}
+
+// answering tells, by an error, when nothing listens at the API server's address of a kubeconfig: the Carillon was stopped, or
+// killed.
+func answering(kubeconfig, dataDir string) error {
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return err
+	}
+	server, err := url.Parse(config.Host)
+	if err != nil {
+		return err
+	}
+	connection, err := net.DialTimeout("tcp", server.Host, 5*time.Second)
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		return notRunning(dataDir)
+	}
+	if err == nil {
+		_ = connection.Close()
+	}
+	return nil // whatever else is wrong, the client says it better
+}
+
+func notRunning(dataDir string) error {
+	return fmt.Errorf("the Carillon on %s does not run, it was stopped or killed; nothing is lost: start it with `carillon up --data-dir %s`", dataDir, dataDir)
 }

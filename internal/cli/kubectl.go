@@ -4,6 +4,7 @@
 package cli
 
 import (
+	"fmt"
 	"os"
 	"os/signal"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/tools/clientcmd"
 	kubectl "k8s.io/kubectl/pkg/cmd"
+	kubectlutil "k8s.io/kubectl/pkg/cmd/util"
 
 	"github.com/carillon-dev/carillon/internal/datadir"
 )
@@ -38,6 +40,10 @@ Carillon that runs on --data-dir (default: the one that ` + "`carillon up`" + ` 
 			if err := pointAt(args, dataDir, named); err != nil {
 				return err
 			}
+			kubectlutil.BehaviorOnFatal(func(message string, code int) {
+				fmt.Fprint(streams.Err, hinted(message, dataDir))
+				os.Exit(code)
+			})
 			root := kubectl.NewKubectlCommand(kubectl.KubectlOptions{
 				IOStreams:   genericiooptions.IOStreams{In: streams.In, Out: streams.Out, ErrOut: streams.Err},
 				Arguments:   append([]string{"kubectl"}, args...),
@@ -47,6 +53,21 @@ Carillon that runs on --data-dir (default: the one that ` + "`carillon up`" + ` 
 			return root.ExecuteContext(cmd.Context())
 		},
 	}
+}
+
+// hinted is what kubectl says last, with a line of ours when we know the cure: the Carillon of dataDir does not run, or a
+// CronJob is of a version that is served no more.
+func hinted(message, dataDir string) string {
+	if message != "" && !strings.HasSuffix(message, "\n") {
+		message += "\n"
+	}
+	if os.Getenv(clientcmd.RecommendedConfigPathEnvVar) == datadir.Kubeconfig(dataDir) && answering(datadir.Kubeconfig(dataDir), dataDir) != nil {
+		message += "carillon: " + notRunning(dataDir).Error() + "\n"
+	}
+	if strings.Contains(message, `no matches for kind "CronJob" in version "batch/v1beta1"`) {
+		message += "carillon: write apiVersion: batch/v1, which has the same fields; `carillon up` and `carillon run` read the old version, too\n"
+	}
+	return message
 }
 
 // cutDataDir takes our own flag out of kubectl's arguments, where it comes before "--".

@@ -208,6 +208,9 @@ func (o *runOptions) cluster() (*rest.Config, string, error) {
 		if rules.ExplicitPath, err = running(dir); err != nil {
 			return nil, "", &exit{code: ExitUsage, err: err}
 		}
+		if err := answering(rules.ExplicitPath, dir); err != nil {
+			return nil, "", &exit{code: ExitUsage, err: err}
+		}
 	}
 	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: o.context})
 	config, err := loader.ClientConfig()

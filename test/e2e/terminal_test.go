@@ -32,7 +32,7 @@ func wantEmpty(t *testing.T, dir, marker string) {
 
 // A pipe that nobody reads any more is a stop like any other: the Job ends, and nothing is left.
 func TestRunIntoAClosedPipe(t *testing.T) {
-	marker := "31.4159020"
+	marker := "3141.59020"
 	dir := filepath.Dir(newDataDir(t))
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", `{ "$0" run -f -; echo "exit code $?" >&2; } | head -1`, carillon)
 	cmd.Env = setEnv(environment(), "TMPDIR", dir)
@@ -50,7 +50,7 @@ func TestRunIntoAClosedPipe(t *testing.T) {
 
 // carillon up stops, too, when nobody can read it any more, on stdout or on a terminal that was closed.
 func TestUpIntoAClosedPipe(t *testing.T) {
-	marker := "31.4159021"
+	marker := "3141.59021"
 	dataDir := newDataDir(t)
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", `{ "$0" up --data-dir "$1" -f -; echo "exit code $?" >&2; } | head -1`, carillon, dataDir)
 	cmd.Env = environment()
@@ -65,7 +65,7 @@ func TestUpIntoAClosedPipe(t *testing.T) {
 
 // Closing the terminal stops both commands in order: no process, no mount and no throw-away directory is left.
 func TestTerminalClosed(t *testing.T) {
-	marker := "31.4159022"
+	marker := "3141.59022"
 	manifest := write(t, shellJob{name: "long", script: "echo begin; exec sleep " + marker,
 		pod: "volumes:\n- name: memory\n  emptyDir: {medium: Memory}", mounts: "- name: memory\n  mountPath: /memory"}.String())
 	t.Run("run", func(t *testing.T) {
@@ -165,7 +165,7 @@ func flood(name, dir, marker string) string {
 
 // A stop works while nobody reads stdout, as with a pager or Ctrl-S, and says how much was not written.
 func TestStopWhileNobodyReads(t *testing.T) {
-	const marker = "31.4159023"
+	const marker = "3141.59023"
 	dir := t.TempDir()
 	flooded := func() bool { _, err := os.Stat(filepath.Join(dir, "flooded")); return err == nil }
 	t.Run("run", func(t *testing.T) {
