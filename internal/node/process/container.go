@@ -122,6 +122,7 @@ func (r *Runtime) CreateContainer(_ context.Context, req *runtimeapi.CreateConta
 	rec := containerRecord{
 		ID: id, Sandbox: s.rec.ID, CreatedAt: time.Now().UnixNano(), ImageRef: imageID(imageName(config)), LogPath: made.spec.LogPath,
 		Root: made.spec.Root, PIDs: made.ns.PID, User: made.user, Cgroups: made.cgroups, Config: raw,
+		SandboxRecord: &sandboxRecord{ID: s.rec.ID, Handler: s.rec.Handler, CreatedAt: s.rec.CreatedAt, Config: s.rec.Config},
 	}
 	c := newContainer(rec, kept)
 	c.dir, c.fresh = dir, true
@@ -171,6 +172,9 @@ func (r *Runtime) mayCreate(s *sandbox, meta *runtimeapi.ContainerMetadata) erro
 	}
 	if s.rec.Stopped {
 		return status.Errorf(codes.FailedPrecondition, "sandbox %s is stopped", s.rec.ID)
+	}
+	if err := r.waitStray(); err != nil {
+		return err
 	}
 	now := time.Now()
 	for _, o := range r.containersOf(s.rec.ID) {
@@ -274,7 +278,7 @@ func (r *Runtime) remove(ctx context.Context, c *container) error {
 
 // discard removes what there is of a container on the machine.
 func (r *Runtime) discard(c *container) error {
-	made, _ := shim.ReadMade(c.dir)
+	made := c.mountPoints()
 	removeCgroups(c.rec.Cgroups)
 	// The record goes first: what a crash leaves without it is thrown away by
 	// the next start, and never taken for a container that may be started. All
@@ -309,7 +313,7 @@ func (r *Runtime) removeMade() {
 	slices.SortFunc(r.made, func(a, b string) int { return len(b) - len(a) })
 	for _, path := range r.made {
 		if removableMade(path) {
-			_ = os.Remove(path) // not when a directory holds something by now
+			removeMountPoint(path)
 		}
 	}
 	r.made = nil

@@ -14,9 +14,14 @@
 //	runtime.go    the life, the socket, versions and status
 //	sandbox.go    Pod sandboxes: plain records, there is no pause process
 //	container.go  the record of a container, create, list, status, remove
-//	start.go      start, watch, stop: the one place that makes a shim
+//	start.go      start: the one place that makes a shim
+//	watch.go      what became of a container
+//	stop.go       stop, and kill what does not end
 //	spec.go       from a CRI container to what the shim is told
 //	state.go      the durable state and how it is read back after a crash
+//	unreadable.go what is done when it can not be read
+//	strays.go     processes that their shim left behind
+//	mountpoint.go mount points that were made on the machine
 //	events.go     GetContainerEvents for the kubelet's evented PLEG
 //	exec.go       exec, attach and port-forward
 //	images.go     every image is this machine

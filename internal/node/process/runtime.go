@@ -116,6 +116,7 @@ type Runtime struct {
 	containers map[string]*container
 	images     map[string]string // image ID to the name it was asked for
 	made       []string          // mount points to remove, see removeMade
+	strays     []string          // directories of containers that run and are not known, see unreadable.go
 
 	events events
 	usage  usage

@@ -63,6 +63,8 @@ type containerRecord struct {
 	User      *shim.User      `json:"user,omitempty"`
 	Cgroups   []string        `json:"cgroups,omitempty"`
 	Config    json.RawMessage `json:"config"` // ContainerConfig without its environment, in proto JSON
+	// SandboxRecord is a copy, for the case that the original cannot be read.
+	SandboxRecord *sandboxRecord `json:"sandboxRecord,omitempty"`
 }
 
 // parseSandbox reads a sandbox record.
@@ -71,6 +73,10 @@ func parseSandbox(b []byte) (*sandbox, error) {
 	if err := parseJSON(b, &rec); err != nil {
 		return nil, err
 	}
+	return newSandbox(rec)
+}
+
+func newSandbox(rec sandboxRecord) (*sandbox, error) {
 	config := &runtimeapi.PodSandboxConfig{}
 	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(rec.Config, config); err != nil {
 		return nil, fmt.Errorf("config: %w", err)
@@ -82,6 +88,14 @@ func parseSandbox(b []byte) (*sandbox, error) {
 		return nil, errors.New("config without metadata")
 	}
 	return &sandbox{rec: rec, config: config}, nil
+}
+
+// writeSandbox makes the record of a sandbox anew, with its directory.
+func writeSandbox(dir string, rec sandboxRecord) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	return writeRecord(dir, sandboxFile, rec)
 }
 
 // parseContainer reads a container record.
@@ -99,6 +113,14 @@ func parseContainer(b []byte) (*container, error) {
 	}
 	if config.GetMetadata() == nil {
 		return nil, errors.New("config without metadata")
+	}
+	switch rec.Root {
+	case "", shim.RootOverlay, shim.RootUser, shim.RootHost, shim.RootNone:
+	default:
+		return nil, fmt.Errorf("unknown kind of root %q", rec.Root)
+	}
+	if s := rec.SandboxRecord; s != nil && s.ID != rec.Sandbox {
+		return nil, fmt.Errorf("a copy of sandbox %q in a container of sandbox %q", s.ID, rec.Sandbox)
 	}
 	return newContainer(rec, config), nil
 }
@@ -140,7 +162,7 @@ func writeRecord(dir, name string, v any) error {
 		return err
 	}
 	tmp := filepath.Join(dir, name+".tmp")
-	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|unix.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return err
 	}
@@ -170,12 +192,12 @@ func syncDir(dir string) error {
 	return d.Sync()
 }
 
-// load reads what an earlier Runtime left. A record that can not be read is
-// reported and left alone; everything else goes on without it.
+// load reads what an earlier Runtime left. What can not be read is reported, and
+// everything else goes on without it; see unreadable.go.
 func (r *Runtime) load() {
 	for _, id := range r.dirs(r.sandboxesDir()) {
 		dir := filepath.Join(r.sandboxesDir(), id)
-		b, err := os.ReadFile(filepath.Join(dir, sandboxFile))
+		b, err := shim.ReadRecord(dir, sandboxFile)
 		if errors.Is(err, fs.ErrNotExist) {
 			// A crash between making the directory and the record: nobody
 			// knows this sandbox.
@@ -190,35 +212,20 @@ func (r *Runtime) load() {
 			err = fmt.Errorf("it names the ID %q", s.rec.ID)
 		}
 		if err != nil {
-			r.log.Error(err, "a sandbox record can not be read and is left alone; remove the directory once no process of it runs", "directory", dir)
+			r.log.Error(err, "a sandbox record can not be read; what its containers know of it is used", "directory", dir)
 			continue
 		}
 		r.sandboxes[id] = s
 	}
 	for _, id := range r.dirs(r.containersDir()) {
 		dir := filepath.Join(r.containersDir(), id)
-		b, err := os.ReadFile(filepath.Join(dir, containerFile))
-		if errors.Is(err, fs.ErrNotExist) {
-			_ = r.removeTree(dir)
+		c := r.readContainer(dir, id)
+		if c == nil {
 			continue
 		}
-		var c *container
-		if err == nil {
-			c, err = parseContainer(b)
-		}
-		if err == nil && c.rec.ID != id {
-			err = fmt.Errorf("it names the ID %q", c.rec.ID)
-		}
-		if err == nil {
-			err = r.checkPaths(&c.rec)
-		}
-		if err != nil {
-			r.log.Error(err, "a container record can not be read and is left alone; remove the directory once no process of it runs", "directory", dir)
-			continue
-		}
-		c.dir = dir
 		r.containers[id] = c
 		r.images[c.rec.ImageRef] = imageName(c.config)
+		r.restoreSandbox(c)
 		r.resume(c)
 	}
 }

@@ -164,6 +164,10 @@ func ReadStarted(dir string) (Started, error) {
 	if err != nil {
 		return Started{}, err
 	}
+	return parseStarted(b)
+}
+
+func parseStarted(b []byte) (Started, error) {
 	var st Started
 	if err := parse(b, &st); err != nil {
 		return Started{}, fmt.Errorf("start record: %w", err)
@@ -177,9 +181,18 @@ func ReadMade(dir string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	return parseMade(b)
+}
+
+func parseMade(b []byte) ([]string, error) {
 	var made []string
 	if err := parse(b, &made); err != nil {
 		return nil, fmt.Errorf("mount points: %w", err)
+	}
+	for _, path := range made {
+		if !filepath.IsAbs(path) || filepath.Clean(path) != path || path == "/" {
+			return nil, fmt.Errorf("mount points: %q is none", path)
+		}
 	}
 	return made, nil
 }
@@ -213,6 +226,10 @@ func readSpec(dir *os.Root) (Spec, error) {
 	if err != nil {
 		return Spec{}, fmt.Errorf("reading what to run: %w", err)
 	}
+	return parseSpec(b)
+}
+
+func parseSpec(b []byte) (Spec, error) {
 	var s Spec
 	if err := parse(b, &s); err != nil {
 		return Spec{}, fmt.Errorf("reading what to run: %w", err)
@@ -281,8 +298,9 @@ func readRecord(dir, name string) ([]byte, error) {
 	return readLimited(f, nil)
 }
 
-// ReadRecord reads the runtime's own record of the container in dir.
-func ReadRecord(dir string) ([]byte, error) { return readRecord(dir, RecordFile) }
+// ReadRecord reads one of the runtime's own records: a regular file of this
+// user, and no more than a record can hold.
+func ReadRecord(dir, name string) ([]byte, error) { return readRecord(dir, name) }
 
 // readLimited reads a file that was just opened, and closes it.
 func readLimited(f *os.File, err error) ([]byte, error) {

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -67,6 +68,27 @@ func FuzzParseExit(f *testing.F) {
 		again, err := ParseExit(mustJSON(e))
 		if err != nil || again != e {
 			t.Errorf("%+v became %+v (%v)", e, again, err)
+		}
+	})
+}
+
+// The other files of a container's directory are read or refused, too.
+func FuzzParseOthers(f *testing.F) {
+	f.Add([]byte(`{"pid":1,"startedAt":2}`))
+	f.Add([]byte(`["/run/x/y","/run/x"]`))
+	f.Add([]byte(`["..","/../x",""]`))
+	f.Add([]byte(`{"id":"x","args":["true"],"root":"overlay","user":{"uid":1},"cgroup":{"dirs":[{"path":"/x"}]}}`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		_, _ = parseStarted(b)
+		if s, err := parseSpec(b); err == nil && s.Builtin == "" && len(s.Args) == 0 {
+			t.Error("accepted a spec that runs nothing")
+		}
+		if made, err := parseMade(b); err == nil {
+			for _, path := range made {
+				if path == "/" || !filepath.IsAbs(path) || filepath.Clean(path) != path {
+					t.Errorf("accepted the mount point %q", path)
+				}
+			}
 		}
 	})
 }
