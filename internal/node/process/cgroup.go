@@ -37,6 +37,10 @@ type cgroups struct {
 // controllers are those that limits of containers need.
 var controllers = []string{"memory", "cpu", "pids"}
 
+// devicesController decides which devices a container may open; only the old
+// kind of cgroups has it as files.
+const devicesController = "devices"
+
 // findCgroups looks for a place where cgroups can be made. The result says
 // what is missing, for one warning.
 func findCgroups(name string) (cgroups, string) {
@@ -79,6 +83,13 @@ func findCgroups(name string) (cgroups, string) {
 			continue
 		}
 		cg.old[c] = dir
+	}
+	if mount := old[devicesController]; mount != "" && os.Geteuid() == 0 {
+		// Where it can not be had there are other guards: see security.md.
+		dir := filepath.Join(mount, paths[devicesController], name)
+		if err := os.Mkdir(dir, 0o755); err == nil || errors.Is(err, fs.ErrExist) {
+			cg.old[devicesController] = dir
+		}
 	}
 	if len(missing) > 0 {
 		return cg, "limits are not enforced for: " + strings.Join(missing, ", ") + " (the cgroups of this machine can not be written; run as root)"
@@ -138,7 +149,7 @@ func cgroupMounts(table []mounts.Mount) (unified string, old map[string]string) 
 			unified = m.Point
 		case "cgroup":
 			for o := range strings.SplitSeq(m.Options, ",") {
-				if slices.Contains(controllers, o) {
+				if o == devicesController || slices.Contains(controllers, o) {
 					old[o] = m.Point
 				}
 			}
@@ -147,18 +158,24 @@ func cgroupMounts(table []mounts.Mount) (unified string, old map[string]string) 
 	return unified, old
 }
 
-// plan says which cgroups a container gets: one where it has limits, or where
-// always asks for one because its processes are not in a PID namespace.
-func (cg cgroups) plan(id string, res *runtimeapi.LinuxContainerResources, always bool) *shim.Cgroup {
-	if !always && !limited(res) {
-		return nil
-	}
+// plan says which cgroups a container gets: those that bound its processes and
+// its devices always, others where it has limits. pidsMax is the most
+// processes and threads, 0 for no limit; devices are lines for the devices
+// controller, nil for no rules.
+func (cg cgroups) plan(id string, res *runtimeapi.LinuxContainerResources, pidsMax int64, devices []string) *shim.Cgroup {
 	plan := &shim.Cgroup{}
 	if cg.unified != "" {
-		plan.Dirs = append(plan.Dirs, shim.CgroupDir{Path: filepath.Join(cg.unified, id), Unified: true, Files: unifiedValues(res)})
+		files := append(pidsValues(pidsMax), unifiedValues(res)...)
+		plan.Dirs = append(plan.Dirs, shim.CgroupDir{Path: filepath.Join(cg.unified, id), Unified: true, Files: files})
 	}
 	for _, c := range slices.Sorted(maps.Keys(cg.old)) {
 		values := oldValues(c, res)
+		switch c {
+		case "pids":
+			values = pidsValues(pidsMax)
+		case devicesController:
+			values = deviceValues(devices)
+		}
 		if len(values) == 0 && c != "pids" {
 			continue
 		}
@@ -168,6 +185,13 @@ func (cg cgroups) plan(id string, res *runtimeapi.LinuxContainerResources, alway
 		return nil
 	}
 	return plan
+}
+
+func pidsValues(most int64) []shim.CgroupValue {
+	if most <= 0 {
+		return nil
+	}
+	return []shim.CgroupValue{{File: "pids.max", Value: strconv.FormatInt(most, 10)}}
 }
 
 func cgroupDirs(plan *shim.Cgroup) []shim.CgroupDir {
@@ -246,16 +270,19 @@ func (r *Runtime) UpdateContainerResources(_ context.Context, req *runtimeapi.Up
 		return nil, notFound(req.GetContainerId())
 	}
 	res := req.GetLinux()
-	if limited(res) && len(c.rec.Cgroups) == 0 {
-		return nil, status.Errorf(codes.FailedPrecondition, "container %q was started without limits, or limits are not enforced on this machine: they can not be set while it runs", c.config.GetMetadata().GetName())
-	}
+	values := map[string][]shim.CgroupValue{}
 	for _, dir := range c.rec.Cgroups {
-		values := unifiedValues(res)
+		values[dir] = unifiedValues(res)
 		for name, base := range r.cgroups.old {
 			if filepath.Dir(dir) == base {
-				values = oldValues(name, res)
+				values[dir] = oldValues(name, res)
 			}
 		}
+	}
+	if limited(res) && !slices.ContainsFunc(c.rec.Cgroups, func(dir string) bool { return len(values[dir]) > 0 }) {
+		return nil, status.Errorf(codes.FailedPrecondition, "container %q was started without limits, or limits are not enforced on this machine: they can not be set while it runs", c.config.GetMetadata().GetName())
+	}
+	for dir, values := range values {
 		var failed error
 		// The old kernels want the larger of two limits changed first; trying
 		// twice does it in either order.

@@ -218,3 +218,58 @@ echo x >/dev/null || echo null; head -c 4 /dev/zero | od -An -tx1; head -c 4 /de
 		}
 	}
 }
+
+// A container that forks without end meets its limit, and others go on. The
+// devices that it does not show can not be opened, whoever made the node: this
+// is a guard of its own, and works without nodev.
+func TestProcessAndDeviceLimits(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("needs cgroups that can be written")
+	}
+	g := newRig(t)
+	g.run.opts.PIDsMax = 20
+	if g.run.cgroups.old["pids"] == "" && g.run.cgroups.unified == "" {
+		t.Skipf("no cgroups for processes here: %v", g.run.Warnings())
+	}
+	id := g.begin(g.sandbox("forks", ""), shell(`i=0; while [ $i -lt 40 ]; do sleep 1000 & i=$((i+1)); done 2>/dev/null; echo all; wait`))
+	st := g.wait(id)
+	if st.ExitCode == 0 || strings.Contains(g.output(id, "stdout"), "all") {
+		t.Errorf("40 processes were started: %v", st)
+	}
+	id = g.begin(g.sandbox("other", ""), shell(`for i in 1 2 3 4 5; do sleep 0 & done; wait; echo fine`))
+	if st := g.wait(id); st.ExitCode != 0 || g.output(id, "stdout") != "fine\n" {
+		t.Errorf("another container: %v %q", st, g.output(id, "stderr"))
+	}
+
+	devices := g.run.cgroups.old[devicesController]
+	if devices == "" {
+		t.Skip("the devices of cgroups are not to be had here")
+	}
+	id = g.begin(g.sandbox("devices", ""), shell("exec sleep 1000"))
+	list, err := os.ReadFile(devices + "/" + id + "/devices.list")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(list), "c 1:3 rwm") || strings.Contains(string(list), "a *:*") || strings.Contains(string(list), "b *:* r") {
+		t.Errorf("allowed devices:\n%s", list)
+	}
+	procs, err := os.ReadFile(devices + "/" + id + "/cgroup.procs")
+	if err != nil || len(strings.Fields(string(procs))) != 1 {
+		t.Errorf("in the cgroup: %q, %v", procs, err)
+	}
+	g.stop(id, 0)
+	// A device that a volume names may be opened, one that lies on it somewhere
+	// may not.
+	if _, err := os.Stat("/dev/kmsg"); err != nil {
+		t.Skip("no /dev/kmsg")
+	}
+	for pod, want := range map[string]string{"/": "closed\n", "/dev/kmsg": "open\n"} {
+		config := withMount(shell(`n=/vol/dev/kmsg; [ -c /vol ] && n=/vol; if (: <$n) 2>/dev/null; then echo open; else echo closed; fi`), pod, "/vol", false)
+		config.Linux.SecurityContext.Capabilities = &runtimeapi.Capability{AddCapabilities: []string{"SYSLOG"}}
+		id := g.begin(g.sandbox("volume"+strings.ReplaceAll(pod, "/", "-"), ""), config)
+		g.wait(id)
+		if got := g.output(id, "stdout"); got != want {
+			t.Errorf("/dev/kmsg on a volume from %s: %q, want %q", pod, got, want)
+		}
+	}
+}

@@ -154,7 +154,7 @@ func (r *Runtime) specFor(s *sandbox, c *runtimeapi.ContainerConfig, id, dir str
 	if len(spec.Env) > 0 && spec.TTY && !slices.ContainsFunc(spec.Env, func(e string) bool { return strings.HasPrefix(e, "TERM=") }) {
 		spec.Env = append(spec.Env, "TERM=xterm")
 	}
-	spec.Cgroup = r.cgroups.plan(id, c.GetLinux().GetResources(), !pids)
+	spec.Cgroup = r.cgroups.plan(id, c.GetLinux().GetResources(), r.opts.PIDsMax, allowedDevices(&spec))
 	for _, d := range cgroupDirs(spec.Cgroup) {
 		b.cgroups = append(b.cgroups, d.Path)
 	}

@@ -92,24 +92,25 @@ func TestCgroupPlan(t *testing.T) {
 	res := &runtimeapi.LinuxContainerResources{MemoryLimitInBytes: 1 << 20, MemorySwapLimitInBytes: 1 << 20, CpuQuota: 50000, CpuShares: 1024, Unified: map[string]string{"memory.oom.group": "1", "../escape": "1"}}
 	type v = shim.CgroupValue
 	for name, tc := range map[string]struct {
-		cg     cgroups
-		res    *runtimeapi.LinuxContainerResources
-		always bool
-		want   *shim.Cgroup
+		cg      cgroups
+		res     *runtimeapi.LinuxContainerResources
+		pids    int64
+		devices []string
+		want    *shim.Cgroup
 	}{
-		"unified": {cgroups{unified: "/cg"}, res, false, &shim.Cgroup{Dirs: []shim.CgroupDir{{Path: "/cg/id", Unified: true, Files: []v{
-			{File: "memory.max", Value: "1048576"}, {File: "memory.swap.max", Value: "0"}, {File: "cpu.max", Value: "50000 100000"}, {File: "cpu.weight", Value: "39"}, {File: "memory.oom.group", Value: "1"},
+		"unified": {cgroups{unified: "/cg"}, res, 7, []string{"c 1:3 r"}, &shim.Cgroup{Dirs: []shim.CgroupDir{{Path: "/cg/id", Unified: true, Files: []v{
+			{File: "pids.max", Value: "7"}, {File: "memory.max", Value: "1048576"}, {File: "memory.swap.max", Value: "0"}, {File: "cpu.max", Value: "50000 100000"}, {File: "cpu.weight", Value: "39"}, {File: "memory.oom.group", Value: "1"},
 		}}}}},
-		"old": {cgroups{old: map[string]string{"memory": "/m", "cpu": "/c", "pids": "/p"}}, res, false, &shim.Cgroup{Dirs: []shim.CgroupDir{
+		"old": {cgroups{old: map[string]string{"memory": "/m", "cpu": "/c", "pids": "/p", "devices": "/d"}}, res, 7, []string{"c 1:3 r"}, &shim.Cgroup{Dirs: []shim.CgroupDir{
 			{Path: "/c/id", Files: []v{{File: "cpu.shares", Value: "1024"}, {File: "cpu.cfs_period_us", Value: "100000"}, {File: "cpu.cfs_quota_us", Value: "50000"}}},
+			{Path: "/d/id", Files: []v{{File: "devices.deny", Value: "a"}, {File: "devices.allow", Value: "c 1:3 r"}}},
 			{Path: "/m/id", Files: []v{{File: "memory.limit_in_bytes", Value: "1048576"}, {File: "memory.memsw.limit_in_bytes", Value: "1048576"}}},
-			{Path: "/p/id"},
+			{Path: "/p/id", Files: []v{{File: "pids.max", Value: "7"}}},
 		}}},
-		"no limits":               {cgroups{unified: "/cg"}, &runtimeapi.LinuxContainerResources{CpuShares: 2}, false, nil},
-		"no limits, to kill with": {cgroups{old: map[string]string{"memory": "/m", "pids": "/p"}}, nil, true, &shim.Cgroup{Dirs: []shim.CgroupDir{{Path: "/p/id"}}}},
-		"no cgroups":              {cgroups{}, res, true, nil},
+		"all devices, any number": {cgroups{old: map[string]string{"memory": "/m", "pids": "/p", "devices": "/d"}}, nil, -1, nil, &shim.Cgroup{Dirs: []shim.CgroupDir{{Path: "/p/id"}}}},
+		"no cgroups":              {cgroups{}, res, 7, []string{"c 1:3 r"}, nil},
 	} {
-		if diff := cmp.Diff(tc.want, tc.cg.plan("id", tc.res, tc.always)); diff != "" {
+		if diff := cmp.Diff(tc.want, tc.cg.plan("id", tc.res, tc.pids, tc.devices)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}

@@ -48,6 +48,7 @@ type cgroupPart struct {
 	dir     *os.Root
 	unified bool
 	handle  *os.File // the directory itself, for the unified hierarchy
+	tasks   *os.File // where a process enters, in the old hierarchies
 }
 
 // openCgroup makes the directories and writes the limits. What fails is left
@@ -69,6 +70,8 @@ func openCgroup(spec *Cgroup) *cgroup {
 		}
 		if p.dir, err = parent.OpenRoot(p.name); err == nil && d.Unified {
 			p.handle, err = p.dir.Open(".")
+		} else if err == nil {
+			p.tasks, err = p.dir.OpenFile("tasks", os.O_WRONLY, 0)
 		}
 		if err != nil {
 			_ = parent.Remove(p.name)
@@ -93,17 +96,19 @@ func writeCgroup(dir *os.Root, v CgroupValue) error {
 	return err
 }
 
-// joinThread puts the calling thread into the cgroups of the old kind; the
-// processes it makes inherit them.
-func (cg *cgroup) joinThread() {
+// taskFDs are where a new process enters the cgroups of the old kind, by
+// writing "0".
+func (cg *cgroup) taskFDs() []int {
 	if cg == nil {
-		return
+		return nil
 	}
+	var fds []int
 	for _, p := range cg.parts {
-		if !p.unified {
-			_ = writeCgroup(p.dir, CgroupValue{File: "tasks", Value: "0"})
+		if p.tasks != nil {
+			fds = append(fds, int(p.tasks.Fd()))
 		}
 	}
+	return fds
 }
 
 // unifiedFD is the cgroup in which a process is to be made.
@@ -164,6 +169,9 @@ func (cg *cgroup) remove() {
 	for _, p := range cg.parts {
 		if p.handle != nil {
 			p.handle.Close()
+		}
+		if p.tasks != nil {
+			p.tasks.Close()
 		}
 		p.dir.Close()
 		for range 100 {

@@ -18,9 +18,9 @@ import (
 // devices are what every program may expect in /dev.
 var devices = []string{"null", "zero", "full", "random", "urandom", "tty"}
 
-// accelerators are devices that batch work uses and that a machine usually
-// lets its users open; they appear with the permissions they have there.
-var accelerators = []string{"nvidia*", "dri", "kfd", "kvm", "fuse", "accel", "infiniband"}
+// Accelerators are patterns, in /dev, of devices that batch work uses and that
+// a machine usually lets its users open; they appear with the permissions they have there.
+var Accelerators = []string{"nvidia*", "dri", "kfd", "kvm", "fuse", "accel", "infiniband"}
 
 // kernelDirs makes /proc, /sys and /dev in root.
 func kernelDirs(spec *Spec, root string, pid1 bool) error {
@@ -110,7 +110,7 @@ func makeDev(spec *Spec, root string) error {
 			names = append(names, e.Name())
 		}
 	} else {
-		for _, pattern := range accelerators {
+		for _, pattern := range Accelerators {
 			found, _ := filepath.Glob("/dev/" + pattern)
 			for _, f := range found {
 				names = append(names, strings.TrimPrefix(f, "/dev/"))

@@ -91,6 +91,8 @@ type childArgs struct {
 	seccomp    unix.SockFprog // Len 0: none
 
 	defaultAction [32]byte // a struct sigaction of zeros: the default action
+	tasks         []int    // where to enter the cgroups of the old kind
+	zero          [1]byte  // what to write there
 	cgroup        int      // descriptor of the unified cgroup, or -1
 	clone         cloneArgs
 	report        int // where a failure is told
@@ -126,6 +128,7 @@ func (s *shim) newChildArgs(path, dir string, c command) (*childArgs, error) {
 		a.user, a.uid, a.gid, a.groups = true, int(u.UID), int(u.GID), u.Groups
 		a.ambient = s.rights.ambient
 	}
+	a.tasks, a.zero = s.cgroup.taskFDs(), [1]byte{'0'}
 	if fd, ok := s.cgroup.unifiedFD(); ok {
 		a.cgroup = fd
 	}
@@ -305,6 +308,10 @@ func (a *childArgs) child() (step, syscall.Errno) {
 		if _, _, e = syscall.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(sig), uintptr(unsafe.Pointer(&a.defaultAction)), 0, 8, 0, 0); e != 0 {
 			return stepSignals, e
 		}
+	}
+	for i := 0; i < len(a.tasks); i++ {
+		// A cgroup that does not take it must not stop a container.
+		_, _, _ = syscall.RawSyscall(unix.SYS_WRITE, uintptr(a.tasks[i]), uintptr(unsafe.Pointer(&a.zero)), 1)
 	}
 	if at, e := a.become(); e != 0 {
 		return at, e

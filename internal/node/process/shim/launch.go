@@ -75,10 +75,9 @@ func exitCodeOf(err error) int {
 	return 128
 }
 
-// launch starts c. What a thread passes on to its children (the bounding set,
-// cgroups of the old kind) is set on a thread made for this one fork, which
-// ends with the command: a process that should die with us is killed when the
-// thread that made it ends.
+// launch starts c. The bounding set, which a thread passes on to its children,
+// is set on a thread made for this one fork, which ends with the command: a
+// process that should die with us is killed when the thread that made it ends.
 func (s *shim) launch(c command) (process, error) {
 	dir := c.dir
 	if dir == "" {
@@ -121,7 +120,6 @@ func (s *shim) launch(c command) (process, error) {
 
 // prepareThread gives the calling thread what the command is to inherit.
 func (s *shim) prepareThread() {
-	s.cgroup.joinThread()
 	if !s.rights.limit {
 		return
 	}
