@@ -40,6 +40,7 @@ type runOptions struct {
 	dataDir    string
 	format     console.Format
 	quiet      bool
+	pidsMax    pidsMax
 }
 
 func newRun(streams Streams) *cobra.Command {
@@ -80,6 +81,7 @@ that cluster. There -f may be left out to run a CronJob that exists.`,
 	flags.StringVarP(&o.namespace, "namespace", "n", "", "namespace of what names none")
 	flags.DurationVar(&o.timeout, "timeout", 0, "give up after this long, counted from when the Job is created; 0 is never")
 	dataDirFlag(flags, &o.dataDir, "run in the Carillon that runs on this directory, instead of in a plane of its own")
+	pidsMaxFlag(flags, &o.pidsMax)
 	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "run on the cluster of this kubeconfig")
 	flags.StringVar(&o.context, "context", "", "run on the cluster of this kubeconfig context")
 	outputFlags(flags, &o.format, &o.quiet)
@@ -121,7 +123,7 @@ func (o *runOptions) run(ctx context.Context) (err error) {
 	if target.GroupVersionKind().Group == volcano.GroupVersion.Group {
 		return usage("%s: Jobs of Volcano are run by Volcano, which is not here: name a cluster that has it, with --context, --kubeconfig or --data-dir", *target)
 	}
-	plane, err := standalone.New(standalone.Options{Ephemeral: true, Listen: "127.0.0.1:0"})
+	plane, err := standalone.New(standalone.Options{Ephemeral: true, Listen: "127.0.0.1:0", PIDsMax: int64(o.pidsMax)})
 	if err != nil {
 		return err
 	}

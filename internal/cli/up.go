@@ -40,6 +40,7 @@ type upOptions struct {
 	signing   time.Duration
 	exitAfter time.Duration
 	drain     bool
+	pidsMax   pidsMax
 	syncs     manager.Syncs
 	drainFor  time.Duration
 	format    console.Format
@@ -75,6 +76,7 @@ Nothing listens beyond this machine unless --listen says so.`,
 	flags.StringVar(&o.endpoint, "container-runtime-endpoint", "", "a CRI runtime that runs real images, such as unix:///run/containerd/containerd.sock; empty runs containers as local processes")
 	flags.DurationVar(&o.signing, "cluster-signing-duration", 365*24*time.Hour, "how long certificates are valid; they are renewed while Carillon runs, when a third of that is left")
 	flags.DurationVar(&o.exitAfter, "exit-after", 0, "stop by itself after this long; 0 is never")
+	pidsMaxFlag(flags, &o.pidsMax)
 	command.AddSyncs(flags, &o.syncs)
 	flags.BoolVar(&o.drain, "drain", false, "on stop, give each running Pod its own terminationGracePeriodSeconds instead of ending it at once; a second Ctrl-C stops at once")
 	flags.DurationVar(&o.drainFor, "drain-timeout", defaultDrainTimeout, "with --drain, the longest that any Pod is given")
@@ -116,6 +118,7 @@ func (o *upOptions) start(ctx context.Context, out *console.Console, dataDir str
 		Listen:          o.listen,
 		RuntimeEndpoint: o.endpoint,
 		SigningDuration: o.signing,
+		PIDsMax:         int64(o.pidsMax),
 		Warn:            func(message string) { out.Say(console.Line{Type: console.Warning, Message: message}) },
 		Syncs:           o.syncs,
 		DrainTimeout:    o.drainTimeout(),

@@ -6,6 +6,7 @@ package node
 import (
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"os"
 	"path/filepath"
@@ -23,6 +24,11 @@ const DefaultMaxPods = 250
 
 // MaxDrainTimeout is the largest Options.DrainTimeout: nobody waits for longer.
 const MaxDrainTimeout = 30 * 24 * time.Hour
+
+// DefaultPIDsMax is the most processes and threads of a container when
+// Options.PIDsMax is 0: enough for a large Java program or a parallel build,
+// and a machine stays usable on which a container forks without end.
+const DefaultPIDsMax = 4096
 
 // Options is what a Node is told. All paths are absolute.
 type Options struct {
@@ -70,6 +76,10 @@ type Options struct {
 	// store on the disk of DataDir alive; empty means none.
 	EvictionHard map[string]string
 
+	// PIDsMax is the most processes and threads of a container of the built-in
+	// runtime; 0 means DefaultPIDsMax, -1 any number. It needs cgroups.
+	PIDsMax int64
+
 	// MaxPods is the most Pods at once; 0 means DefaultMaxPods.
 	MaxPods int
 
@@ -104,6 +114,9 @@ func (o *Options) complete() error {
 	if o.MaxPods == 0 {
 		o.MaxPods = DefaultMaxPods
 	}
+	if o.PIDsMax == 0 {
+		o.PIDsMax = DefaultPIDsMax
+	}
 	if o.StopGrace == 0 {
 		o.StopGrace = 2 * time.Second
 	}
@@ -127,6 +140,7 @@ func (o *Options) complete() error {
 		checkRange("MaxPods", o.MaxPods, 1, 10_000),
 		checkPeriod("StopGrace", o.StopGrace, time.Hour),
 		checkPeriod("DrainTimeout", o.DrainTimeout, MaxDrainTimeout),
+		checkRange("PIDsMax", int(o.PIDsMax), -1, math.MaxInt32),
 	)
 }
 

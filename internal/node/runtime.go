@@ -34,10 +34,11 @@ func startRuntime(ctx context.Context, o *Options) (containerRuntime, error) {
 		APIServer: o.APIServer,
 		// A container that sees the machine's files must not see other Pods'
 		// volumes among them.
-		Hidden: append([]string{o.DataDir}, o.Hidden...),
-		LogDir: logsDir(o.DataDir),
-		Leash:  o.Leash,
-		Logger: o.Logger.WithName("runtime"),
+		Hidden:  append([]string{o.DataDir}, o.Hidden...),
+		Leash:   o.Leash,
+		PIDsMax: o.PIDsMax,
+		Logger:  o.Logger.WithName("runtime"),
+		LogDir:  logsDir(o.DataDir),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("container runtime: %w", err)

@@ -44,6 +44,10 @@ type Options struct {
 	// MetricsAddr is the host:port on which the controllers' metrics are served. Empty means nowhere.
 	MetricsAddr string
 
+	// PIDsMax is how many processes and threads a container may have at once, where cgroups can be written. 0 means
+	// DefaultPIDsMax, -1 any number.
+	PIDsMax int64
+
 	// SigningDuration is how long certificates live; they are renewed while the plane runs. 0 means a year.
 	SigningDuration time.Duration
 
@@ -67,6 +71,9 @@ const MaxDrainTimeout = node.MaxDrainTimeout
 
 // stopGrace is what containers get to end after SIGTERM at a Close without a DrainTimeout.
 const stopGrace = time.Second
+
+// DefaultPIDsMax is how many processes and threads a container has at most when nobody says otherwise.
+const DefaultPIDsMax = node.DefaultPIDsMax
 
 func (o Options) complete() (Options, error) {
 	switch {

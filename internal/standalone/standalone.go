@@ -185,6 +185,7 @@ func (s *Standalone) makeNode(dir string) (*node.Node, error) {
 		StopGrace:    stopGrace,
 		DrainTimeout: s.options.DrainTimeout,
 		EvictionHard: s.options.EvictionHard,
+		PIDsMax:      s.options.PIDsMax,
 		// Nobody takes over what a throw-away plane leaves.
 		Leash:  s.options.Ephemeral,
 		Logger: s.plane.Logger().WithName("node"),

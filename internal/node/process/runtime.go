@@ -44,10 +44,6 @@ const (
 	HandlerHost = "host"
 )
 
-// DefaultPIDsMax is enough for a large Java program or a parallel build, and
-// leaves a machine usable on which a container forks without end.
-const DefaultPIDsMax = 4096
-
 // Options say where a Runtime keeps its state and what containers are told.
 type Options struct {
 	// RootDir holds the state of sandboxes and containers. It is made with
@@ -76,7 +72,7 @@ type Options struct {
 	// Runtimes that name another place are refused. Empty means anywhere.
 	LogDir string
 	// PIDsMax is how many processes and threads a container may have at once,
-	// where cgroups can be written. 0 means DefaultPIDsMax, less no limit.
+	// where cgroups can be written. 0 and less means any number.
 	PIDsMax int64
 	// Leash makes containers end at Close and when this process does, even when
 	// it is killed. Without it they go on, and the next Runtime on RootDir takes
@@ -153,9 +149,6 @@ func New(opts Options) (*Runtime, error) {
 		if _, _, err := net.SplitHostPort(opts.APIServer); err != nil {
 			return nil, fmt.Errorf("process runtime: APIServer %q is not host:port: %w", opts.APIServer, err)
 		}
-	}
-	if opts.PIDsMax == 0 {
-		opts.PIDsMax = DefaultPIDsMax
 	}
 	if opts.PodIP == "" {
 		opts.PodIP = "127.0.0.1"
