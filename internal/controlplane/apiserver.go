@@ -132,6 +132,7 @@ func startAPIServer(ctx context.Context, o Options, listener net.Listener, store
 		return nil, err
 	}
 	options := apiServerOptions(conns, storeURL, files)
+	options.EventTTL = o.EventTTL
 	if err := options.GenericServerRunOptions.ComponentGlobalsRegistry.Set(); err != nil {
 		return nil, fmt.Errorf("configure the API server: %w", err)
 	}

@@ -53,6 +53,7 @@ type ControlPlane struct {
 	address string
 	admin   *rest.Config
 	tokens  *tokens
+	keeper  *maintainer
 	logger  logr.Logger
 }
 
@@ -131,12 +132,21 @@ func (c *ControlPlane) start(ctx context.Context) error {
 	}
 	step("certificates")
 
-	if c.etcd, err = openStore(ctx, filepath.Join(o.DataDir, "etcd"), o.Ephemeral, func(onDeath func(string)) *zap.Logger { return logEtcd(log, onDeath) }); err != nil {
+	if c.etcd, err = openStore(ctx, filepath.Join(o.DataDir, "etcd"), o.QuotaBackendBytes, o.Ephemeral, func(onDeath func(string)) *zap.Logger { return logEtcd(log, onDeath) }); err != nil {
 		listener.Close()
 		return err
 	}
 	c.onStop(c.etcd.close)
 	go c.etcd.watch(c.stopped, c.fail)
+	keeper := &maintainer{store: c.etcd, dir: filepath.Join(o.DataDir, "etcd"), quota: o.QuotaBackendBytes, log: logger, warn: c.warn}
+	if err := keeper.open(ctx, now); err != nil {
+		listener.Close()
+		return err
+	}
+	c.goOn(keeper.run)
+	c.mu.Lock()
+	c.keeper = keeper
+	c.mu.Unlock()
 	step("store")
 
 	api, err := startAPIServer(ctx, o, listener, c.etcd.url, files)
@@ -166,19 +176,29 @@ func (c *ControlPlane) start(ctx context.Context) error {
 		return err
 	}
 	go c.watchAPIServer(api)
-	c.goOn(func() { (&renewal{plane: c, pki: authority, began: now}).run(c.stopped) })
+	c.goOn((&renewal{plane: c, pki: authority, began: now}).run)
 	step("controllers")
 	return nil
 }
 
-// goOn runs f until stop, which waits for it. It must end when c.stopped is closed.
-func (c *ControlPlane) goOn(f func()) {
+// goOn runs f until stop, which ends its context and waits for it.
+func (c *ControlPlane) goOn(f func(context.Context)) {
+	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		f()
+		f(ctx)
 	}()
-	c.onStop(func() error { <-done; return nil })
+	c.onStop(func() error {
+		cancel()
+		overdue := time.NewTimer(storeStopTimeout)
+		defer overdue.Stop()
+		select {
+		case <-done:
+		case <-overdue.C: // it waits for the disk
+		}
+		return nil
+	})
 }
 
 // warn tells the user and the log.
@@ -289,6 +309,16 @@ func (c *ControlPlane) Address() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.address
+}
+
+// StoreUsage is what the last look at the store found, a few seconds ago. It is zero before Start.
+func (c *ControlPlane) StoreUsage() StoreUsage {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.keeper == nil || c.keeper.usage.Load() == nil {
+		return StoreUsage{}
+	}
+	return *c.keeper.usage.Load()
 }
 
 // Logger writes to the log of the control plane, for those that work with it; what they say after Close is dropped. It is

@@ -14,9 +14,15 @@
 //   - version.go       which Kubernetes this says it is
 //   - exit.go          components that would end the process end alone
 //   - logs.go          where klog and etcd write (never the terminal)
-//   - pki.go           the certificate authority and what it signs
+//   - authority.go     the certificate authority, which is made once
+//   - pki.go           what it signs
+//   - renew.go         certificates are replaced long before they end
+//   - token.go         what clients in this process are known by
 //   - listen.go        the port, and remembering it
 //   - etcd.go          the store, on a unix socket
+//   - maintenance.go   when to compact and defragment it, and when to tell the user (decisions alone)
+//   - maintainer.go    doing so
+//   - contents.go      what fills it
 //   - apiserver.go     the API server, taken apart so that it starts and stops within seconds
 //   - defaults.go      default roles and priority classes, beside the start
 //   - conns.go         its connections, so that a stop need not wait for open watches

@@ -51,7 +51,7 @@ type store struct {
 }
 
 // openStore starts etcd on dir and waits until it serves. It takes over the socket of a dead process.
-func openStore(ctx context.Context, dir string, ephemeral bool, logger func(onDeath func(string)) *zap.Logger) (_ *store, err error) {
+func openStore(ctx context.Context, dir string, quota int64, ephemeral bool, logger func(onDeath func(string)) *zap.Logger) (_ *store, err error) {
 	if err := makeDir(dir); err != nil {
 		return nil, err
 	}
@@ -91,8 +91,7 @@ func openStore(ctx context.Context, dir string, ephemeral bool, logger func(onDe
 	// An election with one voter lasts as long as the timeout, so a short one starts fast.
 	config.TickMs, config.ElectionMs = 10, 100
 	config.WarningUnaryRequestDuration = 2 * time.Second
-	config.QuotaBackendBytes = 8 << 30
-	config.BootstrapDefragThresholdMegabytes = 64
+	config.QuotaBackendBytes = quota
 	// A member without followers needs no long log for them to catch up from; entries are kept in memory until the
 	// snapshot.
 	config.SnapshotCount, config.SnapshotCatchUpEntries = 2000, 100

@@ -25,7 +25,7 @@ func quiet(onDeath func(string)) *zap.Logger { return logEtcd(io.Discard, onDeat
 
 func openTestStore(t *testing.T, dir string) *store {
 	t.Helper()
-	s, err := openStore(t.Context(), dir, true, quiet)
+	s, err := openStore(t.Context(), dir, DefaultQuota, true, quiet)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func TestStoreRefusesDamage(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			s, err := openStore(t.Context(), dir, true, quiet)
+			s, err := openStore(t.Context(), dir, DefaultQuota, true, quiet)
 			if err == nil {
 				s.close()
 				t.Fatal("started on damaged data")
@@ -96,7 +96,7 @@ func TestStoreStartIsCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("changed my mind")
 	cancel(why)
-	if s, err := openStore(ctx, dir, true, quiet); !errors.Is(err, why) {
+	if s, err := openStore(ctx, dir, DefaultQuota, true, quiet); !errors.Is(err, why) {
 		if err == nil {
 			s.close()
 		}

@@ -19,6 +19,13 @@ import (
 // one at every start with the same data directory if it is still free.
 const DefaultListen = "127.0.0.1:0"
 
+// DefaultEventTTL is Kubernetes' own default, on which controllers rely that tell again what lasts. LeastEventTTL is the
+// shortest choice.
+const (
+	DefaultEventTTL = time.Hour
+	LeastEventTTL   = time.Minute
+)
+
 // Options are the choices of a caller of New. Only DataDir is required.
 type Options struct {
 	// DataDir holds everything that outlives a start: the store, the certificates, the remembered port, the log. It is
@@ -42,6 +49,12 @@ type Options struct {
 	// SigningDuration is how long the certificates live that are made for servers and for the administrator, and renewed
 	// while the plane runs. 0 means DefaultSigningDuration.
 	SigningDuration time.Duration
+
+	// QuotaBackendBytes is how large the store may become. 0 means DefaultQuota.
+	QuotaBackendBytes int64
+
+	// EventTTL is how long events are kept. 0 means DefaultEventTTL.
+	EventTTL time.Duration
 
 	// FeatureGates switches Kubernetes feature gates on or off. The gates are global to the process and stay set after
 	// Close.
@@ -105,6 +118,18 @@ func (o Options) complete() (Options, error) {
 	}
 	if o.SigningDuration < LeastSigningDuration {
 		return o, fmt.Errorf("control plane: certificates cannot be signed for %s: choose at least %s", o.SigningDuration, LeastSigningDuration)
+	}
+	if o.QuotaBackendBytes == 0 {
+		o.QuotaBackendBytes = DefaultQuota
+	}
+	if o.QuotaBackendBytes < LeastQuota {
+		return o, fmt.Errorf("control plane: a quota of %d bytes holds no plane: choose at least %d", o.QuotaBackendBytes, LeastQuota)
+	}
+	if o.EventTTL == 0 {
+		o.EventTTL = DefaultEventTTL
+	}
+	if o.EventTTL < LeastEventTTL {
+		return o, fmt.Errorf("control plane: events cannot be kept for %s: choose at least %s", o.EventTTL, LeastEventTTL)
 	}
 	if o.Warn == nil {
 		o.Warn = func(string) {}

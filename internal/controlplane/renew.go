@@ -6,6 +6,7 @@
 package controlplane
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"time"
@@ -21,8 +22,8 @@ type renewal struct {
 	stale bool
 }
 
-// run goes on until stop is closed.
-func (r *renewal) run(stop <-chan struct{}) {
+// run goes on until ctx ends.
+func (r *renewal) run(ctx context.Context) {
 	// Ticks and not a timer for the next certificate: clocks are set, and machines sleep.
 	ticker := time.NewTicker(max(time.Second, min(time.Hour, r.pki.life/30)))
 	defer ticker.Stop()
@@ -37,7 +38,7 @@ func (r *renewal) run(stop <-chan struct{}) {
 		select {
 		case now = <-ticker.C:
 			now = now.Round(0) // what the clock on the wall says
-		case <-stop:
+		case <-ctx.Done():
 			return
 		}
 	}
