@@ -123,7 +123,10 @@ func (o *runOptions) run(ctx context.Context) (err error) {
 	if target.GroupVersionKind().Group == volcano.GroupVersion.Group {
 		return usage("%s: Jobs of Volcano are run by Volcano, which is not here: name a cluster that has it, with --context, --kubeconfig or --data-dir", *target)
 	}
-	plane, err := standalone.New(standalone.Options{Ephemeral: true, Listen: "127.0.0.1:0", PIDsMax: int64(o.pidsMax)})
+	plane, err := standalone.New(standalone.Options{
+		Ephemeral: true, Listen: "127.0.0.1:0", PIDsMax: int64(o.pidsMax),
+		Warn: func(message string) { out.Say(console.Line{Type: console.Warning, Message: message}) },
+	})
 	if err != nil {
 		return err
 	}

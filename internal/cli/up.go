@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
@@ -38,6 +39,8 @@ type upOptions struct {
 	listen    string
 	endpoint  string
 	signing   time.Duration
+	quota     resource.QuantityValue
+	eventTTL  time.Duration
 	exitAfter time.Duration
 	drain     bool
 	pidsMax   pidsMax
@@ -48,7 +51,7 @@ type upOptions struct {
 }
 
 func newUp(streams Streams) *cobra.Command {
-	o := upOptions{streams: streams}
+	o := upOptions{streams: streams, quota: resource.QuantityValue{Quantity: resource.MustParse("2Gi")}}
 	cmd := &cobra.Command{
 		Use:   "up [-f FILE|DIR|-]…",
 		Short: "Start Carillon on this machine and show what happens",
@@ -75,6 +78,8 @@ Nothing listens beyond this machine unless --listen says so.`,
 	flags.StringVar(&o.listen, "listen", "127.0.0.1:0", "address of the API server; port 0 takes a free one and keeps it for the next start")
 	flags.StringVar(&o.endpoint, "container-runtime-endpoint", "", "a CRI runtime that runs real images, such as unix:///run/containerd/containerd.sock; empty runs containers as local processes")
 	flags.DurationVar(&o.signing, "cluster-signing-duration", 365*24*time.Hour, "how long certificates are valid; they are renewed while Carillon runs, when a third of that is left")
+	flags.Var(&o.quota, "quota-backend-bytes", "how large the store of all objects may become, such as 512Mi; when it is full nothing can be written")
+	flags.DurationVar(&o.eventTTL, "event-ttl", time.Hour, "how long events are kept")
 	flags.DurationVar(&o.exitAfter, "exit-after", 0, "stop by itself after this long; 0 is never")
 	pidsMaxFlag(flags, &o.pidsMax)
 	command.AddSyncs(flags, &o.syncs)
@@ -119,9 +124,12 @@ func (o *upOptions) start(ctx context.Context, out *console.Console, dataDir str
 		RuntimeEndpoint: o.endpoint,
 		SigningDuration: o.signing,
 		PIDsMax:         int64(o.pidsMax),
+		EventTTL:        o.eventTTL,
 		Warn:            func(message string) { out.Say(console.Line{Type: console.Warning, Message: message}) },
 		Syncs:           o.syncs,
 		DrainTimeout:    o.drainTimeout(),
+
+		QuotaBackendBytes: o.quota.Value(),
 		Progress: func(step string, took time.Duration) {
 			out.Say(console.Line{Type: console.Step, Message: step, Duration: took})
 		},

@@ -78,6 +78,9 @@ func resourceOf(key string) string {
 	if len(parts) > 1 && strings.Contains(parts[0], ".") {
 		return parts[1] + "." + parts[0]
 	}
+	if parts[0] == "minions" { // as nodes were called once
+		return "nodes"
+	}
 	return parts[0]
 }
 

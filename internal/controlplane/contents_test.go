@@ -47,6 +47,7 @@ func TestContents(t *testing.T) {
 		"/registry/jobs/default/x":                    100_000,
 		"/registry/services/specs/default/kubernetes": 10,
 		"/registry/ranges/serviceips":                 10,
+		"/registry/minions/here":                      10,
 	} {
 		store[key] = size - len(key)
 		if size == 10 {
@@ -61,13 +62,13 @@ func TestContents(t *testing.T) {
 	for _, use := range uses {
 		got[use.resource] = use.objects
 	}
-	if diff := cmp.Diff(map[string]int{"events": 301, "bells.batch.example.org": 1, "jobs": 1, "services": 1, "ranges": 1}, got); diff != "" {
+	if diff := cmp.Diff(map[string]int{"events": 301, "bells.batch.example.org": 1, "jobs": 1, "services": 1, "ranges": 1, "nodes": 1}, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 	if got, want := inWords(uses), "bells.batch.example.org 488.3 KiB in 1, events 293.9 KiB in 301, jobs 97.7 KiB in 1, "; !strings.HasPrefix(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if got := inWords(append(uses, resourceUse{"a", 1, 1}, resourceUse{"b", 2, 1 << 31})); !strings.HasSuffix(got, "others 2.0 GiB in 3") {
+	if got := inWords(append(uses, resourceUse{"a", 1, 1}, resourceUse{"b", 2, 1 << 31})); !strings.HasSuffix(got, "others 2.0 GiB in 4") {
 		t.Errorf("%q does not sum up the rest", got)
 	}
 	if got := inWords(nil); got != "no objects" {

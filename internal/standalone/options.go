@@ -54,6 +54,12 @@ type Options struct {
 	// Syncs is how much each controller works on at the same time.
 	Syncs manager.Syncs
 
+	// QuotaBackendBytes is how large the store may become; 0 means the control plane's default.
+	QuotaBackendBytes int64
+
+	// EventTTL is how long events are kept; 0 means the control plane's default.
+	EventTTL time.Duration
+
 	// Verbosity is how much the log says, 0 to 10.
 	Verbosity int
 

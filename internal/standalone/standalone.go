@@ -108,7 +108,7 @@ func (s *Standalone) start(ctx context.Context) error {
 	s.plane, err = controlplane.New(controlplane.Options{
 		DataDir: datadir.ControlPlane(dir), Kubeconfig: datadir.Kubeconfig(dir), LogFile: datadir.Log(dir),
 		Listen: o.Listen, Ephemeral: o.Ephemeral, Verbosity: o.Verbosity, Progress: progress,
-		SigningDuration: o.SigningDuration, Warn: o.Warn,
+		SigningDuration: o.SigningDuration, QuotaBackendBytes: o.QuotaBackendBytes, EventTTL: o.EventTTL, Warn: o.Warn,
 		KubeletAddress: func() string {
 			if n := s.node.Load(); n != nil {
 				return n.Address()
