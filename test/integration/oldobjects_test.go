@@ -14,10 +14,13 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
+	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/carillon-dev/carillon/internal/kind"
 	"github.com/carillon-dev/carillon/internal/manager"
@@ -138,6 +141,97 @@ func TestVolcanoWithoutItsWebhook(t *testing.T) {
 				return err
 			})
 			w.warned(stored[c.name].GetUID(), c.want...)
+		})
+	}
+}
+
+// An object that no Go type takes, stored under an older CRD or past all checks, is told about and harms nobody: others of
+// its kind, in all namespaces, run on, whether it was there before us or comes while we run. What one server stored so
+// another one mends as any other mistake.
+func TestObjectsThatCannotBeRead(t *testing.T) {
+	for name, kindOf := range map[string]struct {
+		crds  []*apiextensionsv1.CustomResourceDefinition
+		owner schema.GroupVersionResource
+		child schema.GroupVersionResource
+		unit  int64 // seconds in the number of the child's name
+	}{
+		"volcano":  {crds: volcanoCRDs(), owner: volcanoCronJobs, child: volcanoJobs, unit: 60},
+		"tutorial": {crds: []*apiextensionsv1.CustomResourceDefinition{tutorialCRD(t)}, owner: tutorialCronJobs, child: batchv1.SchemeGroupVersion.WithResource("jobs"), unit: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			install(t, kindOf.crds)
+			p := plane.Start(t)
+			w := &world{T: t, plane: p, client: p.Client(), namespace: p.Namespace(t), clock: clocktesting.NewFakeClock(time.Now())}
+			dyn := dynamic.NewForConfigOrDie(p.Config())
+			owners, children := dyn.Resource(kindOf.owner).Namespace(w.namespace), dyn.Resource(kindOf.child).Namespace(w.namespace)
+			bad := func(name string) (uid types.UID) {
+				obj := customCronJob(kindOf.owner, w.namespace, name, "* * * * *")
+				labels := map[string]any{"app": "a", "tier": int64(5)}
+				if err := unstructured.SetNestedMap(obj.Object, labels, "spec", "jobTemplate", "metadata", "labels"); err != nil {
+					t.Fatal(err)
+				}
+				return p.Implant(t, kindOf.owner.GroupResource(), obj)
+			}
+			var good *unstructured.Unstructured
+			w.eventually("the API is served", func(ctx context.Context) (err error) {
+				good, err = owners.Create(ctx, customCronJob(kindOf.owner, w.namespace, "good", "* * * * *"), metav1.CreateOptions{})
+				return err
+			})
+			before := bad("before")
+			if kindOf.child == volcanoJobs {
+				job := &unstructured.Unstructured{Object: map[string]any{
+					"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "status": "done",
+					"metadata": map[string]any{"namespace": w.namespace, "name": "odd"},
+				}}
+				p.Implant(t, kindOf.child.GroupResource(), job)
+			}
+			w.run(manager.Options{Config: p.Config(), Controllers: []string{manager.CronJob}, Kinds: kind.All, Discovery: 50 * time.Millisecond, Clock: w.clock, Zone: time.UTC})
+			run := func() {
+				t.Helper()
+				w.pass(1)
+				due := w.clock.Now().Truncate(time.Minute)
+				w.eventually("the run", func(ctx context.Context) error {
+					child, err := children.Get(ctx, fmt.Sprintf("good-%d", due.Unix()/kindOf.unit), metav1.GetOptions{})
+					if err == nil && !metav1.IsControlledBy(child, good) {
+						err = errors.New("it belongs to another one")
+					}
+					return err
+				})
+			}
+			run()
+			during := bad("during")
+			run()
+			for name, uid := range map[string]types.UID{"before": before, "during": during} {
+				w.warned(uid, "Unreadable")
+				events, err := w.client.CoreV1().Events(w.namespace).List(t.Context(), metav1.ListOptions{FieldSelector: "involvedObject.uid=" + string(uid)})
+				if err != nil || len(events.Items) != 1 || events.Items[0].Count > 1 {
+					t.Fatalf("%d events about %s, want one: %v", len(events.Items), name, err)
+				}
+				for _, part := range []string{"spec.jobTemplate.metadata.labels.tier is the number 5, and must be a string", "kubectl edit " + kindOf.owner.Resource + "." + kindOf.owner.Group + " " + name} {
+					if !strings.Contains(events.Items[0].Message, part) {
+						t.Errorf("no %q in %q", part, events.Items[0].Message)
+					}
+				}
+			}
+
+			mend := []byte(`{"spec":{"jobTemplate":{"metadata":{"labels":{"tier":"5"}}}}}`)
+			mended, err := owners.Patch(t.Context(), "before", types.MergePatchType, mend, metav1.PatchOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.eventually("a run of the one that was mended", func(ctx context.Context) error {
+				w.pass(1) // an edit starts nothing for times before it
+				list, err := children.List(ctx, metav1.ListOptions{})
+				if err != nil {
+					return err
+				}
+				for _, child := range list.Items {
+					if metav1.IsControlledBy(&child, mended) && child.GetLabels()["tier"] == "5" {
+						return nil
+					}
+				}
+				return errors.New("none")
+			})
 		})
 	}
 }

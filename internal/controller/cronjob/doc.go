@@ -19,6 +19,7 @@
 // Wakes are kept in an alarm of our own and not in the work queue, because they name instants of the wall clock (B5).
 //
 //	others.go   stands back while another controller works on the kind (package serving decides)
+//	unreadable.go what is told of objects that cannot be read
 //	handlers.go   which watch events call for a pass
 //	controller.go set-up; kinds whose API appears later start by themselves
 //	trim.go       what of an object is worth keeping in the cache

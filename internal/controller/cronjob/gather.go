@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/carillon-dev/carillon/internal/cron"
+	"github.com/carillon-dev/carillon/internal/kind/adapter"
 )
 
 // cache is what a pass reads; package lister over an informer, or a plain index in tests.
@@ -32,6 +33,10 @@ func (r *reconciler) gather(key types.NamespacedName) *pass {
 	p.in.Traits = r.info.Traits
 	var err error
 	p.in.Owner, p.in.Spec, p.in.State, err = r.kind.Read(owner)
+	if trouble := adapter.Trouble(owner); trouble != nil {
+		r.unreadable(key, owner, trouble)
+		return nil
+	}
 	if err != nil {
 		r.log.Error(err, "Cannot read object", "object", key)
 		return nil
@@ -51,6 +56,9 @@ func (r *reconciler) gather(key types.NamespacedName) *pass {
 			continue
 		}
 		child.Deleting = child.Deleting || deleted
+		if trouble := adapter.Trouble(obj); trouble != nil {
+			r.unreadableChild(owner, obj, trouble)
+		}
 		p.in.Children = append(p.in.Children, child)
 	}
 	return p

@@ -26,6 +26,9 @@ type remembered struct {
 	// complaint is the last error that was logged, and when.
 	complaint   string
 	complaintAt time.Time
+	// trouble is what of the object could not be read, and since when.
+	trouble      string
+	troubleSince time.Time
 	// open is the first of the scheduled times that are due and left to another controller; zero if none is.
 	open time.Time
 }
@@ -93,6 +96,20 @@ func (m *memory) left(key types.NamespacedName, uid types.UID, start *cron.Start
 		known.open = start.Time
 	}
 	return known.open
+}
+
+// troubled notes what of an object cannot be read, and returns since when it is so.
+func (m *memory) troubled(key types.NamespacedName, uid types.UID, trouble string, now time.Time) (since time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	known := m.byKey[key]
+	if known == nil || known.uid != uid {
+		return now
+	}
+	if known.trouble != trouble || now.Before(known.troubleSince) {
+		known.trouble, known.troubleSince = trouble, now
+	}
+	return known.troubleSince
 }
 
 // quietly is how long the same error of the same CronJob is not logged again.

@@ -34,9 +34,11 @@ type Kind interface {
 	// AddToScheme registers the Go types of the CronJob, the child and their lists under the GVKs of Info (the list
 	// kinds have the suffix "List").
 	AddToScheme(*runtime.Scheme) error
-	// Read translates a CronJob. The error means that obj is not of this kind's Go type: a programming error.
+	// Read translates a CronJob. The error is an *Unreadable, with the owner read, or means that obj is not of this kind's
+	// Go type: a programming error.
 	Read(obj Object) (cron.Owner, cron.Spec, cron.State, error)
-	// ReadChild translates a child, or any other object of the child's type. The error is as for Read.
+	// ReadChild translates a child, or any other object of the child's type. The error means that it is of another type.
+	// One that is unreadable (see Trouble) is unfinished.
 	ReadChild(obj Object) (cron.Child, error)
 	// Build makes the child that start asks for, ready to be created. The error means that the template cannot be
 	// made into a child; it is the user's to mend and belongs to DidStart like the server's answer, which is why it is

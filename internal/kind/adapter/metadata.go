@@ -45,7 +45,7 @@ func Child(obj metav1.Object, info Info, stamp string) cron.Child {
 
 // ChildMeta is the metadata of the child that start asks for: labels and annotations are those of the template and
 // the stamp, which wins; everything else in the template's metadata is dropped (cronjob.md 1.5).
-func ChildMeta(owner metav1.Object, info Info, template metav1.ObjectMeta, stamp string, start cron.Start) metav1.ObjectMeta {
+func ChildMeta(owner metav1.Object, info Info, template TemplateMeta, stamp string, start cron.Start) metav1.ObjectMeta {
 	annotations := map[string]string{}
 	maps.Copy(annotations, template.Annotations)
 	annotations[stamp] = start.Stamp

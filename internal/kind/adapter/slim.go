@@ -4,6 +4,7 @@
 package adapter
 
 import (
+	"maps"
 	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -72,16 +73,22 @@ func (s *CronJobStatus) DeepCopyInto(out *CronJobStatus) {
 	out.LastScheduleTime = s.LastScheduleTime.DeepCopy()
 }
 
-// Template is a jobTemplate: its metadata, and its spec as the user wrote it, so that fields which these types do not
-// know reach the child.
+// Template is a jobTemplate: what of its metadata reaches the child, and its spec as the user wrote it, so that fields
+// which these types do not know reach the child too.
 type Template struct {
-	metav1.ObjectMeta `json:"metadata,omitempty"`
-	Spec              runtime.RawExtension `json:"spec,omitzero"`
+	Metadata TemplateMeta         `json:"metadata,omitzero"`
+	Spec     runtime.RawExtension `json:"spec,omitzero"`
+}
+
+// TemplateMeta is the metadata of a template.
+type TemplateMeta struct {
+	Labels      map[string]string `json:"labels,omitempty"`
+	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
 // DeepCopyInto copies t into out.
 func (t *Template) DeepCopyInto(out *Template) {
-	t.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
+	out.Metadata = TemplateMeta{Labels: maps.Clone(t.Metadata.Labels), Annotations: maps.Clone(t.Metadata.Annotations)}
 	t.Spec.DeepCopyInto(&out.Spec)
 }
 

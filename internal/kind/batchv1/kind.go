@@ -123,7 +123,7 @@ func (Kind) Build(obj adapter.Object, start cron.Start) (adapter.Object, error) 
 	}
 	template := cj.Spec.JobTemplate
 	return &batchv1.Job{
-		ObjectMeta: adapter.ChildMeta(cj, info, template.ObjectMeta, batchv1.CronJobScheduledTimestampAnnotation, start),
+		ObjectMeta: adapter.ChildMeta(cj, info, adapter.TemplateMeta{Labels: template.Labels, Annotations: template.Annotations}, batchv1.CronJobScheduledTimestampAnnotation, start),
 		Spec:       *template.Spec.DeepCopy(),
 	}, nil
 }

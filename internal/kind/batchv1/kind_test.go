@@ -16,6 +16,6 @@ func TestKind(t *testing.T) {
 		Stamp:    "batch.kubernetes.io/cronjob-scheduled-timestamp",
 		Template: kindtest.JobTemplate,
 		Children: kindtest.JobChildren,
-		Cannot:   kindtest.Cannot{Conditions: true, UnknownFields: true},
+		Cannot:   kindtest.Cannot{Conditions: true, UnknownFields: true, BeUnreadable: true},
 	})
 }

@@ -7,6 +7,7 @@
 //	suite.go    what a kind declares, and the list of what is tested
 //	types.go    the Go types and their names
 //	read.go     from API objects to the words of package cron
+//	unreadable.go what no Go type takes
 //	build.go    from a start to a child
 //	write.go    from a record to patches, and a whole pass
 //	objects.go  the objects that the suite works on; jobs.go: children of batch/v1
@@ -45,6 +46,8 @@ type Cannot struct {
 	RideAlong bool
 	// UnknownFields: fields of the child's spec that the Go types do not know are lost.
 	UnknownFields bool
+	// BeUnreadable: the server has types of its own for all of it, and ChildBeUnreadable: for the child.
+	BeUnreadable, ChildBeUnreadable bool
 }
 
 // Meaning is a child's status, and what it means.
@@ -63,6 +66,8 @@ func Run(t *testing.T, s Suite) {
 	t.Run("a CronJob is read whole", s.read)
 	t.Run("an empty CronJob is read as it is", s.readEmpty)
 	t.Run("objects of other types are refused", s.wrong)
+	t.Run("a CronJob that cannot be read harms only itself", s.unreadable)
+	t.Run("a child that cannot be read is unfinished", s.unreadableChild)
 	t.Run("children mean what their status says", s.children)
 	t.Run("CJ-009 CJ-011 a child is built from the template, and the stamp wins", s.build)
 	t.Run("a template without metadata and spec makes a child too", s.buildEmpty)

@@ -82,19 +82,29 @@ func TestCRDValidation(t *testing.T) {
 		obj map[string]any
 		bad string // a part of the field's path, "" if the object is fine
 	}{
-		"CJ-150 T a name of 52":           {cronJob(strings.Repeat("a", 52), "@daily"), ""},
-		"CJ-150 T a name of 53":           {cronJob(strings.Repeat("a", 53), "@daily"), "metadata.name"},
-		"CJ-152 T a stored name of 60":    {cronJob(strings.Repeat("a", 60), "@daily"), "metadata.name"},
-		"an empty schedule":               {cronJob("tick", ""), "spec.schedule"},
-		"no schedule":                     {with(func(s map[string]any) { delete(s, "schedule") }), "spec.schedule"},
-		"prose for a schedule":            {cronJob("tick", "every day at noon, please"), "spec.schedule"},
-		"six fields":                      {cronJob("tick", "0 0 0 * * *"), "spec.schedule"},
-		"four fields":                     {cronJob("tick", "0 0 * *"), "spec.schedule"},
-		"an unknown descriptor":           {cronJob("tick", "@reboot"), "spec.schedule"},
-		"a negative deadline":             {with(func(s map[string]any) { s["startingDeadlineSeconds"] = int64(-1) }), "startingDeadlineSeconds"},
-		"a negative limit":                {with(func(s map[string]any) { s["failedJobsHistoryLimit"] = int64(-1) }), "failedJobsHistoryLimit"},
-		"an unknown policy":               {with(func(s map[string]any) { s["concurrencyPolicy"] = "Sometimes" }), "concurrencyPolicy"},
-		"no template":                     {with(func(s map[string]any) { delete(s, "jobTemplate") }), "jobTemplate"},
+		"CJ-150 T a name of 52":        {cronJob(strings.Repeat("a", 52), "@daily"), ""},
+		"CJ-150 T a name of 53":        {cronJob(strings.Repeat("a", 53), "@daily"), "metadata.name"},
+		"CJ-152 T a stored name of 60": {cronJob(strings.Repeat("a", 60), "@daily"), "metadata.name"},
+		"an empty schedule":            {cronJob("tick", ""), "spec.schedule"},
+		"no schedule":                  {with(func(s map[string]any) { delete(s, "schedule") }), "spec.schedule"},
+		"prose for a schedule":         {cronJob("tick", "every day at noon, please"), "spec.schedule"},
+		"six fields":                   {cronJob("tick", "0 0 0 * * *"), "spec.schedule"},
+		"four fields":                  {cronJob("tick", "0 0 * *"), "spec.schedule"},
+		"an unknown descriptor":        {cronJob("tick", "@reboot"), "spec.schedule"},
+		"a negative deadline":          {with(func(s map[string]any) { s["startingDeadlineSeconds"] = int64(-1) }), "startingDeadlineSeconds"},
+		"a negative limit":             {with(func(s map[string]any) { s["failedJobsHistoryLimit"] = int64(-1) }), "failedJobsHistoryLimit"},
+		"an unknown policy":            {with(func(s map[string]any) { s["concurrencyPolicy"] = "Sometimes" }), "concurrencyPolicy"},
+		"no template":                  {with(func(s map[string]any) { delete(s, "jobTemplate") }), "jobTemplate"},
+		"labels that are no strings": {with(func(s map[string]any) {
+			s["jobTemplate"].(map[string]any)["metadata"] = map[string]any{"labels": map[string]any{"tier": int64(5)}}
+		}), "jobTemplate.metadata.labels.tier"},
+		"annotations as a list": {with(func(s map[string]any) {
+			s["jobTemplate"].(map[string]any)["metadata"] = map[string]any{"annotations": []any{"a"}}
+		}), "jobTemplate.metadata.annotations"},
+		"labels, annotations and what else a template has": {with(func(s map[string]any) {
+			s["jobTemplate"].(map[string]any)["metadata"] = map[string]any{"labels": map[string]any{"tier": "5"},
+				"annotations": map[string]any{"a": "b"}, "creationTimestamp": nil, "name": "x"}
+		}), ""},
 		"CJ-161 T a date that is none":    {cronJob("tick", "0 0 30 2 *"), ""},
 		"a zone in the schedule":          {cronJob("tick", "TZ=Europe/Rome 0 6 * * *"), ""},
 		"a zone and a descriptor":         {cronJob("tick", "CRON_TZ=Asia/Tokyo @daily"), ""},

@@ -95,6 +95,9 @@ func (Kind) Read(obj adapter.Object) (cron.Owner, cron.Spec, cron.State, error) 
 	if !ok || cj == nil {
 		return cron.Owner{}, cron.Spec{}, cron.State{}, adapter.Wrong(info, cj, obj)
 	}
+	if cj.trouble != nil {
+		return adapter.Owner(cj), cron.Spec{}, cron.State{}, cj.trouble
+	}
 	spec, state := cj.Spec.Cron(), cj.Status.Cron(&cj.ObjectMeta)
 	if spec.Conditions = cj.Annotations[ConditionsAnnotation] == "true"; spec.Conditions {
 		state.Conditions = cj.Status.Conditions
@@ -119,7 +122,7 @@ func (Kind) Build(obj adapter.Object, start cron.Start) (adapter.Object, error) 
 		return nil, adapter.Wrong(info, cj, obj)
 	}
 	template := cj.Spec.JobTemplate
-	job := &batchv1.Job{ObjectMeta: adapter.ChildMeta(cj, info, template.ObjectMeta, StampAnnotation, start)}
+	job := &batchv1.Job{ObjectMeta: adapter.ChildMeta(cj, info, template.Metadata, StampAnnotation, start)}
 	if raw := template.Spec.Raw; len(raw) > 0 {
 		if err := json.Unmarshal(raw, &job.Spec); err != nil {
 			return nil, apierrors.NewBadRequest(fmt.Sprintf("spec.jobTemplate.spec is no Job spec of batch/v1: %v", err))

@@ -19,7 +19,7 @@ func TestKind(t *testing.T) {
 		Stamp:    tutorial.StampAnnotation,
 		Template: kindtest.JobTemplate,
 		Children: kindtest.JobChildren,
-		Cannot:   kindtest.Cannot{TimeZone: true, LastSuccessful: true, RideAlong: true, UnknownFields: true},
+		Cannot:   kindtest.Cannot{TimeZone: true, LastSuccessful: true, RideAlong: true, UnknownFields: true, ChildBeUnreadable: true},
 	})
 }
 

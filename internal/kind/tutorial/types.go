@@ -24,7 +24,21 @@ type CronJob struct {
 
 	Spec   adapter.CronJobSpec `json:"spec"`
 	Status CronJobStatus       `json:"status,omitzero"`
+
+	trouble *adapter.Unreadable
 }
+
+// UnmarshalJSON reads what a CronJob is, also when its spec or status is none (see adapter.Unreadable).
+func (c *CronJob) UnmarshalJSON(data []byte) (err error) {
+	type plain CronJob
+	c.trouble = nil
+	trouble, err := adapter.Decode(data, (*plain)(c))
+	c.trouble = trouble
+	return err
+}
+
+// Trouble implements adapter.Reader.
+func (c *CronJob) Trouble() *adapter.Unreadable { return c.trouble }
 
 // CronJobStatus has the conditions that the book added later.
 type CronJobStatus struct {
@@ -62,7 +76,7 @@ func (c *CronJob) DeepCopy() *CronJob {
 
 // DeepCopyInto copies c into out.
 func (c *CronJob) DeepCopyInto(out *CronJob) {
-	out.TypeMeta = c.TypeMeta
+	out.TypeMeta, out.trouble = c.TypeMeta, c.trouble
 	c.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
 	c.Spec.DeepCopyInto(&out.Spec)
 	c.Status.CronJobStatus.DeepCopyInto(&out.Status.CronJobStatus)

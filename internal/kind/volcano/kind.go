@@ -91,6 +91,9 @@ func (Kind) Read(obj adapter.Object) (cron.Owner, cron.Spec, cron.State, error) 
 	if !ok || cj == nil {
 		return cron.Owner{}, cron.Spec{}, cron.State{}, adapter.Wrong(info, cj, obj)
 	}
+	if cj.trouble != nil {
+		return adapter.Owner(cj), cron.Spec{}, cron.State{}, cj.trouble
+	}
 	spec := cj.Spec.Cron()
 	spec.TimeZone = cj.Spec.TimeZone
 	state := cj.Status.Cron(&cj.ObjectMeta)
@@ -105,6 +108,10 @@ func (Kind) ReadChild(obj adapter.Object) (cron.Child, error) {
 		return cron.Child{}, adapter.Wrong(info, job, obj)
 	}
 	child := adapter.Child(job, info, StampAnnotation)
+	if job.trouble != nil { // unfinished, as far as anybody knows
+		child.Status = "Unreadable"
+		return child, nil
+	}
 	child.Status = job.Status.State.Phase
 	child.Phase = phase(child.Status)
 	child.Succeeded = child.Phase == cron.Complete
@@ -134,7 +141,7 @@ func (Kind) Build(obj adapter.Object, start cron.Start) (adapter.Object, error) 
 		return nil, adapter.Wrong(info, cj, obj)
 	}
 	template := cj.Spec.JobTemplate
-	job := &Job{ObjectMeta: adapter.ChildMeta(cj, info, template.ObjectMeta, StampAnnotation, start)}
+	job := &Job{ObjectMeta: adapter.ChildMeta(cj, info, template.Metadata, StampAnnotation, start)}
 	template.Spec.DeepCopyInto(&job.Spec)
 	job.SetGroupVersionKind(info.Child)
 	return job, nil

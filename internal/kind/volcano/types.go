@@ -7,7 +7,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/carillon-dev/carillon/internal/kind/adapter"
 )
@@ -22,7 +21,21 @@ type CronJob struct {
 
 	Spec   CronJobSpec   `json:"spec"`
 	Status CronJobStatus `json:"status,omitzero"`
+
+	trouble *adapter.Unreadable
 }
+
+// UnmarshalJSON reads what a CronJob is, also when its spec or status is none (see adapter.Unreadable).
+func (c *CronJob) UnmarshalJSON(data []byte) (err error) {
+	type plain CronJob
+	c.trouble = nil
+	trouble, err := adapter.Decode(data, (*plain)(c))
+	c.trouble = trouble
+	return err
+}
+
+// Trouble implements adapter.Reader.
+func (c *CronJob) Trouble() *adapter.Unreadable { return c.trouble }
 
 // CronJobSpec has all fields of batch/v1.
 type CronJobSpec struct {
@@ -51,6 +64,8 @@ type Job struct {
 
 	Spec   runtime.RawExtension `json:"spec,omitzero"`
 	Status JobStatus            `json:"status,omitzero"`
+
+	trouble *adapter.Unreadable
 }
 
 // UnmarshalJSON forgets the metadata that j had. A client decodes the server's answer to a create into the object that
@@ -58,9 +73,14 @@ type Job struct {
 // there (cronjob.md V24).
 func (j *Job) UnmarshalJSON(data []byte) error {
 	type plain Job
-	j.ObjectMeta = metav1.ObjectMeta{}
-	return json.Unmarshal(data, (*plain)(j))
+	j.ObjectMeta, j.trouble = metav1.ObjectMeta{}, nil
+	trouble, err := adapter.Decode(data, (*plain)(j))
+	j.trouble = trouble
+	return err
 }
+
+// Trouble implements adapter.Reader.
+func (j *Job) Trouble() *adapter.Unreadable { return j.trouble }
 
 // JobStatus is the part of a Job's status that says whether it has finished.
 type JobStatus struct {
@@ -103,7 +123,7 @@ func (c *CronJob) DeepCopy() *CronJob {
 
 // DeepCopyInto copies c into out.
 func (c *CronJob) DeepCopyInto(out *CronJob) {
-	out.TypeMeta = c.TypeMeta
+	out.TypeMeta, out.trouble = c.TypeMeta, c.trouble
 	c.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
 	c.Spec.CronJobSpec.DeepCopyInto(&out.Spec.CronJobSpec)
 	out.Spec.TimeZone = adapter.DeepCopyPointer(c.Spec.TimeZone)

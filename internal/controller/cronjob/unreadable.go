@@ -1,0 +1,48 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cronjob
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/carillon-dev/carillon/internal/kind/adapter"
+	"github.com/carillon-dev/carillon/internal/kube/note"
+)
+
+// retell is how often a mistake that lasts is told again: events are kept for an hour.
+const retell = 30 * time.Minute
+
+// unreadable tells what of a CronJob cannot be read, and how that is mended. Nothing else is done for it: what it asks
+// for is not known, and so not what may be started, deleted or recorded.
+func (r *reconciler) unreadable(key types.NamespacedName, owner client.Object, trouble *adapter.Unreadable) {
+	uid := owner.GetUID()
+	r.memory.meet(key, uid, r.forgetUID)
+	r.backoff.Forget(key)
+	now := r.clock.Now()
+	since := r.memory.troubled(key, uid, trouble.Error(), now)
+	times := now.Sub(since) / retell
+	r.alarm.Cancel(key)
+	r.alarm.Wake(key, since.Add((times+1)*retell))
+	edit := "kubectl edit " + r.info.Name + " " + key.Name + " -n " + key.Namespace
+	if strings.HasPrefix(trouble.Field, "status") {
+		edit += " --subresource=status"
+	}
+	r.notes.Note(note.Note{About: note.About(owner, r.info.Owner), Type: corev1.EventTypeWarning, Reason: "Unreadable",
+		Message: fmt.Sprintf("%s. Nothing is started or deleted for this CronJob until that is mended (%s)", trouble, edit),
+		Once:    fmt.Sprintf("%s %d %d", trouble, since.UnixNano(), times)})
+}
+
+// unreadableChild tells what of a child cannot be read. It is in the way of others like any unfinished one.
+func (r *reconciler) unreadableChild(owner, child client.Object, trouble *adapter.Unreadable) {
+	r.notes.Note(note.Note{About: note.About(owner, r.info.Owner), Type: corev1.EventTypeWarning, Reason: "Unreadable",
+		Message: fmt.Sprintf("%s %s: %s. It counts as unfinished until that is mended, or it is deleted",
+			r.info.Traits.ChildKind, child.GetName(), trouble),
+		Once: string(child.GetUID()) + " " + trouble.Error()})
+}
