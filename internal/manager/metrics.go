@@ -11,7 +11,6 @@ import (
 
 	"k8s.io/client-go/util/cert"
 	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
-	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 )
 
@@ -30,7 +29,7 @@ func (o Options) metrics() (metricsserver.Options, *certwatcher.CertWatcher, err
 		return served, nil, nil
 	}
 	served.SecureServing = true
-	served.FilterProvider = filters.WithAuthenticationAndAuthorization
+	served.FilterProvider = withAccess
 	certificate, watcher, err := o.certificate()
 	if err != nil {
 		return served, nil, err

@@ -93,7 +93,7 @@ func TestMetricsAreForThoseWhoMay(t *testing.T) {
 		t.Errorf("served in clear text:\n%.200s", body)
 	}
 	expect("nobody", "", http.StatusUnauthorized)
-	expect("a forged token", "forged", http.StatusInternalServerError) // so answers controller-runtime where the API server refuses a token
+	expect("a forged token", "forged", http.StatusUnauthorized)
 	expect("a stranger", stranger, http.StatusForbidden)
 	if body := expect("a reader", prometheus, http.StatusOK); !strings.Contains(body, "carillon_cronjob_runs_total") {
 		t.Errorf("no metrics of ours in:\n%.500s", body)
