@@ -17,6 +17,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -24,8 +25,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/wait"
 	yamlutil "k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/yaml"
 
@@ -151,6 +155,21 @@ func (c *calls) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
+// served waits until the user of the configuration may find out what is served: a new plane is still making its default
+// roles.
+func served(t *testing.T, config *rest.Config) {
+	t.Helper()
+	client := kubernetes.NewForConfigOrDie(config)
+	var last error
+	err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, patience, true, func(context.Context) (bool, error) {
+		_, last = client.Discovery().ServerGroups()
+		return last == nil, nil
+	})
+	if err != nil {
+		t.Fatal(errors.Join(err, last))
+	}
+}
+
 // rare are rights that are used only in situations which this test does not make, with the reason for each.
 var rare = map[string]string{
 	"update batch/cronjobs/finalizers": "asked for by an admission plugin, never requested",
@@ -170,6 +189,7 @@ func TestLeastPrivilege(t *testing.T) {
 		t.Fatal(err)
 	}
 	config := p.ConfigFor("system:serviceaccount:carillon:carillon-manager", "system:serviceaccounts", "system:authenticated")
+	served(t, config)
 	seen := &calls{made: sets.New[string](), forbidden: sets.New[string]()}
 	config.Wrap(func(rt http.RoundTripper) http.RoundTripper {
 		seen.rest = rt
