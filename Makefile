@@ -66,6 +66,10 @@ integration: ## Run the controllers against a real embedded API server
 e2e: ## Drive the built binary: up, run, kill -9, restart
 	go test -count=1 -timeout 20m ./test/e2e/...
 
+.PHONY: e2e-crash
+e2e-crash: ## Kill the built binary KILLS (200) times while Jobs start; SEED=n repeats a run (an hour)
+	CARILLON_KILLS=$(or $(KILLS),200) CARILLON_SEED=$(SEED) go test -count=1 -timeout 180m -run '^TestRandomKills$$' -v ./test/e2e/
+
 .PHONY: e2e-soak
 e2e-soak: ## Run 5,000 short Jobs and compare memory, goroutines and descriptors (half an hour)
 	CARILLON_SOAK=1 go test -count=1 -timeout 120m -run '^TestSoak$$' -v ./test/e2e/
