@@ -92,7 +92,7 @@ func (w *world) started(cj *batchv1.CronJob) (job batchv1.Job, maker string) {
 	return job, maker
 }
 
-// Where the cluster's own CronJob controller is at work we stand back as soon as it shows: nothing is started or deleted,
+// CJ-194: where the cluster's own CronJob controller is at work we stand back as soon as it shows: nothing is started or deleted,
 // and readiness, a metric and an event say so. When it is gone we go on (docs/start.md).
 func TestAnotherCronJobController(t *testing.T) {
 	p := plane.Start(t)

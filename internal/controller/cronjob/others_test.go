@@ -28,7 +28,7 @@ func written(t *testing.T, b make.CronJobBuilder, entries ...metav1.ManagedField
 	return obj
 }
 
-// Which writes of a status mean that another controller is at work: those that only a controller makes, and that are made
+// CJ-190: which writes of a status mean that another controller is at work: those that only a controller makes, and that are made
 // while we look, or were shortly before.
 func TestSignsOfOtherControllers(t *testing.T) {
 	stranger := func(when string) metav1.ManagedFieldsEntry {
@@ -75,7 +75,7 @@ func (w *world) sawOthers(clockTime string) {
 		tick().ResourceVersion("2"), entry("kube-controller-manager", "status", starts, at(clockTime)))}, w.queued)
 }
 
-// While another controller works nothing is created, deleted or written, and one event, one word to the manager and no
+// CJ-191: while another controller works nothing is created, deleted or written, and one event, one word to the manager and no
 // repetition tell of it. When it has let a due start pass for two minutes in silence, that start is made.
 func TestStandBack(t *testing.T) {
 	done := child(tick().Obj(), "12:05:00").Started(at("12:05:00")).Complete(at("12:06:00"))
@@ -119,7 +119,7 @@ func TestStandBack(t *testing.T) {
 	w.wantWake("12:20:00")
 }
 
-// The silence counts from the first start that was left, not from the last: a CronJob that is due more often than that
+// CJ-192: the silence counts from the first start that was left, not from the last: a CronJob that is due more often than that
 // would wait for ever. A start that the other one made ends the count.
 func TestStandBackFromFrequentCronJobs(t *testing.T) {
 	w := newWorld(t, tick().Schedule("* * * * *").Obj())
@@ -145,7 +145,7 @@ func TestStandBackFromFrequentCronJobs(t *testing.T) {
 	}
 }
 
-// A run that was started when another controller is first seen is recorded, and nothing is deleted.
+// CJ-193: a run that was started when another controller is first seen is recorded, and nothing is deleted.
 func TestSecondHalfStandsBack(t *testing.T) {
 	done := child(tick().Obj(), "12:05:00").Started(at("12:05:00")).Complete(at("12:06:00"))
 	w := newWorld(t, tick().History(0, 0).Obj(), done.Obj())

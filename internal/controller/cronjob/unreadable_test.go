@@ -10,7 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// A CronJob that cannot be read is told about once and, while it lasts, every half hour; nothing else is done for it, and
+// CJ-195: a CronJob that cannot be read is told about once and, while it lasts, every half hour; nothing else is done for it, and
 // its neighbour is served. When it is mended it is served too.
 func TestUnreadable(t *testing.T) {
 	for _, letter := range []string{"V", "T"} {

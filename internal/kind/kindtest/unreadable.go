@@ -75,7 +75,7 @@ func (s Suite) unreadable(t *testing.T) {
 	}
 }
 
-// unreadableChild: a child that is none is unfinished, so that Forbid holds and nothing deletes it.
+// unreadableChild (CJ-196): a child that is none is unfinished, so that Forbid holds and nothing deletes it.
 func (s Suite) unreadableChild(t *testing.T) {
 	if s.Cannot.BeUnreadable || s.Cannot.ChildBeUnreadable {
 		return
