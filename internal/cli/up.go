@@ -38,6 +38,7 @@ type upOptions struct {
 	dataDir   string
 	listen    string
 	endpoint  string
+	metrics   string
 	signing   time.Duration
 	quota     resource.QuantityValue
 	eventTTL  time.Duration
@@ -64,7 +65,7 @@ State is kept in the data directory. The next start goes on where this one ended
 or kill -9: what is running goes on, and what was missed meanwhile is caught up by each CronJob's own
 rules (startingDeadlineSeconds, concurrencyPolicy).
 
-Nothing listens beyond this machine unless --listen says so.`,
+Nothing listens beyond this machine unless --listen or --metrics-bind-address says so.`,
 		Example: `  carillon up -f examples/
   carillon up -f backup.yaml -f - < more.yaml
   carillon up --data-dir /var/lib/carillon --quiet       # as a service
@@ -76,6 +77,7 @@ Nothing listens beyond this machine unless --listen says so.`,
 	flags.StringArrayVarP(&o.files, "filename", "f", nil, "manifests to apply: a file, a directory, or - for standard input; may be repeated")
 	dataDirFlag(flags, &o.dataDir, "where state is kept")
 	flags.StringVar(&o.listen, "listen", "127.0.0.1:0", "address of the API server; port 0 takes a free one and keeps it for the next start")
+	flags.StringVar(&o.metrics, "metrics-bind-address", "0", "address of /metrics, such as 127.0.0.1:9090, over TLS and with authentication; without a host it is loopback, port 0 takes a free one, 0 serves none")
 	flags.StringVar(&o.endpoint, "container-runtime-endpoint", "", "a CRI runtime that runs real images, such as unix:///run/containerd/containerd.sock; empty runs containers as local processes")
 	flags.DurationVar(&o.signing, "cluster-signing-duration", 365*24*time.Hour, "how long certificates are valid; they are renewed while Carillon runs, when a third of that is left")
 	flags.Var(&o.quota, "quota-backend-bytes", "how large the store of all objects may become, such as 512Mi; when it is full nothing can be written")
@@ -122,6 +124,7 @@ func (o *upOptions) start(ctx context.Context, out *console.Console, dataDir str
 		DataDir:         dataDir,
 		Listen:          o.listen,
 		RuntimeEndpoint: o.endpoint,
+		MetricsAddr:     o.metrics,
 		SigningDuration: o.signing,
 		PIDsMax:         int64(o.pidsMax),
 		EventTTL:        o.eventTTL,
@@ -196,6 +199,9 @@ func (o *upOptions) serve(ctx context.Context, plane *standalone.Standalone, out
 		return nil
 	}
 	out.Say(console.Line{Type: console.Step, Message: "ready", Duration: time.Since(began)})
+	if address := plane.MetricsAddr(); address != "" {
+		out.Say(console.Line{Type: console.Info, Message: "metrics: https://" + address + "/metrics"})
+	}
 	out.Say(console.Line{Type: console.Info, Message: "from another terminal: " + kubectlHint(o.dataDir) + " get cronjobs,jobs,pods (or apply -f FILE)"})
 	var expired <-chan time.Time
 	if o.exitAfter > 0 {

@@ -93,13 +93,15 @@ func issueAPIServerFiles(p *pki, listener *net.TCPAddr, now time.Time) (files ap
 	return files, p.make(kubeletClient, subject{name: "kube-apiserver-kubelet-client", groups: []string{"system:masters"}}, now, processLife)
 }
 
-// servingHosts are the names under which clients may reach the API server: loopback and the in-cluster names always,
-// and each address that the listener takes.
+// servingHosts are the names under which clients may reach the API server: those of the machine and the in-cluster ones.
 func servingHosts(listener *net.TCPAddr) []string {
-	hosts := []string{
-		"localhost", "127.0.0.1", "::1", serviceIP,
-		"kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local",
-	}
+	return append(machineHosts(listener),
+		serviceIP, "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local")
+}
+
+// machineHosts are the names under which a listener is reached: loopback always, and each address that it takes.
+func machineHosts(listener *net.TCPAddr) []string {
+	hosts := []string{"localhost", "127.0.0.1", "::1"}
 	if !listener.IP.IsUnspecified() {
 		hosts = append(hosts, listener.IP.String())
 	} else {

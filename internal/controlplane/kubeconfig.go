@@ -8,6 +8,7 @@ package controlplane
 import (
 	"errors"
 	"fmt"
+	"net"
 	"path/filepath"
 	"time"
 
@@ -48,6 +49,26 @@ func (c *ControlPlane) NodeCredentials(name string) (NodeCredentials, error) {
 	client := rest.CopyConfig(c.admin)
 	client.BearerToken = c.tokens.issue(&user.DefaultInfo{Name: identity, Groups: groups})
 	return NodeCredentials{Client: client, ServingCert: serving, ServingKey: serving, ClientCA: c.pki.caFile()}, nil
+}
+
+// ServingCertificate issues, or finds, a certificate with its key, both in the file whose path is returned, for another
+// server of this process at the address host:port. It is renewed as those of a node are. It may be called from Start's
+// return until Close.
+func (c *ControlPlane) ServingCertificate(name, address string) (string, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.admin == nil {
+		return "", errors.New("control plane: a certificate asked for while it is not running")
+	}
+	listener, err := net.ResolveTCPAddr("tcp", address)
+	if err != nil {
+		return "", fmt.Errorf("certificate of %s: %w", name, err)
+	}
+	file, err := c.pki.issue(name+"-serving", subject{name: name, hosts: machineHosts(listener)}, time.Now())
+	if err != nil {
+		return "", fmt.Errorf("certificate of %s: %w", name, err)
+	}
+	return file, nil
 }
 
 // adminCertificate is the name of the administrator's certificate.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/carillon-dev/carillon/internal/controlplane"
 	"github.com/carillon-dev/carillon/internal/datadir"
@@ -51,6 +52,8 @@ type Standalone struct {
 	mu     sync.Mutex
 	dir    string
 	config *rest.Config
+	// metrics is the address at which they are served.
+	metrics string
 }
 
 // New checks the options. It touches nothing: Start does.
@@ -199,10 +202,14 @@ func (s *Standalone) makeNode(dir string) (*node.Node, error) {
 
 // startManager starts the controllers. The channel is closed when they are at work.
 func (s *Standalone) startManager() (<-chan struct{}, error) {
-	m, err := manager.New(manager.Options{
-		Config: s.plane.AdminConfig(), Standalone: true, MetricsAddr: s.options.MetricsAddr, Syncs: s.options.Syncs,
+	o := manager.Options{
+		Config: s.plane.AdminConfig(), Standalone: true, Syncs: s.options.Syncs,
 		Logger: s.plane.Logger().WithName("manager"),
-	})
+	}
+	if err := s.serveMetrics(&o); err != nil {
+		return nil, err
+	}
+	m, err := manager.New(o)
 	if err != nil {
 		return nil, fmt.Errorf("prepare the controllers: %w", err)
 	}
@@ -215,6 +222,28 @@ func (s *Standalone) startManager() (<-chan struct{}, error) {
 		}
 	}()
 	return m.Ready(), nil
+}
+
+// serveMetrics makes the controllers serve metrics if they are asked for, those of the store among them.
+func (s *Standalone) serveMetrics(o *manager.Options) error {
+	address, err := metricsAddress(s.options.MetricsAddr)
+	if err != nil || address == "" {
+		return err
+	}
+	certificate, err := s.plane.ServingCertificate("metrics", address)
+	if err != nil {
+		return err
+	}
+	store := storeMetrics{s.plane.StoreUsage}
+	if err := metrics.Registry.Register(store); err != nil {
+		return fmt.Errorf("metrics of the store: %w", err)
+	}
+	context.AfterFunc(s.ctx, func() { metrics.Registry.Unregister(store) })
+	o.MetricsAddr, o.MetricsCertFile, o.MetricsKeyFile = address, certificate, certificate
+	s.mu.Lock()
+	s.metrics = address
+	s.mu.Unlock()
+	return nil
 }
 
 // watch reports the first part that dies by itself.
@@ -344,6 +373,13 @@ func (s *Standalone) DataDir() string {
 // Kubeconfig is the path of the administrator's kubeconfig, which Start writes. Of an ephemeral plane it is known from
 // Start on.
 func (s *Standalone) Kubeconfig() string { return datadir.Kubeconfig(s.DataDir()) }
+
+// MetricsAddr is the host:port on which metrics are served; empty before Start and when they are not.
+func (s *Standalone) MetricsAddr() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.metrics
+}
 
 // RESTConfig is an administrator's client for use in this process, without client-side limits; nil before Start. The
 // caller owns the copy.

@@ -44,6 +44,9 @@ func (*Standalone) DataDir() string { return "" }
 // Kubeconfig is empty.
 func (*Standalone) Kubeconfig() string { return "" }
 
+// MetricsAddr is empty.
+func (*Standalone) MetricsAddr() string { return "" }
+
 // RESTConfig is nil.
 func (*Standalone) RESTConfig() *rest.Config { return nil }
 
