@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	corev1 "k8s.io/api/core/v1"
 )
 
 // A file that whoever started Carillon had open, and left open for it by
@@ -82,4 +84,59 @@ func TestContainerRights(t *testing.T) {
 	if t.Failed() {
 		t.Logf("%s\n%s", got.stdout, got.stderr)
 	}
+}
+
+// Containers of a Pod with shareProcessNamespace see each other's processes
+// and none of the machine's, also after Carillon was killed; nothing of it
+// stays.
+func TestSharedProcessNamespace(t *testing.T) {
+	marker := "31.4159011"
+	dataDir := newDataDir(t)
+	manifest := `apiVersion: batch/v1
+kind: Job
+metadata: {name: shared}
+spec:
+  backoffLimit: 0
+  template:
+    spec:
+      restartPolicy: Never
+      shareProcessNamespace: true
+      containers:
+      - name: works
+        image: none
+        command: ["/bin/sh", "-c", "exec sleep ` + marker + `"]
+      - name: looks
+        image: none
+        command: ["/bin/sh", "-c", "exec sleep 1000"]
+`
+	u := startReady(t, dataDir, "-f", write(t, manifest))
+	pod := u.pod("shared", "running", func(p *corev1.Pod) bool {
+		n := 0
+		for _, c := range p.Status.ContainerStatuses {
+			if c.State.Running != nil {
+				n++
+			}
+		}
+		return n == 2
+	})
+	const list = `for f in /proc/[0-9]*/cmdline; do tr '\0' ' ' <$f; echo; done 2>/dev/null; true`
+	look := func(u *up) {
+		t.Helper()
+		var got result
+		until(t, "an exec in the Pod", func() bool { // a node that has just begun does not know its Pods yet
+			got = u.tryKubectl("", "exec", pod.Name, "-c", "looks", "--", "/bin/sh", "-c", list)
+			return got.code == 0
+		})
+		if !strings.Contains(got.stdout, "sleep "+marker) || strings.Contains(got.stdout, dataDir) {
+			t.Errorf("a container sees\n%s", got.stdout)
+		}
+	}
+	look(u)
+	u.kill()
+	u = startReady(t, dataDir)
+	look(u)
+	u.kubectl("exec", pod.Name, "-c", "looks", "--", "pkill", "-f", "sleep "+marker)
+	u.kubectl("delete", "job", "shared", "--grace-period=0")
+	u.wantCleanStop(u.stop())
+	wantNothingLeft(t, dataDir, marker)
 }

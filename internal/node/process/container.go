@@ -121,7 +121,7 @@ func (r *Runtime) CreateContainer(_ context.Context, req *runtimeapi.CreateConta
 	}
 	rec := containerRecord{
 		ID: id, Sandbox: s.rec.ID, CreatedAt: time.Now().UnixNano(), ImageRef: imageID(imageName(config)), LogPath: made.spec.LogPath,
-		Root: made.spec.Root, PIDs: made.ns.PID, User: made.user, Cgroups: made.cgroups, Config: raw,
+		Root: made.spec.Root, PIDs: made.ns.PID, PodPIDs: made.spec.PodPIDs, User: made.user, Cgroups: made.cgroups, Config: raw,
 		SandboxRecord: &sandboxRecord{ID: s.rec.ID, Handler: s.rec.Handler, CreatedAt: s.rec.CreatedAt, Config: s.rec.Config},
 	}
 	c := newContainer(rec, kept)

@@ -7,6 +7,7 @@ package process
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"os"
 	"path/filepath"
@@ -21,7 +22,8 @@ import (
 )
 
 // sandbox is a Pod's sandbox: a record that groups containers. Pods share the
-// network of the machine, so there is nothing to set up and nothing to hold.
+// network of the machine, so there is nothing to set up and nothing to hold but
+// a PID namespace, where the containers share one: see pidnamespace.go.
 type sandbox struct {
 	rec    sandboxRecord                // rec.Stopped is guarded by Runtime.mu
 	config *runtimeapi.PodSandboxConfig // not changed after creation
@@ -63,6 +65,7 @@ func (r *Runtime) RunPodSandbox(_ context.Context, req *runtimeapi.RunPodSandbox
 		rec:    sandboxRecord{ID: newID(), Handler: req.GetRuntimeHandler(), CreatedAt: time.Now().UnixNano(), Config: raw},
 		config: proto.Clone(config).(*runtimeapi.PodSandboxConfig),
 	}
+	s.rec.SharesPIDs = r.sharesPIDs(config, req.GetRuntimeHandler())
 
 	// The record is written before anybody can see the sandbox, and without
 	// the lock: it waits for the disk.
@@ -73,12 +76,25 @@ func (r *Runtime) RunPodSandbox(_ context.Context, req *runtimeapi.RunPodSandbox
 	err = writeRecord(dir, sandboxFile, s.rec)
 	if err != nil {
 		err = status.Errorf(codes.Internal, "recording the sandbox: %v", err)
-	} else {
+	}
+	// A crash from here on leaves a process whose record is there.
+	if err == nil && s.rec.SharesPIDs {
+		if err = r.startPIDs(s); err != nil {
+			err = status.Errorf(codes.Internal, "starting the sandbox: %v", err)
+		}
+	}
+	if err == nil {
 		err = r.addSandbox(s)
 	}
 	if err != nil {
+		if eerr := r.endPIDs(dir); eerr != nil {
+			return nil, errors.Join(err, eerr) // the next Runtime finds it
+		}
 		_ = r.removeTree(dir)
 		return nil, err
+	}
+	if s.rec.SharesPIDs {
+		r.spawn(func() { r.watchPIDs(s) })
 	}
 	return &runtimeapi.RunPodSandboxResponse{PodSandboxId: s.rec.ID}, nil
 }
@@ -125,20 +141,34 @@ func (r *Runtime) StopPodSandbox(ctx context.Context, req *runtimeapi.StopPodSan
 			return nil, err
 		}
 	}
+	if s.rec.SharesPIDs {
+		if err := r.endPIDs(r.sandboxDir(s)); err != nil {
+			return nil, status.Errorf(codes.Internal, "stopping the sandbox: %v", err)
+		}
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if s.rec.Stopped || r.sandboxes[s.rec.ID] != s {
 		return &runtimeapi.StopPodSandboxResponse{}, nil
 	}
+	if err := r.markStopped(s); err != nil {
+		return nil, status.Errorf(codes.Internal, "recording the end of the sandbox: %v", err)
+	}
+	return &runtimeapi.StopPodSandboxResponse{}, nil
+}
+
+// markStopped records and tells that a sandbox is stopped. The caller holds the
+// lock.
+func (r *Runtime) markStopped(s *sandbox) error {
 	rec := s.rec
 	rec.Stopped = true
-	if err := writeRecord(filepath.Join(r.sandboxesDir(), s.rec.ID), sandboxFile, rec); err != nil {
-		return nil, status.Errorf(codes.Internal, "recording the end of the sandbox: %v", err)
+	if err := writeRecord(r.sandboxDir(s), sandboxFile, rec); err != nil {
+		return err
 	}
 	s.rec = rec
 	r.emit(runtimeapi.ContainerEventType_CONTAINER_STOPPED_EVENT, s, s.rec.ID)
 	r.refresh(s)
-	return &runtimeapi.StopPodSandboxResponse{}, nil
+	return nil
 }
 
 // RemovePodSandbox removes the sandbox with all its containers.

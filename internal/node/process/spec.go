@@ -56,10 +56,10 @@ type built struct {
 func (r *Runtime) specFor(s *sandbox, c *runtimeapi.ContainerConfig, id, dir string) (built, error) {
 	sc := c.GetLinux().GetSecurityContext()
 	root := r.rootFor(s, c)
-	// Containers of one Pod that share their processes, and those that see the
-	// machine's, do without a namespace: there is none of the Pod to join.
-	pids := r.view.pids && root != shim.RootHost && root != shim.RootNone && sc.GetNamespaceOptions().GetPid() == runtimeapi.NamespaceMode_CONTAINER
-
+	pids, podPIDs, err := r.pidNamespace(s, sc, root)
+	if err != nil {
+		return built{}, err
+	}
 	user, account, err := resolveUser(sc)
 	if err != nil {
 		return built{}, err
@@ -73,6 +73,7 @@ func (r *Runtime) specFor(s *sandbox, c *runtimeapi.ContainerConfig, id, dir str
 		Masked:       sc.GetMaskedPaths(),
 		ReadOnly:     sc.GetReadonlyPaths(),
 		ReadOnlyRoot: sc.GetReadonlyRootfs(),
+		PodPIDs:      podPIDs,
 		Privileged:   sc.GetPrivileged(),
 		NoNewPrivs:   sc.GetNoNewPrivs(),
 		ClearAmbient: r.view.user && root != shim.RootNone,

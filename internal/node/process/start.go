@@ -136,7 +136,7 @@ func (r *Runtime) start(c *container, s *sandbox) error {
 // forgotten when it may well be started at another time.
 func (r *Runtime) launch(c *container, s *sandbox, lock *os.File) (shim.Started, error) {
 	for second := false; ; second = true {
-		cmd, st, err := shim.Start(c.dir, shimName(c, s), r.namespaces(c), lock, r.leash)
+		cmd, st, err := r.startShim(c, s, lock)
 		if err == nil && !st.NotStarted {
 			r.reap(c, cmd)
 			return st, nil
@@ -176,6 +176,16 @@ func (r *Runtime) launch(c *container, s *sandbox, lock *os.File) (shim.Started,
 		}
 		r.log.Info("a container's supervisor died before it started the command; another one is started", "container", c.rec.ID, "reason", err.Error())
 	}
+}
+
+// startShim starts a shim for c, which is a child of ours unless its Pod has a
+// process that starts them.
+func (r *Runtime) startShim(c *container, s *sandbox, lock *os.File) (*exec.Cmd, shim.Started, error) {
+	if !c.rec.PodPIDs {
+		return shim.Start(c.dir, shimName(c, s), r.namespaces(c), lock, r.leash)
+	}
+	st, err := shim.StartIn(r.sandboxDir(s), c.dir, shimName(c, s), lock, r.leash)
+	return nil, st, err
 }
 
 // lockFor takes the lock of a container that no shim should hold. A process
@@ -258,8 +268,13 @@ func touchLog(path string) {
 	}
 }
 
-// reap waits for the shim's process, which is a child of ours.
+// reap waits for the shim's process, which is a child of ours or, without cmd,
+// of the Pod's process.
 func (r *Runtime) reap(c *container, cmd *exec.Cmd) {
+	if cmd == nil {
+		r.spawn(func() { r.awaitGone(c) })
+		return
+	}
 	go func() {
 		_ = cmd.Wait()
 		r.closeGone(c)

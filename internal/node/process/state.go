@@ -49,6 +49,9 @@ type sandboxRecord struct {
 	CreatedAt int64           `json:"createdAt"` // ns since the epoch
 	Stopped   bool            `json:"stopped,omitempty"`
 	Config    json.RawMessage `json:"config"` // PodSandboxConfig in proto JSON
+	// SharesPIDs: the containers have one PID namespace, whose process 1 has
+	// its files beside this record.
+	SharesPIDs bool `json:"sharesPIDs,omitempty"`
 }
 
 // containerRecord is what is kept of a container.
@@ -60,6 +63,7 @@ type containerRecord struct {
 	ImageRef  string          `json:"imageRef"`
 	Root      shim.Root       `json:"root"`
 	PIDs      bool            `json:"pidNamespace,omitempty"`
+	PodPIDs   bool            `json:"podPIDNamespace,omitempty"` // it is in that of its sandbox
 	User      *shim.User      `json:"user,omitempty"`
 	Cgroups   []string        `json:"cgroups,omitempty"`
 	Config    json.RawMessage `json:"config"` // ContainerConfig without its environment, in proto JSON
@@ -227,6 +231,13 @@ func (r *Runtime) load() {
 		r.images[c.rec.ImageRef] = imageName(c.config)
 		r.restoreSandbox(c)
 		r.resume(c)
+	}
+	for _, id := range r.dirs(r.sandboxesDir()) {
+		if s := r.sandboxes[id]; s != nil {
+			r.resumePIDs(s)
+		} else if err := r.endPIDs(filepath.Join(r.sandboxesDir(), id)); err != nil {
+			r.log.Error(err, "ending the Pod of a sandbox record that can not be read")
+		}
 	}
 }
 

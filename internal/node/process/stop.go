@@ -168,6 +168,26 @@ func (r *Runtime) stopAll(ctx context.Context, grace func(*container) time.Durat
 		})
 	}
 	wg.Wait()
+	return errors.Join(append(errs, r.endAllPIDs())...)
+}
+
+// endAllPIDs ends the processes that hold PID namespaces of Pods; the sandboxes
+// are over for the next Runtime.
+func (r *Runtime) endAllPIDs() error {
+	r.mu.Lock()
+	var list []*sandbox
+	for _, s := range r.sandboxes {
+		if s.rec.SharesPIDs {
+			list = append(list, s)
+		}
+	}
+	r.mu.Unlock()
+	errs := make([]error, len(list))
+	var wg sync.WaitGroup
+	for i, s := range list {
+		wg.Go(func() { errs[i] = r.endPIDs(r.sandboxDir(s)) })
+	}
+	wg.Wait()
 	return errors.Join(errs...)
 }
 

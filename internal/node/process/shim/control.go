@@ -25,6 +25,9 @@ type request struct {
 	Signal int      `json:"signal,omitempty"`
 	Grace  int64    `json:"grace,omitempty"` // ns
 	Args   []string `json:"args,omitempty"`
+	Env    []string `json:"env,omitempty"`
+	Lock   bool     `json:"lock,omitempty"`
+	Leash  bool     `json:"leash,omitempty"`
 	TTY    bool     `json:"tty,omitempty"`
 	Stdin  bool     `json:"stdin,omitempty"`
 	Stdout bool     `json:"stdout,omitempty"`
@@ -38,6 +41,7 @@ const (
 	opExec   = "exec"   // run Args; descriptors are the standard files unless TTY
 	opAttach = "attach" // descriptors are those of Stdin, Stdout, Stderr asked for
 	opWatch  = "watch"  // stay connected
+	opStart  = "start"  // a Pod's process starts the shim of Args: directory and name; descriptors are mount namespace, log, status, Lock, Leash
 )
 
 // response answers a request. Exec gets two: started, then ended.
@@ -228,10 +232,16 @@ func (s *shim) handle(c *conn) {
 	if err := c.recv(&req); err != nil {
 		return
 	}
+	if os.Getenv(envPod) != "" && req.Op != opStart && req.Op != opStop && req.Op != opWatch {
+		_ = c.send(response{Error: fmt.Sprintf("a Pod's process has no %q", req.Op)})
+		return
+	}
 	switch req.Op {
 	case opStop:
 		s.stop(unix.Signal(req.Signal), time.Duration(req.Grace))
 		_ = c.send(response{})
+	case opStart:
+		_ = c.send(errorResponse(s.startShim(c, req)))
 	case opReopen:
 		_ = c.send(errorResponse(s.log.reopen()))
 	case opExec:

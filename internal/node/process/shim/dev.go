@@ -23,8 +23,8 @@ var devices = []string{"null", "zero", "full", "random", "urandom", "tty"}
 var Accelerators = []string{"nvidia*", "dri", "kfd", "kvm", "fuse", "accel", "infiniband"}
 
 // kernelDirs makes /proc, /sys and /dev in root.
-func kernelDirs(spec *Spec, root string, pid1 bool) error {
-	if err := makeProc(root, pid1); err != nil {
+func kernelDirs(spec *Spec, root string, ownPIDs bool) error {
+	if err := makeProc(spec, root, ownPIDs); err != nil {
 		return err
 	}
 	if err := makeSys(spec, root); err != nil {
@@ -47,19 +47,21 @@ func kernelDirs(spec *Spec, root string, pid1 bool) error {
 	return nil
 }
 
-func makeProc(root string, pid1 bool) error {
+func makeProc(spec *Spec, root string, ownPIDs bool) error {
 	target := filepath.Join(root, "proc")
 	if err := makeMountPoint(target, true); err != nil {
 		return err
 	}
-	if pid1 {
+	if ownPIDs {
 		err := unix.Mount("proc", target, "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
 		if err == nil {
 			return nil
 		}
 		// Inside another container the kernel gives no new /proc when parts of
 		// the old one are covered. The old one works, it only shows more.
-		if !errors.Is(err, unix.EPERM) {
+		// A shim that is not process 1 finds its processes there by number, and
+		// would find others.
+		if !errors.Is(err, unix.EPERM) || spec.PodPIDs {
 			return fmt.Errorf("mounting /proc: %w", err)
 		}
 	}

@@ -148,7 +148,7 @@ var special = []string{"/proc", "/sys", "/dev"}
 // overlayRoot gives a process of the root user its root: an overlay over the
 // machine's root filesystem, and one over each other filesystem mounted below
 // it. A filesystem that can not lie under an overlay is shown read-only.
-func overlayRoot(spec *Spec, pid1 bool) error {
+func overlayRoot(spec *Spec, ownPIDs bool) error {
 	if err := privateMounts(); err != nil {
 		return err
 	}
@@ -201,7 +201,7 @@ func overlayRoot(spec *Spec, pid1 bool) error {
 			cow = append(cow, target)
 		}
 	}
-	return finishRoot(spec, root, pid1, cow, machine)
+	return finishRoot(spec, root, ownPIDs, cow, machine)
 }
 
 // hiddenPaths are the directories to hide and every other path by which the
@@ -277,8 +277,8 @@ func remoteType(typ string) bool {
 // finishRoot is what all roots have in common once the machine's files are in
 // place: kernel directories, hidden state, volumes, and going there. cow are
 // the writable mounts that are not volumes, machine the mounts of the machine.
-func finishRoot(spec *Spec, root string, pid1 bool, cow []string, machine []mounts.Mount) error {
-	if err := kernelDirs(spec, root, pid1); err != nil {
+func finishRoot(spec *Spec, root string, ownPIDs bool, cow []string, machine []mounts.Mount) error {
+	if err := kernelDirs(spec, root, ownPIDs); err != nil {
 		return err
 	}
 	for _, d := range hiddenPaths(spec, machine) {

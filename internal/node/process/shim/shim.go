@@ -13,6 +13,7 @@
 // # Tour
 //
 //	shim.go      the life of a shim, from its start to exit.json
+//	pod.go       process 1 of a Pod whose containers share their processes
 //	spec.go      the files it shares with the runtime: spec and shim record
 //	mark.go      the mark that says: from here on the command may have run
 //	exit.go      the exit record, and the space that is kept for it
@@ -161,6 +162,9 @@ func run(path string) int {
 	if s.dir, err = os.OpenRoot("."); err != nil {
 		return s.refuse(err)
 	}
+	if os.Getenv(envPod) != "" {
+		return runPod(path, s, leash)
+	}
 	lock, err := takeLock(s.dir, path)
 	if err != nil {
 		return s.refuse(fmt.Errorf("another shim holds %s: %w", path, err))
@@ -235,9 +239,9 @@ func (s *shim) enterRoot() error {
 	}
 	switch s.spec.Root {
 	case RootOverlay:
-		return overlayRoot(&s.spec, s.pid1)
+		return overlayRoot(&s.spec, s.pid1 || s.spec.PodPIDs)
 	case RootUser:
-		return userRoot(&s.spec, s.pid1)
+		return userRoot(&s.spec, s.pid1 || s.spec.PodPIDs)
 	case RootHost:
 		return hostRoot(&s.spec, s.dir)
 	case RootNone:

@@ -65,6 +65,7 @@ type Spec struct {
 	Masked       []string `json:"masked,omitempty"` // paths below /proc and /sys to hide
 	ReadOnly     []string `json:"readOnly,omitempty"`
 	ReadOnlyRoot bool     `json:"readOnlyRoot,omitempty"`
+	PodPIDs      bool     `json:"podPIDs,omitempty"`    // started in the PID namespace of its Pod, see pod.go
 	Privileged   bool     `json:"privileged,omitempty"` // all devices, /sys writable
 
 	User         *User   `json:"user,omitempty"` // nil: stay who we are

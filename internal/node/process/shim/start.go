@@ -6,13 +6,9 @@
 package shim
 
 import (
-	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"syscall"
 )
 
@@ -61,6 +57,18 @@ func Probe(dir string, ns Namespaces) error {
 }
 
 func start(dir, name string, ns Namespaces, lock, leash *os.File, probe bool) (*exec.Cmd, Started, error) {
+	var env []string
+	if probe {
+		env = append(env, envProbe+"=1")
+	} else {
+		env = failEnv()
+	}
+	return begin(dir, name, ns.attr(), env, lock, leash)
+}
+
+// begin starts a process of this binary for dir, with env besides its own
+// environment, and reads what it says. It closes lock.
+func begin(dir, name string, attr *syscall.SysProcAttr, env []string, lock, leash *os.File) (*exec.Cmd, Started, error) {
 	if lock != nil {
 		defer lock.Close()
 	}
@@ -68,13 +76,10 @@ func start(dir, name string, ns Namespaces, lock, leash *os.File, probe bool) (*
 	// by an update.
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Args = []string{procName + " " + name}
-	cmd.Env = []string{envDir + "=" + dir, "GOMAXPROCS=2", "GOGC=50", "GOTRACEBACK=single"}
-	if probe {
-		cmd.Env = append(cmd.Env, envProbe+"=1")
-	}
+	cmd.Env = append(shimEnv(dir, lock != nil, leash != nil), env...)
 	cmd.Dir = dir
-	cmd.SysProcAttr = ns.attr()
-	out, err := os.OpenFile(filepath.Join(dir, LogFile), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	cmd.SysProcAttr = attr
+	out, err := openOwnLog(dir)
 	if err != nil {
 		return nil, Started{}, err
 	}
@@ -86,15 +91,6 @@ func start(dir, name string, ns Namespaces, lock, leash *os.File, probe bool) (*
 	}
 	defer r.Close()
 	cmd.ExtraFiles = []*os.File{w, lock, leash} // descriptors statusFD, lockFD, leashFD; one that is nil is closed
-	if lock != nil {
-		cmd.Env = append(cmd.Env, envLock+"=1")
-	}
-	if leash != nil {
-		cmd.Env = append(cmd.Env, envLeash+"=1")
-	}
-	if !probe {
-		cmd.Env = append(cmd.Env, failEnv()...)
-	}
 	err = cmd.Start()
 	w.Close()
 	if err != nil {
@@ -102,22 +98,22 @@ func start(dir, name string, ns Namespaces, lock, leash *os.File, probe bool) (*
 	}
 	if lock != nil {
 		lock.Close() // it is the shim's now, and ends with it
-	}
-	if !probe {
 		Reach("start-forked")
 	}
-	b, err := io.ReadAll(r)
-	if err != nil {
-		return cmd, Started{}, err
+	st, err := readStatus(r, dir)
+	return cmd, st, err
+}
+
+// shimEnv is the environment of a shim.
+func shimEnv(dir string, lock, leash bool) []string {
+	env := []string{envDir + "=" + dir, "GOMAXPROCS=2", "GOGC=50", "GOTRACEBACK=single"}
+	if lock {
+		env = append(env, envLock+"=1")
 	}
-	var st Started
-	if len(b) == 0 {
-		return cmd, Started{}, fmt.Errorf("the container's supervisor ended at once; %s may tell why", filepath.Join(dir, LogFile))
+	if leash {
+		env = append(env, envLeash+"=1")
 	}
-	if err := json.Unmarshal(b, &st); err != nil {
-		return cmd, Started{}, fmt.Errorf("the container's supervisor answered %q: %w", b, err)
-	}
-	return cmd, st, nil
+	return env
 }
 
 func (ns Namespaces) attr() *syscall.SysProcAttr {
@@ -139,9 +135,15 @@ func (ns Namespaces) attr() *syscall.SysProcAttr {
 		// A user who is not root loses all capabilities over an exec unless
 		// they are ambient. The shim needs them to mount; it takes them from
 		// the commands it starts.
-		for c := range LastCap() + 1 {
-			attr.AmbientCaps = append(attr.AmbientCaps, uintptr(c))
-		}
+		attr.AmbientCaps = allCaps()
 	}
 	return attr
+}
+
+func allCaps() []uintptr {
+	var all []uintptr
+	for c := range LastCap() + 1 {
+		all = append(all, uintptr(c))
+	}
+	return all
 }

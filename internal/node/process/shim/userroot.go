@@ -24,7 +24,7 @@ const maxUserMounts = 512
 // because it would show what those mounts cover. So the root is a tmpfs, and
 // each directory without mounts gets an overlay; one with mounts below is
 // made anew and treated the same way, entry by entry.
-func userRoot(spec *Spec, pid1 bool) error {
+func userRoot(spec *Spec, ownPIDs bool) error {
 	if err := privateMounts(); err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func userRoot(spec *Spec, pid1 bool) error {
 	if err := u.entries("/"); err != nil {
 		return err
 	}
-	return finishRoot(spec, root, pid1, append(u.cow, root), machine)
+	return finishRoot(spec, root, ownPIDs, append(u.cow, root), machine)
 }
 
 type userView struct {
