@@ -13,6 +13,7 @@
 //
 //	runtime.go    the life, the socket, versions and status
 //	sandbox.go    Pod sandboxes: plain records, there is no pause process
+//	pidnamespace.go  … but one that holds a PID namespace that containers share
 //	container.go  the record of a container, create, list, status, remove
 //	start.go      start: the one place that makes a shim
 //	watch.go      what became of a container
@@ -27,6 +28,10 @@
 //	images.go     every image is this machine
 //	stats.go      what containers use
 //	rootfs.go     which view of the filesystem the kernel allows
+//	user.go       as whom a container runs, and with which capabilities
+//	seccomp.go    which system calls it may make
+//	devices.go    which devices it may open
+//	cgroup.go     what it may use
 //
 // # Supervision
 //
@@ -44,6 +49,15 @@
 // anywhere else is thrown away when the container ends. Pods of RuntimeClass
 // "host" (handler "host") run directly on the machine's files.
 //
-// This separates containers from each other's files, it is not a security
-// boundary: the network is the machine's, and no system call is filtered.
+// # What a container may do
+//
+// A container has few capabilities, a seccomp filter (the default profile
+// unless its Pod names another), no devices but those that it shows, a PID
+// namespace of its own or its Pod's, and a bound on processes where cgroups can
+// be written: see seccomp.go, devices.go, pidnamespace.go and the fork of
+// package shim. That keeps an honest program that goes wrong, and one that was
+// broken into, from the machine. It is not a boundary to rely on with programs
+// of strangers: the network is the machine's, so are the files that can be
+// read, and as root no user namespace stands between user 0 of the container
+// and user 0 of the machine.
 package process
