@@ -34,11 +34,11 @@ func TestRunChecksTheWhole(t *testing.T) {
 		"the book's, a policy":       {strings.Replace(cronJobOf("batch.tutorial.kubebuilder.io/v1", "bad", "@daily", echoing), "spec:\n", "spec:\n  concurrencyPolicy: Sometimes\n", 1), "concurrencyPolicy"},
 		"Volcano's, without Volcano": {cronJobOf("batch.volcano.sh/v1alpha1", "bad", "@daily", echoing), "run by Volcano, which is not here"},
 		"no command":                 {strings.Replace(long, "command:", "env: []\n        #", 1), "has no command"},
-		"no such program":            {strings.Replace(long, `command: ["/bin/sh", "-c"]`, `command: ["/no/such/program"]`, 1), "StartError"},
+		"no such program":            {strings.Replace(long, `command: ["/bin/sh", "-c"]`, `command: ["/no/such/program"]`, 1), "no such file on this machine"},
 		"no such user":               {strings.Replace(long, "image: none", "image: none\n        securityContext: {runAsUser: 4294967295}", 1), "4294967295"},
-		"no such ConfigMap":          {strings.Replace(long, "image: none", "image: none\n        envFrom: [{configMapRef: {name: nope}}]", 1), `CreateContainerConfigError: configmap "nope" not found`},
+		"no such ConfigMap":          {strings.Replace(long, "image: none", "image: none\n        envFrom: [{configMapRef: {name: nope}}]", 1), `can never start: Failed: configmap "nope" not found`},
 		"no such Secret as a volume": {shellJob{name: "j", script: "true", pod: "volumes:\n- name: v\n  secret: {secretName: nope}", mounts: "- name: v\n  mountPath: /v"}.String(), `secret "nope" not found`},
-		"an image's name":            {strings.Replace(long, "image: none", `image: "A B"`, 1), "InvalidImageName"},
+		"an image's name":            {strings.Replace(long, "image: none", `image: "A B"`, 1), "couldn't parse image name"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -45,7 +45,7 @@ func (f *Follower) event(e *corev1.Event) {
 		Reason: e.Reason, Message: e.Message,
 	})
 	if f.opts.Job.Name != "" && f.opts.Stuck != nil {
-		if why, stuck := neverMounts(e); stuck {
+		if why, stuck := neverComes(e); stuck {
 			f.opts.Stuck(why)
 		}
 	}

@@ -44,8 +44,11 @@ var passing = []string{
 }
 
 func lasting(reason, message string) bool {
-	return slices.Contains(permanent, reason) &&
-		!slices.ContainsFunc(passing, func(part string) bool { return strings.Contains(message, part) })
+	return slices.Contains(permanent, reason) && !passes(message)
+}
+
+func passes(message string) bool {
+	return slices.ContainsFunc(passing, func(part string) bool { return strings.Contains(message, part) })
 }
 
 // neverStarts finds a container of the Pod that can never start.
@@ -66,12 +69,29 @@ func neverStarts(pod *corev1.Pod) (Obstacle, bool) {
 	return Obstacle{}, false
 }
 
-// neverMounts tells whether an event says that a volume of a Pod can never be there.
-func neverMounts(e *corev1.Event) (Obstacle, bool) {
-	missing := (strings.Contains(e.Message, `configmap "`) || strings.Contains(e.Message, `secret "`)) && strings.HasSuffix(e.Message, "not found")
-	missing = missing || strings.Contains(e.Message, "references non-existent") || strings.Contains(e.Message, "hostPath type check failed")
-	if e.Reason != "FailedMount" || e.InvolvedObject.Kind != "Pod" || !missing {
+// neverComes finds in an event of a Pod why a container can never start. The kubelet speaks at once, and writes the
+// Pod's status only when it looks at the Pod again, which may be much later.
+func neverComes(e *corev1.Event) (Obstacle, bool) {
+	why := Obstacle{Pod: e.InvolvedObject.Name, Reason: e.Reason, Message: e.Message}
+	if _, name, ok := strings.Cut(e.InvolvedObject.FieldPath, "ontainers{"); ok { // spec.containers{main}, spec.initContainers{first}
+		why.Container = strings.TrimSuffix(name, "}")
+	}
+	if e.InvolvedObject.Kind != "Pod" || passes(e.Message) {
 		return Obstacle{}, false
 	}
-	return Obstacle{Pod: e.InvolvedObject.Name, Reason: e.Reason, Message: e.Message}, true
+	switch e.Reason {
+	case "FailedMount":
+		missing := (strings.Contains(e.Message, `configmap "`) || strings.Contains(e.Message, `secret "`)) && strings.HasSuffix(e.Message, "not found")
+		return why, missing || strings.Contains(e.Message, "references non-existent") || strings.Contains(e.Message, "hostPath type check failed")
+	case "InspectFailed":
+		return why, strings.Contains(e.Message, "couldn't parse image name")
+	case "ErrImageNeverPull":
+		return why, true
+	case "Failed":
+		// Of an image the kubelet says one word, such as ErrImagePull, and what it means is in other events.
+		var ok bool
+		why.Message, ok = strings.CutPrefix(e.Message, "Error: ")
+		return why, ok && strings.Contains(why.Message, " ")
+	}
+	return Obstacle{}, false
 }

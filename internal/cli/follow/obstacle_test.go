@@ -4,6 +4,7 @@
 package follow
 
 import (
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -58,22 +59,41 @@ func TestNeverStarts(t *testing.T) {
 	}
 }
 
-// A volume that can never be there is told from one that is late.
-func TestNeverMounts(t *testing.T) {
+// What the kubelet says of a Pod tells what can never be there from what is late.
+func TestNeverComes(t *testing.T) {
 	for message, want := range map[string]bool{
-		`MountVolume.SetUp failed for volume "v" : configmap "nope" not found`:                                                    true,
-		`MountVolume.SetUp failed for volume "v" : secret "nope" not found`:                                                       true,
-		`MountVolume.SetUp failed for volume "v" : references non-existent config key: k`:                                         true,
-		`MountVolume.SetUp failed for volume "h" : hostPath type check failed: /x is not a directory`:                             true,
-		`MountVolume.SetUp failed for volume "v" : object "default"/"c" not registered`:                                           false,
-		`MountVolume.SetUp failed for volume "v" : failed to sync configmap cache: timed out waiting for the condition`:           false,
-		`Unable to attach or mount volumes: unmounted volumes=[v], unattached volumes=[]: timed out waiting for the condition`:    false,
-		`MountVolume.SetUp failed for volume "kube-api-access-x" : failed to fetch token: serviceaccounts "default" is forbidden`: false,
+		`FailedMount MountVolume.SetUp failed for volume "v" : configmap "nope" not found`:                                                 true,
+		`FailedMount MountVolume.SetUp failed for volume "v" : secret "nope" not found`:                                                    true,
+		`FailedMount MountVolume.SetUp failed for volume "v" : references non-existent config key: k`:                                      true,
+		`FailedMount MountVolume.SetUp failed for volume "h" : hostPath type check failed: /x is not a directory`:                          true,
+		`FailedMount MountVolume.SetUp failed for volume "v" : object "default"/"c" not registered`:                                        false,
+		`FailedMount MountVolume.SetUp failed for volume "v" : failed to sync configmap cache: timed out waiting for the condition`:        false,
+		`FailedMount Unable to attach or mount volumes: unmounted volumes=[v], unattached volumes=[]: timed out waiting for the condition`: false,
+		`FailedMount MountVolume.SetUp failed for volume "t" : failed to fetch token: serviceaccounts "default" is forbidden`:              false,
+		`Failed Error: configmap "nope" not found`:                                                                                         true,
+		`Failed Error: container has runAsNonRoot and image will run as root`:                                                              true,
+		`Failed Error: exec "/no/such": no such file on this machine`:                                                                      true,
+		`Failed Error: services have not yet been read at least once`:                                                                      false,
+		`Failed Error: context deadline exceeded`:                                                                                          false,
+		`Failed Error: ErrImagePull`:                 false,
+		`Failed Error: ImagePullBackOff`:             false,
+		`Failed Failed to pull image "x": not found`: false,
+		`InspectFailed Failed to apply default image tag "A B": couldn't parse image name "A B"`: true,
+		`InspectFailed Failed to inspect image "x": rpc error`:                                   false,
+		`ErrImageNeverPull Container image "x" is not present with pull policy of Never`:         true,
+		`BackOff Back-off restarting failed container`:                                           false,
+		`FailedScheduling 0/1 nodes are available`:                                               false,
 	} {
-		e := warningOf("Pod", "p", message, 1)
-		e.Reason = "FailedMount"
-		if _, stuck := neverMounts(e); stuck != want {
-			t.Errorf("%q: %v, want %v", message, stuck, want)
+		reason, rest, _ := strings.Cut(message, " ")
+		e := warningOf("Pod", "p", rest, 1)
+		e.Reason, e.InvolvedObject.FieldPath = reason, "spec.initContainers{first}"
+		why, stuck := neverComes(e)
+		if stuck != want || stuck && why.Container != "first" {
+			t.Errorf("%q: %v %+v, want %v", message, stuck, why, want)
+		}
+		e.InvolvedObject.Kind = "Job"
+		if _, stuck := neverComes(e); stuck {
+			t.Errorf("%q of a Job keeps a Pod from starting", message)
 		}
 	}
 }
