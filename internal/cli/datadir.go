@@ -6,6 +6,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/url"
 	"os"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/carillon-dev/carillon/internal/cli/console"
 	"github.com/carillon-dev/carillon/internal/datadir"
+	"github.com/carillon-dev/carillon/internal/privatedir"
 )
 
 func dataDirFlag(flags *pflag.FlagSet, dir *string, text string) {
@@ -60,6 +62,10 @@ func outputFlags(flags *pflag.FlagSet, format *console.Format, quiet *bool) {
 // running returns the kubeconfig of the Carillon that runs, or ran last, on dataDir.
 func running(dataDir string) (string, error) {
 	path := datadir.Kubeconfig(dataDir)
+	// A kubeconfig can name programs to run, so it must not be somebody else's.
+	if err := privatedir.Check(dataDir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("the data directory cannot be used: %w (--data-dir names another)", err)
+	}
 	if _, err := os.Stat(path); err != nil {
 		return "", fmt.Errorf("no Carillon keeps its state in %s: start one with `carillon up --data-dir %s`", dataDir, dataDir)
 	}

@@ -46,5 +46,8 @@ func Node(dir string) string { return filepath.Join(dir, "node") }
 // Runtime is where the node's built-in container runtime keeps its state.
 func Runtime(dir string) string { return filepath.Join(Node(dir), "process") }
 
+// Containers holds a directory for each container of the built-in runtime.
+func Containers(dir string) string { return filepath.Join(Runtime(dir), "containers") }
+
 // PodLogs is where the node keeps the logs of containers.
 func PodLogs(dir string) string { return filepath.Join(Node(dir), "logs") }

@@ -20,6 +20,7 @@ import (
 	"github.com/carillon-dev/carillon/internal/datadir"
 	"github.com/carillon-dev/carillon/internal/manager"
 	"github.com/carillon-dev/carillon/internal/node"
+	"github.com/carillon-dev/carillon/internal/node/mountnamespace"
 	"github.com/carillon-dev/carillon/internal/privatedir"
 )
 
@@ -124,6 +125,9 @@ func (s *Standalone) start(ctx context.Context) error {
 	}
 	if err := s.plane.Start(ctx); err != nil {
 		return err
+	}
+	if own, why := mountnamespace.Own(); !own {
+		s.plane.Logger().Info("Pods' volumes are mounted in the machine's mount namespace", "reason", why.Error())
 	}
 	s.mu.Lock()
 	s.config = s.plane.AdminConfig()

@@ -78,9 +78,15 @@ func startUp(t *testing.T, dataDir string, args ...string) *up {
 // startUpAs does it as another user; nil is oneself.
 func startUpAs(t *testing.T, user *syscall.Credential, dataDir string, args ...string) *up {
 	t.Helper()
+	return startUpWith(t, user, nil, dataDir, args...)
+}
+
+// startUpWith does it with more of an environment.
+func startUpWith(t *testing.T, user *syscall.Credential, env []string, dataDir string, args ...string) *up {
+	t.Helper()
 	u := &up{t: t, dataDir: dataDir, ended: make(chan struct{}), news: make(chan struct{})}
 	u.cmd = exec.Command(carillon, append([]string{"up", "--data-dir", dataDir, "-o", "json"}, args...)...)
-	u.cmd.Env = environment()
+	u.cmd.Env = append(environment(), env...)
 	if user != nil {
 		u.cmd.SysProcAttr = &syscall.SysProcAttr{Credential: user}
 		u.cmd.Env = setEnv(u.cmd.Env, "HOME", filepath.Dir(dataDir))

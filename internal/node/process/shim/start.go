@@ -91,6 +91,13 @@ func begin(dir, name string, attr *syscall.SysProcAttr, env []string, lock, leas
 	}
 	defer r.Close()
 	cmd.ExtraFiles = []*os.File{w, lock, leash} // descriptors statusFD, lockFD, leashFD; one that is nil is closed
+	if here, err := holdMounts(attr, leash); err != nil {
+		w.Close()
+		return nil, Started{}, err
+	} else if here != nil {
+		defer here.Close()
+		cmd.ExtraFiles = append(cmd.ExtraFiles, here)
+	}
 	err = cmd.Start()
 	w.Close()
 	if err != nil {
@@ -102,6 +109,19 @@ func begin(dir, name string, attr *syscall.SysProcAttr, env []string, lock, leas
 	}
 	st, err := readStatus(r, dir)
 	return cmd, st, err
+}
+
+// holdMounts opens the mount namespace of this process for a shim that leaves
+// it. The shim holds it open and never uses it: the mounts of this process,
+// among them the volumes of the container, stay as long as the container does,
+// and the next life of this program enters them through it (see package
+// mountnamespace). What is on a leash has no next life, and in a user namespace
+// nothing could be entered.
+func holdMounts(attr *syscall.SysProcAttr, leash *os.File) (*os.File, error) {
+	if leash != nil || attr.Cloneflags&syscall.CLONE_NEWNS == 0 || attr.Cloneflags&syscall.CLONE_NEWUSER != 0 {
+		return nil, nil
+	}
+	return os.Open("/proc/self/ns/mnt")
 }
 
 // shimEnv is the environment of a shim.
