@@ -145,7 +145,8 @@ func (b *books) reportUnknown(in Input) {
 }
 
 // unfinished are the children, and the active references to what is no child any more, that Forbid and Replace must
-// not ignore: every one of them, also manual runs and those that no status lists (cronjob.md B1).
+// know of: every one of them, also manual runs and those that no status lists (cronjob.md B1). What they make of manual
+// runs is in manual.go.
 func unfinished(in Input, all []Child, state State) []Child {
 	var found []Child
 	for _, c := range all {

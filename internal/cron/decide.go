@@ -25,6 +25,9 @@ func Decide(in Input) Plan {
 	if looks := ownerLook(in); len(looks) > 0 {
 		return lookFirst(in, looks)
 	}
+	if in.looked.edited {
+		return decideAgain(in)
+	}
 	all := children(in)
 	if err := in.looked.ownerErr; err != nil {
 		return cleanOnly(in, all, err)
@@ -53,14 +56,20 @@ func Decide(in Input) Plan {
 		return lookFirst(in, t.look)
 	}
 
-	account := accountFor(in, stand, tm, t, change)
+	account := accountFor(in, all, kept.state, stand, tm, t, change)
+	if !account.missedUpto.IsZero() {
+		change.now.Missed = &account.missedUpto
+	}
 	t.state.Conditions = conditions(in, all, stand, t, kept.err, account.lost())
 
 	known := t.state
 	if t.start != nil { // which has not happened yet
 		known = kept.state
 	}
-	p := Plan{Stop: t.stop, Start: t.start, Outcomes: account.outcomes, Timetable: memoOf(in, change, known, account.ledger)}
+	p := Plan{Stop: t.stop, Start: t.start, Outcomes: account.outcomes}
+	if p.Misconfigured = stand.misconfigured; p.Misconfigured == "" {
+		p.Misconfigured = t.misconfigured
+	}
 	p.Err = errors.Join(kept.err, stand.err, t.err)
 	steps := history(in, all)
 	unwritten := p.Err != nil && !in.Traits.RecordDespiteError
@@ -95,15 +104,34 @@ func Decide(in Input) Plan {
 		p.Speak = append(p.Speak, garbage(in))
 	}
 	p.Speak = append(p.Speak, stand.notes...)
+	if len(account.told) > 0 {
+		p.Speak = append(p.Speak, notStarted(in, account.told))
+	}
 	p.Speak = append(p.Speak, t.notes...)
 	p.Speak = append(p.Speak, pruneNotes(in, steps)...)
 	p.Speak = audible(p.Speak)
+	told, retell := tellAgain(in, p.Speak)
+	if told != nil {
+		told.Misconfigured = p.Misconfigured
+	}
+	p.Timetable = memoOf(in, change, known, account.ledger, told)
 
 	if stand.open && !t.rest {
 		p.Wake = wake(in, stand.calendar, t.state, change)
 	}
 	p.Wake = sooner(p.Wake, pruneAgain(in, steps))
+	p.Wake = sooner(p.Wake, retell)
+	p.Wake = sooner(p.Wake, account.wake)
 	return p
+}
+
+// again is the least time between two passes.
+const again = time.Millisecond
+
+// decideAgain is the plan when a live read of this pass showed that the schedule was changed. Nobody knows when, but that
+// it was no later than the read; and the next pass begins after that.
+func decideAgain(in Input) Plan {
+	return Plan{Timetable: in.Seen, Wake: in.Now.Add(again).UTC(), Misconfigured: in.memo.misconfigured()}
 }
 
 // cleanOnly is the plan when the live CronJob could not be read: nothing is known well enough to start or record, but
@@ -116,6 +144,8 @@ func cleanOnly(in Input, all []Child, err error) Plan {
 		Speak:     audible(pruneNotes(in, steps)),
 		Err:       fmt.Errorf("reading the live CronJob: %w", err),
 		Timetable: in.Seen,
+
+		Misconfigured: in.memo.misconfigured(),
 	}
 	p.Wake = sooner(wakeAnyhow(in), pruneAgain(in, steps))
 	return p
@@ -124,7 +154,7 @@ func cleanOnly(in Input, all []Child, err error) Plan {
 // lookFirst is the plan when something has to be read before anything can be said. A shell that cannot even try, or
 // gives up the pass, still has a time to wake at: the next scheduled time waits for nobody's back-off.
 func lookFirst(in Input, looks []Look) Plan {
-	return Plan{Look: looks, Timetable: in.Seen, Wake: wakeAnyhow(in)}
+	return Plan{Look: looks, Timetable: in.Seen, Wake: wakeAnyhow(in), Misconfigured: in.memo.misconfigured()}
 }
 
 // wakeAnyhow is the next scheduled time as far as it can be told from what is known already.
@@ -161,17 +191,19 @@ func record(in Input, state State, e edit, unwritten bool) *Record {
 	if room := in.Traits.MaxActive; room > 0 && len(state.Active) > room {
 		state.Active = state.Active[:room:room]
 	}
-	r := Record{State: state, Timetable: e.due}
+	r := Record{State: state}
 	if unwritten {
 		r.State = in.State
 	} else {
 		r.Status = !sameStatus(in.State, state)
 	}
-	if r.Status && in.Traits.TimetableRides && e.text != "" && e.text != in.State.Timetable {
-		r.Timetable = true
-	}
-	if r.Timetable {
-		r.State.Timetable = e.text
+	// The first record of a state has the timetable that was decided on, for all kinds: a later process need not guess.
+	t := e.asStored(r.State)
+	first := !e.hasStored || !t.same(e.stored)
+	if e.due(t) || r.Status && (first || in.Traits.TimetableRides && !t.equal(e.stored)) {
+		if text := t.text(); text != "" {
+			r.Timetable, r.State.Timetable = true, text
+		}
 	}
 	if !r.Status && !r.Timetable {
 		return nil

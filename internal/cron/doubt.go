@@ -43,6 +43,10 @@ type memo struct {
 	// Served is the latest scheduled time that is known to have been served and that no status write has recorded yet.
 	// Its child proves it, but anybody may delete that before a write succeeds.
 	Served *time.Time `json:"served,omitempty"`
+	// Trouble is what was told of a cause that lasts.
+	Trouble *trouble `json:"trouble,omitempty"`
+	// Touched is Owner.Touched, in seconds.
+	Touched int64 `json:"touched,omitempty"`
 }
 
 func parseMemo(text string) memo {
@@ -53,16 +57,17 @@ func parseMemo(text string) memo {
 	return m
 }
 
-// memoOf is the memo of a pass: its timetable, the outcomes that it named, and what the next pass could not know from the
-// cache and the status. state is lastScheduleTime and the active list as far as they are true already.
-func memoOf(in Input, e edit, state State, l ledger) string {
-	m := memo{timetable: e.now, ledger: l, Doubts: unshown(in, state), Served: unstored(in, state)}
-	if len(m.Doubts) == 0 && m.Served == nil && l == (ledger{}) {
-		return e.text
+// memoOf is the memo of a pass: its timetable, the outcomes that it named, what it told of a cause that lasts, and what the
+// next pass could not know from the cache and the status. state is lastScheduleTime and the active list as far as they
+// are true already.
+func memoOf(in Input, e edit, state State, l ledger, told *trouble) string {
+	m := memo{timetable: e.now, ledger: l, Doubts: unshown(in, state), Served: unstored(in, state), Trouble: told}
+	if !in.Owner.Touched.IsZero() {
+		m.Touched = in.Owner.Touched.Unix()
 	}
 	data, err := json.Marshal(m)
 	if err != nil {
-		return e.text
+		return e.now.text()
 	}
 	return string(data)
 }

@@ -23,10 +23,28 @@ type timetable struct {
 	Since *time.Time `json:"since,omitempty"`
 	// Presumed: nobody saw a change, but there may have been one, until Since at the latest.
 	Presumed bool `json:"presumed,omitempty"`
+	// Missed is the latest scheduled time that is known to have been missed and was told (missed.go); absent when
+	// lastScheduleTime is later.
+	Missed *time.Time `json:"missed,omitempty"`
 }
 
+// timetableOf is the timetable that a spec asks for.
+func timetableOf(spec Spec) timetable {
+	t := timetable{Schedules: spec.Schedules}
+	if spec.TimeZone != nil {
+		t.TimeZone = *spec.TimeZone
+	}
+	return t
+}
+
+// same tells whether both name the same scheduled times.
 func (t timetable) same(other timetable) bool {
 	return slices.Equal(t.Schedules, other.Schedules) && t.TimeZone == other.TimeZone
+}
+
+// equal tells whether both would be written the same way.
+func (t timetable) equal(other timetable) bool {
+	return t.same(other) && t.Presumed == other.Presumed && sameTime(t.Since, other.Since) && sameTime(t.Missed, other.Missed)
 }
 
 // text is the annotation's value, "" if it cannot be written (a year beyond 9999).
@@ -48,13 +66,16 @@ func parseTimetable(text string) (timetable, bool) {
 type edit struct {
 	// since: scheduled times up to and including this one belong to an older timetable and start nothing.
 	since time.Time
-	// fresh: this pass is the first to see the change.
-	fresh bool
-	// now is the present timetable, text the annotation for it.
-	now  timetable
-	text string
-	// due: the annotation has to be written for it; otherwise writing is worth it only if it costs nothing.
-	due bool
+	// after: the change was made no earlier than this. Scheduled times of the present timetable from here to since may
+	// have been meant, and start nothing all the same; they are told as missed.
+	after time.Time
+	// fresh: this pass is the first to see the change. before is what was served until then, if that is known.
+	fresh  bool
+	before *timetable
+	// now is the present timetable, as it is to be remembered; stored is the one in the annotation.
+	now       timetable
+	stored    timetable
+	hasStored bool
 	// garbage: the annotation is there and tells nothing.
 	garbage bool
 }
@@ -67,57 +88,119 @@ const maxLead = 24 * time.Hour
 // the annotation. Nobody who edits a schedule means a time that has already passed (cronjob.md B2, users of
 // kubernetes#63371), so times up to the edit start nothing.
 //
-// When the edit was made: managed fields tell it to the second, and not too early, because a manager's entry moves
-// forward with every change that it makes. Without them it is now.
-//
-// An edit from the future was made by a clock that has been set back since, and counts as made now; unless the CronJob
-// was read live, which may be long after Now if the pass was held up.
+// When the edit was made: one that is seen while this process runs was made now. One that is found after a restart is
+// dated by managed fields, if they can tell. They are true to the second where a manager set the value that is there: its
+// entry moves forward with every change that it makes. But the entry of a manager that gives up the only field it owned
+// vanishes, and what is left tells of earlier changes only. So the date must be later than anything that was recorded
+// under the former timetable, and a time zone that is gone has none; then the edit was made now, too. What may be passed
+// over by that is told (edit.after).
 //
 // Without any memory, a CronJob whose spec was changed at some time may have had another schedule. Then a
 // lastScheduleTime at which today's schedule does not fire proves it; failing that, whatever managed fields say about
-// the last change counts as one, as a precaution that costs no write.
+// the last change counts as one, as a precaution. That is so once in the life of a CronJob: the first record of its state
+// has the timetable.
 func noticeEdit(in Input) edit {
-	now := timetable{Schedules: in.Spec.Schedules}
-	if in.Spec.TimeZone != nil {
-		now.TimeZone = *in.Spec.TimeZone
-	}
-	stored, hasStored := parseTimetable(in.State.Timetable)
+	now := timetableOf(in.Spec)
 	before := in.memo.timetable
-	hasBefore := len(before.Schedules) > 0
-
-	e := edit{garbage: in.State.Timetable != "" && !hasStored}
-	for _, t := range []timetable{stored, before} {
+	seen := len(before.Schedules) > 0
+	var e edit
+	e.stored, e.hasStored = parseTimetable(in.State.Timetable)
+	e.garbage = in.State.Timetable != "" && !e.hasStored
+	var recorded time.Time // the former timetable was in force until then at least
+	for _, t := range []timetable{e.stored, before} {
 		if t.Since != nil && t.Since.After(e.since) && t.Since.Sub(in.Now) <= maxLead {
 			e.since = *t.Since
 		}
+		if t.Missed != nil && (now.Missed == nil || t.Missed.After(*now.Missed)) {
+			now.Missed = t.Missed
+		}
 	}
-	if !hasBefore {
-		before, hasBefore = stored, hasStored
+	recorded = maxTime(baseOf(in, in.State), e.since)
+	if !seen {
+		before = e.stored
 	}
 	touched := in.Owner.Touched
-	if touched.After(in.Now) && (!in.looked.owner || touched.Sub(in.Now) > maxLead) {
+	if touched.After(in.Now) { // by a clock that has been set back since, or that is ahead of ours
 		touched = in.Now
 	}
+	known := seen || e.hasStored
 	switch {
-	case hasBefore && before.same(now):
+	case known && before.same(now):
 		now.Presumed = before.Presumed
-	case hasBefore, in.Owner.Generation > 1 && offSchedule(in):
+	case seen:
+		e.fresh, e.before = true, &before
+		e.since = maxTime(e.since, in.Now)
+		e.after = e.since
+		if touched.Unix() > in.memo.Touched && touched.Before(e.since) {
+			e.after = touched
+		}
+	case known, in.Owner.Generation > 1 && offSchedule(in):
 		e.fresh = true
-		e.since = maxTime(e.since, touched)
-		if touched.IsZero() {
+		zoneGone := known && before.TimeZone != "" && now.TimeZone == ""
+		if known {
+			e.before = &before
+		}
+		if touched.After(recorded) && !zoneGone {
+			e.since = maxTime(e.since, touched)
+			e.after = e.since
+		} else {
 			e.since = maxTime(e.since, in.Now)
+			e.after = recorded
 		}
 	case in.Owner.Generation > 1 && !touched.IsZero():
 		now.Presumed = true
-		e.since = touched
+		e.since, e.after = touched, recorded
 	}
 	if !e.since.IsZero() {
 		since := e.since.UTC()
 		now.Since = &since
 	}
-	e.now, e.text = now, now.text()
-	e.due = !e.since.IsZero() && !now.Presumed && e.text != "" && e.text != in.State.Timetable
+	e.now = now
 	return e
+}
+
+// asStored is the timetable as the annotation is to have it beside that state.
+func (e edit) asStored(state State) timetable {
+	t := e.now
+	if t.Missed != nil && state.LastSchedule != nil && !t.Missed.After(*state.LastSchedule) {
+		t.Missed = nil
+	}
+	return t
+}
+
+// due tells whether t has to be written for its own sake: it tells of an edit, or of misses that nothing else tells of.
+// Otherwise writing it is worth it only with a write that is made anyway.
+func (e edit) due(t timetable) bool {
+	if t.equal(e.stored) {
+		return false
+	}
+	if t.Missed != nil && (e.stored.Missed == nil || t.Missed.After(*e.stored.Missed)) {
+		return true
+	}
+	return t.Since != nil && !t.Presumed && !(t.same(e.stored) && sameTime(t.Since, e.stored.Since))
+}
+
+// calendarOf reads a timetable, as far as that is possible.
+func calendarOf(in Input, t *timetable) calendar {
+	if t == nil {
+		return nil
+	}
+	spec := in
+	spec.Spec.Schedules, spec.Spec.TimeZone = t.Schedules, nil
+	if t.TimeZone != "" {
+		spec.Spec.TimeZone = &t.TimeZone
+	}
+	zone, err := zoneOf(spec)
+	if err != nil {
+		return nil
+	}
+	var c calendar
+	for _, text := range t.Schedules {
+		if s, err := schedule.Parse(text, zoneFor(in, text, zone)); err == nil && s.Satisfiable() {
+			c = append(c, s)
+		}
+	}
+	return c
 }
 
 // offSchedule tells whether lastScheduleTime is no scheduled time of the present schedule. It says no when it cannot

@@ -45,7 +45,7 @@ func TestEdits(t *testing.T) {
 			want: `
 				record timetable {"schedules":["61 * * * *"],"since":"2026-05-04T12:10:00Z"}
 				say Warning UnParseableCronJobSchedule
-				done`,
+				rq 30m0s`,
 		},
 		"CJ-046 V the new schedule cannot be read": {
 			given: []given{served("*/10 * * * *", ""), schedule("61 * * * *")},
@@ -53,7 +53,8 @@ func TestEdits(t *testing.T) {
 			want: `
 				record timetable {"schedules":["61 * * * *"],"since":"2026-05-04T12:10:00Z"}
 				say Warning UnParseableCronJobSchedule
-				fail`,
+				fail
+				rq 30m0s`,
 		},
 		"CJ-047 K B6: the new schedule names no date, and nothing is scheduled": {
 			given: []given{served("*/10 * * * *", ""), schedule("0 0 30 2 *")},
@@ -61,7 +62,7 @@ func TestEdits(t *testing.T) {
 			want: `
 				record timetable {"schedules":["0 0 30 2 *"],"since":"2026-05-04T12:10:00Z"}
 				say Warning InvalidSchedule
-				done`,
+				rq 30m0s`,
 		},
 		"CJ-048 K the new schedule carries a zone, which the pass over the edit reports": {
 			given: []given{served("*/10 * * * *", ""), schedule("TZ=UTC 0 3 * * *")},
@@ -118,17 +119,63 @@ func TestEdits(t *testing.T) {
 				record timetable {"schedules":["*/10 * * * *"],"since":"2026-05-04T12:31:00Z"}
 				rq 6m0s`,
 		},
+		"B2 K,V a time of the old schedule that nobody got to before the change is told": {
+			given: []given{noted(`{"schedules":["0 * * * *"]}`), touched("12:31"), generation(2), last("10:00"), made("09:00")},
+			now:   "12:34:00",
+			want: `
+				record timetable {"schedules":["*/10 * * * *"],"since":"2026-05-04T12:31:00Z","missed":"2026-05-04T12:00:00Z"}
+				say Warning MissSchedule
+				rq 6m0s`,
+		},
+		"B2 K,V found after a restart: managed fields that are older than the last record date nothing": {
+			given: []given{noted(`{"schedules":["0 3 * * *"]}`), touched("03:00"), generation(2), last("12:03"), made("01:00")},
+			now:   "12:34:00",
+			want: `
+				record timetable {"schedules":["*/10 * * * *"],"since":"2026-05-04T12:34:00Z","missed":"2026-05-04T12:30:00Z"}
+				say Warning MissSchedule
+				rq 6m0s`,
+		},
+		"B2 K,V found after a restart: a time zone that is gone has no date": {
+			given: []given{noted(`{"schedules":["0 6 * * *"],"timeZone":"Asia/Tokyo"}`), schedule("0 6 * * *"), touched("02:00"),
+				generation(3), last("2026-05-03T21:00:00Z"), made("2026-05-01T00:00:00Z")},
+			now: "12:34:00",
+			want: `
+				record timetable {"schedules":["0 6 * * *"],"since":"2026-05-04T12:34:00Z","missed":"2026-05-04T06:00:00Z"}
+				say Warning MissSchedule
+				rq 17h26m0s`,
+		},
+		"B2 K,V seen while we run: the manager that owned nothing but the time zone removes it": {
+			given: []given{schedule("0 6 * * *"), served("0 6 * * *", "America/New_York"), generation(3),
+				touched("2026-05-01T00:00:00Z"), last("2026-05-03T10:00:00Z"), made("2026-05-01T00:00:00Z"),
+				noted(`{"schedules":["0 6 * * *"],"timeZone":"America/New_York"}`)},
+			now: "07:00:00",
+			want: `
+				record timetable {"schedules":["0 6 * * *"],"since":"2026-05-04T07:00:00Z"}
+				rq 23h0m0s`,
+		},
+		"B2 K,V a change that is seen late starts nothing for the time until then, and that is told": {
+			given: []given{served("0 3 * * *", ""), touched("12:25"), generation(2), last("03:00")},
+			now:   "12:34:00",
+			want: `
+				record timetable {"schedules":["*/10 * * * *"],"since":"2026-05-04T12:34:00Z","missed":"2026-05-04T12:30:00Z"}
+				say Warning MissSchedule
+				rq 6m0s`,
+		},
 		"B2 K,V a change that left no trace but the last time is seen by it": {
 			given: []given{generation(2), last("12:03"), made("11:00")},
 			now:   "12:34:00",
 			want: `
-				record timetable {"schedules":["*/10 * * * *"],"since":"2026-05-04T12:34:00Z"}
+				record timetable {"schedules":["*/10 * * * *"],"since":"2026-05-04T12:34:00Z","missed":"2026-05-04T12:30:00Z"}
+				say Warning MissSchedule
 				rq 6m0s`,
 		},
-		"B2 K,V what may have been a change, until the last one of any kind, starts nothing": {
+		"B2 K,V what may have been a change, until the last one of any kind, starts nothing, and is told": {
 			given: []given{generation(2), touched("12:31"), made("11:00")},
 			now:   "12:34:00",
-			want:  `rq 6m0s`,
+			want: `
+				record timetable {"schedules":["*/10 * * * *"],"since":"2026-05-04T12:31:00Z","presumed":true,"missed":"2026-05-04T12:30:00Z"}
+				say Warning MissSchedule
+				rq 6m0s`,
 		},
 		"B2 K,V and leaves later times alone": {
 			given: []given{generation(2), touched("12:29"), made("11:00")},
@@ -136,6 +183,7 @@ func TestEdits(t *testing.T) {
 			want: `
 				start tick-29631630 for 2026-05-04T12:30:00Z
 				record active [tick-29631630], last scheduled 2026-05-04T12:30:00Z
+				say Warning MissSchedule
 				say Normal SuccessfulCreate
 				rq 6m0s`,
 		},
@@ -154,11 +202,12 @@ func TestEdits(t *testing.T) {
 			want: `
 				start tick-29631630 for 2026-05-04T12:30:00Z
 				record active [tick-29631630], last scheduled 2026-05-04T12:30:00Z
+				say Warning MissSchedule
 				say Normal SuccessfulCreate
 				rq 6m0s`,
 		},
 		"B2 K,V there and back again is a change too": {
-			given: []given{noted(`{"schedules":["*/10 * * * *"]}`), served("0 3 * * *", ""), last("12:00")},
+			given: []given{served("0 3 * * *", ""), noted(`{"schedules":["*/10 * * * *"]}`), last("12:30")},
 			now:   "12:34:00",
 			want: `
 				record timetable {"schedules":["*/10 * * * *"],"since":"2026-05-04T12:34:00Z"}
@@ -198,14 +247,22 @@ func TestEdits(t *testing.T) {
 	})
 }
 
-// The timetable rides on a status write where that is possible, and costs a CronJob that was never edited no write
-// where it is not (B2).
-func TestTimetableRides(t *testing.T) {
-	for kind, want := range map[string]bool{"K": true, "V": false, "T": false} {
+// The first record of every kind has the timetable, so that a later process need not guess; from then on it rides on a
+// status write where that is possible, and costs a CronJob that is not edited no write where it is not (B2).
+func TestFirstRecordHasTheTimetable(t *testing.T) {
+	for _, kind := range []string{"K", "V", "T"} {
 		s := fixture(kind, "12:10:00")
 		r := cron.Decide(s.in).Record
-		if r == nil || !r.Status || r.Timetable != want {
-			t.Errorf("%s: the first start records %+v; want the timetable with it: %v", kind, r, want)
+		if r == nil || !r.Status || !r.Timetable || r.State.Timetable != `{"schedules":["*/10 * * * *"]}` {
+			t.Errorf("%s: the first start records %+v; want the timetable with it", kind, r)
+		}
+		s = fixture(kind, "12:20:00", last("12:10"), noted(`{"schedules":["*/10 * * * *"]}`))
+		if r := cron.Decide(s.in).Record; r == nil || !r.Status || r.Timetable {
+			t.Errorf("%s: the second start records %+v; want the status alone", kind, r)
+		}
+		s = fixture(kind, "12:20:00", last("12:10"), noted(`{"schedules":["*/10 * * * *"],"missed":"2026-05-04T12:05:00Z"}`))
+		if r := cron.Decide(s.in).Record; r == nil || !r.Status || r.Timetable != traits[kind].TimetableRides {
+			t.Errorf("%s: a miss that is past is recorded as %+v; want it forgotten where that costs nothing", kind, r)
 		}
 		s = fixture(kind, "12:11:00", last("12:10"), active("12:10"))
 		if r := cron.Decide(s.in).Record; r != nil {
@@ -214,12 +271,30 @@ func TestTimetableRides(t *testing.T) {
 	}
 }
 
-// What was presumed without memory holds for the life of the process, and costs no write.
+// Labels that are applied while nobody looks move the managed fields of a schedule that they do not change. The first
+// record tells that nothing was edited, and the run that was due meanwhile starts.
+func TestLabelsAppliedWhileNobodyLooks(t *testing.T) {
+	for _, kind := range []string{"K", "V", "T"} {
+		s := fixture(kind, "12:10:00", generation(2))
+		s.play(t)
+		s.in.Seen = "" // another process
+		s.catchUp("12:34:00", touched("12:32"), generation(3))
+		s.play(t)
+		if last := s.in.State.LastSchedule; last == nil || !last.Equal(at("12:30")) {
+			t.Errorf("%s: the run of 12:30 is lost: %v", kind, last)
+		}
+	}
+}
+
+// What was presumed without memory holds from then on, costs no write but that of what it passed over, and is told once.
 func TestPresumedEditIsKept(t *testing.T) {
 	for _, kind := range []string{"K", "V"} {
 		s := fixture(kind, "12:34:00", generation(2), touched("12:31"), made("11:00"))
-		for _, p := range []pass{{now: "12:34:00", want: "rq 6m0s"}, {now: "12:35:00", want: "rq 5m0s"}} {
-			s.catchUp(p.now)
+		for _, p := range []pass{{now: "12:34:00", want: lines(`
+			record timetable {"schedules":["*/10 * * * *"],"since":"2026-05-04T12:31:00Z","presumed":true,"missed":"2026-05-04T12:30:00Z"}
+			say Warning MissSchedule
+			rq 6m0s`)}, {now: "12:35:00", want: "rq 5m0s"}, {now: "12:36:00", given: []given{func(s *scene) { s.in.Seen = "" }}, want: "rq 4m0s"}} {
+			s.catchUp(p.now, p.given...)
 			if diff := cmp.Diff(p.want, s.play(t)); diff != "" {
 				t.Errorf("%s at %s (-want +got):\n%s", kind, p.now, diff)
 			}

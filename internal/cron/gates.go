@@ -19,6 +19,8 @@ type standing struct {
 	notes    []Note
 	// obstacle is what is wrong with the schedule, for people; "" if nothing is.
 	obstacle string
+	// misconfigured is the same in one word, also for the time zone.
+	misconfigured Misconfiguration
 	// err: the obstacle is one that this kind retries.
 	err error
 }
@@ -35,6 +37,7 @@ func gates(in Input, e edit) standing {
 		case GateZone:
 			if _, err := zoneOf(in); err != nil {
 				s.notes = append(s.notes, unknownZone(in, err))
+				s.misconfigured = InvalidTimeZone
 				s.err = retried(in.Traits.BadZoneRetries, "spec.timeZone", err)
 				return s
 			}
@@ -66,13 +69,13 @@ func (s *standing) parse(in Input, e edit) bool {
 	for _, text := range in.Spec.Schedules {
 		parsed, err := schedule.Parse(text, zoneFor(in, text, zone))
 		if err != nil {
-			s.obstacle = badScheduleText(text, err)
+			s.obstacle, s.misconfigured = badScheduleText(text, err), InvalidSchedule
 			s.notes = append(s.notes, badSchedule(in, text, e.fresh, err))
 			s.err = retried(in.Traits.BadScheduleRetries, "spec.schedule", err)
 			return false
 		}
 		if !parsed.Satisfiable() {
-			s.obstacle = neverFiresText(text)
+			s.obstacle, s.misconfigured = neverFiresText(text), InvalidSchedule
 			s.notes = append(s.notes, neverFires(in, text))
 			s.err = retried(in.Traits.NeverFiresRetries, "spec.schedule",
 				fmt.Errorf("%q names no date that exists", text))

@@ -113,6 +113,8 @@ type Child struct {
 	Succeeded bool
 	// Finished is the completion instant, nil when the object does not tell.
 	Finished *time.Time
+	// Suspended: it runs nothing until somebody resumes it.
+	Suspended bool
 	// Status is the object's own word for its state ("Aborted"), "" when it has none. Only for messages.
 	Status string
 }
@@ -146,7 +148,9 @@ func (p Phase) String() string {
 
 // looked is what live reads of this pass answered.
 type looked struct {
-	owner    bool
+	owner bool
+	// edited: the CronJob's schedule or time zone was another one than the cache had shown.
+	edited   bool
 	ownerErr error
 	children map[types.NamespacedName]sight
 }
@@ -179,6 +183,7 @@ type recorded struct{ err error }
 func (in *Input) SawOwner(owner Owner, spec Spec, state State, err error) {
 	in.looked.owner, in.looked.ownerErr = true, err
 	if err == nil {
+		in.looked.edited = in.looked.edited || !timetableOf(spec).same(timetableOf(in.Spec))
 		in.Owner, in.Spec, in.State = owner, spec, state
 	}
 }

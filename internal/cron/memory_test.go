@@ -125,9 +125,13 @@ func TestMemory(t *testing.T) {
 				liveState(schedule("*/10 * * * *"), generation(2), touched("12:10:30"), last("12:05"))},
 			passes: []pass{{now: "12:09:58", want: `
 				look at owner
-				record timetable {"schedules":["*/10 * * * *"],"since":"2026-05-04T12:10:30Z"}
+				rq 1ms`,
+			}, {now: "12:10:31", given: []given{schedule("*/10 * * * *"), generation(2), touched("12:10:30")}, want: `
+				look at owner
+				record timetable {"schedules":["*/10 * * * *"],"since":"2026-05-04T12:10:31Z","missed":"2026-05-04T12:10:00Z"}
 				say Warning UnexpectedJob
-				rq 10m2s`,
+				say Warning MissSchedule
+				rq 9m29s`,
 			}},
 		},
 	} {

@@ -21,6 +21,12 @@ func (e Event) note(key, format string, args ...any) Note {
 	return Note{Type: e.Type, Reason: e.Reason, Message: fmt.Sprintf(format, args...), Key: key}
 }
 
+// lasting makes a note whose cause stays until somebody mends it.
+func (n Note) lasting() Note {
+	n.Lasts = true
+	return n
+}
+
 // once makes a key; the first part keeps causes apart that a kind reports under one reason.
 func once(cause string, scope ...any) string {
 	parts := []string{cause}
@@ -68,7 +74,8 @@ func unexpected(in Input, c Child, adopted bool) Note {
 			"because its start was interrupted; it is active now", in.Traits.ChildKind, c.Name, c.UID)
 	}
 	return in.Traits.Events.Unexpected.note(key, "%s %s with UID %s is running and was not started by the schedule, "+
-		"but by hand or by someone else; Forbid and Replace count it like any other", in.Traits.ChildKind, c.Name, c.UID)
+		"but by hand or by someone else; Forbid waits for it, unless it is suspended, and Replace leaves it alone",
+		in.Traits.ChildKind, c.Name, c.UID)
 }
 
 func forbidden(in Input, blockers []Child, due time.Time) Note {
@@ -86,12 +93,61 @@ func forbidden(in Input, blockers []Child, due time.Time) Note {
 }
 
 func replacing(in Input, blockers []Child, due time.Time) Note {
-	names := make([]string, len(blockers))
-	for i, c := range blockers {
-		names[i] = c.Name
-	}
 	return in.Traits.Events.Replacing.note(once("replacing", due), "Replacing %s %s by the run of %s, because "+
-		"concurrencyPolicy is Replace", in.Traits.ChildKind, strings.Join(names, ", "), stamp(in, due))
+		"concurrencyPolicy is Replace", in.Traits.ChildKind, namesOf(blockers), stamp(in, due))
+}
+
+func besideManual(in Input, runs []Child, due time.Time) Note {
+	return in.Traits.Events.ManualActive.note(once("manual", due), "Starting the run of %s beside %s %s, which was started by "+
+		"hand: concurrencyPolicy Replace replaces only what the schedule started", stamp(in, due), in.Traits.ChildKind, namesOf(runs))
+}
+
+// maxNames is how many objects one event names.
+const maxNames = 5
+
+func namesOf(children []Child) string {
+	var names []string
+	for _, c := range children[:min(maxNames, len(children))] {
+		names = append(names, c.Name)
+	}
+	text := strings.Join(names, ", ")
+	if more := len(children) - maxNames; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// whyText says why scheduled times did not start, and what to do about it.
+var whyText = map[Why]string{
+	WhyOutage: "nobody looked before the next one was due, because no controller ran or the machine slept (or, before a restart, " +
+		"because it was suspended or Forbid held it up)",
+	WhyDeadline: "they were found too late for .spec.startingDeadlineSeconds; raise it if they should start late",
+	WhyFailed:   "the API server failed or refused what their start needed until the next one was due; other events tell its answer",
+	WhyForeign:  "an object of someone else had the name",
+	WhyTooMany:  "more than 100 were missed before; set or decrease .spec.startingDeadlineSeconds",
+	WhyEdit: ".spec.schedule or .spec.timeZone was changed before they could start, at a time that nothing tells exactly; " +
+		"start them by hand if they are needed",
+}
+
+// notStarted tells what was missed, in one event whatever the reasons are.
+func notStarted(in Input, told []missed) Note {
+	var all passed
+	var whys []string
+	var reasons strings.Builder
+	for _, m := range told {
+		all = all.and(m.passed)
+		whys = append(whys, string(m.Why))
+		reasons.WriteString(", reason " + string(m.Why))
+		if len(told) > 1 {
+			fmt.Fprintf(&reasons, " for %d", m.Count)
+		}
+		reasons.WriteString(": " + whyText[m.Why])
+	}
+	what := fmt.Sprintf("The scheduled time %s was not started", stamp(in, all.Last))
+	if all.Count > 1 {
+		what = fmt.Sprintf("%d scheduled times from %s to %s were not started", all.Count, stamp(in, all.First), stamp(in, all.Last))
+	}
+	return in.Traits.Events.NotStarted.note(once("not started", strings.Join(whys, "+"), all.Last), "%s%s", what, reasons.String())
 }
 
 func tooManyMissed(in Input, tm timing) Note {
@@ -103,7 +159,7 @@ const manyRefusedText = "Nothing starts any more, because more than 100 schedule
 	".spec.startingDeadlineSeconds, so that fewer of them count"
 
 func manyRefused(in Input, tm timing) Note {
-	return in.Traits.Events.TooManyMissed.note(once("refused", tm.base), manyRefusedText)
+	return in.Traits.Events.TooManyMissed.note(once("refused", tm.base), manyRefusedText).lasting()
 }
 
 func garbage(in Input) Note {
@@ -117,7 +173,7 @@ func unknownZone(in Input, err error) Note {
 		zone = *in.Spec.TimeZone
 	}
 	return in.Traits.Events.UnknownZone.note(once("zone", in.Owner.Generation, zone), "Nothing is scheduled: "+
-		".spec.timeZone %q cannot be loaded: %v. Set it to a name of the tz database, such as Europe/Rome", zone, err)
+		".spec.timeZone %q cannot be loaded: %v. Set it to a name of the tz database, such as Europe/Rome", zone, err).lasting()
 }
 
 func zoneInSchedule(in Input, text string) Note {
@@ -131,7 +187,7 @@ func badSchedule(in Input, text string, edited bool, err error) Note {
 	if edited {
 		event = in.Traits.Events.BadEdit
 	}
-	return event.note(once("schedule", in.Owner.Generation, text), "%s", badScheduleText(text, err))
+	return event.note(once("schedule", in.Owner.Generation, text), "%s", badScheduleText(text, err)).lasting()
 }
 
 func badScheduleText(text string, err error) string {
@@ -140,7 +196,7 @@ func badScheduleText(text string, err error) string {
 }
 
 func neverFires(in Input, text string) Note {
-	return in.Traits.Events.NeverFires.note(once("never", in.Owner.Generation, text), "%s", neverFiresText(text))
+	return in.Traits.Events.NeverFires.note(once("never", in.Owner.Generation, text), "%s", neverFiresText(text)).lasting()
 }
 
 func neverFiresText(text string) string {
@@ -165,7 +221,7 @@ func failedDelete(in Input, c Child, err error) Note {
 
 func failedCreate(in Input, start Start, err error) Note {
 	return in.Traits.Events.FailedCreate.note(once("create", start.Time), "%s %s cannot be created: %v%s",
-		in.Traits.ChildKind, start.Name, err, cure(err))
+		in.Traits.ChildKind, start.Name, err, cure(err)).lasting()
 }
 
 // cure says what to do about a create that failed, where it is the template that has to change, or a quota.
@@ -196,5 +252,5 @@ func foreignHolder(in Input, c Child, due time.Time) Note {
 	}
 	return in.Traits.Events.Foreign.note(once("foreign", due), "%s %s cannot be created: one of that name exists and "+
 		"is not ours, its controller is %s. The run of %s is lost unless it is deleted or renamed before the next",
-		in.Traits.ChildKind, c.Name, owner, stamp(in, due))
+		in.Traits.ChildKind, c.Name, owner, stamp(in, due)).lasting()
 }

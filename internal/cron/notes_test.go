@@ -99,6 +99,12 @@ func TestMessages(t *testing.T) {
 				errors.New("exceeded quota: small, requested: count/jobs.batch=1, used: count/jobs.batch=2, limited: count/jobs.batch=2")))},
 			reason: "FailedCreate", typ: corev1.EventTypeWarning,
 			says: []string{"tick-29631610", "exceeded quota: small", "raise the quota small,", "history limits"}},
+		"K ManualJobActive names the Job and the policy": {
+			kind: "K", now: "12:10", given: []given{replace, has("12:05", manual)}, reason: "ManualJobActive",
+			typ: corev1.EventTypeNormal, says: []string{"Job by-hand", "by hand", "Replace", "2026-05-04T12:10:00Z"}},
+		"K MissSchedule tells the time and the reason": {
+			kind: "K", now: "12:10:30", given: []given{deadline(10)}, reason: "MissSchedule",
+			typ: corev1.EventTypeWarning, says: []string{"2026-05-04T12:10:00Z", "reason deadline", ".spec.startingDeadlineSeconds"}},
 		"K FailedCreate tells the error": {
 			kind: "K", now: "12:10", given: []given{createFails(quota)}, reason: "FailedCreate",
 			typ: corev1.EventTypeWarning, says: []string{"tick-29631610", "exceeded quota"}},
@@ -140,14 +146,6 @@ func TestKeys(t *testing.T) {
 	}{
 		"a blocked time": {reason: "JobAlreadyActive", given: []given{forbid, last("12:10"), active("12:10")},
 			now: "12:20:00", same: "12:29:59", new: "12:30:00"},
-		"a failing create": {reason: "FailedCreate", given: []given{createFails(quota)},
-			now: "12:10:00", same: "12:19:59", new: "12:20:00"},
-		"a foreign holder": {reason: "FailedCreate", given: []given{onServer("12:10", ownedBy(nil)), onServer("12:20", ownedBy(nil))},
-			now: "12:10:00", same: "12:19:59", new: "12:20:00"},
-		"a bad schedule": {reason: "UnparseableSchedule", given: []given{schedule("nonsense")},
-			now: "12:10:00", same: "23:00:00", edit: generation(2)},
-		"a bad zone": {reason: "UnknownTimeZone", given: []given{zone("Mars/Olympus")},
-			now: "12:10:00", same: "23:00:00", edit: generation(2)},
 		"an outage that goes on": {reason: "TooManyMissedTimes", given: []given{forbid, last("2026-05-01T00:00:00Z"), active("2026-05-01T00:00:00Z")},
 			now: "12:10:00", same: "12:20:00", edit: last("2026-05-02T00:00:00Z")},
 		"a run by hand": {reason: "UnexpectedJob", given: []given{last("12:10"), has("12:05", manual)},

@@ -30,6 +30,7 @@ func (t *turn) outcome(in Input) bool {
 		return t.lost(in, start, err)
 	default:
 		t.notes = append(t.notes, failedCreate(in, start, err))
+		t.misconfigured = refusedBy(err)
 	}
 	t.err = errors.Join(t.err, fmt.Errorf("creating %s %s: %w", in.Traits.ChildKind, start.Name, err))
 	return true

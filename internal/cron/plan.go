@@ -31,6 +31,8 @@ type Plan struct {
 	// Outcomes are what became of the scheduled times that have passed since the last pass, if each step goes well.
 	// They are final with the start: no step after it changes them.
 	Outcomes []Outcome
+	// Misconfigured is what keeps the CronJob from starting anything until somebody mends it; "" if nothing does.
+	Misconfigured Misconfiguration
 	// Wake is when to decide again at the latest; always after Now. Zero: not before an event.
 	Wake time.Time
 	// Err, if not nil, means that the pass has failed and is to be repeated with back-off. It says what failed. Wake
@@ -122,6 +124,9 @@ type Note struct {
 	// Key names the cause. The shell speaks a note with a key only once per CronJob UID and key for as long as it
 	// remembers (cronjob.md B6). An empty key marks the report of an act: each one is spoken.
 	Key string
+	// Lasts: the cause stays until somebody mends it, and is told again from time to time (tellEvery). Key already
+	// changes with that; a shell need not look at it.
+	Lasts bool
 }
 
 // String tells the plan as text, one line per step; "rest" when there is nothing to do but wait for an event.

@@ -3,15 +3,23 @@
 
 package cron
 
-import "time"
+import (
+	"slices"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+
+	"github.com/carillon-dev/carillon/internal/schedule"
+)
 
 // Outcome says what became of scheduled times. Each scheduled time has one outcome for the life of a process, however
 // many passes meet it: a time that Forbid holds up has none until it starts late, or until another one takes its place.
 type Outcome struct {
 	Result Result
 	Why    Why
-	// Count is how many scheduled times it is, at least one.
-	Count int
+	// Count is how many scheduled times it is, at least one; First and Last are the first and the last of them.
+	Count       int
+	First, Last time.Time
 }
 
 // Result is the outcome in one word.
@@ -46,10 +54,12 @@ const (
 	WhyForeign Why = "foreign"
 	// WhyTooMany (missed): the kind starts nothing after more than 100 missed times.
 	WhyTooMany Why = "too_many"
+	// WhyEdit (missed): the schedule was changed before it could start, or at a time that nothing tells exactly.
+	WhyEdit Why = "edit"
 )
 
 // Whys are all reasons.
-var Whys = []Why{WhyForbidden, WhySuspended, WhySharedName, WhyOutage, WhyDeadline, WhyFailed, WhyForeign, WhyTooMany}
+var Whys = []Why{WhyForbidden, WhySuspended, WhySharedName, WhyOutage, WhyDeadline, WhyFailed, WhyForeign, WhyTooMany, WhyEdit}
 
 // Result is whether times that did not start for this reason were skipped or missed.
 func (w Why) Result() Result {
@@ -106,6 +116,9 @@ type ledger struct {
 	Open *openRun `json:"open,omitempty"`
 	// Suspended: the latest pass found the CronJob suspended.
 	Suspended bool `json:"suspended,omitempty"`
+	// Untold were missed, and no event has told of them yet; Told is when one did last.
+	Untold []missed   `json:"untold,omitempty"`
+	Told   *time.Time `json:"told,omitempty"`
 }
 
 type openRun struct {
@@ -117,13 +130,24 @@ type openRun struct {
 type account struct {
 	ledger
 	outcomes []Outcome
+	// told are the misses that this pass tells, missedUpto is the last of them, and wake is when it is time for those
+	// that it does not tell yet.
+	told       []missed
+	missedUpto time.Time
+	wake       time.Time
 }
 
-func (a *account) enter(result Result, why Why, count int) {
-	if count > 0 {
-		a.outcomes = append(a.outcomes, Outcome{Result: result, Why: why, Count: count})
+func (a *account) enter(result Result, why Why, p passed) {
+	if p.Count <= 0 {
+		return
+	}
+	a.outcomes = append(a.outcomes, Outcome{Result: result, Why: why, Count: p.Count, First: p.First, Last: p.Last})
+	if result == Missed {
+		a.miss(why, p)
 	}
 }
+
+func one(t time.Time) passed { return passed{Count: 1, First: t, Last: t} }
 
 // lost tells whether this pass found scheduled times that are too old for the deadline.
 func (a *account) lost() bool {
@@ -137,59 +161,113 @@ func (a *account) lost() bool {
 
 // accountFor names the outcomes of the scheduled times that have passed since the ledger was closed. It is a function of
 // the pass's input, so all plans of a pass that get to the same point name the same ones; the shell counts them once.
-func accountFor(in Input, s standing, tm timing, t turn, e edit) account {
+// kept is the state as the children show it.
+func accountFor(in Input, all []Child, kept State, s standing, tm timing, t turn, e edit) account {
 	prev := in.memo.ledger
 	a := account{ledger: prev}
-	if open := prev.Open; open != nil && !open.Time.After(e.since) { // the edit has cancelled it
-		a.enter(open.Why.Result(), open.Why, 1)
-		a.Open = nil
-	}
-	if !s.open {
-		a.Suspended = prev.Suspended || in.Spec.Suspend
+	if in.Owner.Deleting {
 		return a
 	}
-	a.Suspended = false
-
-	base, due, fate := tm.base, tm.due, t.fate
+	if open := prev.Open; open != nil && !open.Time.After(e.since) { // the edit has cancelled it
+		a.enter(open.Why.Result(), open.Why, one(open.Time))
+		a.Open = nil
+	}
+	base, due, fate := baseOf(in, kept), tm.due, t.fate
 	if done := in.done.started; done != nil && due.IsZero() { // its child was looked for, and the books have it already
 		base, due, fate = baseOf(in, in.State), done.start.Time, createdOrFound(done)
 	}
-	a.close(base, due, tm.earliest)
-
-	from := maxTime(base, e.since)
-	if prev.Upto != nil {
-		from = maxTime(from, *prev.Upto)
+	from := a.countsFrom(in, base, e)
+	if !in.Spec.Suspend && !prev.Suspended {
+		a.passedByEdit(in, s, e, from)
 	}
+	if !s.open {
+		a.Suspended = prev.Suspended || in.Spec.Suspend
+		a.tell(in, all, true)
+		return a
+	}
+	a.Suspended = false
+	from = maxTime(from, e.since)
+
+	a.close(base, due, tm.earliest)
+	if prev.Upto == nil && base.After(from) {
+		// Children prove later times than the status: the process that started them died before it could write or tell
+		// anything.
+		if !finerThanNames(in, s.calendar) {
+			a.enter(Missed, WhyOutage, s.calendar.passed(from, base, provedBetween(in, all, from, base)))
+		}
+		from = base
+	}
+
 	latest := due
 	if due.IsZero() {
 		latest = s.calendar.last(from, in.Now).UTC()
 	}
 	if latest.After(from) {
-		a.passedOver(s.calendar, from, due, latest, tm.earliest, prev, fate)
+		a.passedOver(in, s.calendar, from, due, latest, tm.earliest, fate)
 		a.Upto = &latest
 	} else {
 		a.Upto = &from
 	}
+	a.enterDue(prev, from, due, fate)
+	if !a.doubtful(in, t) {
+		a.tell(in, all, a.over(fate))
+	}
+	return a
+}
 
+// countsFrom is the instant up to which every scheduled time has been accounted for: in this process, or by what is
+// recorded.
+func (a *account) countsFrom(in Input, base time.Time, e edit) time.Time {
+	from := baseOf(in, in.State)
+	if a.Upto != nil {
+		from = maxTime(base, *a.Upto)
+	}
+	if e.now.Missed != nil {
+		a.missedUpto = *e.now.Missed
+		from = maxTime(from, a.missedUpto)
+	}
+	return from
+}
+
+// passedByEdit names what an edit has passed over: times of the former timetable that nobody got to before it, and times
+// of the present one that may be later than the edit.
+func (a *account) passedByEdit(in Input, s standing, e edit, from time.Time) {
+	if e.fresh || e.now.Presumed && a.Upto == nil {
+		a.enter(Missed, WhyEdit, passedByEither(calendarOf(in, e.before), from, s.calendar, maxTime(from, e.after), e.since))
+	}
+}
+
+// enterDue names the outcome of the time that is due.
+func (a *account) enterDue(prev ledger, from, due time.Time, f fate) {
 	wasOpen := prev.Open != nil && prev.Open.Time.Equal(due)
 	if due.IsZero() || !wasOpen && !due.After(from) {
-		return a
+		return
 	}
-	switch fate {
+	switch f {
 	case fateStarted:
-		a.enter(Started, "", 1)
+		a.enter(Started, "", one(due))
 	case fateAdopted:
 		if wasOpen { // a create of ours whose answer got lost had succeeded
-			a.enter(Started, "", 1)
+			a.enter(Started, "", one(due))
 		}
 	case fateShared:
-		a.enter(Skipped, WhySharedName, 1)
+		a.enter(Skipped, WhySharedName, one(due))
 	default:
-		a.Open = &openRun{Time: due, Why: fate.waitsFor()}
-		return a
+		a.Open = &openRun{Time: due, Why: f.waitsFor()}
+		return
 	}
 	a.Open = nil
-	return a
+}
+
+// over tells whether misses do not go on: something starts, or is there.
+func (a *account) over(f fate) bool { return f == fateStarted || f == fateAdopted || f == fateShared }
+
+// finerThanNames tells whether several scheduled times share one name.
+func finerThanNames(in Input, c calendar) bool {
+	return slices.ContainsFunc(c, func(s schedule.Schedule) bool {
+		period, every := s.Every()
+		return every && period < in.Traits.NameUnit
+	})
 }
 
 // close names the outcome of the open time, once it is clear that it will not start any more.
@@ -199,9 +277,9 @@ func (a *account) close(base, due, earliest time.Time) {
 	case open == nil || open.Time.Equal(due):
 		return
 	case open.Time.Equal(base): // it has started after all: our create whose answer got lost, or another process
-		a.enter(Started, "", 1)
+		a.enter(Started, "", one(open.Time))
 	case open.Time.Before(due), due.IsZero() && !open.Time.After(earliest):
-		a.enter(open.Why.Result(), open.Why, 1)
+		a.enter(open.Why.Result(), open.Why, one(open.Time))
 	default: // the clock was set back
 		return
 	}
@@ -209,25 +287,33 @@ func (a *account) close(base, due, earliest time.Time) {
 }
 
 // passedOver names the outcomes of the times in (from, latest] except for due.
-func (a *account) passedOver(c calendar, from, due, latest, earliest time.Time, prev ledger, f fate) {
-	n := c.count(from, latest)
+func (a *account) passedOver(in Input, c calendar, from, due, latest, earliest time.Time, f fate) {
+	prev := in.memo.ledger
+	until := latest
 	if !due.IsZero() {
-		n--
+		until = due.Add(-time.Nanosecond)
 	}
+	n := c.count(from, until)
+	waits := f == fateForbidden || f == fateNone && in.Spec.Concurrency == batchv1.ForbidConcurrent
 	switch {
 	case n <= 0:
 	case prev.Suspended:
-		a.enter(Skipped, WhySuspended, n)
+		a.enter(Skipped, WhySuspended, c.passed(from, until, nil))
 	case due.IsZero():
-		a.enter(Missed, WhyDeadline, n)
-	case prev.Upto == nil && f != fateStarted && f != fateShared && f != fateAdopted:
-		// A new process, and the start is held up: so it may have been for long, and another process has counted that.
+		a.enter(Missed, WhyDeadline, c.passed(from, until, nil))
+	case prev.Upto == nil && waits:
+		// A new process, and a child is in the way: so it may have been for long, and another process has told that.
+	case f == fateTooMany:
+		a.enter(Missed, WhyTooMany, c.passed(from, until, nil))
 	default:
-		late := 0
+		between := from
 		if earliest.After(from) {
-			late = min(n, c.count(from, earliest))
+			between = earliest
+			if until.Before(between) {
+				between = until
+			}
 		}
-		a.enter(Missed, WhyDeadline, late)
-		a.enter(Missed, WhyOutage, n-late)
+		a.enter(Missed, WhyDeadline, c.passed(from, between, nil))
+		a.enter(Missed, WhyOutage, c.passed(between, until, nil))
 	}
 }

@@ -110,7 +110,7 @@ func TestOutcomes(t *testing.T) {
 			{now: "12:10", want: "1 started"}, {now: "12:20", want: "1 started"}, {now: "12:08"}, {now: "12:20"}, {now: "12:30", want: "1 started"},
 		}},
 		"CJ-131 more missed than the tutorial starts after": {kinds: "T", given: []given{schedule("* * * * *"), made("12:00")}, moments: []moment{
-			{now: "13:41"}, {now: "13:42", want: "1 missed/too_many"},
+			{now: "13:41", want: "100 missed/too_many"}, {now: "13:42", want: "1 missed/too_many"},
 		}},
 		"a schedule that cannot be read": {kinds: "KVT", given: []given{schedule("nonsense")}, moments: []moment{{now: "12:10"}, {now: "12:20"}}},
 	} {

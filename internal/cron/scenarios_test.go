@@ -71,6 +71,7 @@ func TestStartAndWake(t *testing.T) {
 			want: `
 				start tick-29631630 for 2026-05-04T12:30:00Z
 				record active [tick-29631630], last scheduled 2026-05-04T12:30:00Z
+				say Warning MissSchedule
 				say Normal SuccessfulCreate
 				rq 6m0s`,
 		},
@@ -80,6 +81,7 @@ func TestStartAndWake(t *testing.T) {
 			want: `
 				start tick-29631630 for 2026-05-04T12:30:00Z
 				record active [tick-29631630], last scheduled 2026-05-04T12:30:00Z
+				say Warning MissSchedule
 				say Warning TooManyMissedTimes
 				say Normal SuccessfulCreate
 				rq 6m0s`,
@@ -118,6 +120,7 @@ func TestStartAndWake(t *testing.T) {
 			want: `
 				start tick-28948950 for 2025-01-15T18:30:00+08:00
 				record active [tick-28948950], last scheduled 2025-01-15T10:30:00Z
+				say Warning MissSchedule
 				say Normal SuccessfulCreate
 				rq 23h59m59.9s`,
 		},
@@ -133,11 +136,17 @@ func TestDeadlineAndScheduleErrors(t *testing.T) {
 			say Normal SuccessfulCreate
 			rq ` + rq
 	}
+	missed := func(rq string) string {
+		return `
+			record timetable {"schedules":["*/10 * * * *"],"missed":"2026-05-04T12:10:00Z"}
+			say Warning MissSchedule
+			rq ` + rq
+	}
 	run(t, map[string]scenario{
 		"CJ-020 K,V inside the deadline":         {given: []given{deadline(30)}, now: "12:10:29.9", want: start("9m30.1s")},
-		"CJ-021 K,V exactly at the deadline":     {given: []given{deadline(30)}, now: "12:10:30", want: `rq 9m30s`},
-		"CJ-022 K,V deadline 0 on the tick":      {given: []given{deadline(0)}, now: "12:10:00", want: `rq 10m0s`},
-		"CJ-022 K,V deadline 0 after the tick":   {given: []given{deadline(0)}, now: "12:10:00.1", want: `rq 9m59.9s`},
+		"CJ-021 K,V exactly at the deadline":     {given: []given{deadline(30)}, now: "12:10:30", want: missed("9m30s")},
+		"CJ-022 K,V deadline 0 on the tick":      {given: []given{deadline(0)}, now: "12:10:00", want: missed("10m0s")},
+		"CJ-022 K,V deadline 0 after the tick":   {given: []given{deadline(0)}, now: "12:10:00.1", want: missed("9m59.9s")},
 		"CJ-025 K,V a deadline beyond all times": {given: []given{deadline(9223372037)}, now: "12:10:05", want: start("9m55s")},
 		"CJ-023 K,V a deadline keeps the missed times few": {
 			given: []given{last("2026-05-03T00:00:00Z"), deadline(900)},
@@ -145,27 +154,32 @@ func TestDeadlineAndScheduleErrors(t *testing.T) {
 			want: `
 				start tick-29631630 for 2026-05-04T12:30:00Z
 				record active [tick-29631630], last scheduled 2026-05-04T12:30:00Z
+				say Warning MissSchedule
 				say Normal SuccessfulCreate
 				rq 6m0s`,
 		},
 		"CJ-024 K,V @every with a shorter deadline is never due": {
 			given: []given{schedule("@every 2h"), last("10:00"), made("10:00"), deadline(300)},
 			now:   "12:00:00.1",
-			want:  `rq 1h59m59.9s`,
+			want: `
+				record timetable {"schedules":["@every 2h"],"missed":"2026-05-04T12:00:00Z"}
+				say Warning MissSchedule
+				rq 1h59m59.9s`,
 		},
 		"CJ-026 K a date that does not exist": {
 			given: []given{schedule("0 0 30 2 *")},
 			now:   "12:10:00",
 			want: `
 				say Warning InvalidSchedule
-				done`,
+				rq 30m0s`,
 		},
 		"CJ-027 V a date that does not exist is retried": {
 			given: []given{schedule("0 0 30 2 *")},
 			now:   "12:10:00",
 			want: `
 				say Warning InvalidSchedule
-				fail`,
+				fail
+				rq 30m0s`,
 		},
 		"CJ-028 K a schedule that cannot be read; history is still pruned": {
 			given: []given{schedule("nonsense"), last("12:10"), limits(0, 1), has("12:00", complete)},
@@ -174,14 +188,15 @@ func TestDeadlineAndScheduleErrors(t *testing.T) {
 				prune tick-29631600
 				say Warning UnparseableSchedule
 				say Normal SuccessfulDelete
-				done`,
+				rq 30m0s`,
 		},
 		"CJ-029 V a schedule that cannot be read is retried, and ours: said": {
 			given: []given{schedule("nonsense")},
 			now:   "12:10:00",
 			want: `
 				say Warning UnParseableCronJobSchedule
-				fail`,
+				fail
+				rq 30m0s`,
 		},
 		"CJ-030 K a zone prefix without a schedule": {
 			given: []given{schedule("TZ=UTC")},
@@ -189,7 +204,7 @@ func TestDeadlineAndScheduleErrors(t *testing.T) {
 			want: `
 				say Warning UnsupportedSchedule
 				say Warning UnparseableSchedule
-				done`,
+				rq 30m0s`,
 		},
 		"CJ-031 K an unknown zone; finished Jobs are still processed": {
 			given: []given{zone("Mars/Olympus"), last("12:00"), active("12:00", complete, finished("12:05"))},
@@ -198,21 +213,22 @@ func TestDeadlineAndScheduleErrors(t *testing.T) {
 				record active [], last scheduled 2026-05-04T12:00:00Z, last successful 2026-05-04T12:05:00Z
 				say Normal SawCompletedJob
 				say Warning UnknownTimeZone
-				done`,
+				rq 30m0s`,
 		},
 		"CJ-032 V an unknown zone is retried": {
 			given: []given{zone("Mars/Olympus")},
 			now:   "12:10:00.1",
 			want: `
 				say Warning InvalidTimeZone
-				fail`,
+				fail
+				rq 30m0s`,
 		},
 		"CJ-033 K a bad zone is reported while suspended": {
 			given: []given{zone("Mars/Olympus"), suspended},
 			now:   "12:10:00.1",
 			want: `
 				say Warning UnknownTimeZone
-				done`,
+				rq 30m0s`,
 		},
 		"CJ-033 V a bad zone is no matter while suspended": {
 			given: []given{zone("Mars/Olympus"), suspended},
@@ -235,6 +251,7 @@ func TestDeadlineAndScheduleErrors(t *testing.T) {
 			want: `
 				start tick-29595555 for 2026-04-09T11:15:00Z
 				record active [tick-29595555], last scheduled 2026-04-09T11:15:00Z
+				say Warning MissSchedule
 				say Normal SuccessfulCreate
 				rq 13h15m0s`,
 		},
@@ -244,6 +261,7 @@ func TestDeadlineAndScheduleErrors(t *testing.T) {
 			want: `
 				start tick-29597395 for 2026-04-10T17:55:00Z
 				record active [tick-29597395], last scheduled 2026-04-10T17:55:00Z
+				say Warning MissSchedule
 				say Normal SuccessfulCreate
 				rq 21h0m0s`,
 		},
@@ -253,6 +271,7 @@ func TestDeadlineAndScheduleErrors(t *testing.T) {
 			want: `
 				start tick-29631610 for 2026-05-04T12:10:00Z
 				record active [tick-29631610], last scheduled 2026-05-04T12:10:00Z
+				say Warning MissSchedule
 				say Warning TooManyMissedTimes
 				say Normal SuccessfulCreate
 				rq 30s`,
@@ -268,6 +287,7 @@ func TestDeadlineAndScheduleErrors(t *testing.T) {
 			want: `
 				start tick-29453760 for 2026-01-01T00:00:00Z
 				record active [tick-29453760], last scheduled 2026-01-01T00:00:00Z
+				say Warning MissSchedule
 				say Warning TooManyMissedTimes
 				say Normal SuccessfulCreate
 				rq 7992h0m0s`,
@@ -348,6 +368,7 @@ func TestConcurrency(t *testing.T) {
 			want: `
 				record active [], last scheduled 2026-05-04T12:10:00Z, last successful 2026-05-04T12:23:00Z
 				say Normal SawCompletedJob
+				say Warning MissSchedule
 				rq 7m0s`,
 		},
 		"CJ-065 K Replace deletes, then starts": {
@@ -481,19 +502,140 @@ func TestConcurrency(t *testing.T) {
 				say Normal JobAlreadyActive
 				rq 9m59.9s`,
 		},
-		"CJ-071 K B1: Replace deletes a manual run": {
+		"CJ-074 K B1: Replace starts beside a manual run": {
 			given: []given{replace, has("12:05", manual)},
 			now:   "12:10:00.1",
 			want: `
 				look at owner
-				look at by-hand
-				stop by-hand
 				start tick-29631610 for 2026-05-04T12:10:00Z
 				record active [tick-29631610], last scheduled 2026-05-04T12:10:00Z
 				say Warning UnexpectedJob
+				say Normal SuccessfulCreate
+				say Normal ManualJobActive
+				rq 9m59.9s`,
+		},
+		"CJ-074 V B1: Replace starts beside a manual run": {
+			given: []given{replace, has("12:05", manual)},
+			now:   "12:10:00.1",
+			want: `
+				look at owner
+				start tick-29631610 for 2026-05-04T12:10:00Z
+				record active [tick-29631610], last scheduled 2026-05-04T12:10:00Z
+				say Warning OrphanedJob
+				say Normal SuccessfulCreate
+				say Normal ManualJobActive
+				rq 9m59.9s`,
+		},
+		"CJ-074 T B1: Replace starts beside a manual run, whatever its name": {
+			given: []given{replace, has("12:05", manual, named("tick-1777896300"))},
+			now:   "12:10:00",
+			want: `
+				start tick-1777896600 for 2026-05-04T12:10:00Z
+				record active [tick-1777896300 tick-1777896600], last scheduled 2026-05-04T12:10:00Z
+				say Normal ManualJobActive
+				rq 10m0s`,
+		},
+		"CJ-074 K B1: and replaces what the schedule started beside it": {
+			given: []given{replace, last("12:10"), active("12:10"), has("12:15", manual)},
+			now:   "12:20:00",
+			want: `
+				look at owner
+				look at tick-29631610
+				stop tick-29631610
+				start tick-29631620 for 2026-05-04T12:20:00Z
+				record active [tick-29631620], last scheduled 2026-05-04T12:20:00Z
+				say Warning UnexpectedJob
 				say Normal SuccessfulDelete
 				say Normal SuccessfulCreate
+				say Normal ManualJobActive
+				rq 10m0s`,
+		},
+		"CJ-074 K B1: a copy of a run under another name is a manual run": {
+			given: []given{replace, last("12:10"), has("12:10", named("tick-again"))},
+			now:   "12:20:00",
+			want: `
+				look at owner
+				start tick-29631620 for 2026-05-04T12:20:00Z
+				record active [tick-29631620], last scheduled 2026-05-04T12:20:00Z
+				say Warning UnexpectedJob
+				say Normal SuccessfulCreate
+				say Normal ManualJobActive
+				rq 10m0s`,
+		},
+		"CJ-074 K B1: so is one whose name ends in seconds, where ours end in minutes": {
+			given: []given{replace, last("12:10"), has("12:15", stamped(""), named("tick-1777896900"))},
+			now:   "12:20:00",
+			want: `
+				look at owner
+				start tick-29631620 for 2026-05-04T12:20:00Z
+				record active [tick-29631620], last scheduled 2026-05-04T12:20:00Z
+				say Warning UnexpectedJob
+				say Normal SuccessfulCreate
+				say Normal ManualJobActive
+				rq 10m0s`,
+		},
+		"CJ-074 K B1: or in a number that is a time before the CronJob": {
+			given: []given{replace, last("12:10"), has("12:15", stamped(""), named("tick-1"))},
+			now:   "12:20:00",
+			want: `
+				look at owner
+				start tick-29631620 for 2026-05-04T12:20:00Z
+				record active [tick-29631620], last scheduled 2026-05-04T12:20:00Z
+				say Warning UnexpectedJob
+				say Normal SuccessfulCreate
+				say Normal ManualJobActive
+				rq 10m0s`,
+		},
+		"CJ-074 K B1: a scheduled run from which a webhook took the annotation is still replaced": {
+			given: []given{replace, last("12:10"), active("12:10", stamped(""))},
+			now:   "12:20:00",
+			want: `
+				look at tick-29631610
+				stop tick-29631610
+				start tick-29631620 for 2026-05-04T12:20:00Z
+				record active [tick-29631620], last scheduled 2026-05-04T12:20:00Z
+				say Normal SuccessfulDelete
+				say Normal SuccessfulCreate
+				rq 10m0s`,
+		},
+		"CJ-074 V B1: a scheduled run from which a webhook took the annotation is still replaced": {
+			given: []given{replace, last("12:10"), active("12:10", stamped(""))},
+			now:   "12:20:00",
+			want: `
+				look at tick-29631610
+				stop tick-29631610
+				start tick-29631620 for 2026-05-04T12:20:00Z
+				record active [tick-29631620], last scheduled 2026-05-04T12:20:00Z
+				say Warning ReplaceConcurrent
+				say Normal SuccessfulDelete
+				say Normal SuccessfulCreate
+				rq 10m0s`,
+		},
+		"CJ-071 K B1: a manual run that is suspended does not block Forbid": {
+			given: []given{forbid, has("12:05", manual, asleep)},
+			now:   "12:10:00.1",
+			want: `
+				look at owner
+				start tick-29631610 for 2026-05-04T12:10:00Z
+				record active [tick-29631610], last scheduled 2026-05-04T12:10:00Z
+				say Warning UnexpectedJob
+				say Normal SuccessfulCreate
 				rq 9m59.9s`,
+		},
+		"CJ-071 T B1: a manual run that is suspended does not block Forbid": {
+			given: []given{forbid, has("12:05", manual, asleep)},
+			now:   "12:10:00",
+			want: `
+				start tick-1777896600 for 2026-05-04T12:10:00Z
+				record active [by-hand tick-1777896600], last scheduled 2026-05-04T12:10:00Z
+				rq 10m0s`,
+		},
+		"CJ-071 K B1: a scheduled run that is suspended does": {
+			given: []given{forbid, last("12:10"), active("12:10", asleep)},
+			now:   "12:20:00",
+			want: `
+				say Normal JobAlreadyActive
+				rq 10m0s`,
 		},
 		"CJ-072 T a manual run blocks Forbid": {
 			given: []given{forbid, has("12:05", manual)},
@@ -936,13 +1078,17 @@ func TestStatusAndHistory(t *testing.T) {
 			want: `
 				start tick-29631630 for 2026-05-04T12:30:00Z
 				record active [tick-29631630], last scheduled 2026-05-04T12:30:00Z
+				say Warning MissSchedule
 				say Normal SuccessfulCreate
 				rq 6m0s`,
 		},
 		"CJ-122 K,V resumed: unless the deadline has passed": {
 			given: []given{last("11:00"), made("10:00"), deadline(120)},
 			now:   "12:34:00",
-			want:  `rq 6m0s`,
+			want: `
+				record timetable {"schedules":["*/10 * * * *"],"missed":"2026-05-04T12:30:00Z"}
+				say Warning MissSchedule
+				rq 6m0s`,
 		},
 	})
 }
@@ -963,21 +1109,24 @@ func TestTutorial(t *testing.T) {
 			want: `
 				start tick-1777902000 for 2026-05-04T13:40:00Z
 				record active [tick-1777902000], last scheduled 2026-05-04T13:40:00Z
+				say Warning MissSchedule
 				rq 1s`,
 		},
 		"CJ-131 T 101 are not; ours: said": {
 			given: []given{schedule("* * * * *"), made("12:00")},
 			now:   "13:41:00",
 			want: `
+				record timetable {"schedules":["* * * * *"],"missed":"2026-05-04T13:40:00Z"}
+				say Warning MissSchedule
 				say Warning TooManyMissedTimes
-				done`,
+				rq 30m0s`,
 		},
 		"CJ-132 T a date that does not exist; ours: said": {
 			given: []given{schedule("0 0 30 2 *")},
 			now:   "12:10:00",
 			want: `
 				say Warning InvalidSchedule
-				done`,
+				rq 30m0s`,
 		},
 		"CJ-133 T a stamp that cannot be read is passed over": {
 			given: []given{has("12:10", complete), has("12:20", stamped("soon"))},

@@ -54,6 +54,8 @@ type scene struct {
 	// spoken are the notes of the last pass, outcomes what it names.
 	spoken   []cron.Note
 	outcomes []cron.Outcome
+	// plan is the last one of the last pass.
+	plan cron.Plan
 }
 
 // given changes a scene; a scenario is a list of them.
@@ -157,6 +159,7 @@ func phase(word string, p cron.Phase) childOpt {
 func finished(text string) childOpt { return func(c *cron.Child) { c.Finished = new(at(text)) } }
 func unborn(c *cron.Child)          { c.Created = time.Time{} }
 func stamped(text string) childOpt  { return func(c *cron.Child) { c.Stamp = text } }
+func asleep(c *cron.Child)          { c.Suspended, c.Status = true, "Suspended" }
 func manual(c *cron.Child)          { c.Name, c.UID, c.Stamp = "by-hand", "by-hand", "" }
 func named(name string) childOpt {
 	return func(c *cron.Child) { c.Name, c.UID = name, types.UID(name) }
@@ -294,7 +297,7 @@ func (s *scene) play(t testing.TB) string {
 				in.DidPrune(step, s.delete("prune", step, tell))
 			}
 		default:
-			s.spoken, s.outcomes = plan.Speak, plan.Outcomes
+			s.spoken, s.outcomes, s.plan = plan.Speak, plan.Outcomes, plan
 			for _, n := range plan.Speak {
 				tell("say %s %s", n.Type, n.Reason)
 			}

@@ -104,7 +104,8 @@ func TestSequences(t *testing.T) {
 				prune tick-29631600
 				say Warning InvalidTimeZone
 				say Normal SuccessfulDelete
-				fail`,
+				fail
+				rq 30m0s`,
 			}},
 		},
 		"CJ-096 T Q5: with both limits 0 a time runs once": {
@@ -262,6 +263,7 @@ func TestSequences(t *testing.T) {
 				look at tick-29631610
 				start tick-29631620 for 2026-05-04T12:20:00Z
 				record active [tick-29631620], last scheduled 2026-05-04T12:20:00Z
+				say Warning MissSchedule
 				say Normal SuccessfulCreate
 				rq 10m0s`,
 			}},
@@ -277,6 +279,7 @@ func TestSequences(t *testing.T) {
 			}, {now: "12:20:30", given: []given{createFails(nil)}, want: `
 				start tick-29631620 for 2026-05-04T12:20:00Z
 				record active [tick-29631620], last scheduled 2026-05-04T12:20:00Z
+				say Warning MissSchedule
 				say Normal SuccessfulCreate
 				rq 9m30s`,
 			}},

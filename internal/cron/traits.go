@@ -113,6 +113,8 @@ type Events struct {
 	Unexpected           Event // an unfinished child that is not in the active list
 	Forbidden            Event // due, but a child is unfinished and the policy is Forbid
 	Replacing            Event // due, and unfinished children are being replaced
+	ManualActive         Event // due, and starting beside manual runs, which Replace leaves alone
+	NotStarted           Event // scheduled times did not start, and will not
 	TooManyMissed        Event // more than 100 scheduled times have passed
 	UnknownZone          Event // the time zone cannot be loaded
 	ZoneInSchedule       Event // the schedule carries a zone of its own

@@ -26,12 +26,19 @@ type turn struct {
 	rest bool
 	// fate of the due time, for the outcomes.
 	fate fate
+	// manual are the runs that somebody started by hand and that Replace starts beside.
+	manual []Child
+	// misconfigured is what somebody has to mend before the due time can start.
+	misconfigured Misconfiguration
 }
 
 // takeTurn decides about the due time, in this order: too many were missed (T10), it is taken already (K19, K23b), it
 // is forbidden (K20), it replaces (K21), it starts (K23). state is that of the books.
 func takeTurn(in Input, all []Child, tm timing, state State) turn {
 	t := turn{state: state}
+	if in.Spec.Concurrency == batchv1.ReplaceConcurrent {
+		t.manual = manualRuns(in, unfinished(in, all, state))
+	}
 	if in.done.started != nil {
 		t.replaced(in, all)
 	}
@@ -40,7 +47,7 @@ func takeTurn(in Input, all []Child, tm timing, state State) turn {
 	}
 	if tm.missed == many {
 		if in.Traits.ManyRefused {
-			t.rest, t.fate = true, fateTooMany
+			t.rest, t.fate, t.misconfigured = true, fateTooMany, TooManyMissed
 			t.notes = append(t.notes, manyRefused(in, tm))
 			return t
 		}
@@ -55,7 +62,7 @@ func takeTurn(in Input, all []Child, tm timing, state State) turn {
 	}
 	if in.done.started != nil { // and it met an object that is not ours (Q1)
 		s, _ := seen(in, in.done.started.start.Name)
-		t.fate = fateForeign
+		t.fate, t.misconfigured = fateForeign, NameTaken
 		t.notes = append(t.notes, foreignHolder(in, *s.child, tm.due))
 		return t
 	}
@@ -64,12 +71,12 @@ func takeTurn(in Input, all []Child, tm timing, state State) turn {
 		return t
 	}
 	blockers := unfinished(in, all, state)
-	if len(blockers) > 0 && in.Spec.Concurrency == batchv1.ForbidConcurrent {
+	if waits := forbidding(in, blockers); len(waits) > 0 && in.Spec.Concurrency == batchv1.ForbidConcurrent {
 		t.fate = fateForbidden
-		t.notes = append(t.notes, forbidden(in, blockers, tm.due))
+		t.notes = append(t.notes, forbidden(in, waits, tm.due))
 		return t
 	}
-	if in.Spec.Concurrency == batchv1.ReplaceConcurrent && !t.replace(in, blockers, tm.due) {
+	if in.Spec.Concurrency == batchv1.ReplaceConcurrent && !t.replace(in, scheduledRuns(in, blockers), tm.due) {
 		return t
 	}
 	t.begin(in, tm.due)
@@ -109,7 +116,7 @@ func (t *turn) taken(in Input, all []Child, due time.Time) bool {
 	return true
 }
 
-// replace stops every unfinished child. It tells whether the way is free, on the assumption that the stops that are
+// replace stops every unfinished child that the schedule started. It tells whether the way is free, on the assumption that the stops that are
 // still to be made succeed.
 func (t *turn) replace(in Input, blockers []Child, due time.Time) bool {
 	if len(blockers) == 0 {
@@ -191,6 +198,9 @@ func (t *turn) began(in Input, s Start, c Child) {
 	t.state.LastSchedule = later(t.state.LastSchedule, s.Time)
 	t.fate = fateStarted
 	t.notes = append(t.notes, created(in, c, s.Time))
+	if len(t.manual) > 0 {
+		t.notes = append(t.notes, besideManual(in, t.manual, s.Time))
+	}
 }
 
 // stoppedAlready are the UIDs of children that this pass deleted.

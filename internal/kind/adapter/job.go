@@ -18,6 +18,7 @@ func JobChild(job *batchv1.Job, info Info, stamp string) cron.Child {
 	child.Finished = Time(job.Status.CompletionTime)
 	if child.Phase == cron.Unfinished && job.Spec.Suspend != nil && *job.Spec.Suspend {
 		child.Status = "Suspended"
+		child.Suspended = job.Status.Active == 0 // its Pods may not have been stopped yet
 	}
 	return child
 }

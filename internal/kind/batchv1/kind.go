@@ -60,6 +60,8 @@ var info = adapter.Info{
 			Missing:        adapter.Normal("MissingJob"),
 			Unexpected:     adapter.Warning("UnexpectedJob"),
 			Forbidden:      adapter.Normal("JobAlreadyActive"),
+			ManualActive:   adapter.Normal("ManualJobActive"),
+			NotStarted:     adapter.Warning("MissSchedule"),
 			TooManyMissed:  adapter.Warning("TooManyMissedTimes"),
 			UnknownZone:    adapter.Warning("UnknownTimeZone"),
 			ZoneInSchedule: adapter.Warning("UnsupportedSchedule"),

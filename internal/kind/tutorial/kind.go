@@ -71,6 +71,8 @@ var info = adapter.Info{
 
 		EventSource: "cronjob",
 		Events: cron.Events{
+			ManualActive:         adapter.Normal("ManualJobActive"),
+			NotStarted:           adapter.Warning("MissSchedule"),
 			TooManyMissed:        adapter.Warning("TooManyMissedTimes"),
 			BadSchedule:          adapter.Warning("UnparseableSchedule"),
 			BadEdit:              adapter.Warning("UnParseableCronJobSchedule"),

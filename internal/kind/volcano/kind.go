@@ -62,6 +62,8 @@ var info = adapter.Info{
 			Unexpected:           adapter.Warning("OrphanedJob"),
 			Forbidden:            adapter.Warning("ForbidConcurrent"),
 			Replacing:            adapter.Warning("ReplaceConcurrent"),
+			ManualActive:         adapter.Normal("ManualJobActive"),
+			NotStarted:           adapter.Warning("MissSchedule"),
 			TooManyMissed:        adapter.Warning("TooManyMissedTimes"),
 			UnknownZone:          adapter.Warning("InvalidTimeZone"),
 			ZoneInSchedule:       adapter.Warning("UnsupportedSchedule"),
@@ -114,6 +116,7 @@ func (Kind) ReadChild(obj adapter.Object) (cron.Child, error) {
 	}
 	child.Status = job.Status.State.Phase
 	child.Phase = phase(child.Status)
+	child.Suspended = child.Status == "Aborted"
 	child.Succeeded = child.Phase == cron.Complete
 	if child.Phase != cron.Unfinished {
 		child.Finished = adapter.Time(job.Status.State.LastTransitionTime)

@@ -1,0 +1,160 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cron
+
+import (
+	"slices"
+	"time"
+)
+
+// Every scheduled time that should have started and did not is told on the CronJob, once: by the pass that knows it for
+// good, in one event for all that were missed for the same reason. While misses go on, because nothing can be created or
+// because the deadline is too short, they are collected: the first is told at once, and then once in tellEvery, and when
+// something starts again.
+//
+// What was told is remembered in the annotation (timetable.Missed), unless a later lastScheduleTime says as much, so that
+// another process does not tell it again. The events are spoken after that write. A crash between the two loses an event;
+// a write that fails is repeated, and a crash before it succeeds tells twice.
+
+// tellEvery is how often the same trouble is told while it lasts: twice in the time for which API servers keep events
+// (an hour by default), so that whoever looks finds one.
+const tellEvery = 30 * time.Minute
+
+// passed are scheduled times that have gone by.
+type passed struct {
+	Count int       `json:"count"`
+	First time.Time `json:"first,omitzero"`
+	Last  time.Time `json:"last,omitzero"`
+}
+
+// and is both; they have no time in common.
+func (p passed) and(q passed) passed {
+	switch {
+	case p.Count == 0:
+		return q
+	case q.Count == 0:
+		return p
+	}
+	p.Count += q.Count
+	if q.First.Before(p.First) {
+		p.First = q.First
+	}
+	p.Last = maxTime(p.Last, q.Last)
+	return p
+}
+
+// missed are scheduled times that did not start for one reason.
+type missed struct {
+	Why Why `json:"why"`
+	passed
+}
+
+// passed gives the scheduled times in (after, until], except for those in started.
+func (c calendar) passed(after, until time.Time, started []time.Time) passed {
+	isStarted := func(t time.Time) bool { return slices.ContainsFunc(started, t.Equal) }
+	p := passed{Count: c.count(after, until)}
+	for _, t := range started {
+		if t.After(after) && !t.After(until) && c.last(after, t).Equal(t) {
+			p.Count--
+		}
+	}
+	if p.Count <= 0 {
+		return passed{}
+	}
+	for p.First = c.first(after); isStarted(p.First); p.First = c.first(p.First) {
+	}
+	for p.Last = c.last(after, until); isStarted(p.Last); p.Last = c.last(after, p.Last.Add(-time.Nanosecond)) {
+	}
+	p.First, p.Last = p.First.UTC(), p.Last.UTC()
+	return p
+}
+
+// first is the first scheduled time later than t, zero if there is none.
+func (c calendar) first(t time.Time) time.Time {
+	var first time.Time
+	for _, s := range c {
+		if n := s.Next(t); !n.IsZero() && (first.IsZero() || n.Before(first)) {
+			first = n
+		}
+	}
+	return first
+}
+
+// maxUnion is how many scheduled times of two calendars are gone through one by one.
+const maxUnion = 1000
+
+// passedByEither gives the scheduled times of old in (oldAfter, until] and of c in (after, until], each once. Where they
+// are very many, those that both have may count twice.
+func passedByEither(old calendar, oldAfter time.Time, c calendar, after, until time.Time) passed {
+	p, q := old.passed(oldAfter, until, nil), c.passed(after, until, nil)
+	if p.Count == 0 || q.Count == 0 || p.Count > maxUnion || q.Count > maxUnion {
+		return p.and(q)
+	}
+	for t := c.first(after); !t.IsZero() && !t.After(until); t = c.first(t) {
+		if t.After(oldAfter) && old.last(oldAfter, t).Equal(t) {
+			q.Count--
+		}
+	}
+	return p.and(q)
+}
+
+// miss collects what was missed.
+func (a *account) miss(why Why, p passed) {
+	if p.Count == 0 {
+		return
+	}
+	if i := slices.IndexFunc(a.Untold, func(m missed) bool { return m.Why == why }); i >= 0 {
+		a.Untold = slices.Clone(a.Untold)
+		a.Untold[i].passed = a.Untold[i].and(p)
+		return
+	}
+	a.Untold = append(slices.Clip(a.Untold), missed{Why: why, passed: p})
+}
+
+// doubtful tells whether something that seems to be missed may have started all the same: the answer to its create got
+// lost, and nothing could be read since. The pass is repeated.
+func (a *account) doubtful(in Input, t turn) bool {
+	return t.err != nil && slices.ContainsFunc(a.Untold, func(m missed) bool { return m.Why == WhyFailed }) &&
+		slices.ContainsFunc(in.memo.Doubts, func(name string) bool {
+			s, asked := seen(in, name)
+			return !cached(in, name) && (!asked || s.err != nil)
+		})
+}
+
+// tell decides whether what was missed is told now. over: misses do not go on. What seemed to have failed and has a child
+// by now is not told.
+func (a *account) tell(in Input, all []Child, over bool) {
+	if len(a.Untold) == 0 {
+		return
+	}
+	now := in.Now
+	if told := a.Told; !over && told != nil && now.Sub(*told) < tellEvery && !now.Before(*told) {
+		a.wake = told.Add(tellEvery)
+		return
+	}
+	for _, m := range a.Untold {
+		a.missedUpto = maxTime(a.missedUpto, m.Last)
+		if m.Why == WhyFailed {
+			m.Count -= len(provedBetween(in, all, m.First.Add(-time.Nanosecond), m.Last))
+		}
+		if m.Count > 0 {
+			a.told = append(a.told, m)
+		}
+	}
+	a.Untold = nil
+	if len(a.told) > 0 {
+		a.Told = &now
+	}
+}
+
+// provedBetween are the scheduled times in (after, until] that children prove, each once.
+func provedBetween(in Input, all []Child, after, until time.Time) []time.Time {
+	var proved []time.Time
+	for _, c := range all {
+		if t, ok := proof(in, c); ok && t.After(after) && !t.After(until) && !slices.ContainsFunc(proved, t.Equal) {
+			proved = append(proved, t)
+		}
+	}
+	return proved
+}
