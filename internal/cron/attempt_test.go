@@ -4,8 +4,8 @@
 package cron_test
 
 import (
+	"encoding/json"
 	"slices"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -19,7 +19,10 @@ type attempt struct {
 	in cron.Input
 	// base is the version of the CronJob that the pass decides on and writes over.
 	base cronJob
-	todo []func()
+	// began is the schedule that it began with.
+	began string
+	nth   int // among the passes of the process
+	todo  []func()
 	// second: the first half is done. ended: there is nothing more to do, or the process has died.
 	second, ended bool
 	rounds        int
@@ -44,6 +47,7 @@ type attempt struct {
 
 // begin gathers what the process knows; nil if there is no CronJob.
 func (p *process) begin() *attempt {
+	p.w.tick()
 	if !p.alarm.After(p.w.now) { // it has rung
 		p.alarm = time.Time{}
 	}
@@ -59,6 +63,9 @@ func (p *process) begin() *attempt {
 	}
 	a := &attempt{process: p, base: c, known: map[types.UID]object{}, fresh: p.fresh(), version: p.w.server.version,
 		failed: map[cron.PlanPhase]bool{}, deleted: map[types.UID]bool{}, stuck: map[types.UID]bool{}}
+	a.began = timetableOf(c.spec)
+	p.passes++
+	a.nth = p.passes
 	a.in = cron.Input{Now: p.w.now, Traits: p.w.traits, Owner: c.owner, Spec: c.spec, State: c.state, Seen: p.memo}
 	for _, o := range p.family() {
 		a.in.Children = append(a.in.Children, o.Child)
@@ -68,13 +75,45 @@ func (p *process) begin() *attempt {
 	return a
 }
 
+// editKnownFrom is up to when another schedule than the last one may be silent. While the process runs that is now. After a
+// restart it is not known better than by the field manager's last edit of anything; where that edit is older than what was
+// recorded since, or the entry of the manager who made it is gone, it is now again.
+func (a *attempt) editKnownFrom() time.Time {
+	recorded := latest(a.in.Owner.Created, noteOf(a.in.State).Since)
+	if last := a.in.State.LastSchedule; last != nil {
+		recorded = latest(recorded, *last)
+	}
+	zoneGone := noteOf(a.in.State).TimeZone != "" && a.in.Spec.TimeZone == nil
+	if a.served != "" || a.base.undated || zoneGone || !a.in.Owner.Touched.After(recorded) {
+		return latest(a.in.Now, a.in.Owner.Touched)
+	}
+	return a.in.Owner.Touched
+}
+
+// annotated is what the annotation says.
+type annotated struct {
+	Schedules     []string
+	TimeZone      string
+	Since, Missed time.Time
+	Untold        []untold
+}
+
+type untold struct{ First, Last time.Time }
+
+func noteOf(state cron.State) (n annotated) {
+	if state.Timetable != "" && json.Unmarshal([]byte(state.Timetable), &n) != nil {
+		return annotated{}
+	}
+	return n
+}
+
 // block notes whether anything may rightly hold up a start that must not overlap.
 func (a *attempt) block() {
 	for _, o := range a.known {
-		a.blocked = a.blocked || o.of == a.uid && o.running()
+		a.blocked = a.blocked || o.of == a.uid && o.running() && !o.rests()
 	}
 	for _, o := range a.w.server.children {
-		a.blocked = a.blocked || o.of == a.uid && o.running()
+		a.blocked = a.blocked || o.of == a.uid && o.running() && !o.rests()
 	}
 	for _, ref := range a.in.State.Active { // also what is no longer ours
 		o, ok := a.w.server.find(ref.UID)
@@ -101,9 +140,11 @@ func (a *attempt) step() {
 // requests turns the next phase of the plan into requests. It ends the pass, or its first half, if there are none.
 func (a *attempt) requests(plan cron.Plan) (todo []func()) {
 	if timetableOf(a.in.Spec) != a.served {
-		// Another schedule than the last one. When it was set is not known better than by the field manager's last
-		// edit of anything, so the times up to that one are silent.
-		a.w.ledger.silence(a.uid, a.in.Owner.Touched)
+		a.w.ledger.silence(a.uid, a.editKnownFrom())
+		a.meets()
+		if a.base.undated && a.served == "" && noteOf(a.in.State).TimeZone == "" {
+			a.w.ledger.unknown[a.uid] = a.base.edited // nobody remembers that there was a time zone, and nothing dates its end
+		}
 	}
 	phase := plan.Next()
 	if a.halved && !a.second && phase > cron.PhaseStart {
@@ -160,7 +201,9 @@ func (a *attempt) end(plan cron.Plan) {
 	if plan.Err != nil {
 		a.tell("fails: %v", plan.Err)
 	}
+	a.last = latest(a.last, a.in.Now)
 	a.spoken(plan)
+	a.tells(plan)
 	a.cleaned(plan)
 	a.truthful(plan)
 }
@@ -168,8 +211,13 @@ func (a *attempt) end(plan cron.Plan) {
 // remember keeps what the next pass is to be told.
 func (a *attempt) remember(plan cron.Plan) {
 	a.memo = plan.Timetable
-	if strings.Contains(plan.Timetable, a.in.Spec.Schedules[0]) && (a.in.Spec.TimeZone == nil || strings.Contains(plan.Timetable, *a.in.Spec.TimeZone)) {
-		a.served = timetableOf(a.in.Spec) // a pass that could not read the CronJob remembers nothing of it
+	// A pass that could not read the CronJob, or saw that it was edited meanwhile, remembers nothing of it.
+	if n := noteOf(cron.State{Timetable: plan.Timetable}); len(n.Schedules) > 0 {
+		was := cron.Spec{Schedules: n.Schedules}
+		if n.TimeZone != "" {
+			was.TimeZone = &n.TimeZone
+		}
+		a.served, a.touched = timetableOf(was), a.in.Owner.Touched
 	}
 }
 

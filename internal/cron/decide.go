@@ -57,8 +57,8 @@ func Decide(in Input) Plan {
 	}
 
 	account := accountFor(in, all, kept.state, stand, tm, t, change)
-	if !account.missedUpto.IsZero() {
-		change.now.Missed = &account.missedUpto
+	if upto := account.missedUpto; !upto.IsZero() {
+		change.now.Missed = new(upto)
 	}
 	t.state.Conditions = conditions(in, all, stand, t, kept.err, account.lost())
 

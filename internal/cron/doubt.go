@@ -50,8 +50,11 @@ type memo struct {
 }
 
 func parseMemo(text string) memo {
+	if text == "" {
+		return memo{}
+	}
 	var m memo
-	if text == "" || json.Unmarshal([]byte(text), &m) != nil {
+	if json.Unmarshal([]byte(text), &m) != nil {
 		return memo{}
 	}
 	return m

@@ -106,7 +106,6 @@ func noticeEdit(in Input) edit {
 	var e edit
 	e.stored, e.hasStored = parseTimetable(in.State.Timetable)
 	e.garbage = in.State.Timetable != "" && !e.hasStored
-	var recorded time.Time // the former timetable was in force until then at least
 	for _, t := range []timetable{e.stored, before} {
 		if t.Since != nil && t.Since.After(e.since) && t.Since.Sub(in.Now) <= maxLead {
 			e.since = *t.Since
@@ -115,7 +114,7 @@ func noticeEdit(in Input) edit {
 			now.Missed = t.Missed
 		}
 	}
-	recorded = maxTime(baseOf(in, in.State), e.since)
+	recorded := maxTime(baseOf(in, in.State), e.since) // the former timetable was in force until then at least
 	if !seen {
 		before = e.stored
 	}
@@ -128,7 +127,7 @@ func noticeEdit(in Input) edit {
 	case known && before.same(now):
 		now.Presumed = before.Presumed
 	case seen:
-		e.fresh, e.before = true, &before
+		e.fresh, e.before = true, new(before)
 		e.since = maxTime(e.since, in.Now)
 		e.after = e.since
 		if touched.Unix() > in.memo.Touched && touched.Before(e.since) {
@@ -138,7 +137,7 @@ func noticeEdit(in Input) edit {
 		e.fresh = true
 		zoneGone := known && before.TimeZone != "" && now.TimeZone == ""
 		if known {
-			e.before = &before
+			e.before = new(before)
 		}
 		if touched.After(recorded) && !zoneGone {
 			e.since = maxTime(e.since, touched)

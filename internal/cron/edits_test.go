@@ -145,8 +145,8 @@ func TestEdits(t *testing.T) {
 				rq 17h26m0s`,
 		},
 		"B2 K,V seen while we run: the manager that owned nothing but the time zone removes it": {
-			given: []given{schedule("0 6 * * *"), served("0 6 * * *", "America/New_York"), generation(3),
-				touched("2026-05-01T00:00:00Z"), last("2026-05-03T10:00:00Z"), made("2026-05-01T00:00:00Z"),
+			given: []given{schedule("0 6 * * *"), touched("2026-05-01T00:00:00Z"), served("0 6 * * *", "America/New_York"), generation(3),
+				last("2026-05-03T10:00:00Z"), made("2026-05-01T00:00:00Z"),
 				noted(`{"schedules":["0 6 * * *"],"timeZone":"America/New_York"}`)},
 			now: "07:00:00",
 			want: `

@@ -41,7 +41,7 @@ func (a *attempt) mayStart(start cron.Start, o object) {
 	if start.Name != w.nameOf(start.Time) {
 		w.broken("%s is not the name for %s", start.Name, scheduled)
 	}
-	if edited := a.base.edited; !edited.IsZero() && !start.Time.After(edited) {
+	if edited := a.base.edited; !edited.IsZero() && !start.Time.After(edited) && !edited.Equal(w.ledger.unknown[a.uid]) {
 		w.broken("guarantee 4: it runs for %s, but the schedule was set at %v", scheduled, edited)
 	}
 	a.noSecond(o)
@@ -73,7 +73,8 @@ func (a *attempt) noOverlap(o object) {
 		switch _, seen := a.known[other.UID]; {
 		case other.UID == o.UID, other.of != o.of, !other.running(), policy == batchv1.AllowConcurrent:
 		case other.Controller == nil: // taken away from the CronJob
-		case policy == batchv1.ReplaceConcurrent && other.Deleting:
+		case policy == batchv1.ReplaceConcurrent && (other.Deleting || other.scheduled.IsZero()):
+		case other.rests():
 		case other.maker != a.maker() && !seen && !lists(a.in.State.Active, other.UID):
 			// somebody else made it, and no cache of this process shows it
 		default:
@@ -99,6 +100,9 @@ func (a *attempt) mayDelete(phase cron.PlanPhase, s cron.Step) {
 	if phase == cron.PhaseStop {
 		if a.in.Spec.Concurrency != batchv1.ReplaceConcurrent {
 			w.broken("%s is stopped under %s", s.Name, a.in.Spec.Concurrency)
+		}
+		if o.byHand() {
+			w.broken("B1: %s was started by hand, and Replace stops it", s.Name)
 		}
 		return
 	}

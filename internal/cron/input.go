@@ -111,10 +111,10 @@ type Child struct {
 	// Succeeded: it counts for lastSuccessfulTime. Usually Phase is Complete too, but a Job with both terminal
 	// conditions may be in the failed class and still have succeeded (cronjob.md 1.6).
 	Succeeded bool
-	// Finished is the completion instant, nil when the object does not tell.
-	Finished *time.Time
 	// Suspended: it runs nothing until somebody resumes it.
 	Suspended bool
+	// Finished is the completion instant, nil when the object does not tell.
+	Finished *time.Time
 	// Status is the object's own word for its state ("Aborted"), "" when it has none. Only for messages.
 	Status string
 }

@@ -20,6 +20,12 @@ type ledger struct {
 	claimed map[types.UID]time.Time
 	// silenced: times up to this one may be silent because of an edit, by whatever clock it was made.
 	silenced map[types.UID]time.Time
+	// unknown is when an edit was made that nobody can know of: the CronJob is seen for the first time after it.
+	unknown map[types.UID]time.Time
+	// unstarted are scheduled times that have passed and have neither a run nor were told; missed are those that were told,
+	// and by whom.
+	unstarted map[slot]bool
+	missed    map[slot]string
 }
 
 // slot is one scheduled time of one CronJob.
@@ -37,7 +43,8 @@ type birth struct {
 
 func newLedger() ledger {
 	return ledger{runs: map[slot]*birth{}, latest: map[types.UID]time.Time{}, names: map[types.UID]map[string]bool{},
-		claimed: map[types.UID]time.Time{}, silenced: map[types.UID]time.Time{}}
+		claimed: map[types.UID]time.Time{}, silenced: map[types.UID]time.Time{},
+		unknown: map[types.UID]time.Time{}, unstarted: map[slot]bool{}, missed: map[slot]string{}}
 }
 
 func (l *ledger) born(o object) {
@@ -48,6 +55,7 @@ func (l *ledger) born(o object) {
 	if !o.scheduled.IsZero() {
 		l.runs[slot{o.of, o.scheduled.Unix()}] = &birth{object: o}
 		l.latest[o.of] = latest(l.latest[o.of], o.scheduled)
+		l.settled(o.of, o.scheduled, o.scheduled)
 	}
 }
 

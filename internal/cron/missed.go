@@ -81,22 +81,29 @@ func (c calendar) first(t time.Time) time.Time {
 	return first
 }
 
-// maxUnion is how many scheduled times of two calendars are gone through one by one.
-const maxUnion = 1000
+// maxWalk is how many scheduled times are gone through one by one.
+const maxWalk = 1000
 
-// passedByEither gives the scheduled times of old in (oldAfter, until] and of c in (after, until], each once. Where they
-// are very many, those that both have may count twice.
-func passedByEither(old calendar, oldAfter time.Time, c calendar, after, until time.Time) passed {
-	p, q := old.passed(oldAfter, until, nil), c.passed(after, until, nil)
-	if p.Count == 0 || q.Count == 0 || p.Count > maxUnion || q.Count > maxUnion {
+// passedByEdit gives what an edit has passed over until it: times of the former calendar old later than from, up to which all
+// of its times have been accounted for, and times of the present one, c, that may have been meant, which are those later
+// than after. Those in started are not among them. Those that both have count once, under the former one; where they are
+// very many, they may count twice.
+func passedByEdit(old, c calendar, from, after, until time.Time, started []time.Time) passed {
+	p := old.passed(from, until, started)
+	if len(old) == 0 {
+		after = maxTime(from, after)
+	}
+	q := c.passed(after, until, nil)
+	if q.Count > maxWalk {
 		return p.and(q)
 	}
+	var own passed
 	for t := c.first(after); !t.IsZero() && !t.After(until); t = c.first(t) {
-		if t.After(oldAfter) && old.last(oldAfter, t).Equal(t) {
-			q.Count--
+		if !old.last(t.Add(-time.Second), t).Equal(t) && !slices.ContainsFunc(started, t.Equal) {
+			own = own.and(one(t.UTC()))
 		}
 	}
-	return p.and(q)
+	return p.and(own)
 }
 
 // miss collects what was missed.
@@ -122,9 +129,9 @@ func (a *account) doubtful(in Input, t turn) bool {
 		})
 }
 
-// tell decides whether what was missed is told now. over: misses do not go on. What seemed to have failed and has a child
-// by now is not told.
-func (a *account) tell(in Input, all []Child, over bool) {
+// tell decides whether what was missed is told now. over: misses do not go on. What has a child by now is not told: its
+// create had succeeded after all, or its deadline was raised.
+func (a *account) tell(in Input, all []Child, c calendar, due time.Time, over bool) {
 	if len(a.Untold) == 0 {
 		return
 	}
@@ -135,10 +142,15 @@ func (a *account) tell(in Input, all []Child, over bool) {
 	}
 	for _, m := range a.Untold {
 		a.missedUpto = maxTime(a.missedUpto, m.Last)
-		if m.Why == WhyFailed {
-			m.Count -= len(provedBetween(in, all, m.First.Add(-time.Nanosecond), m.Last))
+		before := m.First.Add(-time.Nanosecond)
+		started := provedBetween(in, all, before, m.Last)
+		if over && due.After(before) && !due.After(m.Last) && !slices.ContainsFunc(started, due.Equal) {
+			started = append(started, due)
 		}
-		if m.Count > 0 {
+		if m.Count -= len(started); m.Count > 0 {
+			if slices.ContainsFunc(started, m.Last.Equal) {
+				m.Last = maxTime(m.First, c.last(before, m.Last.Add(-time.Nanosecond)).UTC())
+			}
 			a.told = append(a.told, m)
 		}
 	}

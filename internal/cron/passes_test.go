@@ -84,12 +84,19 @@ func (a *attempt) nothingIsLost(plan cron.Plan) {
 	switch {
 	case in.Spec.Concurrency == batchv1.ForbidConcurrent && a.blocked, a.foreign:
 		return
+	case a.again(plan):
 	case plan.Err == nil:
-		w.broken("guarantee 3: the run of %v is lost: it did not start, and the pass is not repeated", due)
+		w.broken("guarantee 3: the run of %v is lost: it did not start, and the pass is not repeated:\n%s%s\n%+v %v %v", due, plan, plan.Timetable, in.Owner, in.Seen, silenced)
 	case a.failed[cron.PhaseLook], a.failed[cron.PhaseStart], a.failed[cron.PhaseStop], a.gone:
 	default:
 		w.broken("guarantee 3: nothing that matters failed, and the run of %v did not start: %v", due, plan.Err)
 	}
+}
+
+// again: the pass read the CronJob live, saw that its schedule was changed, and has left all the rest to another one, at
+// once.
+func (a *attempt) again(plan cron.Plan) bool {
+	return a.looked && plan.Wake.After(a.in.Now) && !plan.Wake.After(a.in.Now.Add(time.Millisecond)) && timetableOf(a.in.Spec) != a.began
 }
 
 // namedBetween tells whether some child of the CronJob, also one that was started by hand, has or had a name of a
@@ -108,7 +115,7 @@ func (a *attempt) namedBetween(due, now time.Time) bool {
 // whatever became of its start; a child that nobody can delete delays no other.
 func (a *attempt) cleaned(plan cron.Plan) {
 	w := a.w
-	if a.failed[cron.PhaseLook] || a.failed[cron.PhaseRecord] || a.failed[cron.PhasePrune] || a.failed[cron.PhaseStop] ||
+	if a.again(plan) || a.failed[cron.PhaseLook] || a.failed[cron.PhaseRecord] || a.failed[cron.PhasePrune] || a.failed[cron.PhaseStop] ||
 		a.in.Owner.Deleting && w.traits.DeletedIsIgnored || !rhythmOf(a.in.Spec).fires() && !w.traits.RecordDespiteError {
 		return // the last one: a pass that fails over a user's mistake writes nothing, so it prunes no proof (V26)
 	}
@@ -136,8 +143,11 @@ func (a *attempt) undisturbed() bool {
 // started and that have not ended, and another pass at the same instant would do and say nothing (guarantee 7).
 func (a *attempt) truthful(plan cron.Plan) {
 	w := a.w
-	if plan.Err != nil || !a.undisturbed() || a.in.Owner.Deleting && w.traits.DeletedIsIgnored {
+	if plan.Err != nil || a.again(plan) || !a.undisturbed() || a.in.Owner.Deleting && w.traits.DeletedIsIgnored {
 		return
+	}
+	if a.nth != a.passes {
+		return // another pass has begun since, and knows more
 	}
 	active := w.server.cronJob.state.Active
 	for _, ref := range active {

@@ -31,6 +31,8 @@ type process struct {
 	memo    string
 	// served is the schedule of the last pass.
 	served string
+	// touched is what managed fields told it then.
+	touched time.Time
 
 	// halved: this process makes its passes in two halves, as the shell in internal/controller/cronjob does: up to the
 	// start at once, and the rest later; a new pass may begin in between when the alarm rings, and is told what the first
@@ -38,7 +40,10 @@ type process struct {
 	halved bool
 	open   *attempt
 	books  []*attempt
-	alarm  time.Time
+	passes int
+	// last is the latest instant at which a pass that has ended began.
+	last  time.Time
+	alarm time.Time
 }
 
 // maker is this life of the process.
@@ -50,6 +55,9 @@ func (p *process) tell(format string, args ...any) {
 
 // restart is a crash and a new process. It begins with a fresh list, unless it takes over with a warm cache that lags.
 func (p *process) restart(fresh bool) {
+	if p.life > 0 {
+		p.forgiven()
+	}
 	p.life++
 	p.open, p.books, p.alarm, p.behind = nil, nil, time.Time{}, 0
 	p.forget("")
@@ -61,7 +69,7 @@ func (p *process) restart(fresh bool) {
 // forget drops what is remembered; the next CronJob is another one.
 func (p *process) forget(uid types.UID) {
 	p.uid, p.written, p.made, p.removed = uid, cronJob{}, map[types.UID]object{}, map[types.UID]int{}
-	p.memo, p.served = "", ""
+	p.memo, p.served, p.touched = "", "", time.Time{}
 }
 
 // catchUp lets the caches show the present.

@@ -4,8 +4,10 @@
 package cron_test
 
 import (
+	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/carillon-dev/carillon/internal/cron"
@@ -48,6 +50,7 @@ func (a *attempt) request(phase cron.PlanPhase, what string, act func() error) (
 }
 
 func (a *attempt) die() {
+	a.forgiven()
 	a.leave()
 	a.restart(a.w.freshStarts)
 }
@@ -93,11 +96,16 @@ func (a *attempt) sawChild(l cron.Look, err error) {
 		a.in.SawChild(l, nil, err)
 	} else {
 		_, known := a.known[o.UID]
-		a.gone = a.gone || !known // it was another one that was to be read
+		a.gone = a.gone || !known || a.listsAnother(o) // it was another one that was to be read
 		a.known[o.UID] = o
 		a.block()
 		a.in.SawChild(l, &o.Child, nil)
 	}
+}
+
+// listsAnother tells whether the status lists something else that had the object's name.
+func (a *attempt) listsAnother(o object) bool {
+	return slices.ContainsFunc(a.in.State.Active, func(r corev1.ObjectReference) bool { return r.Name == o.Name && r.UID != o.UID })
 }
 
 func (a *attempt) remove(phase cron.PlanPhase, s cron.Step, did func(cron.Step, error)) {

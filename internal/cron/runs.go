@@ -177,12 +177,12 @@ func accountFor(in Input, all []Child, kept State, s standing, tm timing, t turn
 		base, due, fate = baseOf(in, in.State), done.start.Time, createdOrFound(done)
 	}
 	from := a.countsFrom(in, base, e)
-	if !in.Spec.Suspend && !prev.Suspended {
-		a.passedByEdit(in, s, e, from)
+	if !in.Spec.Suspend {
+		a.passedByEdit(in, all, s, e, from)
 	}
 	if !s.open {
 		a.Suspended = prev.Suspended || in.Spec.Suspend
-		a.tell(in, all, true)
+		a.tell(in, all, nil, time.Time{}, true)
 		return a
 	}
 	a.Suspended = false
@@ -210,7 +210,7 @@ func accountFor(in Input, all []Child, kept State, s standing, tm timing, t turn
 	}
 	a.enterDue(prev, from, due, fate)
 	if !a.doubtful(in, t) {
-		a.tell(in, all, a.over(fate))
+		a.tell(in, all, s.calendar, due, a.over(fate, baseOf(in, kept)))
 	}
 	return a
 }
@@ -231,9 +231,14 @@ func (a *account) countsFrom(in Input, base time.Time, e edit) time.Time {
 
 // passedByEdit names what an edit has passed over: times of the former timetable that nobody got to before it, and times
 // of the present one that may be later than the edit.
-func (a *account) passedByEdit(in Input, s standing, e edit, from time.Time) {
+func (a *account) passedByEdit(in Input, all []Child, s standing, e edit, from time.Time) {
+	why := WhyEdit
+	if a.Suspended {
+		why = WhySuspended
+	}
 	if e.fresh || e.now.Presumed && a.Upto == nil {
-		a.enter(Missed, WhyEdit, passedByEither(calendarOf(in, e.before), from, s.calendar, maxTime(from, e.after), e.since))
+		a.enter(why.Result(), why, passedByEdit(calendarOf(in, e.before), s.calendar, from, e.after, e.since,
+			provedBetween(in, all, from, e.since)))
 	}
 }
 
@@ -259,8 +264,12 @@ func (a *account) enterDue(prev ledger, from, due time.Time, f fate) {
 	a.Open = nil
 }
 
-// over tells whether misses do not go on: something starts, or is there.
-func (a *account) over(f fate) bool { return f == fateStarted || f == fateAdopted || f == fateShared }
+// over tells whether misses do not go on: something starts, or is there, perhaps since an earlier pass that did not know.
+// When lastScheduleTime has moved past a miss, no other process would find it.
+func (a *account) over(f fate, served time.Time) bool {
+	return f == fateStarted || f == fateAdopted || f == fateShared ||
+		slices.ContainsFunc(a.Untold, func(m missed) bool { return !m.Last.After(served) })
+}
 
 // finerThanNames tells whether several scheduled times share one name.
 func finerThanNames(in Input, c calendar) bool {

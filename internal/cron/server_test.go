@@ -39,6 +39,10 @@ type cronJob struct {
 	version int
 	// edited is when its schedule and zone were set, zero for the first ones.
 	edited time.Time
+	// undated: the entry in managed fields of whoever set them is gone.
+	undated bool
+	// previous is the schedule that it had before.
+	previous string
 }
 
 // family is one version of the namespace.
@@ -63,6 +67,12 @@ type object struct {
 
 // running: it is there and has not finished.
 func (o object) running() bool { return o.UID != "" && o.Phase == cron.Unfinished }
+
+// byHand: somebody made it, and nobody can take it for a run of the schedule.
+func (o object) byHand() bool { return o.maker == "user" && o.Name == "by-hand" }
+
+// rests: it is a manual run that runs nothing.
+func (o object) rests() bool { return o.Suspended && o.scheduled.IsZero() }
 
 // put stores an object.
 func (s *server) put(o object) object {

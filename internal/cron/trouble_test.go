@@ -99,7 +99,7 @@ func (w *world) breakOrMend() {
 func (w *world) setClock() {
 	back := time.Duration(1+w.roll("back", 1024)) * time.Second
 	w.tell("clock", "is set back by %v", back)
-	w.now = w.now.Add(-back)
+	w.now, w.clockSet = w.now.Add(-back), true
 	for i := range w.server.cronJobs { // an edit made by the old clock is not later than now by the new one
 		w.server.cronJobs[i].edited = earlier(w.server.cronJobs[i].edited, w.now)
 	}

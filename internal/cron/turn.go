@@ -71,10 +71,12 @@ func takeTurn(in Input, all []Child, tm timing, state State) turn {
 		return t
 	}
 	blockers := unfinished(in, all, state)
-	if waits := forbidding(in, blockers); len(waits) > 0 && in.Spec.Concurrency == batchv1.ForbidConcurrent {
-		t.fate = fateForbidden
-		t.notes = append(t.notes, forbidden(in, waits, tm.due))
-		return t
+	if in.Spec.Concurrency == batchv1.ForbidConcurrent {
+		if waits := forbidding(in, blockers); len(waits) > 0 {
+			t.fate = fateForbidden
+			t.notes = append(t.notes, forbidden(in, waits, tm.due))
+			return t
+		}
 	}
 	if in.Spec.Concurrency == batchv1.ReplaceConcurrent && !t.replace(in, scheduledRuns(in, blockers), tm.due) {
 		return t

@@ -68,10 +68,23 @@ func (w *world) reschedule(c *cronJob) bool {
 	if w.kind != "T" && w.odds("elsewhere", 2) {
 		place = choose(w, "place", places)
 	}
+	c.undated = false
+	if c.spec.TimeZone != nil && w.odds("the zone goes", 1) {
+		// The manager that owned nothing but the time zone takes it away, and its entry is gone.
+		for i := range rhythms {
+			if rhythms[i].text == c.spec.Schedules[0] {
+				r, place, c.undated = rhythms[i], places[0], true
+			}
+		}
+	}
 	if w.used[[2]string{r.text, place}] {
+		c.undated = false
 		return false
 	}
 	w.used[[2]string{r.text, place}] = true
+	if len(c.spec.Schedules) > 0 {
+		c.previous = timetableOf(c.spec)
+	}
 	c.spec.Schedules, c.spec.TimeZone = []string{r.text}, nil
 	if place != "" {
 		c.spec.TimeZone = &place
@@ -83,6 +96,7 @@ func (w *world) reschedule(c *cronJob) bool {
 
 // edit changes the spec.
 func (w *world) edit() {
+	w.tick()
 	c := w.server.cronJob
 	if c.owner.UID == "" {
 		w.apply()
@@ -102,7 +116,7 @@ func (w *world) edit() {
 		if !w.reschedule(&c) {
 			return
 		}
-		touches = true
+		touches = !c.undated
 	}
 	if touches {
 		c.owner.Touched = w.now.Truncate(time.Second)
@@ -181,9 +195,12 @@ func (w *world) byHand() {
 		o.Name = w.nameOf(w.comingTime(c))
 		w.ledger.claimed[o.of] = latest(w.ledger.claimed[o.of], w.comingTime(c))
 	}
+	if o.Name == "by-hand" && w.odds("suspended", 2) {
+		o.Suspended, o.Status = true, "Suspended"
+	}
 	if o, err := w.server.create(o); err == nil {
 		w.ledger.born(o)
-		w.tell("user", "runs %s (%s) by hand", o.Name, o.UID)
+		w.tell("user", "runs %s (%s) by hand, suspended: %v", o.Name, o.UID, o.Suspended)
 	}
 }
 

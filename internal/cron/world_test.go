@@ -27,6 +27,7 @@ import (
 //	ledger_test.go      what really happened
 //	guarantees_test.go  what is checked when something is started, deleted or recorded
 //	passes_test.go      what is checked when a pass has done its starts, and when it ends
+//	told_test.go        what is checked of the events about scheduled times that did not start
 type world struct {
 	t      *rapid.T
 	kind   string
@@ -50,6 +51,9 @@ type world struct {
 	freshStarts, alone bool
 	// peace: nothing goes wrong any more.
 	peace bool
+	// enumerated is up to when scheduled times were noted (tick). clockSet: somebody has set the clock.
+	enumerated time.Time
+	clockSet   bool
 }
 
 // history is what came of one world. It is drawn as a whole, so that a failing test tells its story and not each throw
@@ -152,7 +156,8 @@ func newWorld(t *rapid.T) *world {
 //  6. After any pass whose deletes and writes work, the limits hold for everything that it knew, whether or not its
 //     start was refused, and although others cannot be deleted.
 //  7. Every wake-up is in the future, a pass that is repeated over the same state does and says nothing.
-//  8. Nothing that others write makes a pass fail, panic, or touch what is not its own.
+//  8. Nothing that others write makes a pass fail, panic, or touch what is not its own; and nothing fails in silence: each
+//     scheduled time that did not start is told once (told_test.go).
 //
 // Besides: what is pruned was recorded before (B3); no recorded time goes back (Q5); the status never loses what runs.
 func TestWorld(t *testing.T) {
@@ -186,6 +191,7 @@ func live(t *rapid.T) (h history) {
 
 // happen is the next event.
 func (w *world) happen() {
+	w.tick()
 	switch w.roll("event", 16) {
 	case 0, 1, 2, 3, 4:
 		w.sync(choose(w, "process", w.processes))
@@ -276,6 +282,7 @@ func (w *world) sync(p *process) {
 // settle ends all trouble. Then a few passes put everything right, and from then on each scheduled time is served at its
 // instant.
 func (w *world) settle() {
+	w.tick()
 	w.tell("world", "is at peace")
 	w.outage, w.rough, w.peace = map[cron.PlanPhase]error{}, 0, true
 	if w.server.cronJob.owner.UID == "" || w.server.cronJob.owner.Deleting {
@@ -322,6 +329,7 @@ func (w *world) settle() {
 		}
 		w.now = p.alarm
 	}
+	w.allTold(p)
 	for phase, limit := range map[cron.Phase]*int32{cron.Complete: c.spec.KeepSuccessful, cron.Failed: c.spec.KeepFailed} {
 		n := 0
 		for _, o := range w.server.children {
