@@ -143,7 +143,10 @@ func (a *account) tell(in Input, all []Child, c calendar, due time.Time, over bo
 	for _, m := range a.Untold {
 		a.missedUpto = maxTime(a.missedUpto, m.Last)
 		before := m.First.Add(-time.Nanosecond)
-		started := provedBetween(in, all, before, m.Last)
+		var started []time.Time
+		if m.Why == WhyFailed || m.Why == WhyDeadline { // the others do not count what has started
+			started = provedBetween(in, all, before, m.Last)
+		}
 		if over && due.After(before) && !due.After(m.Last) && !slices.ContainsFunc(started, due.Equal) {
 			started = append(started, due)
 		}
