@@ -111,10 +111,7 @@ func Decide(in Input) Plan {
 	p.Speak = append(p.Speak, pruneNotes(in, steps)...)
 	p.Speak = audible(p.Speak)
 	told, retell := tellAgain(in, p.Speak)
-	if told != nil {
-		told.Misconfigured = p.Misconfigured
-	}
-	p.Timetable = memoOf(in, change, known, account.ledger, told)
+	p.Timetable = memoOf(in, change, known, account.ledger, told, p.Misconfigured)
 
 	if stand.open && !t.rest {
 		p.Wake = wake(in, stand.calendar, t.state, change)
@@ -131,7 +128,7 @@ const again = time.Millisecond
 // decideAgain is the plan when a live read of this pass showed that the schedule was changed. Nobody knows when, but that
 // it was no later than the read; and the next pass begins after that.
 func decideAgain(in Input) Plan {
-	return Plan{Timetable: in.Seen, Wake: in.Now.Add(again).UTC(), Misconfigured: in.memo.misconfigured()}
+	return Plan{Timetable: in.Seen, Wake: in.Now.Add(again).UTC(), Misconfigured: in.memo.Misconfigured}
 }
 
 // cleanOnly is the plan when the live CronJob could not be read: nothing is known well enough to start or record, but
@@ -145,7 +142,7 @@ func cleanOnly(in Input, all []Child, err error) Plan {
 		Err:       fmt.Errorf("reading the live CronJob: %w", err),
 		Timetable: in.Seen,
 
-		Misconfigured: in.memo.misconfigured(),
+		Misconfigured: in.memo.Misconfigured,
 	}
 	p.Wake = sooner(wakeAnyhow(in), pruneAgain(in, steps))
 	return p
@@ -154,7 +151,7 @@ func cleanOnly(in Input, all []Child, err error) Plan {
 // lookFirst is the plan when something has to be read before anything can be said. A shell that cannot even try, or
 // gives up the pass, still has a time to wake at: the next scheduled time waits for nobody's back-off.
 func lookFirst(in Input, looks []Look) Plan {
-	return Plan{Look: looks, Timetable: in.Seen, Wake: wakeAnyhow(in), Misconfigured: in.memo.misconfigured()}
+	return Plan{Look: looks, Timetable: in.Seen, Wake: wakeAnyhow(in), Misconfigured: in.memo.Misconfigured}
 }
 
 // wakeAnyhow is the next scheduled time as far as it can be told from what is known already.
@@ -199,7 +196,7 @@ func record(in Input, state State, e edit, unwritten bool) *Record {
 	}
 	// The first record of a state has the timetable that was decided on, for all kinds: a later process need not guess.
 	t := e.asStored(r.State)
-	first := !e.hasStored || !t.same(e.stored)
+	first := (!e.hasStored || !t.same(e.stored)) && !in.Owner.Deleting
 	if e.due(t) || r.Status && (first || in.Traits.TimetableRides && !t.equal(e.stored)) {
 		if text := t.text(); text != "" {
 			r.Timetable, r.State.Timetable = true, text

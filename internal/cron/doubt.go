@@ -43,8 +43,9 @@ type memo struct {
 	// Served is the latest scheduled time that is known to have been served and that no status write has recorded yet.
 	// Its child proves it, but anybody may delete that before a write succeeds.
 	Served *time.Time `json:"served,omitempty"`
-	// Trouble is what was told of a cause that lasts.
-	Trouble *trouble `json:"trouble,omitempty"`
+	// Troubles are what was told lately of causes that last, and Misconfigured is what the last pass found.
+	Troubles      []trouble        `json:"troubles,omitempty"`
+	Misconfigured Misconfiguration `json:"misconfigured,omitempty"`
 	// Touched is Owner.Touched, in seconds.
 	Touched int64 `json:"touched,omitempty"`
 }
@@ -60,11 +61,12 @@ func parseMemo(text string) memo {
 	return m
 }
 
-// memoOf is the memo of a pass: its timetable, the outcomes that it named, what it told of a cause that lasts, and what the
+// memoOf is the memo of a pass: its timetable, the outcomes that it named, what it told of causes that last, and what the
 // next pass could not know from the cache and the status. state is lastScheduleTime and the active list as far as they
 // are true already.
-func memoOf(in Input, e edit, state State, l ledger, told *trouble) string {
-	m := memo{timetable: e.now, ledger: l, Doubts: unshown(in, state), Served: unstored(in, state), Trouble: told}
+func memoOf(in Input, e edit, state State, l ledger, told []trouble, found Misconfiguration) string {
+	m := memo{timetable: e.now, ledger: l, Doubts: unshown(in, state), Served: unstored(in, state),
+		Troubles: told, Misconfigured: found}
 	if !in.Owner.Touched.IsZero() {
 		m.Touched = in.Owner.Touched.Unix()
 	}

@@ -4,6 +4,7 @@
 package cron
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -50,39 +51,35 @@ func refusedBy(err error) Misconfiguration {
 
 // trouble is what one pass leaves for the next one about a cause that lasts.
 type trouble struct {
-	// Cause is the key of what was told, and Told is when it was.
-	Cause string    `json:"cause,omitempty"`
-	Told  time.Time `json:"told,omitzero"`
-	// Misconfigured is the cause in one word.
-	Misconfigured Misconfiguration `json:"misconfigured,omitempty"`
+	// Cause is the reason and the key of what was told, and Told is when it was.
+	Cause string    `json:"cause"`
+	Told  time.Time `json:"told"`
 }
 
-// misconfigured is what kept the CronJob from starting when the memo was written.
-func (m memo) misconfigured() Misconfiguration {
-	if m.Trouble == nil {
-		return ""
+// maxTroubles bounds what is remembered; a CronJob has one or two.
+const maxTroubles = 8
+
+// tellAgain makes the notes whose cause lasts be spoken anew once in tellEvery, counted from when each was told: the key of a
+// note then changes. wake is when the next one is to be spoken, zero if no cause lasts. What was told lately and is not the
+// cause in this pass stays in mind: it may come back, as a pass does not always get as far.
+func tellAgain(in Input, notes []Note) (now []trouble, wake time.Time) {
+	for _, was := range in.memo.Troubles {
+		if lately(was.Told, in.Now) {
+			now = append(now, was)
+		}
 	}
-	return m.Trouble.Misconfigured
-}
-
-// tellAgain makes the notes whose cause lasts be spoken anew once in tellEvery, counted from the first: the key of a note
-// then changes. wake is when the next one is to be spoken, zero if no cause lasts.
-func tellAgain(in Input, notes []Note) (now *trouble, wake time.Time) {
 	for i, n := range notes {
 		if !n.Lasts {
 			continue
 		}
-		if now == nil {
-			cause := n.Reason + "/" + n.Key
-			now = &trouble{Cause: cause, Told: in.Now.UTC()}
-			if was := in.memo.Trouble; was != nil && was.Cause == cause && in.Now.Sub(was.Told) < tellEvery && !in.Now.Before(was.Told) {
-				now.Told = was.Told
-			}
+		cause := n.Reason + "/" + n.Key
+		told := slices.IndexFunc(now, func(t trouble) bool { return t.Cause == cause })
+		if told < 0 {
+			now = append(now, trouble{Cause: cause, Told: in.Now.UTC()})
+			told = len(now) - 1
 		}
-		notes[i].Key = once(n.Key, now.Told)
+		notes[i].Key = once(n.Key, now[told].Told)
+		wake = sooner(wake, now[told].Told.Add(tellEvery).UTC())
 	}
-	if now == nil {
-		return nil, time.Time{}
-	}
-	return now, now.Told.Add(tellEvery).UTC()
+	return now[max(0, len(now)-maxTroubles):], wake
 }

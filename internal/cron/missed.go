@@ -21,6 +21,9 @@ import (
 // (an hour by default), so that whoever looks finds one.
 const tellEvery = 30 * time.Minute
 
+// lately tells whether what was told then need not be told again yet. A clock that was set back a little is no reason.
+func lately(told, now time.Time) bool { return now.Sub(told) < tellEvery && told.Sub(now) < tellEvery }
+
 // passed are scheduled times that have gone by.
 type passed struct {
 	Count int       `json:"count"`
@@ -136,7 +139,7 @@ func (a *account) tell(in Input, all []Child, c calendar, due time.Time, over bo
 		return
 	}
 	now := in.Now
-	if told := a.Told; !over && told != nil && now.Sub(*told) < tellEvery && !now.Before(*told) {
+	if told := a.Told; !over && told != nil && lately(*told, now) {
 		a.wake = told.Add(tellEvery)
 		return
 	}

@@ -210,7 +210,7 @@ func accountFor(in Input, all []Child, kept State, s standing, tm timing, t turn
 	}
 	a.enterDue(prev, from, due, fate)
 	if !a.doubtful(in, t) {
-		a.tell(in, all, s.calendar, due, a.over(fate, baseOf(in, kept)))
+		a.tell(in, all, s.calendar, due, e.fresh || a.over(fate, baseOf(in, kept)))
 	}
 	return a
 }

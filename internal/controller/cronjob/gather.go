@@ -68,7 +68,9 @@ func (r *reconciler) gather(key types.NamespacedName) *pass {
 func (r *reconciler) forget(key types.NamespacedName) {
 	r.alarm.Cancel(key)
 	r.backoff.Forget(key)
-	if uid, ok := r.memory.leave(key); ok {
+	if uid, ok := r.memory.uid(key); ok {
+		r.shows(key, uid, "")
+		r.memory.leave(key)
 		r.forgetUID(uid)
 	}
 }

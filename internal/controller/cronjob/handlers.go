@@ -98,7 +98,7 @@ func (r *reconciler) enqueueOwner(child client.Object, q queue) {
 func (r *reconciler) matters(before, after client.Object) bool {
 	a, errA := r.kind.ReadChild(before)
 	b, errB := r.kind.ReadChild(after)
-	return errA != nil || errB != nil || a.Phase != b.Phase || a.Succeeded != b.Succeeded || a.Deleting != b.Deleting ||
+	return errA != nil || errB != nil || a.Phase != b.Phase || a.Succeeded != b.Succeeded || a.Deleting != b.Deleting || a.Suspended != b.Suspended ||
 		a.Stamp != b.Stamp || !sameInstant(a, b)
 }
 

@@ -36,7 +36,7 @@ func TestUnknownFieldsSurvive(t *testing.T) {
 			a.until("12:25:00")
 			a.edit("tick", func(_, spec map[string]any) { spec["schedule"] = "*/20 * * * *" })
 			a.until("12:45:00")
-			if a.calls["status tick"] < 3 || a.calls["patch tick"] != 1 {
+			if a.calls["status tick"] < 3 || a.calls["patch tick"] != 2 { // with the first record, and after the edit
 				t.Fatalf("the test is to see status and annotation written, the calls were %v", a.calls)
 			}
 

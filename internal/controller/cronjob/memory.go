@@ -31,6 +31,8 @@ type remembered struct {
 	troubleSince time.Time
 	// open is the first of the scheduled times that are due and left to another controller; zero if none is.
 	open time.Time
+	// shown is what the gauge of misconfigured CronJobs says.
+	shown cron.Misconfiguration
 }
 
 func newMemory() *memory { return &memory{byKey: map[types.NamespacedName]*remembered{}} }
@@ -45,6 +47,9 @@ func (m *memory) meet(key types.NamespacedName, uid types.UID, departed func(typ
 		return known.timetable
 	}
 	m.byKey[key] = &remembered{uid: uid}
+	if known != nil {
+		m.byKey[key].shown = known.shown // it has the name, and what is shown is shown of the name
+	}
 	m.mu.Unlock()
 	if known != nil {
 		departed(known.uid)
@@ -52,16 +57,22 @@ func (m *memory) meet(key types.NamespacedName, uid types.UID, departed func(typ
 	return ""
 }
 
-// leave forgets the key and returns the UID that it had.
-func (m *memory) leave(key types.NamespacedName) (types.UID, bool) {
+// uid is that of the object that the key was last known to have.
+func (m *memory) uid(key types.NamespacedName) (types.UID, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	known, ok := m.byKey[key]
 	if !ok {
 		return "", false
 	}
-	delete(m.byKey, key)
 	return known.uid, true
+}
+
+// leave forgets the key.
+func (m *memory) leave(key types.NamespacedName) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.byKey, key)
 }
 
 // knows reports whether the object is still there, as far as the cache has shown.
@@ -110,6 +121,18 @@ func (m *memory) troubled(key types.NamespacedName, uid types.UID, trouble strin
 		known.trouble, known.troubleSince = trouble, now
 	}
 	return known.troubleSince
+}
+
+// shows notes what the gauge is to say of an object, and reports whether it says something else.
+func (m *memory) shows(key types.NamespacedName, uid types.UID, reason cron.Misconfiguration) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	known := m.byKey[key]
+	if known == nil || known.uid != uid || known.shown == reason {
+		return false
+	}
+	known.shown = reason
+	return true
 }
 
 // quietly is how long the same error of the same CronJob is not logged again.

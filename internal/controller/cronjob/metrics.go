@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/carillon-dev/carillon/internal/cron"
 )
 
-// docs/metrics.md explains these to operators. No label has values that users make up: the number of series is fixed by
-// the number of kinds.
+// docs/metrics.md explains these to operators. No label has values that users make up, so that the number of series is fixed by
+// the number of kinds, but for those of misconfigured: it names the CronJobs that somebody has to mend, and no others.
 var (
 	// creationSkew has upstream's name and buckets, so that existing dashboards work; it has whole seconds because
 	// creationTimestamp has (k8s.io/kubernetes/pkg/controller/cronjob/metrics).
@@ -38,6 +39,10 @@ var (
 		Name: "carillon_cronjob_runs_total",
 		Help: "Scheduled times by what became of them, each counted once.",
 	}, []string{"kind", "outcome", "reason"})
+	misconfigured = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "carillon_cronjob_misconfigured",
+		Help: "CronJobs that start nothing until somebody mends them: 1 for each, and no series for any other.",
+	}, []string{"kind", "namespace", "name", "reason"})
 	failures = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "carillon_cronjob_sync_failures_total",
 		Help: "Passes over a CronJob that failed and are repeated with back-off.",
@@ -57,13 +62,24 @@ var (
 )
 
 func init() {
-	metrics.Registry.MustRegister(creationSkew, startLateness, lastLateness, runs, failures, waiting, standingBack, clockJumps)
+	metrics.Registry.MustRegister(creationSkew, startLateness, lastLateness, runs, misconfigured, failures, waiting, standingBack, clockJumps)
 }
 
 // count adds the outcomes of a pass.
 func (r *reconciler) count(outcomes []cron.Outcome) {
 	for _, o := range outcomes {
 		runs.WithLabelValues(r.info.Name, string(o.Result), string(o.Why)).Add(float64(o.Count))
+	}
+}
+
+// shows lets the gauge say what keeps the CronJob from starting anything; "" takes it out.
+func (r *reconciler) shows(key types.NamespacedName, uid types.UID, reason cron.Misconfiguration) {
+	if !r.memory.shows(key, uid, reason) {
+		return
+	}
+	misconfigured.DeletePartialMatch(prometheus.Labels{"kind": r.info.Name, "namespace": key.Namespace, "name": key.Name})
+	if reason != "" {
+		misconfigured.WithLabelValues(r.info.Name, key.Namespace, key.Name, string(reason)).Set(1)
 	}
 }
 

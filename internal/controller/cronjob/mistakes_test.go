@@ -4,6 +4,7 @@
 package cronjob
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -13,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// What a user got wrong, or an older API server let pass, is said once for its cause, with the field and the cure; it
-// costs next to no calls for hours; every other CronJob runs as if it were not there; and the cure takes effect at once.
+// What a user got wrong, or an older API server let pass, is said at once and then every half hour, with the field and the
+// cure, and shown by a metric until it is mended; it costs next to no calls for hours; every other CronJob runs as if it were not there; and the cure takes effect at once.
 func TestMistakes(t *testing.T) {
 	invalid := apierrors.NewInvalid(schema.GroupKind{Group: "batch", Kind: "Job"}, "x", field.ErrorList{
 		field.Required(field.NewPath("spec", "template", "spec", "restartPolicy"), "valid values: \"OnFailure\", \"Never\"")})
@@ -28,27 +29,28 @@ func TestMistakes(t *testing.T) {
 		warnings int // in six hours
 		calls    int // at most, in six hours, beside the runs that are due
 		runs     bool
+		shown    string // by the metric
 		cure     func(spec map[string]any)
 	}{
 		"CJ-028 CJ-029 a schedule that cannot be read": {
 			kinds: "KVT", mistake: set("schedule", "61 * * * *"),
 			reason: map[rune]string{'K': "UnparseableSchedule", 'V': "UnParseableCronJobSchedule", 'T': "UnparseableSchedule"},
-			says:   []string{".spec.schedule", `"61 * * * *"`, "Correct it"}, warnings: 1, cure: set("schedule", "*/10 * * * *"),
+			says:   []string{".spec.schedule", `"61 * * * *"`, "Correct it"}, warnings: 13, shown: "invalid_schedule", cure: set("schedule", "*/10 * * * *"),
 		},
 		"CJ-030 a zone and no schedule": {
 			kinds: "KVT", mistake: set("schedule", "TZ=UTC"),
 			reason: map[rune]string{'K': "UnparseableSchedule", 'V': "UnParseableCronJobSchedule", 'T': "UnparseableSchedule"},
-			says:   []string{".spec.schedule", `"TZ=UTC"`}, warnings: 1, cure: set("schedule", "*/10 * * * *"),
+			says:   []string{".spec.schedule", `"TZ=UTC"`}, warnings: 13, shown: "invalid_schedule", cure: set("schedule", "*/10 * * * *"),
 		},
 		"CJ-026 CJ-027 CJ-132 a date that does not exist": {
 			kinds: "KVT", mistake: set("schedule", "0 0 30 2 *"),
 			reason: map[rune]string{'K': "InvalidSchedule", 'V': "InvalidSchedule", 'T': "InvalidSchedule"},
-			says:   []string{".spec.schedule", `"0 0 30 2 *"`, "Correct"}, warnings: 1, cure: set("schedule", "*/10 * * * *"),
+			says:   []string{".spec.schedule", `"0 0 30 2 *"`, "Correct"}, warnings: 13, shown: "invalid_schedule", cure: set("schedule", "*/10 * * * *"),
 		},
 		"CJ-031 CJ-032 a zone that does not exist": {
 			kinds: "KV", mistake: set("timeZone", "Mars/Olympus"),
 			reason: map[rune]string{'K': "UnknownTimeZone", 'V': "InvalidTimeZone"},
-			says:   []string{".spec.timeZone", `"Mars/Olympus"`, "Europe/Rome"}, warnings: 1, cure: set("timeZone", "UTC"),
+			says:   []string{".spec.timeZone", `"Mars/Olympus"`, "Europe/Rome"}, warnings: 13, shown: "invalid_time_zone", cure: set("timeZone", "UTC"),
 		},
 		"an annotation full of garbage": {
 			kinds: "KVT", annotate: map[string]any{"carillon.dev/timetable": strings.Repeat("{\"schedules\":[", 1000), "carillon.dev/conditions": "\x00maybe"},
@@ -58,14 +60,14 @@ func TestMistakes(t *testing.T) {
 		"a template that the API refuses": {
 			kinds: "KVT", refused: invalid,
 			reason: map[rune]string{'K': "FailedCreate", 'V': "FailedCreate", 'T': "FailedCreate"},
-			says:   []string{"spec.template.spec.restartPolicy", "Correct .spec.jobTemplate"}, warnings: 36, calls: 100,
+			says:   []string{"spec.template.spec.restartPolicy", "Correct .spec.jobTemplate"}, warnings: 36, calls: 120, shown: "invalid_template",
 			cure: func(map[string]any) {},
 		},
 		"a template that is no Job": {
 			kinds:   "T",
 			mistake: set("jobTemplate", map[string]any{"spec": map[string]any{"template": map[string]any{}, "parallelism": "many"}}),
 			reason:  map[rune]string{'T': "FailedCreate"},
-			says:    []string{"spec.jobTemplate.spec", "parallelism", "Correct .spec.jobTemplate"}, warnings: 36,
+			says:    []string{"spec.jobTemplate.spec", "parallelism", "Correct .spec.jobTemplate"}, warnings: 36, shown: "invalid_template",
 			calls: 36, // a retry that comes late looks at the live CronJob first
 			cure:  set("jobTemplate", map[string]any{"spec": map[string]any{"template": map[string]any{}, "parallelism": int64(2)}}),
 		},
@@ -106,6 +108,9 @@ func TestMistakes(t *testing.T) {
 				if warnings != c.warnings {
 					t.Errorf("%d of %v are %s, want %d", warnings, reasons, c.reason[letter], c.warnings)
 				}
+				if shown := read(t, "carillon_cronjob_misconfigured"); len(shown) != 0 && c.shown == "" || c.shown != "" && shown[a.info.Name+"/tick/batch/"+c.shown].GetGauge().GetValue() != 1 || len(shown) > 1 {
+					t.Errorf("the metric shows %v, want %q alone", slices.Collect(maps.Keys(shown)), c.shown)
+				}
 				if others, _ := a.events("other"); slices.Contains(others, c.reason[letter]) {
 					t.Errorf("events of the other CronJob: %v", others)
 				}
@@ -129,6 +134,9 @@ func TestMistakes(t *testing.T) {
 				a.until("18:10:01")
 				if n := len(a.jobsOf("tick")); n <= before {
 					t.Errorf("after the cure %d runs, before it %d", n, before)
+				}
+				if shown := read(t, "carillon_cronjob_misconfigured"); len(shown) != 0 {
+					t.Errorf("after the cure the metric shows %v", slices.Collect(maps.Keys(shown)))
 				}
 			})
 		}

@@ -54,6 +54,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	// half of the next pass.
 	r.memory.decided(key, p.in.Owner.UID, plan.Timetable)
 	r.count(plan.Outcomes)
+	r.shows(key, p.in.Owner.UID, plan.Misconfigured)
 	r.arm(p, plan)
 	if open {
 		waiting.WithLabelValues(r.info.Name).Inc()

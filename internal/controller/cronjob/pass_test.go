@@ -148,10 +148,10 @@ func TestPass(t *testing.T) {
 		},
 		"CJ-120 suspended": {owner: tick().Suspend(true), at: "12:10:00.1"},
 		"CJ-026 a schedule that never fires": {
-			owner: tick().Schedule("0 0 30 2 *"), at: "12:10:00.1", events: []string{"InvalidSchedule"},
+			owner: tick().Schedule("0 0 30 2 *"), at: "12:10:00.1", events: []string{"InvalidSchedule"}, wake: "12:40:00.1", // it is told again
 		},
 		"CJ-031 a zone that does not exist": {
-			owner: tick().TimeZone("Mars/Olympus"), at: "12:10:00.1", events: []string{"UnknownTimeZone: Mars/Olympus"},
+			owner: tick().TimeZone("Mars/Olympus"), at: "12:10:00.1", events: []string{"UnknownTimeZone: Mars/Olympus"}, wake: "12:40:00.1",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -244,7 +244,7 @@ func TestWarningsAreNotRepeated(t *testing.T) {
 	w.sync("12:10:02")
 	w.wantEvents("FailedCreate")
 	w.sync("12:20:01")
-	w.wantEvents("FailedCreate")
+	w.wantEvents("MissSchedule", "FailedCreate")
 }
 
 // A late start is not decided on a cache: what it shows may be older than a run that has come and gone since, with its

@@ -36,6 +36,7 @@ import (
 //  3. When nothing stands between a scheduled time and its Job (a failing status write, an old cache, a Job that
 //     cannot be deleted do not), the Job is made at once; when something did, the latest one is made when it is over.
 //  4. Nothing starts for a time up to the edit that set the schedule or the zone, nor while suspended.
+//  8. Each scheduled time of a CronJob that nobody touches has its Job or is told as missed (sim_told_test.go).
 //
 // The rest is judged by what is left (checkHistory, checkEnd) and by how the requests are protected (requested).
 type truth struct {
@@ -52,7 +53,9 @@ type truth struct {
 	made   int
 	unsure map[string]bool
 	told   map[string]int
-	parsed map[[2]string]parsed
+	// missesTold counts the events about scheduled times that did not start.
+	missesTold int
+	parsed     map[[2]string]parsed
 }
 
 type ownerTruth struct {
@@ -64,8 +67,10 @@ type ownerTruth struct {
 	created, edited time.Time
 	touched         time.Duration
 	runs            map[int64]*jobTruth
-	latest          time.Time
-	generation      int64
+	// told are the scheduled times of which it was told that they did not start.
+	told       []toldTruth
+	latest     time.Time
+	generation int64
 }
 
 type timetableTruth struct {
@@ -406,7 +411,7 @@ func (t *truth) noOverlap(o *ownerTruth, made *jobTruth, m *simManager, v view, 
 		ref := metav1.GetControllerOfNoCopy(obj)
 		switch {
 		case j == made, ref == nil || ref.UID != o.uid, j.ended != 0:
-		case policy == batchv1.ReplaceConcurrent && obj.GetDeletionTimestamp() != nil:
+		case policy == batchv1.ReplaceConcurrent && (obj.GetDeletionTimestamp() != nil || j.scheduled.IsZero()):
 		case j.maker != m.process.Name && !slices.Contains(v.children, obj.GetUID()) && !lists(v.owner.Status.Active, obj.GetUID()):
 			// somebody else made it, and no cache of this process showed it
 		default:
@@ -432,6 +437,9 @@ func (t *truth) jobDeleted(j *jobTruth, old *batchv1.Job, m *simManager) {
 		if v.owner != nil && v.owner.Generation == cj.Generation && cj.Spec.ConcurrencyPolicy != batchv1.ReplaceConcurrent {
 			t.breaks("%s stops %s under %s", m.process.Name, j.name, cj.Spec.ConcurrencyPolicy)
 		}
+		if j.scheduled.IsZero() {
+			t.breaks("%s stops %s, which was started by hand", m.process.Name, j.name)
+		}
 		return
 	}
 	switch {
@@ -452,7 +460,10 @@ func (t *truth) said(m *simManager, e corev1.Event) {
 		return
 	}
 	cause, most := e.Message, 1
+	again := int(t.world.Now() / (30 * time.Minute)) // what lasts is told twice an hour
 	switch e.Reason {
+	case "MissSchedule":
+		t.toldOf(o, e.Message)
 	case "FailedCreate", "FailedDelete", "FailedGet", "JobAlreadyActive":
 		cause, _, _ = strings.Cut(cause, ": ")
 		if e.Reason == "FailedDelete" && (t.overlap || t.stale) {
@@ -467,12 +478,13 @@ func (t *truth) said(m *simManager, e corev1.Event) {
 		if o.had(simSchedules[8]) {
 			most = 2 // two scheduled times of a minute share a name
 		}
+		most += again
 	case "SuccessfulCreate", "SuccessfulDelete", "SawCompletedJob":
 		if t.overlap || t.stale {
 			most = 2 // there may have been two Jobs of the name (noSecond)
 		}
 	case "UnparseableSchedule", "UnParseableCronJobSchedule", "UnsupportedSchedule", "UnknownTimeZone", "InvalidSchedule", "UnparseableTimetable":
-		most = int(o.generation) // once for each of them
+		most = int(o.generation) + again // once for each of them
 	}
 	what := fmt.Sprintf("%s %s %s %s", m.process.Name, o.uid, e.Reason, cause)
 	if t.told[what]++; t.told[what] > most {
