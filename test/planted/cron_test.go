@@ -38,7 +38,7 @@ func TestCron(t *testing.T) {
 			breaks: "an edit starts runs for the time before it",
 		},
 		"edit forgotten by a restart": {
-			file: "edit.go", old: "for _, t := range []timetable{stored, before} {", new: "for _, t := range []timetable{before} {",
+			file: "edit.go", old: "for _, t := range []timetable{e.stored, before} {", new: "for _, t := range []timetable{before} {",
 			breaks: "the annotation that remembers an edit is not read",
 		},
 		"edit at the scheduled time": {
@@ -78,8 +78,8 @@ func TestCron(t *testing.T) {
 			breaks: "a run starts that is too late for its deadline",
 		},
 		"Replace without stop": {
-			file: "turn.go", old: "if in.Spec.Concurrency == batchv1.ReplaceConcurrent && !t.replace(in, blockers, tm.due) {",
-			new:    "if false && in.Spec.Concurrency == batchv1.ReplaceConcurrent && !t.replace(in, blockers, tm.due) {",
+			file: "turn.go", old: "if in.Spec.Concurrency == batchv1.ReplaceConcurrent && !t.replace(in, scheduledRuns(in, blockers), tm.due) {",
+			new:    "if false && in.Spec.Concurrency == batchv1.ReplaceConcurrent && !t.replace(in, scheduledRuns(in, blockers), tm.due) {",
 			breaks: "Replace starts beside what it should have stopped",
 		},
 		"start before the stop succeeded": {
@@ -163,7 +163,7 @@ func TestCron(t *testing.T) {
 			breaks: "the next time waits for the back-off of a pass that failed",
 		},
 		"looking keeps no alarm": {
-			file: "decide.go", old: "Timetable: in.Seen, Wake: wakeAnyhow(in)}", new: "Timetable: in.Seen}",
+			file: "decide.go", old: "Timetable: in.Seen, Wake: wakeAnyhow(in), Misconfigured", new: "Timetable: in.Seen, Misconfigured",
 			breaks: "the next time waits for the back-off of a pass that could not begin",
 		},
 		"start for what was served": {
@@ -193,8 +193,52 @@ func TestCron(t *testing.T) {
 			breaks: "a child is pruned before its success is recorded",
 		},
 		"edit read late": {
-			file: "edit.go", old: "(!in.looked.owner || touched.Sub(in.Now) > maxLead)", new: "true",
+			file: "decide.go", old: "if in.looked.edited {", new: "if false {",
 			breaks: "a pass that was held up dates an edit before it was made",
+		},
+		"Replace deletes manual runs": {
+			file: "turn.go", old: "!t.replace(in, scheduledRuns(in, blockers), tm.due) {", new: "!t.replace(in, blockers, tm.due) {",
+			breaks: "a run that somebody started by hand is deleted by the schedule",
+		},
+		"suspended manual run blocks Forbid": {
+			file: "manual.go", old: "return c.Suspended && manual(in, c) })", new: "return false })",
+			breaks: "a Job that runs nothing holds up every run",
+		},
+		"edit dated by what is left of managed fields": {
+			file: "edit.go", old: "if touched.After(recorded) && !zoneGone {", new: "if !touched.IsZero() {",
+			breaks: "an edit whose manager has vanished starts a run for a past time",
+		},
+		"edit seen while running dated by managed fields": {
+			file: "edit.go", old: "\t\te.since = maxTime(e.since, in.Now)\n\t\te.after = e.since\n", new: "\t\te.since = maxTime(e.since, touched)\n\t\te.after = e.since\n",
+			breaks: "an edit whose manager has vanished starts a run for a past time",
+		},
+		"first record without the timetable": {
+			file: "decide.go", old: "r.Status && (first || in.Traits.TimetableRides && !t.equal(e.stored))", new: "r.Status && in.Traits.TimetableRides && !t.equal(e.stored)",
+			breaks: "a later process takes a change of labels for an edit, and a run is lost",
+		},
+		"miss not told": {
+			file: "decide.go", old: "if len(account.told) > 0 {", new: "if len(account.told) > 100 {",
+			breaks: "a scheduled time is lost in silence",
+		},
+		"miss told again after a restart": {
+			file: "runs.go", old: "\t\tfrom = maxTime(from, a.missedUpto)\n", new: "",
+			breaks: "what was told before is told by the next process",
+		},
+		"miss not recorded": {
+			file: "edit.go", old: "if t.Missed != nil && (e.stored.Missed == nil || t.Missed.After(*e.stored.Missed)) {", new: "if false {",
+			breaks: "what was told before is told by the next process",
+		},
+		"misses of a crashed process forgotten": {
+			file: "runs.go", old: "\tif prev.Upto == nil && base.After(from) {", new: "\tif prev.Upto == nil && base.After(from) && base.IsZero() {",
+			breaks: "what a process had passed over when it died is never told",
+		},
+		"collected misses lost": {
+			file: "missed.go", old: "\ta.Untold = append(slices.Clip(a.Untold), missed{Why: why, passed: p})\n", new: "\tif a.Told == nil {\n\t\ta.Untold = append(slices.Clip(a.Untold), missed{Why: why, passed: p})\n\t}\n",
+			breaks: "only the first of many misses is told",
+		},
+		"an edit passes times over in silence": {
+			file: "runs.go", old: "if e.fresh || e.now.Presumed && a.Upto == nil {", new: "if false {",
+			breaks: "a scheduled time that an edit took with it is lost in silence",
 		},
 	})
 }

@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	"github.com/carillon-dev/carillon/internal/cron"
 	"github.com/carillon-dev/carillon/internal/kube/note"
 )
 
@@ -223,6 +224,16 @@ func TestMetricsAreDocumented(t *testing.T) {
 		a.put(a.cronJob("tick", nil))
 		a.until("12:10:00")
 	}
+	k := serve(t, "K")
+	k.put(k.cronJob("tick", set("timeZone", "Mars/Olympus")))
+	k.once()
+	defer k.forget(tickKey)
+	for _, reason := range []cron.Misconfiguration{cron.InvalidTimeZone, cron.InvalidSchedule, cron.QuotaExceeded, cron.InvalidTemplate,
+		cron.CreateForbidden, cron.NameTaken, cron.TooManyMissed} {
+		if !strings.Contains(string(text), "| `"+string(reason)+"` |") {
+			t.Errorf("the misconfiguration %s is not explained", reason)
+		}
+	}
 	families, err := metrics.Registry.Gather()
 	if err != nil {
 		t.Fatal(err)
@@ -246,6 +257,9 @@ func TestMetricsAreDocumented(t *testing.T) {
 			for _, l := range m.GetLabel() {
 				if !strings.Contains(row[2], "`"+l.GetName()+"`") {
 					t.Errorf("%s: the label %s is not explained", f.GetName(), l.GetName())
+				}
+				if l.GetName() == "namespace" || l.GetName() == "name" { // what has to be mended is named
+					continue
 				}
 				if l.GetValue() != "" && !strings.Contains(string(text), "`"+l.GetValue()+"`") {
 					t.Errorf("%s: the value %s of %s is not explained", f.GetName(), l.GetValue(), l.GetName())

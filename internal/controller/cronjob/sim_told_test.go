@@ -32,7 +32,7 @@ func (t *truth) toldOf(o *ownerTruth, message string) {
 		t.breaks("guarantee 8: %v: %s", err, message)
 		return
 	}
-	t.missesTold++
+	t.excess++ // it is recorded
 	o.told = append(o.told, toldTruth{first, last})
 }
 

@@ -53,8 +53,9 @@ type truth struct {
 	made   int
 	unsure map[string]bool
 	told   map[string]int
-	// missesTold counts the events about scheduled times that did not start.
-	missesTold int
+	// excess are the requests that events account for: each half hour a name that is taken is tried again, which takes a look
+	// at the CronJob, the create, and a look at who has the name; and what was missed is recorded.
+	excess int
 	parsed     map[[2]string]parsed
 }
 
@@ -461,6 +462,9 @@ func (t *truth) said(m *simManager, e corev1.Event) {
 	}
 	cause, most := e.Message, 1
 	again := int(t.world.Now() / (30 * time.Minute)) // what lasts is told twice an hour
+	if slices.ContainsFunc(t.plan.upsets, func(u simUpset) bool { return strings.HasPrefix(u.what, "clock") }) {
+		again++ // by a clock that somebody sets
+	}
 	switch e.Reason {
 	case "MissSchedule":
 		t.toldOf(o, e.Message)
@@ -471,6 +475,7 @@ func (t *truth) said(m *simManager, e corev1.Event) {
 		}
 		if strings.Contains(e.Message, "not ours") {
 			cause += " (foreign)"
+			t.excess += 3
 		}
 		if e.Reason == "FailedGet" {
 			return // told for each scheduled time at which it is in the way

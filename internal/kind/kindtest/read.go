@@ -92,7 +92,7 @@ func (s Suite) children(t *testing.T) {
 			}
 			want := cron.Child{APIVersion: apiVersion, Kind: kind, Namespace: "batch", Name: "tick-29631610", UID: "u1",
 				ResourceVersion: "7", Created: *instant(t, "2026-05-04T12:10:01Z"), Deleting: true,
-				Stamp: "2026-05-04T12:10:00Z", Phase: m.Phase, Succeeded: m.Succeeded, Finished: instant(t, m.Finished)}
+				Stamp: "2026-05-04T12:10:00Z", Phase: m.Phase, Succeeded: m.Succeeded, Suspended: m.Suspended, Finished: instant(t, m.Finished)}
 			if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(cron.Child{}, "Started", "Status")); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}

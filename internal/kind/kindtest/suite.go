@@ -55,6 +55,8 @@ type Meaning struct {
 	Status    string
 	Phase     cron.Phase
 	Succeeded bool
+	// Suspended: it runs nothing until somebody resumes it.
+	Suspended bool
 	// Finished is the completion instant, "" for none.
 	Finished string
 }

@@ -20,7 +20,7 @@ func TestKind(t *testing.T) {
 			Status: `{"state": {"phase": "Failed", "lastTransitionTime": "2026-05-04T12:12:30Z"}}`},
 		"Q3: Terminated counts as a failure": {Phase: cron.Failed, Finished: "2026-05-04T12:12:30Z",
 			Status: `{"state": {"phase": "Terminated", "lastTransitionTime": "2026-05-04T12:12:30Z"}}`},
-		"Q8: Aborted may be resumed": {
+		"Q8: Aborted may be resumed": {Suspended: true,
 			Status: `{"state": {"phase": "Aborted", "lastTransitionTime": "2026-05-04T12:12:30Z"}}`},
 	}
 	for _, phase := range []string{"Pending", "Running", "Restarting", "Completing", "Aborting", "Terminating", "Unheard-of"} {
