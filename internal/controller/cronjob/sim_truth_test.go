@@ -56,7 +56,7 @@ type truth struct {
 	// excess are the requests that events account for: each half hour a name that is taken is tried again, which takes a look
 	// at the CronJob, the create, and a look at who has the name; and what was missed is recorded.
 	excess int
-	parsed     map[[2]string]parsed
+	parsed map[[2]string]parsed
 }
 
 type ownerTruth struct {
