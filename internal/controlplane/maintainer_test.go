@@ -117,7 +117,7 @@ func TestFullOfObjects(t *testing.T) {
 		}
 	}
 
-	s, m, warnings = quotaStore(t, dir, 2*LeastQuota)
+	s, m, _ = quotaStore(t, dir, 2*LeastQuota)
 	if err := m.open(t.Context(), time.Now()); err != nil {
 		t.Fatal(err)
 	}
