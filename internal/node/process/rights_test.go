@@ -273,3 +273,27 @@ func TestProcessAndDeviceLimits(t *testing.T) {
 		}
 	}
 }
+
+// Without namespaces an ordinary user's containers have the filter all the
+// same, and the promise to gain no privileges that the kernel wants for it;
+// those of RuntimeClass host, which are to run programs such as sudo, only with
+// that promise.
+func TestOrdinaryRightsWithoutNamespaces(t *testing.T) {
+	if os.Getuid() == 0 {
+		t.Skip("runs as an ordinary user")
+	}
+	g := newRig(t)
+	host := rightsOf(t, g, "host", HandlerHost, func(*runtimeapi.LinuxContainerSecurityContext) {})
+	if host["Seccomp"] != "0" || host["NoNewPrivs"] != "0" {
+		t.Errorf("RuntimeClass host: %v", host)
+	}
+	host = rightsOf(t, g, "host-promised", HandlerHost, func(sc *runtimeapi.LinuxContainerSecurityContext) { sc.NoNewPrivs = true })
+	if host["Seccomp"] != "2" || host["NoNewPrivs"] != "1" {
+		t.Errorf("RuntimeClass host without privilege escalation: %v", host)
+	}
+	g.run.view.root, g.run.view.pids, g.run.view.user = shim.RootNone, false, false
+	plain := rightsOf(t, g, "plain", "", func(*runtimeapi.LinuxContainerSecurityContext) {})
+	if plain["Seccomp"] != "2" || plain["NoNewPrivs"] != "1" {
+		t.Errorf("without namespaces: %v", plain)
+	}
+}
