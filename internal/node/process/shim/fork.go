@@ -309,7 +309,7 @@ func (a *childArgs) child() (step, syscall.Errno) {
 			return stepSignals, e
 		}
 	}
-	for i := 0; i < len(a.tasks); i++ {
+	for i := range a.tasks {
 		// A cgroup that does not take it must not stop a container.
 		_, _, _ = syscall.RawSyscall(unix.SYS_WRITE, uintptr(a.tasks[i]), uintptr(unsafe.Pointer(&a.zero)), 1)
 	}
@@ -319,7 +319,7 @@ func (a *childArgs) child() (step, syscall.Errno) {
 	if _, _, e = syscall.RawSyscall(unix.SYS_CHDIR, uintptr(unsafe.Pointer(a.dir)), 0, 0); e != 0 {
 		return stepDir, e
 	}
-	for i := 0; i < len(a.files); i++ {
+	for i := range a.files {
 		if _, _, e = syscall.RawSyscall(unix.SYS_DUP3, uintptr(a.files[i]), uintptr(i), 0); e != 0 {
 			return stepFiles, e
 		}
@@ -393,7 +393,7 @@ func (a *childArgs) become() (step, syscall.Errno) {
 	if _, _, e = syscall.RawSyscall(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&a.capHeader)), uintptr(unsafe.Pointer(&a.capData[0])), 0); e != 0 {
 		return stepCapabilities, e
 	}
-	for i := 0; i < len(a.ambient); i++ {
+	for i := range a.ambient {
 		if _, _, e = syscall.RawSyscall6(unix.SYS_PRCTL, unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_RAISE, uintptr(a.ambient[i]), 0, 0, 0); e != 0 {
 			return stepAmbient, e
 		}
