@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -182,18 +183,19 @@ func (w *world) job(name string) *batchv1.Job {
 	return job
 }
 
-// Replace stops a run by hand like any other, and a suspended CronJob can be run by hand and keeps its history short (B1,
-// CJ-120).
+// Replace leaves a run by hand alone, starts beside it and says so; a suspended CronJob can be run by hand and keeps its
+// history short (B1, CJ-074, CJ-120).
 func TestKubectlCreateJobFromReplaceAndSuspended(t *testing.T) {
 	w := newWorld(t, cronOnly)
 	u := newUser(w)
 	replacing := w.createCronJob(make.CronJob(w.namespace, "replacing").Schedule("* * * * *").Policy(batchv1.ReplaceConcurrent))
-	u.kubectl("create", "job", "replaced", "--from=cronjob/replacing")
+	u.kubectl("create", "job", "byhand", "--from=cronjob/replacing")
 	w.said(replacing, "UnexpectedJob")
 	w.pass(1)
-	w.eventually("only the scheduled run", func(ctx context.Context) error {
+	w.said(replacing, "ManualJobActive")
+	w.eventually("the scheduled run beside the one by hand", func(ctx context.Context) error {
 		jobs := w.jobsOf(ctx, replacing)
-		if len(jobs) != 1 || jobs[0].Name == "replaced" {
+		if len(jobs) != 2 || !slices.ContainsFunc(jobs, func(j batchv1.Job) bool { return j.Name == "byhand" && j.DeletionTimestamp == nil }) {
 			return fmt.Errorf("%d Jobs", len(jobs))
 		}
 		return nil
