@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
+	cliflag "k8s.io/component-base/cli/flag"
 
 	"github.com/carillon-dev/carillon/internal/cli/console"
 	"github.com/carillon-dev/carillon/internal/cli/follow"
@@ -47,6 +48,7 @@ type upOptions struct {
 	pidsMax   pidsMax
 	syncs     manager.Syncs
 	drainFor  time.Duration
+	eviction  map[string]string
 	format    console.Format
 	quiet     bool
 }
@@ -87,6 +89,7 @@ Nothing listens beyond this machine unless --listen or --metrics-bind-address sa
 	command.AddSyncs(flags, &o.syncs)
 	flags.BoolVar(&o.drain, "drain", false, "on stop, give each running Pod its own terminationGracePeriodSeconds instead of ending it at once; a second Ctrl-C stops at once")
 	flags.DurationVar(&o.drainFor, "drain-timeout", defaultDrainTimeout, "with --drain, the longest that any Pod is given")
+	flags.Var(cliflag.NewLangleSeparatedMapStringString(&o.eviction), "eviction-hard", "what is kept free, as for the kubelet, such as nodefs.available<1Gi,memory.available<100Mi: with less than that, Pods are evicted and new ones wait; --eviction-hard= keeps nothing free (default: 512Mi of the disk of the data directory for the store, or a quarter of a smaller disk, and 10k of its inodes)")
 	outputFlags(flags, &o.format, &o.quiet)
 	return cmd
 }
@@ -133,6 +136,7 @@ func (o *upOptions) start(ctx context.Context, out *console.Console, dataDir str
 		DrainTimeout:    o.drainTimeout(),
 
 		QuotaBackendBytes: o.quota.Value(),
+		EvictionHard:      o.eviction,
 		Progress: func(step string, took time.Duration) {
 			out.Say(console.Line{Type: console.Step, Message: step, Duration: took})
 		},

@@ -28,6 +28,12 @@ type machineStats struct {
 	machine machine
 	dir     string // on the filesystem that Pods write to
 
+	// foreignImages says that images and writable layers are another runtime's.
+	// They then count as being on a disk of their own: when this one is full the
+	// kubelet would delete every image that no container of its own uses, and
+	// the runtime may serve others.
+	foreignImages bool
+
 	mu       sync.Mutex
 	lastBusy uint64 // CPU nanoseconds at lastTime
 	lastTime time.Time
@@ -101,7 +107,13 @@ func (*machineStats) GetRequestedContainersInfo(string, cadvisorv2.RequestOption
 	return map[string]*cadvisorv1.ContainerInfo{}, nil
 }
 
-func (s *machineStats) RootFsInfo() (cadvisorv2.FsInfo, error) { return s.GetDirFsInfo(s.dir) }
+func (s *machineStats) RootFsInfo() (cadvisorv2.FsInfo, error) {
+	info, err := s.GetDirFsInfo(s.dir)
+	if s.foreignImages {
+		info.Device += " without images"
+	}
+	return info, err
+}
 
 func (s *machineStats) ImagesFsInfo(context.Context) (cadvisorv2.FsInfo, error) {
 	return s.GetDirFsInfo(s.dir)
@@ -118,15 +130,18 @@ func (*machineStats) GetDirFsInfo(path string) (cadvisorv2.FsInfo, error) {
 		return cadvisorv2.FsInfo{}, fmt.Errorf("size of the filesystem of %s: %w", path, err)
 	}
 	block := uint64(fs.Bsize)
-	inodes, inodesFree := fs.Files, fs.Ffree
-	return cadvisorv2.FsInfo{
+	info := cadvisorv2.FsInfo{
 		Timestamp:  time.Now(),
 		Device:     fmt.Sprintf("%x:%x", fs.Fsid.Val[0], fs.Fsid.Val[1]),
 		Mountpoint: path,
 		Capacity:   fs.Blocks * block,
 		Available:  fs.Bavail * block,
 		Usage:      below(fs.Blocks, fs.Bfree) * block,
-		Inodes:     &inodes,
-		InodesFree: &inodesFree,
-	}, nil
+	}
+	// Filesystems that make inodes as they need them say 0, which is not to be
+	// taken for "none left".
+	if inodes, free := fs.Files, fs.Ffree; inodes > 0 {
+		info.Inodes, info.InodesFree = &inodes, &free
+	}
+	return info, nil
 }

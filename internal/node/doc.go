@@ -21,6 +21,10 @@
 //     what the machine has and uses, read from /proc and statfs
 //   - container_manager.go
 //     node capacity; no cgroups are made by the kubelet
+//   - eviction.go     how much of the disk is kept free for the store
+//   - disk.go         keeps Pods from filling the disk faster than the kubelet
+//     can evict them
+//   - taint.go        nothing is scheduled on a node under pressure
 //   - recorder.go     the kubelet's events without its kernel log watcher
 //   - mounter.go, subpath.go, hostutil.go
 //     volumes as root and as an ordinary user

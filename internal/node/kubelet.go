@@ -15,7 +15,9 @@ import (
 	"strconv"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/client-go/tools/record"
 	"k8s.io/kubernetes/cmd/kubelet/app"
 	"k8s.io/kubernetes/cmd/kubelet/app/options"
 	"k8s.io/kubernetes/pkg/kubelet"
@@ -87,9 +89,13 @@ func kubeletServer(o *Options, address, endpoint string) (*options.KubeletServer
 	server.EnforceNodeAllocatable = []string{}
 	server.FailCgroupV1 = false
 	server.FailSwapOn = false
-	server.LocalStorageCapacityIsolation = false
-	// A laptop with a nearly full disk runs its Jobs all the same.
-	server.EvictionHard = map[string]string{}
+
+	// Pods that write more than they may are evicted, and so is the one that
+	// writes most when the disk gets full. See diskGuard for what is faster.
+	server.LocalStorageCapacityIsolation = true
+	server.EvictionHard = o.EvictionHard
+	server.EvictionPressureTransitionPeriod = metav1.Duration{Duration: pressureTransition}
+	server.VolumeStatsAggPeriod = metav1.Duration{Duration: volumeStatsPeriod}
 
 	// A container that names no seccomp profile gets the runtime's own.
 	server.KubeletConfiguration.SeccompDefault = true
@@ -134,7 +140,7 @@ func nameServers(resolvConf string) (servers []string, file string) {
 
 // kubeletDependencies is what the kubelet is built from in place of its own
 // cAdvisor, cgroups, mounts and clients.
-func kubeletDependencies(ctx context.Context, o *Options, server *options.KubeletServer, stats *machineStats, clients *clients, mounter mounter, rights rights) (*kubelet.Dependencies, error) {
+func kubeletDependencies(ctx context.Context, o *Options, server *options.KubeletServer, stats *machineStats, clients *clients, recorder record.EventRecorderLogger, mounter mounter, rights rights) (*kubelet.Dependencies, error) {
 	tlsOptions, err := app.InitializeTLS(ctx, &server.KubeletFlags, &server.KubeletConfiguration)
 	if err != nil {
 		return nil, fmt.Errorf("serving certificate of the kubelet: %w", err)
@@ -170,7 +176,7 @@ func kubeletDependencies(ctx context.Context, o *Options, server *options.Kubele
 			go newRelister(k.RequestPodRelist).watch(ctx, clients.kube, o.Name)
 		})
 	}
-	skipKernelLog(deps, newEventRecorder(ctx, clients.events.CoreV1(), o.Name))
+	skipKernelLog(deps, recorder)
 	return deps, nil
 }
 

@@ -40,6 +40,7 @@ type Node struct {
 	mounter *mounter
 	runtime containerRuntime
 	done    chan struct{} // closed when app.Run has returned
+	guarded chan struct{} // closed when the disk guard has ended; nil without one
 }
 
 // started is set by the first Start in this process.
@@ -48,7 +49,7 @@ var started atomic.Bool
 // New checks the options and chooses the kubelet's address. It starts nothing
 // and leaves nothing on disk.
 func New(options Options) (*Node, error) {
-	if err := options.complete(); err != nil {
+	if err := errors.Join(options.complete(), CheckEvictionHard(options.EvictionHard)); err != nil {
 		return nil, err
 	}
 	address, err := freeAddress(options.Listen)
@@ -135,11 +136,19 @@ func (n *Node) Start(ctx context.Context) (err error) {
 		}
 	}
 	stats := newMachineStats(n.options.DataDir)
+	stats.foreignImages = n.options.RuntimeEndpoint != ""
+	if err := n.completeEviction(stats); err != nil {
+		return err
+	}
 	capacity, err := nodeCapacity(stats, n.options.MaxPods)
 	if err != nil {
 		return err
 	}
 	if err := register(ctx, n.clients.kube, n.options.Name, hostOf(n.address), capacity); err != nil {
+		return err
+	}
+	recorder := newEventRecorder(running, n.clients.events.CoreV1(), n.options.Name)
+	if n.guarded, err = n.guardDisk(running, stats, recorder); err != nil {
 		return err
 	}
 	mounter := newMounter(rights.mount)
@@ -149,7 +158,7 @@ func (n *Node) Start(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	deps, err := kubeletDependencies(running, &n.options, server, stats, n.clients, mounter, rights)
+	deps, err := kubeletDependencies(running, &n.options, server, stats, n.clients, recorder, mounter, rights)
 	if err != nil {
 		return err
 	}
@@ -213,6 +222,12 @@ func (n *Node) close(ctx context.Context) error {
 		return nil
 	}
 	n.cancel()
+	if n.guarded != nil {
+		select {
+		case <-n.guarded: // and pauses nothing from here on
+		case <-ctx.Done():
+		}
+	}
 	if n.mounter != nil {
 		n.mounter.close()
 	}

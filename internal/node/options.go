@@ -22,6 +22,10 @@ import (
 // Pods than this wait as Pending.
 const DefaultMaxPods = 250
 
+// ReasonDiskPressure is the reason of the Warning on the Node when the disk of
+// DataDir has less left than is kept free for the store.
+const ReasonDiskPressure = "NodeHasDiskPressure"
+
 // MaxDrainTimeout is the largest Options.DrainTimeout: nobody waits for longer.
 const MaxDrainTimeout = 30 * 24 * time.Hour
 

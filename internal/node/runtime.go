@@ -23,6 +23,8 @@ type containerRuntime interface {
 	StopAll(ctx context.Context, grace time.Duration) error
 	Drain(ctx context.Context, most time.Duration) error
 	Draining(most time.Duration) (pods int, longest time.Duration)
+	Pause()
+	Resume()
 	Close(ctx context.Context) error
 }
 

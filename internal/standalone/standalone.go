@@ -63,6 +63,9 @@ func New(o Options) (*Standalone, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := node.CheckEvictionHard(o.EvictionHard); err != nil {
+		return nil, err
+	}
 	if o.DataDir != "" {
 		// Once, so that every part, and the kernel's table of mounts, has the same name for it from here on.
 		if o.DataDir, err = privatedir.Resolve(o.DataDir); err != nil {

@@ -23,27 +23,7 @@ const ordinary = 2001
 // into them and stops without leaving anything. What only root could do fails
 // at once, with a message that says so.
 func TestOrdinaryUser(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root to become somebody else; the other tests ran as an ordinary user")
-	}
-	// As directories of tests are root's alone, this one is elsewhere.
-	dir, err := os.MkdirTemp("", "ce2e-user-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := os.RemoveAll(dir); err != nil {
-			t.Error(err)
-		}
-	})
-	for _, path := range []string{dir, filepath.Dir(carillon)} {
-		if err := os.Chmod(path, 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := os.Chown(dir, ordinary, ordinary); err != nil {
-		t.Fatal(err)
-	}
+	dir := ordinaryDir(t)
 	dataDir := filepath.Join(dir, "data")
 
 	const objects = `apiVersion: v1
@@ -88,6 +68,33 @@ stringData: {password: "s3cret"}
 	again.job("stays", "finished", func(job *batchv1.Job) bool { return failed(job) || complete(job) })
 	again.wantCleanStop(again.stop())
 	wantNothingLeft(t, dataDir, marker)
+}
+
+// ordinaryDir is a directory of the ordinary user's, who can reach the program.
+func ordinaryDir(t *testing.T) string {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("needs root to become somebody else; the other tests ran as an ordinary user")
+	}
+	// As directories of tests are root's alone, this one is elsewhere.
+	dir, err := os.MkdirTemp("", "ce2e-user-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	for _, path := range []string{dir, filepath.Dir(carillon)} {
+		if err := os.Chmod(path, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Chown(dir, ordinary, ordinary); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
 
 func writeFor(t *testing.T, dir, text string) string {

@@ -77,8 +77,16 @@ func (f *Follower) old(e *corev1.Event) bool {
 	return at.Before(f.since.Add(-slack))
 }
 
+// reasonDiskPressure is the reason of the Warning on a Node whose disk is nearly full. The kubelet's own event of that
+// name is no Warning.
+const reasonDiskPressure = "NodeHasDiskPressure"
+
 func (f *Follower) about(e *corev1.Event) bool {
 	about, want := e.InvolvedObject, f.opts.Job
+	if about.Kind == "Node" {
+		// The one word of the node's that says why nothing runs.
+		return e.Reason == reasonDiskPressure
+	}
 	if want.Name == "" {
 		switch about.Kind {
 		case "CronJob", "Job", "Pod":

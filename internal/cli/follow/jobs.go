@@ -218,7 +218,7 @@ func (f *Follower) caughtUp(ctx context.Context, r *run) {
 
 // resourceName is what kubectl calls a kind: "job", or "job.batch.volcano.sh".
 func resourceName(group, kindName string) string {
-	word := map[string]string{"CronJob": "cronjob", "Job": "job", "Pod": "pod"}[kindName]
+	word := map[string]string{"CronJob": "cronjob", "Job": "job", "Pod": "pod", "Node": "node"}[kindName]
 	if word == "" {
 		word = kindName
 	}
@@ -230,5 +230,8 @@ func resourceName(group, kindName string) string {
 
 // ObjectName is what lines call an object.
 func ObjectName(group, kindName, namespace, name string) string {
+	if namespace == "" {
+		return resourceName(group, kindName) + "/" + name
+	}
 	return resourceName(group, kindName) + "/" + namespace + "/" + name
 }

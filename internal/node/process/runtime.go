@@ -114,6 +114,7 @@ type Runtime struct {
 	mu         sync.Mutex
 	started    bool
 	closing    bool // Close was called: no goroutine is started any more
+	paused     bool // by Pause, until Resume
 	draining   bool // StopAll was called: nothing new starts
 	sandboxes  map[string]*sandbox
 	containers map[string]*container
@@ -231,6 +232,8 @@ func (r *Runtime) Start(ctx context.Context) (err error) {
 		r.log.Info(w)
 	}
 	r.load()
+	// A Runtime that was killed while it paused them left them stopped.
+	r.signalRunning(unix.SIGCONT)
 	r.adopt(ctx)
 
 	loop, err := net.Listen("tcp", "127.0.0.1:0")
@@ -308,6 +311,7 @@ func (r *Runtime) shutdown(ctx context.Context) {
 		r.closing = true
 		r.mu.Unlock()
 		close(r.done)
+		r.Resume()
 		if r.server != nil {
 			stopped := make(chan struct{})
 			go func() { r.server.GracefulStop(); close(stopped) }()

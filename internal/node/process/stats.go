@@ -14,8 +14,10 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
@@ -166,6 +168,9 @@ func (r *Runtime) statsOf(c *container, tree shim.Processes) *runtimeapi.Contain
 		Attributes: &runtimeapi.ContainerAttributes{Id: c.rec.ID, Metadata: c.config.GetMetadata(), Labels: c.config.GetLabels(), Annotations: c.config.GetAnnotations()},
 	}
 	size, inodes := layerBytes(c.dir)
+	if id, err := shim.ReadIdentity(c.dir); err == nil && id.Alive() {
+		size += rootMemory("/proc/" + strconv.Itoa(id.PID) + "/root")
+	}
 	st.WritableLayer = &runtimeapi.FilesystemUsage{
 		Timestamp: now.UnixNano(), FsId: &runtimeapi.FilesystemIdentifier{Mountpoint: r.opts.RootDir},
 		UsedBytes: &runtimeapi.UInt64Value{Value: size}, InodesUsed: &runtimeapi.UInt64Value{Value: inodes},
@@ -289,18 +294,41 @@ func (r *Runtime) sandboxStats(s *sandbox, tree shim.Processes) *runtimeapi.PodS
 	}
 }
 
-// layerBytes is what a container has written outside its volumes.
+// rootMemory is what a container keeps in memory outside its volumes: an
+// ordinary user's has a tmpfs for its root, which shows through where no overlay
+// is. 0 for any other root, and for one that cannot be looked at.
+func rootMemory(root string) uint64 {
+	var st unix.Statfs_t
+	if err := unix.Statfs(root, &st); err != nil || st.Type != unix.TMPFS_MAGIC || st.Bfree > st.Blocks {
+		return 0
+	}
+	return (st.Blocks - st.Bfree) * uint64(st.Bsize)
+}
+
+// layerBytes is what a container has written outside its volumes: the space
+// that it takes on the disk, a file with several names once.
 func layerBytes(dir string) (size, inodes uint64) {
+	linked := map[uint64]bool{}
 	_ = filepath.WalkDir(filepath.Join(dir, shim.LayerDir), func(_ string, e os.DirEntry, err error) error {
 		if err != nil {
 			return nil
 		}
-		if info, err := e.Info(); err == nil {
-			inodes++
-			if info.Mode().IsRegular() {
-				size += uint64(info.Size())
-			}
+		info, err := e.Info()
+		if err != nil {
+			return nil
 		}
+		st, ok := info.Sys().(*syscall.Stat_t)
+		if !ok {
+			return nil
+		}
+		if st.Nlink > 1 && !info.IsDir() {
+			if linked[st.Ino] {
+				return nil
+			}
+			linked[st.Ino] = true
+		}
+		inodes++
+		size += uint64(st.Blocks) * 512 // the unit of stat(2), whatever the filesystem's
 		return nil
 	})
 	return size, inodes

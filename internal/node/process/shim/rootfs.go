@@ -57,10 +57,23 @@ func newLayers(spec *Spec, options string) (*layers, error) {
 // inMemory moves the layers to a tmpfs, which the mount namespace takes along
 // when it ends.
 func (l *layers) inMemory() error {
-	if err := unix.Mount("tmpfs", LayerDir, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=700"); err != nil {
+	if err := unix.Mount("tmpfs", LayerDir, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=700,"+memorySize()); err != nil {
 		return fmt.Errorf("keeping the writable layer in memory: %w", err)
 	}
 	return nil
+}
+
+// memorySize bounds what a container may keep in memory outside its volumes, as
+// an option of tmpfs: an eighth of the machine's memory, and no more than a
+// gigabyte. The kernel would give each container half of it.
+func memorySize() string {
+	const most, part = 1 << 30, 8
+	size := uint64(most)
+	var info unix.Sysinfo_t
+	if unix.Sysinfo(&info) == nil {
+		size = min(size, uint64(info.Totalram)*uint64(info.Unit)/part)
+	}
+	return "size=" + strconv.FormatUint(size, 10)
 }
 
 // overlay mounts a writable view of lower at target. What is written goes to

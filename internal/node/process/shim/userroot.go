@@ -42,7 +42,7 @@ func userRoot(spec *Spec, ownPIDs bool) error {
 		return err
 	}
 	machine := mounts.Visible(table)
-	if err := unix.Mount("tmpfs", root, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=755"); err != nil {
+	if err := unix.Mount("tmpfs", root, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=755,"+memorySize()); err != nil {
 		return fmt.Errorf("mounting the root: %w", err)
 	}
 	u := &userView{layers: l, mounts: machine, root: root}
