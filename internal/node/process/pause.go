@@ -6,6 +6,10 @@
 package process
 
 import (
+	"bytes"
+	"os"
+	"strconv"
+
 	"golang.org/x/sys/unix"
 
 	"github.com/carillon-dev/carillon/internal/node/process/shim"
@@ -45,12 +49,12 @@ func (r *Runtime) signalRunning(sig unix.Signal) {
 	signalContainers(list, sig)
 }
 
-// maxRounds bounds the search for processes that were started meanwhile.
-const maxRounds = 20
+// maxRounds bounds the search for processes that do not do as they are told yet.
+const maxRounds = 50
 
-// signalContainers sends sig to every process of the containers, parents before
-// children, and looks again until there is none that has not had it: a process
-// may fork while the others are being stopped.
+// signalContainers sends sig, SIGSTOP or SIGCONT, to every process of the
+// containers, parents before children, and looks again until all do as they are
+// told: a process may be in the middle of a fork when the signal is sent.
 func signalContainers(list []*container, sig unix.Signal) {
 	var shims []int
 	for _, c := range list {
@@ -61,27 +65,46 @@ func signalContainers(list []*container, sig unix.Signal) {
 	if len(shims) == 0 {
 		return
 	}
-	done := map[int]bool{}
+	told := map[int]bool{}
 	for range maxRounds {
-		if signalOnce(shims, sig, done) == 0 {
+		if !signalOnce(shims, sig, told) {
 			return
 		}
 	}
 }
 
-// signalOnce signals the descendants that are not in done, adds them to it, and
-// returns how many there were.
-func signalOnce(shims []int, sig unix.Signal, done map[int]bool) int {
-	tree, found := shim.ProcessTree(), 0
+// signalOnce signals the descendants that have not had the signal, adds them to
+// told, and reports whether it is worth another look: something was new, or has
+// had the signal and does not heed it yet. One that sleeps in the kernel does so
+// when it wakes.
+func signalOnce(shims []int, sig unix.Signal, told map[int]bool) (again bool) {
+	tree := shim.ProcessTree()
 	for _, root := range shims {
 		for _, pid := range tree.Descendants(root) {
-			if done[pid] {
+			if !told[pid] {
+				told[pid], again = true, true
+				shim.SignalIf(pid, sig, func() bool { return tree.Same(pid) }) // one that has ended needs none
 				continue
 			}
-			found++
-			done[pid] = true
-			shim.SignalIf(pid, sig, func() bool { return tree.Same(pid) }) // one that has ended needs none
+			switch state := processState(pid); state {
+			case 0, 'Z', 'D':
+			default:
+				again = again || (state == 'T') != (sig == unix.SIGSTOP)
+			}
 		}
 	}
-	return found
+	return again
+}
+
+// processState is the letter of proc_pid_stat(5), 0 for a process that is gone.
+func processState(pid int) byte {
+	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return 0
+	}
+	rest := b[bytes.LastIndexByte(b, ')')+1:]
+	if len(rest) < 2 {
+		return 0
+	}
+	return rest[1]
 }

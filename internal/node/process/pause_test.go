@@ -35,8 +35,10 @@ func (g *rig) states(id string) string {
 	return all.String()
 }
 
+// stoppedAll tells whether none runs: one may be waiting for a child that was
+// stopped before it became another program (vfork), and one may have ended.
 func stoppedAll(states string) bool {
-	return states != "" && strings.Contains(states, "T") && strings.Trim(states, "TZ") == ""
+	return strings.Contains(states, "T") && strings.Trim(states, "TZD") == ""
 }
 
 // Pause stops every process of every container, those that fork all the time
