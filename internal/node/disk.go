@@ -119,15 +119,21 @@ func (g *diskGuard) enter(before, state diskState, available uint64) diskState {
 	return state
 }
 
-// guardDisk starts a guard of the node's disk, and the taints that go with it,
-// which both end with ctx. done is closed when the guard has ended.
-func (n *Node) guardDisk(ctx context.Context, stats *machineStats, recorder record.EventRecorder) (done chan struct{}, err error) {
-	done = make(chan struct{})
+// diskReserve is how much of the node's disk is to be kept free, and how much is.
+func (n *Node) diskReserve(stats *machineStats) (reserve, available uint64, err error) {
 	info, err := stats.RootFsInfo()
 	if err != nil {
-		return nil, err
+		return 0, 0, err
 	}
-	reserve, err := reserveOf(n.options.EvictionHard, info.Capacity)
+	reserve, err = reserveOf(n.options.EvictionHard, info.Capacity)
+	return reserve, info.Available, err
+}
+
+// guardDisk starts a guard of the node's disk, and the taints that go with it,
+// which both end with ctx. done is closed when the guard has ended.
+func (n *Node) guardDisk(ctx context.Context, stats *machineStats, reserve uint64, recorder record.EventRecorder) (done chan struct{}, err error) {
+	done = make(chan struct{})
+	_, available, err := n.diskReserve(stats)
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +142,6 @@ func (n *Node) guardDisk(ctx context.Context, stats *machineStats, recorder reco
 			fmt.Sprintf("the disk of %s has %d MiB left, less than the %d MiB that are kept free for the store: new Pods wait, and those that use most of it are evicted; free some space there (or see --eviction-hard)",
 				n.options.DataDir, available>>20, reserve>>20))
 	}
-	low := info.Available < reserve
 	tell := func(bool) {}
 	if n.options.Admin != nil {
 		admin, err := kubernetes.NewForConfig(n.options.Admin)
@@ -144,7 +149,7 @@ func (n *Node) guardDisk(ctx context.Context, stats *machineStats, recorder reco
 			return nil, fmt.Errorf("taints of the node: %w", err)
 		}
 		taints := newTainter(n.options.Name, admin, n.options.Logger)
-		if low {
+		if available < reserve {
 			// Before the kubelet is there and Pods that it would refuse are bound.
 			if err := taints.now(ctx); err != nil {
 				return nil, fmt.Errorf("taints of the node: %w", err)

@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/kubelet"
 
@@ -136,19 +137,12 @@ func (n *Node) Start(ctx context.Context) (err error) {
 		}
 	}
 	stats := newMachineStats(n.options.DataDir)
-	stats.foreignImages = n.options.RuntimeEndpoint != ""
-	if err := n.completeEviction(stats); err != nil {
-		return err
-	}
-	capacity, err := nodeCapacity(stats, n.options.MaxPods)
+	reserve, err := n.register(ctx, stats)
 	if err != nil {
 		return err
 	}
-	if err := register(ctx, n.clients.kube, n.options.Name, hostOf(n.address), capacity); err != nil {
-		return err
-	}
 	recorder := newEventRecorder(running, n.clients.events.CoreV1(), n.options.Name)
-	if n.guarded, err = n.guardDisk(running, stats, recorder); err != nil {
+	if n.guarded, err = n.guardDisk(running, stats, reserve, recorder); err != nil {
 		return err
 	}
 	mounter := newMounter(rights.mount)
@@ -178,6 +172,28 @@ func (n *Node) Start(ctx context.Context) (err error) {
 		go n.watchRuntime(running)
 	}
 	return nil
+}
+
+// register makes the Node object by what the machine has, and returns how much
+// of its disk is to be kept free.
+func (n *Node) register(ctx context.Context, stats *machineStats) (reserve uint64, err error) {
+	stats.foreignImages = n.options.RuntimeEndpoint != ""
+	if err := n.completeEviction(stats); err != nil {
+		return 0, err
+	}
+	capacity, err := nodeCapacity(stats, n.options.MaxPods)
+	if err != nil {
+		return 0, err
+	}
+	reserve, available, err := n.diskReserve(stats)
+	if err != nil {
+		return 0, err
+	}
+	var taints []corev1.Taint
+	if available < reserve {
+		taints, _ = pressureTaints(&corev1.Node{}, true)
+	}
+	return reserve, register(ctx, n.clients.kube, n.options.Name, hostOf(n.address), capacity, taints)
 }
 
 // watchRuntime passes on the error that the runtime ends with by itself.

@@ -41,11 +41,15 @@ const startingReason = "NodeStarting"
 // for none waits at least a second in the scheduler, with a warning as its
 // first event.
 //
+// A new Node has the taints from its first moment; those of a Node that is there
+// are not the kubelet's to change (see tainter).
+//
 // The Ready condition is set to Unknown, so that waitReady does not take the
 // word of an earlier life for the kubelet's.
-func register(ctx context.Context, client kubernetes.Interface, name, listenIP string, capacity corev1.ResourceList) error {
+func register(ctx context.Context, client kubernetes.Interface, name, listenIP string, capacity corev1.ResourceList, taints []corev1.Taint) error {
 	nodes := client.CoreV1().Nodes()
 	want := nodeObject(name, listenIP, capacity, metav1.Now())
+	want.Spec.Taints = taints
 	_, err := nodes.Create(ctx, want, metav1.CreateOptions{})
 	if err == nil {
 		return nil

@@ -36,7 +36,7 @@ func TestRegister(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			if err := register(t.Context(), tt.client, "here", "127.0.0.1", room); err != nil {
+			if err := register(t.Context(), tt.client, "here", "127.0.0.1", room, nil); err != nil {
 				t.Fatal(err)
 			}
 			got, err := tt.client.CoreV1().Nodes().Get(t.Context(), "here", metav1.GetOptions{})
@@ -66,7 +66,7 @@ func TestRegister(t *testing.T) {
 // The wait ends when the Node is ready, and with the context.
 func TestWaitReady(t *testing.T) {
 	client := fake.NewClientset()
-	if err := register(t.Context(), client, "here", "0.0.0.0", nil); err != nil {
+	if err := register(t.Context(), client, "here", "0.0.0.0", nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	ended := make(chan error, 1)

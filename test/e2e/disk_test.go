@@ -100,7 +100,7 @@ func TestNearlyFullDisk(t *testing.T) {
 	})
 	u.pod("waits", "waiting for space", func(pod *corev1.Pod) bool {
 		for _, condition := range pod.Status.Conditions {
-			if condition.Type == corev1.PodScheduled && strings.Contains(condition.Message, "disk-pressure") {
+			if condition.Type == corev1.PodScheduled && strings.Contains(condition.Message, "untolerated taint") {
 				return true
 			}
 		}
