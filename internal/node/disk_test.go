@@ -96,7 +96,7 @@ func TestDiskGuard(t *testing.T) {
 		go func() { defer close(done); g.run(ctx) }()
 		set := func(to uint64) {
 			free.Store(to)
-			time.Sleep(2 * longestLook) //nolint:forbidigo // of the bubble's clock
+			time.Sleep(2 * longestLook)
 			synctest.Wait()
 		}
 		set(9 << 30)
