@@ -34,8 +34,7 @@ type killCase struct {
 const killCode = 7
 
 func newKillCase(t *testing.T, handler, point, action string) *killCase {
-	g := newRig(t)
-	g.close()
+	g := stoppedRig(t)
 	k := &killCase{rig: g, points: t.TempDir(), count: t.TempDir()}
 	if err := os.Chmod(k.count, 0o777); err != nil {
 		t.Fatal(err)

@@ -34,6 +34,14 @@ const patience = 30 * time.Second
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
+	g := stoppedRig(t)
+	g.start()
+	return g
+}
+
+// stoppedRig is a rig whose Runtime is not started yet.
+func stoppedRig(t *testing.T) *rig {
+	t.Helper()
 	dir := t.TempDir()
 	short, err := os.MkdirTemp("", "cri") // names of tests are long, socket addresses are not
 	if err != nil {
@@ -41,7 +49,6 @@ func newRig(t *testing.T) *rig {
 	}
 	t.Cleanup(func() { os.RemoveAll(short) })
 	g := &rig{t: t, opts: Options{RootDir: filepath.Join(dir, "state"), Socket: filepath.Join(short, "s"), APIServer: "127.0.0.1:6443"}, logs: filepath.Join(dir, "logs")}
-	g.start()
 	t.Cleanup(func() {
 		if g.run == nil {
 			return
