@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -121,7 +122,8 @@ func TestUsage(t *testing.T) {
 func TestPointAt(t *testing.T) {
 	dir := t.TempDir()
 	own := filepath.Join(dir, "kubeconfig")
-	if err := os.WriteFile(own, nil, 0o600); err != nil {
+	open := filepath.Join(t.TempDir(), "open")
+	if err := errors.Join(os.Chmod(dir, 0o700), os.WriteFile(own, nil, 0o600), os.Mkdir(open, 0o700), os.Chmod(open, 0o777)); err != nil {
 		t.Fatal(err)
 	}
 	tests := map[string]struct {
@@ -139,6 +141,7 @@ func TestPointAt(t *testing.T) {
 		"a directory that is named wins":      {args: []string{"get", "pods"}, env: "mine", named: true, dir: dir, want: own},
 		"a named one must be there":           {args: []string{"get", "pods"}, named: true, dir: t.TempDir(), wantErr: true},
 		"the default one need not":            {args: []string{"get", "pods"}, dir: t.TempDir(), want: ""},
+		"one that others can write in":        {args: []string{"get", "pods"}, dir: open, wantErr: runtime.GOOS != "windows"},
 		"what follows -- is the container's":  {args: []string{"exec", "p", "--", "ls", "--context=x"}, dir: dir, want: own},
 		"help needs no server, named or not":  {args: []string{"--help"}, named: true, dir: t.TempDir(), want: ""},
 		"no arguments need no server, either": {named: true, dir: t.TempDir(), want: ""},

@@ -4,6 +4,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -19,6 +20,7 @@ import (
 	kubectlutil "k8s.io/kubectl/pkg/cmd/util"
 
 	"github.com/carillon-dev/carillon/internal/datadir"
+	"github.com/carillon-dev/carillon/internal/privatedir"
 )
 
 // newKubectl embeds the ordinary kubectl. Its flags and exit codes are its own.
@@ -106,7 +108,7 @@ func pointAt(args []string, dataDir string, named bool) error {
 	}
 	path, err := running(dataDir)
 	if err != nil {
-		if named && needsServer(args) {
+		if (named || errors.As(err, new(*privatedir.NotOursError))) && needsServer(args) {
 			return err
 		}
 		return nil

@@ -115,9 +115,13 @@ func (d *Dir) owned() (uint32, error) {
 func (d *Dir) check() error {
 	mode, err := d.owned()
 	if err == nil && mode&0o077 != 0 {
-		err = &NotOursError{Path: d.path, Why: fmt.Sprintf("is open to other users (mode %04o)", mode), Cure: "see that nobody else put anything in it, and close it: chmod 0700"}
+		err = d.tooOpen(mode)
 	}
 	return err
+}
+
+func (d *Dir) tooOpen(mode uint32) error {
+	return &NotOursError{Path: d.path, Why: fmt.Sprintf("is open to other users (mode %04o)", mode), Cure: "see that nobody else put anything in it, and close it: chmod 0700"}
 }
 
 // narrowed closes a directory that was just opened to other users.

@@ -100,6 +100,32 @@ func TestOpen(t *testing.T) {
 	}
 }
 
+// What is only read need not be closed to others, but nobody else may have written it.
+func TestCheck(t *testing.T) {
+	for mode, good := range map[os.FileMode]bool{0o700: true, 0o755: true, 0o775: false, 0o702: false} {
+		dir := filepath.Join(private(t), "d")
+		must(t, os.Mkdir(dir, 0o700))
+		must(t, os.Chmod(dir, mode))
+		link := dir + "-link"
+		must(t, os.Symlink(dir, link))
+		for _, path := range []string{dir, link} {
+			if err := Check(path); good {
+				must(t, err)
+			} else {
+				wantNotOurs(t, err, dir, "chmod 0700")
+			}
+		}
+	}
+	if err := Check(filepath.Join(private(t), "none")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("one that is not there: %v", err)
+	}
+	if os.Geteuid() == 0 {
+		dir := private(t)
+		must(t, os.Chown(dir, stranger, stranger))
+		wantNotOurs(t, Check(dir), "user 2001")
+	}
+}
+
 // Make narrows what only we can have filled, and refuses, without changing it, what others may have filled.
 func TestMake(t *testing.T) {
 	for name, tt := range map[string]struct {

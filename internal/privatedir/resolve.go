@@ -7,7 +7,6 @@ package privatedir
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"os/user"
@@ -17,15 +16,6 @@ import (
 
 	"golang.org/x/sys/unix"
 )
-
-// NotOursError says that somebody else owns, or can change, a file or directory that has to be ours.
-type NotOursError struct {
-	Path string // what is not ours
-	Why  string // who can change it
-	Cure string // what to do, as a clause
-}
-
-func (e *NotOursError) Error() string { return fmt.Sprintf("%s %s: %s", e.Path, e.Why, e.Cure) }
 
 // maxLinks is how many symbolic links a path may lead through, as in the kernel.
 const maxLinks = 40

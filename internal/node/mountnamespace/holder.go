@@ -41,12 +41,13 @@ func findHolder(dir string) *os.File {
 		return nil
 	}
 	for _, container := range containers {
-		id, err := shim.ReadIdentity(filepath.Join(datadir.Containers(dir), container.Name()))
-		if err != nil || !id.Alive() {
+		of := filepath.Join(datadir.Containers(dir), container.Name())
+		id, err := shim.ReadIdentity(of)
+		if err != nil || !id.Supervises(of) {
 			continue
 		}
-		// Alive is asked again: in between another process can have got the same ID.
-		if ns := heldBy(id.PID, here); ns != nil && id.Alive() {
+		// Asked again: in between another process can have got the same ID.
+		if ns := heldBy(id.PID, here); ns != nil && id.Supervises(of) {
 			return ns
 		} else if ns != nil {
 			ns.Close()

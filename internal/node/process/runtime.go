@@ -29,6 +29,8 @@ import (
 	"google.golang.org/grpc"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 	"k8s.io/cri-streaming/pkg/streaming"
+
+	"github.com/carillon-dev/carillon/internal/privatedir"
 )
 
 // RuntimeName is what Version answers and what prefixes container IDs in Pod
@@ -203,9 +205,11 @@ func (r *Runtime) Start(ctx context.Context) (err error) {
 	r.mu.Unlock()
 
 	for _, dir := range []string{r.opts.RootDir, r.sandboxesDir(), r.containersDir()} {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
+		made, err := privatedir.Make(dir)
+		if err != nil {
 			return fmt.Errorf("process runtime: %w", err)
 		}
+		made.Close()
 	}
 	if err := r.takeRoot(ctx); err != nil {
 		return err
@@ -359,7 +363,12 @@ func (r *Runtime) spawnLocked(f func()) bool {
 
 // takeRoot makes sure that no other Runtime works on the same state.
 func (r *Runtime) takeRoot(ctx context.Context) error {
-	f, err := os.OpenFile(filepath.Join(r.opts.RootDir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	dir, err := privatedir.Open(r.opts.RootDir)
+	if err != nil {
+		return fmt.Errorf("process runtime: %w", err)
+	}
+	defer dir.Close()
+	f, err := dir.OpenFile("lock", os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return fmt.Errorf("process runtime: %w", err)
 	}
