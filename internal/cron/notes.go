@@ -122,9 +122,10 @@ var whyText = map[Why]string{
 	WhyOutage: "nobody looked before the next one was due, because no controller ran or the machine slept (or, before a restart, " +
 		"because it was suspended or Forbid held it up)",
 	WhyDeadline: "they were found too late for .spec.startingDeadlineSeconds; raise it if they should start late",
-	WhyFailed:   "the API server failed or refused what their start needed until the next one was due; other events tell its answer",
-	WhyForeign:  "an object of someone else had the name",
-	WhyTooMany:  "more than 100 were missed before; set or decrease .spec.startingDeadlineSeconds",
+	WhyFailed: "the API server failed or refused what their start needed until the next one was due, or gave no answer, and what " +
+		"became of it could not be read; other events tell its answer",
+	WhyForeign: "an object of someone else had the name",
+	WhyTooMany: "more than 100 were missed before; set or decrease .spec.startingDeadlineSeconds",
 	WhyEdit: ".spec.schedule or .spec.timeZone was changed before they could start, at a time that nothing tells exactly; " +
 		"start them by hand if they are needed",
 }

@@ -86,7 +86,7 @@ func (a *attempt) nothingIsLost(plan cron.Plan) {
 		return
 	case a.again(plan):
 	case plan.Err == nil:
-		w.broken("guarantee 3: the run of %v is lost: it did not start, and the pass is not repeated:\n%s%s\n%+v %v %v", due, plan, plan.Timetable, in.Owner, in.Seen, silenced)
+		w.broken("guarantee 3: the run of %v is lost: it did not start, and the pass is not repeated:\n%s", due, plan)
 	case a.failed[cron.PhaseLook], a.failed[cron.PhaseStart], a.failed[cron.PhaseStop], a.gone:
 	default:
 		w.broken("guarantee 3: nothing that matters failed, and the run of %v did not start: %v", due, plan.Err)

@@ -205,7 +205,7 @@ func TestCron(t *testing.T) {
 			breaks: "a Job that runs nothing holds up every run",
 		},
 		"edit dated by what is left of managed fields": {
-			file: "edit.go", old: "if touched.After(recorded) && !zoneGone {", new: "if !touched.IsZero() {",
+			file: "edit.go", old: "if touched.After(recorded) && !zoneGone {", new: "if !touched.IsZero() && (zoneGone || !zoneGone) {",
 			breaks: "an edit whose manager has vanished starts a run for a past time",
 		},
 		"edit seen while running dated by managed fields": {
@@ -213,7 +213,7 @@ func TestCron(t *testing.T) {
 			breaks: "an edit whose manager has vanished starts a run for a past time",
 		},
 		"first record without the timetable": {
-			file: "decide.go", old: "r.Status && (first || in.Traits.TimetableRides && !t.equal(e.stored))", new: "r.Status && in.Traits.TimetableRides && !t.equal(e.stored)",
+			file: "decide.go", old: "r.Status && (first || in.Traits.TimetableRides && !t.equal(e.stored))", new: "r.Status && (first || true) && in.Traits.TimetableRides && !t.equal(e.stored)",
 			breaks: "a later process takes a change of labels for an edit, and a run is lost",
 		},
 		"miss not told": {
@@ -229,8 +229,12 @@ func TestCron(t *testing.T) {
 			breaks: "what was told before is told by the next process",
 		},
 		"misses of a crashed process forgotten": {
-			file: "runs.go", old: "\tif prev.Upto == nil && base.After(from) {", new: "\tif prev.Upto == nil && base.After(from) && base.IsZero() {",
+			file: "runs.go", old: "\t\t\ta.enter(Missed, WhyOutage, s.calendar.passed(from, base, provedBetween(in, all, from, base)))\n", new: "",
 			breaks: "what a process had passed over when it died is never told",
+		},
+		"what a crashed process started told as missed": {
+			file: "runs.go", old: "s.calendar.passed(from, base, provedBetween(in, all, from, base))", new: "s.calendar.passed(from, base, nil)",
+			breaks: "runs that did start are told as missed",
 		},
 		"collected misses lost": {
 			file: "missed.go", old: "\ta.Untold = append(slices.Clip(a.Untold), missed{Why: why, passed: p})\n", new: "\tif a.Told == nil {\n\t\ta.Untold = append(slices.Clip(a.Untold), missed{Why: why, passed: p})\n\t}\n",
