@@ -21,8 +21,10 @@ type attempt struct {
 	base cronJob
 	// began is the schedule that it began with.
 	began string
-	nth   int // among the passes of the process
-	todo  []func()
+	// recorded: its record was written.
+	recorded bool
+	nth      int // among the passes of the process
+	todo     []func()
 	// second: the first half is done. ended: there is nothing more to do, or the process has died.
 	second, ended bool
 	rounds        int

@@ -147,6 +147,9 @@ func (a *attempt) mayRecord(before cronJob, r cron.Record) {
 	if !r.Status {
 		return
 	}
+	if !r.Timetable && len(noteOf(before.state).Schedules) == 0 && !a.in.Owner.Deleting {
+		w.broken("B2: the first record does not have the schedule that was decided on")
+	}
 	if backwards(before.state.LastSchedule, r.State.LastSchedule) {
 		w.broken("lastScheduleTime goes back")
 	}

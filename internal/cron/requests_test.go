@@ -181,6 +181,7 @@ func (a *attempt) record(r cron.Record) {
 		if a.w.server.cronJob.version != before.version {
 			a.writes++
 			a.tell("%s", r)
+			a.recorded = true
 			a.mayRecord(before, r)
 			after = a.w.server.cronJob
 		} else {

@@ -169,7 +169,7 @@ const recordedToo = "all"
 // forgiven forgives what the process was about to tell.
 func (p *process) forgiven() {
 	for _, a := range append(slices.Clone(p.books), p.open) {
-		if a != nil && (a.second || a.writes > 0) {
+		if a != nil && a.recorded {
 			p.w.ledger.forgives(a.in.Owner.UID, a.in.Now)
 		}
 	}

@@ -211,6 +211,9 @@ func (w *world) happen() {
 			p := choose(w, "process", w.processes)
 			p.tell("dies")
 			p.restart(w.freshStarts)
+			if w.odds("edited meanwhile", 1) {
+				w.edit()
+			}
 		case 1:
 			w.setClock()
 		default:
