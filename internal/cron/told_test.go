@@ -69,6 +69,9 @@ func (a *attempt) meets() {
 		}
 		known = timetableOf(was)
 	}
+	if known == timetableOf(a.in.Spec) { // it has only been restarted
+		return
+	}
 	// Managed fields tell less than they might where the same manager has changed something else since.
 	vague := a.base.undated || a.in.Owner.Touched.After(a.base.edited) || !a.in.Owner.Touched.After(a.touched)
 	if known == "" || known != a.base.previous || vague {
