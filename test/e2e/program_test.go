@@ -43,6 +43,7 @@ type line struct {
 type up struct {
 	t       *testing.T
 	dataDir string
+	user    *syscall.Credential // who runs it; nil is oneself
 	cmd     *exec.Cmd
 	ended   chan struct{} // closed when the process has been waited for
 
@@ -84,7 +85,7 @@ func startUpAs(t *testing.T, user *syscall.Credential, dataDir string, args ...s
 // startUpWith does it with more of an environment.
 func startUpWith(t *testing.T, user *syscall.Credential, env []string, dataDir string, args ...string) *up {
 	t.Helper()
-	u := &up{t: t, dataDir: dataDir, ended: make(chan struct{}), news: make(chan struct{})}
+	u := &up{t: t, dataDir: dataDir, user: user, ended: make(chan struct{}), news: make(chan struct{})}
 	u.cmd = exec.Command(carillon, append([]string{"up", "--data-dir", dataDir, "-o", "json"}, args...)...)
 	u.cmd.Env = append(environment(), env...)
 	if user != nil {
@@ -295,10 +296,21 @@ type result struct {
 // command runs the program to its end.
 func command(t *testing.T, stdin string, args ...string) result {
 	t.Helper()
+	return commandAs(t, nil, stdin, args...)
+}
+
+// commandAs does it as another user; nil is oneself.
+func commandAs(t *testing.T, user *syscall.Credential, stdin string, args ...string) result {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), forever)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, carillon, args...)
 	cmd.Env = environment()
+	if user != nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: user}
+		cmd.Env = setEnv(cmd.Env, "HOME", "/nonexistent")
+		cmd.Dir = "/"
+	}
 	cmd.Stdin = strings.NewReader(stdin)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
@@ -325,7 +337,7 @@ func (u *up) kubectl(args ...string) string {
 
 func (u *up) tryKubectl(stdin string, args ...string) result {
 	u.t.Helper()
-	return command(u.t, stdin, append([]string{"kubectl", "--data-dir", u.dataDir}, args...)...)
+	return commandAs(u.t, u.user, stdin, append([]string{"kubectl", "--data-dir", u.dataDir}, args...)...)
 }
 
 // environment is that of the tests, without what points at another cluster.

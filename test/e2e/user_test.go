@@ -61,6 +61,10 @@ stringData: {password: "s3cret"}
 	if got := u.kubectl("exec", stays.Name, "--", "id", "-u"); got != "2001\n" {
 		t.Errorf("exec: %q", got)
 	}
+	// A kubeconfig can name programs to run, so root does not take a user's.
+	if got := command(t, "", "kubectl", "--data-dir", dataDir, "get", "pods"); got.code == 0 || !strings.Contains(got.stderr, "user 2001") {
+		t.Errorf("kubectl as root: %+v", got)
+	}
 	u.wantCleanStop(u.stop())
 	wantNothingLeft(t, dataDir, marker)
 
