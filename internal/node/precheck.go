@@ -182,7 +182,8 @@ func findRights(dir string) (rights, error) {
 	if err != nil {
 		return rights{}, fmt.Errorf("data directory of the node: %w", err)
 	}
-	defer func() { _ = os.RemoveAll(probe) }() // an empty directory
+	// Never with what is in it: it is empty, or something is mounted there.
+	defer func() { _ = os.Remove(probe) }()
 	var found rights
 	if unix.Mount("tmpfs", probe, "tmpfs", 0, "size=4k") == nil {
 		if err := unix.Unmount(probe, unix.MNT_DETACH); err != nil {

@@ -59,6 +59,28 @@ func TestSweep(t *testing.T) {
 	}
 }
 
+// A plane that is kept cleans up after killed throw-away ones too.
+func TestTakeDirectorySweeps(t *testing.T) {
+	temp := t.TempDir()
+	t.Setenv("TMPDIR", temp)
+	abandoned := filepath.Join(temp, ephemeralPrefix+"abandoned")
+	old := time.Now().Add(-2 * sweepAge)
+	if err := errors.Join(os.Mkdir(abandoned, 0o700), os.Chtimes(abandoned, old, old)); err != nil {
+		t.Fatal(err)
+	}
+	s, err := New(Options{DataDir: filepath.Join(t.TempDir(), "data")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.takeDirectory(); err != nil {
+		t.Fatal(err)
+	}
+	s.lock.Release()
+	if _, err := os.Lstat(abandoned); !os.IsNotExist(err) {
+		t.Errorf("%s is still there (%v)", abandoned, err)
+	}
+}
+
 // Whatever somebody else put into the directory for temporary files is left alone: his directories, links, and
 // directories of ours that were open to him.
 func TestSweepTouchesOnlyOurs(t *testing.T) {
