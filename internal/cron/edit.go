@@ -176,7 +176,7 @@ func (e edit) due(t timetable) bool {
 	if t.Missed != nil && (e.stored.Missed == nil || t.Missed.After(*e.stored.Missed)) {
 		return true
 	}
-	return t.Since != nil && !t.Presumed && !(t.same(e.stored) && sameTime(t.Since, e.stored.Since))
+	return t.Since != nil && !t.Presumed && (!t.same(e.stored) || !sameTime(t.Since, e.stored.Since))
 }
 
 // calendarOf reads a timetable, as far as that is possible.
