@@ -72,8 +72,8 @@ func TestCronJobsOfOldServers(t *testing.T) {
 		"CJ-030 a zone without a schedule":               {obj: minutely("zone-alone").Schedule("TZ=UTC").New(), want: []string{"UnparseableSchedule", "UnsupportedSchedule"}},
 		"CJ-031 CJ-159 a zone that is none":              {obj: minutely("mars").TimeZone("Mars/Olympus").New(), want: []string{"UnknownTimeZone"}},
 		"CJ-034 CJ-154 a zone in the schedule is obeyed": {obj: minutely("zone-inside").Schedule("TZ=Asia/Tokyo * * * * *").New(), want: []string{"UnsupportedSchedule"}, runs: ticks},
-		"CJ-151 a name that is too long for its Jobs":    {obj: minutely(strings.Repeat("a", 60)).New(), want: []string{"FailedCreate"}},
-		"CJ-160 a template that is invalid":              {obj: always, want: []string{"FailedCreate"}},
+		"CJ-151 a name that is too long for its Jobs":    {obj: minutely(strings.Repeat("a", 60)).New(), want: []string{"FailedCreate", "MissSchedule"}},
+		"CJ-160 a template that is invalid":              {obj: always, want: []string{"FailedCreate", "MissSchedule"}},
 		"CJ-160 an unknown policy is no policy":          {obj: minutely("sometimes").Policy("Sometimes").New(), runs: ticks},
 		"CJ-160 a negative limit keeps nothing":          {obj: minutely("negative").History(-1, -1).New(), runs: ticks},
 	}

@@ -31,14 +31,14 @@ import (
 )
 
 // startBuiltinCronJobs runs Kubernetes' own CronJob controller, as kube-controller-manager does, until stop is called. It
-// serves the whole plane.
+// serves the namespace of the test: objects of old API servers that other tests have left make it panic.
 func (w *world) startBuiltinCronJobs() (stop func()) {
 	w.Helper()
 	config := w.plane.Config()
 	config.QPS = -1
 	config.UserAgent = "kube-controller-manager/v1.36.3 (linux/amd64)"
 	client := kubernetes.NewForConfigOrDie(config)
-	factory := informers.NewSharedInformerFactory(client, 0)
+	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithNamespace(w.namespace))
 	ctx, cancel := context.WithCancel(klog.NewContext(context.Background(), logr.Discard()))
 	crons, err := builtincronjob.NewControllerV2(ctx, factory.Batch().V1().Jobs(), factory.Batch().V1().CronJobs(), client)
 	if err != nil {
