@@ -274,6 +274,8 @@ func (o *runOptions) once(ctx context.Context, config *rest.Config, namespace st
 		followed <- follower.Run(following)
 	}()
 	defer func() { stop(); <-silent }()
+	// Whoever reads the log may be waiting for a reader of ours. An interrupted run does not.
+	defer context.AfterFunc(ctx, out.Release)()
 	if _, err := applier.Apply(ctx, []manifest.Object{job}); err != nil {
 		return o.stopped(ctx, err)
 	}
@@ -296,6 +298,7 @@ func (o *runOptions) once(ctx context.Context, config *rest.Config, namespace st
 	case <-expired:
 		out.Say(console.Line{Type: console.Warning, Object: object, Reason: "Timeout", Message: fmt.Sprintf("did not end within %s; it is stopped", o.timeout)})
 		o.abandon(applier, job)
+		out.Release()
 		return &exit{code: ExitTimeout}
 	case <-ctx.Done():
 		o.abandon(applier, job)

@@ -45,7 +45,7 @@ func (m *maintainer) look() (StoreUsage, error) {
 	server := m.store.server.Server
 	u := StoreUsage{
 		Size: server.Backend().Size(), InUse: server.Backend().SizeInUse(), Quota: m.quota,
-		DiskFree: int64(disk.Bavail) * disk.Bsize, Revision: server.KV().Rev(),
+		DiskFree: int64(disk.Bavail) * int64(disk.Bsize), Revision: server.KV().Rev(),
 	}
 	for _, alarm := range server.Alarms() {
 		u.Full = u.Full || alarm.Alarm == etcdserverpb.AlarmType_NOSPACE

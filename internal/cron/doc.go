@@ -42,10 +42,13 @@
 //	gates.go      deletion, suspension, time zone, schedule: what keeps a CronJob from starting anything
 //	timing.go     earliest, the scheduled time that is due, how many were missed, the next one
 //	turn.go       what becomes of the due time: start, skip, replace, adopt
+//	manual.go     which children somebody started by hand, and what the policies make of them
 //	doubt.go      a create whose answer got lost
 //	outcome.go    what the steps that were carried out mean
 //	history.go    which finished children go, and when they may
 //	runs.go       the outcome of each scheduled time, for whoever counts
+//	missed.go     scheduled times that did not start: told once
+//	misconfigured.go  what somebody has to mend: told again while it lasts
 //	conditions.go status.conditions, for the kind that has them
 //	notes.go      the events, a constructor each
 //

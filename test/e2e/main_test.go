@@ -10,7 +10,9 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
+	"syscall"
 	"testing"
 )
 
@@ -19,11 +21,23 @@ var carillon string
 
 func TestMain(m *testing.M) {
 	flag.Parse()
+	catchWhatIsIgnored()
 	if testing.Short() {
 		fmt.Println("skipped: end-to-end tests take some minutes (-short)")
 		return
 	}
 	os.Exit(run(m))
+}
+
+// catchWhatIsIgnored makes the programs under test start with the usual actions for the signals that these tests send,
+// also where the tests themselves run in the background of a script, which ignores SIGINT, or under nohup: what a process
+// ignores its children do, too, and what it catches they do not.
+func catchWhatIsIgnored() {
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGHUP, syscall.SIGQUIT} {
+		if signal.Ignored(s) {
+			signal.Notify(make(chan os.Signal, 1), s)
+		}
+	}
 }
 
 func run(m *testing.M) int {

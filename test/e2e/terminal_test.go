@@ -19,6 +19,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // wantEmpty checks that nothing is left of a plane that is thrown away.
@@ -157,6 +159,19 @@ func endsBy(t *testing.T, cmd *exec.Cmd, atMost time.Duration) int {
 	return cmd.ProcessState.ExitCode()
 }
 
+// full waits until a pipe that nobody reads takes no more.
+func full(t *testing.T, r *os.File) {
+	t.Helper()
+	size, err := unix.FcntlInt(r.Fd(), unix.F_GETPIPE_SZ, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	until(t, "a full pipe", func() bool {
+		waiting, err := unix.IoctlGetInt(int(r.Fd()), unix.TIOCINQ)
+		return err == nil && waiting > size-os.Getpagesize()
+	})
+}
+
 // flood writes more than any pipe or queue holds.
 func flood(name, dir, marker string) string {
 	volumes, mounts := hostDir(dir)
@@ -170,8 +185,9 @@ func TestStopWhileNobodyReads(t *testing.T) {
 	flooded := func() bool { _, err := os.Stat(filepath.Join(dir, "flooded")); return err == nil }
 	t.Run("run", func(t *testing.T) {
 		tmp := filepath.Dir(newDataDir(t))
-		cmd, _, stderr := unread(t, tmp, flood("flood", dir, marker), "run", "-f", "-")
+		cmd, stdout, stderr := unread(t, tmp, flood("flood", dir, marker), "run", "-f", "-")
 		until(t, "the output", flooded)
+		full(t, stdout)
 		if err := cmd.Process.Signal(os.Interrupt); err != nil {
 			t.Fatal(err)
 		}
@@ -180,6 +196,21 @@ func TestStopWhileNobodyReads(t *testing.T) {
 		}
 		if !regexp.MustCompile(`carillon: [1-9]\d+ lines were not written`).MatchString(stderr.String()) {
 			t.Errorf("stderr:\n%s", stderr)
+		}
+		wantEmpty(t, tmp, marker)
+	})
+	// A run that is given up leaves no Job behind, whoever reads; what it wrote until then can be read afterwards.
+	t.Run("run with a timeout", func(t *testing.T) {
+		tmp := filepath.Dir(newDataDir(t))
+		planes := func() int { left, _ := os.ReadDir(tmp); return len(left) }
+		cmd, stdout, stderr := unread(t, tmp, flood("flood", t.TempDir(), marker), "run", "-f", "-", "--timeout", "5s")
+		until(t, "a plane", func() bool { return planes() > 0 })
+		until(t, "the end of the plane", func() bool { return planes() == 0 })
+		if _, err := io.Copy(io.Discard, stdout); err != nil {
+			t.Error(err)
+		}
+		if code := endsBy(t, cmd, forever/2); code != 124 {
+			t.Errorf("exit code %d, stderr:\n%s", code, stderr)
 		}
 		wantEmpty(t, tmp, marker)
 	})

@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
+	"github.com/carillon-dev/carillon/internal/cron"
 	"github.com/carillon-dev/carillon/internal/manager"
 	"github.com/carillon-dev/carillon/internal/testkit/make"
 )
@@ -66,6 +67,20 @@ func (w *world) runs(cj *batchv1.CronJob, jobs, active int) []batchv1.Job {
 	})
 	slices.SortFunc(found, func(a, b batchv1.Job) int { return strings.Compare(a.Name, b.Name) })
 	return found
+}
+
+// noted waits until the controller has seen a schedule, and returns the annotation that says so: an edit counts from when
+// it is seen, so whoever edits must not move the clock before.
+func (w *world) noted(name, schedule string) (annotation string) {
+	w.T.Helper()
+	w.eventually("the schedule "+schedule+" is noted", func(ctx context.Context) error {
+		got := w.cronJob(ctx, name)
+		if annotation = got.Annotations[cron.AnnotationTimetable]; !strings.Contains(annotation, schedule) {
+			return fmt.Errorf("schedule %q, annotation %q", got.Spec.Schedule, annotation)
+		}
+		return nil
+	})
+	return annotation
 }
 
 // said waits for an event about the object.
@@ -234,16 +249,14 @@ func TestCronJobEditBySSA(t *testing.T) {
 	}
 	now := w.clock.Now().UTC()
 	past := now.Add(-10 * time.Minute)
-	apply(fmt.Sprintf("%d %d * * *", past.Minute(), past.Hour())) // ten minutes ago, and tomorrow
-	w.eventually("the edit is noted", func(ctx context.Context) error {
-		if w.cronJob(ctx, "tick").Annotations["carillon.dev/timetable"] == "" {
-			return fmt.Errorf("no annotation")
-		}
-		return nil
-	})
+	edited := fmt.Sprintf("%d %d * * *", past.Minute(), past.Hour()) // ten minutes ago, and tomorrow
+	apply(edited)
+	w.noted("tick", edited)
 	w.runs(cj, 1, 1)
 	soon := now.Add(3 * time.Minute)
-	apply(fmt.Sprintf("%d %d * * *", soon.Minute(), soon.Hour()))
+	edited = fmt.Sprintf("%d %d * * *", soon.Minute(), soon.Hour())
+	apply(edited)
+	w.noted("tick", edited)
 	w.pass(3)
 	jobs := w.runs(cj, 2, 2)
 	if want := fmt.Sprintf("tick-%d", soon.Unix()/60); jobs[1].Name != want {

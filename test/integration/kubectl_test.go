@@ -257,15 +257,7 @@ func TestKubectlEdit(t *testing.T) {
 	if err := edit(past, "UTC"); err != nil {
 		t.Fatal(err)
 	}
-	noted := func(schedule string) { // an edit counts from when it is seen
-		w.eventually("the edit is noted", func(ctx context.Context) error {
-			if got := w.cronJob(ctx, "tick"); !strings.Contains(got.Annotations[cron.AnnotationTimetable], schedule) {
-				return fmt.Errorf("schedule %q, annotations %v", got.Spec.Schedule, got.Annotations)
-			}
-			return nil
-		})
-	}
-	noted(past)
+	w.noted("tick", past)
 	if err := edit("TZ=UTC "+past, "UTC"); err == nil || !strings.Contains(err.Error(), "is invalid") {
 		t.Errorf("an invalid edit ended with %v", err)
 	}
@@ -274,7 +266,7 @@ func TestKubectlEdit(t *testing.T) {
 	if err := edit(soon, "UTC"); err != nil {
 		t.Fatal(err)
 	}
-	noted(soon)
+	w.noted("tick", soon)
 	w.pass(3)
 	if jobs, want := w.runs(cj, 2, 2), fmt.Sprintf("tick-%d", at.Unix()/60); jobs[1].Name != want {
 		t.Errorf("started %s, want %s", jobs[1].Name, want)
@@ -307,25 +299,14 @@ func TestKubectlServerSideApply(t *testing.T) {
 		t.Errorf("applied again: generation %d, status %+v", again.Generation, again.Status)
 	}
 
-	noted := func(schedule string) string {
-		t.Helper()
-		var text string
-		w.eventually("the edit is noted", func(ctx context.Context) error {
-			if text = w.cronJob(ctx, "tick").Annotations[cron.AnnotationTimetable]; !strings.Contains(text, schedule) {
-				return fmt.Errorf("annotation %q", text)
-			}
-			return nil
-		})
-		return text
-	}
 	past, _ := w.daily(-10)
 	manifest.Spec.Schedule = past
 	must(apply(manifest))
-	old := noted(past)
+	old := w.noted("tick", past)
 	earlier, _ := w.daily(-5)
 	manifest.Spec.Schedule = earlier
 	must(apply(manifest))
-	current := noted(earlier)
+	current := w.noted("tick", earlier)
 	w.runs(cj, 1, 1)
 
 	for _, f := range w.cronJob(t.Context(), "tick").ManagedFields {
@@ -368,11 +349,12 @@ func TestKubectlServerSideApply(t *testing.T) {
 	}
 	must(apply(stale, "--force-conflicts"))
 	must(apply(other, "--field-manager=other", "--force-conflicts"))
-	noted(other.Spec.Schedule)
+	w.noted("tick", other.Spec.Schedule)
 	w.runs(cj, 1, 1)
 	next, at := w.daily(2)
 	manifest.Spec.Schedule = next
 	must(apply(manifest, "--force-conflicts"))
+	w.noted("tick", next)
 	w.pass(2)
 	if jobs, want := w.runs(cj, 2, 2), fmt.Sprintf("tick-%d", at.Unix()/60); jobs[1].Name != want {
 		t.Errorf("started %s, want %s", jobs[1].Name, want)
@@ -392,12 +374,7 @@ func TestKubectlApplyAndReplace(t *testing.T) {
 	for verb, minutes := range map[string]int{"apply": -10, "replace": -7} {
 		manifest.Spec.Schedule, _ = w.daily(minutes)
 		u.kubectl(verb, "-f", u.file(manifest))
-		w.eventually("the edit is noted", func(ctx context.Context) error {
-			if text := w.cronJob(ctx, "tick").Annotations[cron.AnnotationTimetable]; !strings.Contains(text, manifest.Spec.Schedule) {
-				return fmt.Errorf("after %s the annotation is %q", verb, text)
-			}
-			return nil
-		})
+		w.noted("tick", manifest.Spec.Schedule)
 		w.runs(cj, 1, 1)
 	}
 }

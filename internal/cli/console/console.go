@@ -80,7 +80,7 @@ type Options struct {
 	OutputTo io.Writer
 	// Raw gives OutputTo the output as it is, byte for byte and without prefix.
 	Raw bool
-	// Keep makes Say wait with output while nobody reads, instead of leaving lines out.
+	// Keep makes Say wait with output while nobody reads, until Release, instead of leaving lines out.
 	Keep bool
 	Now  func() time.Time // nil: time.Now
 }
@@ -120,6 +120,10 @@ func (c *Console) Gone() error {
 
 // Blocked tells whether much waits to be read.
 func (c *Console) Blocked() bool { return c.queue.blocked() }
+
+// Release ends Options.Keep: from now on Say waits with output only as long as somebody reads. It is for a stop, which
+// must not depend on a reader.
+func (c *Console) Release() { c.queue.release() }
 
 // Close waits until all that was said is written, and takes nothing more. When ctx has ended it waits no longer than
 // somebody reads. The error says how much was not written, and why.

@@ -28,10 +28,10 @@ const (
 // queue writes lines in a goroutine of its own: a terminal that is stopped (Ctrl-S), a pager that is not read on, a pipe
 // that is full block that goroutine and nothing else.
 type queue struct {
-	keep   bool // wait for room instead of dropping, however long it takes
 	notice func(dropped int) chunk
 
 	mu      sync.Mutex
+	keep    bool // wait for room instead of dropping, however long it takes
 	waiting []chunk
 	bytes   int           // of waiting
 	lines   int           // of waiting, and of the write that goes on
@@ -64,7 +64,7 @@ func newQueue(keep bool, notice func(int) chunk) *queue {
 }
 
 // put adds a line. Output waits while the queue is full: for as long as somebody reads, or, with keep, until the queue is
-// closed. Anything else never waits.
+// released or closed. Anything else never waits.
 func (q *queue) put(c chunk, output bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -91,6 +91,14 @@ func (q *queue) put(c chunk, output bool) {
 		}
 		q.await()
 	}
+}
+
+// release ends keep: whoever waits for room waits on only as long as somebody reads.
+func (q *queue) release() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.keep = false
+	q.changed()
 }
 
 // stuck is how long the write that goes on may still take before nobody is thought to read.

@@ -165,6 +165,29 @@ func TestKeep(t *testing.T) {
 	})
 }
 
+// A stop ends the waiting: what nobody reads is left out then, and counted.
+func TestRelease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &terminal{stop: make(chan struct{})}
+		defer close(w.stop)
+		c := New(w, Options{Keep: true})
+		var said sync.WaitGroup
+		said.Go(func() {
+			for i := range 100000 {
+				c.Say(output(i))
+			}
+		})
+		<-time.After(time.Hour)
+		c.Release()
+		said.Wait()
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		if err := c.Close(ctx); err == nil || !strings.Contains(err.Error(), "100000 lines were not written") {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
 // A reader that is gone is told of at once, and no error of ours.
 func TestReaderGone(t *testing.T) {
 	for _, gone := range []error{syscall.EPIPE, syscall.EIO} {

@@ -31,6 +31,11 @@ func afterFork()
 //go:linkname afterForkInChild syscall.runtime_AfterForkInChild
 func afterForkInChild()
 
+// lastSignal is the highest signal of the kernel. The C library keeps the first
+// realtime signals for itself and Go leaves them alone, so that nobody else
+// resets what a parent ignored.
+const lastSignal = 64
+
 // step is what a new process was doing when it failed.
 type step uint32
 
@@ -301,7 +306,7 @@ func (a *childArgs) child() (step, syscall.Errno) {
 	}
 	// What this process ignores an exec would pass on, and a command that
 	// expects to die of a broken pipe must.
-	for sig := unix.SIGHUP; sig <= unix.SIGSYS; sig++ {
+	for sig := unix.SIGHUP; sig <= lastSignal; sig++ {
 		if sig == unix.SIGKILL || sig == unix.SIGSTOP {
 			continue
 		}
