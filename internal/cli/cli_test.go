@@ -103,9 +103,13 @@ func TestExitCodes(t *testing.T) {
 
 // Wrong flags and arguments exit with 2 and point to the help, for each command.
 func TestUsage(t *testing.T) {
+	missing := filepath.Join(t.TempDir(), "data")
 	for _, args := range [][]string{
 		{"up", "--no-such-flag"}, {"up", "argument"}, {"run"}, {"run", "a", "b"}, {"run", "-f", "/no/such/file"},
 		{"up", "--concurrent-job-syncs=0"}, {"manager", "--concurrent-cron-job-syncs=-1"}, {"manager", "--kinds=x"}, {"manager", "--controllers=x"},
+		{"up", "--data-dir", missing, "--quota-backend-bytes=1Mi"}, {"up", "--data-dir", missing, "--event-ttl=1ms"},
+		{"up", "--data-dir", missing, "--cluster-signing-duration=1s"}, {"up", "--data-dir", missing, "--listen=nowhere"},
+		{"manager", "--metrics-secure=false", "--metrics-bind-address=:8080"}, {"manager", "--tls-cert-file=f"},
 		{"up", "-o", "xml"}, {"version", "-o", "xml"}, {"no-such-command"}, {"version", "argument"}, {"run", "-f", "-", "--timeout", "soon"},
 	} {
 		t.Run(strings.Join(args, " "), func(t *testing.T) {
@@ -113,6 +117,9 @@ func TestUsage(t *testing.T) {
 			got := Run(args, Streams{In: strings.NewReader(""), Out: &out, Err: &errs})
 			if got != ExitUsage || errs.Len() == 0 {
 				t.Errorf("exit code %d and %q, want 2 and a message", got, errs.String())
+			}
+			if _, err := os.Stat(missing); err == nil {
+				t.Error("it made a directory")
 			}
 		})
 	}
@@ -229,5 +236,53 @@ func TestHinted(t *testing.T) {
 	t.Setenv("KUBECONFIG", "/somebody/elses")
 	if got := hinted("refused", dir); got != "refused\n" {
 		t.Errorf("another cluster: %q", got)
+	}
+}
+
+// kubectl is given other files in place of those with an old CronJob, wherever they are named, and all else as it stands.
+func TestConvertManifests(t *testing.T) {
+	dir := t.TempDir()
+	old, current := filepath.Join(dir, "old.yaml"), filepath.Join(dir, "new.yaml")
+	cronJob := strings.NewReplacer("batch/v1", "batch/v1beta1", "kind: Job", "kind: CronJob").Replace(jobText)
+	for path, text := range map[string]string{old: cronJob, current: jobText} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, tt := range map[string]struct {
+		args []string
+		want []string // CONVERTED stands for a file that only this process has
+	}{
+		"a value of its own":  {[]string{"-n", "x", "apply", "-f", old, "--wait"}, []string{"-n", "x", "apply", "--filename=CONVERTED", "--wait"}},
+		"joined":              {[]string{"apply", "-f" + old, "--filename=" + old}, []string{"apply", "--filename=CONVERTED", "--filename=CONVERTED"}},
+		"a list":              {[]string{"apply", "-f", old + "," + current}, []string{"apply", "--filename=CONVERTED", "--filename=" + current}},
+		"a directory":         {[]string{"apply", "-f", dir}, []string{"apply", "--filename=" + current, "--filename=CONVERTED"}},
+		"nothing old":         {[]string{"apply", "-f", current}, []string{"apply", "--filename=" + current}},
+		"nothing there":       {[]string{"apply", "-f", "https://example.com/x.yaml"}, []string{"apply", "--filename=https://example.com/x.yaml"}},
+		"no value":            {[]string{"apply", "-f"}, []string{"apply", "-f"}},
+		"after the arguments": {[]string{"apply", "--", "-f", old}, []string{"apply", "--", "-f", old}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var said bytes.Buffer
+			got, err := convertManifests(t.Context(), tt.args, Streams{Err: &said})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, arg := range got {
+				if file, ok := strings.CutPrefix(arg, "--filename=/dev/fd/"); ok {
+					text, err := os.ReadFile("/dev/fd/" + file)
+					if err != nil || !strings.Contains(string(text), "apiVersion: batch/v1\n") {
+						t.Errorf("%q, %v", text, err)
+					}
+					got[i] = "--filename=CONVERTED"
+				}
+			}
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+			if n := strings.Count(said.String(), "batch/v1beta1 is read as batch/v1"); n != strings.Count(strings.Join(tt.want, " "), "CONVERTED") {
+				t.Errorf("said %q", &said)
+			}
+		})
 	}
 }

@@ -29,7 +29,8 @@ func newKubectl(streams Streams) *cobra.Command {
 		Use:   "kubectl [--data-dir DIR] COMMAND…",
 		Short: "The ordinary kubectl, talking to the Carillon of this machine",
 		Long: `The ordinary kubectl. Without --kubeconfig, --context, --server or $KUBECONFIG it talks to the
-Carillon that runs on --data-dir (default: the one that ` + "`carillon up`" + ` uses).`,
+Carillon that runs on --data-dir (default: the one that ` + "`carillon up`" + ` uses). CronJobs of
+batch/v1beta1 in the files of apply, create, delete, diff and replace are read as batch/v1.`,
 		Example: `  carillon kubectl get cronjobs,jobs,pods
   carillon kubectl logs -f job/report
   carillon kubectl create job now --from=cronjob/nightly-backup`,
@@ -51,6 +52,12 @@ Carillon that runs on --data-dir (default: the one that ` + "`carillon up`" + ` 
 				Arguments:   append([]string{"kubectl"}, args...),
 				ConfigFlags: genericclioptions.NewConfigFlags(true).WithDeprecatedPasswordFlag().WithDiscoveryBurst(300).WithDiscoveryQPS(50),
 			})
+			if verb, _, err := root.Find(args); err == nil && slices.Contains(manifestReaders, verb.Name()) {
+				args, err = convertManifests(cmd.Context(), args, streams)
+				if err != nil {
+					return err
+				}
+			}
 			root.SetArgs(args)
 			return root.ExecuteContext(cmd.Context())
 		},
@@ -67,7 +74,7 @@ func hinted(message, dataDir string) string {
 		message += "carillon: " + notRunning(dataDir).Error() + "\n"
 	}
 	if strings.Contains(message, `no matches for kind "CronJob" in version "batch/v1beta1"`) {
-		message += "carillon: write apiVersion: batch/v1, which has the same fields; `carillon up` and `carillon run` read the old version, too\n"
+		message += "carillon: write apiVersion: batch/v1, which has the same fields\n"
 	}
 	return message
 }

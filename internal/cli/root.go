@@ -21,6 +21,7 @@ import (
 
 	"github.com/carillon-dev/carillon/internal/cli/console"
 	"github.com/carillon-dev/carillon/internal/cli/manifest"
+	"github.com/carillon-dev/carillon/internal/controlplane"
 	"github.com/carillon-dev/carillon/internal/descriptor"
 	"github.com/carillon-dev/carillon/internal/manager/command"
 	"github.com/carillon-dev/carillon/internal/version"
@@ -101,7 +102,8 @@ func code(err error, w io.Writer) int {
 	complain(w, err)
 	var fault *manifest.Fault
 	var wrong *command.UsageError
-	if errors.As(err, &fault) || errors.As(err, &wrong) {
+	var option *controlplane.OptionError
+	if errors.As(err, &fault) || errors.As(err, &wrong) || errors.As(err, &option) {
 		return ExitUsage
 	}
 	return ExitFailed

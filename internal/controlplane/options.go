@@ -87,6 +87,22 @@ type Options struct {
 	Progress func(step string, took time.Duration)
 }
 
+// OptionError says which of the Options cannot be as they are given, and what could: a mistake of whoever gave them.
+type OptionError struct{ text string }
+
+// Error implements error.
+func (e *OptionError) Error() string { return e.text }
+
+func wrong(format string, args ...any) error {
+	return &OptionError{fmt.Sprintf(format, args...)}
+}
+
+// Check tells what is wrong with the options, an [OptionError] if their giver is at fault, and touches nothing.
+func (o Options) Check() error {
+	_, err := o.complete()
+	return err
+}
+
 // complete fills in the defaults and says what is wrong with the rest.
 func (o Options) complete() (Options, error) {
 	if o.DataDir == "" {
@@ -102,10 +118,10 @@ func (o Options) complete() (Options, error) {
 	}
 	_, port, err := net.SplitHostPort(o.Listen)
 	if err != nil {
-		return o, fmt.Errorf("control plane: listen address %q is not host:port, as in 127.0.0.1:6443: %w", o.Listen, err)
+		return o, wrong("control plane: listen address %q is not host:port, as in 127.0.0.1:6443: %v", o.Listen, err)
 	}
 	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
-		return o, fmt.Errorf("control plane: listen address %q: the port must be a number from 0 to 65535; 0 picks a free one", o.Listen)
+		return o, wrong("control plane: listen address %q: the port must be a number from 0 to 65535; 0 picks a free one", o.Listen)
 	}
 	if o.Kubeconfig == "" {
 		o.Kubeconfig = filepath.Join(o.DataDir, "kubeconfig")
@@ -117,19 +133,19 @@ func (o Options) complete() (Options, error) {
 		o.SigningDuration = DefaultSigningDuration
 	}
 	if o.SigningDuration < LeastSigningDuration {
-		return o, fmt.Errorf("control plane: certificates cannot be signed for %s: choose at least %s", o.SigningDuration, LeastSigningDuration)
+		return o, wrong("control plane: certificates cannot be signed for %s: choose at least %s", o.SigningDuration, LeastSigningDuration)
 	}
 	if o.QuotaBackendBytes == 0 {
 		o.QuotaBackendBytes = DefaultQuota
 	}
 	if o.QuotaBackendBytes < LeastQuota {
-		return o, fmt.Errorf("control plane: a quota of %d bytes holds no plane: choose at least %d", o.QuotaBackendBytes, LeastQuota)
+		return o, wrong("control plane: a quota of %d bytes holds no plane: choose at least %d", o.QuotaBackendBytes, LeastQuota)
 	}
 	if o.EventTTL == 0 {
 		o.EventTTL = DefaultEventTTL
 	}
 	if o.EventTTL < LeastEventTTL {
-		return o, fmt.Errorf("control plane: events cannot be kept for %s: choose at least %s", o.EventTTL, LeastEventTTL)
+		return o, wrong("control plane: events cannot be kept for %s: choose at least %s", o.EventTTL, LeastEventTTL)
 	}
 	if o.Warn == nil {
 		o.Warn = func(string) {}

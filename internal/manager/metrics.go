@@ -5,6 +5,7 @@ package manager
 
 import (
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -22,10 +23,10 @@ func (o Options) metrics() (metricsserver.Options, *certwatcher.CertWatcher, err
 	if served.BindAddress == "0" {
 		return served, nil, nil
 	}
+	if err := o.CheckMetrics(); err != nil {
+		return served, nil, err
+	}
 	if o.MetricsInsecure {
-		if err := loopback(o.MetricsAddr); err != nil {
-			return served, nil, err
-		}
 		return served, nil, nil
 	}
 	served.SecureServing = true
@@ -44,9 +45,6 @@ type getCertificate func(*tls.ClientHelloInfo) (*tls.Certificate, error)
 
 // certificate is that of the given files, or a self-signed one that lives as long as the process.
 func (o Options) certificate() (getCertificate, *certwatcher.CertWatcher, error) {
-	if (o.MetricsCertFile == "") != (o.MetricsKeyFile == "") {
-		return nil, nil, fmt.Errorf("manager: a certificate needs its key: give both --tls-cert-file and --tls-private-key-file, or neither")
-	}
 	if o.MetricsCertFile != "" {
 		watcher, err := certwatcher.New(o.MetricsCertFile, o.MetricsKeyFile)
 		if err != nil {
@@ -67,6 +65,21 @@ func (o Options) certificate() (getCertificate, *certwatcher.CertWatcher, error)
 		return nil, nil, fmt.Errorf("manager: certificate for the metrics: %w", err)
 	}
 	return func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &pair, nil }, nil, nil
+}
+
+// CheckMetrics tells what is wrong with how the metrics are to be served, as far as that can be told from the options
+// alone.
+func (o Options) CheckMetrics() error {
+	if orOff(o.MetricsAddr) == "0" {
+		return nil
+	}
+	if o.MetricsInsecure {
+		return loopback(o.MetricsAddr)
+	}
+	if (o.MetricsCertFile == "") != (o.MetricsKeyFile == "") {
+		return errors.New("manager: a certificate needs its key: give both --tls-cert-file and --tls-private-key-file, or neither")
+	}
+	return nil
 }
 
 // loopback refuses an address that others than this machine can reach. Names are not looked up: what they mean can

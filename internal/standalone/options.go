@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/carillon-dev/carillon/internal/controlplane"
+	"github.com/carillon-dev/carillon/internal/datadir"
 	"github.com/carillon-dev/carillon/internal/manager"
 	"github.com/carillon-dev/carillon/internal/node"
 )
@@ -102,4 +104,13 @@ func (o Options) complete() (Options, error) {
 		o.Progress = func(string, time.Duration) {}
 	}
 	return o, nil
+}
+
+// controlPlane is what of the options is the control plane's, with its state in dir.
+func (o Options) controlPlane(dir string) controlplane.Options {
+	return controlplane.Options{
+		DataDir: datadir.ControlPlane(dir), Kubeconfig: datadir.Kubeconfig(dir), LogFile: datadir.Log(dir),
+		Listen: o.Listen, Ephemeral: o.Ephemeral, Verbosity: o.Verbosity, Warn: o.Warn,
+		SigningDuration: o.SigningDuration, QuotaBackendBytes: o.QuotaBackendBytes, EventTTL: o.EventTTL,
+	}
 }

@@ -63,6 +63,9 @@ func New(o Options) (*Standalone, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := o.controlPlane("/").Check(); err != nil {
+		return nil, err
+	}
 	if err := node.CheckEvictionHard(o.EvictionHard); err != nil {
 		return nil, err
 	}
@@ -112,17 +115,15 @@ func (s *Standalone) start(ctx context.Context) error {
 	}
 
 	progress := serialised(o.Progress)
-	s.plane, err = controlplane.New(controlplane.Options{
-		DataDir: datadir.ControlPlane(dir), Kubeconfig: datadir.Kubeconfig(dir), LogFile: datadir.Log(dir),
-		Listen: o.Listen, Ephemeral: o.Ephemeral, Verbosity: o.Verbosity, Progress: progress,
-		SigningDuration: o.SigningDuration, QuotaBackendBytes: o.QuotaBackendBytes, EventTTL: o.EventTTL, Warn: o.Warn,
-		KubeletAddress: func() string {
-			if n := s.node.Load(); n != nil {
-				return n.Address()
-			}
-			return ""
-		},
-	})
+	options := o.controlPlane(dir)
+	options.Progress = progress
+	options.KubeletAddress = func() string {
+		if n := s.node.Load(); n != nil {
+			return n.Address()
+		}
+		return ""
+	}
+	s.plane, err = controlplane.New(options)
 	if err != nil {
 		return err
 	}

@@ -146,19 +146,22 @@ func TestStandaloneStartFails(t *testing.T) {
 	for name, test := range map[string]struct {
 		options Options
 		want    []string
+		unmade  bool // it is not even made
 	}{
-		"the port is taken":         {Options{DataDir: t.TempDir(), Listen: taken.Addr().String()}, []string{taken.Addr().String(), "--listen"}},
-		"the address is none":       {Options{DataDir: t.TempDir(), Listen: "6443"}, []string{"host:port"}},
-		"the directory is a file":   {Options{DataDir: file}, []string{file, "--data-dir"}},
-		"below a file":              {Options{DataDir: filepath.Join(file, "data")}, []string{file, "--data-dir"}},
-		"no runtime at the address": {Options{DataDir: t.TempDir(), RuntimeEndpoint: "containerd"}, []string{"containerd", "unix://"}},
+		"the port is taken":         {options: Options{DataDir: t.TempDir(), Listen: taken.Addr().String()}, want: []string{taken.Addr().String(), "--listen"}},
+		"the address is none":       {options: Options{DataDir: t.TempDir(), Listen: "6443"}, want: []string{"host:port"}, unmade: true},
+		"the directory is a file":   {options: Options{DataDir: file}, want: []string{file, "--data-dir"}},
+		"below a file":              {options: Options{DataDir: filepath.Join(file, "data")}, want: []string{file, "--data-dir"}},
+		"no runtime at the address": {options: Options{DataDir: t.TempDir(), RuntimeEndpoint: "containerd"}, want: []string{"containerd", "unix://"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := New(test.options)
-			if err != nil {
+			if (err != nil) != test.unmade {
 				t.Fatal(err)
 			}
-			err = s.Start(t.Context())
+			if err == nil {
+				err = s.Start(t.Context())
+			}
 			if err == nil {
 				t.Fatal("started")
 			}
@@ -166,6 +169,9 @@ func TestStandaloneStartFails(t *testing.T) {
 				if !strings.Contains(err.Error(), want) {
 					t.Errorf("%q does not say %q", err, want)
 				}
+			}
+			if test.unmade {
+				return
 			}
 			if err := s.Close(t.Context()); err != nil {
 				t.Errorf("close after a failed start: %v", err)

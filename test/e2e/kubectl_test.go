@@ -63,6 +63,15 @@ func TestKubectl(t *testing.T) {
 			t.Errorf("got %q", got)
 		}
 	})
+	t.Run("a CronJob of batch/v1beta1", func(t *testing.T) {
+		manifest := cronJobOf("batch/v1beta1", "old", "@yearly", echoing)
+		for _, verb := range []string{"apply", "delete"} {
+			got := u.tryKubectl(manifest, verb, "-f", "-")
+			if got.code != 0 || !strings.Contains(got.stderr, "CronJob old: batch/v1beta1 is read as batch/v1") {
+				t.Errorf("%s: %+v", verb, got)
+			}
+		}
+	})
 	t.Run("delete", func(t *testing.T) {
 		u.kubectl("delete", "job", "talk", "--wait")
 		until(t, "the pod to be gone", func() bool {

@@ -113,31 +113,16 @@ func Load(ctx context.Context, paths []string, stdin io.Reader, tell func(string
 func Parse(name string, data []byte, tell func(string)) ([]Object, error) {
 	var objects []Object
 	var faults []error
-	at, number := 0, 0
-	for docs := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(data))); ; {
-		doc, err := docs.Read()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, &Fault{Where: name, What: err.Error()}
-		}
-		number++
-		for bytes.HasPrefix(doc, []byte("---")) { // the reader keeps a separator that nothing precedes
-			_, doc, _ = bytes.Cut(doc, []byte("\n"))
-		}
-		at += max(0, bytes.Index(data[at:], doc)) // documents are pieces of the file, in its order
-		source := Source{File: name, Document: number, Line: bytes.Count(data[:at], []byte("\n")) + 1}
-		at = min(at+len(doc), len(data))
-		if blank(doc) {
-			continue
-		}
+	err := documents(name, data, func(doc []byte, source Source) {
 		got, err := decode(doc, source, tell)
 		if err != nil {
 			faults = append(faults, err)
-			continue
+			return
 		}
 		objects = append(objects, got...)
+	})
+	if err != nil {
+		return nil, err
 	}
 	if len(faults) > 0 {
 		return nil, errors.Join(faults...)
@@ -146,6 +131,30 @@ func Parse(name string, data []byte, tell func(string)) ([]Object, error) {
 		return nil, &Fault{Where: name, What: "there is no object in it"}
 	}
 	return objects, nil
+}
+
+// documents calls each for every document of a file that is not blank.
+func documents(name string, data []byte, each func(doc []byte, source Source)) error {
+	at, number := 0, 0
+	for docs := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(data))); ; {
+		doc, err := docs.Read()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return &Fault{Where: name, What: err.Error()}
+		}
+		number++
+		for bytes.HasPrefix(doc, []byte("---")) { // the reader keeps a separator that nothing precedes
+			_, doc, _ = bytes.Cut(doc, []byte("\n"))
+		}
+		at += max(0, bytes.Index(data[at:], doc)) // documents are pieces of the file, in its order
+		source := Source{File: name, Document: number, Line: bytes.Count(data[:at], []byte("\n")) + 1}
+		at = min(at+len(doc), len(data))
+		if !blank(doc) {
+			each(doc, source)
+		}
+	}
 }
 
 func blank(doc []byte) bool {

@@ -120,12 +120,7 @@ func (f *flags) run(ctx context.Context, out io.Writer) error {
 		return &UsageError{err}
 	}
 	klog.SetLogger(log.WithName("client"))
-	config, err := f.config()
-	if err != nil {
-		return err
-	}
-	m, err := manager.New(manager.Options{
-		Config:                  config,
+	options := manager.Options{
 		Controllers:             f.controllers,
 		Kinds:                   kinds,
 		Syncs:                   f.syncs,
@@ -137,7 +132,14 @@ func (f *flags) run(ctx context.Context, out io.Writer) error {
 		MetricsKeyFile:          f.keyFile,
 		HealthAddr:              f.health,
 		Logger:                  log,
-	})
+	}
+	if err := options.CheckMetrics(); err != nil {
+		return &UsageError{err}
+	}
+	if options.Config, err = f.config(); err != nil {
+		return err
+	}
+	m, err := manager.New(options)
 	if err != nil {
 		return err
 	}
