@@ -17,8 +17,8 @@ import (
 	"github.com/carillon-dev/carillon/internal/controller/cronjob"
 	"github.com/carillon-dev/carillon/internal/controller/job"
 	"github.com/carillon-dev/carillon/internal/controller/ttl"
-	"github.com/carillon-dev/carillon/internal/kube/note"
-	"github.com/carillon-dev/carillon/internal/kube/yield"
+	"github.com/carillon-dev/carillon/internal/kube/events"
+	"github.com/carillon-dev/carillon/internal/kube/loadgate"
 )
 
 // Names of the controllers.
@@ -35,8 +35,8 @@ var DefaultControllers = []string{CronJob, Job}
 // shared is what the controllers of one manager have in common. The gate is one, because what is urgent in one
 // controller goes before what can wait in any other: they ask the same API server.
 type shared struct {
-	sink note.Sink
-	gate *yield.Gate
+	sink events.Sink
+	gate *loadgate.Gate
 	// stoodBack hears of kinds that are left to another controller.
 	stoodBack func(kind, why string)
 }
@@ -48,7 +48,7 @@ func (s shared) cronJob(o Options) cronjob.Options {
 	}
 }
 
-func (s shared) job(o Options, events job.Speaker) job.Options {
+func (s shared) job(o Options, events job.EventRecorder) job.Options {
 	return job.Options{Standalone: o.Standalone, Concurrency: o.Syncs.Jobs, Clock: o.Clock, Events: events, Gate: s.gate}
 }
 
@@ -65,7 +65,7 @@ var controllers = map[string]struct {
 	},
 	Job: {
 		add: func(mgr ctrl.Manager, options Options, shared shared) error {
-			recorder := note.NewRecorder(note.Options{
+			recorder := events.NewRecorder(events.Options{
 				Sink: shared.sink, Component: "job-controller", Gate: shared.gate, Clock: options.Clock,
 				Logger: mgr.GetLogger().WithName(Job),
 			})

@@ -40,8 +40,8 @@ import (
 	"github.com/carillon-dev/carillon/internal/controller/cronjob"
 	"github.com/carillon-dev/carillon/internal/controller/job"
 	"github.com/carillon-dev/carillon/internal/kind"
-	"github.com/carillon-dev/carillon/internal/kube/note"
-	"github.com/carillon-dev/carillon/internal/kube/yield"
+	"github.com/carillon-dev/carillon/internal/kube/events"
+	"github.com/carillon-dev/carillon/internal/kube/loadgate"
 	"github.com/carillon-dev/carillon/internal/version"
 )
 
@@ -192,11 +192,11 @@ func New(options Options) (*Manager, error) {
 }
 
 func (m *Manager) addControllers(names []string, options Options) error {
-	sink, err := note.NewSink(m.manager.GetConfig(), m.manager.GetHTTPClient())
+	sink, err := events.NewSink(m.manager.GetConfig(), m.manager.GetHTTPClient())
 	if err != nil {
 		return fmt.Errorf("manager: client for events: %w", err)
 	}
-	shared := shared{sink: sink, gate: yield.New(clock.RealClock{}), stoodBack: m.others.set}
+	shared := shared{sink: sink, gate: loadgate.New(clock.RealClock{}), stoodBack: m.others.set}
 	needs := map[string]client.Object{}
 	for _, name := range names {
 		c := controllers[name]

@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
-	"github.com/carillon-dev/carillon/internal/kube/yield"
+	"github.com/carillon-dev/carillon/internal/kube/loadgate"
 )
 
 // The controllers that run are those asked for, or the default of the place.
@@ -51,7 +51,7 @@ func TestSelected(t *testing.T) {
 
 // What is urgent in one controller holds back what can wait in the others, and the events of all.
 func TestControllersShareOneGate(t *testing.T) {
-	s := shared{gate: yield.New(clock.RealClock{})}
+	s := shared{gate: loadgate.New(clock.RealClock{})}
 	if s.cronJob(Options{}).Gate != s.gate {
 		t.Error("the CronJob controller has a gate of its own")
 	}

@@ -31,10 +31,10 @@ import (
 	"github.com/carillon-dev/carillon/internal/kind/kindtest"
 	"github.com/carillon-dev/carillon/internal/kind/tutorial"
 	"github.com/carillon-dev/carillon/internal/kind/volcano"
+	"github.com/carillon-dev/carillon/internal/kube/events"
 	"github.com/carillon-dev/carillon/internal/kube/lister"
-	"github.com/carillon-dev/carillon/internal/kube/note"
-	"github.com/carillon-dev/carillon/internal/kube/wrote"
-	"github.com/carillon-dev/carillon/internal/kube/yield"
+	"github.com/carillon-dev/carillon/internal/kube/loadgate"
+	"github.com/carillon-dev/carillon/internal/kube/ownwrites"
 )
 
 // letters are the kinds by the letter of cronjob.md.
@@ -95,12 +95,12 @@ func serve(t *testing.T, letter string) *api {
 	a.reconciler = r
 	r.log = logr.Discard()
 	r.owners, r.children = a.shelf(r.info.Owner), a.shelf(r.info.Child)
-	r.ownWrites, r.childWrites = wrote.New[client.Object](nil), wrote.New[client.Object](nil)
+	r.ownWrites, r.childWrites = ownwrites.New[client.Object](nil), ownwrites.New[client.Object](nil)
 	c := apiClient{api: a}
 	r.live, r.writer = c, c
-	r.clock, r.zone, r.gate = a.time, time.UTC, yield.New(clock.RealClock{})
+	r.clock, r.zone, r.gate = a.time, time.UTC, loadgate.New(clock.RealClock{})
 	if source := k.Info().Traits.EventSource; source != "" {
-		r.notes = note.NewRecorder(note.Options{Sink: apiSink{a}, Component: source, Clock: a.time, Logger: r.log})
+		r.notes = events.NewRecorder(events.Options{Sink: apiSink{a}, Component: source, Clock: a.time, Logger: r.log})
 	}
 	r.begin()
 	q := queue(apiQueue{api: a})

@@ -14,8 +14,8 @@ import (
 
 	"github.com/carillon-dev/carillon/internal/cron"
 	"github.com/carillon-dev/carillon/internal/kind"
+	"github.com/carillon-dev/carillon/internal/kube/events"
 	"github.com/carillon-dev/carillon/internal/kube/fanout"
-	"github.com/carillon-dev/carillon/internal/kube/note"
 )
 
 const (
@@ -193,8 +193,8 @@ func (r *reconciler) speak(p *pass, notes []cron.Note) {
 	if len(notes) == 0 || !r.memory.knows(p.key, p.in.Owner.UID) {
 		return
 	}
-	about := note.About(p.owner, r.info.Owner)
+	about := events.About(p.owner, r.info.Owner)
 	for _, n := range notes {
-		r.notes.Note(note.Note{About: about, Type: n.Type, Reason: n.Reason, Message: n.Message, Once: n.Key})
+		r.notes.Event(events.Event{About: about, Type: n.Type, Reason: n.Reason, Message: n.Message, Once: n.Key})
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/carillon-dev/carillon/internal/kube/yield"
+	"github.com/carillon-dev/carillon/internal/kube/loadgate"
 )
 
 // patience is how long a bookkeeper stands back for starts before it writes all the same.
@@ -22,7 +22,7 @@ const farewell = 5 * time.Second
 // books holds the second halves of passes until a bookkeeper gets to them. Those of one CronJob are done one after the
 // other, in order.
 type books struct {
-	gate *yield.Gate
+	gate *loadgate.Gate
 	// conclude does one second half; again calls for a new pass over the key, because events came in meanwhile.
 	conclude func(context.Context, *pass)
 	again    func(types.NamespacedName)
@@ -40,7 +40,7 @@ type page struct {
 	asked  bool // a pass was called for meanwhile
 }
 
-func newBooks(gate *yield.Gate, conclude func(context.Context, *pass), again func(types.NamespacedName)) *books {
+func newBooks(gate *loadgate.Gate, conclude func(context.Context, *pass), again func(types.NamespacedName)) *books {
 	b := &books{gate: gate, conclude: conclude, again: again, open: map[types.NamespacedName]*page{}}
 	b.work = sync.NewCond(&b.mu)
 	return b

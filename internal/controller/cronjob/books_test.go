@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
-	"github.com/carillon-dev/carillon/internal/kube/yield"
+	"github.com/carillon-dev/carillon/internal/kube/loadgate"
 )
 
 // desk is a set of books whose second halves take a second each.
@@ -29,7 +29,7 @@ type desk struct {
 	called  []string
 }
 
-func newDesk(gate *yield.Gate) *desk {
+func newDesk(gate *loadgate.Gate) *desk {
 	d := &desk{running: map[string]int{}}
 	d.books = newBooks(gate, d.conclude, func(key types.NamespacedName) {
 		d.mu.Lock()
@@ -100,7 +100,7 @@ func TestBooks(t *testing.T) {
 // Books stand back for starts, but not for ever; and a process that is told to stop does not linger.
 func TestBooksYield(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		gate := yield.New(clock.RealClock{})
+		gate := loadgate.New(clock.RealClock{})
 		gate.Enter(1)
 		d := newDesk(gate)
 		ctx, stop := context.WithCancel(t.Context())

@@ -29,10 +29,10 @@ import (
 
 	"github.com/carillon-dev/carillon/internal/kind"
 	"github.com/carillon-dev/carillon/internal/kube/alarm"
+	"github.com/carillon-dev/carillon/internal/kube/events"
 	"github.com/carillon-dev/carillon/internal/kube/lister"
-	"github.com/carillon-dev/carillon/internal/kube/note"
-	"github.com/carillon-dev/carillon/internal/kube/wrote"
-	"github.com/carillon-dev/carillon/internal/kube/yield"
+	"github.com/carillon-dev/carillon/internal/kube/loadgate"
+	"github.com/carillon-dev/carillon/internal/kube/ownwrites"
 	"github.com/carillon-dev/carillon/internal/serving"
 )
 
@@ -53,9 +53,9 @@ type Options struct {
 	// Zone is the zone of schedules that name none; nil: that of the process.
 	Zone *time.Location
 	// Sink takes the events; nil: the manager's API server.
-	Sink note.Sink
+	Sink events.Sink
 	// Gate holds back what can wait while starts are due; nil: one for this controller alone.
-	Gate *yield.Gate
+	Gate *loadgate.Gate
 	// Quiet is how long another controller of a kind must have been silent to count as gone; 0: serving.Quiet.
 	Quiet time.Duration
 	// StoodBack is told when a kind is left to another controller, and why; "" when it is served again. It must not
@@ -94,7 +94,7 @@ func (o *Options) complete() error {
 		o.Zone = time.Local
 	}
 	if o.Gate == nil {
-		o.Gate = yield.New(clock.RealClock{})
+		o.Gate = loadgate.New(clock.RealClock{})
 	}
 	if o.Quiet == 0 {
 		o.Quiet = serving.Quiet
@@ -114,7 +114,7 @@ func Add(mgr ctrl.Manager, options Options) error {
 		return err
 	}
 	if options.Sink == nil {
-		sink, err := note.NewSink(mgr.GetConfig(), mgr.GetHTTPClient())
+		sink, err := events.NewSink(mgr.GetConfig(), mgr.GetHTTPClient())
 		if err != nil {
 			return fmt.Errorf("cronjob controller: client for events: %w", err)
 		}
@@ -201,12 +201,12 @@ func (s *starter) add(ctx context.Context, log logr.Logger) error {
 		return err
 	}
 	r.owners, r.children = owners, children
-	r.ownWrites, r.childWrites = wrote.New[client.Object](owners.Progress), wrote.New[client.Object](children.Progress)
+	r.ownWrites, r.childWrites = ownwrites.New[client.Object](owners.Progress), ownwrites.New[client.Object](children.Progress)
 	r.live, r.writer = s.mgr.GetAPIReader(), client.WithFieldOwner(s.mgr.GetClient(), serving.FieldManager)
 	r.quiet, r.stoodBack = s.options.Quiet, s.options.StoodBack
 	r.clock, r.zone, r.gate, r.log = s.options.Clock, s.options.Zone, s.options.Gate, log
 	if info.Traits.EventSource != "" {
-		r.notes = note.NewRecorder(note.Options{Sink: s.options.Sink, Component: info.Traits.EventSource, Gate: r.gate, Logger: log})
+		r.notes = events.NewRecorder(events.Options{Sink: s.options.Sink, Component: info.Traits.EventSource, Gate: r.gate, Logger: log})
 		if err := s.mgr.Add(r.notes); err != nil {
 			return err
 		}
@@ -309,10 +309,10 @@ type reconciler struct {
 	children cache
 	live     client.Reader
 	writer   client.Client
-	notes    *note.Recorder
+	notes    *events.Recorder
 	clock    clock.Clock
 	zone     *time.Location
-	gate     *yield.Gate
+	gate     *loadgate.Gate
 	log      logr.Logger
 	// removals is how many children of one CronJob are deleted at the same time.
 	removals int
@@ -322,8 +322,8 @@ type reconciler struct {
 	quiet     time.Duration
 	stoodBack func(kind, why string)
 
-	ownWrites   *wrote.Store[client.Object]
-	childWrites *wrote.Store[client.Object]
+	ownWrites   *ownwrites.Store[client.Object]
+	childWrites *ownwrites.Store[client.Object]
 	memory      *memory
 	backoff     workqueue.TypedRateLimiter[types.NamespacedName]
 	due         due

@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/carillon-dev/carillon/internal/cron"
-	"github.com/carillon-dev/carillon/internal/kube/note"
+	"github.com/carillon-dev/carillon/internal/kube/events"
 )
 
 // read gives the series of a metric by their label values, joined by "/".
@@ -67,7 +67,7 @@ func TestRunsAreCountedOnce(t *testing.T) {
 		for _, at := range times {
 			a.until(at)
 			if a.notes != nil { // a recorder that remembers nothing tells everything again
-				a.notes = note.NewRecorder(note.Options{Sink: apiSink{a}, Component: "again", Clock: a.time, Logger: a.log})
+				a.notes = events.NewRecorder(events.Options{Sink: apiSink{a}, Component: "again", Clock: a.time, Logger: a.log})
 			}
 			a.put(a.cronJobs["tick"])
 		}

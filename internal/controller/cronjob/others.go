@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/carillon-dev/carillon/internal/cron"
-	"github.com/carillon-dev/carillon/internal/kube/note"
+	"github.com/carillon-dev/carillon/internal/kube/events"
 	"github.com/carillon-dev/carillon/internal/serving"
 )
 
@@ -75,7 +75,7 @@ func (r *reconciler) sawOther(obj client.Object, sign serving.Sign) {
 	if !first {
 		return
 	}
-	r.others.about = note.About(obj, r.info.Owner)
+	r.others.about = events.About(obj, r.info.Owner)
 	standingBack.WithLabelValues(r.info.Name).Set(1)
 	if r.stoodBack != nil {
 		r.stoodBack(r.info.Name, r.whyBack(sign))
@@ -96,7 +96,7 @@ func (r *reconciler) tellBack() {
 	if !o.leading || !o.state.Back {
 		return
 	}
-	r.notes.Note(note.Note{About: o.about, Type: corev1.EventTypeWarning, Reason: "AnotherController", Message: r.whyBack(o.state.Last),
+	r.notes.Event(events.Event{About: o.about, Type: corev1.EventTypeWarning, Reason: "AnotherController", Message: r.whyBack(o.state.Last),
 		Once: o.state.Since.UTC().Format(time.RFC3339Nano)})
 }
 
@@ -150,7 +150,7 @@ func (r *reconciler) stillBack(now, due time.Time) (again time.Time, back bool) 
 	}
 	r.log.Info("The other controller is gone; this kind of CronJob is served again", "manager", was.Last.Manager, "since", was.Since.String())
 	if o.leading {
-		r.notes.Note(note.Note{About: o.about, Type: corev1.EventTypeNormal, Reason: "NoOtherController",
+		r.notes.Event(events.Event{About: o.about, Type: corev1.EventTypeNormal, Reason: "NoOtherController",
 			Message: fmt.Sprintf("%s is gone: %s are served again", was.Last.Manager, r.info.Name)})
 	}
 	for _, key := range r.memory.keys() {

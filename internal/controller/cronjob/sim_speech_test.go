@@ -13,13 +13,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/carillon-dev/carillon/internal/kube/note"
+	"github.com/carillon-dev/carillon/internal/kube/events"
 )
 
 // voice is what a process speaks with. Making a recorder costs more than a whole world, so that each one serves many,
 // one after the other.
 type voice struct {
-	*note.Recorder
+	*events.Recorder
 	speech speech
 	knows  map[types.UID]bool
 }
@@ -33,7 +33,7 @@ func newVoice() *voice {
 		return v
 	}
 	v := &voice{knows: map[types.UID]bool{}}
-	v.Recorder = note.NewRecorder(note.Options{Sink: &v.speech, Component: "cronjob-controller", Logger: logr.Discard()})
+	v.Recorder = events.NewRecorder(events.Options{Sink: &v.speech, Component: "cronjob-controller", Logger: logr.Discard()})
 	return v
 }
 

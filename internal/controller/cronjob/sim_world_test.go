@@ -22,8 +22,8 @@ import (
 
 	kinds "github.com/carillon-dev/carillon/internal/kind/batchv1"
 	"github.com/carillon-dev/carillon/internal/kube/lister"
-	"github.com/carillon-dev/carillon/internal/kube/wrote"
-	"github.com/carillon-dev/carillon/internal/kube/yield"
+	"github.com/carillon-dev/carillon/internal/kube/loadgate"
+	"github.com/carillon-dev/carillon/internal/kube/ownwrites"
 	"github.com/carillon-dev/carillon/internal/testkit/sim"
 )
 
@@ -243,9 +243,9 @@ func (s *simulation) start(stale int) *simManager {
 		panic(fmt.Sprint(errOwners, errChildren))
 	}
 	r.owners, r.children = owners, children
-	r.ownWrites, r.childWrites = wrote.New[client.Object](owners.Progress), wrote.New[client.Object](children.Progress)
+	r.ownWrites, r.childWrites = ownwrites.New[client.Object](owners.Progress), ownwrites.New[client.Object](children.Progress)
 	r.live, r.writer, r.removals = p.Client, p.Client, 1
-	r.clock, r.zone, r.gate, r.log = clock, time.UTC, yield.New(impatient{clock}), logr.Discard()
+	r.clock, r.zone, r.gate, r.log = clock, time.UTC, loadgate.New(impatient{clock}), logr.Discard()
 	m.voice = newVoice()
 	r.notes = m.voice.Recorder
 	r.begin()

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/carillon-dev/carillon/internal/kind/adapter"
-	"github.com/carillon-dev/carillon/internal/kube/note"
+	"github.com/carillon-dev/carillon/internal/kube/events"
 )
 
 // retell is how often a mistake that lasts is told again: events are kept for an hour.
@@ -34,14 +34,14 @@ func (r *reconciler) unreadable(key types.NamespacedName, owner client.Object, t
 	if strings.HasPrefix(trouble.Field, "status") {
 		edit += " --subresource=status"
 	}
-	r.notes.Note(note.Note{About: note.About(owner, r.info.Owner), Type: corev1.EventTypeWarning, Reason: "Unreadable",
+	r.notes.Event(events.Event{About: events.About(owner, r.info.Owner), Type: corev1.EventTypeWarning, Reason: "Unreadable",
 		Message: fmt.Sprintf("%s. Nothing is started or deleted for this CronJob until that is mended (%s)", trouble, edit),
 		Once:    fmt.Sprintf("%s %d %d", trouble, since.UnixNano(), times)})
 }
 
 // unreadableChild tells what of a child cannot be read. It is in the way of others like any unfinished one.
 func (r *reconciler) unreadableChild(owner, child client.Object, trouble *adapter.Unreadable) {
-	r.notes.Note(note.Note{About: note.About(owner, r.info.Owner), Type: corev1.EventTypeWarning, Reason: "Unreadable",
+	r.notes.Event(events.Event{About: events.About(owner, r.info.Owner), Type: corev1.EventTypeWarning, Reason: "Unreadable",
 		Message: fmt.Sprintf("%s %s: %s. It counts as unfinished until that is mended, or it is deleted",
 			r.info.Traits.ChildKind, child.GetName(), trouble),
 		Once: string(child.GetUID()) + " " + trouble.Error()})

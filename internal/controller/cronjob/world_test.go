@@ -28,10 +28,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	kinds "github.com/carillon-dev/carillon/internal/kind/batchv1"
+	"github.com/carillon-dev/carillon/internal/kube/events"
 	"github.com/carillon-dev/carillon/internal/kube/lister"
-	"github.com/carillon-dev/carillon/internal/kube/note"
-	"github.com/carillon-dev/carillon/internal/kube/wrote"
-	"github.com/carillon-dev/carillon/internal/kube/yield"
+	"github.com/carillon-dev/carillon/internal/kube/loadgate"
+	"github.com/carillon-dev/carillon/internal/kube/ownwrites"
 	"github.com/carillon-dev/carillon/internal/testkit/make"
 )
 
@@ -117,10 +117,10 @@ func (w *world) restart() {
 	r.log = w.log
 	w.reconciler = r
 	r.owners, r.children = w.lister("CronJob"), w.lister("Job")
-	r.ownWrites, r.childWrites = wrote.New[client.Object](nil), wrote.New[client.Object](nil)
+	r.ownWrites, r.childWrites = ownwrites.New[client.Object](nil), ownwrites.New[client.Object](nil)
 	r.live, r.writer = w.server, w.server
-	r.clock, r.zone, r.gate = w.time, time.UTC, yield.New(clock.RealClock{})
-	r.notes = note.NewRecorder(note.Options{Sink: w, Component: "cronjob-controller", Clock: w.time, Logger: r.log})
+	r.clock, r.zone, r.gate = w.time, time.UTC, loadgate.New(clock.RealClock{})
+	r.notes = events.NewRecorder(events.Options{Sink: w, Component: "cronjob-controller", Clock: w.time, Logger: r.log})
 	r.begin()
 	q := queue(w.queued)
 	r.queue.Store(&q)

@@ -45,10 +45,10 @@ import (
 
 	"github.com/carillon-dev/carillon/internal/job"
 	"github.com/carillon-dev/carillon/internal/kube/alarm"
+	"github.com/carillon-dev/carillon/internal/kube/events"
 	"github.com/carillon-dev/carillon/internal/kube/fanout"
-	"github.com/carillon-dev/carillon/internal/kube/note"
-	"github.com/carillon-dev/carillon/internal/kube/wrote"
-	"github.com/carillon-dev/carillon/internal/kube/yield"
+	"github.com/carillon-dev/carillon/internal/kube/loadgate"
+	"github.com/carillon-dev/carillon/internal/kube/ownwrites"
 )
 
 // ManagedBy is our name in spec.managedBy.
@@ -94,15 +94,15 @@ type Options struct {
 	// Clock tells the time. Default: the real one.
 	Clock clock.Clock
 	// Gate is entered by what is urgent; see priority.go. Default: one of its own.
-	Gate *yield.Gate
+	Gate *loadgate.Gate
 	// Events takes what is said about Jobs. Default: a recorder of its own, run by the manager.
-	Events Speaker
+	Events EventRecorder
 }
 
-// A Speaker tells users what happens to an object. *note.Recorder is one.
-type Speaker interface {
-	// Note tells n, now or soon. It does not wait.
-	Note(note.Note)
+// An EventRecorder tells users what happens to an object. *events.Recorder is one.
+type EventRecorder interface {
+	// Event tells e, now or soon. It does not wait.
+	Event(events.Event)
 	// Forget drops what is remembered about an object that is gone.
 	Forget(types.UID)
 }
@@ -123,7 +123,7 @@ func (o Options) withDefaults() Options {
 		o.Clock = clock.RealClock{}
 	}
 	if o.Gate == nil {
-		o.Gate = yield.New(o.Clock)
+		o.Gate = loadgate.New(o.Clock)
 	}
 	return o
 }
@@ -162,11 +162,11 @@ func Add(mgr ctrl.Manager, opts Options) error {
 		return err
 	}
 	if opts.Events == nil {
-		sink, err := note.NewSink(mgr.GetConfig(), mgr.GetHTTPClient())
+		sink, err := events.NewSink(mgr.GetConfig(), mgr.GetHTTPClient())
 		if err != nil {
 			return fmt.Errorf("job controller: client for events: %w", err)
 		}
-		recorder := note.NewRecorder(note.Options{
+		recorder := events.NewRecorder(events.Options{
 			Sink: sink, Component: eventSource, Gate: opts.Gate, Clock: opts.Clock, Logger: mgr.GetLogger().WithName(eventSource),
 		})
 		if err := mgr.Add(recorder); err != nil {
@@ -226,18 +226,18 @@ func indexed(ctx context.Context, c cache.Cache, obj client.Object, indexers too
 // controller holds what outlives a sync. Its methods may be called by several
 // goroutines at once, those about one Job only by one.
 type controller struct {
-	options Options
-	clock   clock.Clock
-	client  client.Client // writes
-	live    client.Reader // reads that must not be late
-	cache   caches
-	events  Speaker
-	wrote   *wrote.Store[*batchv1.Job]
-	memory  *memories
-	pace    *pace
-	alarm   *alarm.Clock[types.NamespacedName]
-	slots   chan struct{}
-	gate    *yield.Gate
+	options   Options
+	clock     clock.Clock
+	client    client.Client // writes
+	live      client.Reader // reads that must not be late
+	cache     caches
+	events    EventRecorder
+	ownWrites *ownwrites.Store[*batchv1.Job]
+	memory    *memories
+	pace      *pace
+	alarm     *alarm.Clock[types.NamespacedName]
+	slots     chan struct{}
+	gate      *loadgate.Gate
 	// departed are UIDs of Jobs known to be gone.
 	departed *lru.Cache
 	enqueue  func(types.NamespacedName)
@@ -247,20 +247,20 @@ type controller struct {
 
 func newController(opts Options, writes client.Client, live client.Reader, c caches) *controller {
 	ctl := &controller{
-		options:  opts,
-		clock:    opts.Clock,
-		client:   writes,
-		live:     live,
-		cache:    c,
-		events:   opts.Events,
-		wrote:    wrote.New[*batchv1.Job](c.jobs.LastStoreSyncResourceVersion),
-		memory:   newMemories(),
-		pace:     newPace(opts.Clock, opts.BatchLeast, opts.BatchPerPod, opts.BatchMost),
-		slots:    make(chan struct{}, opts.Calls),
-		gate:     opts.Gate,
-		departed: lru.New(1 << 16),
-		enqueue:  func(types.NamespacedName) {},
-		progress: c.pods.LastStoreSyncResourceVersion, jobProgress: c.jobs.LastStoreSyncResourceVersion,
+		options:   opts,
+		clock:     opts.Clock,
+		client:    writes,
+		live:      live,
+		cache:     c,
+		events:    opts.Events,
+		ownWrites: ownwrites.New[*batchv1.Job](c.jobs.LastStoreSyncResourceVersion),
+		memory:    newMemories(),
+		pace:      newPace(opts.Clock, opts.BatchLeast, opts.BatchPerPod, opts.BatchMost),
+		slots:     make(chan struct{}, opts.Calls),
+		gate:      opts.Gate,
+		departed:  lru.New(1 << 16),
+		enqueue:   func(types.NamespacedName) {},
+		progress:  c.pods.LastStoreSyncResourceVersion, jobProgress: c.jobs.LastStoreSyncResourceVersion,
 	}
 	ctl.alarm = alarm.New(alarm.Options[types.NamespacedName]{Clock: opts.Clock, Ring: func(due []types.NamespacedName) {
 		for _, key := range due {
@@ -351,7 +351,7 @@ func (c *controller) tidy(key types.NamespacedName, uid types.UID) {
 // drop forgets a Job that is gone.
 func (c *controller) drop(uid types.UID) {
 	c.memory.forget(uid)
-	c.wrote.Forget(uid)
+	c.ownWrites.Forget(uid)
 	c.events.Forget(uid)
 }
 
@@ -373,8 +373,8 @@ func (w *work) speak(notes []job.Note) {
 	if len(notes) == 0 {
 		return
 	}
-	about := note.About(w.job, batchv1.SchemeGroupVersion.WithKind("Job"))
+	about := events.About(w.job, batchv1.SchemeGroupVersion.WithKind("Job"))
 	for _, n := range notes {
-		w.events.Note(note.Note{About: about, Type: n.Type, Reason: n.Reason, Message: n.Message})
+		w.events.Event(events.Event{About: about, Type: n.Type, Reason: n.Reason, Message: n.Message})
 	}
 }

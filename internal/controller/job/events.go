@@ -79,8 +79,8 @@ func (c *controller) jobUpdated(old, j *batchv1.Job, q queue) {
 		return
 	}
 	key := keyOf(j)
-	own := c.wrote.Is(j.UID, j)
-	if _, older := c.wrote.Latest(j); older {
+	own := c.ownWrites.Is(j.UID, j)
+	if _, older := c.ownWrites.Latest(j); older {
 		own = true
 	}
 	switch {

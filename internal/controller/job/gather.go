@@ -37,7 +37,7 @@ func (c *controller) gather(ctx context.Context, key types.NamespacedName) (job.
 		s.Job = nil // its deletion is about to be seen
 		return s, nil
 	}
-	s.Job, _ = c.wrote.Latest(s.Job)
+	s.Job, _ = c.ownWrites.Latest(s.Job)
 	s.Memory = c.memory.recall(uid)
 	if s.Memory.Finished || job.Finished(s.Job) {
 		s.Pods = c.cache.heldOf(uid)
@@ -128,7 +128,7 @@ func (c *controller) meet(ctx context.Context, s *job.Snapshot, pods []*corev1.P
 	}
 	c.memory.notDoubted(j.UID)
 	staleSyncSkips.WithLabelValues(batchv1.GroupName, "jobs").Inc()
-	c.wrote.Updated(j.UID, &live)
+	c.ownWrites.Updated(j.UID, &live)
 	s.Job = &live // what was read is as new as anything; to ask the store again would make it forget our own write
 	return true, nil
 }

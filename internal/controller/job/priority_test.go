@@ -10,12 +10,12 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/carillon-dev/carillon/internal/kube/yield"
+	"github.com/carillon-dev/carillon/internal/kube/loadgate"
 	"github.com/carillon-dev/carillon/internal/testkit/make"
 )
 
-func busy(w *world) *yield.Gate {
-	gate := yield.New(w.clock)
+func busy(w *world) *loadgate.Gate {
+	gate := loadgate.New(w.clock)
 	w.opts.Gate = gate
 	w.restart()
 	gate.Enter(1)
@@ -67,24 +67,27 @@ func TestTrailingWorkIsNotPutOffForEver(t *testing.T) {
 func TestFinalizersStandBack(t *testing.T) {
 	for name, test := range map[string]struct {
 		options func(*Options)
-		then    func(w *world, gate *yield.Gate)
+		then    func(w *world, gate *loadgate.Gate)
 		held    int // how many of the two pods that ended keep theirs
 	}{
-		"as long as the urgent work goes on": {then: func(w *world, _ *yield.Gate) { w.pass(cleanupPatience / 2) }, held: 2},
-		"until the urgent work is done":      {then: func(w *world, gate *yield.Gate) { gate.Leave(); w.pass(time.Second) }},
-		"not for ever":                       {then: func(w *world, _ *yield.Gate) { w.pass(cleanupPatience) }},
-		"not for ever by a clock put back": {then: func(w *world, _ *yield.Gate) {
+		"as long as the urgent work goes on": {then: func(w *world, _ *loadgate.Gate) { w.pass(cleanupPatience / 2) }, held: 2},
+		"until the urgent work is done":      {then: func(w *world, gate *loadgate.Gate) { gate.Leave(); w.pass(time.Second) }},
+		"not for ever":                       {then: func(w *world, _ *loadgate.Gate) { w.pass(cleanupPatience) }},
+		"not for ever by a clock put back": {then: func(w *world, _ *loadgate.Gate) {
 			w.clock.SetTime(start.Add(-time.Hour))
 			must(w.t, w.syncJob("two"))
 			w.pass(time.Second)
 		}},
-		"not when the Job is being deleted": {then: func(w *world, _ *yield.Gate) {
+		"not when the Job is being deleted": {then: func(w *world, _ *loadgate.Gate) {
 			must(w.t, w.api.Delete(w.t.Context(), w.job("two")))
 			w.pass(time.Second)
 		}},
-		"not that of a pod that is deleted":               {then: func(w *world, _ *yield.Gate) { must(w.t, w.api.Delete(w.t.Context(), ended(w))); w.pass(time.Second) }, held: 1},
-		"not when more wait for room in the list of UIDs": {options: func(o *Options) { o.MaxUncounted = 1 }, then: func(w *world, _ *yield.Gate) { w.pass(time.Second) }, held: 1},
-		"not in a process that has just begun":            {then: func(w *world, _ *yield.Gate) { w.opts.Gate = nil; w.restart(); w.pass(time.Second) }},
+		"not that of a pod that is deleted": {then: func(w *world, _ *loadgate.Gate) {
+			must(w.t, w.api.Delete(w.t.Context(), ended(w)))
+			w.pass(time.Second)
+		}, held: 1},
+		"not when more wait for room in the list of UIDs": {options: func(o *Options) { o.MaxUncounted = 1 }, then: func(w *world, _ *loadgate.Gate) { w.pass(time.Second) }, held: 1},
+		"not in a process that has just begun":            {then: func(w *world, _ *loadgate.Gate) { w.opts.Gate = nil; w.restart(); w.pass(time.Second) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, func(o *Options) {

@@ -120,7 +120,7 @@ func (w *work) write(ctx context.Context, write job.Write) error {
 		statusWrites.WithLabelValues("error").Inc()
 		return fmt.Errorf("writing the status of Job %s: %w", w.key, err)
 	}
-	w.wrote.Updated(uid, next)
+	w.ownWrites.Updated(uid, next)
 	w.memory.wrote(uid, write.Backoff, write.Finished)
 	if !write.More {
 		w.memory.reported(uid) // else the rest has waited long enough, too

@@ -19,7 +19,7 @@ import (
 
 	"github.com/carillon-dev/carillon/internal/interval"
 	"github.com/carillon-dev/carillon/internal/job"
-	"github.com/carillon-dev/carillon/internal/kube/note"
+	"github.com/carillon-dev/carillon/internal/kube/events"
 	"github.com/carillon-dev/carillon/internal/testkit/sim"
 )
 
@@ -429,7 +429,7 @@ func suspension(j *batchv1.Job) corev1.ConditionStatus {
 var once = sets.New("Completed", "TooManySucceededPods", "BackoffLimitExceeded", "DeadlineExceeded", "PodFailurePolicy", "MaxFailedIndexesExceeded", "FailedIndexes")
 
 // said judges an event.
-func (t *truth) said(n note.Note) {
+func (t *truth) said(n events.Event) {
 	jt := t.jobs[n.About.UID]
 	switch {
 	case jt == nil:

@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/carillon-dev/carillon/internal/job"
-	"github.com/carillon-dev/carillon/internal/kube/note"
+	"github.com/carillon-dev/carillon/internal/kube/events"
 	"github.com/carillon-dev/carillon/internal/testkit/sim"
 )
 
@@ -348,7 +348,7 @@ type simSpeech struct {
 	process *sim.Process
 }
 
-func (s *simSpeech) Note(n note.Note) {
+func (s *simSpeech) Event(n events.Event) {
 	if s.process.Dead() || s.world.Broken() != "" {
 		return
 	}

@@ -24,7 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/carillon-dev/carillon/internal/kube/note"
+	"github.com/carillon-dev/carillon/internal/kube/events"
 )
 
 const ns = "work"
@@ -407,10 +407,10 @@ func must(t *testing.T, err error) {
 // speech remembers what was said.
 type speech struct {
 	mu    sync.Mutex
-	notes []note.Note
+	notes []events.Event
 }
 
-func (s *speech) Note(n note.Note) {
+func (s *speech) Event(n events.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.notes = append(s.notes, n)

@@ -1,7 +1,7 @@
 // Copyright The Carillon Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package yield_test
+package loadgate_test
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 
 	"k8s.io/utils/clock"
 
-	"github.com/carillon-dev/carillon/internal/kube/yield"
+	"github.com/carillon-dev/carillon/internal/kube/loadgate"
 )
 
 // Work that can wait passes when the last urgent piece is done, and after its limit even when it is not.
@@ -27,7 +27,7 @@ func TestWait(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				g := yield.New(clock.RealClock{})
+				g := loadgate.New(clock.RealClock{})
 				g.Enter(len(test.urgent))
 				for _, d := range test.urgent {
 					time.AfterFunc(d, g.Leave)
@@ -55,7 +55,7 @@ func TestSlowServer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				g := yield.New(clock.RealClock{})
+				g := loadgate.New(clock.RealClock{})
 				end := g.Call()
 				time.AfterFunc(test.takes, end)
 				start := time.Now()
@@ -74,11 +74,11 @@ func TestSlowServer(t *testing.T) {
 
 // A controller without a gate, and one that leaves more often than it entered, work on.
 func TestGateIsForgiving(t *testing.T) {
-	var none *yield.Gate
+	var none *loadgate.Gate
 	none.Enter(1)
 	none.Wait(t.Context(), time.Hour)
 	none.Leave()
-	g := yield.New(clock.RealClock{})
+	g := loadgate.New(clock.RealClock{})
 	g.Leave()
 	g.Enter(1)
 	if !g.Busy() {

@@ -1,21 +1,21 @@
 // Copyright The Carillon Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package note writes the events that users see with `kubectl describe`.
+// Package events writes the events that users see with `kubectl describe`.
 //
 // Controllers speak through a Recorder: core/v1 events with the controller's own source component, the form that
 // users' tooling has read for years. Compared with client-go's recorder it adds three things:
 //
-//   - A note can name its cause (Note.Once). The same Warning for the same cause is then said once and not on every
+//   - An event can name its cause (Event.Once). The same Warning for the same cause is then said once and not on every
 //     sync (cronjob.md B6).
-//   - Events wait while starts are due (package yield), and are written by a fixed number of writers: a burst of
+//   - Events wait while starts are due (package loadgate), and are written by a fixed number of writers: a burst of
 //     starts is never slowed by talk about it.
 //   - Nothing is thrown away by a per-object budget; repeated events become one event with a count, many similar
 //     ones become one combined event, and the queue is bounded.
 //
 // The Recorder is safe to lose: events are told after the write that they report, so a crash costs the story, never
 // the state.
-package note
+package events
 
 import (
 	"strings"
@@ -27,8 +27,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Note is one thing to say about an object.
-type Note struct {
+// Event is one thing to say about an object.
+type Event struct {
 	// About is the object that the event is shown with.
 	About corev1.ObjectReference
 	// Type is corev1.EventTypeNormal or corev1.EventTypeWarning.
@@ -37,7 +37,7 @@ type Note struct {
 	Reason string
 	// Message is a sentence that names the object concerned and what to do. More than 1024 bytes are cut off.
 	Message string
-	// Once, if not empty, is the cause of the note: a scheduled time, a generation. A note with the same About.UID,
+	// Once, if not empty, is its cause: a scheduled time, a generation. An event with the same About.UID,
 	// Reason and Once as one of the last few dozen about that object is not repeated.
 	Once string
 

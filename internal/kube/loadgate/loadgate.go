@@ -1,13 +1,13 @@
 // Copyright The Carillon Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package yield lets work that can wait stand back while work that is due goes first.
+// Package loadgate lets work that can wait stand back while work that is due goes first.
 //
 // When thousands of CronJobs are due at one instant, each start is worth more than any status write or event: both
 // cost the API server as much as a start does; and of thousands of Jobs, Pods and ends are what is waited for. What is
 // urgent Enters the Gate, or is a Call; everything else Waits in front of it, or asks whether it is Busy, but never
 // for ever, so that a plane under constant pressure still gets the rest written.
-package yield
+package loadgate
 
 import (
 	"context"

@@ -1,7 +1,7 @@
 // Copyright The Carillon Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package wrote lets a controller read its own writes.
+// Package ownwrites lets a controller read its own writes.
 //
 // A controller reads from a cache that lags behind the server. What it has just created, changed or deleted is
 // not there yet, and deciding on the older picture starts things twice or counts them twice. A Store remembers
@@ -16,7 +16,7 @@
 //	delete accepted               ->  store.Deleted(owner.UID, job.UID)
 //	watch says it is gone         ->  store.Gone(owner.UID, job.UID)
 //	children, fresh := store.Merge(owner.UID, cached)
-package wrote
+package ownwrites
 
 import (
 	"slices"

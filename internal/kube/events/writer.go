@@ -1,7 +1,7 @@
 // Copyright The Carillon Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package note
+package events
 
 import (
 	"context"
@@ -34,7 +34,7 @@ const (
 // backoff is how long a writer waits before it tries again after an error that may pass.
 var backoff = []time.Duration{200 * time.Millisecond, time.Second, 5 * time.Second}
 
-// writer turns notes into events. One goroutine owns it.
+// writer turns events into events. One goroutine owns it.
 type writer struct {
 	options Options
 	events  *lru.Cache // eventKey -> *told
@@ -63,11 +63,11 @@ func newWriter(options Options) *writer {
 	return &writer{options: options, events: lru.New(rememberedEvents), similar: lru.New(rememberedEvents)}
 }
 
-// drain writes at most limit notes that are already queued.
-func (w *writer) drain(ctx context.Context, notes <-chan Note, limit int) {
+// drain writes at most limit events that are already queued.
+func (w *writer) drain(ctx context.Context, events <-chan Event, limit int) {
 	for range limit {
 		select {
-		case n := <-notes:
+		case n := <-events:
 			w.write(ctx, n)
 			if ctx.Err() != nil {
 				return
@@ -78,9 +78,9 @@ func (w *writer) drain(ctx context.Context, notes <-chan Note, limit int) {
 	}
 }
 
-// write tells one note: it adds to an event that said the same before, or makes a new one. The end of ctx ends the
+// write tells one event: it adds to an event that said the same before, or makes a new one. The end of ctx ends the
 // trying, but does not tear a request that is under way.
-func (w *writer) write(ctx context.Context, n Note) {
+func (w *writer) write(ctx context.Context, n Event) {
 	now := w.options.Clock.Now()
 	kind := eventKey{uid: n.About.UID, name: n.About.Name, kind: n.Type, reason: n.Reason}
 	key := kind
@@ -140,7 +140,7 @@ func (w *writer) tooMany(kind eventKey, now time.Time) bool {
 	return k.messages > similarLimit
 }
 
-func (w *writer) add(ctx context.Context, event *told, n Note, now time.Time) error {
+func (w *writer) add(ctx context.Context, event *told, n Event, now time.Time) error {
 	patch, err := json.Marshal(map[string]any{
 		"count":         event.count + 1,
 		"message":       n.Message,
@@ -157,7 +157,7 @@ func (w *writer) add(ctx context.Context, event *told, n Note, now time.Time) er
 	return nil
 }
 
-func (w *writer) create(ctx context.Context, key eventKey, n Note, now time.Time) error {
+func (w *writer) create(ctx context.Context, key eventKey, n Event, now time.Time) error {
 	w.stamp = max(w.stamp+1, now.UnixNano())
 	namespace := n.About.Namespace
 	if namespace == "" {

@@ -1,7 +1,7 @@
 // Copyright The Carillon Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package wrote_test
+package ownwrites_test
 
 import (
 	"fmt"
@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
-	"github.com/carillon-dev/carillon/internal/kube/wrote"
+	"github.com/carillon-dev/carillon/internal/kube/ownwrites"
 )
 
 const owner = types.UID("owner")
@@ -32,7 +32,7 @@ func deleting(j *batchv1.Job) *batchv1.Job {
 
 // What was written is read back, whatever the cache shows meanwhile, and is forgotten once the cache shows it.
 func TestMergeLaysOwnWritesOverTheCache(t *testing.T) {
-	type S = wrote.Store[*batchv1.Job]
+	type S = ownwrites.Store[*batchv1.Job]
 	for name, test := range map[string]struct {
 		write       func(*S)
 		progress    string
@@ -62,7 +62,7 @@ func TestMergeLaysOwnWritesOverTheCache(t *testing.T) {
 		"a version that is no number":            {write: func(s *S) { s.Updated(owner, job("a", 0)) }, cached: []*batchv1.Job{job("a", 3)}, want: []string{"a@3"}, fresh: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := wrote.New[*batchv1.Job](func() string { return test.progress })
+			s := ownwrites.New[*batchv1.Job](func() string { return test.progress })
 			test.write(s)
 			before := slices.Clone(test.cached)
 			got, fresh := s.Merge(owner, test.cached)
@@ -89,7 +89,7 @@ func text(jobs []*batchv1.Job) []string {
 
 // Once the cache has shown a created object, its absence means that it was deleted.
 func TestAbsenceAfterPresenceIsDeletion(t *testing.T) {
-	s := wrote.New[*batchv1.Job](nil)
+	s := ownwrites.New[*batchv1.Job](nil)
 	s.Created(owner, job("a", 4))
 	s.Updated(owner, job("a", 6))
 	if got, _ := s.Merge(owner, []*batchv1.Job{job("a", 4)}); len(got) != 1 || got[0].ResourceVersion != "6" {
@@ -102,7 +102,7 @@ func TestAbsenceAfterPresenceIsDeletion(t *testing.T) {
 
 // A delete is remembered until the cache shows it, also while a newer own write of the object is pending.
 func TestIsDeleted(t *testing.T) {
-	s := wrote.New[*batchv1.Job](nil)
+	s := ownwrites.New[*batchv1.Job](nil)
 	s.Updated(owner, job("a", 6))
 	s.Deleted(owner, "a")
 	s.Merge(owner, []*batchv1.Job{job("a", 7)})
@@ -117,7 +117,7 @@ func TestIsDeleted(t *testing.T) {
 
 // The newest of own status write and cache is used, and a watch event that repeats the own write is known.
 func TestLatestAndEcho(t *testing.T) {
-	s := wrote.New[*batchv1.Job](nil)
+	s := ownwrites.New[*batchv1.Job](nil)
 	s.Updated("a", job("a", 6))
 	if !s.Is("a", job("a", 6)) || s.Is("a", job("a", 7)) {
 		t.Error("exactly version 6 is the echo of our write")
@@ -147,7 +147,7 @@ func TestMergeNeverGoesBack(t *testing.T) {
 		}
 		var log []change
 		useProgress := rapid.Bool().Draw(t, "progress")
-		s := wrote.New[*batchv1.Job](func() string {
+		s := ownwrites.New[*batchv1.Job](func() string {
 			if !useProgress || seen == 0 {
 				return ""
 			}

@@ -1,7 +1,7 @@
 // Copyright The Carillon Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package note
+package events
 
 import (
 	"context"
@@ -17,14 +17,14 @@ import (
 	"k8s.io/utils/lru"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
-	"github.com/carillon-dev/carillon/internal/kube/yield"
+	"github.com/carillon-dev/carillon/internal/kube/loadgate"
 )
 
 const (
 	// writers is how many events are written at the same time. Notes about one object go to one writer, so that
 	// they are told in order.
 	writers = 4
-	// queueLimit bounds the notes that wait for one writer; beyond it new ones are counted and dropped.
+	// queueLimit bounds the events that wait for one writer; beyond it new ones are counted and dropped.
 	queueLimit = 20000
 	// politeness bounds how long events wait for urgent work. When it goes on after that, at least batch events are
 	// written, and a quarter of those that wait: under a load that does not end they are as many as come.
@@ -47,18 +47,18 @@ func init() { metrics.Registry.MustRegister(dropped) }
 // Options configure a Recorder.
 type Options struct {
 	Sink      Sink
-	Component string      // source component of the events, such as "cronjob-controller"
-	Host      string      // source host; may be empty
-	Gate      *yield.Gate // events wait for urgent work; nil: never
-	Clock     clock.Clock // nil: the real one
+	Component string         // source component of the events, such as "cronjob-controller"
+	Host      string         // source host; may be empty
+	Gate      *loadgate.Gate // events wait for urgent work; nil: never
+	Clock     clock.Clock    // nil: the real one
 	Logger    logr.Logger
 }
 
-// Recorder queues notes and writes them as events. All methods may be called by several goroutines at once. It is
-// a runnable of a controller-runtime manager; notes made before Start wait for it.
+// Recorder queues events and writes them as events. All methods may be called by several goroutines at once. It is
+// a runnable of a controller-runtime manager; events made before Start wait for it.
 type Recorder struct {
 	options Options
-	shards  [writers]chan Note
+	shards  [writers]chan Event
 
 	mu   sync.Mutex
 	said *lru.Cache // types.UID -> *causes
@@ -71,13 +71,13 @@ func NewRecorder(options Options) *Recorder {
 	}
 	r := &Recorder{options: options, said: lru.New(rememberedObjects)}
 	for i := range r.shards {
-		r.shards[i] = make(chan Note, queueLimit)
+		r.shards[i] = make(chan Event, queueLimit)
 	}
 	return r
 }
 
-// Note queues n, unless its cause has been told already, and returns at once. A nil Recorder says nothing.
-func (r *Recorder) Note(n Note) {
+// Event queues n, unless its cause has been told already, and returns at once. A nil Recorder says nothing.
+func (r *Recorder) Event(n Event) {
 	if r == nil || (n.Once != "" && r.saidAlready(n)) {
 		return
 	}
@@ -103,7 +103,7 @@ func (r *Recorder) Forget(uid types.UID) {
 	r.said.Remove(uid)
 }
 
-func (r *Recorder) saidAlready(n Note) bool {
+func (r *Recorder) saidAlready(n Event) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	known, _ := r.said.Get(n.About.UID)
@@ -140,30 +140,30 @@ func (cs *causes) has(c cause) bool {
 // NeedLeaderElection tells the manager that a Recorder runs without leadership too.
 func (*Recorder) NeedLeaderElection() bool { return false }
 
-// Start writes notes until ctx ends, then what is queued for a few seconds more.
+// Start writes events until ctx ends, then what is queued for a few seconds more.
 func (r *Recorder) Start(ctx context.Context) error {
 	var wg sync.WaitGroup
-	for _, notes := range r.shards {
+	for _, events := range r.shards {
 		w := newWriter(r.options)
-		wg.Go(func() { r.run(ctx, w, notes) })
+		wg.Go(func() { r.run(ctx, w, events) })
 	}
 	wg.Wait()
 	return nil
 }
 
-func (r *Recorder) run(ctx context.Context, w *writer, notes <-chan Note) {
+func (r *Recorder) run(ctx context.Context, w *writer, events <-chan Event) {
 	for {
 		select {
 		case <-ctx.Done():
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
 			defer cancel()
-			w.drain(last, notes, queueLimit)
+			w.drain(last, events, queueLimit)
 			return
-		case n := <-notes:
+		case n := <-events:
 			calm := r.options.Gate.Wait(ctx, politeness)
 			w.write(ctx, n)
 			if !calm {
-				w.drain(ctx, notes, max(batch, len(notes)/4))
+				w.drain(ctx, events, max(batch, len(events)/4))
 			}
 		}
 	}

@@ -1,7 +1,7 @@
 // Copyright The Carillon Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package note_test
+package events_test
 
 import (
 	"context"
@@ -22,16 +22,16 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
 
-	"github.com/carillon-dev/carillon/internal/kube/note"
-	"github.com/carillon-dev/carillon/internal/kube/yield"
+	"github.com/carillon-dev/carillon/internal/kube/events"
+	"github.com/carillon-dev/carillon/internal/kube/loadgate"
 )
 
-func normal(r *note.Recorder, about corev1.ObjectReference, reason, message string) {
-	r.Note(note.Note{About: about, Type: corev1.EventTypeNormal, Reason: reason, Message: message})
+func normal(r *events.Recorder, about corev1.ObjectReference, reason, message string) {
+	r.Event(events.Event{About: about, Type: corev1.EventTypeNormal, Reason: reason, Message: message})
 }
 
-func warning(r *note.Recorder, about corev1.ObjectReference, reason, message string) {
-	r.Note(note.Note{About: about, Type: corev1.EventTypeWarning, Reason: reason, Message: message})
+func warning(r *events.Recorder, about corev1.ObjectReference, reason, message string) {
+	r.Event(events.Event{About: about, Type: corev1.EventTypeWarning, Reason: reason, Message: message})
 }
 
 // book is a Sink that keeps events like a server does, and fails as told.
@@ -99,8 +99,8 @@ func (b *book) told() []string {
 
 var tick = corev1.ObjectReference{APIVersion: "batch/v1", Kind: "CronJob", Namespace: "batch", Name: "tick", UID: "cj-1"}
 
-func once(reason, cause string) note.Note {
-	return note.Note{About: tick, Type: corev1.EventTypeWarning, Reason: reason, Message: "said because of " + cause, Once: cause}
+func once(reason, cause string) events.Event {
+	return events.Event{About: tick, Type: corev1.EventTypeWarning, Reason: reason, Message: "said because of " + cause, Once: cause}
 }
 
 // What is noted becomes events: the same cause once, the same words counted, many similar ones combined.
@@ -109,15 +109,15 @@ func TestRecorder(t *testing.T) {
 	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "events"}, "x", errors.New("namespace is terminating"))
 	for name, test := range map[string]struct {
 		fail []error
-		say  func(r *note.Recorder)
+		say  func(r *events.Recorder)
 		want []string
 	}{
-		"one note, one event": {
-			say:  func(r *note.Recorder) { normal(r, tick, "SuccessfulCreate", "Created job tick-1") },
+		"one call, one event": {
+			say:  func(r *events.Recorder) { normal(r, tick, "SuccessfulCreate", "Created job tick-1") },
 			want: []string{"SuccessfulCreate x1: Created job tick-1"},
 		},
 		"same words are counted": {
-			say: func(r *note.Recorder) {
+			say: func(r *events.Recorder) {
 				for range 3 {
 					warning(r, tick, "FailedCreate", "quota")
 				}
@@ -125,11 +125,11 @@ func TestRecorder(t *testing.T) {
 			want: []string{"FailedCreate x3: quota"},
 		},
 		"same cause is said once (B6)": {
-			say: func(r *note.Recorder) {
-				r.Note(once("UnsupportedSchedule", "generation 1"))
-				r.Note(once("UnsupportedSchedule", "generation 1"))
-				r.Note(once("UnknownTimeZone", "generation 1"))
-				r.Note(once("UnsupportedSchedule", "generation 2"))
+			say: func(r *events.Recorder) {
+				r.Event(once("UnsupportedSchedule", "generation 1"))
+				r.Event(once("UnsupportedSchedule", "generation 1"))
+				r.Event(once("UnknownTimeZone", "generation 1"))
+				r.Event(once("UnsupportedSchedule", "generation 2"))
 			},
 			want: []string{
 				"UnsupportedSchedule x1: said because of generation 1",
@@ -138,34 +138,34 @@ func TestRecorder(t *testing.T) {
 			},
 		},
 		"causes that take turns are still said once each": {
-			say: func(r *note.Recorder) {
+			say: func(r *events.Recorder) {
 				for range 5 {
-					r.Note(once("FailedCreate", "12:10"))
-					r.Note(once("FailedCreate", "12:20"))
+					r.Event(once("FailedCreate", "12:10"))
+					r.Event(once("FailedCreate", "12:20"))
 				}
 			},
 			want: []string{"FailedCreate x1: said because of 12:10", "FailedCreate x1: said because of 12:20"},
 		},
 		"only the last causes are remembered": {
-			say: func(r *note.Recorder) {
+			say: func(r *events.Recorder) {
 				for i := range 70 {
-					r.Note(note.Note{About: tick, Type: corev1.EventTypeWarning, Reason: "FailedCreate", Message: "quota", Once: fmt.Sprint(i)})
+					r.Event(events.Event{About: tick, Type: corev1.EventTypeWarning, Reason: "FailedCreate", Message: "quota", Once: fmt.Sprint(i)})
 				}
-				r.Note(note.Note{About: tick, Type: corev1.EventTypeWarning, Reason: "FailedCreate", Message: "quota", Once: "69"})
-				r.Note(note.Note{About: tick, Type: corev1.EventTypeWarning, Reason: "FailedCreate", Message: "quota", Once: "0"})
+				r.Event(events.Event{About: tick, Type: corev1.EventTypeWarning, Reason: "FailedCreate", Message: "quota", Once: "69"})
+				r.Event(events.Event{About: tick, Type: corev1.EventTypeWarning, Reason: "FailedCreate", Message: "quota", Once: "0"})
 			},
 			want: []string{"FailedCreate x71: quota"},
 		},
 		"a new object of the same name starts anew": {
-			say: func(r *note.Recorder) {
-				r.Note(once("UnknownTimeZone", "generation 1"))
+			say: func(r *events.Recorder) {
+				r.Event(once("UnknownTimeZone", "generation 1"))
 				r.Forget(tick.UID)
-				r.Note(once("UnknownTimeZone", "generation 1"))
+				r.Event(once("UnknownTimeZone", "generation 1"))
 			},
 			want: []string{"UnknownTimeZone x2: said because of generation 1"},
 		},
 		"many similar ones are combined": {
-			say: func(r *note.Recorder) {
+			say: func(r *events.Recorder) {
 				for i := range 25 {
 					normal(r, tick, "SawCompletedJob", fmt.Sprintf("job %d", i))
 				}
@@ -174,12 +174,12 @@ func TestRecorder(t *testing.T) {
 		},
 		"an error that passes is tried again": {
 			fail: []error{unavailable, errors.New("connection refused")},
-			say:  func(r *note.Recorder) { normal(r, tick, "SuccessfulCreate", "Created job tick-1") },
+			say:  func(r *events.Recorder) { normal(r, tick, "SuccessfulCreate", "Created job tick-1") },
 			want: []string{"SuccessfulCreate x1: Created job tick-1"},
 		},
 		"a refusal is final and harms nobody else": {
 			fail: []error{forbidden},
-			say: func(r *note.Recorder) {
+			say: func(r *events.Recorder) {
 				normal(r, tick, "SuccessfulCreate", "Created job tick-1")
 				normal(r, tick, "SuccessfulDelete", "Deleted job tick-0")
 			},
@@ -187,15 +187,15 @@ func TestRecorder(t *testing.T) {
 		},
 		"a server that stays away is given up": {
 			fail: []error{unavailable, unavailable, unavailable, unavailable},
-			say: func(r *note.Recorder) {
+			say: func(r *events.Recorder) {
 				normal(r, tick, "SuccessfulCreate", "Created job tick-1")
 				normal(r, tick, "SuccessfulDelete", "Deleted job tick-0")
 			},
 			want: []string{"SuccessfulDelete x1: Deleted job tick-0"},
 		},
 		"no recorder": {
-			say: func(*note.Recorder) {
-				var none *note.Recorder
+			say: func(*events.Recorder) {
+				var none *events.Recorder
 				normal(none, tick, "SuccessfulCreate", "Created job tick-1")
 				none.Forget(tick.UID)
 			},
@@ -204,7 +204,7 @@ func TestRecorder(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				sink := &book{fail: test.fail}
-				r := note.NewRecorder(note.Options{Sink: sink, Component: "cronjob-controller", Logger: logr.Discard()})
+				r := events.NewRecorder(events.Options{Sink: sink, Component: "cronjob-controller", Logger: logr.Discard()})
 				ctx, stop := context.WithCancel(t.Context())
 				ended := make(chan error)
 				go func() { ended <- r.Start(ctx) }()
@@ -234,7 +234,7 @@ func each(n int, format string) []string {
 func TestEventForm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sink := &book{}
-		r := note.NewRecorder(note.Options{Sink: sink, Component: "cronjob-controller", Logger: logr.Discard()})
+		r := events.NewRecorder(events.Options{Sink: sink, Component: "cronjob-controller", Logger: logr.Discard()})
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error)
 		go func() { ended <- r.Start(ctx) }()
@@ -264,10 +264,10 @@ func TestEventForm(t *testing.T) {
 }
 
 // underLoad is a Recorder at work while one start is due, and never done by itself. stop stops it and waits for its end.
-func underLoad(t *testing.T) (r *note.Recorder, sink *book, gate *yield.Gate, stop func()) {
-	gate, sink = yield.New(clock.RealClock{}), &book{}
+func underLoad(t *testing.T) (r *events.Recorder, sink *book, gate *loadgate.Gate, stop func()) {
+	gate, sink = loadgate.New(clock.RealClock{}), &book{}
 	gate.Enter(1)
-	r = note.NewRecorder(note.Options{Sink: sink, Component: "c", Gate: gate, Logger: logr.Discard()})
+	r = events.NewRecorder(events.Options{Sink: sink, Component: "c", Gate: gate, Logger: logr.Discard()})
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() { ended <- r.Start(ctx) }()
