@@ -38,8 +38,8 @@ func TestFailingWrites(t *testing.T) {
 			t.Fatal("no error")
 		}
 		u := w.job.Status.UncountedTerminatedPods
-		if len(u.Succeeded) != 2 || w.job.Status.Succeeded != 0 || w.memory.Unfinalizing.Len() != 0 {
-			t.Fatalf("recorded %v, counted %d, remembered %v", u.Succeeded, w.job.Status.Succeeded, w.memory.Unfinalizing)
+		if len(u.Succeeded) != 2 || w.job.Status.Succeeded != 0 || w.expectations.Unfinalizing.Len() != 0 {
+			t.Fatalf("recorded %v, counted %d, lastBackoff %v", u.Succeeded, w.job.Status.Succeeded, w.expectations.Unfinalizing)
 		}
 		w.refuse = nil
 		untilDone(0)(w)

@@ -29,10 +29,10 @@ func delayFor(n int, base, limit time.Duration) time.Duration {
 
 // remaining is what is left of the delay at now, never more than the delay.
 func (b Backoff) remaining(now time.Time, o Options) time.Duration {
-	if b.Last.IsZero() {
+	if b.LastFailure.IsZero() {
 		return 0
 	}
-	return max(0, delayFor(b.Failures, o.BackoffBase, o.BackoffMax)-max(0, now.Sub(b.Last)))
+	return max(0, delayFor(b.Failures, o.BackoffBase, o.BackoffMax)-max(0, now.Sub(b.LastFailure)))
 }
 
 // after is the record with the finish times of newly finished pods worked in
@@ -52,12 +52,12 @@ func (b Backoff) after(successes, failures []time.Time, now time.Time) Backoff {
 			continue
 		}
 		b.Failures++
-		if t.After(b.Last) {
-			b.Last = t
+		if t.After(b.LastFailure) {
+			b.LastFailure = t
 		}
 	}
-	if b.Last.After(now) {
-		b.Last = now
+	if b.LastFailure.After(now) {
+		b.LastFailure = now
 	}
 	return b
 }
@@ -140,7 +140,7 @@ func isSidecar(pod *corev1.Pod, name string) bool {
 // tooManyFailures is the rule of spec.backoffLimit (job.md 5.3): more failed pods
 // than the limit or, for restartPolicy OnFailure, as many container restarts
 // in pods that still run (any restart when the limit is 0).
-func (s *syncing) tooManyFailures() bool {
+func (s *syncState) tooManyFailures() bool {
 	limit := int(ptr.Deref(s.job.Spec.BackoffLimit, defaultBackoffLimit))
 	if s.failed > limit {
 		return true
@@ -149,7 +149,7 @@ func (s *syncing) tooManyFailures() bool {
 		return false
 	}
 	restarts := 0
-	for _, v := range s.tally.pods {
+	for _, v := range s.pods.relevant {
 		if phase := v.pod.Status.Phase; phase != corev1.PodPending && phase != corev1.PodRunning {
 			continue
 		}
@@ -168,8 +168,8 @@ const defaultBackoffLimit = 6
 
 // hasFailed reports whether a pod counts as failed (job.md 1.1): its phase says
 // so, or it is on its way out and the Job does not wait for such pods.
-func (s *syncing) hasFailed(v *view) bool {
-	return v.standing == standsFailed || v.terminating() && !s.onlyFailed
+func (s *syncState) hasFailed(v *podView) bool {
+	return v.state == podFailed || v.terminating() && !s.onlyFailed
 }
 
 // replacesOnlyFailed reports whether a terminating pod is neither failed nor

@@ -23,22 +23,19 @@ func OwnerReference(job *batchv1.Job) metav1.OwnerReference {
 	}
 }
 
-// candidate is a pod that the Job has, and whether it comes to the Job with this
+// claimedPod is a pod that the Job has, and whether it comes to the Job with this
 // very plan.
-type candidate struct {
+type claimedPod struct {
 	pod     *corev1.Pod
 	adopted bool
 }
 
-// claim sorts the pods into those that the Job has (or will have when the Claim
-// is carried out) and those that are not its business (job.md 1.8). Pods to be
-// released are not the Job's any more. A selector that cannot be read matches
-// nothing to adopt and gives no reason to release.
+// claim finds the pods that the Job owns, or will own when the Claim is carried out (job.md 1.8). Pods to be released are
+// not the Job's any more. A selector that cannot be read matches nothing to adopt and gives no reason to release.
 //
-// A Job that is being deleted releases nothing. Its pods that the selector does
-// not match, in left, only lose the finalizer: with it they could not go, nor
-// could a Job that waits for them.
-func claim(job *batchv1.Job, pods []*corev1.Pod, m Memory) (have []candidate, c Claim, left []PodRef) {
+// A Job that is being deleted releases nothing. Its pods that the selector does not match, in unmatched, only lose the
+// finalizer: with it they could not go, nor could a Job that waits for them.
+func claim(job *batchv1.Job, pods []*corev1.Pod, e Expectations) (owned []claimedPod, c Claim, unmatched []PodRef) {
 	selector, err := metav1.LabelSelectorAsSelector(job.Spec.Selector)
 	usable := err == nil && job.Spec.Selector != nil
 	matches := func(pod *corev1.Pod) bool { return usable && selector.Matches(labels.Set(pod.Labels)) }
@@ -50,22 +47,22 @@ func claim(job *batchv1.Job, pods []*corev1.Pod, m Memory) (have []candidate, c 
 		switch {
 		case owner != nil && owner.UID != job.UID:
 		case owner != nil && (!usable || matches(pod)):
-			have = append(have, candidate{pod: pod})
+			owned = append(owned, claimedPod{pod: pod})
 		case owner != nil && job.DeletionTimestamp == nil:
 			c.Release = append(c.Release, refOf(pod))
 		case owner != nil:
-			if hasFinalizer(pod) && !m.Unfinalizing.Has(pod.UID) {
-				left = append(left, refOf(pod))
+			if HasFinalizer(pod) && !e.Unfinalizing.Has(pod.UID) {
+				unmatched = append(unmatched, refOf(pod))
 			}
-		case m.Unfinalizing.Has(pod.UID):
+		case e.Unfinalizing.Has(pod.UID):
 			// It was the Job's and is accounted for, and somebody took its owner
 			// away meanwhile: adopted again it would count again.
 		case matches(pod) && job.DeletionTimestamp == nil && pod.DeletionTimestamp == nil:
-			c.Adopt = append(c.Adopt, exactly(pod))
-			have = append(have, candidate{pod: pod, adopted: true})
+			c.Adopt = append(c.Adopt, refAtVersion(pod))
+			owned = append(owned, claimedPod{pod: pod, adopted: true})
 		}
 	}
-	return have, c, left
+	return owned, c, unmatched
 }
 
 func refOf(pod *corev1.Pod) PodRef {
@@ -74,7 +71,7 @@ func refOf(pod *corev1.Pod) PodRef {
 
 // exactly is the reference for a call that must meet the pod as the snapshot
 // shows it.
-func exactly(pod *corev1.Pod) PodRef {
+func refAtVersion(pod *corev1.Pod) PodRef {
 	ref := refOf(pod)
 	ref.ResourceVersion = pod.ResourceVersion
 	return ref

@@ -24,7 +24,7 @@ func TestCallsPerJob(t *testing.T) {
 		// The kubelet's news of a ready pod does not make a write of its own:
 		// it is lazy.
 		plan, _, _ := func() (Plan, error, bool) {
-			return Decide(Snapshot{Job: w.job, Pods: w.cached(), PodsCurrent: true, Now: w.now, Memory: w.memory, Options: w.options}), nil, false
+			return Decide(Snapshot{Job: w.job, Pods: w.cached(), PodsCurrent: true, Now: w.now, Expectations: w.expectations, Options: w.options}), nil, false
 		}()
 		if r := plan.Record(Results{}); !r.Write.Lazy {
 			t.Errorf("a ready pod alone causes a write: %s", r)

@@ -16,84 +16,96 @@ import (
 // once.
 const soon = 10 * time.Millisecond
 
-// syncing is what is known in one sync: read from the snapshot, then derived
-// step by step by Decide, and fixed from then on.
-type syncing struct {
+// syncState is what is known in one sync: read from the snapshot, then derived step by step by Decide, and fixed from
+// then on.
+type syncState struct {
 	job         *batchv1.Job
 	now         time.Time
 	options     Options
 	podsCurrent bool
-
-	tally *tally
-	// everyPod is what the snapshot gave, the Job's or not.
-	everyPod []*corev1.Pod
+	// allPods is what the snapshot gave, the Job's or not.
+	allPods []*corev1.Pod
+	// namespaceTerminating: no pod can be created any more.
+	namespaceTerminating bool
 	// onlyFailed: terminating pods are neither failed nor replaced.
 	onlyFailed bool
-	// creationEnds: the namespace takes no more pods.
-	creationEnds bool
-	// waiting for own creations to show up, at most until awaitedUntil.
-	waiting      bool
-	awaitedUntil time.Time
 	// start of the current run, see [startTime].
 	start time.Time
-	// book is the stored bookkeeping, settled.
-	book *ledger
+	// lastBackoff is that of the last sync; backoff has all pods worked in that are not accounted for.
+	lastBackoff, backoff Backoff
+
+	pods *jobPods
+	// creationsPending: own creations have yet to show up, and are waited for at most until creationsExpire.
+	creationsPending bool
+	creationsExpire  time.Time
+	// settled is the stored accounting with the recorded pods counted that have lost their finalizer.
+	settled *accounting
 	// indexes of an Indexed Job; nil otherwise.
 	indexes *indexes
-	// succeeded and failed are the true totals: counted, recorded and fresh.
-	// succeeded of an Indexed Job is its number of completed indexes.
+	// succeeded and failed are the true totals: counted, recorded and not accounted for. succeeded of an Indexed Job is
+	// its number of completed indexes.
 	succeeded, failed int
-	// remembered is the backoff record as it was; backoff has all fresh pods
-	// worked in.
-	remembered, backoff Backoff
-	verdict             Verdict
-	// managed: pods were managed, so the suspension may be marked.
-	managed bool
+	verdict           Verdict
+	// podsManaged: pods were managed, so the suspension may be marked.
+	podsManaged bool
 
-	policies map[*view]policyMatch
+	policies map[*podView]policyMatch
 }
 
-// Decide gives the plan for one sync of a Job. It is total, deterministic and
-// silent, changes nothing it is given, and may be called from many goroutines
-// at once. See the package documentation for what to do with the answer.
+// Decide gives the plan for one sync of a Job. It is total, deterministic and silent, changes nothing it is given, and
+// may be called from many goroutines at once. See the package documentation for what to do with the answer.
 func Decide(snapshot Snapshot) Plan {
 	options := snapshot.Options.withDefaults()
 	if plan, skip := skipped(snapshot, options); skip {
 		return plan
 	}
-	job := snapshot.Job
-	have, claims, left := claim(job, snapshot.Pods, snapshot.Memory)
-	s := &syncing{
-		job: job, now: snapshot.Now, options: options,
-		podsCurrent:  snapshot.PodsCurrent,
-		tally:        count(have, recorded(job), snapshot.Memory, snapshot.Now, options.ExpectationTimeout),
-		everyPod:     snapshot.Pods,
-		onlyFailed:   replacesOnlyFailed(job),
-		creationEnds: snapshot.Memory.NamespaceTerminating,
-		start:        startTime(job, snapshot.Now),
-		remembered:   snapshot.Memory.Backoff,
-		policies:     map[*view]policyMatch{},
-	}
-	s.waiting, s.awaitedUntil = awaited(snapshot, options.ExpectationTimeout)
-	s.book = s.openLedger()
-	if CompletionMode(job) == batchv1.IndexedCompletion {
+	plan := Plan{Action: ActionReconciling}
+
+	// Which pods are the Job's, and in which state each of them is.
+	var owned []claimedPod
+	owned, plan.Claim, plan.Cleanup = claim(snapshot.Job, snapshot.Pods, snapshot.Expectations)
+	s := newSyncState(snapshot, options, owned)
+
+	// Which of them are counted, which are not, and what is true when all are.
+	s.settled = s.settleStored()
+	if CompletionMode(s.job) == batchv1.IndexedCompletion {
 		s.indexes = s.findIndexes()
 	}
-	s.total()
-	s.verdict = s.judge()
+	s.addTotals()
 
-	// Here a hook that prepares other objects before pods are managed would
-	// run, and could fail the sync (gang scheduling, job.md 1.11).
-	plan := Plan{Claim: claims, Cleanup: left, Action: ActionReconciling, Verdict: s.verdict, LookAgain: s.book.unsure, sync: s}
+	// How the Job ends, if that can be said now.
+	s.verdict = s.findVerdict()
+
+	// Which pods to create or delete. Here a hook that prepares other objects before pods are managed would run, and
+	// could fail the sync (gang scheduling, job.md 1.11).
 	switch {
-	case s.verdict.Outcome == Undecided && !s.waiting && job.DeletionTimestamp == nil:
-		s.managed = true
+	case s.verdict.Outcome == Undecided && !s.creationsPending && s.job.DeletionTimestamp == nil:
+		s.podsManaged = true
 		s.managePods(&plan)
 	case s.verdict.Stored:
-		plan.Delete = s.stopAll()
+		plan.Delete = s.deleteAll()
 	}
-	plan.Wake = earlier(plan.Wake, s.wake())
+
+	// When time alone asks for the next sync.
+	plan.Wake = earlier(plan.Wake, s.nextWake())
+	plan.Verdict, plan.PodsStale, plan.sync = s.verdict, s.settled.podsStale, s
 	return plan
+}
+
+func newSyncState(snapshot Snapshot, options Options, owned []claimedPod) *syncState {
+	s := &syncState{
+		job: snapshot.Job, now: snapshot.Now, options: options,
+		podsCurrent:          snapshot.PodsCurrent,
+		allPods:              snapshot.Pods,
+		namespaceTerminating: snapshot.Expectations.NamespaceTerminating,
+		onlyFailed:           replacesOnlyFailed(snapshot.Job),
+		start:                startTime(snapshot.Job, snapshot.Now),
+		lastBackoff:          snapshot.Expectations.Backoff,
+		pods:                 classifyPods(owned, recorded(snapshot.Job), snapshot.Expectations, snapshot.Now, options.ExpectationTimeout),
+		policies:             map[*podView]policyMatch{},
+	}
+	s.creationsPending, s.creationsExpire = pendingCreations(snapshot, options.ExpectationTimeout)
+	return s
 }
 
 // skipped answers for Jobs that need nothing.
@@ -105,29 +117,29 @@ func skipped(snapshot Snapshot, options Options) (Plan, bool) {
 	case !Mine(job, options):
 		return Plan{Skip: SkipNotOurs, Forget: true}, true
 	case Finished(job):
-		return Plan{Skip: SkipFinished, Forget: true, Cleanup: leftovers(snapshot)}, true
-	case snapshot.Memory.Finished:
-		return Plan{Skip: SkipJustEnded, Cleanup: leftovers(snapshot)}, true
+		return Plan{Skip: SkipFinished, Forget: true, Cleanup: podsWithFinalizer(snapshot)}, true
+	case snapshot.Expectations.Finished:
+		return Plan{Skip: SkipJustFinished, Cleanup: podsWithFinalizer(snapshot)}, true
 	}
 	switch CompletionMode(job) {
 	case batchv1.NonIndexedCompletion:
 	case batchv1.IndexedCompletion:
 		if job.Spec.Completions == nil {
-			return Plan{Skip: SkipMalformed, Notes: []Note{malformed()}}, true
+			return Plan{Skip: SkipMalformed, Events: []Event{missingCompletions()}}, true
 		}
 	default:
-		return Plan{Skip: SkipUnknownMode, Notes: []Note{unknownMode()}}, true
+		return Plan{Skip: SkipUnknownMode, Events: []Event{unknownMode()}}, true
 	}
 	return Plan{}, false
 }
 
-// leftovers are the pods of a finished Job from which the finalizer was not
+// podsWithFinalizer are the pods of a finished Job from which the finalizer was not
 // removed: the controller stopped between the last write and the patches.
-func leftovers(snapshot Snapshot) []PodRef {
+func podsWithFinalizer(snapshot Snapshot) []PodRef {
 	var refs []PodRef
 	for _, pod := range snapshot.Pods {
-		if pod != nil && hasFinalizer(pod) && pod.Namespace == snapshot.Job.Namespace &&
-			metav1.IsControlledBy(pod, snapshot.Job) && !snapshot.Memory.Unfinalizing.Has(pod.UID) {
+		if pod != nil && HasFinalizer(pod) && pod.Namespace == snapshot.Job.Namespace &&
+			metav1.IsControlledBy(pod, snapshot.Job) && !snapshot.Expectations.Unfinalizing.Has(pod.UID) {
 			refs = append(refs, refOf(pod))
 		}
 	}
@@ -139,15 +151,15 @@ func CompletionMode(job *batchv1.Job) batchv1.CompletionMode {
 	return ptr.Deref(job.Spec.CompletionMode, batchv1.NonIndexedCompletion)
 }
 
-// total adds up what is counted, recorded and fresh, and works the fresh pods
-// into the backoff record.
-func (s *syncing) total() {
-	succeeded := int(s.book.succeeded) + len(s.book.awaitedSucceeded)
-	s.failed = int(s.book.failed) + len(s.book.awaitedFailed)
+// addTotals adds up the pods that are counted, recorded and not accounted for,
+// and works the latter into the back-off.
+func (s *syncState) addTotals() {
+	succeeded := int(s.settled.succeeded) + len(s.settled.uncountedSucceeded)
+	s.failed = int(s.settled.failed) + len(s.settled.uncountedFailed)
 	var successes, failures []time.Time
-	for _, v := range s.tally.pods {
+	for _, v := range s.pods.relevant {
 		switch {
-		case !s.isFresh(v):
+		case !s.isUnaccounted(v):
 		case v.succeeded():
 			succeeded++
 			successes = append(successes, finishTime(v.pod))
@@ -162,11 +174,11 @@ func (s *syncing) total() {
 	if s.indexes != nil {
 		s.succeeded = s.indexes.completed.Len()
 	}
-	s.backoff = s.remembered.after(successes, failures, s.now)
+	s.backoff = s.lastBackoff.after(successes, failures, s.now)
 }
 
 // policy is what the pod failure policy says about a pod, looked up once.
-func (s *syncing) policy(v *view) policyMatch {
+func (s *syncState) policy(v *podView) policyMatch {
 	if s.job.Spec.PodFailurePolicy == nil {
 		return policyMatch{}
 	}
@@ -178,12 +190,12 @@ func (s *syncing) policy(v *view) policyMatch {
 	return match
 }
 
-// wake is when time alone makes a difference.
-func (s *syncing) wake() (at time.Time) {
-	if s.waiting {
-		at = earlier(at, s.awaitedUntil)
+// nextWake is when time alone makes a difference.
+func (s *syncState) nextWake() (at time.Time) {
+	if s.creationsPending {
+		at = earlier(at, s.creationsExpire)
 	}
-	if s.book.unsure {
+	if s.settled.podsStale {
 		at = earlier(at, s.now.Add(s.options.SyncPeriod))
 	}
 	if end, ok := deadline(s.job, s.start); ok && s.verdict.Outcome == Undecided {

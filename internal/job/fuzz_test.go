@@ -42,7 +42,7 @@ var kinds = []string{
 	"odd completion index", "odd failure counts", "no annotations", "empty pod", "no creation time", "created in the future",
 	"ended in the future", "ended without a time", "negative restarts", "deleted in the future", "deleted without grace", "two owners", "owner of another kind", "finalizer twice",
 	"pod without UID", "pod without name", "two pods of one UID", "two pods of one name", "nil pod", "two pods of one index",
-	"memory of the future", "memory of nobody",
+	"expectations of the future", "expectations of nobody",
 }
 
 // drawAnyJob draws a Job whose spec and status may be anything that an API server
@@ -124,7 +124,7 @@ func oddSpec(t *rapid.T, n nonsense, j *batchv1.Job) {
 		successPolicy(batchv1.SuccessPolicyRule{}, batchv1.SuccessPolicyRule{SucceededIndexes: &text, SucceededCount: ptr.To(any32.Draw(t, "count"))})(j)
 	}
 	if n.occurs(t, "odd managedBy") {
-		spec.ManagedBy = ptr.To(rapid.SampledFrom([]string{"", ReservedManager, "acme.io/x"}).Draw(t, "managedBy"))
+		spec.ManagedBy = ptr.To(rapid.SampledFrom([]string{"", batchv1.JobControllerName, "acme.io/x"}).Draw(t, "managedBy"))
 	}
 	if n.occurs(t, "template without labels") {
 		spec.Template.Labels, spec.Template.Annotations, spec.Template.Spec.Containers = nil, nil, nil
@@ -246,10 +246,10 @@ func oddPod(t *rapid.T, n nonsense, pod *corev1.Pod) {
 	}
 }
 
-func drawMemory(t *rapid.T, n nonsense) Memory {
+func drawExpectations(t *rapid.T, n nonsense) Expectations {
 	uid := rapid.SampledFrom([]types.UID{"p0", "p1", "p2", "gone"})
-	m := Memory{}
-	switch rapid.IntRange(0, 7).Draw(t, "memory") {
+	m := Expectations{}
+	switch rapid.IntRange(0, 7).Draw(t, "expectations") {
 	case 0:
 		m = creating(rapid.SampledFrom([]string{"p0", "job-zzzzz"}).Draw(t, "creating"))
 	case 1:
@@ -257,15 +257,15 @@ func drawMemory(t *rapid.T, n nonsense) Memory {
 	case 2:
 		m.Unfinalizing = sets.New(uid.Draw(t, "unfinalizing"))
 	case 3:
-		m.Backoff = Backoff{Failures: rapid.IntRange(-1, 1<<40).Draw(t, "failures"), Last: now.Add(-time.Minute)}
+		m.Backoff = Backoff{Failures: rapid.IntRange(-1, 1<<40).Draw(t, "failures"), LastFailure: now.Add(-time.Minute)}
 	case 4:
 		m.NamespaceTerminating = true
 	}
-	if n.occurs(t, "memory of the future") {
+	if n.occurs(t, "expectations of the future") {
 		later := now.Add(time.Duration(rapid.Int64Range(1, math.MaxInt64).Draw(t, "later")))
-		m.Creating, m.Deleting, m.Backoff.Last = map[string]time.Time{"job-zzzzz": later}, map[types.UID]time.Time{"p0": later}, later
+		m.Creating, m.Deleting, m.Backoff.LastFailure = map[string]time.Time{"job-zzzzz": later}, map[types.UID]time.Time{"p0": later}, later
 	}
-	if n.occurs(t, "memory of nobody") {
+	if n.occurs(t, "expectations of nobody") {
 		m.Creating, m.Deleting, m.Unfinalizing = map[string]time.Time{"": {}}, map[types.UID]time.Time{"": {}}, sets.New[types.UID]("")
 	}
 	return m
@@ -299,7 +299,7 @@ func FuzzDecide(f *testing.F) {
 func anyState(t *rapid.T, n nonsense) {
 	j := drawAnyJob(t, n)
 	pods := drawPods(t, n)
-	snapshot := Snapshot{Job: j, Pods: pods, PodsCurrent: rapid.Bool().Draw(t, "current"), Now: now, Memory: drawMemory(t, n), Options: Options{Standalone: true}}
+	snapshot := Snapshot{Job: j, Pods: pods, PodsCurrent: rapid.Bool().Draw(t, "current"), Now: now, Expectations: drawExpectations(t, n), Options: Options{Standalone: true}}
 	before := j.DeepCopy()
 	var podsBefore []*corev1.Pod
 	for _, p := range pods {

@@ -44,13 +44,13 @@ type indexes struct {
 	// that carries the failure count. It keeps its finalizer, and is not
 	// counted, until the replacement exists: it is the only durable place of
 	// that number (job.md 4.5).
-	delayed map[int]*view
+	delayed map[int]*podView
 }
 
 // valid reports whether a pod's index is one that the Job wants done.
-func (x *indexes) valid(v *view) bool { return v.index >= 0 && v.index < x.completions }
+func (x *indexes) valid(v *podView) bool { return v.index >= 0 && v.index < x.completions }
 
-func (s *syncing) findIndexes() *indexes {
+func (s *syncState) findIndexes() *indexes {
 	job := s.job
 	x := &indexes{
 		completions: int(ptr.Deref(job.Spec.Completions, 0)),
@@ -58,16 +58,16 @@ func (s *syncing) findIndexes() *indexes {
 	}
 	x.stored = interval.Parse(job.Status.CompletedIndexes, x.completions)
 	x.completed = x.stored
-	var fresh, failing []int
-	for _, v := range s.tally.pods {
+	var succeeded, failing []int
+	for _, v := range s.pods.relevant {
 		if v.finalizer && v.succeeded() && x.valid(v) {
-			fresh = append(fresh, v.index)
+			succeeded = append(succeeded, v.index)
 		}
 		if x.perIndex && v.finalizer && x.valid(v) && s.hasFailed(v) && s.failsIndex(v) {
 			failing = append(failing, v.index)
 		}
 	}
-	x.completed = x.completed.Add(fresh...)
+	x.completed = x.completed.Add(succeeded...)
 	if x.perIndex {
 		x.storedFailed = interval.Parse(ptr.Deref(job.Status.FailedIndexes, ""), x.completions)
 		x.failed = x.storedFailed.Add(failing...).Minus(x.completed)
@@ -78,7 +78,7 @@ func (s *syncing) findIndexes() *indexes {
 
 // failsIndex reports whether this failure uses up the index's retries, or a
 // FailIndex rule gives it up at once.
-func (s *syncing) failsIndex(v *view) bool {
+func (s *syncState) failsIndex(v *podView) bool {
 	match := s.policy(v)
 	if match.action == batchv1.PodFailurePolicyActionFailIndex {
 		return true
@@ -86,14 +86,14 @@ func (s *syncing) failsIndex(v *view) bool {
 	return match.counts() && readCount(v.pod, failureCountKey) >= int(*s.job.Spec.BackoffLimitPerIndex)
 }
 
-func (s *syncing) delayedPods(x *indexes) map[int]*view {
-	running := make(map[int]bool, len(s.tally.active))
-	for _, v := range s.tally.active {
+func (s *syncState) delayedPods(x *indexes) map[int]*podView {
+	running := make(map[int]bool, len(s.pods.active))
+	for _, v := range s.pods.active {
 		running[v.index] = true
 	}
-	delayed := map[int]*view{}
-	for _, v := range s.tally.pods {
-		if !v.held || !x.valid(v) || !s.hasFailed(v) || running[v.index] || x.completed.Has(v.index) || x.failed.Has(v.index) {
+	delayed := map[int]*podView{}
+	for _, v := range s.pods.relevant {
+		if !v.tracked || !x.valid(v) || !s.hasFailed(v) || running[v.index] || x.completed.Has(v.index) || x.failed.Has(v.index) {
 			continue
 		}
 		kept := delayed[v.index]
@@ -109,7 +109,7 @@ type indexFailures struct{ counted, ignored int }
 
 // failuresAfter are the counts for the pod that replaces this one; nil stands
 // for the first pod of an index.
-func (s *syncing) failuresAfter(replaced *view) *indexFailures {
+func (s *syncState) failuresAfter(replaced *podView) *indexFailures {
 	f := &indexFailures{}
 	if replaced == nil {
 		return f
@@ -144,29 +144,29 @@ func parseCount(text string) (n int, ok bool) {
 	return int(parsed), true
 }
 
-// countRemarks tell of counts on a replaced pod that cannot be read. We wrote
+// invalidCounts are events about counts on a replaced pod that cannot be read. We wrote
 // them, so somebody has changed them.
-func countRemarks(replaced *view) (remarks []Note) {
+func invalidCounts(replaced *podView) (events []Event) {
 	if replaced == nil {
 		return nil
 	}
 	for _, key := range []string{failureCountKey, ignoredCountKey} {
 		if text, there := replaced.pod.Annotations[key]; there {
 			if _, ok := parseCount(text); !ok {
-				remarks = append(remarks, noCount(replaced.pod, key, text))
+				events = append(events, invalidCount(replaced.pod, key, text))
 			}
 		}
 	}
-	return remarks
+	return events
 }
 
 // indexBackoff is the retry record of one index: it is read off the pod that
 // the index keeps, so it survives a restart.
 //
-// Nothing remembers when a failure in the future, by a node whose clock is
-// ahead, was seen first. Instead of it stands the creation of the pod, by the
-// API server's clock: the wait gets shorter by the time that the pod ran.
-func indexBackoff(kept *view, now time.Time) Backoff {
+// When a failure in the future, by a node whose clock is ahead, was seen first is
+// kept nowhere. In its place the creation of the pod is taken, by the API server's
+// clock: the delay gets shorter by the time that the pod ran.
+func indexBackoff(kept *podView, now time.Time) Backoff {
 	if kept == nil {
 		return Backoff{}
 	}
@@ -174,16 +174,16 @@ func indexBackoff(kept *view, now time.Time) Backoff {
 	if last.After(now) {
 		last = earlier(now, kept.pod.CreationTimestamp.Time)
 	}
-	return Backoff{Failures: tries(kept.pod) + 1, Last: last}
+	return Backoff{Failures: tries(kept.pod) + 1, LastFailure: last}
 }
 
 // pending are the lowest indexes, at most n, that have no pod and are neither
 // completed nor failed. When the Job replaces only failed pods, a terminating
 // pod still occupies its index.
-func (s *syncing) pending(n int) []int {
+func (s *syncState) pending(n int) []int {
 	x := s.indexes
-	busy := make([]int, 0, len(s.tally.active))
-	for _, v := range s.tally.pods {
+	busy := make([]int, 0, len(s.pods.active))
+	for _, v := range s.pods.relevant {
 		if x.valid(v) && (v.active() || s.onlyFailed && v.terminating()) {
 			busy = append(busy, v.index)
 		}
@@ -191,16 +191,16 @@ func (s *syncing) pending(n int) []int {
 	return x.completed.Union(x.failed).Add(busy...).Missing(x.completions, n)
 }
 
-// dueIndexes are those that may be tried now, and next is the earliest time
+// readyIndexes are those that may be tried now, and next is the earliest time
 // at which one of the others may.
-func (s *syncing) dueIndexes(candidates []int) (due []int, next time.Time) {
+func (s *syncState) readyIndexes(candidates []int) (ready []int, next time.Time) {
 	for _, index := range candidates {
 		wait := indexBackoff(s.indexes.delayed[index], s.now).remaining(s.now, s.options)
 		if wait <= 0 {
-			due = append(due, index)
+			ready = append(ready, index)
 			continue
 		}
 		next = earlier(next, s.now.Add(wait))
 	}
-	return due, next
+	return ready, next
 }

@@ -91,7 +91,7 @@ func TestSyncCostsWhatIsStillToBeDone(t *testing.T) {
 	}
 	j := aJob("p10 c7000 indexed", started(time.Hour), counted(5000, 0), indexesDone("0-4999", ""))
 	p := Decide(Snapshot{Job: j, Pods: pods, Now: now, PodsCurrent: true, Options: Options{Standalone: true}})
-	if n := len(p.sync.tally.pods); n != 20 || len(p.sync.tally.byUID) != 20 {
+	if n := len(p.sync.pods.relevant); n != 20 || len(p.sync.pods.byUID) != 20 {
 		t.Errorf("the rules look at %d pods, want the 20 that are not accounted for", n)
 	}
 }

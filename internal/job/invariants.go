@@ -29,7 +29,7 @@ type Violation struct {
 
 func (v Violation) String() string { return v.ID + ": " + v.Problem }
 
-// CheckStatus tells which rules of the API server a status write from old to
+// CheckStatus gives the rules of the API server that a status write from old to
 // updated breaks; none means that it will be taken. Spec is read from updated.
 // Rules with a condition look at a part of the status only when that part
 // changed: right after an edit of the spec a status may break them until the
@@ -54,18 +54,18 @@ func CheckStatus(old, updated *batchv1.Job) []Violation {
 type comparison struct {
 	spec              *batchv1.JobSpec
 	old, new          *batchv1.JobStatus
-	was, is           conditionsHeld
+	was, is           conditionSet
 	indexed, finished bool
 	active, ready, terminating, uncounted, startTime, completionTime,
 	completedIndexes, failedIndexes bool // changed
 }
 
-type conditionsHeld struct{ complete, failed, failureTarget, criteriaMet bool }
+type conditionSet struct{ complete, failed, failureTarget, criteriaMet bool }
 
-func (h conditionsHeld) finished() bool { return h.complete || h.failed }
+func (h conditionSet) finished() bool { return h.complete || h.failed }
 
-func held(s *batchv1.JobStatus) conditionsHeld {
-	return conditionsHeld{
+func conditionsOf(s *batchv1.JobStatus) conditionSet {
+	return conditionSet{
 		complete:      hasTrue(s.Conditions, batchv1.JobComplete),
 		failed:        hasTrue(s.Conditions, batchv1.JobFailed),
 		failureTarget: hasTrue(s.Conditions, batchv1.JobFailureTarget),
@@ -75,7 +75,7 @@ func held(s *batchv1.JobStatus) conditionsHeld {
 
 func compare(oldJob, newJob *batchv1.Job) *comparison {
 	o, n := &oldJob.Status, &newJob.Status
-	c := &comparison{spec: &newJob.Spec, old: o, new: n, was: held(o), is: held(n)}
+	c := &comparison{spec: &newJob.Spec, old: o, new: n, was: conditionsOf(o), is: conditionsOf(n)}
 	c.indexed = CompletionMode(newJob) == batchv1.IndexedCompletion
 	c.finished = c.is.finished()
 	c.active = o.Active != n.Active

@@ -17,7 +17,7 @@ import (
 // of other kinds of controllers keep what they have. A reference that is not a
 // controller reference protects nothing.
 func Orphaned(pod *corev1.Pod, controller *batchv1.Job, options Options) bool {
-	if pod == nil || !hasFinalizer(pod) {
+	if pod == nil || !HasFinalizer(pod) {
 		return false
 	}
 	owner := metav1.GetControllerOfNoCopy(pod)
@@ -31,33 +31,4 @@ func Orphaned(pod *corev1.Pod, controller *batchv1.Job, options Options) bool {
 		return true
 	}
 	return Mine(controller, options) && Finished(controller)
-}
-
-// Finished reports whether the Job has ended: Complete or Failed is True.
-// Nothing else counts as an end.
-func Finished(job *batchv1.Job) bool {
-	return hasTrue(job.Status.Conditions, batchv1.JobComplete) || hasTrue(job.Status.Conditions, batchv1.JobFailed)
-}
-
-func hasFinalizer(pod *corev1.Pod) bool {
-	for _, f := range pod.Finalizers {
-		if f == Finalizer {
-			return true
-		}
-	}
-	return false
-}
-
-func hasTrue(conditions []batchv1.JobCondition, kind batchv1.JobConditionType) bool {
-	_, ok := findTrue(conditions, kind)
-	return ok
-}
-
-func findTrue(conditions []batchv1.JobCondition, kind batchv1.JobConditionType) (batchv1.JobCondition, bool) {
-	for _, c := range conditions {
-		if c.Type == kind && c.Status == corev1.ConditionTrue {
-			return c, true
-		}
-	}
-	return batchv1.JobCondition{}, false
 }

@@ -24,11 +24,11 @@ func TestOneSyncLeavesOthersAlone(t *testing.T) {
 		mine       bool
 	}{
 		"JOB-331 standalone, nobody named":            {none, true, true},
-		"JOB-331 standalone, the built-in controller": {by(ReservedManager), true, true},
+		"JOB-331 standalone, the built-in controller": {by(batchv1.JobControllerName), true, true},
 		"JOB-335 standalone, our name":                {by(ours), true, true},
 		"JOB-330 standalone, somebody else":           {by("acme.io/jobs"), true, false},
 		"JOB-330 managed, nobody named":               {none, false, false},
-		"JOB-330 managed, the built-in controller":    {by(ReservedManager), false, false},
+		"JOB-330 managed, the built-in controller":    {by(batchv1.JobControllerName), false, false},
 		"JOB-335 managed, our name":                   {by(ours), false, true},
 		"JOB-337 managed, other case":                 {by("carillon.dev/Job-controller"), false, false},
 		"JOB-337 managed, a suffix":                   {by(ours + "2"), false, false},
@@ -39,11 +39,11 @@ func TestOneSyncLeavesOthersAlone(t *testing.T) {
 			t.Parallel()
 			for _, shorthand := range []string{"", "suspend", "deleting", "bl0"} { // JOB-332: whatever its state
 				j := aJob(shorthand, test.manager)
-				p := Decide(Snapshot{Job: j, Pods: somePods("a failed", "b running orphan", "c running stranger"), Now: now, PodsCurrent: true, Options: Options{Standalone: test.standalone, Manager: ours}})
+				p := Decide(Snapshot{Job: j, Pods: somePods("a failed", "b running orphan", "c running stranger"), Now: now, PodsCurrent: true, Options: Options{Standalone: test.standalone, ManagedBy: ours}})
 				if mine := p.Skip != SkipNotOurs; mine != test.mine {
 					t.Errorf("%q: ours is %t, want %t", shorthand, mine, test.mine)
 				}
-				if !test.mine && (len(p.Claim.Adopt)+len(p.Claim.Release)+len(p.Delete)+len(p.Create)+len(p.Cleanup)+len(p.Notes) > 0 || p.Record(Results{}).Write.Status != nil) {
+				if !test.mine && (len(p.Claim.Adopt)+len(p.Claim.Release)+len(p.Delete)+len(p.Create)+len(p.Cleanup)+len(p.Events) > 0 || p.Record(Results{}).Write.Status != nil) {
 					t.Errorf("%q: touched: %s", shorthand, p)
 				}
 			}
@@ -94,13 +94,13 @@ func TestJobsThatNeedNothing(t *testing.T) {
 	if p := Decide(Snapshot{Now: now}); p.Skip != SkipGone || !p.Forget {
 		t.Errorf("JOB-021: no Job: %s", p)
 	}
-	p := Decide(Snapshot{Job: aJob("p2 c2"), Pods: somePods("a failed"), Now: now, Memory: Memory{Finished: true}, Options: Options{Standalone: true}})
-	if p.Skip != SkipJustEnded || p.Forget || len(p.Create) != 0 || p.Record(Results{}).Write.Status != nil || len(p.Cleanup) != 1 {
+	p := Decide(Snapshot{Job: aJob("p2 c2"), Pods: somePods("a failed"), Now: now, Expectations: Expectations{Finished: true}, Options: Options{Standalone: true}})
+	if p.Skip != SkipJustFinished || p.Forget || len(p.Create) != 0 || p.Record(Results{}).Write.Status != nil || len(p.Cleanup) != 1 {
 		t.Errorf("JOB-084: a Job that we ended, seen late: %s", p)
 	}
 }
 
-// JOB-108: memory is keyed by UID, so nothing of a Job's namesake matters; what
+// JOB-108: expectations is keyed by UID, so nothing of a Job's namesake matters; what
 // is left of its pods is ignored.
 func TestARecreatedJobStartsAfresh(t *testing.T) {
 	t.Parallel()

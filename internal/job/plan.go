@@ -15,21 +15,21 @@ import (
 // is written. The zero Plan asks for nothing.
 type Plan struct {
 	// Skip says why the Job needs nothing at all; "" when it was decided upon.
-	// With a Skip only Forget, Cleanup and Notes can be set, and Record gives
+	// With a Skip only Forget, Cleanup and Events can be set, and Record gives
 	// nothing.
 	Skip Skip
 
-	// Forget says that all memory about this Job's UID may be dropped.
+	// Forget says that everything remembered about this Job's UID may be dropped.
 	Forget bool
 
-	// Cleanup are pods that hold the tracking finalizer for nothing: those left
-	// of a finished Job, and those of a Job that is being deleted which its
-	// selector does not match, so that they are neither released nor counted.
-	// Remove it. NotFound is a success.
+	// Cleanup are pods that hold the tracking finalizer although nobody will
+	// account for them: those of a finished Job, and those of a Job that is being
+	// deleted which its selector does not match, so that they are neither released
+	// nor counted. Remove it. NotFound is a success.
 	Cleanup []PodRef
 
-	// Notes are events to speak at once.
-	Notes []Note
+	// Events to publish at once.
+	Events []Event
 
 	// Claim comes first. If any of its effects is not a success, the rest of
 	// the plan is void: after all of them were tried, gather and decide again
@@ -41,14 +41,14 @@ type Plan struct {
 	Delete []Deletion
 	Create []Creation
 
-	// Wake is when the Job must be looked at again although nothing happens to
-	// it; zero means never. It always lies after Snapshot.Now.
+	// Wake is when the Job must be synced again although nothing happens to it;
+	// zero means never. It always lies after Snapshot.Now.
 	Wake time.Time
 
-	// LookAgain says that recorded pods are missing from Pods while
+	// PodsStale says that recorded pods are missing from Pods while
 	// PodsCurrent is false: read the pods anew, so that they are, and decide
 	// again, now or by Wake.
-	LookAgain bool
+	PodsStale bool
 
 	// Action is the label of the sync metrics.
 	Action Action
@@ -56,7 +56,7 @@ type Plan struct {
 	// Verdict is how the Job will end, if that is known.
 	Verdict Verdict
 
-	sync *syncing
+	sync *syncState
 }
 
 // Skip is the reason for which a Job needs nothing.
@@ -64,12 +64,12 @@ type Skip string
 
 // The reasons, in the order in which they are tried.
 const (
-	SkipGone        Skip = "gone"       // it does not exist
-	SkipNotOurs     Skip = "not ours"   // spec.managedBy names somebody else
-	SkipFinished    Skip = "finished"   // it is Complete or Failed
-	SkipJustEnded   Skip = "just ended" // we ended it, the cache does not show it yet
-	SkipUnknownMode Skip = "unknown"    // spec.completionMode is not one we know
-	SkipMalformed   Skip = "malformed"  // Indexed without completions: nothing can be derived
+	SkipGone         Skip = "gone"          // it does not exist
+	SkipNotOurs      Skip = "not ours"      // spec.managedBy names somebody else
+	SkipFinished     Skip = "finished"      // it is Complete or Failed
+	SkipJustFinished Skip = "just finished" // we finished it, the cache does not show it yet
+	SkipUnknownMode  Skip = "unknown"       // spec.completionMode is not one we know
+	SkipMalformed    Skip = "malformed"     // Indexed without completions: nothing can be derived
 )
 
 // Action is what a sync did to pods, in the words of the sync metrics.
@@ -90,7 +90,7 @@ type PodRef struct {
 	UID             types.UID
 	// ResourceVersion that the snapshot shows; only for calls that must meet the
 	// pod as it was when they were decided upon, and then they carry it:
-	// adoption, eviction, and the removal of the finalizer from a pod that has
+	// adoption, and the removal of the finalizer from a pod that has
 	// not ended and is not recorded. A conflict on it: gather and decide again.
 	ResourceVersion string
 }
@@ -124,8 +124,8 @@ type Deletion struct {
 	Why string
 
 	ready bool
-	// remarks are spoken when it is done.
-	remarks []Note
+	// events to publish when it is done.
+	events []Event
 }
 
 // Creation is one pod to create.
@@ -138,8 +138,8 @@ type Creation struct {
 	// Index is the completion index, -1 for a NonIndexed Job.
 	Index int
 
-	// remarks are spoken when it is done.
-	remarks []Note
+	// events to publish when it is done.
+	events []Event
 }
 
 // Results report step 2, element by element in the order of the plan. Missing
@@ -192,20 +192,20 @@ const (
 	Existed
 	// CreateFailed: the API refused; no pod was made.
 	CreateFailed
-	// CreateUnknown: no answer. Keep the name in Memory.Creating: the pod may
+	// CreateUnknown: no answer. Keep the name in Expectations.Creating: the pod may
 	// exist, and asking again makes no second one.
 	CreateUnknown
 	// NamespaceTerminating: refused because the namespace is going away. No
 	// event and no error: nothing can be done about it. Remember it
-	// (Memory.NamespaceTerminating).
+	// (Expectations.NamespaceTerminating).
 	NamespaceTerminating
 )
 
 // Record is the second and last answer: what to write down, and which
 // finalizers go after it.
 type Record struct {
-	// Notes are events about pods, to speak whether or not the write succeeds.
-	Notes []Note
+	// Events about pods, to publish whether or not the write succeeds.
+	Events []Event
 
 	// PodsCreation is what to add to the pod creation metric.
 	PodsCreation PodsCreation
@@ -249,22 +249,21 @@ type Write struct {
 	// with the next one.
 	More bool
 
-	// Notes and Facts are to be spoken and counted after the write succeeded,
-	// at once when there is nothing to write, and not at all when it is left
-	// out.
-	Notes []Note
-	Facts Facts
+	// Events and Metrics are to be published after the write succeeded, at once
+	// when there is nothing to write, and not at all when it is left out.
+	Events  []Event
+	Metrics Metrics
 
-	// Finished: this write ends the Job. Remember it (Memory.Finished).
+	// Finished: this write ends the Job. Remember it (Expectations.Finished).
 	Finished bool
 
-	// Backoff is to be remembered (Memory.Backoff) when the write succeeded, is
+	// Backoff is to be remembered (Expectations.Backoff) when the write succeeded, is
 	// left out, or has nothing to write.
 	Backoff Backoff
 }
 
-// Facts are increments for metrics (job.md 8.1).
-type Facts struct {
+// Metrics are increments of metrics (job.md 8.1).
+type Metrics struct {
 	// PodsSucceeded and PodsFailed: growth of the status counters.
 	PodsSucceeded, PodsFailed int
 	// IndexesSucceeded and IndexesFailed: growth of the index sets.
@@ -287,8 +286,8 @@ type PodsCreation struct {
 	Succeeded, Failed int
 }
 
-// Note is one event about the Job.
-type Note struct {
+// Event is one event about the Job.
+type Event struct {
 	// Type is corev1.EventTypeNormal or corev1.EventTypeWarning.
 	Type string
 	// Reason in CamelCase, as in job.md 2.11.

@@ -31,7 +31,7 @@ const suffixAlphabet = "bcdfghjklmnpqrstvwxz2456789"
 // answer was lost, or was decided upon from a stale view, meets its own pod
 // instead of making a second one. attempt counts from 0 and is the first whose
 // name no pod of the Job has, starting from what is durably known
-// ([syncing.attempts]).
+// ([syncState.attempts]).
 func PodName(job string, uid types.UID, index, attempt int) string {
 	hash := sha256.New()
 	hash.Write([]byte(uid))

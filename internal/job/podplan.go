@@ -13,15 +13,15 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// stopAll are the deletions of a Job whose end is decided and stored. The pods
+// deleteAll are the deletions of a Job whose end is decided and stored. The pods
 // keep their finalizer: those of a failed Job count as failed.
-func (s *syncing) stopAll() []Deletion {
+func (s *syncState) deleteAll() []Deletion {
 	why := "the Job succeeded: " + s.verdict.Reason
 	if s.verdict.Outcome == Failure {
 		why = "the Job failed: " + s.verdict.Reason
 	}
-	deletions := make([]Deletion, 0, len(s.tally.active))
-	for _, v := range s.tally.active {
+	deletions := make([]Deletion, 0, len(s.pods.active))
+	for _, v := range s.pods.active {
 		deletions = append(deletions, Deletion{PodRef: refOf(v.pod), Why: why, ready: v.ready})
 	}
 	return deletions
@@ -29,11 +29,11 @@ func (s *syncing) stopAll() []Deletion {
 
 // managePods fills in which pods to delete or create so that as many run as
 // the Job wants now (job.md 2.6). A sync either deletes or creates.
-func (s *syncing) managePods(p *Plan) {
+func (s *syncState) managePods(p *Plan) {
 	p.Action = ActionTracking
 	if suspended(s.job) {
 		p.Action = ActionPodsDeleted
-		p.Delete = evict(s.tally.active, "the Job is suspended")
+		p.Delete = deleteUncounted(s.pods.active, "the Job is suspended")
 		return
 	}
 	want := s.wantActive()
@@ -41,11 +41,11 @@ func (s *syncing) managePods(p *Plan) {
 		p.Action = ActionPodsDeleted
 		return
 	}
-	missing := want - len(s.tally.active)
+	missing := want - len(s.pods.active)
 	if s.onlyFailed {
-		missing -= s.tally.terminating
+		missing -= s.pods.terminating
 	}
-	if missing <= 0 || s.creationEnds {
+	if missing <= 0 || s.namespaceTerminating {
 		return
 	}
 	p.Action = ActionPodsCreated
@@ -54,11 +54,11 @@ func (s *syncing) managePods(p *Plan) {
 
 // wantActive is how many pods should run. A work queue starts none once a pod
 // succeeded; the others drain.
-func (s *syncing) wantActive() int {
+func (s *syncState) wantActive() int {
 	parallelism := int(ptr.Deref(s.job.Spec.Parallelism, 1))
 	if s.job.Spec.Completions == nil {
 		if s.succeeded > 0 {
-			return len(s.tally.active)
+			return len(s.pods.active)
 		}
 		return parallelism
 	}
@@ -68,33 +68,33 @@ func (s *syncing) wantActive() int {
 // surplus are the pods that must go: those that can do no good (no usable
 // index, an index that a better pod works on), and as many more as there are
 // too many.
-func (s *syncing) surplus(want int) []Deletion {
+func (s *syncState) surplus(want int) []Deletion {
 	useless, useful := s.uselessPods()
-	tooMany := max(0, len(s.tally.active)-want)
-	deletions := evict(useless, "its completion index is not wanted, or another pod has it")
+	tooMany := max(0, len(s.pods.active)-want)
+	deletions := deleteUncounted(useless, "its completion index is not wanted, or another pod has it")
 	for i, v := range useless {
 		if v.index == unknownIndex {
-			deletions[i].remarks = []Note{noIndex(v.pod)}
+			deletions[i].events = []Event{invalidIndex(v.pod)}
 		}
 	}
 	if more := tooMany - len(useless); more > 0 {
 		// A work queue of which all pods are wanted, and any Job with just
 		// enough, comes here not at all.
 		slices.SortStableFunc(useful, byDeletionPreference(s.now))
-		deletions = append(deletions, evict(useful[:min(more, len(useful))], "more pods than wanted")...)
+		deletions = append(deletions, deleteUncounted(useful[:min(more, len(useful))], "more pods than wanted")...)
 	}
 	return deletions[:min(len(deletions), s.options.MaxPodChanges)]
 }
 
 // uselessPods splits the active pods of an Indexed Job; a NonIndexed Job has no
 // useless ones.
-func (s *syncing) uselessPods() (useless, useful []*view) {
+func (s *syncState) uselessPods() (useless, useful []*podView) {
 	if s.indexes == nil {
-		return nil, slices.Clone(s.tally.active)
+		return nil, slices.Clone(s.pods.active)
 	}
-	best := make(map[int]*view, len(s.tally.active))
+	best := make(map[int]*podView, len(s.pods.active))
 	less := byDeletionPreference(s.now)
-	for _, v := range s.tally.active {
+	for _, v := range s.pods.active {
 		if !s.indexes.valid(v) {
 			continue
 		}
@@ -102,7 +102,7 @@ func (s *syncing) uselessPods() (useless, useful []*view) {
 			best[v.index] = v
 		}
 	}
-	for _, v := range s.tally.active {
+	for _, v := range s.pods.active {
 		if s.indexes.valid(v) && best[v.index] == v {
 			useful = append(useful, v)
 		} else {
@@ -112,23 +112,24 @@ func (s *syncing) uselessPods() (useless, useful []*view) {
 	return useless, useful
 }
 
-func evict(pods []*view, why string) []Deletion {
+// deleteUncounted are deletions of pods that lose their finalizer first, so that they never count as failed.
+func deleteUncounted(pods []*podView, why string) []Deletion {
 	deletions := make([]Deletion, 0, len(pods))
 	for _, v := range pods {
-		deletions = append(deletions, Deletion{PodRef: exactly(v.pod), Unfinalize: v.held, Why: why, ready: v.ready})
+		deletions = append(deletions, Deletion{PodRef: refAtVersion(v.pod), Unfinalize: v.tracked, Why: why, ready: v.ready})
 	}
 	return deletions
 }
 
 // createPods plans up to n pods, unless the backoff after failures says to wait.
-func (s *syncing) createPods(p *Plan, n int) {
+func (s *syncState) createPods(p *Plan, n int) {
 	if s.indexes == nil || !s.indexes.perIndex {
 		if wait := s.backoff.remaining(s.now, s.options); wait > 0 {
 			p.Wake = earlier(p.Wake, s.now.Add(wait))
 			return
 		}
 	}
-	names := namer{job: s.job, taken: namesOf(s.everyPod, s.job.Namespace), next: map[int]int{}}
+	names := namer{job: s.job, taken: namesOf(s.allPods, s.job.Namespace), next: map[int]int{}}
 	if s.indexes == nil {
 		from := s.attempts()
 		for range n {
@@ -141,25 +142,25 @@ func (s *syncing) createPods(p *Plan, n int) {
 	}
 	wanted := s.pending(n)
 	if s.indexes.perIndex {
-		due, next := s.dueIndexes(wanted)
-		if len(due) == 0 {
+		ready, next := s.readyIndexes(wanted)
+		if len(ready) == 0 {
 			p.Wake = earlier(p.Wake, next)
 		}
-		wanted = due
+		wanted = ready
 	}
 	for _, index := range wanted {
 		var failures *indexFailures
-		var remarks []Note
+		var events []Event
 		attempt := 0
 		if s.indexes.perIndex {
 			replaced := s.indexes.delayed[index]
-			failures, remarks = s.failuresAfter(replaced), countRemarks(replaced)
+			failures, events = s.failuresAfter(replaced), invalidCounts(replaced)
 			attempt = failures.counted + failures.ignored
 		}
 		p.Create = append(p.Create, Creation{
-			Pod:     newPod(s.job, index, names.name(index, attempt), failures),
-			Index:   index,
-			remarks: remarks,
+			Pod:    newPod(s.job, index, names.name(index, attempt), failures),
+			Index:  index,
+			events: events,
 		})
 	}
 }
@@ -167,17 +168,17 @@ func (s *syncing) createPods(p *Plan, n int) {
 // attempts is a number of pods of a NonIndexed Job that surely were made
 // before: those counted in the status. Their names are free again if the pods
 // are gone, and trying them all anew would take longer with every pod.
-func (s *syncing) attempts() int {
+func (s *syncState) attempts() int {
 	return max(0, int(s.job.Status.Succeeded)) + max(0, int(s.job.Status.Failed))
 }
 
 // creationReason is the label of the pod creation metric.
-func (s *syncing) creationReason() string {
+func (s *syncState) creationReason() string {
 	onlyFailedPolicy := ptr.Deref(s.job.Spec.PodReplacementPolicy, "") == batchv1.Failed
 	switch {
 	case onlyFailedPolicy && s.failed > 0:
 		return "recreate_failed"
-	case s.failed > 0 || s.tally.terminating > 0:
+	case s.failed > 0 || s.pods.terminating > 0:
 		return "recreate_terminating_or_failed"
 	default:
 		return "new"
@@ -187,8 +188,8 @@ func (s *syncing) creationReason() string {
 // byDeletionPreference orders active pods: the ones that lose least by being
 // deleted come first (job.md 2.8). Facts: ActivePods in
 // pkg/controller/controller_utils.go.
-func byDeletionPreference(now time.Time) func(a, b *view) int {
-	return func(a, b *view) int {
+func byDeletionPreference(now time.Time) func(a, b *podView) int {
+	return func(a, b *podView) int {
 		return cmp.Or(
 			cmp.Compare(rank(a.pod.Spec.NodeName != ""), rank(b.pod.Spec.NodeName != "")),
 			cmp.Compare(phaseRank(a.pod.Status.Phase), phaseRank(b.pod.Status.Phase)),
@@ -222,7 +223,7 @@ func phaseRank(phase corev1.PodPhase) int {
 
 // readyFor is how long a pod has been ready; 0 for one that is not or does not
 // say since when.
-func readyFor(v *view, now time.Time) time.Duration {
+func readyFor(v *podView, now time.Time) time.Duration {
 	if !v.ready {
 		return 0
 	}

@@ -51,10 +51,10 @@ func newPod(job *batchv1.Job, index int, name string, failures *indexFailures) *
 	pod.Labels[indexKey] = number
 	pod.Spec.Hostname = job.Name + "-" + number
 	for i := range pod.Spec.InitContainers {
-		tellIndex(&pod.Spec.InitContainers[i])
+		addIndexVariable(&pod.Spec.InitContainers[i])
 	}
 	for i := range pod.Spec.Containers {
-		tellIndex(&pod.Spec.Containers[i])
+		addIndexVariable(&pod.Spec.Containers[i])
 	}
 	if failures != nil {
 		annotate(pod, failureCountKey, strconv.Itoa(failures.counted))
@@ -72,8 +72,8 @@ func annotate(pod *corev1.Pod, key, value string) {
 	pod.Annotations[key] = value
 }
 
-// tellIndex adds the index variable unless the user defined one of that name.
-func tellIndex(c *corev1.Container) {
+// addIndexVariable adds the index variable unless the user defined one of that name.
+func addIndexVariable(c *corev1.Container) {
 	for i := range c.Env {
 		if c.Env[i].Name == indexVariable {
 			return

@@ -22,55 +22,55 @@ func (p Plan) Record(r Results) Record {
 	if s == nil {
 		return Record{}
 	}
-	after := s.observe(p, r)
-	book, ends := s.account(after.stopped), false
-	if whole := s.whole(book); s.mayEnd(after, whole) {
-		book, ends = whole.closed(), true
+	after := s.afterEffects(p, r)
+	acc, ends := s.account(after.stopped), false
+	if whole := s.withPostponed(acc); s.mayFinish(after, whole) {
+		acc, ends = whole.allCounted(), true
 	}
-	status, notes := s.newStatus(after, book)
-	notes = append(notes, book.remarks[:min(len(book.remarks), s.options.EventsPerSync)]...)
+	status, events := s.newStatus(after, acc)
+	events = append(events, acc.events[:min(len(acc.events), s.options.EventsPerSync)]...)
 	if ends {
-		terminal(s.job, status, s.verdict, s.stamp())
-		notes = append(notes, endNotes(s.job, s.verdict, status.Succeeded)...)
+		setTerminal(s.job, status, s.verdict, s.stamp())
+		events = append(events, finishEvents(s.job, s.verdict, status.Succeeded)...)
 	}
 	record := Record{
-		Notes:        podNotes(p, r, s.options.EventsPerSync),
+		Events:       podEvents(p, r, s.options.EventsPerSync),
 		PodsCreation: after.creation,
 		Write: Write{
-			Notes:    notes,
+			Events:   events,
 			Finished: ends,
-			Begins:   s.begins(status, book),
+			Begins:   s.begins(status, acc),
 			Alone:    after.active == 0 || s.verdict.Outcome != Undecided,
-			More:     book.limited,
-			Backoff:  s.remembered.after(book.successes, book.failures, s.now),
+			More:     len(acc.postponed) > 0,
+			Backoff:  s.lastBackoff.after(acc.successTimes, acc.failureTimes, s.now),
 		},
 	}
-	record.Wake, record.Rest = s.wakeAfter(after, book, ends)
-	record.Write.Status, record.Write.Lazy = changes(&s.job.Status, status, book)
-	record.Write.Facts = s.facts(status, book, ends)
-	for _, v := range book.release {
+	record.Wake, record.Rest = s.wakeAfter(after, acc, ends)
+	record.Write.Status, record.Write.Lazy = changes(&s.job.Status, status, acc)
+	record.Write.Metrics = s.metrics(status, acc, ends)
+	for _, v := range acc.unfinalize {
 		ref := refOf(v.pod)
-		if !ended(v.pod) && !book.awaits(v.uid()) {
-			ref = exactly(v.pod) // it may have ended meanwhile, and then it counts
+		if !PodFinished(v.pod) && !acc.isUncounted(v.uid()) {
+			ref = refAtVersion(v.pod) // it may have ended meanwhile, and then it counts
 		}
 		record.Unfinalize = append(record.Unfinalize, ref)
 	}
 	return record
 }
 
-// aftermath is the pods as they are after what this sync did to them.
-type aftermath struct {
+// podsAfter is the pods as they are after what this sync did to them.
+type podsAfter struct {
 	active, ready, terminating int
 	// stopped are pods deleted because the Job ends.
 	stopped  sets.Set[types.UID]
 	creation PodsCreation
 }
 
-func (s *syncing) observe(p Plan, r Results) aftermath {
-	a := aftermath{
-		active:      len(s.tally.active),
-		ready:       s.tally.ready,
-		terminating: s.tally.terminating,
+func (s *syncState) afterEffects(p Plan, r Results) podsAfter {
+	a := podsAfter{
+		active:      len(s.pods.active),
+		ready:       s.pods.ready,
+		terminating: s.pods.terminating,
 		stopped:     sets.New[types.UID](),
 	}
 	for i, d := range p.Delete {
@@ -106,58 +106,58 @@ func (s *syncing) observe(p Plan, r Results) aftermath {
 	return a
 }
 
-// mayEnd reports whether this very write can end the Job: it is decided how,
-// nothing runs or is on its way, and it is known what is left to count; all of
-// that goes into the write ([syncing.whole]).
-func (s *syncing) mayEnd(a aftermath, book *ledger) bool {
+// mayFinish reports whether this very write can end the Job: it is decided how,
+// nothing runs, terminates or is being created, and it is known what is left to count; all of
+// that goes into the write ([syncState.withPostponed]).
+func (s *syncState) mayFinish(a podsAfter, acc *accounting) bool {
 	return s.verdict.Outcome != Undecided &&
 		a.active == 0 && a.terminating == 0 &&
-		!s.waiting && !book.unsure
+		!s.creationsPending && !acc.podsStale
 }
 
 // begins reports whether the status is that of a Job of which nothing is to be
 // told but that it began.
-func (s *syncing) begins(status *batchv1.JobStatus, book *ledger) bool {
+func (s *syncState) begins(status *batchv1.JobStatus, acc *accounting) bool {
 	return s.job.Status.StartTime == nil && status.StartTime != nil && s.job.DeletionTimestamp == nil &&
-		len(status.Conditions) == 0 && book.fresh == 0 && len(book.actions) == 0
+		len(status.Conditions) == 0 && acc.recordedNow == 0 && len(acc.policyActions) == 0
 }
 
 // stamp is Now with the resolution that the API stores.
-func (s *syncing) stamp() metav1.Time { return metav1.NewTime(s.now.Truncate(time.Second)) }
+func (s *syncState) stamp() metav1.Time { return metav1.NewTime(s.now.Truncate(time.Second)) }
 
 // newStatus is the stored status brought up to date, short of the end.
 // Conditions of others stay as they are.
-func (s *syncing) newStatus(a aftermath, book *ledger) (*batchv1.JobStatus, []Note) {
+func (s *syncState) newStatus(a podsAfter, acc *accounting) (*batchv1.JobStatus, []Event) {
 	status := s.job.Status.DeepCopy()
-	var notes []Note
+	var events []Event
 	if status.StartTime == nil && !suspended(s.job) {
 		status.StartTime = ptr.To(s.stamp())
 	}
-	if s.managed && (!suspended(s.job) || !s.reached()) {
-		notes = append(notes, markSuspension(s.job, status, s.stamp())...)
+	if s.podsManaged && (!suspended(s.job) || !s.reached()) {
+		events = append(events, markSuspension(s.job, status, s.stamp())...)
 	}
 	status.Active = int32(max(0, a.active))
 	status.Ready = ptr.To(int32(max(0, a.ready)))
 	status.Terminating = ptr.To(int32(max(0, a.terminating)))
-	status.Failed = book.failed
+	status.Failed = acc.failed
 	status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{
-		Succeeded: book.awaitedSucceeded,
-		Failed:    book.awaitedFailed,
+		Succeeded: acc.uncountedSucceeded,
+		Failed:    acc.uncountedFailed,
 	}
 	if s.indexes == nil {
-		status.Succeeded = book.succeeded
+		status.Succeeded = acc.succeeded
 	} else {
-		notes = append(notes, s.writeIndexes(status)...)
+		events = append(events, s.writeIndexes(status)...)
 	}
-	interim(status, s.verdict, s.stamp())
-	return status, notes
+	setInterim(status, s.verdict, s.stamp())
+	return status, events
 }
 
 // writeIndexes writes the index sets and their number. The number may become
 // smaller when the Job was scaled down, but the API server takes that only
 // while parallelism equals completions; otherwise the old number stays until
 // that holds again.
-func (s *syncing) writeIndexes(status *batchv1.JobStatus) []Note {
+func (s *syncState) writeIndexes(status *batchv1.JobStatus) []Event {
 	x := s.indexes
 	status.CompletedIndexes = x.completed.String()
 	if x.perIndex {
@@ -167,15 +167,15 @@ func (s *syncing) writeIndexes(status *batchv1.JobStatus) []Note {
 	status.Succeeded = real
 	if real < stored && !ptr.Equal(s.job.Spec.Completions, s.job.Spec.Parallelism) {
 		status.Succeeded = stored
-		return []Note{succeededKept(int(stored), int(real))}
+		return []Event{succeededKept(int(stored), int(real))}
 	}
 	return nil
 }
 
 // changes gives the status if it says anything new, and whether that can wait:
-// a change of ready and terminating, or the settling of pods that are recorded
+// a change of ready and terminating, or the counting of pods that are recorded
 // already, decides nothing.
-func changes(stored, status *batchv1.JobStatus, book *ledger) (*batchv1.JobStatus, bool) {
+func changes(stored, status *batchv1.JobStatus, acc *accounting) (*batchv1.JobStatus, bool) {
 	old := stored.DeepCopy()
 	if old.UncountedTerminatedPods == nil {
 		old.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{}
@@ -183,7 +183,7 @@ func changes(stored, status *batchv1.JobStatus, book *ledger) (*batchv1.JobStatu
 	if equality.Semantic.DeepEqual(old, status) {
 		return nil, false
 	}
-	if old.Ready == nil || book.fresh > 0 || len(book.actions) > 0 || len(book.remarks) > 0 {
+	if old.Ready == nil || acc.recordedNow > 0 || len(acc.policyActions) > 0 || len(acc.events) > 0 {
 		return status, false
 	}
 	rest := status.DeepCopy()
@@ -195,42 +195,42 @@ func changes(stored, status *batchv1.JobStatus, book *ledger) (*batchv1.JobStatu
 
 // wakeAfter: a verdict that was found just now stops the pods in the next sync;
 // what did not fit goes on there too, which is all there is to wake for if rest
-// is true; what is recorded and released now is settled within a period.
-func (s *syncing) wakeAfter(a aftermath, book *ledger, ends bool) (at time.Time, rest bool) {
+// is true; what is recorded and loses its finalizer now is counted within a period.
+func (s *syncState) wakeAfter(a podsAfter, acc *accounting, ends bool) (at time.Time, rest bool) {
 	switch {
-	case book.limited, !ends && s.verdict.Outcome != Undecided && !s.verdict.Stored && a.active > 0:
+	case len(acc.postponed) > 0, !ends && s.verdict.Outcome != Undecided && !s.verdict.Stored && a.active > 0:
 		return s.now.Add(soon), false
-	case book.unreleased:
+	case acc.moreToUnfinalize:
 		return s.now.Add(soon), true
-	case !ends && len(book.release) > 0 && len(book.awaitedSucceeded)+len(book.awaitedFailed) > 0:
+	case !ends && len(acc.unfinalize) > 0 && len(acc.uncountedSucceeded)+len(acc.uncountedFailed) > 0:
 		return s.now.Add(s.options.SyncPeriod), false
 	}
 	return time.Time{}, false
 }
 
-func (s *syncing) facts(status *batchv1.JobStatus, book *ledger, ends bool) Facts {
+func (s *syncState) metrics(status *batchv1.JobStatus, acc *accounting, ends bool) Metrics {
 	old := &s.job.Status
-	f := Facts{
+	m := Metrics{
 		PodsSucceeded: max(0, int(status.Succeeded-max(0, old.Succeeded))),
 		PodsFailed:    max(0, int(status.Failed-max(0, old.Failed))),
-		PolicyActions: book.actions,
+		PolicyActions: acc.policyActions,
 	}
 	if x := s.indexes; x != nil {
-		f.PerIndex = x.perIndex
-		f.IndexesSucceeded = x.completed.Minus(x.stored).Len()
-		f.PodsSucceeded = f.IndexesSucceeded
+		m.PerIndex = x.perIndex
+		m.IndexesSucceeded = x.completed.Minus(x.stored).Len()
+		m.PodsSucceeded = m.IndexesSucceeded
 		if x.perIndex {
-			f.IndexesFailed = x.failed.Minus(x.storedFailed).Len()
+			m.IndexesFailed = x.failed.Minus(x.storedFailed).Len()
 		}
 	}
 	if ends {
-		f.Reason = s.verdict.Reason
-		f.Result = "succeeded"
+		m.Reason = s.verdict.Reason
+		m.Result = "succeeded"
 		if s.verdict.Outcome == Failure {
-			f.Result = "failed"
+			m.Result = "failed"
 		}
 	}
-	return f
+	return m
 }
 
 func (r Results) create(i int) CreateResult {

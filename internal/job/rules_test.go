@@ -32,7 +32,7 @@ func TestDelayFor(t *testing.T) {
 			t.Errorf("after %d failures %s, want %s", n, got, want*time.Second)
 		}
 	}
-	b := Backoff{Failures: 1, Last: now}
+	b := Backoff{Failures: 1, LastFailure: now}
 	for elapsed, want := range map[time.Duration]time.Duration{-time.Hour: 10 * time.Second, 0: 10 * time.Second, 4 * time.Second: 6 * time.Second, 10 * time.Second: 0, time.Hour: 0} {
 		if got := b.remaining(now.Add(elapsed), o); got != want {
 			t.Errorf("%s after the failure %s remain, want %s", elapsed, got, want)
@@ -191,11 +191,11 @@ func TestDeletionPreference(t *testing.T) {
 		aPod("3 running restarts2"), sidecarRestarts, noTime, aPod("6 running age60"), aPod("7 running age600"),
 		readySince("8", time.Second, "age60"), readySince("9", time.Minute, "restarts9 age60"), readySince("A", time.Minute, "age60"), readySince("B", time.Minute, "age600"),
 	}
-	var have []candidate
+	var owned []claimedPod
 	for _, p := range inOrder {
-		have = append(have, candidate{pod: p})
+		owned = append(owned, claimedPod{pod: p})
 	}
-	active := count(have, recordedPods{}, Memory{}, now, time.Second).active
+	active := classifyPods(owned, recordedPods{}, Expectations{}, now, time.Second).active
 	slices.SortFunc(active, byDeletionPreference(now))
 	var got []string
 	for _, v := range active {
@@ -279,15 +279,15 @@ func TestFactsOfOneSync(t *testing.T) {
 	}
 	policy := failurePolicy(onExit(batchv1.PodFailurePolicyActionIgnore, 3), onExit(batchv1.PodFailurePolicyActionFailJob, 4))
 	r = one(aJob("p2 c2", started(time.Hour), policy), mishaps{}, "a failed exit3", "b failed exit4")
-	if f := r.Write.Facts; f.PolicyActions[batchv1.PodFailurePolicyActionIgnore] != 1 || f.PolicyActions[batchv1.PodFailurePolicyActionFailJob] != 1 || f.Result != "failed" || f.Reason != "PodFailurePolicy" || f.PodsFailed != 1 {
+	if f := r.Write.Metrics; f.PolicyActions[batchv1.PodFailurePolicyActionIgnore] != 1 || f.PolicyActions[batchv1.PodFailurePolicyActionFailJob] != 1 || f.Result != "failed" || f.Reason != "PodFailurePolicy" || f.PodsFailed != 1 {
 		t.Errorf("JOB-296: %+v", f)
 	}
 	r = one(aJob("p2 c2 indexed blpi0", started(time.Hour)), mishaps{}, "a failed i0 fc0", "b succeeded i1")
-	if f := r.Write.Facts; f.IndexesFailed != 1 || f.IndexesSucceeded != 1 || !f.PerIndex || f.PodsSucceeded != 1 {
+	if f := r.Write.Metrics; f.IndexesFailed != 1 || f.IndexesSucceeded != 1 || !f.PerIndex || f.PodsSucceeded != 1 {
 		t.Errorf("indexes: %+v", f)
 	}
 	r = one(aJob("p2 c2 indexed", started(time.Hour), counted(1, 0), indexesDone("3", "")), mishaps{})
-	if f := r.Write.Facts; f.PodsSucceeded != 0 || f.IndexesSucceeded != 0 {
+	if f := r.Write.Metrics; f.PodsSucceeded != 0 || f.IndexesSucceeded != 0 {
 		t.Errorf("JOB-217: %+v", f)
 	}
 }
@@ -296,8 +296,8 @@ func TestFactsOfOneSync(t *testing.T) {
 func TestEventsOfALargeBatch(t *testing.T) {
 	t.Parallel()
 	p := Decide(Snapshot{Job: aJob("p100 c100"), Now: now, PodsCurrent: true, Options: Options{Standalone: true}})
-	notes := p.Record(mishaps{}.carryOut(p)).Notes
-	if len(notes) != 26 || notes[25].Message != "Created 75 more pods" {
-		t.Errorf("%d events, the last is %v", len(notes), notes[len(notes)-1])
+	events := p.Record(mishaps{}.carryOut(p)).Events
+	if len(events) != 26 || events[25].Message != "Created 75 more pods" {
+		t.Errorf("%d events, the last is %v", len(events), events[len(events)-1])
 	}
 }

@@ -17,9 +17,6 @@ import (
 // name, so that a cluster from which Carillon was removed can clean up.
 const Finalizer = batchv1.JobTrackingFinalizer
 
-// ReservedManager is the spec.managedBy value of the built-in controller.
-const ReservedManager = batchv1.JobControllerName
-
 // Snapshot is everything one decision may look at. It is read, never changed;
 // pods and Job may come straight from a shared cache.
 type Snapshot struct {
@@ -35,26 +32,25 @@ type Snapshot struct {
 	// PodsCurrent says that Pods are at least as new as Job. Only then does
 	// the absence of a recorded pod prove that its finalizer was removed
 	// (assumption A2 of job.md 3.2). When false such pods stay recorded and
-	// Plan.LookAgain asks for a better look; everything else goes on.
+	// Plan.PodsStale asks for newer ones; everything else goes on.
 	PodsCurrent bool
 
 	// Now is the one instant of this decision.
 	Now time.Time
 
-	// Memory is what this process did and the cache may not show yet. The zero
-	// value is right after a restart.
-	Memory Memory
+	// Expectations are what this process did and the cache may not show yet. The
+	// zero value is right after a restart.
+	Expectations Expectations
 
 	// Options are the same for all Jobs. The zero value means defaults.
 	Options Options
 }
 
-// Memory is what the shell remembers about one Job, keyed by the Job's UID and
-// dropped with it. All of it may be lost at any time: that costs at most a
-// repeated call that the API refuses or that changes nothing. It must be read
-// before the pods are listed, so that a pod that enters the cache in between
-// only causes caution.
-type Memory struct {
+// Expectations are what the shell remembers about one Job, keyed by the Job's UID and dropped with it. All of it may be
+// lost at any time: without Backoff a failed pod may be replaced before its delay is over, and without the rest at most
+// a call is repeated that the API refuses or that changes nothing. They must be read before the pods are listed, so that
+// a pod that enters the cache in between only causes caution.
+type Expectations struct {
 	// Creating has the names of pods whose creation was sent and which the pod
 	// cache has not shown yet, with the time of sending. Entered before the
 	// call; removed when the pod is seen or when the call is known to have
@@ -90,18 +86,18 @@ type Memory struct {
 	Backoff Backoff
 }
 
-// Overdue are the creations and deletions that were sent so long ago that a
+// Expired are the creations and deletions that were sent so long ago that a
 // decision does not wait any more for them to be seen. When there are any, the
 // pods should not come from a cache: it lags, or the calls did nothing, and only
 // the API server can tell which.
-func (m Memory) Overdue(now time.Time, o Options) (creating []string, deleting []types.UID) {
+func (e Expectations) Expired(now time.Time, o Options) (creating []string, deleting []types.UID) {
 	timeout := o.withDefaults().ExpectationTimeout
-	for name, sent := range m.Creating {
+	for name, sent := range e.Creating {
 		if now.Sub(sent) >= timeout {
 			creating = append(creating, name)
 		}
 	}
-	for uid, sent := range m.Deleting {
+	for uid, sent := range e.Deleting {
 		if now.Sub(sent) >= timeout {
 			deleting = append(deleting, uid)
 		}
@@ -109,19 +105,21 @@ func (m Memory) Overdue(now time.Time, o Options) (creating []string, deleting [
 	return creating, deleting
 }
 
-// Backoff is the retry record of one Job (job.md 5.2). It lives in memory only.
+// Backoff is from what the delay before a failed pod is replaced follows (job.md 5.2). The API has no place for it: a
+// restart begins anew, with the failed pods that are not accounted for yet. (With a backoff limit per index the pods
+// carry the counts.)
 type Backoff struct {
 	// Failures since the last success.
 	Failures int
-	// Last is when the latest of them happened; zero when there is none.
-	Last time.Time
+	// LastFailure is when the latest of them happened; zero when there is none.
+	LastFailure time.Time
 }
 
 // Options are the limits and habits of the controller. Zero fields mean the
 // default named with them.
 type Options struct {
-	// Manager is our name in spec.managedBy. "" means that no Job names us.
-	Manager string
+	// ManagedBy is our name in spec.managedBy. "" means that no Job names us.
+	ManagedBy string
 
 	// Standalone says that there is no other Job controller: Jobs without
 	// managedBy and those that name the built-in controller are ours too.
@@ -149,7 +147,7 @@ type Options struct {
 	ExpectationTimeout time.Duration
 
 	// EventsPerSync bounds the SuccessfulCreate and SuccessfulDelete events of
-	// one sync; one more event tells of the rest. Default 25, the burst that
+	// one sync; one more event stands for the rest. Default 25, the burst that
 	// the API client's own event limiter lets through.
 	EventsPerSync int
 }

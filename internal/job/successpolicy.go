@@ -13,7 +13,7 @@ import (
 // completed indexes satisfy (job.md 6.3) and the message for it. A rule whose
 // set of indexes cannot be read or is empty never matches. Facts:
 // pkg/controller/job/success_policy.go, KEP-3998.
-func (s *syncing) matchSuccessPolicy() (message string, ok bool) {
+func (s *syncState) matchSuccessPolicy() (message string, ok bool) {
 	if s.indexes == nil || s.job.Spec.SuccessPolicy == nil || s.indexes.completed.Len() == 0 {
 		return "", false
 	}

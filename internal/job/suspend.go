@@ -10,7 +10,7 @@ import (
 )
 
 // markSuspension brings the Suspended condition and startTime in line with
-// spec.suspend and gives the event that tells of it (job.md 5.6). It is called
+// spec.suspend and gives the event about it (job.md 5.6). It is called
 // only when pods were managed in this sync, so that the condition never runs
 // ahead of the pods. A Job that was never suspended has no such condition.
 //
@@ -18,19 +18,19 @@ import (
 // template, and the deadline starts anew on resume. It goes in the same write
 // as the condition, and the new one comes in the write that flips it back: the
 // only one in which the API server lets it change (INV-22).
-func markSuspension(job *batchv1.Job, status *batchv1.JobStatus, now metav1.Time) []Note {
+func markSuspension(job *batchv1.Job, status *batchv1.JobStatus, now metav1.Time) []Event {
 	marked := hasTrue(status.Conditions, batchv1.JobSuspended)
 	switch {
 	case suspended(job):
 		status.StartTime = nil
 		if !marked {
-			status.Conditions = upsert(status.Conditions, batchv1.JobSuspended, corev1.ConditionTrue, "JobSuspended", "Job suspended", now)
-			return []Note{jobSuspended()}
+			status.Conditions = setCondition(status.Conditions, batchv1.JobSuspended, corev1.ConditionTrue, "JobSuspended", "Job suspended", now)
+			return []Event{jobSuspended()}
 		}
 	case marked:
 		status.StartTime = now.DeepCopy()
-		status.Conditions = upsert(status.Conditions, batchv1.JobSuspended, corev1.ConditionFalse, "JobResumed", "Job resumed", now)
-		return []Note{jobResumed()}
+		status.Conditions = setCondition(status.Conditions, batchv1.JobSuspended, corev1.ConditionFalse, "JobResumed", "Job resumed", now)
+		return []Event{jobResumed()}
 	}
 	return nil
 }

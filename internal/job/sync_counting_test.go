@@ -16,7 +16,7 @@ import (
 // 10.3: exactly once.
 func TestOneSyncCountsPods(t *testing.T) {
 	t.Parallel()
-	inFlight := func(uids ...types.UID) Memory { return Memory{Unfinalizing: sets.New(uids...)} }
+	inFlight := func(uids ...types.UID) Expectations { return Expectations{Unfinalizing: sets.New(uids...)} }
 	runSyncs(t, map[string]syncTest{
 		"JOB-061 finished pods are recorded before their finalizers go": {
 			job: aJob("p6 c6", started(time.Minute)), pods: somePods("a succeeded", "b failed", "c succeeded", "d failed", "e pending deleting", "f pending", "g running"),
@@ -31,7 +31,7 @@ func TestOneSyncCountsPods(t *testing.T) {
 			want: "succ=3 fail=4 usucc=a,c ufail=b,d unfinalize=a,b,c,d",
 		},
 		"JOB-063 finalizers on their way are not waited for twice": {
-			job: aJob("p9 c9 bl9", started(time.Minute), uncounted("c", "g")), memory: inFlight("c", "d", "g", "h"),
+			job: aJob("p9 c9 bl9", started(time.Minute), uncounted("c", "g")), expectations: inFlight("c", "d", "g", "h"),
 			pods: somePods("a succeeded", "c succeeded", "d succeeded", "e failed", "g failed", "h failed"),
 			want: "unfinalize=a,e usucc=a ufail=e succ=1 fail=1",
 		},
@@ -52,7 +52,7 @@ func TestOneSyncCountsPods(t *testing.T) {
 			want: "ufail=a succ=0 completed=- conds=- create=0",
 		},
 		"JOB-069 Indexed: nor when it is counted already and the cache shows it late": {
-			job: aJob("p1 c3 indexed", started(time.Minute), counted(0, 1)), pods: somePods("a succeeded i0 deleting"), memory: inFlight("a"),
+			job: aJob("p1 c3 indexed", started(time.Minute), counted(0, 1)), pods: somePods("a succeeded i0 deleting"), expectations: inFlight("a"),
 			want: "ufail=- succ=0 fail=1 completed=- unfinalize=- create=0",
 		},
 		"JOB-069 Indexed: an index that was given up stays so": {
@@ -83,12 +83,12 @@ func TestOneSyncCountsPods(t *testing.T) {
 			want: "write=end fail=1 conds=FailureTarget:PodFailurePolicy,Failed:PodFailurePolicy events=PodFailurePolicy",
 		},
 		"JOB-080 with creations pending the decision is kept, the end waits (Q-04)": {
-			job: aJob("bl0 deleting", started(time.Minute)), pods: somePods("a failed"), memory: creating("job-zzzzz"),
+			job: aJob("bl0 deleting", started(time.Minute)), pods: somePods("a failed"), expectations: creating("job-zzzzz"),
 			want: "conds=FailureTarget:BackoffLimitExceeded ufail=a unfinalize=a write=yes wake=1s",
 		},
 		"JOB-083 a missing pod proves nothing while the pods are older than the Job (A2)": {
 			job: aJob("p1 c3", started(time.Minute), uncounted("a b", "")), pods: somePods("b succeeded -F"), stale: true,
-			want: "usucc=a succ=1 look=true",
+			want: "usucc=a succ=1 stale=true",
 		},
 		"JOB-087 a finalizer stripped by somebody: not counted, replaced": {
 			job: aJob("p1 c1", started(time.Minute)), pods: somePods("a succeeded -F"), want: "create=1 succ=0 usucc=-",
@@ -171,14 +171,14 @@ func TestOneWriteRecordsLimitedNumber(t *testing.T) {
 		// The process that wrote it goes on, and so does one that finds it.
 		snapshot.Job = j.DeepCopy()
 		snapshot.Job.Status = *r.Write.Status
-		snapshot.Memory.Unfinalizing = sets.New[types.UID]()
+		snapshot.Expectations.Unfinalizing = sets.New[types.UID]()
 		for _, ref := range r.Unfinalize {
-			snapshot.Memory.Unfinalizing.Insert(ref.UID)
+			snapshot.Expectations.Unfinalizing.Insert(ref.UID)
 		}
 		if p := Decide(snapshot); len(p.Cleanup) != 1 {
 			t.Errorf("%d finalizers are left to the writer, want 1", len(p.Cleanup))
 		}
-		snapshot.Memory = Memory{}
+		snapshot.Expectations = Expectations{}
 		if p := Decide(snapshot); len(p.Cleanup) != 501 {
 			t.Errorf("%d finalizers are left to its successor, want 501", len(p.Cleanup))
 		}
@@ -228,8 +228,8 @@ func TestOneWriteRecordsLimitedNumber(t *testing.T) {
 		j := aJob("p3 c3 indexed", started(time.Minute), failurePolicy(onExit(batchv1.PodFailurePolicyActionIgnore, 3)))
 		pods := append(numbered(3, "s", "succeeded iN"), somePods("x failed exit3 i2", "y failed exit3 i2")...)
 		r := Decide(Snapshot{Job: j, Pods: pods, Now: now, PodsCurrent: true, Options: Options{Standalone: true, MaxUncounted: 2}}).Record(Results{})
-		if !r.Write.Finished || r.Write.Facts.PolicyActions[batchv1.PodFailurePolicyActionIgnore] != 2 || r.Write.Status.Failed != 0 || len(r.Unfinalize) != 2 {
-			t.Errorf("finished %t, facts %+v, %d finalizers", r.Write.Finished, r.Write.Facts, len(r.Unfinalize))
+		if !r.Write.Finished || r.Write.Metrics.PolicyActions[batchv1.PodFailurePolicyActionIgnore] != 2 || r.Write.Status.Failed != 0 || len(r.Unfinalize) != 2 {
+			t.Errorf("finished %t, facts %+v, %d finalizers", r.Write.Finished, r.Write.Metrics, len(r.Unfinalize))
 		}
 	})
 }
@@ -250,7 +250,7 @@ func TestOneSyncOfADeletedJob(t *testing.T) {
 			job: aJob("p2 c5 deleting", started(time.Minute)), pods: somePods("a running deleting", "b running"),
 			want: "unfinalize=a,b ufail=a term=1 active=1",
 		},
-		"JOB-112 CP-15 leftovers of a finished Job": {
+		"JOB-112 CP-15 podsWithFinalizer of a finished Job": {
 			job: aJob("", started(time.Minute), withCondition(batchv1.JobFailed, "True", "x")), pods: somePods("a failed", "b succeeded -F", "c failed foreign"),
 			want: "skip=finished cleanup=a write=no",
 		},

@@ -51,8 +51,8 @@ func TestOneSyncHandlesFailures(t *testing.T) {
 		"JOB-128 backoff stops creation, not the truth": {
 			job: aJob("p2 c2", started(time.Hour)), pods: somePods("a ready", "b failed end4"), want: "create=0 active=1 ready=1 wake=1s",
 		},
-		"JOB-128 remembered backoff": {
-			job: aJob("p2 c2", started(time.Hour), counted(0, 2)), pods: somePods("a ready"), memory: Memory{Backoff: Backoff{Failures: 2, Last: now.Add(-5 * time.Second)}},
+		"JOB-128 lastBackoff backoff": {
+			job: aJob("p2 c2", started(time.Hour), counted(0, 2)), pods: somePods("a ready"), expectations: Expectations{Backoff: Backoff{Failures: 2, LastFailure: now.Add(-5 * time.Second)}},
 			want: "create=0 active=1 ready=1 wake=15s",
 		},
 		"a failure that a node's clock puts into the future waits no longer than others": {
@@ -66,7 +66,7 @@ func TestOneSyncHandlesFailures(t *testing.T) {
 			job: aJob("", started(time.Hour), failurePolicy(onExit(batchv1.PodFailurePolicyActionIgnore, 3))), pods: somePods("a failed exit3 end4"), want: "create=0 fail=0 unfinalize=a wake=6s",
 		},
 		"JOB-132 scaling up waits for the backoff": {
-			job: aJob("p3 c3", started(time.Hour), counted(0, 1)), memory: Memory{Backoff: Backoff{Failures: 1, Last: now.Add(-3 * time.Second)}}, want: "create=0 wake=7s",
+			job: aJob("p3 c3", started(time.Hour), counted(0, 1)), expectations: Expectations{Backoff: Backoff{Failures: 1, LastFailure: now.Add(-3 * time.Second)}}, want: "create=0 wake=7s",
 		},
 		"JOB-133 after a restart the record is gone": {
 			job: aJob("", started(time.Hour), counted(0, 1)), pods: somePods("a failed end4 -F"), want: "create=1",
@@ -108,7 +108,7 @@ func TestOneSyncHandlesFailures(t *testing.T) {
 			job: aJob("p2 c2"), mishaps: mishaps{creates: NamespaceTerminating}, want: "create=2 active=0 events=- wake=-",
 		},
 		"JOB-142 and is not asked again, while what ends is counted": {
-			job: aJob("p2 c2", started(time.Hour)), pods: somePods("a succeeded"), memory: Memory{NamespaceTerminating: true}, want: "create=0 usucc=a unfinalize=a active=0 wake=1s",
+			job: aJob("p2 c2", started(time.Hour)), pods: somePods("a succeeded"), expectations: Expectations{NamespaceTerminating: true}, want: "create=0 usucc=a unfinalize=a active=0 wake=1s",
 		},
 		"JOB-143 Q-15 a pod that could not be deleted stays active, and ready if it was": {
 			job: aJob("p1 c5", started(time.Hour)), pods: somePods("a ready", "b running", "c running"), mishaps: mishaps{deletes: sets.New("b")}, want: "evict=b,c active=2 term=1 events=SuccessfulDelete,FailedDelete",
@@ -117,20 +117,20 @@ func TestOneSyncHandlesFailures(t *testing.T) {
 			job: aJob("p1200 c1200"), want: "create=500 active=500",
 		},
 		"JOB-144 the next batch waits until the first is visible": {
-			job: aJob("p1200 c1200", started(time.Second)), memory: creating("job-zzzzz"), want: "create=0 wake=9s",
+			job: aJob("p1200 c1200", started(time.Second)), expectations: creating("job-zzzzz"), want: "create=0 wake=9s",
 		},
 		"a creation that never shows is given up": {
-			job: aJob("", started(time.Minute)), memory: Memory{Creating: map[string]time.Time{"job-zzzzz": now.Add(-time.Minute)}}, want: "create=1",
+			job: aJob("", started(time.Minute)), expectations: Expectations{Creating: map[string]time.Time{"job-zzzzz": now.Add(-time.Minute)}}, want: "create=1",
 		},
 		"JOB-081 a creation that shows is not waited for": {
-			job: aJob("p2 c5", started(time.Minute)), pods: somePods("a running", "b running"), memory: creating("b"), want: "create=0 evict=- active=2 action=tracking",
+			job: aJob("p2 c5", started(time.Minute)), pods: somePods("a running", "b running"), expectations: creating("b"), want: "create=0 evict=- active=2 action=tracking",
 		},
 		"what we are deleting is on its way out already": {
-			job: aJob("p1 c5", started(time.Minute)), pods: somePods("a running", "b running"), memory: Memory{Deleting: map[types.UID]time.Time{"b": now.Add(-time.Second)}, Unfinalizing: sets.New[types.UID]("b")},
+			job: aJob("p1 c5", started(time.Minute)), pods: somePods("a running", "b running"), expectations: Expectations{Deleting: map[types.UID]time.Time{"b": now.Add(-time.Second)}, Unfinalizing: sets.New[types.UID]("b")},
 			want: "evict=- active=1 term=1 create=0",
 		},
 		"a deletion that never shows is sent again": {
-			job: aJob("p0 c5", started(time.Minute)), pods: somePods("b running"), memory: Memory{Deleting: map[types.UID]time.Time{"b": now.Add(-time.Minute)}},
+			job: aJob("p0 c5", started(time.Minute)), pods: somePods("b running"), expectations: Expectations{Deleting: map[types.UID]time.Time{"b": now.Add(-time.Minute)}},
 			want: "evict=b active=0 term=1",
 		},
 	})

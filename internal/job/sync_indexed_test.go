@@ -202,7 +202,7 @@ func TestOneSyncReplacesPods(t *testing.T) {
 			job: aJob("", started(time.Hour), failurePolicy()), pods: somePods("a running deleting"), want: "create=0 term=1 ufail=- unfinalize=-",
 		},
 		"JOB-267 the policy was changed on the way": {
-			job: aJob("prp=TerminatingOrFailed", started(time.Hour)), pods: somePods("a running deleting"), memory: Memory{Backoff: Backoff{}}, want: "ufail=a unfinalize=a term=1",
+			job: aJob("prp=TerminatingOrFailed", started(time.Hour)), pods: somePods("a running deleting"), expectations: Expectations{Backoff: Backoff{}}, want: "ufail=a unfinalize=a term=1",
 		},
 		"JOB-268 ready and active go down in one write": {
 			job:  aJob("p2 c2", started(time.Hour), func(j *batchv1.Job) { j.Status.Active, j.Status.Ready = 2, ptr.To[int32](2) }),

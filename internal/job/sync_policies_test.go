@@ -76,7 +76,7 @@ func TestOneSyncAppliesFailurePolicy(t *testing.T) {
 		},
 		"Q-05 nor does one whose finalizer is on its way off": {
 			job: aJob("p1 c2", started(time.Hour), failurePolicy(failJob)), pods: somePods("a failed exit1", "b running"),
-			memory: Memory{Unfinalizing: sets.New[types.UID]("a")}, want: "conds=- fail=0",
+			expectations: Expectations{Unfinalizing: sets.New[types.UID]("a")}, want: "conds=- fail=0",
 		},
 	})
 }

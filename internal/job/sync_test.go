@@ -56,7 +56,7 @@ func factsOf(j *batchv1.Job, p Plan, r Record) map[string]string {
 	f := map[string]string{
 		"skip": or(string(p.Skip), "-"), "verdict": or(p.Verdict.Reason, "-"), "action": string(p.Action),
 		"adopt": names(p.Claim.Adopt), "release": names(p.Claim.Release),
-		"unfinalize": names(r.Unfinalize), "cleanup": names(p.Cleanup), "look": strconv.FormatBool(p.LookAgain),
+		"unfinalize": names(r.Unfinalize), "cleanup": names(p.Cleanup), "stale": strconv.FormatBool(p.PodsStale),
 	}
 	var deleted, evicted, events []string
 	for _, d := range p.Delete {
@@ -75,8 +75,8 @@ func factsOf(j *batchv1.Job, p Plan, r Record) map[string]string {
 		}
 		f["create"] = or(strings.Join(indexes, ","), "-")
 	}
-	for _, notes := range [][]Note{p.Notes, r.Notes, r.Write.Notes} {
-		for _, n := range notes {
+	for _, list := range [][]Event{p.Events, r.Events, r.Write.Events} {
+		for _, n := range list {
 			events = append(events, n.Reason)
 		}
 	}
@@ -148,13 +148,13 @@ func or(s, otherwise string) string {
 // One sync: a Job, its pods, and what has to happen. Only the facts that want
 // names are compared. Every write is checked against the API server's rules.
 type syncTest struct {
-	job     *batchv1.Job
-	pods    []*corev1.Pod
-	memory  Memory
-	options Options
-	stale   bool // the pods may be older than the Job
-	mishaps mishaps
-	want    string
+	job          *batchv1.Job
+	pods         []*corev1.Pod
+	expectations Expectations
+	options      Options
+	stale        bool // the pods may be older than the Job
+	mishaps      mishaps
+	want         string
 }
 
 func runSyncs(t *testing.T, tests map[string]syncTest) {
@@ -164,7 +164,7 @@ func runSyncs(t *testing.T, tests map[string]syncTest) {
 			before := test.job.DeepCopy()
 			options := test.options
 			options.Standalone = true
-			plan := Decide(Snapshot{Job: test.job, Pods: test.pods, Now: now, Memory: test.memory, Options: options, PodsCurrent: !test.stale})
+			plan := Decide(Snapshot{Job: test.job, Pods: test.pods, Now: now, Expectations: test.expectations, Options: options, PodsCurrent: !test.stale})
 			record := plan.Record(test.mishaps.carryOut(plan))
 			got := factsOf(test.job, plan, record)
 			for word := range strings.FieldsSeq(test.want) {
@@ -193,8 +193,8 @@ func runSyncs(t *testing.T, tests map[string]syncTest) {
 	}
 }
 
-func creating(names ...string) Memory {
-	m := Memory{Creating: map[string]time.Time{}}
+func creating(names ...string) Expectations {
+	m := Expectations{Creating: map[string]time.Time{}}
 	for _, n := range names {
 		m.Creating[n] = now.Add(-time.Second)
 	}
@@ -327,14 +327,14 @@ func TestOneSyncClaimsPods(t *testing.T) {
 			job: aJob("", deleting), pods: somePods("a running stranger"), want: "release=- active=0 cleanup=a",
 		},
 		"but its pods that do not match lose the finalizer, once, uncounted": {
-			job: aJob("p2 c2", deleting), pods: somePods("a succeeded stranger", "b failed stranger", "c running stranger -F"), memory: Memory{Unfinalizing: sets.New[types.UID]("b")},
+			job: aJob("p2 c2", deleting), pods: somePods("a succeeded stranger", "b failed stranger", "c running stranger -F"), expectations: Expectations{Unfinalizing: sets.New[types.UID]("b")},
 			want: "release=- cleanup=a unfinalize=- usucc=- ufail=-",
 		},
 		"JOB-043 a pod that is being deleted is not adopted": {
 			job: aJob(""), pods: somePods("a running orphan deleting"), want: "adopt=- create=1",
 		},
 		"an orphan that this process has counted is not adopted again": {
-			job: aJob("p2 c2", started(time.Minute)), pods: somePods("a succeeded orphan"), memory: Memory{Unfinalizing: sets.New[types.UID]("a")}, want: "adopt=- create=2 usucc=-",
+			job: aJob("p2 c2", started(time.Minute)), pods: somePods("a succeeded orphan"), expectations: Expectations{Unfinalizing: sets.New[types.UID]("a")}, want: "adopt=- create=2 usucc=-",
 		},
 		"JOB-044 all orphans in one claim": {
 			job: aJob("p3 c3"), pods: somePods("a orphan", "b orphan", "c orphan"), want: "adopt=a,b,c create=0 active=3",

@@ -65,7 +65,7 @@ func TestOneSyncKeepsTime(t *testing.T) {
 			job: aJob("p2 c3 suspend", started(time.Minute), was(2)), pods: somePods("a ready", "b ready"), want: "evict=a,b ready=0 term=2",
 		},
 		"JOB-173 suspending waits for own creations": {
-			job: aJob("p2 c3 suspend", started(time.Minute), was(2)), pods: somePods("a ready", "b ready"), memory: creating("job-zzzzz"), want: "evict=- conds=- active=2",
+			job: aJob("p2 c3 suspend", started(time.Minute), was(2)), pods: somePods("a ready", "b ready"), expectations: creating("job-zzzzz"), want: "evict=- conds=- active=2",
 		},
 		"JOB-174 resumed after a run": {
 			job: aJob("p2 c2", started(0), neverStarted, isSuspended), want: "create=2 conds=Suspended=False start=now events=SuccessfulCreate,SuccessfulCreate,Resumed",

@@ -12,7 +12,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// String tells the plan a line per effect, with the reason of each. It is for
+// String gives the plan as text, a line per effect, with the reason of each. It is for
 // people and for golden files; nothing reads it back.
 func (p Plan) String() string {
 	var b strings.Builder
@@ -28,7 +28,7 @@ func (p Plan) String() string {
 		line("verdict: %s, %s: %s (%s)", p.Verdict.Outcome, p.Verdict.Reason, p.Verdict.Message, stored)
 	}
 	for _, ref := range p.Cleanup {
-		line("remove finalizer of %s: it serves nobody", ref.Name)
+		line("remove finalizer of %s: nobody waits for it", ref.Name)
 	}
 	for _, ref := range p.Claim.Adopt {
 		line("adopt %s", ref.Name)
@@ -46,9 +46,9 @@ func (p Plan) String() string {
 	for _, c := range p.Create {
 		line("create %s", c.Pod.Name)
 	}
-	writeNotes(line, p.Notes)
-	if p.LookAgain {
-		line("look again: recorded pods are missing and the pods may be older than the Job")
+	writeEvents(line, p.Events)
+	if p.PodsStale {
+		line("read the pods anew: recorded ones are missing, and they may be older than the Job")
 	}
 	if p.sync != nil {
 		writeWake(line, p.Wake, p.sync.now)
@@ -56,31 +56,31 @@ func (p Plan) String() string {
 	return b.String()
 }
 
-// String tells the record as [Plan.String] tells the plan.
+// String gives the record as text, as [Plan.String] gives the plan.
 func (r Record) String() string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	writeNotes(line, r.Notes)
+	writeEvents(line, r.Events)
 	if r.Write.Status != nil {
 		how := "write"
 		if r.Write.Lazy {
-			how = "write at leisure"
+			how = "write later"
 		}
 		if r.Write.Finished {
 			how = "write the end"
 		}
 		line("%s: %s", how, statusText(r.Write.Status))
 	}
-	writeNotes(line, r.Write.Notes)
+	writeEvents(line, r.Write.Events)
 	for _, ref := range r.Unfinalize {
 		line("remove finalizer of %s", ref.Name)
 	}
 	return b.String()
 }
 
-func writeNotes(line func(string, ...any), notes []Note) {
-	for _, n := range notes {
-		line("say %s %s: %s", n.Type, n.Reason, n.Message)
+func writeEvents(line func(string, ...any), events []Event) {
+	for _, n := range events {
+		line("event %s %s: %s", n.Type, n.Reason, n.Message)
 	}
 }
 

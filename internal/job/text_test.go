@@ -15,32 +15,32 @@ import (
 // A plan and its record tell themselves, every effect with its reason.
 func TestPlansTellThemselves(t *testing.T) {
 	t.Parallel()
-	tell := func(shorthand string, m mishaps, memory Memory, pods ...string) string {
+	tell := func(shorthand string, m mishaps, expectations Expectations, pods ...string) string {
 		j := aJob(shorthand, started(time.Minute))
 		list := somePods(pods...)
-		plan := Decide(Snapshot{Job: j, Pods: list, Memory: memory, Now: now, Options: Options{Standalone: true}})
+		plan := Decide(Snapshot{Job: j, Pods: list, Expectations: expectations, Now: now, Options: Options{Standalone: true}})
 		return told(plan, plan.Record(m.carryOut(plan)))
 	}
 	tests := map[string]struct{ got, want string }{
-		"one ended, one starts": {tell("p2 c5", mishaps{}, Memory{}, "a ready", "b succeeded"), `
+		"one ended, one starts": {tell("p2 c5", mishaps{}, Expectations{}, "a ready", "b succeeded"), `
 create job-*
-say Normal SuccessfulCreate: Created pod: job-*
+event Normal SuccessfulCreate: Created pod: job-*
 write: active 2, ready 1, terminating 0, succeeded 0, failed 0, uncounted [b] []
 remove finalizer of b
 `},
-		"too many, one cannot be deleted": {tell("p1 c5", mishaps{deletes: sets.New("b")}, Memory{}, "a ready", "b running", "c orphan", "d stranger"), `
+		"too many, one cannot be deleted": {tell("p1 c5", mishaps{deletes: sets.New("b")}, Expectations{}, "a ready", "b running", "c orphan", "d stranger"), `
 adopt c
 release d
 remove finalizer and delete c: more pods than wanted
 remove finalizer and delete b: more pods than wanted
-say Normal SuccessfulDelete: Deleted pod: c
-say Warning FailedDelete: Error deleting: refused
+event Normal SuccessfulDelete: Deleted pod: c
+event Warning FailedDelete: Error deleting: refused
 write: active 2, ready 1, terminating 1, succeeded 0, failed 0
 `},
-		"the end": {tell("bl0", mishaps{}, Memory{}, "a failed"), `
+		"the end": {tell("bl0", mishaps{}, Expectations{}, "a failed"), `
 verdict: Failure, BackoffLimitExceeded: Job has reached the specified backoff limit (found now)
 write the end: active 0, ready 0, terminating 0, succeeded 0, failed 1, FailureTarget=True(BackoffLimitExceeded), Failed=True(BackoffLimitExceeded)
-say Warning BackoffLimitExceeded: Job has reached the specified backoff limit
+event Warning BackoffLimitExceeded: Job has reached the specified backoff limit
 remove finalizer of a
 `},
 		"a wait": {tell("ads90", mishaps{}, creating("job-zzzzz")), `

@@ -26,11 +26,10 @@ type Verdict struct {
 	Stored bool
 }
 
-// verdicts are the rules of how a Job ends; the first that speaks decides. What
-// is stored comes first: an outcome is never reconsidered. Then failures before
-// successes, so that a limit that is exceeded cannot be outrun in the same
-// sync.
-var verdicts = []func(*syncing) Verdict{
+// verdictRules are the rules of how a Job ends, in order; the first that applies decides. What is stored comes first: an
+// outcome is never reconsidered. Then failures before successes, so that a limit that is exceeded is not passed over for
+// pods that succeed in the same sync.
+var verdictRules = []func(*syncState) Verdict{
 	storedSuccess,
 	storedFailure,
 	failJobRule,
@@ -42,8 +41,8 @@ var verdicts = []func(*syncing) Verdict{
 	completionsReached,
 }
 
-func (s *syncing) judge() Verdict {
-	for _, rule := range verdicts {
+func (s *syncState) findVerdict() Verdict {
+	for _, rule := range verdictRules {
 		if v := rule(s); v.Outcome != Undecided {
 			return v
 		}
@@ -53,17 +52,17 @@ func (s *syncing) judge() Verdict {
 
 // storedSuccess: once the success criteria were met nothing turns the Job into
 // a failure.
-func storedSuccess(s *syncing) Verdict {
+func storedSuccess(s *syncState) Verdict {
 	return stored(s, batchv1.JobSuccessCriteriaMet, Success)
 }
 
-// storedFailure: the pods that led to it may be gone by now; the condition
-// remembers.
-func storedFailure(s *syncing) Verdict {
+// storedFailure: the pods that led to it may be gone by now; the condition is
+// what is left of them.
+func storedFailure(s *syncState) Verdict {
 	return stored(s, batchv1.JobFailureTarget, Failure)
 }
 
-func stored(s *syncing, kind batchv1.JobConditionType, outcome Outcome) Verdict {
+func stored(s *syncState, kind batchv1.JobConditionType, outcome Outcome) Verdict {
 	c, ok := findTrue(s.job.Status.Conditions, kind)
 	if !ok {
 		return Verdict{}
@@ -74,12 +73,12 @@ func stored(s *syncing, kind batchv1.JobConditionType, outcome Outcome) Verdict 
 // failJobRule looks only at pods that are still to be accounted for: a pod that
 // we removed ourselves, by scaling down or suspending, says nothing about the
 // Job.
-func failJobRule(s *syncing) Verdict {
+func failJobRule(s *syncState) Verdict {
 	if s.job.Spec.PodFailurePolicy == nil {
 		return Verdict{}
 	}
-	for _, v := range s.tally.pods {
-		if !v.held || !s.hasFailed(v) {
+	for _, v := range s.pods.relevant {
+		if !v.tracked || !s.hasFailed(v) {
 			continue
 		}
 		if m := s.policy(v); m.action == batchv1.PodFailurePolicyActionFailJob {
@@ -89,21 +88,21 @@ func failJobRule(s *syncing) Verdict {
 	return Verdict{}
 }
 
-func backoffLimitExceeded(s *syncing) Verdict {
+func backoffLimitExceeded(s *syncState) Verdict {
 	if !s.tooManyFailures() {
 		return Verdict{}
 	}
 	return failure(batchv1.JobReasonBackoffLimitExceeded, "Job has reached the specified backoff limit")
 }
 
-func deadlineExceeded(s *syncing) Verdict {
+func deadlineExceeded(s *syncState) Verdict {
 	if at, ok := deadline(s.job, s.start); !ok || s.now.Before(at) {
 		return Verdict{}
 	}
 	return failure(batchv1.JobReasonDeadlineExceeded, "Job was active longer than specified deadline")
 }
 
-func maxFailedIndexesExceeded(s *syncing) Verdict {
+func maxFailedIndexesExceeded(s *syncState) Verdict {
 	limit := s.job.Spec.MaxFailedIndexes
 	if s.indexes == nil || !s.indexes.perIndex || limit == nil || s.indexes.failed.Len() <= int(*limit) {
 		return Verdict{}
@@ -112,7 +111,7 @@ func maxFailedIndexesExceeded(s *syncing) Verdict {
 }
 
 // failedIndexes: every index has ended and some of them failed.
-func failedIndexes(s *syncing) Verdict {
+func failedIndexes(s *syncState) Verdict {
 	if s.indexes == nil || !s.indexes.perIndex || s.indexes.failed.Len() == 0 ||
 		s.indexes.failed.Len()+s.indexes.completed.Len() < s.indexes.completions {
 		return Verdict{}
@@ -120,7 +119,7 @@ func failedIndexes(s *syncing) Verdict {
 	return failure(batchv1.JobReasonFailedIndexes, "Job has failed indexes")
 }
 
-func successPolicyMet(s *syncing) Verdict {
+func successPolicyMet(s *syncState) Verdict {
 	message, ok := s.matchSuccessPolicy()
 	if !ok {
 		return Verdict{}
@@ -130,15 +129,15 @@ func successPolicyMet(s *syncing) Verdict {
 
 // completionsReached waits until no pod is active. A work queue is done when
 // one pod succeeded and the others ended by themselves.
-func completionsReached(s *syncing) Verdict {
-	if !s.reached() || len(s.tally.active) > 0 {
+func completionsReached(s *syncState) Verdict {
+	if !s.reached() || len(s.pods.active) > 0 {
 		return Verdict{}
 	}
 	return success(batchv1.JobReasonCompletionsReached, "Reached expected number of succeeded pods")
 }
 
 // reached: there are as many successes as the Job wants.
-func (s *syncing) reached() bool {
+func (s *syncState) reached() bool {
 	if s.job.Spec.Completions == nil {
 		return s.succeeded > 0
 	}

@@ -50,7 +50,7 @@ func (w *world) end(uid types.UID, code int32) {
 	pod.Status.Conditions = nil
 	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", State: corev1.ContainerState{
 		Terminated: &corev1.ContainerStateTerminated{ExitCode: code, FinishedAt: metav1.NewTime(w.now.Add(w.clockAhead))}}}}
-	if hasFinalizer(pod) {
+	if HasFinalizer(pod) {
 		w.ended[uid] = pod.Status.Phase
 	}
 	w.changedOrGone(uid)
@@ -120,7 +120,7 @@ func (w *world) settle(within time.Duration) {
 // holders are the pods that hold the finalizer.
 func (w *world) holders() (n int) {
 	for _, pod := range w.pods {
-		if hasFinalizer(pod) {
+		if HasFinalizer(pod) {
 			n++
 		}
 	}

@@ -18,10 +18,10 @@ import (
 )
 
 func (w *world) create(c Creation) CreateOutcome {
-	if w.memory.Creating == nil {
-		w.memory.Creating = map[string]time.Time{}
+	if w.expectations.Creating == nil {
+		w.expectations.Creating = map[string]time.Time{}
 	}
-	w.memory.Creating[c.Pod.Name] = w.now
+	w.expectations.Creating[c.Pod.Name] = w.now
 	w.mayCreate(c)
 	for _, other := range w.pods {
 		if other.Name == c.Pod.Name {
@@ -32,14 +32,14 @@ func (w *world) create(c Creation) CreateOutcome {
 				}
 				return Existed
 			}
-			delete(w.memory.Creating, c.Pod.Name)
+			delete(w.expectations.Creating, c.Pod.Name)
 			c.Pod = c.Pod.DeepCopy()
 			c.Pod.Name = fmt.Sprintf("%sr%04d", c.Pod.GenerateName, w.serial)
-			w.memory.Creating[c.Pod.Name] = w.now
+			w.expectations.Creating[c.Pod.Name] = w.now
 		}
 	}
 	if w.refused("create") {
-		delete(w.memory.Creating, c.Pod.Name)
+		delete(w.expectations.Creating, c.Pod.Name)
 		return CreateFailed
 	}
 	pod := c.Pod.DeepCopy()
@@ -145,32 +145,32 @@ func (w *world) running() (n int) {
 }
 
 func (w *world) delete(d Deletion, v Verdict) DeleteOutcome {
-	if w.memory.Deleting == nil {
-		w.memory.Deleting = map[types.UID]time.Time{}
+	if w.expectations.Deleting == nil {
+		w.expectations.Deleting = map[types.UID]time.Time{}
 	}
-	if w.memory.Unfinalizing == nil {
-		w.memory.Unfinalizing = sets.New[types.UID]()
+	if w.expectations.Unfinalizing == nil {
+		w.expectations.Unfinalizing = sets.New[types.UID]()
 	}
-	if sent, again := w.memory.Deleting[d.UID]; again && w.now.Sub(sent) < w.options.withDefaults().ExpectationTimeout {
+	if sent, again := w.expectations.Deleting[d.UID]; again && w.now.Sub(sent) < w.options.withDefaults().ExpectationTimeout {
 		w.breaks("%s is deleted again before the first time can be seen", d.UID)
 	}
-	w.memory.Deleting[d.UID] = w.now
-	if pod := w.pods[d.UID]; !d.Unfinalize && pod != nil && hasFinalizer(pod) && !w.outcomeStored() {
+	w.expectations.Deleting[d.UID] = w.now
+	if pod := w.pods[d.UID]; !d.Unfinalize && pod != nil && HasFinalizer(pod) && !w.outcomeStored() {
 		w.breaks("%s is stopped for good before the outcome is stored", d.UID)
 	}
 	if d.Unfinalize {
-		w.memory.Unfinalizing.Insert(d.UID)
+		w.expectations.Unfinalizing.Insert(d.UID)
 		if w.refused("evict") {
-			delete(w.memory.Deleting, d.UID)
-			w.memory.Unfinalizing.Delete(d.UID)
+			delete(w.expectations.Deleting, d.UID)
+			w.expectations.Unfinalizing.Delete(d.UID)
 			return DeleteFailed
 		}
 		if w.pods[d.UID] == nil {
 			return Vanished
 		}
 		if d.ResourceVersion != w.pods[d.UID].ResourceVersion {
-			delete(w.memory.Deleting, d.UID)
-			w.memory.Unfinalizing.Delete(d.UID)
+			delete(w.expectations.Deleting, d.UID)
+			w.expectations.Unfinalizing.Delete(d.UID)
 			return NotDeleted
 		}
 		w.evicted.Insert(d.UID)
@@ -178,7 +178,7 @@ func (w *world) delete(d Deletion, v Verdict) DeleteOutcome {
 		w.effect("remove finalizer of %s to delete it", d.UID)
 	}
 	if w.refused("delete") {
-		delete(w.memory.Deleting, d.UID)
+		delete(w.expectations.Deleting, d.UID)
 		return DeleteFailed
 	}
 	if w.pods[d.UID] == nil {
@@ -226,25 +226,25 @@ func (w *world) dropFinalizer(uid types.UID) {
 }
 
 func (w *world) unfinalize(ref PodRef) (bool, error) {
-	if w.memory.Unfinalizing == nil {
-		w.memory.Unfinalizing = sets.New[types.UID]()
+	if w.expectations.Unfinalizing == nil {
+		w.expectations.Unfinalizing = sets.New[types.UID]()
 	}
-	if w.memory.Unfinalizing.Has(ref.UID) {
+	if w.expectations.Unfinalizing.Has(ref.UID) {
 		w.breaks("the finalizer of %s is removed again before the first time can be seen", ref.UID)
 	}
-	w.memory.Unfinalizing.Insert(ref.UID)
+	w.expectations.Unfinalizing.Insert(ref.UID)
 	if w.refused("unfinalize") {
-		w.memory.Unfinalizing.Delete(ref.UID)
+		w.expectations.Unfinalizing.Delete(ref.UID)
 		return false, errRefused
 	}
-	if w.pods[ref.UID] == nil || !hasFinalizer(w.pods[ref.UID]) {
+	if w.pods[ref.UID] == nil || !HasFinalizer(w.pods[ref.UID]) {
 		if w.pods[ref.UID] == nil && len(w.unseen[ref.UID]) == 0 {
-			w.memory.Unfinalizing.Delete(ref.UID)
+			w.expectations.Unfinalizing.Delete(ref.UID)
 		}
 		return true, nil
 	}
 	if ref.ResourceVersion != "" && ref.ResourceVersion != w.pods[ref.UID].ResourceVersion {
-		w.memory.Unfinalizing.Delete(ref.UID)
+		w.expectations.Unfinalizing.Delete(ref.UID)
 		return false, nil
 	}
 	w.released.Insert(ref.UID)
@@ -265,7 +265,7 @@ func (w *world) patch(ref PodRef, edit func(*corev1.Pod), what string) {
 
 func (w *world) write(write Write) error {
 	if write.Status == nil {
-		w.memory.Backoff = write.Backoff
+		w.expectations.Backoff = write.Backoff
 		return nil
 	}
 	if w.refused("status") {
@@ -294,9 +294,9 @@ func (w *world) write(write Write) error {
 	if w.lose != nil && w.lose("status") {
 		return errRefused
 	}
-	w.memory.Backoff = write.Backoff
-	w.memory.Finished = w.memory.Finished || write.Finished
-	for _, n := range write.Notes {
+	w.expectations.Backoff = write.Backoff
+	w.expectations.Finished = w.expectations.Finished || write.Finished
+	for _, n := range write.Events {
 		w.events = append(w.events, n.Reason)
 	}
 	return nil

@@ -35,10 +35,10 @@ type world struct {
 
 	// cache is what the controller sees of the pods; events are what it has
 	// not seen yet, per pod in order.
-	cache   map[types.UID]*corev1.Pod
-	unseen  map[types.UID][]*corev1.Pod // nil element: deleted
-	lagging bool
-	memory  Memory
+	cache        map[types.UID]*corev1.Pod
+	unseen       map[types.UID][]*corev1.Pod // nil element: deleted
+	lagging      bool
+	expectations Expectations
 
 	// effects counts API calls that changed something; crashAfter stops the
 	// controller right after that many (-1: never).
@@ -103,24 +103,24 @@ func (w *world) changed(uid types.UID) {
 }
 
 // catchUp shows the controller the next n events of a pod, and works what they
-// prove into its memory as the protocol says.
+// prove into its expectations as the protocol says.
 func (w *world) catchUp(uid types.UID, n int) {
 	for range min(n, len(w.unseen[uid])) {
 		pod := w.unseen[uid][0]
 		w.unseen[uid] = w.unseen[uid][1:]
 		if pod == nil {
 			delete(w.cache, uid)
-			delete(w.memory.Deleting, uid)
-			w.memory.Unfinalizing.Delete(uid)
+			delete(w.expectations.Deleting, uid)
+			w.expectations.Unfinalizing.Delete(uid)
 			continue
 		}
 		w.cache[uid] = pod
-		delete(w.memory.Creating, pod.Name)
+		delete(w.expectations.Creating, pod.Name)
 		if pod.DeletionTimestamp != nil {
-			delete(w.memory.Deleting, uid)
+			delete(w.expectations.Deleting, uid)
 		}
-		if !hasFinalizer(pod) {
-			w.memory.Unfinalizing.Delete(uid)
+		if !HasFinalizer(pod) {
+			w.expectations.Unfinalizing.Delete(uid)
 		}
 	}
 }
@@ -131,9 +131,9 @@ func (w *world) catchUpAll() {
 	}
 }
 
-// restart loses the memory and lists everything anew.
+// restart loses the expectations and lists everything anew.
 func (w *world) restart() {
-	w.memory = Memory{}
+	w.expectations = Expectations{}
 	w.unseen = map[types.UID][]*corev1.Pod{}
 	w.cache = map[types.UID]*corev1.Pod{}
 	for uid, pod := range w.pods {
@@ -156,14 +156,14 @@ func (w *world) sync() (plan Plan, err error, crashed bool) {
 	for _, uid := range slices.Sorted(maps.Keys(w.cache)) {
 		pods = append(pods, w.cache[uid])
 	}
-	memory := Memory{Creating: maps.Clone(w.memory.Creating), Deleting: maps.Clone(w.memory.Deleting), Unfinalizing: w.memory.Unfinalizing.Clone(), Finished: w.memory.Finished, Backoff: w.memory.Backoff}
+	expectations := Expectations{Creating: maps.Clone(w.expectations.Creating), Deleting: maps.Clone(w.expectations.Deleting), Unfinalizing: w.expectations.Unfinalizing.Clone(), Finished: w.expectations.Finished, Backoff: w.expectations.Backoff}
 	var job *batchv1.Job
 	if w.job != nil {
 		job = w.job.DeepCopy()
 	}
-	plan = Decide(Snapshot{Job: job, Pods: pods, PodsCurrent: !w.behind(), Now: w.now, Memory: memory, Options: w.options})
+	plan = Decide(Snapshot{Job: job, Pods: pods, PodsCurrent: !w.behind(), Now: w.now, Expectations: expectations, Options: w.options})
 	if plan.Forget {
-		w.memory = Memory{}
+		w.expectations = Expectations{}
 	}
 	if !plan.Wake.IsZero() && !plan.Wake.After(w.now) {
 		w.breaks("wake-up in the past")
@@ -193,7 +193,7 @@ func (w *world) apply(plan Plan) error {
 	for _, ref := range plan.Claim.Adopt {
 		w.patch(ref, func(pod *corev1.Pod) {
 			pod.OwnerReferences = append(pod.OwnerReferences, OwnerReference(w.job))
-			if !hasFinalizer(pod) {
+			if !HasFinalizer(pod) {
 				pod.Finalizers = append(pod.Finalizers, Finalizer)
 			}
 		}, "adopt")
@@ -231,7 +231,7 @@ func (w *world) apply(plan Plan) error {
 	if !record.Wake.IsZero() && !record.Wake.After(w.now) {
 		w.breaks("wake-up in the past")
 	}
-	for _, n := range record.Notes {
+	for _, n := range record.Events {
 		w.events = append(w.events, n.Reason)
 	}
 	if err := w.write(record.Write); err != nil {

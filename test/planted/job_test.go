@@ -10,57 +10,57 @@ func TestJob(t *testing.T) {
 	t.Parallel()
 	simulate(t, simulation{dir: "internal/job", test: "TestCountersEqualTheTruth", histories: "20000"}, map[string]bug{
 		"finalizer removed before recording": {
-			file: "ledger.go", old: "\t\tif !l.recorded.Has(v.uid()) {\n", new: "\t\tif !l.recorded.Has(v.uid()) && v.succeeded() {\n",
-			breaks: "a failed pod loses its finalizer and is in no book",
+			file: "accounting.go", old: "\t\tif !a.recorded.Has(v.uid()) {\n", new: "\t\tif !a.recorded.Has(v.uid()) && v.succeeded() {\n",
+			breaks: "a failed pod loses its finalizer and is counted nowhere",
 		},
 		"counted while the finalizer is on": {
-			file: "ledger.go", old: "case v != nil && v.held:", new: "case v != nil && v.held && v.active():",
+			file: "accounting.go", old: "case v != nil && v.tracked:", new: "case v != nil && v.tracked && v.active():",
 			breaks: "a recorded pod goes into the counter, and is recorded and counted again",
 		},
 		"recorded pod is fresh again": {
-			file: "ledger.go", old: "return v.held && !s.book.recorded.Has(v.uid()) && ", new: "return v.held && ",
+			file: "accounting.go", old: "return v.tracked && !s.settled.recorded.Has(v.uid()) && ", new: "return v.tracked && ",
 			breaks: "a pod counts twice while it is recorded",
 		},
 		"recorded twice": {
-			file: "ledger.go", old: "\t\tif !l.recorded.Has(v.uid()) {\n", new: "\t\tif true {\n",
-			breaks: "a UID is written into the books twice",
+			file: "accounting.go", old: "\t\tif !a.recorded.Has(v.uid()) {\n", new: "\t\tif true {\n",
+			breaks: "a UID is recorded twice",
 		},
 		"invalid index completed": {
 			file: "indexes.go", old: "if v.finalizer && v.succeeded() && x.valid(v) {", new: "if v.finalizer && v.succeeded() && v.index >= 0 {",
 			breaks: "an index that the Job no longer wants counts as completed",
 		},
 		"unsettled UIDs forgotten": {
-			file: "ledger.go", old: "\t\tdefault:\n\t\t\t*counter++\n", new: "\t\tdefault:\n",
-			breaks: "a pod whose finalizer is gone is dropped from the books uncounted",
+			file: "accounting.go", old: "\t\tdefault:\n\t\t\t*counter++\n", new: "\t\tdefault:\n",
+			breaks: "a pod whose finalizer is gone is dropped uncounted",
 		},
 		"limit of recorded pods ignored": {
-			file:   "ledger.go",
-			old:    "\t\t\tif !byIndex && len(l.awaitedSucceeded)+len(l.awaitedFailed) >= s.options.MaxUncounted {\n",
+			file:   "accounting.go",
+			old:    "\t\t\tif !byIndex && len(a.uncountedSucceeded)+len(a.uncountedFailed) >= s.options.MaxUncounted {\n",
 			new:    "\t\t\tif !byIndex && false {\n",
-			breaks: "the books outgrow the object",
+			breaks: "the list of UIDs outgrows the object",
 		},
 		"ended while terminating": {
 			file: "record.go", old: "a.active == 0 && a.terminating == 0 &&", new: "a.active == 0 &&",
 			breaks: "a Job is finished while pods of it are on their way out",
 		},
 		"ended while creating": {
-			file: "record.go", old: "!s.waiting && !book.unsure", new: "!book.unsure",
+			file: "record.go", old: "!s.creationsPending && !acc.podsStale", new: "!acc.podsStale",
 			breaks: "a Job is finished while a pod of it is being made",
 		},
 		"ended before all is counted": {
-			file: "ledger.go", old: "\tfor _, v := range w.rest {\n", new: "\tfor _, v := range w.rest[:0] {\n",
-			breaks: "a Job is finished with pods that are in no book",
+			file: "accounting.go", old: "\tfor _, v := range w.postponed {\n", new: "\tfor _, v := range w.postponed[:0] {\n",
+			breaks: "a Job is finished with pods that are counted nowhere",
 		},
 		"own removals in flight ignored": {
-			file: "tally.go", old: "v.held = v.finalizer && !m.Unfinalizing.Has(pod.UID)", new: "v.held = v.finalizer",
+			file: "pods.go", old: "tracked := finalizer && !e.Unfinalizing.Has(pod.UID)", new: "tracked := finalizer",
 			breaks: "a pod whose finalizer is off counts once more while the cache lags",
 		},
 		"own creations in flight ignored": {
-			file: "tally.go", old: "if len(snapshot.Memory.Creating) == 0 {", new: "if len(snapshot.Memory.Creating) < 100 {",
+			file: "pods.go", old: "if len(snapshot.Expectations.Creating) == 0 {", new: "if len(snapshot.Expectations.Creating) < 100 {",
 			breaks: "more pods are made than are wanted while the cache lags",
 		},
 		"own deletions in flight ignored": {
-			file: "tally.go", old: "case pod.DeletionTimestamp != nil, deleting && now.Sub(sent) < timeout:", new: "case pod.DeletionTimestamp != nil, deleting && now.Sub(sent) < 0:",
+			file: "pods.go", old: "case pod.DeletionTimestamp != nil, deleting && now.Sub(sent) < timeout:", new: "case pod.DeletionTimestamp != nil, deleting && now.Sub(sent) < 0:",
 			breaks: "a pod that was deleted is taken for one that runs while the cache lags",
 		},
 		"stopped before the outcome is stored": {
@@ -72,11 +72,11 @@ func TestJob(t *testing.T) {
 			breaks: "a Job of which the success is stored may fail after all",
 		},
 		"interim condition left out": {
-			file: "record.go", old: "\tinterim(status, s.verdict, s.stamp())\n", new: "",
+			file: "record.go", old: "\tsetInterim(status, s.verdict, s.stamp())\n", new: "",
 			breaks: "the end comes without the condition that announces it",
 		},
 		"one pod too many": {
-			file: "podplan.go", old: "\t\tmissing -= s.tally.terminating\n", new: "\t\tmissing -= s.tally.terminating - min(1, s.tally.terminating)\n",
+			file: "podplan.go", old: "\t\tmissing -= s.pods.terminating\n", new: "\t\tmissing -= s.pods.terminating - min(1, s.pods.terminating)\n",
 			breaks: "a Job that replaces only failed pods replaces one that has not ended",
 		},
 		"completions overrun": {
@@ -100,7 +100,7 @@ func TestJob(t *testing.T) {
 			breaks: "an index that was given up is tried again",
 		},
 		"failure count forgotten": {
-			file: "ledger.go", old: "return s.indexes == nil || s.indexes.delayed[v.index] != v", new: "return true",
+			file: "accounting.go", old: "return s.indexes == nil || s.indexes.delayed[v.index] != v", new: "return true",
 			breaks: "the pod that carries an index's failure count is let go before its replacement exists",
 		},
 		"two pods for one index": {
@@ -112,7 +112,7 @@ func TestJob(t *testing.T) {
 			breaks: "an index is run that the Job has not",
 		},
 		"runs while suspended": {
-			file: "podplan.go", old: "\tif suspended(s.job) {\n\t\tp.Action", new: "\tif suspended(s.job) && len(s.tally.active) > 0 {\n\t\tp.Action",
+			file: "podplan.go", old: "\tif suspended(s.job) {\n\t\tp.Action", new: "\tif suspended(s.job) && len(s.pods.active) > 0 {\n\t\tp.Action",
 			breaks: "a suspended Job makes pods",
 		},
 		"work queue refilled": {
@@ -120,15 +120,15 @@ func TestJob(t *testing.T) {
 			breaks: "a work queue makes pods after one said that there is nothing left",
 		},
 		"surplus pod counted": {
-			file: "podplan.go", old: "Unfinalize: v.held, Why: why", new: "Unfinalize: false, Why: why",
+			file: "podplan.go", old: "Unfinalize: v.tracked, Why: why", new: "Unfinalize: false, Why: why",
 			breaks: "a pod that we removed ourselves counts as failed",
 		},
-		"leftovers of the end": {
-			file: "decide.go", old: "Plan{Skip: SkipFinished, Forget: true, Cleanup: leftovers(snapshot)}", new: "Plan{Skip: SkipFinished, Forget: true}",
+		"pods of a finished Job": {
+			file: "decide.go", old: "Plan{Skip: SkipFinished, Forget: true, Cleanup: podsWithFinalizer(snapshot)}", new: "Plan{Skip: SkipFinished, Forget: true}",
 			breaks: "a crash at the end leaves pods that can never be deleted",
 		},
 		"success counts as failure": {
-			file: "tally.go", old: "\t\tcase pod.Status.Phase == corev1.PodSucceeded:\n\t\t\tv.standing = standsSucceeded\n", new: "\t\tcase pod.Status.Phase == corev1.PodSucceeded && pod.DeletionTimestamp == nil:\n\t\t\tv.standing = standsSucceeded\n\t\tcase pod.Status.Phase == corev1.PodSucceeded:\n\t\t\tv.standing = standsFailed\n",
+			file: "pods.go", old: "\t\tcase pod.Status.Phase == corev1.PodSucceeded:\n\t\t\tv.state = podSucceeded\n", new: "\t\tcase pod.Status.Phase == corev1.PodSucceeded && pod.DeletionTimestamp == nil:\n\t\t\tv.state = podSucceeded\n\t\tcase pod.Status.Phase == corev1.PodSucceeded:\n\t\t\tv.state = podFailed\n",
 			breaks: "a pod that succeeded and is being deleted counts as failed",
 		},
 		"Ignore counts": {
@@ -165,7 +165,7 @@ func TestJobShell(t *testing.T) {
 			breaks: "a second leader overwrites what the first one counted",
 		},
 		"told before it is written": {
-			file: "record.go", old: "\tanswered := w.gate.Call()\n", new: "\tw.speak(write.Notes)\n\tanswered := w.gate.Call()\n",
+			file: "record.go", old: "\tanswered := w.gate.Call()\n", new: "\tw.speak(write.Events)\n\tanswered := w.gate.Call()\n",
 			breaks: "events tell of what did not happen, again and again",
 		},
 		"own removals in flight not remembered": {

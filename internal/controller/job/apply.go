@@ -39,7 +39,7 @@ type work struct {
 // harmless: claim, delete or create, record, remove finalizers.
 func (w *work) apply(ctx context.Context, plan job.Plan) error {
 	w.wakeAt(plan.Wake)
-	if plan.LookAgain {
+	if plan.PodsStale {
 		w.mem.floor = w.job.ResourceVersion
 		w.wakeIn(w.pace.window(0))
 	}
@@ -61,7 +61,7 @@ func (w *work) apply(ctx context.Context, plan job.Plan) error {
 		results.Create, podErr = w.create(ctx, plan.Create)
 	}
 	record := plan.Record(results)
-	w.speak(record.Notes)
+	w.speak(record.Events)
 	countCreations(record.PodsCreation)
 	podErr = errors.Join(podErr, cleanupErr)
 	creating := len(plan.Create) >= w.options.MaxPodChanges

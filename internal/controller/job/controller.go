@@ -139,7 +139,7 @@ func or[T comparable](v, otherwise T) T {
 // rules are the options of the core.
 func (o Options) rules() job.Options {
 	return job.Options{
-		Manager:       o.ManagedBy,
+		ManagedBy:     o.ManagedBy,
 		Standalone:    o.Standalone,
 		MaxUncounted:  o.MaxUncounted,
 		MaxPodChanges: o.MaxPodChanges,
@@ -295,11 +295,11 @@ func (c *controller) Reconcile(ctx context.Context, request reconcile.Request) (
 		return reconcile.Result{}, nil
 	}
 	w := &work{controller: c, key: key, job: snapshot.Job, now: snapshot.Now, mem: c.memory.of(snapshot.Job.UID)}
-	w.speak(plan.Notes)
+	w.speak(plan.Events)
 	if plan.Skip != "" {
 		err = w.cleanup(ctx, plan)
 	} else {
-		if len(snapshot.Memory.Creating) > 0 && !c.memory.block(w.job.UID) {
+		if len(snapshot.Expectations.Creating) > 0 && !c.memory.block(w.job.UID) {
 			w.wakeIn(c.pace.window(c.memory.size(w.job.UID)))
 		}
 		err = w.apply(ctx, plan)
@@ -369,7 +369,7 @@ func (c *controller) each(ctx context.Context, n int, do func(ctx context.Contex
 }
 
 // speak tells the notes as events about the Job.
-func (w *work) speak(notes []job.Note) {
+func (w *work) speak(notes []job.Event) {
 	if len(notes) == 0 {
 		return
 	}

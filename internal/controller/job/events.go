@@ -60,7 +60,7 @@ func (c *controller) mine(j *batchv1.Job) bool { return job.Mine(j, c.options.ru
 
 func (c *controller) jobAdded(j *batchv1.Job, q queue) {
 	if !c.mine(j) {
-		if by := j.Spec.ManagedBy; by != nil && *by != job.ReservedManager {
+		if by := j.Spec.ManagedBy; by != nil && *by != batchv1.JobControllerName {
 			externalJobs.WithLabelValues(*by).Inc()
 		}
 		return

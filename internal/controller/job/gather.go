@@ -38,8 +38,8 @@ func (c *controller) gather(ctx context.Context, key types.NamespacedName) (job.
 		return s, nil
 	}
 	s.Job, _ = c.ownWrites.Latest(s.Job)
-	s.Memory = c.memory.recall(uid)
-	if s.Memory.Finished || job.Finished(s.Job) {
+	s.Expectations = c.memory.recall(uid)
+	if s.Expectations.Finished || job.Finished(s.Job) {
 		s.Pods = c.cache.heldOf(uid)
 		return s, nil
 	}
@@ -49,7 +49,7 @@ func (c *controller) gather(ctx context.Context, key types.NamespacedName) (job.
 	} else if asked {
 		owned, progress = c.list(&s) // the cache has moved on meanwhile
 	}
-	c.memory.settle(uid, s.Memory, owned)
+	c.memory.settle(uid, s.Expectations, owned)
 	c.memory.resize(uid, len(owned))
 	if s.Job.DeletionTimestamp == nil {
 		s.Pods = append(owned, c.cache.strays(s.Job)...)
@@ -57,7 +57,7 @@ func (c *controller) gather(ctx context.Context, key types.NamespacedName) (job.
 		s.Pods = owned
 	}
 	believable := c.believable(s.Job, progress)
-	creating, deleting := s.Memory.Overdue(s.Now, s.Options)
+	creating, deleting := s.Expectations.Expired(s.Now, s.Options)
 	if believable && len(creating)+len(deleting) == 0 {
 		return s, nil
 	}
@@ -72,7 +72,7 @@ func (c *controller) gather(ctx context.Context, key types.NamespacedName) (job.
 // newer than they are: how far the cache has come, and what it may not show yet.
 func (c *controller) list(s *job.Snapshot) (owned []*corev1.Pod, progress string) {
 	progress = c.progress()
-	s.Memory = c.memory.recall(s.Job.UID)
+	s.Expectations = c.memory.recall(s.Job.UID)
 	return c.cache.podsOf(s.Job.UID), progress
 }
 

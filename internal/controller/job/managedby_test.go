@@ -28,7 +28,7 @@ func TestManagedBy(t *testing.T) {
 		managed, standalone bool // who takes it
 	}{
 		"nobody":            {nil, false, true},
-		"the built-in":      {ptr.To(job.ReservedManager), false, true},
+		"the built-in":      {ptr.To(batchv1.JobControllerName), false, true},
 		"us":                {ptr.To(ManagedBy), true, true},
 		"somebody else":     {ptr.To("acme.io/jobs"), false, false},
 		"us in upper case":  {ptr.To("Carillon.dev/job-controller"), false, false},

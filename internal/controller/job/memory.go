@@ -120,7 +120,7 @@ func (m *memories) forget(uid types.UID) {
 
 // recall copies the memory for a decision. It must be read before the pods are
 // listed: a pod that enters the cache in between then only causes caution.
-func (m *memories) recall(uid types.UID) job.Memory {
+func (m *memories) recall(uid types.UID) job.Expectations {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	mem := m.get(uid)
@@ -128,7 +128,7 @@ func (m *memories) recall(uid types.UID) job.Memory {
 	for name, e := range mem.creating {
 		creating[name] = e.sent
 	}
-	return job.Memory{
+	return job.Expectations{
 		Creating:     creating,
 		Deleting:     maps.Clone(mem.deleting),
 		Unfinalizing: mem.unfinalizing.Clone(),
@@ -142,7 +142,7 @@ func (m *memories) recall(uid types.UID) job.Memory {
 // settle forgets what the listed pods show to have arrived. Events do the same
 // one by one; this makes a lost event harmless. pods are all pods that the cache
 // has of the Job, listed after the memory was recalled as before.
-func (m *memories) settle(uid types.UID, before job.Memory, pods []*corev1.Pod) {
+func (m *memories) settle(uid types.UID, before job.Expectations, pods []*corev1.Pod) {
 	if len(before.Creating) == 0 && len(before.Deleting) == 0 && len(before.Unfinalizing) == 0 {
 		return
 	}

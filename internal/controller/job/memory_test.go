@@ -90,7 +90,7 @@ func TestListsEndWaitsToo(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("still waited for (-want +got):\n%s", d)
 	}
-	m.settle(j.UID, job.Memory{}, nil)
+	m.settle(j.UID, job.Expectations{}, nil)
 	if d := cmp.Diff(after, m.recall(j.UID)); d != "" {
 		t.Errorf("a list from before anything was remembered ended a wait:\n%s", d)
 	}

@@ -87,8 +87,8 @@ func (w *work) write(ctx context.Context, write job.Write) error {
 	uid := w.job.UID
 	if write.Status == nil {
 		w.memory.wrote(uid, write.Backoff, false)
-		w.countFacts(write.Facts)
-		w.speak(write.Notes)
+		w.countFacts(write.Metrics)
+		w.speak(write.Events)
 		return nil
 	}
 	// The whole Job goes, though the server takes nothing but status and metadata from it: of metadata
@@ -126,9 +126,9 @@ func (w *work) write(ctx context.Context, write job.Write) error {
 		w.memory.reported(uid) // else the rest has waited long enough, too
 	}
 	w.mem.known, w.mem.complaint = &next.Status, ""
-	w.countFacts(write.Facts)
+	w.countFacts(write.Metrics)
 	w.job = next
-	w.speak(write.Notes)
+	w.speak(write.Events)
 	return nil
 }
 
@@ -149,7 +149,7 @@ func (w *work) rejected(by, why string) {
 		return
 	}
 	w.mem.complaint = why
-	w.speak([]job.Note{{
+	w.speak([]job.Event{{
 		Type:    corev1.EventTypeWarning,
 		Reason:  "InvalidStatus",
 		Message: "The status computed for this Job is invalid, so the Job does not go on; please report this: " + why,

@@ -169,7 +169,7 @@ func drawJob(t *rapid.T, name string, cluster bool, within func(time.Duration, s
 	if often(3, "ttl") {
 		b = b.TTL(number(0, 60, "ttl seconds"))
 	}
-	manager := rapid.SampledFrom([]string{"", "", "", ManagedBy, ManagedBy, job.ReservedManager, foreigner}).Draw(t, "managed by")
+	manager := rapid.SampledFrom([]string{"", "", "", ManagedBy, ManagedBy, batchv1.JobControllerName, foreigner}).Draw(t, "managed by")
 	if cluster && manager == "" {
 		manager = ManagedBy
 	}

@@ -15,69 +15,69 @@ import (
 // Every event of the Job controller (job.md 2.11). Their source is
 // "job-controller", whoever runs this.
 
-func normal(reason, message string) Note {
-	return Note{Type: corev1.EventTypeNormal, Reason: reason, Message: message}
+func normal(reason, message string) Event {
+	return Event{Type: corev1.EventTypeNormal, Reason: reason, Message: message}
 }
 
-func warning(reason, message string) Note {
-	return Note{Type: corev1.EventTypeWarning, Reason: reason, Message: message}
+func warning(reason, message string) Event {
+	return Event{Type: corev1.EventTypeWarning, Reason: reason, Message: message}
 }
 
-func createdPod(name string) Note { return normal("SuccessfulCreate", "Created pod: "+name) }
+func createdPod(name string) Event { return normal("SuccessfulCreate", "Created pod: "+name) }
 
-func createdMore(n int) Note {
+func createdMore(n int) Event {
 	return normal("SuccessfulCreate", fmt.Sprintf("Created %d more pods", n))
 }
 
-func createFailed(message string) Note {
-	return warning("FailedCreate", "Error creating: "+quotaCure(message))
+func createFailed(message string) Event {
+	return warning("FailedCreate", "Error creating: "+quotaAdvice(message))
 }
 
-func deletedPod(name string) Note { return normal("SuccessfulDelete", "Deleted pod: "+name) }
+func deletedPod(name string) Event { return normal("SuccessfulDelete", "Deleted pod: "+name) }
 
-func deletedMore(n int) Note {
+func deletedMore(n int) Event {
 	return normal("SuccessfulDelete", fmt.Sprintf("Deleted %d more pods", n))
 }
 
-func deleteFailed(message string) Note { return warning("FailedDelete", "Error deleting: "+message) }
+func deleteFailed(message string) Event { return warning("FailedDelete", "Error deleting: "+message) }
 
-func jobSuspended() Note { return normal("Suspended", "Job suspended") }
+func jobSuspended() Event { return normal("Suspended", "Job suspended") }
 
-func jobResumed() Note { return normal("Resumed", "Job resumed") }
+func jobResumed() Event { return normal("Resumed", "Job resumed") }
 
-func jobCompleted() Note { return normal("Completed", "Job completed") }
+func jobCompleted() Event { return normal("Completed", "Job completed") }
 
-func jobFailed(v Verdict) Note { return warning(v.Reason, v.Message) }
+func jobFailed(v Verdict) Event { return warning(v.Reason, v.Message) }
 
-func tooManySucceeded() Note {
+func tooManySucceeded() Event {
 	return warning("TooManySucceededPods", "Too many succeeded pods running after completion count reached")
 }
 
-func unknownMode() Note {
+func unknownMode() Event {
 	return warning("UnknownCompletionMode", "Skipped Job sync because completion mode is unknown")
 }
 
-func malformed() Note {
+func missingCompletions() Event {
 	return warning("MissingCompletions", "Skipped Job sync because an Indexed Job needs spec.completions")
 }
 
-// succeededKept tells why status.succeeded is larger than the number of
+// succeededKept says why status.succeeded is larger than the number of
 // completed indexes (Q-12).
-func succeededKept(kept, real int) Note {
+func succeededKept(kept, real int) Event {
 	return warning("SucceededNotDecreased", fmt.Sprintf(
 		"status.succeeded stays %d although only %d indexes are completed: the API accepts a smaller number only while parallelism equals completions", kept, real))
 }
 
-// noIndex tells why a pod of an Indexed Job does not count. Only the annotation
+// invalidIndex says why a pod of an Indexed Job does not count. Only the annotation
 // matters, and we wrote it, so somebody has changed it.
-func noIndex(pod *corev1.Pod) Note {
+func invalidIndex(pod *corev1.Pod) Event {
 	return warning("InvalidCompletionIndex", fmt.Sprintf(
 		"Pod %s does not count, and is deleted if it runs: its annotation %s is %q, which is no completion index. Leave that annotation as it is",
 		pod.Name, indexKey, pod.Annotations[indexKey]))
 }
 
-// noCount tells that retries of an index begin anew.
-func noCount(pod *corev1.Pod, key, text string) Note {
+// invalidCount says that retries of an index begin anew.
+func invalidCount(pod *corev1.Pod, key, text string) Event {
 	return warning("InvalidFailureCount", fmt.Sprintf(
 		"The annotation %s of pod %s is %q, which is no count: the failures of its completion index are counted from 0 again. Leave that annotation as it is",
 		key, pod.Name, text))
@@ -88,10 +88,10 @@ func noCount(pod *corev1.Pod, key, text string) Note {
 // pkg/admission/plugin/resourcequota/controller.go of k8s.io/apiserver.
 var quotaExceeded = regexp.MustCompile(`exceeded quota: ([^,\s]+)(?:, (requested: .*), used: .*?, (limited: .*))?`)
 
-// quotaCure adds what to do about a refusal by quota. It leaves out the name of
+// quotaAdvice adds what to do about a refusal by quota. It leaves out the name of
 // the pod and how much is used at the moment, so that all tries together are
 // one event.
-func quotaCure(message string) string {
+func quotaAdvice(message string) string {
 	found := quotaExceeded.FindStringSubmatch(message)
 	if found == nil {
 		return message
@@ -103,17 +103,17 @@ func quotaCure(message string) string {
 	return fmt.Sprintf("exceeded quota: %s%s; raise the quota %s or delete what counts for it, the Job then goes on by itself", quota, details, quota)
 }
 
-// podNotes tells what became of the pods that a plan created or deleted. Beyond
-// a number of events the rest is told in one, and refusals that differ by
-// nothing but the name of the pod are told once.
-func podNotes(p Plan, r Results, limit int) []Note {
-	var notes []Note
+// podEvents says what became of the pods that a plan created or deleted. Beyond
+// a number of events one more stands for the rest, and refusals that differ by
+// nothing but the name of the pod are one event.
+func podEvents(p Plan, r Results, limit int) []Event {
+	var events []Event
 	created, deleted := 0, 0
-	told := map[string]bool{}
+	reported := map[string]bool{}
 	refused := func(pod, message string) bool {
-		reason := strings.ReplaceAll(quotaCure(message), pod, "")
-		again := told[reason]
-		told[reason] = true
+		reason := strings.ReplaceAll(quotaAdvice(message), pod, "")
+		again := reported[reason]
+		reported[reason] = true
 		return !again
 	}
 	for i, c := range p.Create {
@@ -125,51 +125,51 @@ func podNotes(p Plan, r Results, limit int) []Note {
 				if name == "" {
 					name = c.Pod.Name
 				}
-				notes = append(notes, createdPod(name))
-				notes = append(notes, c.remarks...)
+				events = append(events, createdPod(name))
+				events = append(events, c.events...)
 			}
 		case CreateFailed, CreateUnknown:
 			if refused(c.Pod.Name, result.Message) {
-				notes = append(notes, createFailed(result.Message))
+				events = append(events, createFailed(result.Message))
 			}
 		}
 	}
 	if created > limit {
-		notes = append(notes, createdMore(created-limit))
+		events = append(events, createdMore(created-limit))
 	}
 	for i, d := range p.Delete {
 		result := r.delete(i)
 		switch result.Outcome {
 		case Deleted:
 			if deleted++; deleted <= limit {
-				notes = append(notes, deletedPod(d.Name))
-				notes = append(notes, d.remarks...)
+				events = append(events, deletedPod(d.Name))
+				events = append(events, d.events...)
 			}
 		case DeleteFailed:
 			if refused(d.Name, result.Message) {
-				notes = append(notes, deleteFailed(result.Message))
+				events = append(events, deleteFailed(result.Message))
 			}
 		}
 	}
 	if deleted > limit {
-		notes = append(notes, deletedMore(deleted-limit))
+		events = append(events, deletedMore(deleted-limit))
 	}
-	return notes
+	return events
 }
 
-// endNotes are spoken after the write that ends the Job. A Job that is being
-// deleted fails because the garbage collector takes its pods: nobody needs to
-// hear of that (Q-17).
-func endNotes(job *batchv1.Job, v Verdict, succeeded int32) []Note {
+// finishEvents are published after the write that ends the Job. A Job that is being
+// deleted fails because the garbage collector takes its pods, which is no news
+// to anybody (Q-17).
+func finishEvents(job *batchv1.Job, v Verdict, succeeded int32) []Event {
 	if v.Outcome == Failure {
 		if job.DeletionTimestamp != nil {
 			return nil
 		}
-		return []Note{jobFailed(v)}
+		return []Event{jobFailed(v)}
 	}
-	var notes []Note
+	var events []Event
 	if c := job.Spec.Completions; c != nil && succeeded > *c {
-		notes = append(notes, tooManySucceeded())
+		events = append(events, tooManySucceeded())
 	}
-	return append(notes, jobCompleted())
+	return append(events, jobCompleted())
 }
