@@ -40,8 +40,8 @@ type accounting struct {
 	postponed []*podView
 	// moreToUnfinalize: there are more finalizers that may go than one sync may remove.
 	moreToUnfinalize bool
-	// podsStale: a recorded pod is not among the pods and the pods may be older than the Job, so it is not known whether
-	// its finalizer is gone.
+	// podsStale: a recorded pod is not among the pods and the pods may be older than the Job, so it is not known
+	// whether its finalizer is gone.
 	podsStale bool
 	// policyActions of the failure policy on the pods recorded.
 	policyActions map[batchv1.PodFailurePolicyAction]int
@@ -107,10 +107,9 @@ func (s *syncState) isUnaccounted(v *podView) bool {
 	return v.tracked && !s.settled.recorded.Has(v.uid()) && (s.indexes == nil || s.indexes.valid(v))
 }
 
-// account records the pods that are to be counted with this write and lists the
-// finalizers that may go after it. stopped are the pods that were deleted in
-// this sync because the Job ends. UIDs and finalizers are limited, indexes are
-// not: they take no more room however many there are (job.md 2.7, T5).
+// account records the pods that are to be counted with this write and lists the finalizers that may go after it.
+// stopped are the pods that were deleted in this sync because the Job ends. UIDs and finalizers are limited, indexes
+// are not: they take no more room however many there are (job.md 2.7, T5).
 func (s *syncState) account(stopped sets.Set[types.UID]) *accounting {
 	a := s.settled.clone()
 	newIndexes := map[int]bool{}
@@ -153,8 +152,8 @@ func (s *syncState) withPostponed(a *accounting) *accounting {
 	return w
 }
 
-// trackedPods in the order of accounting: recorded ones first (they only wait for
-// their finalizer to go), then by index, then by age.
+// trackedPods in the order of accounting: recorded ones first (they only wait for their finalizer to go), then by
+// index, then by age.
 func (s *syncState) trackedPods() []*podView {
 	var tracked []*podView
 	for _, v := range s.pods.relevant {
@@ -173,9 +172,9 @@ func (s *syncState) trackedPods() []*podView {
 	return tracked
 }
 
-// mayUnfinalize reports whether the finalizer of a tracked pod may go (job.md 2.7, T4).
-// A pod that still runs keeps it, unless the Job is being deleted or the pod was
-// stopped because the Job ends: what it does until then has to be counted.
+// mayUnfinalize reports whether the finalizer of a tracked pod may go (job.md 2.7, T4). A pod that still runs keeps it,
+// unless the Job is being deleted or the pod was stopped because the Job ends: what it does until then has to be
+// counted.
 func (s *syncState) mayUnfinalize(v *podView, stopped sets.Set[types.UID]) bool {
 	switch {
 	case s.job.DeletionTimestamp != nil, v.succeeded():
@@ -221,11 +220,9 @@ func (s *syncState) record(a *accounting, v *podView, newIndexes map[int]bool) {
 	}
 }
 
-// countsAsFailed reports whether a pod that gives up its finalizer without
-// having succeeded is a failure: it failed by itself, or it was stopped because
-// the Job fails. Pods stopped because the Job succeeded are none, even when a
-// crash lets us see them again only after they ended: what is being deleted
-// after the success was stored, we deleted.
+// countsAsFailed reports whether a pod that gives up its finalizer without having succeeded is a failure: it failed by
+// itself, or it was stopped because the Job fails. Pods stopped because the Job succeeded are none, even when a crash
+// lets us see them again only after they ended: what is being deleted after the success was stored, we deleted.
 func (s *syncState) countsAsFailed(v *podView) bool {
 	switch s.verdict.Outcome {
 	case Failure:
@@ -243,9 +240,8 @@ func (a *accounting) isUncounted(uid types.UID) bool {
 	return slices.Contains(a.uncountedSucceeded, uid) || slices.Contains(a.uncountedFailed, uid)
 }
 
-// allCounted counts everything that is recorded, for the write that ends the Job: a
-// finished Job is never counted again, so it does not matter that finalizers
-// are still on.
+// allCounted counts everything that is recorded, for the write that ends the Job: a finished Job is never counted
+// again, so it does not matter that finalizers are still on.
 func (a *accounting) allCounted() *accounting {
 	a = a.clone()
 	a.succeeded += int32(len(a.uncountedSucceeded))

@@ -11,8 +11,8 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// delayFor is the wait before the next try after n failures in a row: base,
-// doubled each time, at most limit; none for n = 0.
+// delayFor is the wait before the next try after n failures in a row: base, doubled each time, at most limit; none for
+// n = 0.
 func delayFor(n int, base, limit time.Duration) time.Duration {
 	if n <= 0 {
 		return 0
@@ -35,13 +35,11 @@ func (b Backoff) remaining(now time.Time, o Options) time.Duration {
 	return max(0, delayFor(b.Failures, o.BackoffBase, o.BackoffMax)-max(0, now.Sub(b.LastFailure)))
 }
 
-// after is the record with the finish times of newly finished pods worked in
-// (job.md 5.2): a success wipes out the failures up to and including its own
-// time.
+// after is the record with the finish times of newly finished pods worked in (job.md 5.2): a success wipes out the
+// failures up to and including its own time.
 //
-// Finish times are those of the nodes' clocks. Their order is believed; but no
-// failure is later than now, or a node whose clock is ahead would hold up the
-// replacement until its time has come.
+// Finish times are those of the nodes' clocks. Their order is believed; but no failure is later than now, or a node
+// whose clock is ahead would hold up the replacement until its time has come.
 func (b Backoff) after(successes, failures []time.Time, now time.Time) Backoff {
 	if len(successes) > 0 {
 		b = Backoff{}
@@ -71,9 +69,8 @@ func latest(times []time.Time) (last time.Time) {
 	return last
 }
 
-// finishTime is when a finished or terminating pod stopped working, from the best
-// source there is (job.md 5.4): its containers, its Ready condition, its
-// deletion, its creation.
+// finishTime is when a finished or terminating pod stopped working, from the best source there is (job.md 5.4): its
+// containers, its Ready condition, its deletion, its creation.
 func finishTime(pod *corev1.Pod) time.Time {
 	if t, ok := containersFinished(pod); ok {
 		return t
@@ -90,8 +87,8 @@ func finishTime(pod *corev1.Pod) time.Time {
 	return pod.CreationTimestamp.Time
 }
 
-// containersFinished is the latest end of the app containers, if all of them
-// ended, and of the sidecars, all of which must have ended.
+// containersFinished is the latest end of the app containers, if all of them ended, and of the sidecars, all of which
+// must have ended.
 func containersFinished(pod *corev1.Pod) (latest time.Time, ok bool) {
 	ok = len(pod.Status.ContainerStatuses) > 0
 	for i := range pod.Status.ContainerStatuses {
@@ -137,9 +134,8 @@ func isSidecar(pod *corev1.Pod, name string) bool {
 	return false
 }
 
-// tooManyFailures is the rule of spec.backoffLimit (job.md 5.3): more failed pods
-// than the limit or, for restartPolicy OnFailure, as many container restarts
-// in pods that still run (any restart when the limit is 0).
+// tooManyFailures is the rule of spec.backoffLimit (job.md 5.3): more failed pods than the limit or, for restartPolicy
+// OnFailure, as many container restarts in pods that still run (any restart when the limit is 0).
 func (s *syncState) tooManyFailures() bool {
 	limit := int(ptr.Deref(s.job.Spec.BackoffLimit, defaultBackoffLimit))
 	if s.failed > limit {
@@ -166,15 +162,14 @@ func (s *syncState) tooManyFailures() bool {
 // defaultBackoffLimit stands in where the API server's default is missing.
 const defaultBackoffLimit = 6
 
-// hasFailed reports whether a pod counts as failed (job.md 1.1): its phase says
-// so, or it is on its way out and the Job does not wait for such pods.
+// hasFailed reports whether a pod counts as failed (job.md 1.1): its phase says so, or it is on its way out and the Job
+// does not wait for such pods.
 func (s *syncState) hasFailed(v *podView) bool {
 	return v.state == podFailed || v.terminating() && !s.onlyFailed
 }
 
-// replacesOnlyFailed reports whether a terminating pod is neither failed nor
-// replaced until its phase is terminal: podReplacementPolicy Failed, or any
-// podFailurePolicy, which needs the final state of the pod.
+// replacesOnlyFailed reports whether a terminating pod is neither failed nor replaced until its phase is terminal:
+// podReplacementPolicy Failed, or any podFailurePolicy, which needs the final state of the pod.
 func replacesOnlyFailed(job *batchv1.Job) bool {
 	return job.Spec.PodFailurePolicy != nil ||
 		ptr.Deref(job.Spec.PodReplacementPolicy, batchv1.TerminatingOrFailed) == batchv1.Failed

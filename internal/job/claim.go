@@ -23,15 +23,14 @@ func OwnerReference(job *batchv1.Job) metav1.OwnerReference {
 	}
 }
 
-// claimedPod is a pod that the Job has, and whether it comes to the Job with this
-// very plan.
+// claimedPod is a pod that the Job has, and whether it comes to the Job with this very plan.
 type claimedPod struct {
 	pod     *corev1.Pod
 	adopted bool
 }
 
-// claim finds the pods that the Job owns, or will own when the Claim is carried out (job.md 1.8). Pods to be released are
-// not the Job's any more. A selector that cannot be read matches nothing to adopt and gives no reason to release.
+// claim finds the pods that the Job owns, or will own when the Claim is carried out (job.md 1.8). Pods to be released
+// are not the Job's any more. A selector that cannot be read matches nothing to adopt and gives no reason to release.
 //
 // A Job that is being deleted releases nothing. Its pods that the selector does not match, in unmatched, only lose the
 // finalizer: with it they could not go, nor could a Job that waits for them.
@@ -55,8 +54,8 @@ func claim(job *batchv1.Job, pods []*corev1.Pod, e Expectations) (owned []claime
 				unmatched = append(unmatched, refOf(pod))
 			}
 		case e.Unfinalizing.Has(pod.UID):
-			// It was the Job's and is accounted for, and somebody took its owner
-			// away meanwhile: adopted again it would count again.
+			// It was the Job's and is accounted for, and somebody took its owner away meanwhile: adopted again it would
+			// count again.
 		case matches(pod) && job.DeletionTimestamp == nil && pod.DeletionTimestamp == nil:
 			c.Adopt = append(c.Adopt, refAtVersion(pod))
 			owned = append(owned, claimedPod{pod: pod, adopted: true})
@@ -69,8 +68,7 @@ func refOf(pod *corev1.Pod) PodRef {
 	return PodRef{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}
 }
 
-// exactly is the reference for a call that must meet the pod as the snapshot
-// shows it.
+// exactly is the reference for a call that must meet the pod as the snapshot shows it.
 func refAtVersion(pod *corev1.Pod) PodRef {
 	ref := refOf(pod)
 	ref.ResourceVersion = pod.ResourceVersion

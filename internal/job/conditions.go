@@ -38,9 +38,8 @@ func findTrue(conditions []batchv1.JobCondition, kind batchv1.JobConditionType) 
 	return batchv1.JobCondition{}, false
 }
 
-// setCondition makes the condition of this type have this status, reason and message,
-// in place if there is one already (Q-08: never a second entry of a type that
-// has one). Every entry of the type is brought in line, so that none
+// setCondition makes the condition of this type have this status, reason and message, in place if there is one already
+// never a second entry of a type that has one). Every entry of the type is brought in line, so that none
 // contradicts the first, which is the one that kubectl shows.
 func setCondition(conditions []batchv1.JobCondition, kind batchv1.JobConditionType, status corev1.ConditionStatus, reason, message string, now metav1.Time) []batchv1.JobCondition {
 	want := batchv1.JobCondition{
@@ -75,13 +74,11 @@ func setInterim(status *batchv1.JobStatus, v Verdict, now metav1.Time) {
 	}
 }
 
-// setTerminal ends the Job. The caller has made sure that nothing is active,
-// terminating or uncounted.
+// setTerminal ends the Job. The caller has made sure that nothing is active, terminating or uncounted.
 //
-// startTime is required of a finished Job; one that ends while suspended gets
-// the time of its end, except where the API exempts it: suspended with
-// nothing to complete. completionTime is never before startTime, whatever the
-// clock did.
+// startTime is required of a finished Job; one that ends while suspended gets the time of its end, except where
+// the API exempts it: suspended with nothing to complete. completionTime is never before startTime, whatever the clock
+// did.
 func setTerminal(job *batchv1.Job, status *batchv1.JobStatus, v Verdict, now metav1.Time) {
 	if status.StartTime == nil && (!suspended(job) || job.Spec.Completions == nil || *job.Spec.Completions != 0) {
 		status.StartTime = now.DeepCopy()

@@ -12,8 +12,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// soon is the delay before a sync that goes on with what one sync may not do at
-// once.
+// soon is the delay before a sync that goes on with what one sync may not do at once.
 const soon = 10 * time.Millisecond
 
 // syncState is what is known in one sync: read from the snapshot, then derived step by step by Decide, and fixed from
@@ -133,8 +132,8 @@ func skipped(snapshot Snapshot, options Options) (Plan, bool) {
 	return Plan{}, false
 }
 
-// podsWithFinalizer are the pods of a finished Job from which the finalizer was not
-// removed: the controller stopped between the last write and the patches.
+// podsWithFinalizer are the pods of a finished Job from which the finalizer was not removed: the controller stopped
+// between the last write and the patches.
 func podsWithFinalizer(snapshot Snapshot) []PodRef {
 	var refs []PodRef
 	for _, pod := range snapshot.Pods {
@@ -151,8 +150,7 @@ func CompletionMode(job *batchv1.Job) batchv1.CompletionMode {
 	return ptr.Deref(job.Spec.CompletionMode, batchv1.NonIndexedCompletion)
 }
 
-// addTotals adds up the pods that are counted, recorded and not accounted for,
-// and works the latter into the back-off.
+// addTotals adds up the pods that are counted, recorded and not accounted for, and works the latter into the back-off.
 func (s *syncState) addTotals() {
 	succeeded := int(s.settled.succeeded) + len(s.settled.uncountedSucceeded)
 	s.failed = int(s.settled.failed) + len(s.settled.uncountedFailed)

@@ -12,8 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Every event of the Job controller (job.md 2.11). Their source is
-// "job-controller", whoever runs this.
+// Every event of the Job controller (job.md 2.11). Their source is "job-controller", whoever runs this.
 
 func normal(reason, message string) Event {
 	return Event{Type: corev1.EventTypeNormal, Reason: reason, Message: message}
@@ -61,15 +60,14 @@ func missingCompletions() Event {
 	return warning("MissingCompletions", "Skipped Job sync because an Indexed Job needs spec.completions")
 }
 
-// succeededKept says why status.succeeded is larger than the number of
-// completed indexes (Q-12).
+// succeededKept says why status.succeeded is larger than the number of completed indexes (Q-12).
 func succeededKept(kept, real int) Event {
 	return warning("SucceededNotDecreased", fmt.Sprintf(
 		"status.succeeded stays %d although only %d indexes are completed: the API accepts a smaller number only while parallelism equals completions", kept, real))
 }
 
-// invalidIndex says why a pod of an Indexed Job does not count. Only the annotation
-// matters, and we wrote it, so somebody has changed it.
+// invalidIndex says why a pod of an Indexed Job does not count. Only the annotation matters, and we wrote it, so
+// somebody has changed it.
 func invalidIndex(pod *corev1.Pod) Event {
 	return warning("InvalidCompletionIndex", fmt.Sprintf(
 		"Pod %s does not count, and is deleted if it runs: its annotation %s is %q, which is no completion index. Leave that annotation as it is",
@@ -83,14 +81,12 @@ func invalidCount(pod *corev1.Pod, key, text string) Event {
 		key, pod.Name, text))
 }
 
-// quotaExceeded is how the API server refuses a pod for which a ResourceQuota
-// has no room. Facts: CheckRequest in
+// quotaExceeded is how the API server refuses a pod for which a ResourceQuota has no room. Facts: CheckRequest in
 // pkg/admission/plugin/resourcequota/controller.go of k8s.io/apiserver.
 var quotaExceeded = regexp.MustCompile(`exceeded quota: ([^,\s]+)(?:, (requested: .*), used: .*?, (limited: .*))?`)
 
-// quotaAdvice adds what to do about a refusal by quota. It leaves out the name of
-// the pod and how much is used at the moment, so that all tries together are
-// one event.
+// quotaAdvice adds what to do about a refusal by quota. It leaves out the name of the pod and how much is used at the
+// moment, so that all tries together are one event.
 func quotaAdvice(message string) string {
 	found := quotaExceeded.FindStringSubmatch(message)
 	if found == nil {
@@ -103,9 +99,8 @@ func quotaAdvice(message string) string {
 	return fmt.Sprintf("exceeded quota: %s%s; raise the quota %s or delete what counts for it, the Job then goes on by itself", quota, details, quota)
 }
 
-// podEvents says what became of the pods that a plan created or deleted. Beyond
-// a number of events one more stands for the rest, and refusals that differ by
-// nothing but the name of the pod are one event.
+// podEvents says what became of the pods that a plan created or deleted. Beyond a number of events one more stands for
+// the rest, and refusals that differ by nothing but the name of the pod are one event.
 func podEvents(p Plan, r Results, limit int) []Event {
 	var events []Event
 	created, deleted := 0, 0
@@ -157,9 +152,8 @@ func podEvents(p Plan, r Results, limit int) []Event {
 	return events
 }
 
-// finishEvents are published after the write that ends the Job. A Job that is being
-// deleted fails because the garbage collector takes its pods, which is no news
-// to anybody (Q-17).
+// finishEvents are published after the write that ends the Job. A Job that is being deleted fails because the garbage
+// collector takes its pods, which is no news to anybody (Q-17).
 func finishEvents(job *batchv1.Job, v Verdict, succeeded int32) []Event {
 	if v.Outcome == Failure {
 		if job.DeletionTimestamp != nil {

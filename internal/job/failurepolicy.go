@@ -13,8 +13,7 @@ import (
 
 // policyMatch is what the pod failure policy says about one failed pod.
 type policyMatch struct {
-	// action of the rule that matched; "" when none did and the failure simply
-	// counts.
+	// action of the rule that matched; "" when none did and the failure simply counts.
 	action batchv1.PodFailurePolicyAction
 	// message for the condition; only with FailJob.
 	message string
@@ -23,11 +22,9 @@ type policyMatch struct {
 // counts: the failure goes into status.failed and towards the backoff limits.
 func (m policyMatch) counts() bool { return m.action != batchv1.PodFailurePolicyActionIgnore }
 
-// matchFailurePolicy finds the first rule that matches the pod (job.md 6.1).
-// Only the containers' current state is looked at, so a restart of a single
-// container triggers nothing. A rule with an action or operator that we do not
-// know is passed over. Facts: pkg/controller/job/pod_failure_policy.go,
-// KEP-3329.
+// matchFailurePolicy finds the first rule that matches the pod (job.md 6.1). Only the containers' current state is
+// looked at, so a restart of a single container triggers nothing. A rule with an action or operator that we do not know
+// is passed over. Facts: pkg/controller/job/pod_failure_policy.go, KEP-3329.
 func matchFailurePolicy(policy *batchv1.PodFailurePolicy, pod *corev1.Pod) policyMatch {
 	if policy == nil {
 		return policyMatch{}
@@ -70,8 +67,8 @@ func knownAction(a batchv1.PodFailurePolicyAction) bool {
 	return false
 }
 
-// exitedWith gives the first container, app containers before init containers,
-// whose non-zero exit code the requirement accepts.
+// exitedWith gives the first container, app containers before init containers, whose non-zero exit code the requirement
+// accepts.
 func exitedWith(r *batchv1.PodFailurePolicyOnExitCodesRequirement, pod *corev1.Pod) *corev1.ContainerStatus {
 	for _, list := range [][]corev1.ContainerStatus{pod.Status.ContainerStatuses, pod.Status.InitContainerStatuses} {
 		for i := range list {

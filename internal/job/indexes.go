@@ -18,8 +18,7 @@ import (
 // unknownIndex is the index of a pod that has none that can be read.
 const unknownIndex = -1
 
-// indexOf reads the completion index from the annotation; the label is never
-// read, because users may change it freely.
+// indexOf reads the completion index from the annotation; the label is never read, because users may change it freely.
 func indexOf(pod *corev1.Pod) int {
 	index, err := strconv.Atoi(pod.Annotations[indexKey])
 	if err != nil || index < 0 {
@@ -31,19 +30,16 @@ func indexOf(pod *corev1.Pod) int {
 // indexes is what is known about the completion indexes of an Indexed Job.
 type indexes struct {
 	completions int
-	// stored is status.completedIndexes as far as it is in range; completed
-	// adds the pods that succeeded since.
+	// stored is status.completedIndexes as far as it is in range; completed adds the pods that succeeded since.
 	stored, completed interval.Set
-	// perIndex: the Job has a backoff limit per index; only then can an index
-	// fail.
+	// perIndex: the Job has a backoff limit per index; only then can an index fail.
 	perIndex bool
-	// failed is status.failedIndexes and what failed since. A completed index
-	// is never failed too. storedFailed is what the status says of it.
+	// failed is status.failedIndexes and what failed since. A completed index is never failed too. storedFailed
+	// is what the status says of it.
 	failed, storedFailed interval.Set
-	// delayed has, for each index that waits for a replacement, the failed pod
-	// that carries the failure count. It keeps its finalizer, and is not
-	// counted, until the replacement exists: it is the only durable place of
-	// that number (job.md 4.5).
+	// delayed has, for each index that waits for a replacement, the failed pod that carries the failure count. It keeps
+	// its finalizer, and is not counted, until the replacement exists: it is the only durable place of that number
+	// (job.md 4.5).
 	delayed map[int]*podView
 }
 
@@ -76,8 +72,7 @@ func (s *syncState) findIndexes() *indexes {
 	return x
 }
 
-// failsIndex reports whether this failure uses up the index's retries, or a
-// FailIndex rule gives it up at once.
+// failsIndex reports whether this failure uses up the index's retries, or a FailIndex rule gives it up at once.
 func (s *syncState) failsIndex(v *podView) bool {
 	match := s.policy(v)
 	if match.action == batchv1.PodFailurePolicyActionFailIndex {
@@ -107,8 +102,7 @@ func (s *syncState) delayedPods(x *indexes) map[int]*podView {
 // indexFailures are the counts that a pod of an index carries.
 type indexFailures struct{ counted, ignored int }
 
-// failuresAfter are the counts for the pod that replaces this one; nil stands
-// for the first pod of an index.
+// failuresAfter are the counts for the pod that replaces this one; nil stands for the first pod of an index.
 func (s *syncState) failuresAfter(replaced *podView) *indexFailures {
 	f := &indexFailures{}
 	if replaced == nil {
@@ -123,14 +117,12 @@ func (s *syncState) failuresAfter(replaced *podView) *indexFailures {
 	return f
 }
 
-// tries is how many pods of its index failed before this one, ignored failures
-// too.
+// tries is how many pods of its index failed before this one, ignored failures too.
 func tries(pod *corev1.Pod) int {
 	return readCount(pod, failureCountKey) + readCount(pod, ignoredCountKey)
 }
 
-// readCount reads a count annotation; what is not a number from 0 to MaxInt32
-// is 0.
+// readCount reads a count annotation; what is not a number from 0 to MaxInt32 is 0.
 func readCount(pod *corev1.Pod, key string) int {
 	n, _ := parseCount(pod.Annotations[key])
 	return n
@@ -144,8 +136,8 @@ func parseCount(text string) (n int, ok bool) {
 	return int(parsed), true
 }
 
-// invalidCounts are events about counts on a replaced pod that cannot be read. We wrote
-// them, so somebody has changed them.
+// invalidCounts are events about counts on a replaced pod that cannot be read. We wrote them, so somebody has changed
+// them.
 func invalidCounts(replaced *podView) (events []Event) {
 	if replaced == nil {
 		return nil
@@ -160,12 +152,10 @@ func invalidCounts(replaced *podView) (events []Event) {
 	return events
 }
 
-// indexBackoff is the retry record of one index: it is read off the pod that
-// the index keeps, so it survives a restart.
+// indexBackoff is the retry record of one index: it is read off the pod that the index keeps, so it survives a restart.
 //
-// When a failure in the future, by a node whose clock is ahead, was seen first is
-// kept nowhere. In its place the creation of the pod is taken, by the API server's
-// clock: the delay gets shorter by the time that the pod ran.
+// When a failure in the future, by a node whose clock is ahead, was seen first is kept nowhere. In its place the
+// creation of the pod is taken, by the API server's clock: the delay gets shorter by the time that the pod ran.
 func indexBackoff(kept *podView, now time.Time) Backoff {
 	if kept == nil {
 		return Backoff{}
@@ -177,9 +167,8 @@ func indexBackoff(kept *podView, now time.Time) Backoff {
 	return Backoff{Failures: tries(kept.pod) + 1, LastFailure: last}
 }
 
-// pending are the lowest indexes, at most n, that have no pod and are neither
-// completed nor failed. When the Job replaces only failed pods, a terminating
-// pod still occupies its index.
+// pending are the lowest indexes, at most n, that have no pod and are neither completed nor failed. When the Job
+// replaces only failed pods, a terminating pod still occupies its index.
 func (s *syncState) pending(n int) []int {
 	x := s.indexes
 	busy := make([]int, 0, len(s.pods.active))
@@ -191,8 +180,7 @@ func (s *syncState) pending(n int) []int {
 	return x.completed.Union(x.failed).Add(busy...).Missing(x.completions, n)
 }
 
-// readyIndexes are those that may be tried now, and next is the earliest time
-// at which one of the others may.
+// readyIndexes are those that may be tried now, and next is the earliest time at which one of the others may.
 func (s *syncState) readyIndexes(candidates []int) (ready []int, next time.Time) {
 	for _, index := range candidates {
 		wait := indexBackoff(s.indexes.delayed[index], s.now).remaining(s.now, s.options)

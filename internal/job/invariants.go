@@ -17,9 +17,8 @@ import (
 	"github.com/carillon-dev/carillon/internal/interval"
 )
 
-// Violation is a rule about a Job's status that a write would break. The API
-// server refuses such a write with 422, every time, so a violation in a status
-// of ours is a bug to report, not an error to retry.
+// Violation is a rule about a Job's status that a write would break. The API server refuses such a write with 422,
+// every time, so a violation in a status of ours is a bug to report, not an error to retry.
 type Violation struct {
 	// ID of the rule, "INV-01" to "INV-29" (job.md section 9).
 	ID string
@@ -29,12 +28,10 @@ type Violation struct {
 
 func (v Violation) String() string { return v.ID + ": " + v.Problem }
 
-// CheckStatus gives the rules of the API server that a status write from old to
-// updated breaks; none means that it will be taken. Spec is read from updated.
-// Rules with a condition look at a part of the status only when that part
-// changed: right after an edit of the spec a status may break them until the
-// controller has caught up. Facts: getStatusValidationOptions in
-// pkg/registry/batch/job/strategy.go and ValidateJobStatusUpdate in
+// CheckStatus gives the rules of the API server that a status write from old to updated breaks; none means that it will
+// be taken. Spec is read from updated. Rules with a condition look at a part of the status only when that part changed:
+// right after an edit of the spec a status may break them until the controller has caught up. Facts:
+// getStatusValidationOptions in pkg/registry/batch/job/strategy.go and ValidateJobStatusUpdate in
 // pkg/apis/batch/validation.
 func CheckStatus(old, updated *batchv1.Job) []Violation {
 	c := compare(old, updated)
@@ -89,8 +86,7 @@ func compare(oldJob, newJob *batchv1.Job) *comparison {
 	return c
 }
 
-// invariant is one rule: looked at when its condition holds (always without
-// one), broken when it gives a text.
+// invariant is one rule: looked at when its condition holds (always without one), broken when it gives a text.
 type invariant struct {
 	id     string
 	when   func(*comparison) bool
@@ -231,8 +227,7 @@ var invariants = []invariant{
 	}},
 }
 
-// indexesOverlap compares what can be read of both texts; the rest is for INV-12
-// and INV-13 to complain of.
+// indexesOverlap compares what can be read of both texts; the rest is for INV-12 and INV-13 to complain of.
 func indexesOverlap(c *comparison) string {
 	if c.spec.Completions == nil || c.new.FailedIndexes == nil {
 		return ""
@@ -253,8 +248,7 @@ func readable(text string, bound int) interval.Set {
 	return all
 }
 
-// resumes: the write that flips the Suspended condition back may set a new
-// startTime.
+// resumes: the write that flips the Suspended condition back may set a new startTime.
 func resumes(c *comparison) bool {
 	if !hasTrue(c.old.Conditions, batchv1.JobSuspended) {
 		return false

@@ -12,26 +12,21 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Names of generated objects are at most 63 characters: what the server keeps
-// of generateName, and the suffix.
+// Names of generated objects are at most 63 characters: what the server keeps of generateName, and the suffix.
 const (
 	maxNameBase  = 58
 	suffixLength = 5
 	maxPodName   = 253
 )
 
-// The alphabet of generated names: no vowels, so no words, and nothing that
-// looks alike.
+// The alphabet of generated names: no vowels, so no words, and nothing that looks alike.
 const suffixAlphabet = "bcdfghjklmnpqrstvwxz2456789"
 
-// PodName is the name of the pod that the Job with this UID makes for a
-// completion index (-1 for a NonIndexed Job) as its attempt-th. It looks like
-// what the API server makes of generateName, "<job>-<index>-<5>" or
-// "<job>-<5>", but says the same when it is asked twice: a creation whose
-// answer was lost, or was decided upon from a stale view, meets its own pod
-// instead of making a second one. attempt counts from 0 and is the first whose
-// name no pod of the Job has, starting from what is durably known
-// ([syncState.attempts]).
+// PodName is the name of the pod that the Job with this UID makes for a completion index (-1 for a NonIndexed Job) as
+// its attempt-th. It looks like what the API server makes of generateName, "<job>-<index>-<5>" or "<job>-<5>", but says
+// the same when it is asked twice: a creation whose answer was lost, or was decided upon from a stale view, meets its
+// own pod instead of making a second one. attempt counts from 0 and is the first whose name no pod of the Job has,
+// starting from what is durably known ([syncState.attempts]).
 func PodName(job string, uid types.UID, index, attempt int) string {
 	hash := sha256.New()
 	hash.Write([]byte(uid))
@@ -50,9 +45,8 @@ func PodName(job string, uid types.UID, index, attempt int) string {
 	return string(name)
 }
 
-// generateName is the fixed part of a pod's name. The server cuts it to 58
-// characters; with an index we cut the Job's name ourselves, so that the index
-// survives.
+// generateName is the fixed part of a pod's name. The server cuts it to 58 characters; with an index we cut the Job's
+// name ourselves, so that the index survives.
 func generateName(job string, index int) string {
 	if index < 0 {
 		if len(job)+len("-") > maxPodName {

@@ -81,8 +81,8 @@ func classifyPods(owned []claimedPod, recorded recordedPods, e Expectations, now
 		finalizer := c.adopted || HasFinalizer(pod)
 		tracked := finalizer && !e.Unfinalizing.Has(pod.UID)
 		if !tracked && PodFinished(pod) {
-			// What it did before it lost the finalizer is what counts. It may
-			// have ended, and ended differently, only afterwards.
+			// What it did before it lost the finalizer is what counts. It may have ended, and ended differently, only
+			// afterwards.
 			if recorded.has(pod.UID) {
 				p.byUID[pod.UID] = nil
 			}
@@ -95,8 +95,8 @@ func classifyPods(owned []claimedPod, recorded recordedPods, e Expectations, now
 		sent, deleting := e.Deleting[pod.UID]
 		switch {
 		case pod.Status.Phase == corev1.PodSucceeded && recorded.failed.Has(pod.UID):
-			// It was recorded while it was terminating, and then ended well.
-			// It stays a failure, or it would be in two counters (JOB-069).
+			// It was recorded while it was terminating, and then ended well. It stays a failure, or it would be in two
+			// counters (JOB-069).
 			v.state = podFailed
 		case pod.Status.Phase == corev1.PodSucceeded:
 			v.state = podSucceeded
@@ -149,8 +149,8 @@ func pendingCreations(snapshot Snapshot, timeout time.Duration) (pending bool, u
 	return pending, until
 }
 
-// namesOf are the names that are taken, also by pods that are not the Job's:
-// one that was released keeps the name that the Job gave it.
+// namesOf are the names that are taken, also by pods that are not the Job's: one that was released keeps the name that
+// the Job gave it.
 func namesOf(pods []*corev1.Pod, namespace string) map[string]bool {
 	names := make(map[string]bool, len(pods))
 	for _, pod := range pods {

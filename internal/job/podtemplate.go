@@ -19,10 +19,9 @@ const (
 	indexVariable   = "JOB_COMPLETION_INDEX"
 )
 
-// newPod is the pod that the Job's template describes (job.md 1.7): owned by
-// the Job, holding the tracking finalizer and, with an index, knowing it by
-// annotation, label, host name and environment. Template name and owners are
-// not taken over.
+// newPod is the pod that the Job's template describes (job.md 1.7): owned by the Job, holding the tracking finalizer
+// and, with an index, knowing it by annotation, label, host name and environment. Template name and owners are not
+// taken over.
 func newPod(job *batchv1.Job, index int, name string, failures *indexFailures) *corev1.Pod {
 	template := job.Spec.Template.DeepCopy()
 	pod := &corev1.Pod{

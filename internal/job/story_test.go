@@ -303,6 +303,9 @@ var stories = map[string]story{
 		job: aJob("p2 c2 indexed blpi1"), steps: []func(*world){endAll(1), endAll(1)}, want: "failedidx=0,1 fail=4" + failedBy("FailedIndexes"),
 	},
 	"JOB-238 the third failure stops all": {
+		job: aJob("p3 c3 indexed blpi1 bl2"), steps: []func(*world){startAll, endIndex("0", 1), endIndex("1", 1), endIndex("2", 1), finishDeletions}, want: "failedidx=- fail=5" + failedBy("BackoffLimitExceeded"),
+	},
+	"JOB-238 the third failure is the second of an index": {
 		job: aJob("p3 c3 indexed blpi1 bl2"), steps: []func(*world){startAll, endIndex("0", 1), endIndex("0", 1), endIndex("1", 1), finishDeletions}, want: "failedidx=0 fail=4" + failedBy("BackoffLimitExceeded"),
 	},
 	"JOB-242 each index waits for itself": {
@@ -322,6 +325,15 @@ var stories = map[string]story{
 	},
 	"JOB-262 only failed pods are replaced": {
 		job: aJob("p2 c2 indexed prp=Failed"), steps: []func(*world){startAll, func(w *world) { deleteNth(0)(w); deleteNth(0)(w) }, finishDeletions}, want: "active=2 fail=2 term=0",
+	},
+	"JOB-267 terminating pods are to be replaced after all": {
+		job: aJob("prp=Failed"), want: "active=1 fail=1 term=1",
+		steps: []func(*world){startAll, deleteNth(0), edited(func(j *batchv1.Job) { j.Spec.PodReplacementPolicy = ptr.To(batchv1.TerminatingOrFailed) })},
+		more: func(t *testing.T, w *world) {
+			if len(w.order) != 2 {
+				t.Errorf("%d pods made, want one and its replacement", len(w.order))
+			}
+		},
 	},
 	"JOB-294 FailJob stops the sibling": {
 		job:   aJob("p2 c2", failurePolicy(onExit(batchv1.PodFailurePolicyActionFailJob, 3))),

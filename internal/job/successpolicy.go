@@ -9,9 +9,8 @@ import (
 	"github.com/carillon-dev/carillon/internal/interval"
 )
 
-// matchSuccessPolicy finds the first rule of spec.successPolicy that the
-// completed indexes satisfy (job.md 6.3) and the message for it. A rule whose
-// set of indexes cannot be read or is empty never matches. Facts:
+// matchSuccessPolicy finds the first rule of spec.successPolicy that the completed indexes satisfy (job.md 6.3) and the
+// message for it. A rule whose set of indexes cannot be read or is empty never matches. Facts:
 // pkg/controller/job/success_policy.go, KEP-3998.
 func (s *syncState) matchSuccessPolicy() (message string, ok bool) {
 	if s.indexes == nil || s.job.Spec.SuccessPolicy == nil || s.indexes.completed.Len() == 0 {

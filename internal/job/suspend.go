@@ -9,15 +9,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// markSuspension brings the Suspended condition and startTime in line with
-// spec.suspend and gives the event about it (job.md 5.6). It is called
-// only when pods were managed in this sync, so that the condition never runs
-// ahead of the pods. A Job that was never suspended has no such condition.
+// markSuspension brings the Suspended condition and startTime in line with spec.suspend and gives the event about it
+// (job.md 5.6). It is called only when pods were managed in this sync, so that the condition never runs ahead of the
+// pods. A Job that was never suspended has no such condition.
 //
-// While suspended there is no startTime: queueing systems may then edit the
-// template, and the deadline starts anew on resume. It goes in the same write
-// as the condition, and the new one comes in the write that flips it back: the
-// only one in which the API server lets it change (INV-22).
+// While suspended there is no startTime: queueing systems may then edit the template, and the deadline starts anew on
+// resume. It goes in the same write as the condition, and the new one comes in the write that flips it back: the only
+// one in which the API server lets it change (INV-22).
 func markSuspension(job *batchv1.Job, status *batchv1.JobStatus, now metav1.Time) []Event {
 	marked := hasTrue(status.Conditions, batchv1.JobSuspended)
 	switch {

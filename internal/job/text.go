@@ -12,8 +12,8 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// String gives the plan as text, a line per effect, with the reason of each. It is for
-// people and for golden files; nothing reads it back.
+// String gives the plan as text, a line per effect, with the reason of each. It is for people and for golden files;
+// nothing reads it back.
 func (p Plan) String() string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }

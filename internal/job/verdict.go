@@ -15,20 +15,19 @@ const (
 	Failure   Outcome = "Failure"
 )
 
-// Verdict is how a Job will end, and why: the reason and message of both its
-// interim and its terminal condition. The zero Verdict is a Job that goes on.
+// Verdict is how a Job will end, and why: the reason and message of both its interim and its terminal condition. The
+// zero Verdict is a Job that goes on.
 type Verdict struct {
 	Outcome Outcome
 	Reason  string
 	Message string
-	// Stored says that the interim condition is in the Job's status already.
-	// Only a stored verdict stops running pods.
+	// Stored says that the interim condition is in the Job's status already. Only a stored verdict stops running pods.
 	Stored bool
 }
 
-// verdictRules are the rules of how a Job ends, in order; the first that applies decides. What is stored comes first: an
-// outcome is never reconsidered. Then failures before successes, so that a limit that is exceeded is not passed over for
-// pods that succeed in the same sync.
+// verdictRules are the rules of how a Job ends, in order; the first that applies decides. What is stored comes first:
+// an outcome is never reconsidered. Then failures before successes, so that a limit that is exceeded is not passed over
+// for pods that succeed in the same sync.
 var verdictRules = []func(*syncState) Verdict{
 	storedSuccess,
 	storedFailure,
@@ -50,14 +49,12 @@ func (s *syncState) findVerdict() Verdict {
 	return Verdict{}
 }
 
-// storedSuccess: once the success criteria were met nothing turns the Job into
-// a failure.
+// storedSuccess: once the success criteria were met nothing turns the Job into a failure.
 func storedSuccess(s *syncState) Verdict {
 	return stored(s, batchv1.JobSuccessCriteriaMet, Success)
 }
 
-// storedFailure: the pods that led to it may be gone by now; the condition is
-// what is left of them.
+// storedFailure: the pods that led to it may be gone by now; the condition is what is left of them.
 func storedFailure(s *syncState) Verdict {
 	return stored(s, batchv1.JobFailureTarget, Failure)
 }
@@ -70,9 +67,8 @@ func stored(s *syncState, kind batchv1.JobConditionType, outcome Outcome) Verdic
 	return Verdict{Outcome: outcome, Reason: c.Reason, Message: c.Message, Stored: true}
 }
 
-// failJobRule looks only at pods that are still to be accounted for: a pod that
-// we removed ourselves, by scaling down or suspending, says nothing about the
-// Job.
+// failJobRule looks only at pods that are still to be accounted for: a pod that we removed ourselves, by scaling down
+// or suspending, says nothing about the Job.
 func failJobRule(s *syncState) Verdict {
 	if s.job.Spec.PodFailurePolicy == nil {
 		return Verdict{}
@@ -127,8 +123,8 @@ func successPolicyMet(s *syncState) Verdict {
 	return success(batchv1.JobReasonSuccessPolicy, message)
 }
 
-// completionsReached waits until no pod is active. A work queue is done when
-// one pod succeeded and the others ended by themselves.
+// completionsReached waits until no pod is active. A work queue is done when one pod succeeded and the others ended by
+// themselves.
 func completionsReached(s *syncState) Verdict {
 	if !s.reached() || len(s.pods.active) > 0 {
 		return Verdict{}
