@@ -299,8 +299,23 @@ func TestDeadlineExceeded(t *testing.T) {
 	j.noFinalizers()
 }
 
+// A work queue starts as many pods as may run at once, and is printed as one (JOB-002).
+func TestWorkQueueIsPrinted(t *testing.T) {
+	j := newJobs(t)
+	j.kubelet.keepRunning()
+	j.control()
+	j.create(build.Job("", "queue").Parallelism(5).WorkQueue())
+	j.until("queue", "running", func(s *batchv1.JobStatus) bool { return s.Active == 5 })
+	if n := len(j.pods(t.Context())); n != 5 {
+		t.Errorf("%d pods, want 5", n)
+	}
+	if got := j.printed("jobs", "queue")["Completions"]; got != "0/1 of 5" {
+		t.Errorf("COMPLETIONS is %q, want 0/1 of 5", got)
+	}
+}
+
 // Suspending stops and forgets the pods, and opens the template for edits;
-// resuming runs new pods (JOB-170, JOB-171, JOB-176, JOB-178).
+// resuming runs new pods, and closes it (JOB-170, JOB-171, JOB-176, JOB-178).
 func TestSuspendResume(t *testing.T) {
 	j := newJobs(t)
 	j.kubelet.keepRunning()
@@ -322,6 +337,11 @@ func TestSuspendResume(t *testing.T) {
 		job.Spec.Template.Spec.NodeSelector = map[string]string{"zone": "a"}
 		job.Spec.Suspend = ptr.To(false)
 	})
+	_, err := j.client.BatchV1().Jobs(j.namespace).Patch(t.Context(), "pause", types.MergePatchType,
+		[]byte(`{"spec":{"template":{"spec":{"nodeSelector":{"zone":"b"}}}}}`), metav1.PatchOptions{})
+	if !apierrors.IsInvalid(err) {
+		t.Errorf("JOB-178: a change after the resumption: %v, want a refusal", err)
+	}
 	j.until("pause", "complete", func(s *batchv1.JobStatus) bool {
 		return has(s, batchv1.JobComplete) && !has(s, batchv1.JobSuspended) && s.Succeeded == 2 && s.Failed == 0
 	})

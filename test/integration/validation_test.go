@@ -254,10 +254,10 @@ func customCronJob(gvr schema.GroupVersionResource, namespace, name, schedule st
 	}}
 }
 
-// printed is what `kubectl get cronjob` shows, by column: the server makes the table.
-func (w *world) printed(name string) map[string]any {
+// printed is what `kubectl get` shows of an object of group batch, by column: the server makes the table.
+func (w *world) printed(resource, name string) map[string]any {
 	w.Helper()
-	data, err := w.client.BatchV1().RESTClient().Get().Namespace(w.namespace).Resource("cronjobs").Name(name).
+	data, err := w.client.BatchV1().RESTClient().Get().Namespace(w.namespace).Resource(resource).Name(name).
 		SetHeader("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io").Do(w.Context()).Raw()
 	if err != nil {
 		w.Fatal(err)
@@ -288,7 +288,7 @@ func TestCronJobIsPrinted(t *testing.T) {
 
 	t.Run("CJ-165 what is not set", func(t *testing.T) {
 		w.createCronJob(make.CronJob(w.namespace, "bare"))
-		row := w.printed("bare")
+		row := w.printed("cronjobs", "bare")
 		for column, want := range map[string]any{"Name": "bare", "Schedule": "*/10 * * * *", "Timezone": "<none>", "Suspend": "False", "Active": float64(0), "Last Schedule": "<none>"} {
 			if row[column] != want {
 				t.Errorf("%s is %v, want %v", column, row[column], want)
@@ -318,7 +318,7 @@ func TestCronJobIsPrinted(t *testing.T) {
 				if _, err := w.client.BatchV1().CronJobs(w.namespace).UpdateStatus(ctx, cj, metav1.UpdateOptions{FieldManager: "kubectl-edit"}); err != nil {
 					return err
 				}
-				got := w.printed(cj.Name)["Last Schedule"]
+				got := w.printed("cronjobs", cj.Name)["Last Schedule"]
 				if took := time.Since(last) - ago; took >= time.Second {
 					return fmt.Errorf("the clock has gone on by %v", took)
 				}

@@ -257,14 +257,14 @@ func TestTTLShell(t *testing.T) {
 	simulate(t, simulation{dir: "internal/controller/ttl", test: "TestSimulation", histories: "5000"}, map[string]bug{
 		"delete without version": {
 			file: "apply.go", old: "client.Preconditions{UID: &j.UID, ResourceVersion: &j.ResourceVersion}", new: "client.Preconditions{UID: &j.UID}",
-			breaks: "an edit between the look and the deletion is lost",
+			breaks: "an edit between the reading and the deletion is lost",
 		},
 		"too early": {
 			file: "controller.go", old: "\treturn d.Action == ttl.Delete, d.Err\n", new: "\treturn d.Action != ttl.Keep, d.Err\n",
 			breaks: "Jobs go before their time",
 		},
 		"no alarm": {
-			file: "controller.go", old: "\tcase d.Action == ttl.Wait:\n\t\tc.alarm.Wake(key, d.ExpireAt)\n", new: "\tcase d.Action == ttl.Wait:\n",
+			file: "controller.go", old: "\tcase d.Action == ttl.Wait && !d.FinishedInFuture:\n\t\tc.alarm.Wake(key, d.ExpireAt)\n", new: "\tcase d.Action == ttl.Wait && !d.FinishedInFuture:\n",
 			breaks: "Jobs stay for ever",
 		},
 		"errors not tried again": {

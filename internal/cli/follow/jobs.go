@@ -11,11 +11,11 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/carillon-dev/carillon/internal/cli/console"
 	"github.com/carillon-dev/carillon/internal/cron"
+	"github.com/carillon-dev/carillon/internal/job"
 	"github.com/carillon-dev/carillon/internal/kind/tutorial"
 	"github.com/carillon-dev/carillon/internal/kind/volcano"
 )
@@ -53,23 +53,20 @@ type life struct {
 }
 
 // lifeOfJob reads a Job of batch/v1.
-func lifeOfJob(job *batchv1.Job) life {
+func lifeOfJob(j *batchv1.Job) life {
 	l := life{
-		uid: job.UID, group: batchv1.GroupName, namespace: job.Namespace, name: job.Name,
-		origin: origin(job),
+		uid: j.UID, group: batchv1.GroupName, namespace: j.Namespace, name: j.Name,
+		origin: origin(j),
 	}
-	if job.Status.StartTime != nil {
-		l.start = job.Status.StartTime.Time
+	if j.Status.StartTime != nil {
+		l.start = j.Status.StartTime.Time
 	}
-	for _, c := range job.Status.Conditions {
-		if c.Status == corev1.ConditionTrue && (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) {
-			l.done, l.complete = true, c.Type == batchv1.JobComplete
-			l.end, l.reason, l.message = c.LastTransitionTime.Time, c.Reason, c.Message
-			break
+	if c := job.FinishedCondition(j.Status.Conditions); c != nil {
+		l.done, l.complete = true, c.Type == batchv1.JobComplete
+		l.end, l.reason, l.message = c.LastTransitionTime.Time, c.Reason, c.Message
+		if l.start.IsZero() {
+			l.start = l.end
 		}
-	}
-	if l.done && l.start.IsZero() {
-		l.start = l.end
 	}
 	return l
 }

@@ -12,10 +12,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// remove deletes this very Job as it was read: another Job under the same name,
-// and a Job whose time to live was changed a moment ago, survive with a
-// conflict. Its pods go first, in the foreground, so that the Job does not
-// vanish while they still run.
+// remove deletes this very Job as it was read: another Job under the same name, and a Job whose time to live was
+// changed a moment ago, survive with a conflict. Its pods go first, in the foreground, so that the Job does not vanish
+// while they still run.
 func (c *controller) remove(ctx context.Context, j *batchv1.Job) error {
 	err := c.client.Delete(ctx, j,
 		client.PropagationPolicy(metav1.DeletePropagationForeground),

@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package ttl deletes finished Jobs when their spec.ttlSecondsAfterFinished has
-// passed. What is due is decided by package internal/ttl; here it is read
-// (gather.go), waited for (controller.go) and done (apply.go).
+// passed. When is decided by package internal/ttl; here Jobs are read
+// (gather.go), waited for (controller.go) and deleted (apply.go).
 //
 // Behaviour is that of pkg/controller/ttlafterfinished of Kubernetes 1.36
 // (KEP-592), with one addition: the deletion names the resource version that was
-// judged, so that an edit which comes in between is not lost.
+// decided upon, so that an edit which comes in between is not lost.
 package ttl
 
 import (
@@ -76,12 +76,7 @@ func Add(mgr ctrl.Manager, opts Options) error {
 		j, _ := obj.(*batchv1.Job)
 		return j
 	})
-	main, err := ctrlcontroller.New(queueName, mgr, ctrlcontroller.Options{
-		Reconciler:              reconcile.Func(c.Reconcile),
-		MaxConcurrentReconciles: opts.Concurrency,
-		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](opts.RetryBase, opts.RetryMax),
-		SkipNameValidation:      ptr.To(true), // several managers may live in one process
-	})
+	main, err := ctrlcontroller.New(queueName, mgr, c.queueOptions())
 	if err != nil {
 		return err
 	}
@@ -112,6 +107,16 @@ func newController(opts Options, writes client.Client, live client.Reader, jobs 
 	return c
 }
 
+// queueOptions bound what the queue does to the API server: so many Jobs at once, and a failed one again with back-off.
+func (c *controller) queueOptions() ctrlcontroller.Options {
+	return ctrlcontroller.Options{
+		Reconciler:              reconcile.Func(c.Reconcile),
+		MaxConcurrentReconciles: c.options.Concurrency,
+		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](c.options.RetryBase, c.options.RetryMax),
+		SkipNameValidation:      ptr.To(true), // several managers may live in one process
+	}
+}
+
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
 // ring runs the alarm into the queue. A time to live ends at an instant of the
@@ -134,21 +139,21 @@ func (c *controller) jobEvents() jobHandler {
 	}
 }
 
-// changed sets the alarm for a Job that will expire and enqueues one that has.
+// changed sets the alarm for a Job that will expire and enqueues one that has, and one that is to be warned of.
 func (c *controller) changed(j *batchv1.Job, q queue) {
-	if !c.concerned(j) {
+	if !c.mine(j) {
 		return
 	}
 	key := types.NamespacedName{Namespace: j.Namespace, Name: j.Name}
 	switch d := ttl.Decide(j, c.options.Clock.Now()); {
-	case d.Action == ttl.Wait:
+	case d.Action == ttl.Wait && !d.FinishedInFuture:
 		c.alarm.Wake(key, d.ExpireAt)
-	case d.Action == ttl.Delete, d.Err != nil:
+	case d.Action != ttl.Keep, d.Err != nil:
 		q.Add(reconcile.Request{NamespacedName: key})
 	}
 }
 
-// Reconcile deletes the Job if its time to live is over, judged first on the
+// Reconcile deletes the Job if its time to live is over, decided first on the
 // cached and then on the live Job.
 func (c *controller) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	key := request.NamespacedName
@@ -156,26 +161,26 @@ func (c *controller) Reconcile(ctx context.Context, request reconcile.Request) (
 	if j == nil {
 		return reconcile.Result{}, nil
 	}
-	if due, err := c.due(ctx, key, j); err != nil || !due {
+	if expired, err := c.expired(ctx, key, j); err != nil || !expired {
 		return reconcile.Result{}, err
 	}
-	j, err := c.fresh(ctx, key)
+	j, err := c.read(ctx, key)
 	if err != nil || j == nil {
 		return reconcile.Result{}, err
 	}
-	if due, err := c.due(ctx, key, j); err != nil || !due {
+	if expired, err := c.expired(ctx, key, j); err != nil || !expired {
 		return reconcile.Result{}, err
 	}
-	expired := ttl.Decide(j, c.options.Clock.Now()).ExpireAt
+	expireAt := ttl.Decide(j, c.options.Clock.Now()).ExpireAt
 	if err := c.remove(ctx, j); err != nil {
 		return reconcile.Result{}, err
 	}
-	deletionDuration.Observe(c.options.Clock.Since(expired).Seconds())
+	deletionDuration.Observe(c.options.Clock.Since(expireAt).Seconds())
 	return reconcile.Result{}, nil
 }
 
-// due reports whether the Job is to be deleted now, and sets the alarm if that comes later.
-func (c *controller) due(ctx context.Context, key types.NamespacedName, j *batchv1.Job) (bool, error) {
+// expired reports whether the Job is to be deleted now, and sets the alarm if that comes later.
+func (c *controller) expired(ctx context.Context, key types.NamespacedName, j *batchv1.Job) (bool, error) {
 	d := ttl.Decide(j, c.options.Clock.Now())
 	if d.FinishedInFuture {
 		log.FromContext(ctx).Info("The Job finished in the future: the clocks of this process and of the one that finished it differ", "expires", d.ExpireAt)

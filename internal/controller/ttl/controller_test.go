@@ -7,9 +7,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/go-logr/logr/funcr"
+	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 	batchv1 "k8s.io/api/batch/v1"
@@ -19,6 +26,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/carillon-dev/carillon/internal/testkit/make"
@@ -207,9 +217,44 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// A finish time in the future is waited for (TTL-016).
+// A Job that cannot be read is tried again with back-off, each time twice as late; one that is gone is done with, and
+// forgotten (TTL-014).
+func TestReadErrorsBackOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		w := newWorld(t, Options{RetryBase: time.Second, RetryMax: 8 * time.Second}, done(0))
+		var mu sync.Mutex
+		var reads []time.Duration
+		w.getting = func() error {
+			mu.Lock()
+			defer mu.Unlock()
+			if reads = append(reads, time.Since(began).Truncate(time.Second)); len(reads) > 6 {
+				return apierrors.NewNotFound(schema.GroupResource{Resource: "jobs"}, "j")
+			}
+			return apierrors.NewInternalError(errors.New("injected"))
+		}
+		stop := w.start(w.cache[types.NamespacedName{Namespace: ns, Name: "j"}])
+		time.Sleep(time.Hour)
+		stop()
+		var want []time.Duration
+		for _, s := range []int{0, 1, 3, 7, 15, 23, 31} {
+			want = append(want, time.Duration(s)*time.Second)
+		}
+		if diff := cmp.Diff(want, reads); diff != "" || len(w.deletes) > 0 {
+			t.Errorf("%d deletes, read after (-want +got):\n%s", len(w.deletes), diff)
+		}
+	})
+}
+
+// A finish time in the future is waited for, and told in the log (TTL-016).
 func TestFinishInTheFuture(t *testing.T) {
 	w := newWorld(t, Options{}, make.Job(ns, "j").Started(start).Complete(start.Add(time.Hour)).TTL(10).Obj())
+	var logged []string
+	w.ctx = log.IntoContext(w.ctx, funcr.New(func(_, line string) { logged = append(logged, line) }, funcr.Options{}))
+	w.run()
+	if len(logged) != 1 || !strings.Contains(logged[0], "finished in the future") || w.gets > 0 {
+		t.Errorf("%d reads, logged %q; want one warning and no read", w.gets, logged)
+	}
 	w.clock.Step(time.Hour)
 	w.run()
 	if !w.exists("j") {
@@ -232,7 +277,7 @@ func TestOnlyOurs(t *testing.T) {
 		return b.Obj()
 	}
 	w := newWorld(t, Options{ManagedBy: "carillon.dev/job-controller"}, job("ours", "carillon.dev/job-controller"), job("nobodys"), job("theirs", "acme.io/jobs"))
-	// Even when their turn comes.
+	// Even when they are enqueued.
 	w.queue.Add(reconcile.Request{NamespacedName: types.NamespacedName{Namespace: ns, Name: "theirs"}})
 	if errs := w.run(); len(errs) > 0 {
 		t.Fatal(errs)
@@ -242,18 +287,52 @@ func TestOnlyOurs(t *testing.T) {
 	}
 }
 
-// After a restart all Jobs that expired meanwhile go, one call each (TTL-015).
+// After a restart all Jobs that expired meanwhile go, one read and one call each, no more than Concurrency of them at once,
+// and nothing is kept about them (TTL-015).
 func TestManyExpired(t *testing.T) {
+	const many = 10000
+	template := make.Job(ns, "j").Started(start.Add(-time.Hour)).Complete(start.Add(-time.Hour)).TTL(60)
 	var jobs []*batchv1.Job
-	for i := range 200 {
-		jobs = append(jobs, make.Job(ns, fmt.Sprintf("j%d", i)).Started(start.Add(-time.Hour)).Complete(start.Add(-time.Hour)).TTL(60).Obj())
+	for i := range many {
+		j := template.Obj()
+		j.Name, j.UID = fmt.Sprintf("j%d", i), types.UID(fmt.Sprint(i))
+		jobs = append(jobs, j)
 	}
-	w := newWorld(t, Options{}, jobs...)
-	if errs := w.run(); len(errs) > 0 {
-		t.Fatal(errs)
+	w := newWorld(t, Options{})
+	var busy, most, reads, deletes atomic.Int64
+	call := func(count *atomic.Int64) {
+		most.Store(max(most.Load(), busy.Add(1)))
+		count.Add(1)
+		runtime.Gosched()
+		busy.Add(-1)
 	}
-	if len(w.deletes) != 200 || w.gets != 200 || w.ctl.alarm.Len() != 0 {
-		t.Errorf("%d deletes, %d reads, %d alarms", len(w.deletes), w.gets, w.ctl.alarm.Len())
+	live := map[string]*batchv1.Job{}
+	for _, j := range jobs {
+		live[j.Name] = j
+		w.cache[client.ObjectKeyFromObject(j)] = j
+	}
+	calls := interceptor.NewClient(w.api, interceptor.Funcs{
+		Get: func(_ context.Context, _ client.WithWatch, key client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
+			call(&reads)
+			live[key.Name].DeepCopyInto(obj.(*batchv1.Job))
+			return nil
+		},
+		Delete: func(context.Context, client.WithWatch, client.Object, ...client.DeleteOption) error {
+			call(&deletes)
+			return nil
+		},
+	})
+	w.ctl.client, w.ctl.live = calls, calls
+	stop := w.start(jobs...)
+	for deadline := time.Now().Add(time.Minute); deletes.Load() < many && time.Now().Before(deadline); {
+		time.Sleep(time.Millisecond)
+	}
+	stop()
+	if reads.Load() != many || deletes.Load() != many || w.ctl.alarm.Len() != 0 {
+		t.Errorf("%d reads, %d deletes, %d alarms", reads.Load(), deletes.Load(), w.ctl.alarm.Len())
+	}
+	if n := most.Load(); n > 5 {
+		t.Errorf("%d calls at once, want 5 at most", n)
 	}
 }
 

@@ -8,9 +8,8 @@ import (
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 )
 
-// deletionDuration has the name and buckets of the built-in controller's
-// (pkg/controller/ttlafterfinished/metrics). It is registered once per process,
-// so a second manager adds to the same series.
+// deletionDuration has the name and buckets of the built-in controller's (pkg/controller/ttlafterfinished/metrics). It
+// is registered once per process, so a second manager adds to the same series.
 var deletionDuration = prometheus.NewHistogram(prometheus.HistogramOpts{
 	Subsystem: "ttl_after_finished_controller",
 	Name:      "job_deletion_duration_seconds",

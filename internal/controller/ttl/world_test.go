@@ -19,7 +19,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	ctrlcontroller "sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/carillon-dev/carillon/internal/testkit/make"
 )
@@ -31,6 +33,7 @@ var start = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
 // world is an API server and a controller whose cache is moved by hand.
 type world struct {
 	t     *testing.T
+	ctx   context.Context
 	clock *testingclock.FakeClock
 	api   client.WithWatch
 	ctl   *controller
@@ -48,7 +51,7 @@ type world struct {
 
 func newWorld(t *testing.T, opts Options, jobs ...*batchv1.Job) *world {
 	t.Helper()
-	w := &world{t: t, clock: testingclock.NewFakeClock(start), cache: map[types.NamespacedName]*batchv1.Job{}, queue: &fakeQueue{added: map[reconcile.Request]int{}}}
+	w := &world{t: t, ctx: context.Background(), clock: testingclock.NewFakeClock(start), cache: map[types.NamespacedName]*batchv1.Job{}, queue: &fakeQueue{added: map[reconcile.Request]int{}}}
 	b := fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme)
 	for _, j := range jobs {
 		j = j.DeepCopy()
@@ -127,13 +130,39 @@ func (w *world) run() (errs []error) {
 	due := w.queue.added
 	w.queue.added = map[reconcile.Request]int{}
 	for request := range due {
-		if result, err := w.ctl.Reconcile(context.Background(), request); err != nil {
+		if result, err := w.ctl.Reconcile(w.ctx, request); err != nil {
 			errs = append(errs, err)
 		} else if result != (reconcile.Result{}) {
 			w.t.Errorf("result %v", result)
 		}
 	}
 	return errs
+}
+
+// start runs the controller's own queue and workers, which find the Jobs in the cache, until stop.
+func (w *world) start(jobs ...*batchv1.Job) (stop func()) {
+	w.t.Helper()
+	c, err := ctrlcontroller.NewUnmanaged(queueName, w.ctl.queueOptions())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if err := c.Watch(source.Func(func(_ context.Context, q queue) error {
+		for _, j := range jobs {
+			w.ctl.changed(j, q)
+		}
+		return nil
+	})); err != nil {
+		w.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(w.ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- c.Start(ctx) }()
+	return func() {
+		cancel()
+		if err := <-ended; err != nil {
+			w.t.Error(err)
+		}
+	}
 }
 
 func (w *world) exists(name string) bool {
