@@ -54,12 +54,14 @@ func (s *syncState) findIndexes() *indexes {
 	}
 	x.stored = interval.Parse(job.Status.CompletedIndexes, x.completions)
 	x.completed = x.stored
+	// Once how the Job ends is stored, we delete its pods: those fail no index (JOB-238).
+	ends := storedSuccess(s).Stored || storedFailure(s).Stored
 	var succeeded, failing []int
 	for _, v := range s.pods.relevant {
 		if v.finalizer && v.succeeded() && x.valid(v) {
 			succeeded = append(succeeded, v.index)
 		}
-		if x.perIndex && v.finalizer && x.valid(v) && s.hasFailed(v) && s.failsIndex(v) {
+		if x.perIndex && v.finalizer && x.valid(v) && s.hasFailed(v) && !(ends && v.deleted()) && s.failsIndex(v) {
 			failing = append(failing, v.index)
 		}
 	}

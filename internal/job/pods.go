@@ -60,6 +60,9 @@ func (v *podView) terminating() bool { return v.state == podTerminating }
 func (v *podView) succeeded() bool   { return v.state == podSucceeded }
 func (v *podView) uid() types.UID    { return v.pod.UID }
 
+// deleted: its deletion was asked for, whether it has ended since or not.
+func (v *podView) deleted() bool { return v.terminating() || v.pod.DeletionTimestamp != nil }
+
 // jobPods is the pods of the Job and their numbers.
 type jobPods struct {
 	// relevant pods in a stable order, oldest first, then by name: all but those that ended and are accounted for. The
