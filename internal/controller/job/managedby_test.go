@@ -14,7 +14,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/carillon-dev/carillon/internal/job"
 	"github.com/carillon-dev/carillon/internal/testkit/make"
 )
 

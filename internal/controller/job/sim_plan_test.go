@@ -12,7 +12,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"pgregory.net/rapid"
 
-	"github.com/carillon-dev/carillon/internal/job"
 	"github.com/carillon-dev/carillon/internal/testkit/make"
 	"github.com/carillon-dev/carillon/internal/testkit/sim"
 )

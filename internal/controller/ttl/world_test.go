@@ -6,6 +6,7 @@ package ttl
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"time"
 
@@ -155,13 +156,15 @@ func (w *world) start(jobs ...*batchv1.Job) (stop func()) {
 		w.t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(w.ctx)
-	ended := make(chan error, 1)
-	go func() { ended <- c.Start(ctx) }()
-	return func() {
-		cancel()
-		if err := <-ended; err != nil {
+	var running sync.WaitGroup
+	running.Go(func() {
+		if err := c.Start(ctx); err != nil {
 			w.t.Error(err)
 		}
+	})
+	return func() {
+		cancel()
+		running.Wait()
 	}
 }
 
