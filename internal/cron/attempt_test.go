@@ -13,24 +13,24 @@ import (
 	"github.com/carillon-dev/carillon/internal/cron"
 )
 
-// attempt is one pass over the CronJob.
+// attempt is one sync over the CronJob.
 type attempt struct {
 	*process
 	in cron.Input
-	// base is the version of the CronJob that the pass decides on and writes over.
+	// base is the version of the CronJob that the sync decides on and writes over.
 	base cronJob
 	// began is the schedule that it began with.
 	began string
 	// recorded: its record was written.
 	recorded bool
-	nth      int // among the passes of the process
+	nth      int // among the syncs of the process
 	todo     []func()
 	// second: the first half is done. ended: there is nothing more to do, or the process has died.
 	second, ended bool
 	rounds        int
 	plan          cron.Plan
 
-	// What the guarantees want to know: which objects it has seen, whether it saw the present, how many writes of the pass
+	// What the guarantees want to know: which objects it has seen, whether it saw the present, how many writes of the sync
 	// the server took since which version, which phases had a request that failed, and what was done.
 	known   map[types.UID]object
 	fresh   bool
@@ -66,9 +66,9 @@ func (p *process) begin() *attempt {
 	a := &attempt{process: p, base: c, known: map[types.UID]object{}, fresh: p.fresh(), version: p.w.server.version,
 		failed: map[cron.PlanPhase]bool{}, deleted: map[types.UID]bool{}, stuck: map[types.UID]bool{}}
 	a.began = timetableOf(c.spec)
-	p.passes++
-	a.nth = p.passes
-	a.in = cron.Input{Now: p.w.now, Traits: p.w.traits, Owner: c.owner, Spec: c.spec, State: c.state, Seen: p.memo}
+	p.syncs++
+	a.nth = p.syncs
+	a.in = cron.Input{Now: p.w.now, Traits: p.w.traits, Owner: c.owner, Spec: c.spec, State: c.state, Carry: p.carry}
 	for _, o := range p.family() {
 		a.in.Children = append(a.in.Children, o.Child)
 		a.known[o.UID] = o
@@ -97,10 +97,7 @@ type annotated struct {
 	Schedules     []string
 	TimeZone      string
 	Since, Missed time.Time
-	Untold        []untold
 }
-
-type untold struct{ First, Last time.Time }
 
 func noteOf(state cron.State) (n annotated) {
 	if state.Timetable != "" && json.Unmarshal([]byte(state.Timetable), &n) != nil {
@@ -123,12 +120,12 @@ func (a *attempt) block() {
 	}
 }
 
-// step makes the next request of the pass, or ends it.
+// step makes the next request of the sync, or ends it.
 func (a *attempt) step() {
 	if len(a.todo) == 0 {
 		plan := cron.Decide(a.in)
 		if a.rounds++; a.rounds > 3*maxRounds {
-			a.w.broken("a pass does not end:\n%s", plan)
+			a.w.broken("a sync does not end:\n%s", plan)
 		}
 		if a.todo = a.requests(plan); a.ended {
 			return
@@ -139,7 +136,7 @@ func (a *attempt) step() {
 	next()
 }
 
-// requests turns the next phase of the plan into requests. It ends the pass, or its first half, if there are none.
+// requests turns the next phase of the plan into requests. It ends the sync, or its first half, if there are none.
 func (a *attempt) requests(plan cron.Plan) (todo []func()) {
 	if timetableOf(a.in.Spec) != a.served {
 		a.w.ledger.silence(a.uid, a.editKnownFrom())
@@ -153,15 +150,15 @@ func (a *attempt) requests(plan cron.Plan) (todo []func()) {
 		a.second = true
 		a.startsAreDone(plan)
 		a.process.open = nil
-		if phase != cron.PhaseSpeak {
-			a.books = append(a.books, a)
+		if phase != cron.PhasePublish {
+			a.secondHalves = append(a.secondHalves, a)
 		}
 	}
 	steps, did := plan.Stop, a.in.DidStop
 	switch phase {
-	case cron.PhaseLook:
+	case cron.PhaseRead:
 		a.wakesInTime(plan) // should the shell give up here
-		for _, l := range plan.Look {
+		for _, l := range plan.Read {
 			todo = append(todo, func() { a.look(l) })
 		}
 	case cron.PhaseStart:
@@ -185,14 +182,14 @@ func (a *attempt) requests(plan cron.Plan) (todo []func()) {
 	return todo
 }
 
-// startsAreDone ends the first half of a pass: what is known is remembered, and the alarm is set.
+// startsAreDone ends the first half of a sync: what is known is remembered, and the alarm is set.
 func (a *attempt) startsAreDone(plan cron.Plan) {
 	a.arm(plan)
 	a.remember(plan)
 	a.nothingIsLost(plan)
 }
 
-// end ends the pass.
+// end ends the sync.
 func (a *attempt) end(plan cron.Plan) {
 	a.plan = plan
 	a.arm(plan)
@@ -204,21 +201,17 @@ func (a *attempt) end(plan cron.Plan) {
 		a.tell("fails: %v", plan.Err)
 	}
 	a.last = latest(a.last, a.in.Now)
-	a.spoken(plan)
+	a.published(plan)
 	a.tells(plan)
 	a.cleaned(plan)
 	a.truthful(plan)
 }
 
-// remember keeps what the next pass is to be told.
+// remember keeps what the next sync is to be told.
 func (a *attempt) remember(plan cron.Plan) {
-	a.memo = plan.Timetable
-	// A pass that could not read the CronJob, or saw that it was edited meanwhile, remembers nothing of it.
-	if n := noteOf(cron.State{Timetable: plan.Timetable}); len(n.Schedules) > 0 {
-		was := cron.Spec{Schedules: n.Schedules}
-		if n.TimeZone != "" {
-			was.TimeZone = &n.TimeZone
-		}
+	a.carry = plan.Carry
+	// A sync that could not read the CronJob, or saw that it was edited meanwhile, remembers nothing of it.
+	if was := plan.Carry.Spec(); len(was.Schedules) > 0 {
 		a.served, a.touched = timetableOf(was), a.in.Owner.Touched
 	}
 }
@@ -228,7 +221,7 @@ func (a *attempt) leave() {
 	if a.process.open == a {
 		a.process.open = nil
 	}
-	a.books = slices.DeleteFunc(a.books, func(b *attempt) bool { return b == a })
+	a.secondHalves = slices.DeleteFunc(a.secondHalves, func(b *attempt) bool { return b == a })
 }
 
 // arm sets the alarm; an earlier one stays.

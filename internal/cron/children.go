@@ -4,7 +4,6 @@
 package cron
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -26,25 +25,27 @@ func ours(in Input, c Child) bool {
 }
 
 // children gives the CronJob's children, each once, by name: those handed in, in the state that a live read of this
-// pass showed, and those that only a live read showed because the cache is behind.
+// sync showed, and those that only a live read showed because the cache is behind.
 func children(in Input) []Child {
-	byUID := map[types.UID]Child{}
+	all := make([]Child, 0, len(in.Children)+len(in.read.children))
+	at := make(map[types.UID]int, cap(all))
+	add := func(c Child) {
+		if i, again := at[c.UID]; again {
+			all[i] = c
+		} else {
+			at[c.UID] = len(all)
+			all = append(all, c)
+		}
+	}
 	for _, c := range in.Children {
 		if ours(in, c) {
-			byUID[c.UID] = c
+			add(c)
 		}
 	}
-	names := slices.SortedFunc(maps.Keys(in.looked.children), func(a, b types.NamespacedName) int {
-		return cmp.Compare(a.String(), b.String())
-	})
-	for _, name := range names {
-		if s := in.looked.children[name]; s.child != nil && ours(in, *s.child) {
-			byUID[s.child.UID] = *s.child
+	for _, name := range slices.Sorted(maps.Keys(in.read.children)) {
+		if c := in.read.children[name].child; c != nil && ours(in, *c) {
+			add(*c)
 		}
-	}
-	all := make([]Child, 0, len(byUID))
-	for _, c := range byUID {
-		all = append(all, c)
 	}
 	slices.SortFunc(all, byName)
 	return all
@@ -75,7 +76,7 @@ func proof(in Input, c Child) (time.Time, bool) {
 	return t, true
 }
 
-// unrecorded tells whether the child proves a scheduled time that state does not know of yet: an earlier pass started
+// unrecorded tells whether the child proves a scheduled time that state does not know of yet: an earlier sync started
 // it and could not write that down (cronjob.md R1, R2).
 func unrecorded(in Input, c Child, state State) bool {
 	t, ok := proof(in, c)
@@ -83,7 +84,7 @@ func unrecorded(in Input, c Child, state State) bool {
 }
 
 // unlisted tells whether the child should be in the active list and is not, or is finished and has not been reported: an
-// earlier pass started it and could not write that down. One that runs belongs there also when later times have been
+// earlier sync started it and could not write that down. One that runs belongs there also when later times have been
 // recorded meanwhile; one that is on its way out was replaced.
 func unlisted(in Input, c Child) bool {
 	if listed(in.State.Active, c.UID) {

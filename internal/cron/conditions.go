@@ -36,11 +36,12 @@ const (
 // maxConditionMessage is well below what the schema of conditions allows.
 const maxConditionMessage = 1024
 
-// conditions are status.conditions at the end of this pass, for a CronJob that asks for them. What the book's controller
+// conditions are status.conditions at the end of this sync, for a CronJob that asks for them. What the book's controller
 // shows one after the other, in several writes, is set here in the same order and written once: first what the children
 // say, then what went wrong, then the start. None is ever removed; a Degraded that is True stays until somebody takes it
 // away, because only a human knows whether the failure was dealt with.
-func conditions(in Input, all []Child, s standing, t turn, booksErr error, lost bool) []metav1.Condition {
+func conditions(s *syncing) []metav1.Condition {
+	in := s.in
 	if !in.Spec.Conditions {
 		return in.State.Conditions
 	}
@@ -49,7 +50,7 @@ func conditions(in Input, all []Child, s standing, t turn, booksErr error, lost 
 		list.set(conditionProgressing, metav1.ConditionUnknown, reasonReconciling, "Seen for the first time")
 	}
 	active, failed := 0, 0
-	for _, c := range all {
+	for _, c := range s.children {
 		switch {
 		case !c.Phase.finished():
 			active++
@@ -74,19 +75,19 @@ func conditions(in Input, all []Child, s standing, t turn, booksErr error, lost 
 	}
 
 	switch {
-	case booksErr != nil:
-		list.set(conditionDegraded, metav1.ConditionTrue, reasonReconciliationError, booksErr.Error())
-	case s.obstacle != "":
-		list.set(conditionDegraded, metav1.ConditionTrue, reasonInvalidSchedule, s.obstacle)
-	case t.rest:
+	case s.observed.err != nil:
+		list.set(conditionDegraded, metav1.ConditionTrue, reasonReconciliationError, s.observed.err.Error())
+	case s.ready.obstacle != "":
+		list.set(conditionDegraded, metav1.ConditionTrue, reasonInvalidSchedule, s.ready.obstacle)
+	case s.start.result == startTooManyMissed:
 		list.set(conditionDegraded, metav1.ConditionTrue, reasonInvalidSchedule, manyRefusedText)
-	case in.done.started != nil && t.fate == fateFailed && t.err != nil:
-		list.set(conditionDegraded, metav1.ConditionTrue, reasonJobCreationFailed, t.err.Error())
-	case lost:
+	case in.done.create != nil && s.start.result == startFailed && s.start.err != nil:
+		list.set(conditionDegraded, metav1.ConditionTrue, reasonJobCreationFailed, s.start.err.Error())
+	case s.outcomes.tooLate():
 		list.set(conditionDegraded, metav1.ConditionTrue, reasonMissedSchedule,
 			"A scheduled time was not started within .spec.startingDeadlineSeconds")
 	}
-	if t.fate == fateStarted {
+	if s.start.result == startCreated {
 		list.set(conditionProgressing, metav1.ConditionTrue, reasonJobCreated, "Created the "+in.Traits.ChildKind+" of the latest scheduled time")
 	}
 	return list.now
@@ -110,7 +111,7 @@ func (l *conditionList) set(kind string, status metav1.ConditionStatus, reason, 
 		l.now = append(l.now, c)
 		return
 	}
-	// What was set a moment ago, in this pass, has not been seen by anybody: the transition is from what is stored.
+	// What was set a moment ago, in this sync, has not been seen by anybody: the transition is from what is stored.
 	if before := slices.IndexFunc(l.in.State.Conditions, func(c metav1.Condition) bool { return c.Type == kind }); before >= 0 &&
 		l.in.State.Conditions[before].Status == status {
 		c.LastTransitionTime = l.in.State.Conditions[before].LastTransitionTime

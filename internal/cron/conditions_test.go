@@ -18,7 +18,7 @@ import (
 
 func conditioned(s *scene) { s.in.Spec.Conditions = true }
 
-// had is a condition that an earlier pass left, as "Type=Status/Reason".
+// had is a condition that an earlier sync left, as "Type=Status/Reason".
 func had(texts ...string) given {
 	return func(s *scene) {
 		for _, text := range texts {
@@ -183,7 +183,7 @@ func TestActiveHasRoomForTen(t *testing.T) {
 		t.Errorf("%d references, the schema takes 10", n)
 	}
 	if transcript := s.play(t); transcript != "rq 10m0s" {
-		t.Errorf("the second pass:\n%s", transcript)
+		t.Errorf("the second sync:\n%s", transcript)
 	}
 	for i := range 10 {
 		c := s.live[fmt.Sprintf("by-hand-%02d", i)]

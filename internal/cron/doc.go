@@ -11,46 +11,48 @@
 //	for {
 //		plan := cron.Decide(in)
 //		switch plan.Next() {
-//		case cron.PhaseLook:   // read live what plan.Look names;   in.SawOwner, in.SawChild
-//		case cron.PhaseStop:   // delete plan.Stop;                 in.DidStop
-//		case cron.PhaseStart:  // create the child of plan.Start;   in.DidStart
-//		case cron.PhaseRecord: // write plan.Record;                in.DidRecord
-//		case cron.PhasePrune:  // delete plan.Prune;                in.DidPrune
-//		case cron.PhaseSpeak:  // nothing is left: publish plan.Speak, arm plan.Wake, return plan.Err
+//		case cron.PhaseRead:    // read live what plan.Read names;   in.DidReadOwner, in.DidReadChild
+//		case cron.PhaseStop:    // delete plan.Stop;                 in.DidStop
+//		case cron.PhaseStart:   // create the child of plan.Start;   in.DidStart
+//		case cron.PhaseRecord:  // write plan.Record;                in.DidRecord
+//		case cron.PhasePrune:   // delete plan.Prune;                in.DidPrune
+//		case cron.PhasePublish: // nothing is left: publish plan.Events, arm plan.Wake, return plan.Err
 //		}
 //	}
 //
-// So all judgement is here, also about what went wrong: a create that meets AlreadyExists makes the next plan look
-// at the object that holds the name, and the plan after that adopts it, reports it or gives up. Decide never asks
-// twice for the same thing, so the loop ends.
+// So all judgement is here, also about what went wrong: a create that meets AlreadyExists makes the next plan read
+// the object that holds the name, and the plan after that adopts it, reports it or gives up. Decide never asks
+// twice for the same thing, so the loop ends. plan.Carry goes into the Input of the next sync.
 //
-// The order (look, stop, start, record, prune, speak) makes a crash after any step harmless:
+// The order (read, stop, start, record, prune, publish) makes a crash after any step harmless:
 //
 //   - the child's name is a function of the CronJob and the scheduled time, so it is the lock: a second start of the
 //     same scheduled time meets AlreadyExists;
 //   - a start waits for no status write (cronjob.md B4);
 //   - status.lastScheduleTime is written before the finished child that proves the scheduled time is pruned (B3);
-//   - events are spoken after the write that they report.
+//   - events are published after the write that they report.
 //
 // The kinds differ in names, event reasons and a few rules. All of that is data, in Traits; no rule asks which kind
 // it serves. Read Decide first (decide.go), then one file per rule, in the order in which they run:
 //
-//	looks.go      what has to be read live before anything can be said
-//	children.go   which objects are ours, and which scheduled time each one proves
-//	books.go      the active list, lastScheduleTime and lastSuccessfulTime, from what the children show
-//	edit.go       a changed schedule starts nothing for the time before the change
-//	gates.go      deletion, suspension, time zone, schedule: what keeps a CronJob from starting anything
-//	timing.go     earliest, the scheduled time that is due, how many were missed, the next one
-//	turn.go       what becomes of the due time: start, skip, replace, adopt
-//	manual.go     which children somebody started by hand, and what the policies make of them
-//	doubt.go      a create whose answer got lost
-//	outcome.go    what the steps that were carried out mean
-//	history.go    which finished children go, and when they may
-//	runs.go       the outcome of each scheduled time, for whoever counts
-//	missed.go     scheduled times that did not start: told once
+//	edit.go           a changed schedule starts nothing for the time before the change
+//	preconditions.go  deletion, suspension, time zone, schedule: what keeps a CronJob from starting anything
+//	livereads.go      what has to be read live before anything can be said
+//	children.go       which objects are ours, and which scheduled time each one proves
+//	observed.go       the active list, lastScheduleTime and lastSuccessfulTime, from what the children show
+//	timing.go         earliest, the scheduled time that is due, how many were missed, the next one
+//	start.go          the ordered rules about the due time: start, skip, replace, adopt
+//	createresult.go   what the answer to a create means
+//	unconfirmed.go    a create whose answer got lost
+//	manual.go         which children somebody started by hand, and what the policies make of them
+//	outcomes.go       the outcome of each scheduled time, for whoever counts
+//	missed.go         scheduled times that did not start: told once
 //	misconfigured.go  what somebody has to mend: told again while it lasts
-//	conditions.go status.conditions, for the kind that has them
-//	notes.go      the events, a constructor each
+//	conditions.go     status.conditions, for the kind that has them
+//	record.go         what of the status is written, and which deletes wait for that
+//	history.go        which finished children go, and when they may
+//	events.go         the events, a constructor each
+//	carry.go          what one sync hands to the next
 //
 // The contract is cronjob.md; comments name its rules (K20, B1, Q4, …).
 package cron

@@ -15,8 +15,8 @@ import (
 // served with, and since when (cronjob.md B2).
 const AnnotationTimetable = "carillon.dev/timetable"
 
-// timetable is the value of the annotation.
-type timetable struct {
+// servedSchedule is the value of the annotation.
+type servedSchedule struct {
 	Schedules []string `json:"schedules"`
 	TimeZone  string   `json:"timeZone,omitempty"`
 	// Since is when it replaced another one; absent when it is the first that we know of.
@@ -28,9 +28,9 @@ type timetable struct {
 	Missed *time.Time `json:"missed,omitempty"`
 }
 
-// timetableOf is the timetable that a spec asks for.
-func timetableOf(spec Spec) timetable {
-	t := timetable{Schedules: spec.Schedules}
+// scheduleOf is the schedule that a spec asks for.
+func scheduleOf(spec Spec) servedSchedule {
+	t := servedSchedule{Schedules: spec.Schedules}
 	if spec.TimeZone != nil {
 		t.TimeZone = *spec.TimeZone
 	}
@@ -38,17 +38,17 @@ func timetableOf(spec Spec) timetable {
 }
 
 // same tells whether both name the same scheduled times.
-func (t timetable) same(other timetable) bool {
+func (t servedSchedule) same(other servedSchedule) bool {
 	return slices.Equal(t.Schedules, other.Schedules) && t.TimeZone == other.TimeZone
 }
 
 // equal tells whether both would be written the same way.
-func (t timetable) equal(other timetable) bool {
+func (t servedSchedule) equal(other servedSchedule) bool {
 	return t.same(other) && t.Presumed == other.Presumed && sameTime(t.Since, other.Since) && sameTime(t.Missed, other.Missed)
 }
 
 // text is the annotation's value, "" if it cannot be written (a year beyond 9999).
-func (t timetable) text() string {
+func (t servedSchedule) text() string {
 	data, err := json.Marshal(t)
 	if err != nil {
 		return ""
@@ -56,25 +56,27 @@ func (t timetable) text() string {
 	return string(data)
 }
 
-// parseTimetable reads what text wrote; anything else is as good as nothing.
-func parseTimetable(text string) (timetable, bool) {
-	t := parseMemo(text).timetable
+// parseSchedule reads what text wrote; anything else is as good as nothing.
+func parseSchedule(text string) (t servedSchedule, ok bool) {
+	if text == "" || json.Unmarshal([]byte(text), &t) != nil {
+		return servedSchedule{}, false
+	}
 	return t, len(t.Schedules) > 0
 }
 
 // edit says whether the schedule was changed, and what to remember of that.
 type edit struct {
-	// since: scheduled times up to and including this one belong to an older timetable and start nothing.
+	// since: scheduled times up to and including this one belong to an older schedule and start nothing.
 	since time.Time
-	// after: the change was made no earlier than this. Scheduled times of the present timetable from here to since may
+	// after: the change was made no earlier than this. Scheduled times of the present schedule from here to since may
 	// have been meant, and start nothing all the same; they are told as missed.
 	after time.Time
-	// fresh: this pass is the first to see the change. before is what was served until then, if that is known.
+	// fresh: this sync is the first to see the change. before is what was served until then, if that is known.
 	fresh  bool
-	before *timetable
-	// now is the present timetable, as it is to be remembered; stored is the one in the annotation.
-	now       timetable
-	stored    timetable
+	before *servedSchedule
+	// now is the present schedule, as it is to be remembered; stored is the one in the annotation.
+	now       servedSchedule
+	stored    servedSchedule
 	hasStored bool
 	// garbage: the annotation is there and tells nothing.
 	garbage bool
@@ -84,7 +86,7 @@ type edit struct {
 // such an edit, and so has garbage, which must not silence a CronJob for ever.
 const maxLead = 24 * time.Hour
 
-// noticeEdit compares the timetable with the one that was served before: in this process (Input.Seen), or according to
+// noticeEdit compares the schedule with the one that was served before: in this process (Input.Carry), or according to
 // the annotation. Nobody who edits a schedule means a time that has already passed (cronjob.md B2, users of
 // kubernetes#63371), so times up to the edit start nothing.
 //
@@ -92,21 +94,21 @@ const maxLead = 24 * time.Hour
 // dated by managed fields, if they can tell. They are true to the second where a manager set the value that is there: its
 // entry moves forward with every change that it makes. But the entry of a manager that gives up the only field it owned
 // vanishes, and what is left tells of earlier changes only. So the date must be later than anything that was recorded
-// under the former timetable, and a time zone that is gone has none; then the edit was made now, too. What may be passed
+// under the former schedule, and a time zone that is gone has none; then the edit was made now, too. What may be passed
 // over by that is told (edit.after).
 //
 // Without any memory, a CronJob whose spec was changed at some time may have had another schedule. Then a
 // lastScheduleTime at which today's schedule does not fire proves it; failing that, whatever managed fields say about
 // the last change counts as one, as a precaution. That is so once in the life of a CronJob: the first record of its state
-// has the timetable.
+// has the schedule.
 func noticeEdit(in Input) edit {
-	now := timetableOf(in.Spec)
-	before := in.memo.timetable
-	seen := len(before.Schedules) > 0
+	now := scheduleOf(in.Spec)
+	before := in.Carry.schedule
+	carried := len(before.Schedules) > 0
 	var e edit
-	e.stored, e.hasStored = parseTimetable(in.State.Timetable)
+	e.stored, e.hasStored = parseSchedule(in.State.Timetable)
 	e.garbage = in.State.Timetable != "" && !e.hasStored
-	for _, t := range []timetable{e.stored, before} {
+	for _, t := range []servedSchedule{e.stored, before} {
 		if t.Since != nil && t.Since.After(e.since) && t.Since.Sub(in.Now) <= maxLead {
 			e.since = *t.Since
 		}
@@ -114,23 +116,23 @@ func noticeEdit(in Input) edit {
 			now.Missed = t.Missed
 		}
 	}
-	recorded := maxTime(baseOf(in, in.State), e.since) // the former timetable was in force until then at least
-	if !seen {
+	recorded := maxTime(baseOf(in, in.State), e.since) // the former schedule was in force until then at least
+	if !carried {
 		before = e.stored
 	}
 	touched := in.Owner.Touched
 	if touched.After(in.Now) { // by a clock that has been set back since, or that is ahead of ours
 		touched = in.Now
 	}
-	known := seen || e.hasStored
+	known := carried || e.hasStored
 	switch {
 	case known && before.same(now):
 		now.Presumed = before.Presumed
-	case seen:
+	case carried:
 		e.fresh, e.before = true, new(before)
 		e.since = maxTime(e.since, in.Now)
 		e.after = e.since
-		if touched.Unix() > in.memo.Touched && touched.Before(e.since) {
+		if touched.Unix() > in.Carry.touched && touched.Before(e.since) {
 			e.after = touched
 		}
 	case known, in.Owner.Generation > 1 && offSchedule(in):
@@ -158,8 +160,8 @@ func noticeEdit(in Input) edit {
 	return e
 }
 
-// asStored is the timetable as the annotation is to have it beside that state.
-func (e edit) asStored(state State) timetable {
+// asStored is the schedule as the annotation is to have it beside that state.
+func (e edit) asStored(state State) servedSchedule {
 	t := e.now
 	if t.Missed != nil && state.LastSchedule != nil && !t.Missed.After(*state.LastSchedule) {
 		t.Missed = nil
@@ -167,9 +169,10 @@ func (e edit) asStored(state State) timetable {
 	return t
 }
 
-// due tells whether t has to be written for its own sake: it tells of an edit, or of misses that nothing else tells of.
+// needsWrite tells whether t has to be written for its own sake: it tells of an edit, or of misses that nothing else
+// tells of.
 // Otherwise writing it is worth it only with a write that is made anyway.
-func (e edit) due(t timetable) bool {
+func (e edit) needsWrite(t servedSchedule) bool {
 	if t.equal(e.stored) {
 		return false
 	}
@@ -179,8 +182,8 @@ func (e edit) due(t timetable) bool {
 	return t.Since != nil && !t.Presumed && (!t.same(e.stored) || !sameTime(t.Since, e.stored.Since))
 }
 
-// calendarOf reads a timetable, as far as that is possible.
-func calendarOf(in Input, t *timetable) calendar {
+// calendarOf reads a schedule that was served, as far as that is possible.
+func calendarOf(in Input, t *servedSchedule) calendar {
 	if t == nil {
 		return nil
 	}

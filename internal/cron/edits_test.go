@@ -64,7 +64,7 @@ func TestEdits(t *testing.T) {
 				say Warning InvalidSchedule
 				rq 30m0s`,
 		},
-		"CJ-048 K the new schedule carries a zone, which the pass over the edit reports": {
+		"CJ-048 K the new schedule carries a zone, which the sync over the edit reports": {
 			given: []given{served("*/10 * * * *", ""), schedule("TZ=UTC 0 3 * * *")},
 			now:   "12:10:00",
 			want: `
@@ -266,7 +266,7 @@ func TestFirstRecordHasTheTimetable(t *testing.T) {
 		}
 		s = fixture(kind, "12:11:00", last("12:10"), active("12:10"))
 		if r := cron.Decide(s.in).Record; r != nil {
-			t.Errorf("%s: a pass in which nothing happens records %+v", kind, r)
+			t.Errorf("%s: a sync in which nothing happens records %+v", kind, r)
 		}
 	}
 }
@@ -277,7 +277,7 @@ func TestLabelsAppliedWhileNobodyLooks(t *testing.T) {
 	for _, kind := range []string{"K", "V", "T"} {
 		s := fixture(kind, "12:10:00", generation(2))
 		s.play(t)
-		s.in.Seen = "" // another process
+		s.in.Carry = cron.Carry{} // another process
 		s.catchUp("12:34:00", touched("12:32"), generation(3))
 		s.play(t)
 		if last := s.in.State.LastSchedule; last == nil || !last.Equal(at("12:30")) {
@@ -290,10 +290,10 @@ func TestLabelsAppliedWhileNobodyLooks(t *testing.T) {
 func TestPresumedEditIsKept(t *testing.T) {
 	for _, kind := range []string{"K", "V"} {
 		s := fixture(kind, "12:34:00", generation(2), touched("12:31"), made("11:00"))
-		for _, p := range []pass{{now: "12:34:00", want: lines(`
+		for _, p := range []sync{{now: "12:34:00", want: lines(`
 			record timetable {"schedules":["*/10 * * * *"],"since":"2026-05-04T12:31:00Z","presumed":true,"missed":"2026-05-04T12:30:00Z"}
 			say Warning MissSchedule
-			rq 6m0s`)}, {now: "12:35:00", want: "rq 5m0s"}, {now: "12:36:00", given: []given{func(s *scene) { s.in.Seen = "" }}, want: "rq 4m0s"}} {
+			rq 6m0s`)}, {now: "12:35:00", want: "rq 5m0s"}, {now: "12:36:00", given: []given{func(s *scene) { s.in.Carry = cron.Carry{} }}, want: "rq 4m0s"}} {
 			s.catchUp(p.now, p.given...)
 			if diff := cmp.Diff(p.want, s.play(t)); diff != "" {
 				t.Errorf("%s at %s (-want +got):\n%s", kind, p.now, diff)
@@ -311,18 +311,18 @@ func TestEditIsRememberedOnce(t *testing.T) {
 			fail
 			rq 3m0s`)
 		if diff := cmp.Diff(want, s.play(t)); diff != "" {
-			t.Errorf("%s: first pass (-want +got):\n%s", kind, diff)
+			t.Errorf("%s: first sync (-want +got):\n%s", kind, diff)
 		}
 		s.catchUp("12:08:00", recordFails(nil))
 		want = lines(`
 			record timetable {"schedules":["*/10 * * * *"],"since":"2026-05-04T12:07:00Z"}
 			rq 2m0s`)
 		if diff := cmp.Diff(want, s.play(t)); diff != "" {
-			t.Errorf("%s: second pass (-want +got):\n%s", kind, diff)
+			t.Errorf("%s: second sync (-want +got):\n%s", kind, diff)
 		}
 		s.catchUp("12:09:00")
 		if diff := cmp.Diff("rq 1m0s", s.play(t)); diff != "" {
-			t.Errorf("%s: third pass (-want +got):\n%s", kind, diff)
+			t.Errorf("%s: third sync (-want +got):\n%s", kind, diff)
 		}
 	}
 }

@@ -142,7 +142,7 @@ func (a *attempt) mayRecord(before cronJob, r cron.Record) {
 	w := a.w
 	if o := a.started; o != nil && (!r.Status || r.State.LastSchedule == nil || r.State.LastSchedule.Before(o.scheduled) ||
 		!lists(r.State.Active, o.UID)) {
-		w.broken("the record of the pass that started %s does not have it", o.Name)
+		w.broken("the record of the sync that started %s does not have it", o.Name)
 	}
 	if !r.Status {
 		return
@@ -179,7 +179,7 @@ func (a *attempt) mayRecord(before cronJob, r cron.Record) {
 }
 
 // staleStatus checks a conflict: a cache that shows a child which its CronJob does not list is behind, so the CronJob
-// has to be read live (K8a, V8). Otherwise a cache that stands still would keep the books from being written.
+// has to be read live (K8a, V8). Otherwise a cache that stands still would keep the status from being written.
 func (a *attempt) staleStatus() {
 	if a.w.traits.ActiveRebuilt || a.looked || a.w.server.cronJob.owner.UID != a.in.Owner.UID {
 		return
@@ -193,7 +193,7 @@ func (a *attempt) staleStatus() {
 }
 
 // looksInside: a reference to another namespace is no reason to read anything.
-func (a *attempt) looksInside(l cron.Look) {
+func (a *attempt) looksInside(l cron.LiveRead) {
 	if l.Name == "elsewhere" || l.Namespace != "batch" {
 		a.w.broken("%s of another namespace is read", l.Name)
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // history gives the finished children beyond the limits, oldest first in each class (cronjob.md 4.4). It runs in every
-// pass, whatever happens to the start, so that cleaning up never waits for a quota to be freed by cleaning up.
+// sync, whatever happens to the start, so that cleaning up never waits for a quota to be freed by cleaning up.
 // Children that are being deleted already are counted as old as they are, and not deleted again.
 func history(in Input, all []Child) []Step {
 	classes := []struct {
@@ -28,9 +28,9 @@ func history(in Input, all []Child) []Step {
 		if class.keep == nil {
 			continue
 		}
-		var finished []Child
-		for _, c := range all {
-			if c.Phase == class.phase {
+		var finished []*Child
+		for i := range all {
+			if c := &all[i]; c.Phase == class.phase {
 				finished = append(finished, c)
 			}
 		}
@@ -47,7 +47,7 @@ func history(in Input, all []Child) []Step {
 }
 
 // compare orders children from oldest to newest.
-func (o HistoryOrder) compare(a, b Child) int {
+func (o HistoryOrder) compare(a, b *Child) int {
 	var byAge int
 	switch o {
 	case ByCreation:
@@ -57,7 +57,7 @@ func (o HistoryOrder) compare(a, b Child) int {
 	default:
 		byAge = compareTimes(a.Started, b.Started, 1)
 	}
-	return cmp.Or(byAge, byName(a, b))
+	return cmp.Or(byAge, byName(*a, *b))
 }
 
 func byName(a, b Child) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID)) }
@@ -83,20 +83,20 @@ func present(t time.Time) *time.Time {
 	return &t
 }
 
-// provable keeps the steps that may be taken although the record of this pass was not written: those whose child
-// proves nothing that the stored state does not know (cronjob.md B3). due is the name of the child that would serve
-// the due time, "" if none is due. listed: references to pruned children must not stay behind either.
-func provable(in Input, all []Child, steps []Step, due string, keepListed bool) []Step {
-	return slices.DeleteFunc(slices.Clone(steps), func(s Step) bool {
-		i := slices.IndexFunc(all, func(c Child) bool { return c.UID == s.UID })
-		c := all[i]
+// provable keeps the steps that may be taken although the record of this sync was not written: those whose child
+// proves nothing that the stored state does not know (cronjob.md B3), and does not serve the due time either.
+// keepListed: references to pruned children must not stay behind.
+func (s *syncing) provable(stored State, steps []Step, keepListed bool) []Step {
+	return slices.DeleteFunc(slices.Clone(steps), func(step Step) bool {
+		i := slices.IndexFunc(s.children, func(c Child) bool { return c.UID == step.UID })
+		c := s.children[i]
 		switch {
-		case unrecorded(in, c, in.State), c.Name == due:
+		case unrecorded(s.in, c, stored), c.Name == s.timing.child:
 			return true
-		case keepListed && listed(in.State.Active, c.UID):
+		case keepListed && listed(stored.Active, c.UID):
 			return true
-		case in.Traits.HasSuccess && c.Succeeded && c.Finished != nil:
-			return in.State.LastSuccessful == nil || c.Finished.After(*in.State.LastSuccessful)
+		case s.in.Traits.HasSuccess && c.Succeeded && c.Finished != nil:
+			return stored.LastSuccessful == nil || c.Finished.After(*stored.LastSuccessful)
 		}
 		return false
 	})
@@ -106,7 +106,7 @@ func provable(in Input, all []Child, steps []Step, due string, keepListed bool) 
 // else wakes the CronJob before.
 const pruneRetry = time.Minute
 
-// pending are the steps that this pass has not tried yet.
+// pending are the steps that this sync has not tried yet.
 func pending(in Input, steps []Step) []Step {
 	return slices.DeleteFunc(slices.Clone(steps), func(s Step) bool {
 		_, tried := in.done.pruned[s.UID]
@@ -114,18 +114,18 @@ func pending(in Input, steps []Step) []Step {
 	})
 }
 
-// pruneNotes reports the steps, on the assumption that those not tried yet succeed.
-func pruneNotes(in Input, steps []Step) []Note {
-	var notes []Note
+// pruneEvents reports the steps, on the assumption that those not tried yet succeed.
+func pruneEvents(in Input, steps []Step) []Event {
+	var events []Event
 	for _, s := range steps {
 		c := Child{Name: s.Name, UID: s.UID}
 		if err := in.done.pruned[s.UID]; err != nil {
-			notes = append(notes, failedDelete(in, c, err))
+			events = append(events, failedDelete(in, c, err))
 		} else {
-			notes = append(notes, deleted(in, c))
+			events = append(events, deleted(in, c))
 		}
 	}
-	return notes
+	return events
 }
 
 // pruneAgain is when a failed delete is tried again, zero if none is.

@@ -8,23 +8,24 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Input is everything a decision may know. Decide does not modify it; between two calls of the same pass the shell
-// adds to it through the Saw and Did methods only. The zero Input is legal and decides nothing.
+// Input is everything a decision may know. Decide does not modify it; between two calls of the same sync the shell
+// adds to it through the Did methods only. The zero Input is legal and decides nothing.
 //
-// An Input serves one pass (one sync of one CronJob) and one goroutine.
+// An Input serves one sync of one CronJob, and one goroutine.
 type Input struct {
-	// Now is the one clock reading of the pass.
+	// Now is the one clock reading of the sync.
 	Now time.Time
 	// Zone is the zone of schedules that name none: that of the process. Nil means UTC.
 	Zone *time.Location
 	// Traits says how the kind behaves. Nil behaves like a kind without events that rests on every error.
 	Traits *Traits
 
-	// Owner, Spec and State describe the CronJob as the cache shows it, or, after SawOwner, as the server does.
+	// Owner, Spec and State describe the CronJob as the cache shows it, or, after DidReadOwner, as the server does.
 	Owner Owner
 	Spec  Spec
 	State State
@@ -33,13 +34,11 @@ type Input struct {
 	// controls are ignored, so the shell may hand over more than it must.
 	Children []Child
 
-	// Seen is what an earlier pass of this process over this UID left (Plan.Timetable), "" when there was none. It
-	// notices an edit that no annotation remembers, and a create whose answer got lost.
-	Seen string
+	// Carry is what the last sync over this UID in this process handed on (Plan.Carry); zero when there was none.
+	Carry Carry
 
-	looked looked
-	done   done
-	memo   memo // Seen, read once for each decision
+	read readResults
+	done done
 }
 
 // Owner identifies the CronJob.
@@ -146,58 +145,79 @@ func (p Phase) String() string {
 	}
 }
 
-// looked is what live reads of this pass answered.
-type looked struct {
+// readResults is what live reads of this sync answered.
+type readResults struct {
 	owner bool
 	// edited: the CronJob's schedule or time zone was another one than the cache had shown.
 	edited   bool
 	ownerErr error
-	children map[types.NamespacedName]sight
+	children map[string]readResult // by name; all are in the CronJob's namespace
 }
 
-// sight is the answer to one live read: the object, or none (child and err nil: it does not exist), or an error.
-type sight struct {
+// readResult is the answer to one live read: the object, or none (child and err nil: it does not exist), or an error.
+type readResult struct {
 	child *Child
 	err   error
 }
 
-// done is how the steps of this pass that were carried out went. A key that is present was tried.
+// done is how the steps of this sync that were carried out went. A key that is present was tried.
 type done struct {
 	stopped map[types.UID]error
-	started *started
+	create  *createdStart
 	record  *recorded
 	pruned  map[types.UID]error
 }
 
-type started struct {
-	start Start
-	child *Child
-	err   error
+type createdStart struct {
+	start  Start
+	result CreateResult
 }
 
 type recorded struct{ err error }
 
-// SawOwner reports a live read of the CronJob itself. With a nil error, owner, spec and state replace those of the
-// cache for the rest of the pass (cronjob.md 2.1.2 note 1), and the shell must write Record on top of that live
+// created is the result of this sync's create if it had that outcome, nil otherwise.
+func (in Input) created(outcome CreateOutcome) *CreateResult {
+	if in.done.create == nil || in.done.create.result.Outcome != outcome {
+		return nil
+	}
+	return &in.done.create.result
+}
+
+// stopped tells whether this sync tried to delete the child, and what hindered it.
+func (in Input) stopped(c Child) (tried bool, err error) {
+	err, tried = in.done.stopped[c.UID]
+	if in.Traits.GoneIsStopped && apierrors.IsNotFound(err) {
+		err = nil
+	}
+	return tried, err
+}
+
+// step asks for the delete of a child.
+func (in Input) step(c Child, why string) Step {
+	return Step{Namespace: in.Owner.Namespace, Name: c.Name, UID: c.UID, Why: why}
+}
+
+// DidReadOwner reports a live read of the CronJob itself. With a nil error, owner, spec and state replace those of the
+// cache for the rest of the sync (cronjob.md 2.1.2 note 1), and the shell must write Record on top of that live
 // object. An object of that name with another UID is an error (NotFound).
-func (in *Input) SawOwner(owner Owner, spec Spec, state State, err error) {
-	in.looked.owner, in.looked.ownerErr = true, err
+func (in *Input) DidReadOwner(owner Owner, spec Spec, state State, err error) {
+	in.read.owner, in.read.ownerErr = true, err
 	if err == nil {
-		in.looked.edited = in.looked.edited || !timetableOf(spec).same(timetableOf(in.Spec))
+		in.read.edited = in.read.edited || !scheduleOf(spec).same(scheduleOf(in.Spec))
 		in.Owner, in.Spec, in.State = owner, spec, state
 	}
 }
 
-// SawChild reports a live read of the object that look names: the child, or a nil child and a nil error when there
+// DidReadChild reports a live read of the object that read names: the child, or a nil child and a nil error when there
 // is none of that name, or the error.
-func (in *Input) SawChild(look Look, child *Child, err error) {
-	if in.looked.children == nil {
-		in.looked.children = map[types.NamespacedName]sight{}
+func (in *Input) DidReadChild(read LiveRead, child *Child, err error) {
+	if in.read.children == nil {
+		in.read.children = map[string]readResult{}
 	}
 	if err != nil {
 		child = nil
 	}
-	in.looked.children[look.key()] = sight{child: child, err: err}
+	in.read.children[read.Name] = readResult{child: child, err: err}
 }
 
 // DidStop reports that the delete which step asks for was accepted, or why not.
@@ -208,16 +228,15 @@ func (in *Input) DidStop(step Step, err error) {
 	in.done.stopped[step.UID] = err
 }
 
-// DidStart reports the server's answer to the create that start asks for. The error must be the one of the API
-// (possibly wrapped), because AlreadyExists and a terminating namespace are told apart by it.
-func (in *Input) DidStart(start Start, child *Child, err error) {
-	if err == nil && child == nil {
-		child = &Child{Namespace: in.Owner.Namespace, Name: start.Name}
+// DidStart reports the server's answer to the create that start asks for.
+func (in *Input) DidStart(start Start, result CreateResult) {
+	switch {
+	case result.Outcome != CreateSucceeded: // what a read said of the name before the create says nothing about it now
+		delete(in.read.children, start.Name)
+	case result.Child == nil:
+		result.Child = &Child{Namespace: in.Owner.Namespace, Name: start.Name}
 	}
-	if err != nil { // what a look said of the name before the create says nothing about it now
-		delete(in.looked.children, types.NamespacedName{Namespace: in.Owner.Namespace, Name: start.Name})
-	}
-	in.done.started = &started{start: start, child: child, err: err}
+	in.done.create = &createdStart{start: start, result: result}
 }
 
 // DidRecord reports whether Record was written.

@@ -49,37 +49,37 @@ func refusedBy(err error) Misconfiguration {
 	return ""
 }
 
-// trouble is what one pass leaves for the next one about a cause that lasts.
-type trouble struct {
-	// Cause is the reason and the key of what was told, and Told is when it was.
-	Cause string    `json:"cause"`
-	Told  time.Time `json:"told"`
+// lastingEvent is what one sync leaves for the next one about a cause that lasts.
+type lastingEvent struct {
+	// cause is the reason and the key of the event, and told is when it was last told.
+	cause string
+	told  time.Time
 }
 
-// maxTroubles bounds what is remembered; a CronJob has one or two.
-const maxTroubles = 8
+// maxLasting bounds what is carried; a CronJob has one or two.
+const maxLasting = 8
 
-// tellAgain makes the notes whose cause lasts be spoken anew once in tellEvery, counted from when each was told: the key of a
-// note then changes. wake is when the next one is to be spoken, zero if no cause lasts. What was told lately and is not the
-// cause in this pass stays in mind: it may come back, as a pass does not always get as far.
-func tellAgain(in Input, notes []Note) (now []trouble, wake time.Time) {
-	for _, was := range in.memo.Troubles {
-		if lately(was.Told, in.Now) {
+// tellAgain makes the events whose cause lasts be published anew once in tellEvery, counted from when each was told: the key
+// of an event then changes. wake is when the next one is to be published, zero if no cause lasts. What was told lately and is
+// not the cause in this sync is carried on: it may come back, as a sync does not always get as far.
+func tellAgain(in Input, events []Event) (now []lastingEvent, wake time.Time) {
+	for _, was := range in.Carry.lasting {
+		if lately(was.told, in.Now) {
 			now = append(now, was)
 		}
 	}
-	for i, n := range notes {
-		if !n.Lasts {
+	for i, e := range events {
+		if !e.Lasts {
 			continue
 		}
-		cause := n.Reason + "/" + n.Key
-		told := slices.IndexFunc(now, func(t trouble) bool { return t.Cause == cause })
+		cause := e.Reason + "/" + e.Key
+		told := slices.IndexFunc(now, func(l lastingEvent) bool { return l.cause == cause })
 		if told < 0 {
-			now = append(now, trouble{Cause: cause, Told: in.Now.UTC()})
+			now = append(now, lastingEvent{cause: cause, told: in.Now.UTC()})
 			told = len(now) - 1
 		}
-		notes[i].Key = once(n.Key, now[told].Told)
-		wake = sooner(wake, now[told].Told.Add(tellEvery).UTC())
+		events[i].Key = eventKey(e.Key, now[told].told)
+		wake = sooner(wake, now[told].told.Add(tellEvery).UTC())
 	}
-	return now[max(0, len(now)-maxTroubles):], wake
+	return now[max(0, len(now)-maxLasting):], wake
 }

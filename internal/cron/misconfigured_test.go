@@ -57,7 +57,7 @@ func TestMisconfigured(t *testing.T) {
 					if left := plan.Wake.Sub(s.in.Now); plan.Wake.IsZero() || left <= 0 || left > 30*time.Minute {
 						t.Errorf("after %v it wakes in %v, want half an hour at most", later, left)
 					}
-					for _, n := range plan.Speak {
+					for _, n := range plan.Events {
 						if n.Reason == c.reason[kind] {
 							keys[n.Key] = true
 						}
@@ -68,7 +68,7 @@ func TestMisconfigured(t *testing.T) {
 				}
 				s.catchUp(at.Add(6*time.Hour+time.Minute).Format(time.RFC3339), c.cure)
 				plan := s.last(t)
-				for _, n := range plan.Speak {
+				for _, n := range plan.Events {
 					if n.Reason == c.reason[kind] {
 						t.Errorf("mended, it says %s", n)
 					}
@@ -81,7 +81,7 @@ func TestMisconfigured(t *testing.T) {
 	}
 }
 
-// last is the last plan of a pass, which is played to its end.
+// last is the last plan of a sync, which is played to its end.
 func (s *scene) last(t *testing.T) cron.Plan {
 	t.Helper()
 	s.play(t)

@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// Every scheduled time that should have started and did not is told on the CronJob, once: by the pass that knows it for
+// Every scheduled time that should have started and did not is told on the CronJob, once: by the sync that knows it for
 // good, in one event for all that were missed for the same reason. While misses go on, because nothing can be created or
 // because the deadline is too short, they are collected: the first is told at once, and then once in tellEvery, and when
 // something starts again.
 //
-// What was told is remembered in the annotation (timetable.Missed), unless a later lastScheduleTime says as much, so that
-// another process does not tell it again. The events are spoken after that write. A crash between the two loses an event;
+// What was told is remembered in the annotation (servedSchedule.Missed), unless a later lastScheduleTime says as much, so that
+// another process does not tell it again. The events are published after that write. A crash between the two loses an event;
 // a write that fails is repeated, and a crash before it succeeds tells twice.
 
 // tellEvery is how often the same trouble is told while it lasts: twice in the time for which API servers keep events
@@ -26,50 +26,49 @@ func lately(told, now time.Time) bool { return now.Sub(told) < tellEvery && told
 
 // passed are scheduled times that have gone by.
 type passed struct {
-	Count int       `json:"count"`
-	First time.Time `json:"first,omitzero"`
-	Last  time.Time `json:"last,omitzero"`
+	count       int
+	first, last time.Time
 }
 
 // and is both; they have no time in common.
 func (p passed) and(q passed) passed {
 	switch {
-	case p.Count == 0:
+	case p.count == 0:
 		return q
-	case q.Count == 0:
+	case q.count == 0:
 		return p
 	}
-	p.Count += q.Count
-	if q.First.Before(p.First) {
-		p.First = q.First
+	p.count += q.count
+	if q.first.Before(p.first) {
+		p.first = q.first
 	}
-	p.Last = maxTime(p.Last, q.Last)
+	p.last = maxTime(p.last, q.last)
 	return p
 }
 
 // missed are scheduled times that did not start for one reason.
 type missed struct {
-	Why Why `json:"why"`
+	why Why
 	passed
 }
 
 // passed gives the scheduled times in (after, until], except for those in started.
 func (c calendar) passed(after, until time.Time, started []time.Time) passed {
 	isStarted := func(t time.Time) bool { return slices.ContainsFunc(started, t.Equal) }
-	p := passed{Count: c.count(after, until)}
+	p := passed{count: c.count(after, until)}
 	for _, t := range started {
 		if t.After(after) && !t.After(until) && c.last(after, t).Equal(t) {
-			p.Count--
+			p.count--
 		}
 	}
-	if p.Count <= 0 {
+	if p.count <= 0 {
 		return passed{}
 	}
-	for p.First = c.first(after); isStarted(p.First); p.First = c.first(p.First) {
+	for p.first = c.first(after); isStarted(p.first); p.first = c.first(p.first) {
 	}
-	for p.Last = c.last(after, until); isStarted(p.Last); p.Last = c.last(after, p.Last.Add(-time.Nanosecond)) {
+	for p.last = c.last(after, until); isStarted(p.last); p.last = c.last(after, p.last.Add(-time.Nanosecond)) {
 	}
-	p.First, p.Last = p.First.UTC(), p.Last.UTC()
+	p.first, p.last = p.first.UTC(), p.last.UTC()
 	return p
 }
 
@@ -97,7 +96,7 @@ func passedByEdit(old, c calendar, from, after, until time.Time, started []time.
 		after = maxTime(from, after)
 	}
 	q := c.passed(after, until, nil)
-	if q.Count > maxWalk {
+	if q.count > maxWalk {
 		return p.and(q)
 	}
 	var own passed
@@ -110,59 +109,56 @@ func passedByEdit(old, c calendar, from, after, until time.Time, started []time.
 }
 
 // miss collects what was missed.
-func (a *account) miss(why Why, p passed) {
-	if p.Count == 0 {
+func (o *outcomes) miss(why Why, p passed) {
+	if p.count == 0 {
 		return
 	}
-	if i := slices.IndexFunc(a.Untold, func(m missed) bool { return m.Why == why }); i >= 0 {
-		a.Untold = slices.Clone(a.Untold)
-		a.Untold[i].passed = a.Untold[i].and(p)
+	if i := slices.IndexFunc(o.untold, func(m missed) bool { return m.why == why }); i >= 0 {
+		o.untold = slices.Clone(o.untold)
+		o.untold[i].passed = o.untold[i].and(p)
 		return
 	}
-	a.Untold = append(slices.Clip(a.Untold), missed{Why: why, passed: p})
+	o.untold = append(slices.Clip(o.untold), missed{why: why, passed: p})
 }
 
-// doubtful tells whether something that seems to be missed may have started all the same: the answer to its create got
-// lost, and nothing could be read since. The pass is repeated.
-func (a *account) doubtful(in Input, t turn) bool {
-	return t.err != nil && slices.ContainsFunc(a.Untold, func(m missed) bool { return m.Why == WhyFailed }) &&
-		slices.ContainsFunc(in.memo.Doubts, func(name string) bool {
-			s, asked := seen(in, name)
-			return !cached(in, name) && (!asked || s.err != nil)
-		})
+// unclearMisses tells whether something that seems to be missed may have started all the same: the answer to its create got
+// lost, and nothing could be read since. The sync is repeated.
+func (s *syncing) unclearMisses() bool {
+	return s.start.err != nil && len(s.in.stillUnconfirmed()) > 0 &&
+		slices.ContainsFunc(s.outcomes.untold, func(m missed) bool { return m.why == WhyFailed })
 }
 
 // tell decides whether what was missed is told now. over: misses do not go on. What has a child by now is not told: its
 // create had succeeded after all, or its deadline was raised.
-func (a *account) tell(in Input, all []Child, c calendar, due time.Time, over bool) {
-	if len(a.Untold) == 0 {
+func (o *outcomes) tell(in Input, all []Child, c calendar, due time.Time, over bool) {
+	if len(o.untold) == 0 {
 		return
 	}
 	now := in.Now
-	if told := a.Told; !over && told != nil && lately(*told, now) {
-		a.wake = told.Add(tellEvery)
+	if told := o.told; !over && told != nil && lately(*told, now) {
+		o.wake = told.Add(tellEvery)
 		return
 	}
-	for _, m := range a.Untold {
-		a.missedUpto = maxTime(a.missedUpto, m.Last)
-		before := m.First.Add(-time.Nanosecond)
+	for _, m := range o.untold {
+		o.missedUpto = maxTime(o.missedUpto, m.last)
+		before := m.first.Add(-time.Nanosecond)
 		var started []time.Time
-		if m.Why == WhyFailed || m.Why == WhyDeadline { // the others do not count what has started
-			started = provedBetween(in, all, before, m.Last)
+		if m.why == WhyFailed || m.why == WhyDeadline { // the others do not count what has started
+			started = provedBetween(in, all, before, m.last)
 		}
-		if over && due.After(before) && !due.After(m.Last) && !slices.ContainsFunc(started, due.Equal) {
+		if over && due.After(before) && !due.After(m.last) && !slices.ContainsFunc(started, due.Equal) {
 			started = append(started, due)
 		}
-		if m.Count -= len(started); m.Count > 0 {
-			if slices.ContainsFunc(started, m.Last.Equal) {
-				m.Last = maxTime(m.First, c.last(before, m.Last.Add(-time.Nanosecond)).UTC())
+		if m.count -= len(started); m.count > 0 {
+			if slices.ContainsFunc(started, m.last.Equal) {
+				m.last = maxTime(m.first, c.last(before, m.last.Add(-time.Nanosecond)).UTC())
 			}
-			a.told = append(a.told, m)
+			o.tells = append(o.tells, m)
 		}
 	}
-	a.Untold = nil
-	if len(a.told) > 0 {
-		a.Told = &now
+	o.untold = nil
+	if len(o.tells) > 0 {
+		o.told = &now
 	}
 }
 

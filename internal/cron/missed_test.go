@@ -12,7 +12,7 @@ import (
 )
 
 // restarted is another process.
-func restarted(s *scene) { s.in.Seen = "" }
+func restarted(s *scene) { s.in.Carry = cron.Carry{} }
 
 func quotaFull(s *scene)   { s.failCreate = quota }
 func quotaRaised(s *scene) { s.failCreate = nil }
@@ -100,13 +100,13 @@ func TestMissSchedule(t *testing.T) {
 					}
 					transcript := s.play(t)
 					got := ""
-					for _, n := range s.spoken {
+					for _, n := range s.events {
 						if n.Reason == "MissSchedule" {
 							got += n.Message
 						}
 					}
 					if m.want == "" && got != "" || m.want != "" && !strings.HasPrefix(got, m.want) {
-						t.Errorf("at %s:\n%q, want\n%q; the pass:\n%s", m.now, got, m.want, transcript)
+						t.Errorf("at %s:\n%q, want\n%q; the sync:\n%s", m.now, got, m.want, transcript)
 					}
 				}
 			})
@@ -124,7 +124,7 @@ func TestMissIsRecordedOnce(t *testing.T) {
 			rq 6m0s`, `rq 5m0s`} {
 			s.catchUp(fmt.Sprintf("12:3%d:00", 4+i))
 			if got := s.play(t); got != lines(want) {
-				t.Errorf("%s, pass %d:\n%s\nwant:\n%s", kind, i+1, got, lines(want))
+				t.Errorf("%s, sync %d:\n%s\nwant:\n%s", kind, i+1, got, lines(want))
 			}
 		}
 	}
@@ -145,7 +145,7 @@ func TestMissWhoseRecordFails(t *testing.T) {
 			s.failRecord = nil
 		}
 		if got := s.play(t); got != lines(want) {
-			t.Errorf("pass %d:\n%s\nwant:\n%s", i+1, got, lines(want))
+			t.Errorf("sync %d:\n%s\nwant:\n%s", i+1, got, lines(want))
 		}
 	}
 }

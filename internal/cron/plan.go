@@ -12,11 +12,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Plan is what is left to do in this pass, in the order of the fields, if each step goes well. Every step carries its
-// reason. A plan that asks for looks asks for nothing else, because it depends on the answers.
+// Plan is what is left to do in this sync, in the order of the fields, if each step goes well. Every step carries its
+// reason. A plan that asks for live reads asks for nothing else, because it depends on the answers.
 type Plan struct {
-	// Look: read these live, then decide again.
-	Look []Look
+	// Read: read these live, then decide again.
+	Read []LiveRead
 	// Stop: delete these unfinished children, each with its UID as precondition. Independent of one another.
 	Stop []Step
 	// Start: create this child. Nil when nothing is to be started.
@@ -26,42 +26,40 @@ type Plan struct {
 	// Prune: delete these finished children, each with its UID as precondition. Independent of one another; a
 	// failure delays nothing else.
 	Prune []Step
-	// Speak: publish these, after everything above is done.
-	Speak []Note
-	// Outcomes are what became of the scheduled times that have passed since the last pass, if each step goes well.
+	// Events: publish these, after everything above is done.
+	Events []Event
+	// Outcomes are what became of the scheduled times that have passed since the last sync, if each step goes well.
 	// They are final with the start: no step after it changes them.
-	Outcomes []Outcome
+	Outcomes []RunOutcome
 	// Misconfigured is what keeps the CronJob from starting anything until somebody mends it; "" if nothing does.
 	Misconfigured Misconfiguration
 	// Wake is when to decide again at the latest; always after Now. Zero: not before an event.
 	Wake time.Time
-	// Err, if not nil, means that the pass has failed and is to be repeated with back-off. It says what failed. Wake
+	// Err, if not nil, means that the sync has failed and is to be repeated with back-off. It says what failed. Wake
 	// is to be armed as well: a next scheduled time does not wait for the back-off.
 	Err error
-	// Timetable is what the next pass over the same UID in this process should know: the schedule that this one
-	// decided on, the creates that it could not get to the bottom of, and the outcomes that it named. The shell hands
-	// it over as Input.Seen and need not understand it.
-	Timetable string
+	// Carry is for Input.Carry of the next sync over the same UID in this process.
+	Carry Carry
 }
 
 // PlanPhase is what the shell has to do next.
 type PlanPhase int
 
-// The phases in the order in which they are carried out. PhaseSpeak is the last one: nothing else is left.
+// The phases in the order in which they are carried out. PhasePublish is the last one: nothing else is left.
 const (
-	PhaseLook PlanPhase = iota
+	PhaseRead PlanPhase = iota
 	PhaseStop
 	PhaseStart
 	PhaseRecord
 	PhasePrune
-	PhaseSpeak
+	PhasePublish
 )
 
 // Next says which phase is to be carried out now.
 func (p Plan) Next() PlanPhase {
 	switch {
-	case len(p.Look) > 0:
-		return PhaseLook
+	case len(p.Read) > 0:
+		return PhaseRead
 	case len(p.Stop) > 0:
 		return PhaseStop
 	case p.Start != nil:
@@ -71,21 +69,17 @@ func (p Plan) Next() PlanPhase {
 	case len(p.Prune) > 0:
 		return PhasePrune
 	default:
-		return PhaseSpeak
+		return PhasePublish
 	}
 }
 
-// Look asks for one live read, past every cache.
-type Look struct {
-	// Owner: read the CronJob itself, answer with SawOwner. Otherwise read the child, answer with SawChild.
+// LiveRead asks for one read past every cache.
+type LiveRead struct {
+	// Owner: read the CronJob itself, answer with DidReadOwner. Otherwise read the child, answer with DidReadChild.
 	Owner     bool
 	Namespace string
 	Name      string
 	Why       string
-}
-
-func (l Look) key() types.NamespacedName {
-	return types.NamespacedName{Namespace: l.Namespace, Name: l.Name}
 }
 
 // Step asks for the delete of one child.
@@ -115,14 +109,14 @@ type Record struct {
 	Timetable bool
 }
 
-// Note is one event about the CronJob.
-type Note struct {
+// Event is one event about the CronJob.
+type Event struct {
 	// Type is corev1.EventTypeNormal or EventTypeWarning.
 	Type    string
 	Reason  string
 	Message string
-	// Key names the cause. The shell speaks a note with a key only once per CronJob UID and key for as long as it
-	// remembers (cronjob.md B6). An empty key marks the report of an act: each one is spoken.
+	// Key names the cause. The shell publishes an event with a key only once per CronJob UID and key for as long as
+	// it remembers (cronjob.md B6). An empty key marks the report of an act: each one is published.
 	Key string
 	// Lasts: the cause stays until somebody mends it, and is told again from time to time (tellEvery). Key already
 	// changes with that; a shell need not look at it.
@@ -133,12 +127,12 @@ type Note struct {
 func (p Plan) String() string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	for _, l := range p.Look {
+	for _, l := range p.Read {
 		what := "child"
 		if l.Owner {
 			what = "owner"
 		}
-		line("look at %s %s: %s", what, l.Name, l.Why)
+		line("read %s %s: %s", what, l.Name, l.Why)
 	}
 	for _, s := range p.Stop {
 		line("stop %s: %s", s.Name, s.Why)
@@ -152,8 +146,8 @@ func (p Plan) String() string {
 	for _, s := range p.Prune {
 		line("prune %s: %s", s.Name, s.Why)
 	}
-	for _, n := range p.Speak {
-		line("say %s", n)
+	for _, e := range p.Events {
+		line("say %s", e)
 	}
 	if p.Err != nil {
 		line("fail: %v", p.Err)
@@ -167,8 +161,8 @@ func (p Plan) String() string {
 	return b.String()
 }
 
-// String tells the record in one line: the names in the active list, the two times and the conditions, then the timetable if it is
-// written too.
+// String tells the record in one line: the names in the active list, the two times and the conditions, then the
+// annotation if it is written too.
 func (r Record) String() string {
 	names := make([]string, len(r.State.Active))
 	for i, ref := range r.State.Active {
@@ -193,8 +187,8 @@ func (r Record) String() string {
 	return "record " + strings.Join(parts, ", ")
 }
 
-// String tells the note in one line.
-func (n Note) String() string { return n.Type + " " + n.Reason + ": " + n.Message }
+// String tells the event in one line.
+func (e Event) String() string { return e.Type + " " + e.Reason + ": " + e.Message }
 
 func reference(c Child) corev1.ObjectReference {
 	return corev1.ObjectReference{

@@ -9,9 +9,11 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/carillon-dev/carillon/internal/cron"
 )
 
-// process is a controller process: two caches that lag, each by itself, a memory of its own writes, and the passes that
+// process is a controller process: two caches that lag, each by itself, a memory of its own writes, and the syncs that
 // it is in the middle of. It knows nothing else; a crash loses the memory.
 type process struct {
 	w    *world
@@ -20,7 +22,7 @@ type process struct {
 
 	// seesCronJob and seesFamily are the versions that the caches show, as indexes of the server's.
 	seesCronJob, seesFamily int
-	// behind: for so many passes the caches stand still.
+	// behind: for so many syncs the caches stand still.
 	behind int
 	// What follows is for the CronJob with this UID. written is the CronJob as our last write or live read left it,
 	// made and removed are our own creates and deletes. The caches' answer is read with them laid over it.
@@ -28,20 +30,20 @@ type process struct {
 	written cronJob
 	made    map[types.UID]object
 	removed map[types.UID]int
-	memo    string
-	// served is the schedule of the last pass.
+	carry   cron.Carry
+	// served is the schedule of the last sync.
 	served string
 	// touched is what managed fields told it then.
 	touched time.Time
 
-	// halved: this process makes its passes in two halves, as the shell in internal/controller/cronjob does: up to the
-	// start at once, and the rest later; a new pass may begin in between when the alarm rings, and is told what the first
+	// halved: this process makes its syncs in two halves, as the shell in internal/controller/cronjob does: up to the
+	// start at once, and the rest later; a new sync may begin in between when the alarm rings, and is told what the first
 	// half left. One that is not halved works as the package comment says.
-	halved bool
-	open   *attempt
-	books  []*attempt
-	passes int
-	// last is the latest instant at which a pass that has ended began.
+	halved       bool
+	open         *attempt
+	secondHalves []*attempt
+	syncs        int
+	// last is the latest instant at which a sync that has ended began.
 	last  time.Time
 	alarm time.Time
 }
@@ -59,7 +61,7 @@ func (p *process) restart(fresh bool) {
 		p.forgiven()
 	}
 	p.life++
-	p.open, p.books, p.alarm, p.behind = nil, nil, time.Time{}, 0
+	p.open, p.secondHalves, p.alarm, p.behind = nil, nil, time.Time{}, 0
 	p.forget("")
 	if fresh {
 		p.catchUp()
@@ -69,7 +71,7 @@ func (p *process) restart(fresh bool) {
 // forget drops what is remembered; the next CronJob is another one.
 func (p *process) forget(uid types.UID) {
 	p.uid, p.written, p.made, p.removed = uid, cronJob{}, map[types.UID]object{}, map[types.UID]int{}
-	p.memo, p.served, p.touched = "", "", time.Time{}
+	p.carry, p.served, p.touched = cron.Carry{}, "", time.Time{}
 }
 
 // catchUp lets the caches show the present.

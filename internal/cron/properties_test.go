@@ -124,11 +124,11 @@ func inputs(t *rapid.T) cron.Input {
 		Spec:     specs(t),
 		State:    states(t),
 		Children: rapid.SliceOfN(children(traits[kind]), 0, 6).Draw(t, "children"),
-		Seen:     timetables.Draw(t, "seen"),
+		Carry:    cron.CarryFrom(timetables.Draw(t, "carry")),
 	}
 }
 
-// Whatever an object holds and whatever the server answers: the pass ends, without a panic; it starts at most once, at
+// Whatever an object holds and whatever the server answers: the sync ends, without a panic; it starts at most once, at
 // a time that is due, after any edit that it knows of, and never beside an unfinished child under Forbid; it wakes in
 // the future; it deletes only what is its own; and the same input gives the same plan.
 func TestProperties(t *testing.T) {
@@ -142,8 +142,8 @@ func TestProperties(t *testing.T) {
 			plan := decideTwice(t, in)
 			checkPlan(t, in, plan)
 			switch plan.Next() {
-			case cron.PhaseLook:
-				for _, l := range plan.Look {
+			case cron.PhaseRead:
+				for _, l := range plan.Read {
 					answer(t, &in, l)
 				}
 			case cron.PhaseStop:
@@ -152,13 +152,13 @@ func TestProperties(t *testing.T) {
 				}
 			case cron.PhaseStart:
 				if starts++; starts > 1 {
-					t.Fatalf("a second start in one pass: %v", plan.Start)
+					t.Fatalf("a second start in one sync: %v", plan.Start)
 				}
 				if err := failures.Draw(t, "create"); err != nil {
-					in.DidStart(*plan.Start, nil, err)
+					in.DidStart(*plan.Start, cron.ResultOf(nil, err))
 				} else {
 					c := children(in.Traits).Draw(t, "created")
-					in.DidStart(*plan.Start, &c, nil)
+					in.DidStart(*plan.Start, cron.ResultOf(&c, nil))
 				}
 			case cron.PhaseRecord:
 				in.DidRecord(failures.Draw(t, "record"))
@@ -173,21 +173,21 @@ func TestProperties(t *testing.T) {
 	})
 }
 
-func answer(t *rapid.T, in *cron.Input, l cron.Look) {
+func answer(t *rapid.T, in *cron.Input, l cron.LiveRead) {
 	err := failures.Draw(t, "look")
 	switch {
 	case l.Owner && err == nil && rapid.Bool().Draw(t, "owner changed"):
-		in.SawOwner(in.Owner, specs(t), states(t), nil)
+		in.DidReadOwner(in.Owner, specs(t), states(t), nil)
 	case l.Owner:
-		in.SawOwner(in.Owner, in.Spec, in.State, err)
+		in.DidReadOwner(in.Owner, in.Spec, in.State, err)
 	case err != nil:
-		in.SawChild(l, nil, err)
+		in.DidReadChild(l, nil, err)
 	default:
 		c := maybe(children(in.Traits)).Draw(t, "live")
 		if c != nil {
 			c.Name = l.Name
 		}
-		in.SawChild(l, c, nil)
+		in.DidReadChild(l, c, nil)
 	}
 }
 
@@ -229,7 +229,7 @@ func checkPlan(t *rapid.T, in cron.Input, plan cron.Plan) {
 	if !plan.Wake.IsZero() && !plan.Wake.After(in.Now) {
 		t.Fatalf("now %v, wakes at %v", in.Now, plan.Wake)
 	}
-	if len(plan.Look) > 0 && (len(plan.Stop) > 0 || plan.Start != nil || plan.Record != nil || len(plan.Prune) > 0) {
+	if len(plan.Read) > 0 && (len(plan.Stop) > 0 || plan.Start != nil || plan.Record != nil || len(plan.Prune) > 0) {
 		t.Fatalf("a plan that looks does more:\n%s", plan)
 	}
 	own := func(uid types.UID) *cron.Child {
@@ -272,12 +272,12 @@ func checkPlan(t *rapid.T, in cron.Input, plan cron.Plan) {
 			t.Fatalf("a recorded time goes back:\n%s", plan)
 		}
 	}
-	for _, n := range plan.Speak {
+	for _, n := range plan.Events {
 		if n.Reason == "" || n.Message == "" || n.Type != corev1.EventTypeNormal && n.Type != corev1.EventTypeWarning {
 			t.Fatalf("an empty note: %+v", n)
 		}
 		if n.Type == corev1.EventTypeWarning && n.Key == "" {
-			t.Fatalf("a warning without a key repeats in every pass: %+v", n)
+			t.Fatalf("a warning without a key repeats in every sync: %+v", n)
 		}
 	}
 }
@@ -300,10 +300,10 @@ func FuzzDecide(f *testing.F) {
 				zone(tz)(s)
 			}
 			in := s.in
-			in.SawOwner(in.Owner, in.Spec, in.State, nil)
+			in.DidReadOwner(in.Owner, in.Spec, in.State, nil)
 			plan := cron.Decide(in)
-			for _, l := range plan.Look {
-				in.SawChild(l, nil, nil)
+			for _, l := range plan.Read {
+				in.DidReadChild(l, nil, nil)
 			}
 			plan = cron.Decide(in)
 			if !plan.Wake.IsZero() && !plan.Wake.After(in.Now) {

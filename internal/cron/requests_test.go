@@ -17,7 +17,7 @@ import (
 // or the process dies, before or after it. act carries it out. The answer is false when the process is dead.
 func (a *attempt) request(phase cron.PlanPhase, what string, act func() error) (error, bool) {
 	fate, err := a.w.fate(phase)
-	if fate == fine && phase == cron.PhaseLook && a.behind > 0 && !a.w.peace && a.w.odds("no better", 1) {
+	if fate == fine && phase == cron.PhaseRead && a.behind > 0 && !a.w.peace && a.w.odds("no better", 1) {
 		fate, err = refused, errCut
 	}
 	if fate == dies {
@@ -55,12 +55,12 @@ func (a *attempt) die() {
 	a.restart(a.w.freshStarts)
 }
 
-func (a *attempt) look(l cron.Look) {
+func (a *attempt) look(l cron.LiveRead) {
 	what := "read " + l.Name
 	if l.Owner {
 		what = "read the CronJob"
 	}
-	err, alive := a.request(cron.PhaseLook, what, func() error { return nil })
+	err, alive := a.request(cron.PhaseRead, what, func() error { return nil })
 	switch {
 	case !alive:
 	case l.Owner:
@@ -71,9 +71,9 @@ func (a *attempt) look(l cron.Look) {
 		live := a.w.server.cronJob
 		if err == nil && live.owner.UID != a.in.Owner.UID {
 			err = notFound
-			a.failed[cron.PhaseLook] = true
+			a.failed[cron.PhaseRead] = true
 		}
-		a.in.SawOwner(live.owner, live.spec, live.state, err)
+		a.in.DidReadOwner(live.owner, live.spec, live.state, err)
 		if err == nil {
 			a.base, a.written, a.looked = live, live, true
 			a.block()
@@ -83,7 +83,7 @@ func (a *attempt) look(l cron.Look) {
 	}
 }
 
-func (a *attempt) sawChild(l cron.Look, err error) {
+func (a *attempt) sawChild(l cron.LiveRead, err error) {
 	a.looksInside(l)
 	if !a.w.peace && a.w.odds("deleted under our eyes", 4) {
 		a.w.outsiderDeletes(l.Name)
@@ -93,13 +93,13 @@ func (a *attempt) sawChild(l cron.Look, err error) {
 		if err == nil {
 			a.gone, a.foreign = true, false
 		}
-		a.in.SawChild(l, nil, err)
+		a.in.DidReadChild(l, nil, err)
 	} else {
 		_, known := a.known[o.UID]
 		a.gone = a.gone || !known || a.listsAnother(o) // it was another one that was to be read
 		a.known[o.UID] = o
 		a.block()
-		a.in.SawChild(l, &o.Child, nil)
+		a.in.DidReadChild(l, &o.Child, nil)
 	}
 }
 
@@ -158,13 +158,13 @@ func (a *attempt) start(start cron.Start) {
 		holder, taken := a.w.server.children[start.Name]
 		a.foreign = taken && (holder.Controller == nil || holder.Controller.UID != a.uid)
 		a.unanswered = made
-		a.in.DidStart(start, nil, err)
+		a.in.DidStart(start, cron.ResultOf(nil, err))
 	default:
 		a.made[made.UID] = made
 		a.known[made.UID] = made
 		a.started = &made
 		a.w.ledger.told(made)
-		a.in.DidStart(start, &made.Child, nil)
+		a.in.DidStart(start, cron.ResultOf(&made.Child, nil))
 	}
 }
 

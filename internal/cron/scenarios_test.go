@@ -656,11 +656,11 @@ func TestConcurrency(t *testing.T) {
 	})
 }
 
-// Crashes, lost answers, stale caches and objects of someone else: one child per scheduled time, and the books right.
+// Crashes, lost answers, stale caches and objects of someone else: one child per scheduled time, and the status right.
 func TestRacesAndOrphans(t *testing.T) {
 	nobody := ownedBy(nil)
 	run(t, map[string]scenario{
-		"CJ-075 K a child that an interrupted pass started is adopted (no create is needed to find it)": {
+		"CJ-075 K a child that an interrupted sync started is adopted (no create is needed to find it)": {
 			given: []given{has("12:10")},
 			now:   "12:10:05",
 			want: `
@@ -669,7 +669,7 @@ func TestRacesAndOrphans(t *testing.T) {
 				say Warning UnexpectedJob
 				rq 9m55s`,
 		},
-		"CJ-075 V a child that an interrupted pass started is adopted (no create is needed to find it)": {
+		"CJ-075 V a child that an interrupted sync started is adopted (no create is needed to find it)": {
 			given: []given{has("12:10")},
 			now:   "12:10:05",
 			want: `
@@ -696,7 +696,7 @@ func TestRacesAndOrphans(t *testing.T) {
 				record active [tick-29631610], last scheduled 2026-05-04T12:10:00Z
 				rq 9m55s`,
 		},
-		"CJ-076 K a finished one is adopted and reported, B3: in one pass": {
+		"CJ-076 K a finished one is adopted and reported, B3: in one sync": {
 			given: []given{has("12:10", complete, finished("12:10:03"))},
 			now:   "12:10:05",
 			want: `
@@ -822,7 +822,7 @@ func TestRacesAndOrphans(t *testing.T) {
 				fail
 				rq 10m0s`,
 		},
-		"CJ-090 K B4: with a full quota the create fails and history is pruned in the same pass": {
+		"CJ-090 K B4: with a full quota the create fails and history is pruned in the same sync": {
 			given: []given{createFails(quota), last("12:00"), succeeded("11:59"), active("11:50"),
 				has("11:10", complete), has("11:20", complete), has("11:30", complete), has("11:40", complete), has("12:00", complete)},
 			now: "12:10:00",
@@ -879,7 +879,7 @@ func TestRacesAndOrphans(t *testing.T) {
 	})
 }
 
-// What happens to the books and to finished children.
+// What happens to the status and to finished children.
 func TestStatusAndHistory(t *testing.T) {
 	run(t, map[string]scenario{
 		"CJ-100 K an active child has completed": {
@@ -1031,7 +1031,7 @@ func TestStatusAndHistory(t *testing.T) {
 			now:   "12:13:00",
 			want:  `rq 7m0s`,
 		},
-		"CJ-118 K being deleted: books and history only": {
+		"CJ-118 K being deleted: status and history only": {
 			given: []given{deleting, last("12:00"), limits(0, 1), active("12:00", complete, finished("12:02"))},
 			now:   "12:10:00",
 			want: `
@@ -1045,7 +1045,7 @@ func TestStatusAndHistory(t *testing.T) {
 			now:   "12:10:00",
 			want:  `done`,
 		},
-		"CJ-119 T Q9: being deleted: books and history only": {
+		"CJ-119 T Q9: being deleted: status and history only": {
 			given: []given{deleting, last("12:00"), limits(0, 1), active("12:00", complete, finished("12:02"))},
 			now:   "12:10:00",
 			want: `
@@ -1053,7 +1053,7 @@ func TestStatusAndHistory(t *testing.T) {
 				prune tick-1777896000
 				done`,
 		},
-		"CJ-120 K suspended: books and history only": {
+		"CJ-120 K suspended: status and history only": {
 			given: []given{suspended, last("12:00"), limits(0, 1), active("12:00", complete, finished("12:02"))},
 			now:   "12:10:00",
 			want: `
@@ -1062,7 +1062,7 @@ func TestStatusAndHistory(t *testing.T) {
 				say Normal SuccessfulDelete
 				done`,
 		},
-		"CJ-120 V suspended: books and history only": {
+		"CJ-120 V suspended: status and history only": {
 			given: []given{suspended, last("12:00"), limits(0, 1), active("12:00", complete, finished("12:02"))},
 			now:   "12:10:00",
 			want: `

@@ -51,10 +51,10 @@ type scene struct {
 	// strip: an admission webhook removes the owner references of what is created.
 	strip bool
 
-	// spoken are the notes of the last pass, outcomes what it names.
-	spoken   []cron.Note
-	outcomes []cron.Outcome
-	// plan is the last one of the last pass.
+	// events are those of the last sync, outcomes what it names.
+	events   []cron.Event
+	outcomes []cron.RunOutcome
+	// plan is the last one of the last sync.
 	plan cron.Plan
 }
 
@@ -136,7 +136,7 @@ func processZone(name string) given {
 	}
 }
 
-// served is the schedule and zone that an earlier pass of this process saw.
+// served is the schedule and zone that an earlier sync of this process saw.
 func served(schedule, zone string) given {
 	return func(s *scene) {
 		earlier := s.in
@@ -144,7 +144,7 @@ func served(schedule, zone string) given {
 		if zone != "" {
 			earlier.Spec.TimeZone = &zone
 		}
-		s.in.Seen = cron.Decide(earlier).Timetable
+		s.in.Carry = cron.Decide(earlier).Carry
 	}
 }
 
@@ -258,11 +258,11 @@ func answerLost(err error) given  { return func(s *scene) { s.loseAnswer = err }
 func recordFails(err error) given { return func(s *scene) { s.failRecord = err } }
 func stripped(s *scene)           { s.strip = true }
 
-// maxRounds is more than any pass needs: one per phase, three kinds of looks, and some to spare.
+// maxRounds is more than any sync needs: one per phase, three kinds of looks, and some to spare.
 const maxRounds = 16
 
-// play does what a shell does with a CronJob in one pass, and tells it: a line per step, in the order in which the
-// steps were taken, then the notes without their words, and "fail", and "rq" with the time until the wake-up or
+// play does what a shell does with a CronJob in one sync, and tells it: a line per step, in the order in which the
+// steps were taken, then the events without their words, and "fail", and "rq" with the time until the wake-up or
 // "done".
 func (s *scene) play(t testing.TB) string {
 	t.Helper()
@@ -272,8 +272,8 @@ func (s *scene) play(t testing.TB) string {
 	for range maxRounds {
 		plan := cron.Decide(in)
 		switch plan.Next() {
-		case cron.PhaseLook:
-			for _, l := range plan.Look {
+		case cron.PhaseRead:
+			for _, l := range plan.Read {
 				s.look(&in, l, tell)
 			}
 		case cron.PhaseStop:
@@ -283,7 +283,7 @@ func (s *scene) play(t testing.TB) string {
 		case cron.PhaseStart:
 			tell("start %s for %s", plan.Start.Name, plan.Start.Stamp)
 			child, err := s.create(*plan.Start)
-			in.DidStart(*plan.Start, child, err)
+			in.DidStart(*plan.Start, cron.ResultOf(child, err))
 		case cron.PhaseRecord:
 			r := *plan.Record
 			r.Timetable = r.Timetable && !r.Status // it rides; the tests of edits look at it
@@ -297,8 +297,8 @@ func (s *scene) play(t testing.TB) string {
 				in.DidPrune(step, s.delete("prune", step, tell))
 			}
 		default:
-			s.spoken, s.outcomes, s.plan = plan.Speak, plan.Outcomes, plan
-			for _, n := range plan.Speak {
+			s.events, s.outcomes, s.plan = plan.Events, plan.Outcomes, plan
+			for _, n := range plan.Events {
 				tell("say %s %s", n.Type, n.Reason)
 			}
 			if plan.Err != nil {
@@ -310,7 +310,7 @@ func (s *scene) play(t testing.TB) string {
 			case plan.Err == nil:
 				tell("done")
 			}
-			s.in.Seen = plan.Timetable
+			s.in.Carry = plan.Carry
 			return strings.Join(log, "\n")
 		}
 	}
@@ -318,23 +318,23 @@ func (s *scene) play(t testing.TB) string {
 	return ""
 }
 
-func (s *scene) look(in *cron.Input, l cron.Look, tell func(string, ...any)) {
+func (s *scene) look(in *cron.Input, l cron.LiveRead, tell func(string, ...any)) {
 	if l.Owner {
 		tell("look at owner")
 		live := *in
 		if s.liveOwner != nil {
 			s.liveOwner(&live)
 		}
-		in.SawOwner(live.Owner, live.Spec, live.State, s.failOwner)
+		in.DidReadOwner(live.Owner, live.Spec, live.State, s.failOwner)
 		return
 	}
 	tell("look at %s", l.Name)
 	if err := s.failGet[l.Name]; err != nil {
-		in.SawChild(l, nil, err)
+		in.DidReadChild(l, nil, err)
 	} else if c, ok := s.live[l.Name]; ok {
-		in.SawChild(l, &c, nil)
+		in.DidReadChild(l, &c, nil)
 	} else {
-		in.SawChild(l, nil, nil)
+		in.DidReadChild(l, nil, nil)
 	}
 }
 
@@ -369,7 +369,7 @@ func (s *scene) delete(verb string, step cron.Step, tell func(string, ...any)) e
 	return nil
 }
 
-// stays makes the next pass see the cache as it was.
+// stays makes the next sync see the cache as it was.
 func stays(s *scene) { s.in.Children = nil }
 
 // catchUp lets the cache show what the server has, later.

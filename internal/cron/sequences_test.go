@@ -9,24 +9,24 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// pass is one pass of a sequence: what happens before it, and what it does.
-type pass struct {
+// sync is one of a sequence: what happens before it, and what it does.
+type sync struct {
 	now   string
 	given []given
 	want  string
 }
 
-// Scenarios that take more than one pass. The cache shows everything by the time of the next pass.
+// Scenarios that take more than one sync. The cache shows everything by the time of the next sync.
 func TestSequences(t *testing.T) {
 	for name, c := range map[string]struct {
-		kind   string
-		given  []given
-		passes []pass
+		kind  string
+		given []given
+		syncs []sync
 	}{
 		"CJ-076 K a finished child is adopted once": {
 			kind:  "K",
 			given: []given{has("12:10", complete, finished("12:10:03"))},
-			passes: []pass{{now: "12:10:05", want: `
+			syncs: []sync{{now: "12:10:05", want: `
 				record active [], last scheduled 2026-05-04T12:10:00Z, last successful 2026-05-04T12:10:03Z
 				say Normal SawCompletedJob
 				rq 9m55s`,
@@ -35,7 +35,7 @@ func TestSequences(t *testing.T) {
 		"CJ-086 K a conflict after the create ends with one child, listed once": {
 			kind:  "K",
 			given: []given{recordFails(conflict)},
-			passes: []pass{{now: "12:10:00", want: `
+			syncs: []sync{{now: "12:10:00", want: `
 				start tick-29631610 for 2026-05-04T12:10:00Z
 				record active [tick-29631610], last scheduled 2026-05-04T12:10:00Z
 				say Normal SuccessfulCreate
@@ -51,7 +51,7 @@ func TestSequences(t *testing.T) {
 		"B4 K status writes that fail for an hour delay no start": {
 			kind:  "K",
 			given: []given{recordFails(broken)},
-			passes: []pass{{now: "12:10:00", want: `
+			syncs: []sync{{now: "12:10:00", want: `
 				start tick-29631610 for 2026-05-04T12:10:00Z
 				record active [tick-29631610], last scheduled 2026-05-04T12:10:00Z
 				say Normal SuccessfulCreate
@@ -69,7 +69,7 @@ func TestSequences(t *testing.T) {
 		"B1 K,V a crash past the next time leads to no overlap under Forbid": {
 			kind:  "K",
 			given: []given{forbid, has("12:10")},
-			passes: []pass{{now: "12:20:05", want: `
+			syncs: []sync{{now: "12:20:05", want: `
 				look at owner
 				record active [tick-29631610], last scheduled 2026-05-04T12:10:00Z
 				say Warning UnexpectedJob
@@ -86,7 +86,7 @@ func TestSequences(t *testing.T) {
 		"B3 K R3: limit 0 prunes the proof only after it was recorded": {
 			kind:  "K",
 			given: []given{limits(0, 0), has("12:10", complete), recordFails(broken)},
-			passes: []pass{{now: "12:10:05", want: `
+			syncs: []sync{{now: "12:10:05", want: `
 				record active [], last scheduled 2026-05-04T12:10:00Z
 				fail
 				rq 9m55s`,
@@ -97,10 +97,10 @@ func TestSequences(t *testing.T) {
 				rq 9m54s`,
 			}, {now: "12:10:07", want: `rq 9m53s`}},
 		},
-		"B3 V a pass that fails writes nothing, so it prunes no proof": {
+		"B3 V a sync that fails writes nothing, so it prunes no proof": {
 			kind:  "V",
 			given: []given{limits(0, 0), zone("Mars/Olympus"), has("12:10", complete), has("12:00", failed), last("12:00")},
-			passes: []pass{{now: "12:10:05", want: `
+			syncs: []sync{{now: "12:10:05", want: `
 				prune tick-29631600
 				say Warning InvalidTimeZone
 				say Normal SuccessfulDelete
@@ -111,7 +111,7 @@ func TestSequences(t *testing.T) {
 		"CJ-096 T Q5: with both limits 0 a time runs once": {
 			kind:  "T",
 			given: []given{limits(0, 0)},
-			passes: []pass{{now: "12:10:00", want: `
+			syncs: []sync{{now: "12:10:00", want: `
 				start tick-1777896600 for 2026-05-04T12:10:00Z
 				record active [tick-1777896600], last scheduled 2026-05-04T12:10:00Z
 				rq 10m0s`,
@@ -123,7 +123,7 @@ func TestSequences(t *testing.T) {
 		},
 		"A18 K a clock that steps back repeats nothing": {
 			kind: "K",
-			passes: []pass{{now: "12:10:00", want: `
+			syncs: []sync{{now: "12:10:00", want: `
 				start tick-29631610 for 2026-05-04T12:10:00Z
 				record active [tick-29631610], last scheduled 2026-05-04T12:10:00Z
 				say Normal SuccessfulCreate
@@ -133,7 +133,7 @@ func TestSequences(t *testing.T) {
 		"R20 K from Forbid to Replace with three unfinished children": {
 			kind:  "K",
 			given: []given{forbid, last("12:00"), active("11:40"), active("11:50"), active("12:00")},
-			passes: []pass{{now: "12:10:00", want: `
+			syncs: []sync{{now: "12:10:00", want: `
 				say Normal JobAlreadyActive
 				rq 10m0s`,
 			}, {now: "12:11:00", given: []given{replace}, want: `
@@ -155,7 +155,7 @@ func TestSequences(t *testing.T) {
 		"R10 K a child that is gone when it is to be replaced is an error, and none the next time": {
 			kind:  "K",
 			given: []given{replace, last("12:10"), active("12:10"), func(s *scene) { delete(s.live, "tick-29631610") }},
-			passes: []pass{{now: "12:20:00", want: `
+			syncs: []sync{{now: "12:20:00", want: `
 				look at tick-29631610
 				say Warning FailedGet
 				fail
@@ -172,7 +172,7 @@ func TestSequences(t *testing.T) {
 		"R23 K the CronJob itself cannot be read": {
 			kind:  "K",
 			given: []given{last("12:00"), limits(0, 1), has("11:50", complete), has("12:05", manual), ownerFails(broken)},
-			passes: []pass{{now: "12:10:00", want: `
+			syncs: []sync{{now: "12:10:00", want: `
 				look at owner
 				prune tick-29631590
 				say Normal SuccessfulDelete
@@ -183,7 +183,7 @@ func TestSequences(t *testing.T) {
 		"K23b K a holder that cannot be read, or is gone again, is retried": {
 			kind:  "K",
 			given: []given{onServer("12:10"), getFails("tick-29631610", broken)},
-			passes: []pass{{now: "12:10:00", want: `
+			syncs: []sync{{now: "12:10:00", want: `
 				start tick-29631610 for 2026-05-04T12:10:00Z
 				look at tick-29631610
 				fail
@@ -194,7 +194,7 @@ func TestSequences(t *testing.T) {
 			kind: "K",
 			given: []given{replace, last("12:10"), active("12:10"),
 				onServer("12:10", complete, finished("12:19:59"))},
-			passes: []pass{{now: "12:20:00", want: `
+			syncs: []sync{{now: "12:20:00", want: `
 				look at tick-29631610
 				start tick-29631620 for 2026-05-04T12:20:00Z
 				record active [tick-29631620], last scheduled 2026-05-04T12:20:00Z, last successful 2026-05-04T12:19:59Z
@@ -206,7 +206,7 @@ func TestSequences(t *testing.T) {
 		"A3 K the answer to a create got lost, and the child is found": {
 			kind:  "K",
 			given: []given{answerLost(broken)},
-			passes: []pass{{now: "12:10:00", want: `
+			syncs: []sync{{now: "12:10:00", want: `
 				start tick-29631610 for 2026-05-04T12:10:00Z
 				look at tick-29631610
 				record active [tick-29631610], last scheduled 2026-05-04T12:10:00Z
@@ -216,7 +216,7 @@ func TestSequences(t *testing.T) {
 		"A3 V the create failed for no clear reason, and there is no child": {
 			kind:  "V",
 			given: []given{createFails(broken)},
-			passes: []pass{{now: "12:10:00", want: `
+			syncs: []sync{{now: "12:10:00", want: `
 				start tick-29631610 for 2026-05-04T12:10:00Z
 				look at tick-29631610
 				say Warning FailedCreate
@@ -227,7 +227,7 @@ func TestSequences(t *testing.T) {
 		"A4 K a child of which nobody can be sure blocks Forbid": {
 			kind:  "K",
 			given: []given{forbid, answerLost(broken), getFails("tick-29631610", broken)},
-			passes: []pass{{now: "12:10:59", want: `
+			syncs: []sync{{now: "12:10:59", want: `
 				start tick-29631610 for 2026-05-04T12:10:00Z
 				look at tick-29631610
 				say Warning FailedCreate
@@ -253,7 +253,7 @@ func TestSequences(t *testing.T) {
 		"A4 K a child of which nobody can be sure, and which is not there": {
 			kind:  "K",
 			given: []given{replace, createFails(broken), getFails("tick-29631610", broken)},
-			passes: []pass{{now: "12:10:59", want: `
+			syncs: []sync{{now: "12:10:59", want: `
 				start tick-29631610 for 2026-05-04T12:10:00Z
 				look at tick-29631610
 				say Warning FailedCreate
@@ -271,7 +271,7 @@ func TestSequences(t *testing.T) {
 		"R14 K with a full quota the run is retried within its time, and a newer one replaces it": {
 			kind:  "K",
 			given: []given{createFails(quota)},
-			passes: []pass{{now: "12:10:00", want: `
+			syncs: []sync{{now: "12:10:00", want: `
 				start tick-29631610 for 2026-05-04T12:10:00Z
 				say Warning FailedCreate
 				fail
@@ -286,13 +286,13 @@ func TestSequences(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := fixture(c.kind, c.passes[0].now, c.given...)
-			for i, p := range c.passes {
+			s := fixture(c.kind, c.syncs[0].now, c.given...)
+			for i, p := range c.syncs {
 				if i > 0 {
 					s.catchUp(p.now, p.given...)
 				}
 				if diff := cmp.Diff(lines(p.want), s.play(t)); diff != "" {
-					t.Errorf("pass %d at %s (-want +got):\n%s", i+1, p.now, diff)
+					t.Errorf("sync %d at %s (-want +got):\n%s", i+1, p.now, diff)
 				}
 			}
 		})

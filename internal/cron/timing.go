@@ -83,14 +83,15 @@ type timing struct {
 	base time.Time
 	// earliest is the point after which scheduled times count (cronjob.md 3.2, B2).
 	earliest time.Time
-	// due is the scheduled time to be started, zero when there is none.
+	// due is the scheduled time to be started, zero when there is none, and child is the name of its child.
 	due    time.Time
+	child  string
 	missed class
 }
 
 // timingOf finds the scheduled time that is due (cronjob.md 3.2 to 3.4). Times at or before an edit do not count.
 func timingOf(in Input, c calendar, state State, e edit) timing {
-	t := timing{base: baseOf(in, state)}
+	t := timing{base: baseOf(in, state), missed: none}
 	t.earliest = earliest(t.base, in.Spec.Deadline, in.Now)
 	t.due = c.last(t.earliest, in.Now).UTC()
 	if !t.due.After(e.since) {
@@ -98,8 +99,7 @@ func timingOf(in Input, c calendar, state State, e edit) timing {
 	}
 	if !t.due.IsZero() {
 		t.missed = classOf(c.count(maxTime(t.earliest, e.since), in.Now))
-	} else {
-		t.missed = none
+		t.child = childName(in, t.due)
 	}
 	return t
 }

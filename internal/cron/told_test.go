@@ -21,7 +21,7 @@ import (
 //
 //   - what was missed before a process saw the CronJob for the first time, or before an edit of which it does not know the
 //     schedule that went before;
-//   - what a process that died was about to tell: an event is spoken after the write that says it was told;
+//   - what a process that died was about to tell: an event is published after the write that says it was told;
 //   - under Forbid, what a new process finds held up: another one has told that;
 //   - what passed before a CronJob was found suspended.
 
@@ -59,7 +59,7 @@ func (l *ledger) forgives(of types.UID, t time.Time) { l.settled(of, time.Unix(0
 // judged: what is told is judged in this world.
 func (w *world) judged() bool { return w.alone && !w.clockSet }
 
-// meets is called by a pass that sees another schedule than its process, or its annotation, knew.
+// meets is called by a sync that sees another schedule than its process, or its annotation, knew.
 func (a *attempt) meets() {
 	known := a.served
 	if n := noteOf(a.in.State); known == "" && len(n.Schedules) > 0 {
@@ -86,7 +86,7 @@ func number(text string) int {
 	return n
 }
 
-// tells judges what a pass says of scheduled times that did not start.
+// tells judges what a sync says of scheduled times that did not start.
 func (a *attempt) tells(plan cron.Plan) {
 	w, of := a.w, a.in.Owner.UID
 	for _, o := range plan.Outcomes {
@@ -94,10 +94,10 @@ func (a *attempt) tells(plan cron.Plan) {
 			w.ledger.settled(of, o.First, o.Last)
 		}
 	}
-	if a.in.Spec.Suspend || a.in.Owner.Deleting || a.in.Seen == "" && a.in.Spec.Concurrency == batchv1.ForbidConcurrent {
+	if a.in.Spec.Suspend || a.in.Owner.Deleting || a.in.Carry.Equal(cron.Carry{}) && a.in.Spec.Concurrency == batchv1.ForbidConcurrent {
 		w.ledger.forgives(of, a.in.Now)
 	}
-	for _, n := range plan.Speak {
+	for _, n := range plan.Events {
 		if n.Reason != "MissSchedule" {
 			continue
 		}
@@ -124,7 +124,7 @@ func (a *attempt) tells(plan cron.Plan) {
 }
 
 // tellsOnce judges one event: so many scheduled times as it says had not been told, and did not start.
-func (a *attempt) tellsOnce(n cron.Note, count int, first, last time.Time) {
+func (a *attempt) tellsOnce(n cron.Event, count int, first, last time.Time) {
 	w, r := a.w, rhythmOf(a.in.Spec)
 	fires := 0
 	for t := first.UTC(); r.minute != nil && !t.After(last); t = t.Add(time.Minute) {
@@ -171,7 +171,7 @@ const recordedToo = "all"
 
 // forgiven forgives what the process was about to tell.
 func (p *process) forgiven() {
-	for _, a := range append(slices.Clone(p.books), p.open) {
+	for _, a := range append(slices.Clone(p.secondHalves), p.open) {
 		if a != nil && a.recorded {
 			p.w.ledger.forgives(a.in.Owner.UID, a.in.Now)
 		}
@@ -186,9 +186,7 @@ func (w *world) allTold(p *process) {
 	of := w.server.cronJob.owner.UID
 	for s := range w.ledger.unstarted {
 		t := time.Unix(s.scheduled, 0).UTC()
-		collected := slices.ContainsFunc(noteOf(cron.State{Timetable: p.memo}).Untold, func(m untold) bool { // it is told within half an hour
-			return !t.Before(m.First) && !t.After(m.Last)
-		})
+		collected := p.carry.Untold(t) // it is told within half an hour
 		if s.of == of && !w.ledger.names[of][w.nameOf(t)] && !t.After(p.last) && !collected {
 			w.broken("guarantee 8: %v did not start, and nobody was told", t)
 		}

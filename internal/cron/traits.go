@@ -25,10 +25,10 @@ type Traits struct {
 	// TrustStamp: a stamp alone proves a scheduled time. Otherwise the child's name must be the one of that time, too.
 	TrustStamp bool
 
-	// Gates is the order in which the obstacles are checked.
-	Gates []Gate
-	// BadZone, BadSchedule and NeverFires: whether such a user's mistake is retried with back-off. False: it waits
-	// for an edit.
+	// Preconditions is the order in which they are checked.
+	Preconditions []Precondition
+	// BadZoneRetries, BadScheduleRetries and NeverFiresRetries: a sync that meets this mistake of the user fails and is
+	// repeated with back-off. Otherwise the mistake waits for an edit.
 	BadZoneRetries, BadScheduleRetries, NeverFiresRetries bool
 	// ManyRefused: with more than 100 missed times nothing starts, and nothing is tried until an event.
 	ManyRefused bool
@@ -40,24 +40,24 @@ type Traits struct {
 	// MaxActive is how many references the API takes in status.active; 0: any number. Only for ActiveRebuilt: what the
 	// list has no room for is known from the children.
 	MaxActive int
-	// RecordDespiteError: a pass that failed still writes what it learnt.
+	// RecordDespiteError: a sync that failed still writes what it learnt.
 	RecordDespiteError bool
-	// TimetableRides: a status write may carry the annotation, so the timetable is noted with the first one.
+	// TimetableRides: a status write may carry the annotation, so AnnotationTimetable comes with the first one.
 	TimetableRides bool
-	// DeletedIsIgnored: a CronJob that is being deleted gets no attention at all. Otherwise its books are kept.
+	// DeletedIsIgnored: a CronJob that is being deleted gets no attention at all. Otherwise its status and history are kept.
 	DeletedIsIgnored bool
 
-	// LookBeforeStop: an active child is read live before Replace deletes it; one that is gone is an error then.
-	LookBeforeStop bool
+	// ReadBeforeStop: an active child is read live before Replace deletes it; one that is gone is an error then.
+	ReadBeforeStop bool
 	// GoneIsStopped: a child that Replace finds gone is as good as deleted.
 	GoneIsStopped bool
-	// ExistsFails: a name that is already taken makes the pass fail, whoever holds it.
+	// ExistsFails: a name that is already taken makes the sync fail, whoever holds it.
 	ExistsFails bool
 	// ChecksController: a created child that comes back without our controller reference is deleted again.
 	ChecksController bool
 	// AdoptionReports: an adopted child that is finished already is reported like any completion.
 	AdoptionReports bool
-	// PruneSilencesCompletion: a completion is not reported when the child is pruned in the same pass.
+	// PruneSilencesCompletion: a completion is not reported when the child is pruned in the same sync.
 	PruneSilencesCompletion bool
 
 	// History is the order in which finished children age.
@@ -67,26 +67,26 @@ type Traits struct {
 	// Propagation of every delete of a child; nil sends none and leaves it to the server.
 	Propagation *metav1.DeletionPropagation
 
-	// ResyncIgnored: an update of the CronJob that changes nothing, as a periodic resync sends, calls for no pass.
+	// ResyncIgnored: an update of the CronJob that changes nothing, as a periodic resync sends, calls for no sync.
 	ResyncIgnored bool
 	// CreationSkew: the time from scheduled to created is observed in the kind's histogram (cronjob.md 5.2).
 	CreationSkew bool
 	// EventSource is the component that events name, "" when the kind has no events.
 	EventSource string
-	// Events are the reasons under which the kind reports; the zero Event is silent.
-	Events Events
+	// Events are the reasons under which the kind reports; the zero EventReason is silent.
+	Events EventReasons
 }
 
-// Gate is one obstacle between a CronJob and its next start.
-type Gate int
+// Precondition is one that a CronJob must meet before anything starts.
+type Precondition int
 
 const (
-	// GateZone: the time zone must be loadable.
-	GateZone Gate = iota + 1
-	// GateSuspend: the CronJob must not be suspended.
-	GateSuspend
-	// GateSchedule: the schedules must parse and name a time at all.
-	GateSchedule
+	// ZoneLoads: the time zone can be loaded.
+	ZoneLoads Precondition = iota + 1
+	// NotSuspended: the CronJob is not suspended.
+	NotSuspended
+	// ScheduleFires: the schedules parse, and name a time at all.
+	ScheduleFires
 )
 
 // HistoryOrder says which of two finished children is older.
@@ -101,31 +101,31 @@ const (
 	ByStartUnstartedFirst
 )
 
-// Event is the type and reason under which a kind reports a cause.
-type Event struct{ Type, Reason string }
+// EventReason is the type and reason under which a kind reports a cause.
+type EventReason struct{ Type, Reason string }
 
-// Events has a field for every cause that some kind reports.
-type Events struct {
-	Created              Event // a child was created
-	Deleted              Event // a child was deleted: pruned or replaced
-	Completed            Event // an active child has finished
-	Missing              Event // an active reference has no object
-	Unexpected           Event // an unfinished child that is not in the active list
-	Forbidden            Event // due, but a child is unfinished and the policy is Forbid
-	Replacing            Event // due, and unfinished children are being replaced
-	ManualActive         Event // due, and starting beside manual runs, which Replace leaves alone
-	NotStarted           Event // scheduled times did not start, and will not
-	TooManyMissed        Event // more than 100 scheduled times have passed
-	UnknownZone          Event // the time zone cannot be loaded
-	ZoneInSchedule       Event // the schedule carries a zone of its own
-	BadSchedule          Event // the schedule does not parse
-	BadEdit              Event // the schedule was edited into one that does not parse
-	NeverFires           Event // the schedule names no time at all
-	TooFine              Event // the schedule fires more often than children can be named
-	FailedGet            Event // a live read for Replace failed
-	FailedDelete         Event // a delete failed
-	FailedCreate         Event // a create failed
-	NamespaceTerminating Event // a create failed because the namespace is going away
-	Foreign              Event // an object of someone else holds the child's name
-	BadTimetable         Event // the annotation of ours holds what we did not write
+// EventReasons has a field for every cause that some kind reports.
+type EventReasons struct {
+	Created              EventReason // a child was created
+	Deleted              EventReason // a child was deleted: pruned or replaced
+	Completed            EventReason // an active child has finished
+	Missing              EventReason // an active reference has no object
+	Unexpected           EventReason // an unfinished child that is not in the active list
+	Forbidden            EventReason // due, but a child is unfinished and the policy is Forbid
+	Replacing            EventReason // due, and unfinished children are being replaced
+	ManualActive         EventReason // due, and starting beside manual runs, which Replace leaves alone
+	NotStarted           EventReason // scheduled times did not start, and will not
+	TooManyMissed        EventReason // more than 100 scheduled times have passed
+	UnknownZone          EventReason // the time zone cannot be loaded
+	ZoneInSchedule       EventReason // the schedule carries a zone of its own
+	BadSchedule          EventReason // the schedule does not parse
+	BadEdit              EventReason // the schedule was edited into one that does not parse
+	NeverFires           EventReason // the schedule names no time at all
+	TooFine              EventReason // the schedule fires more often than children can be named
+	FailedGet            EventReason // a live read for Replace failed
+	FailedDelete         EventReason // a delete failed
+	FailedCreate         EventReason // a create failed
+	NamespaceTerminating EventReason // a create failed because the namespace is going away
+	Foreign              EventReason // an object of someone else holds the child's name
+	BadTimetable         EventReason // the annotation of ours holds what we did not write
 }

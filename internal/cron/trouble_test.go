@@ -36,7 +36,7 @@ func (w *world) fate(phase cron.PlanPhase) (fate, error) {
 	if w.rough == 0 || !w.odds("trouble", w.rough) {
 		return fine, nil
 	}
-	if phase == cron.PhaseLook {
+	if phase == cron.PhaseRead {
 		if w.odds("dies", 2) {
 			return dies, nil
 		}
@@ -89,7 +89,7 @@ func (w *world) breakOrMend() {
 		w.outage[cron.PhaseRecord] = broken
 	default:
 		w.tell("server", "is away")
-		for phase := cron.PhaseLook; phase < cron.PhaseSpeak; phase++ {
+		for phase := cron.PhaseRead; phase < cron.PhasePublish; phase++ {
 			w.outage[phase] = errCut
 		}
 	}
@@ -106,7 +106,7 @@ func (w *world) setClock() {
 	w.server.cronJob.edited = earlier(w.server.cronJob.edited, w.now)
 	for _, p := range w.processes {
 		p.written.edited = earlier(p.written.edited, w.now)
-		for _, a := range append(p.books, p.open) {
+		for _, a := range append(p.secondHalves, p.open) {
 			if a != nil {
 				a.base.edited = earlier(a.base.edited, w.now)
 			}

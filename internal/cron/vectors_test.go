@@ -84,12 +84,12 @@ func (v vector) check(t *testing.T) {
 	in := Input{
 		Now:    v.Now,
 		Zone:   zone,
-		Traits: &Traits{NameUnit: time.Minute, Gates: []Gate{GateZone, GateSuspend, GateSchedule}},
+		Traits: &Traits{NameUnit: time.Minute, Preconditions: []Precondition{ZoneLoads, NotSuspended, ScheduleFires}},
 		Owner:  Owner{Name: "tick", Created: v.Creation},
 		Spec:   Spec{Schedules: []string{v.Schedule}, TimeZone: v.TimeZone, Deadline: v.DeadlineSeconds},
 		State:  State{LastSchedule: v.LastSchedule},
 	}
-	g := gates(in, edit{})
+	g := preconditions(in, edit{})
 	if want := v.Expect.Unsatisfiable; g.open == want {
 		t.Fatalf("open: %v, want unsatisfiable: %v", g.open, want)
 	}

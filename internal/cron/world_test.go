@@ -19,14 +19,14 @@ import (
 //
 //	server_test.go      the truth, and all that it ever was
 //	process_test.go     a process: two caches, its own writes laid over them, and what it remembers
-//	attempt_test.go     one pass of a process, which can be held up or cut off between any two requests
-//	requests_test.go    the requests of a pass
+//	attempt_test.go     one sync of a process, which can be held up or cut off between any two requests
+//	requests_test.go    the requests of a sync
 //	trouble_test.go     what goes wrong with requests, with the server and with the clock
 //	user_test.go        what users, strangers and other controllers do
 //	rhythm_test.go      the schedules, and when they fire by another reckoning than ours
 //	ledger_test.go      what really happened
 //	guarantees_test.go  what is checked when something is started, deleted or recorded
-//	passes_test.go      what is checked when a pass has done its starts, and when it ends
+//	syncs_test.go       what is checked when a sync has done its starts, and when it ends
 //	told_test.go        what is checked of the events about scheduled times that did not start
 type world struct {
 	t      *rapid.T
@@ -125,11 +125,11 @@ func newWorld(t *rapid.T) *world {
 }
 
 // TestWorld: the guarantees of the design (section 5, numbers 1 to 4 and 6 to 8) hold in every world, and when the
-// trouble is over the books are right and each scheduled time is served at its instant.
+// trouble is over the status is right and each scheduled time is served at its instant.
 //
 // What goes wrong, in any combination: caches lag by any time, that of the CronJob and that of the children each by
 // itself; requests are refused or carried out without an answer, write conflicts; the process dies before or after any
-// request; passes are held up between any two requests while time and everything else go on; two processes believe
+// request; syncs are held up between any two requests while time and everything else go on; two processes believe
 // that they lead; the clock is set back; the machine sleeps; a quota, a webhook or a broken status refuses for a long
 // time; children cannot be deleted, or stay for a while; users edit everything, suspend, delete the CronJob and make it
 // again, start runs by hand, delete and orphan children; strangers' objects hold our names; nonsense is written into
@@ -146,17 +146,17 @@ func newWorld(t *rapid.T) *world {
 //     against every child that the process made itself, whatever its caches show and whether or not it was told; and
 //     against those of former processes, other leaders and users from the moment at which one of the caches shows the
 //     child or its entry in the status. The cache of a new process shows all earlier ones if its list is fresh.
-//  3. Every pass over the present spec starts the latest scheduled time unless it is beyond the deadline, up to an
-//     edit, suspended, forbidden by an unfinished child, or a stranger has its name; or else the pass fails because a
-//     read, the create or a stop failed, and is repeated. No pass fails to start because of a status write, a prune or
+//  3. Every sync over the present spec starts the latest scheduled time unless it is beyond the deadline, up to an
+//     edit, suspended, forbidden by an unfinished child, or a stranger has its name; or else the sync fails because a
+//     read, the create or a stop failed, and is repeated. No sync fails to start because of a status write, a prune or
 //     an old cache. Whatever happens in it, it asks to be woken at the next scheduled time or before. Exactly the
 //     latest time starts, whatever was missed (kind T rests after more than 100).
 //  4. Nothing starts for a time up to the edit that set its schedule. When nobody remembers the former schedule, a
 //     later edit of something else by the same field manager counts, too: what 3 loses by that, 4 must not.
-//  6. After any pass whose deletes and writes work, the limits hold for everything that it knew, whether or not its
+//  6. After any sync whose deletes and writes work, the limits hold for everything that it knew, whether or not its
 //     start was refused, and although others cannot be deleted.
-//  7. Every wake-up is in the future, a pass that is repeated over the same state does and says nothing.
-//  8. Nothing that others write makes a pass fail, panic, or touch what is not its own; and nothing fails in silence: each
+//  7. Every wake-up is in the future, a sync that is repeated over the same state does and says nothing.
+//  8. Nothing that others write makes a sync fail, panic, or touch what is not its own; and nothing fails in silence: each
 //     scheduled time that did not start is told once (told_test.go).
 //
 // Besides: what is pruned was recorded before (B3); no recorded time goes back (Q5); the status never loses what runs.
@@ -253,7 +253,7 @@ func (w *world) follow(p *process) {
 	}
 }
 
-// sync goes on with a pass that is open or begins one, and makes its requests until it ends or is held up.
+// sync goes on with a sync that is open or begins one, and makes its requests until it ends or is held up.
 func (w *world) sync(p *process) {
 	if p.behind > 0 {
 		p.behind--
@@ -261,8 +261,8 @@ func (w *world) sync(p *process) {
 		p.catchUp()
 	}
 	a := p.open
-	if a == nil && len(p.books) > 0 && (p.alarm.After(w.now) || w.odds("books first", 1)) {
-		a = p.books[0]
+	if a == nil && len(p.secondHalves) > 0 && (p.alarm.After(w.now) || w.odds("books first", 1)) {
+		a = p.secondHalves[0]
 	}
 	if a == nil {
 		if a = p.begin(); a == nil {
@@ -275,14 +275,14 @@ func (w *world) sync(p *process) {
 			return
 		}
 	}
-	if !a.ended && p.books[0] == a && w.odds("books at once", 1) {
+	if !a.ended && p.secondHalves[0] == a && w.odds("books at once", 1) {
 		for !a.ended {
 			a.step()
 		}
 	}
 }
 
-// settle ends all trouble. Then a few passes put everything right, and from then on each scheduled time is served at its
+// settle ends all trouble. Then a few syncs put everything right, and from then on each scheduled time is served at its
 // instant.
 func (w *world) settle() {
 	w.tick()
@@ -346,13 +346,13 @@ func (w *world) settle() {
 	}
 }
 
-// calm makes passes that see everything, until one goes well.
+// calm makes syncs that see everything, until one goes well.
 func (w *world) calm(p *process) {
 	for range 4 {
-		for p.open != nil || len(p.books) > 0 {
+		for p.open != nil || len(p.secondHalves) > 0 {
 			a := p.open
 			if a == nil {
-				a = p.books[0]
+				a = p.secondHalves[0]
 			}
 			for !a.ended && (a.second || p.open == a) {
 				a.step()
@@ -371,5 +371,5 @@ func (w *world) calm(p *process) {
 			return
 		}
 	}
-	w.broken("passes go on failing although nothing is wrong")
+	w.broken("syncs go on failing although nothing is wrong")
 }

@@ -14,7 +14,7 @@ func TestCron(t *testing.T) {
 			breaks: "the child's name depends on the attempt, so it locks nothing",
 		},
 		"Forbid trusts status.active": {
-			file:   "books.go",
+			file:   "observed.go",
 			old:    "\tvar found []Child\n\tfor _, c := range all {\n\t\tif !c.Phase.finished() {",
 			new:    "\tvar found []Child\n\tfor _, c := range all {\n\t\tif !c.Phase.finished() && listed(in.State.Active, c.UID) {",
 			breaks: "a child that no status lists is no obstacle",
@@ -26,19 +26,19 @@ func TestCron(t *testing.T) {
 			breaks: "a crash between the two forgets a scheduled time",
 		},
 		"prune what proves": {
-			file: "history.go", old: "case unrecorded(in, c, in.State), c.Name == due:", new: "case c.Name == due:",
+			file: "history.go", old: "case unrecorded(s.in, c, stored), c.Name == s.timing.child:", new: "case c.Name == s.timing.child:",
 			breaks: "a failed write and a prune together forget a scheduled time",
 		},
 		"crashed start not remembered": {
-			file: "books.go", old: "\t\t\tb.state.LastSchedule = later(b.state.LastSchedule, t)\n", new: "\t\t\t_ = t\n",
-			breaks: "a child that a crashed pass started is pruned, and its scheduled time starts again",
+			file: "observed.go", old: "\t\t\to.state.LastSchedule = later(o.state.LastSchedule, t)\n", new: "\t\t\t_ = t\n",
+			breaks: "a child that a crashed sync started is pruned, and its scheduled time starts again",
 		},
 		"no edit guard": {
 			file: "timing.go", old: "if !t.due.After(e.since) {", new: "if false {",
 			breaks: "an edit starts runs for the time before it",
 		},
 		"edit forgotten by a restart": {
-			file: "edit.go", old: "for _, t := range []timetable{e.stored, before} {", new: "for _, t := range []timetable{before} {",
+			file: "edit.go", old: "for _, t := range []servedSchedule{e.stored, before} {", new: "for _, t := range []servedSchedule{before} {",
 			breaks: "the annotation that remembers an edit is not read",
 		},
 		"edit at the scheduled time": {
@@ -58,11 +58,11 @@ func TestCron(t *testing.T) {
 			breaks: "the controller spins",
 		},
 		"lastScheduleTime goes back": {
-			file: "books.go", old: "if t != nil && !other.After(*t) {", new: "if t != nil && other.Equal(*t) {",
+			file: "observed.go", old: "if t != nil && !other.After(*t) {", new: "if t != nil && other.Equal(*t) {",
 			breaks: "an older child takes lastScheduleTime back",
 		},
 		"completed child stays active": {
-			file: "books.go", old: "\t\tif !all[i].Phase.finished() {\n", new: "\t\tif all[i].Phase != Failed {\n",
+			file: "observed.go", old: "\t\tif !all[i].Phase.finished() {\n", new: "\t\tif all[i].Phase != Failed {\n",
 			breaks: "status.active lists what has finished",
 		},
 		"history keeps one more": {
@@ -70,7 +70,7 @@ func TestCron(t *testing.T) {
 			breaks: "more finished children are kept than the limit says",
 		},
 		"suspended is started": {
-			file: "gates.go", old: "if in.Spec.Suspend {", new: "if in.Spec.Suspend && len(in.State.Active) > 0 {",
+			file: "preconditions.go", old: "if in.Spec.Suspend {", new: "if in.Spec.Suspend && len(in.State.Active) > 0 {",
 			breaks: "a suspended CronJob starts runs",
 		},
 		"deadline ignored": {
@@ -78,16 +78,15 @@ func TestCron(t *testing.T) {
 			breaks: "a run starts that is too late for its deadline",
 		},
 		"Replace without stop": {
-			file: "turn.go", old: "if in.Spec.Concurrency == batchv1.ReplaceConcurrent && !t.replace(in, scheduledRuns(in, blockers), tm.due) {",
-			new:    "if false && in.Spec.Concurrency == batchv1.ReplaceConcurrent && !t.replace(in, scheduledRuns(in, blockers), tm.due) {",
+			file: "start.go", old: "\tpolicyReplaces,\n", new: "",
 			breaks: "Replace starts beside what it should have stopped",
 		},
 		"start before the stop succeeded": {
-			file: "turn.go", old: "\t\tcase err != nil:\n\t\t\tfree = false\n", new: "\t\tcase err != nil:\n",
+			file: "start.go", old: "\tif d.err != nil {\n\t\treturn &d\n\t}\n\treturn s.asksFor(&d)\n", new: "\treturn s.asksFor(&d)\n",
 			breaks: "Replace starts although a stop failed",
 		},
 		"prunes what runs": {
-			file: "history.go", old: "if c.Phase == class.phase {", new: "if c.Phase == class.phase || class.phase == Failed && !c.Phase.finished() {",
+			file: "history.go", old: "; c.Phase == class.phase {", new: "; c.Phase == class.phase || class.phase == Failed && !c.Phase.finished() {",
 			breaks: "a child is deleted while it runs",
 		},
 		"adopts any UID": {
@@ -95,39 +94,39 @@ func TestCron(t *testing.T) {
 			breaks: "the children of a former CronJob of the same name count as ours",
 		},
 		"lost answer taken for a refusal": {
-			file: "outcome.go", old: "\tcase unclear(err):\n\t\treturn t.lost(in, start, err)\n", new: "",
+			file: "start.go", old: "\tcase !asked:\n\t\treturn &startDecision{result: startFailed, reads:", new: "\tcase !asked:\n\t\treturn s.createFailed(failedCreate(in, start, created.Err))\n\tcase false:\n\t\treturn &startDecision{result: startFailed, reads:",
 			breaks: "a child is said to have failed that runs",
 		},
 		"unclear answers taken for refusals": {
-			file: "doubt.go", old: "return code < 400 || code >= 500 || code == requestTimeout", new: "return code < 0",
+			file: "createresult.go", old: "code >= 400 && code < 500 && code != requestTimeout", new: "code >= 0 && requestTimeout > 0",
 			breaks: "a create that may have succeeded is forgotten, and the next run starts beside it",
 		},
-		"doubts forgotten": {
-			file: "turn.go", old: "if exclusive && !t.resolve(in) {", new: "if false && exclusive && !t.resolve(in) {",
+		"unconfirmed creates forgotten": {
+			file: "start.go", old: "\tearlierCreateIsUnconfirmed,\n", new: "",
 			breaks: "a run starts beside one whose create was not answered",
 		},
-		"doubt ends with the look": {
-			file: "doubt.go", old: "return s.child == nil || !ours(in, *s.child)", new: "return true || !ours(in, *s.child)",
-			breaks: "a child that only a look showed is forgotten before a cache shows it",
+		"an unconfirmed create ends with the read": {
+			file: "unconfirmed.go", old: "return read.child == nil || !ours(in, *read.child)", new: "return true || !ours(in, *read.child)",
+			breaks: "a child that only a live read showed is forgotten before a cache shows it",
 		},
 		"served time forgotten": {
-			file: "books.go", old: "served != nil {", new: "served != nil && served.IsZero() {",
+			file: "observed.go", old: "served != nil {", new: "served != nil && served.IsZero() {",
 			breaks: "a run starts again when its child was deleted before any status write succeeded",
 		},
 		"stale status trusted": {
-			file: "looks.go", old: "if in.Traits.ActiveRebuilt || in.looked.owner {", new: "if true {",
+			file: "livereads.go", old: "if in.Traits.ActiveRebuilt || in.read.owner {", new: "if true {",
 			breaks: "a cache of the CronJob that stands still keeps the status from being written",
 		},
 		"stale children trusted": {
-			file: "looks.go", old: "if known(all, ref.UID) || !inNamespace(in, ref) {", new: "if true {",
+			file: "livereads.go", old: "if known(all, ref.UID) || !inNamespace(in, ref) {", new: "if true {",
 			breaks: "a running child leaves status.active because the cache does not show it yet",
 		},
 		"other namespaces looked into": {
-			file: "looks.go", old: "if known(all, ref.UID) || !inNamespace(in, ref) {", new: "if known(all, ref.UID) {",
+			file: "livereads.go", old: "if known(all, ref.UID) || !inNamespace(in, ref) {", new: "if known(all, ref.UID) {",
 			breaks: "nonsense in the status makes the controller read what is not its own",
 		},
 		"duplicate references": {
-			file: "books.go", old: "if !listed(b.state.Active, ref.UID) && b.keeps(in, all, ref) {", new: "if b.keeps(in, all, ref) {",
+			file: "observed.go", old: "if !listed(o.state.Active, ref.UID) && o.keeps(in, all, ref) {", new: "if o.keeps(in, all, ref) {",
 			breaks: "nonsense in the status stays there",
 		},
 		"running child never listed": {
@@ -139,13 +138,13 @@ func TestCron(t *testing.T) {
 			breaks: "a time is lost while nobody looked, although its deadline has not passed",
 		},
 		"forbidden time dropped": {
-			file: "turn.go", old: "\t\tt.fate = fateForbidden\n", new: "\t\tt.fate = fateForbidden\n\t\tt.state.LastSchedule = later(t.state.LastSchedule, tm.due)\n",
+			file: "start.go", old: "startDecision{result: startForbidden, ", new: "startDecision{result: startForbidden, served: true, ",
 			breaks: "a time that Forbid held up does not start late",
 		},
 		"refused create not repeated": {
-			file:   "outcome.go",
-			old:    "\tt.err = errors.Join(t.err, fmt.Errorf(\"creating %s %s: %w\", in.Traits.ChildKind, start.Name, err))\n\treturn true\n}\n\n// replaced",
-			new:    "\treturn true\n}\n\n// replaced",
+			file:   "start.go",
+			old:    "\td.misconfigured = refusedBy(refused.Err)\n",
+			new:    "\td.misconfigured, d.err = refusedBy(refused.Err), nil\n",
 			breaks: "a time is lost because its create failed once",
 		},
 		"recorded before it started": {
@@ -156,48 +155,48 @@ func TestCron(t *testing.T) {
 		},
 		"wakes late": {
 			file: "timing.go", old: "t := c.next(baseOf(in, state), maxTime(in.Now, e.since))", new: "t := c.next(baseOf(in, state), maxTime(in.Now.Add(2*time.Minute), e.since))",
-			breaks: "a time passes without a pass",
+			breaks: "a time passes without a sync",
 		},
-		"failed pass keeps no alarm": {
-			file: "decide.go", old: "if stand.open && !t.rest {", new: "if stand.open && !t.rest && p.Err == nil {",
-			breaks: "the next time waits for the back-off of a pass that failed",
+		"failed sync keeps no alarm": {
+			file: "decide.go", old: "if s.ready.open && s.start.result != startTooManyMissed {", new: "if s.ready.open && s.start.result != startTooManyMissed && p.Err == nil {",
+			breaks: "the next time waits for the back-off of a sync that failed",
 		},
-		"looking keeps no alarm": {
-			file: "decide.go", old: "Timetable: in.Seen, Wake: wakeAnyhow(in), Misconfigured", new: "Timetable: in.Seen, Misconfigured",
-			breaks: "the next time waits for the back-off of a pass that could not begin",
+		"reading keeps no alarm": {
+			file: "decide.go", old: "Carry: s.in.Carry, Wake: s.wakeAnyhow(), Misconfigured", new: "Carry: s.in.Carry, Misconfigured",
+			breaks: "the next time waits for the back-off of a sync that could not begin",
 		},
 		"start for what was served": {
 			file: "timing.go", old: "t.earliest = earliest(t.base, ", new: "t.earliest = earliest(t.base.Add(-time.Hour), ",
 			breaks: "a run starts for a time before the CronJob was created, or again after the clock was set back",
 		},
 		"start not recorded": {
-			file: "turn.go", old: "\tt.state.LastSchedule = later(t.state.LastSchedule, s.Time)\n", new: "",
-			breaks: "lastScheduleTime is written one pass late",
+			file: "start.go", old: "d.result, d.active, d.served = startCreated, &c, true", new: "d.result, d.active = startCreated, &c",
+			breaks: "lastScheduleTime is written one sync late",
 		},
 		"deleted again and again": {
 			file: "history.go", old: "\t\t\tif c.Deleting {\n\t\t\t\tcontinue\n\t\t\t}\n", new: "",
-			breaks: "a child on its way out is deleted in every pass",
+			breaks: "a child on its way out is deleted in every sync",
 		},
 		"name holder gone again": {
-			file:   "outcome.go",
-			old:    "\t\tt.err = errors.Join(t.err, fmt.Errorf(\"%s %s existed when it was to be created and is gone now; trying again\",\n\t\t\tin.Traits.ChildKind, start.Name))\n",
+			file:   "start.go",
+			old:    "\t\td.err = fmt.Errorf(\"%s %s existed when it was to be created and is gone now; trying again\", in.Traits.ChildKind, name)\n",
 			new:    "",
 			breaks: "a time is lost because its name was taken for a moment",
 		},
 		"quota never freed": {
-			file: "decide.go", old: "if unwritten && t.err != nil && len(", new: "if false && unwritten && t.err != nil && len(",
+			file: "record.go", old: "if !written && s.start.err != nil && len(", new: "if false && !written && s.start.err != nil && len(",
 			breaks: "the finished child that uses up a quota is kept because the quota lets nothing start",
 		},
 		"success forgotten": {
-			file: "history.go", old: "return in.State.LastSuccessful == nil || c.Finished.After(*in.State.LastSuccessful)", new: "return false",
+			file: "history.go", old: "return stored.LastSuccessful == nil || c.Finished.After(*stored.LastSuccessful)", new: "return false",
 			breaks: "a child is pruned before its success is recorded",
 		},
 		"edit read late": {
-			file: "decide.go", old: "if in.looked.edited {", new: "if false {",
-			breaks: "a pass that was held up dates an edit before it was made",
+			file: "decide.go", old: "if in.read.edited {", new: "if false {",
+			breaks: "a sync that was held up dates an edit before it was made",
 		},
 		"Replace deletes manual runs": {
-			file: "turn.go", old: "!t.replace(in, scheduledRuns(in, blockers), tm.due) {", new: "!t.replace(in, blockers, tm.due) {",
+			file: "start.go", old: "blockers := scheduledRuns(in, unfinished(in, s.children, s.status))", new: "blockers := unfinished(in, s.children, s.status)",
 			breaks: "a run that somebody started by hand is deleted by the schedule",
 		},
 		"suspended manual run blocks Forbid": {
@@ -213,15 +212,15 @@ func TestCron(t *testing.T) {
 			breaks: "an edit whose manager has vanished starts a run for a past time",
 		},
 		"first record without the timetable": {
-			file: "decide.go", old: "r.Status && (first || in.Traits.TimetableRides && !t.equal(e.stored))", new: "r.Status && (first || true) && in.Traits.TimetableRides && !t.equal(e.stored)",
+			file: "record.go", old: "r.Status && (first || in.Traits.TimetableRides && !t.equal(e.stored))", new: "r.Status && (first || true) && in.Traits.TimetableRides && !t.equal(e.stored)",
 			breaks: "a later process takes a change of labels for an edit, and a run is lost",
 		},
 		"miss not told": {
-			file: "decide.go", old: "if len(account.told) > 0 {", new: "if len(account.told) > 100 {",
+			file: "decide.go", old: "if len(s.outcomes.tells) > 0 {", new: "if len(s.outcomes.tells) > 100 {",
 			breaks: "a scheduled time is lost in silence",
 		},
 		"miss told again after a restart": {
-			file: "runs.go", old: "\t\tfrom = maxTime(from, a.missedUpto)\n", new: "",
+			file: "outcomes.go", old: "\t\tfrom = maxTime(from, o.missedUpto)\n", new: "",
 			breaks: "what was told before is told by the next process",
 		},
 		"miss not recorded": {
@@ -229,19 +228,19 @@ func TestCron(t *testing.T) {
 			breaks: "what was told before is told by the next process",
 		},
 		"misses of a crashed process forgotten": {
-			file: "runs.go", old: "\t\t\ta.enter(Missed, WhyOutage, s.calendar.passed(from, base, provedBetween(in, all, from, base)))\n", new: "",
+			file: "outcomes.go", old: "\t\t\to.enter(Missed, WhyOutage, calendar.passed(from, base, provedBetween(in, s.children, from, base)))\n", new: "",
 			breaks: "what a process had passed over when it died is never told",
 		},
 		"what a crashed process started told as missed": {
-			file: "runs.go", old: "s.calendar.passed(from, base, provedBetween(in, all, from, base))", new: "s.calendar.passed(from, base, nil)",
+			file: "outcomes.go", old: "calendar.passed(from, base, provedBetween(in, s.children, from, base))", new: "calendar.passed(from, base, nil)",
 			breaks: "runs that did start are told as missed",
 		},
 		"collected misses lost": {
-			file: "missed.go", old: "\ta.Untold = append(slices.Clip(a.Untold), missed{Why: why, passed: p})\n", new: "\tif a.Told == nil {\n\t\ta.Untold = append(slices.Clip(a.Untold), missed{Why: why, passed: p})\n\t}\n",
+			file: "missed.go", old: "\to.untold = append(slices.Clip(o.untold), missed{why: why, passed: p})\n", new: "\tif o.told == nil {\n\t\to.untold = append(slices.Clip(o.untold), missed{why: why, passed: p})\n\t}\n",
 			breaks: "only the first of many misses is told",
 		},
 		"an edit passes times over in silence": {
-			file: "runs.go", old: "if e.fresh || e.now.Presumed && a.Upto == nil {", new: "if false {",
+			file: "outcomes.go", old: "if e.fresh || e.now.Presumed && o.upto == nil {", new: "if false {",
 			breaks: "a scheduled time that an edit took with it is lost in silence",
 		},
 	})

@@ -19,45 +19,45 @@ func TestCronShell(t *testing.T) {
 			breaks: "an old picture overwrites what a newer one holds",
 		},
 		"own creates forgotten": {
-			file: "apply.go", old: "\tr.childWrites.Created(p.in.Owner.UID, obj)\n\tchild, err :=", new: "\tchild, err :=",
-			breaks: "a run that the cache does not show yet is unknown to the next pass",
+			file: "apply.go", old: "\tr.childWrites.Created(s.in.Owner.UID, obj)\n\tchild, err :=", new: "\tchild, err :=",
+			breaks: "a run that the cache does not show yet is unknown to the next sync",
 		},
 		"own deletes forgotten": {
-			file: "apply.go", old: "\t\tcase errs[i] == nil:\n\t\t\tr.childWrites.Deleted(p.in.Owner.UID, step.UID)\n", new: "\t\tcase errs[i] == nil:\n",
+			file: "apply.go", old: "\t\tcase errs[i] == nil:\n\t\t\tr.childWrites.Deleted(s.in.Owner.UID, step.UID)\n", new: "\t\tcase errs[i] == nil:\n",
 			breaks: "what is gone is deleted again while the cache lags",
 		},
 		"own records forgotten": {
-			file: "apply.go", old: "\tr.ownWrites.Updated(p.in.Owner.UID, answer)\n", new: "",
+			file: "apply.go", old: "\tr.ownWrites.Updated(s.in.Owner.UID, answer)\n", new: "",
 			breaks: "the status is written again on top of an old version, which is a conflict",
 		},
-		"own record not seen by the next pass": {
+		"own record not seen by the next sync": {
 			file: "gather.go", old: "\towner, _ = r.ownWrites.Latest(owner)\n", new: "",
-			breaks: "the next pass decides on the status before the last one",
+			breaks: "the next sync decides on the status before the last one",
 		},
 		"deleted child counts": {
 			file: "gather.go", old: "\t\t\tcontinue // gone; only the cache does not know yet\n", new: "\t\t\tdeleted = false\n",
 			breaks: "Replace stops again what it has stopped",
 		},
-		"pass remembers nothing": {
-			file: "pass.go", old: "\tr.memory.decided(key, p.in.Owner.UID, plan.Timetable)\n", new: "",
+		"sync carries nothing": {
+			file: "sync.go", old: "\tr.tracked.setCarry(key, s.in.Owner.UID, plan.Carry)\n", new: "",
 			breaks: "a run that was deleted before it could be recorded starts again",
 		},
-		"alarm armed after the books": {
-			file: "pass.go", old: "\tr.arm(p, plan)\n\tif open {", new: "\tif open {",
+		"alarm armed after the status write": {
+			file: "sync.go", old: "\tr.arm(s, plan)\n\tif open {", new: "\tif open {",
 			breaks: "a status write that hangs delays the next start",
 		},
-		"pass overtakes its books": {
-			file: "books.go", old: "\tpg.asked = true\n\treturn true", new: "\treturn false",
+		"sync overtakes its status write": {
+			file: "statusqueue.go", old: "\to.asked = true\n\treturn true", new: "\treturn false",
 			breaks: "what is about to be written is decided and written once more",
 		},
-		"failed pass not repeated": {
-			file: "pass.go", old: "\tr.enqueue(request, after)\n", new: "\t_ = request\n",
+		"failed sync not repeated": {
+			file: "sync.go", old: "\tr.enqueue(request, after)\n", new: "\t_ = request\n",
 			breaks: "a run that was refused once is lost",
 		},
 		"adopted by name": {
 			file:   "apply.go",
-			old:    "\tchild, err := r.kind.ReadChild(live)\n\tp.in.SawChild(l, &child, err)",
-			new:    "\tchild, err := r.kind.ReadChild(live)\n\tchild.Controller = metav1.NewControllerRef(p.owner, r.info.Owner)\n\tp.in.SawChild(l, &child, err)",
+			old:    "\tchild, err := r.kind.ReadChild(live)\n\ts.in.DidReadChild(l, &child, err)",
+			new:    "\tchild, err := r.kind.ReadChild(live)\n\tchild.Controller = metav1.NewControllerRef(s.owner, r.info.Owner)\n\ts.in.DidReadChild(l, &child, err)",
 			breaks: "a stranger's Job passes for a run",
 		},
 		"end of a child does not matter": {

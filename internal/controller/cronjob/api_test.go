@@ -100,7 +100,7 @@ func serve(t *testing.T, letter string) *api {
 	r.live, r.writer = c, c
 	r.clock, r.zone, r.gate = a.time, time.UTC, loadgate.New(clock.RealClock{})
 	if source := k.Info().Traits.EventSource; source != "" {
-		r.notes = events.NewRecorder(events.Options{Sink: apiSink{a}, Component: source, Clock: a.time, Logger: r.log})
+		r.recorder = events.NewRecorder(events.Options{Sink: apiSink{a}, Component: source, Clock: a.time, Logger: r.log})
 	}
 	r.begin()
 	q := queue(apiQueue{api: a})
@@ -190,26 +190,26 @@ func (a *api) until(clockTime string) {
 			a.alarm.Cancel(key)
 			a.ring([]types.NamespacedName{key})
 		}
-		a.pass(key)
+		a.sync(key)
 	}
 }
 
-// once makes one pass over the CronJob of the fixture.
+// once makes one sync over the CronJob of the fixture.
 func (a *api) once() {
 	a.Helper()
-	a.pass(tickKey)
+	a.sync(tickKey)
 }
 
-// pass makes a pass, both halves, and lets its events be written.
-func (a *api) pass(key types.NamespacedName) {
+// sync makes a sync, both halves, and lets its events be written.
+func (a *api) sync(key types.NamespacedName) {
 	a.Helper()
 	delete(a.pending, key)
 	a.see()
 	if _, err := a.Reconcile(a.Context(), reconcile.Request{NamespacedName: key}); err != nil {
 		a.Fatal(err)
 	}
-	for a.books.pages() > 0 {
-		a.books.next(a.Context())
+	for a.statusQueue.waiting() > 0 {
+		a.statusQueue.next(a.Context())
 	}
 	a.write()
 }
@@ -217,12 +217,12 @@ func (a *api) pass(key types.NamespacedName) {
 // write lets the recorder write its events.
 func (a *api) write() {
 	a.Helper()
-	if a.notes == nil {
+	if a.recorder == nil {
 		return
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if err := a.notes.Start(ctx); err != nil {
+	if err := a.recorder.Start(ctx); err != nil {
 		a.Fatal(err)
 	}
 }

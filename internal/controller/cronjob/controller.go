@@ -44,10 +44,10 @@ type Options struct {
 	// Kinds are the kinds of CronJob to serve; nil: all (kind.All). One whose API the server does not offer is waited
 	// for.
 	Kinds []kind.Kind
-	// Workers is how many starts are made at the same time, for each kind; 0: 64. Bookkeepers is how many statuses are
+	// Workers is how many starts are made at the same time, for each kind; 0: 64. StatusWriters is how many statuses are
 	// written at the same time; 0: 16.
-	Workers     int
-	Bookkeepers int
+	Workers       int
+	StatusWriters int
 	// Clock tells the time; nil: the real one.
 	Clock clock.Clock
 	// Zone is the zone of schedules that name none; nil: that of the process.
@@ -66,17 +66,17 @@ type Options struct {
 }
 
 const (
-	defaultWorkers     = 64
-	defaultBookkeepers = 16
-	defaultDiscovery   = 10 * time.Second
+	defaultWorkers       = 64
+	defaultStatusWriters = 16
+	defaultDiscovery     = 10 * time.Second
 	// duePriority puts starts that are due before everything else in the queue.
 	duePriority = 100
 )
 
 func (o *Options) complete() error {
-	if o.Workers < 0 || o.Bookkeepers < 0 {
-		return fmt.Errorf("cronjob controller: %d workers and %d bookkeepers asked for; use at least 1, or 0 for the default",
-			o.Workers, o.Bookkeepers)
+	if o.Workers < 0 || o.StatusWriters < 0 {
+		return fmt.Errorf("cronjob controller: %d workers and %d status writers asked for; use at least 1, or 0 for the default",
+			o.Workers, o.StatusWriters)
 	}
 	if o.Kinds == nil {
 		o.Kinds = kind.All
@@ -84,8 +84,8 @@ func (o *Options) complete() error {
 	if o.Workers == 0 {
 		o.Workers = defaultWorkers
 	}
-	if o.Bookkeepers == 0 {
-		o.Bookkeepers = defaultBookkeepers
+	if o.StatusWriters == 0 {
+		o.StatusWriters = defaultStatusWriters
 	}
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
@@ -206,8 +206,8 @@ func (s *starter) add(ctx context.Context, log logr.Logger) error {
 	r.quiet, r.stoodBack = s.options.Quiet, s.options.StoodBack
 	r.clock, r.zone, r.gate, r.log = s.options.Clock, s.options.Zone, s.options.Gate, log
 	if info.Traits.EventSource != "" {
-		r.notes = events.NewRecorder(events.Options{Sink: s.options.Sink, Component: info.Traits.EventSource, Gate: r.gate, Logger: log})
-		if err := s.mgr.Add(r.notes); err != nil {
+		r.recorder = events.NewRecorder(events.Options{Sink: s.options.Sink, Component: info.Traits.EventSource, Gate: r.gate, Logger: log})
+		if err := s.mgr.Add(r.recorder); err != nil {
 			return err
 		}
 	}
@@ -241,7 +241,7 @@ func (s *starter) add(ctx context.Context, log logr.Logger) error {
 			return err
 		}
 	}
-	return s.mgr.Add(&crew{r, s.options.Bookkeepers})
+	return s.mgr.Add(&background{r, s.options.StatusWriters})
 }
 
 // forever is how long a custom resource is waited for.
@@ -281,19 +281,19 @@ type warm struct{ crcache.Cache }
 // NeedLeaderElection implements manager.LeaderElectionRunnable.
 func (warm) NeedLeaderElection() bool { return false }
 
-// crew is what works beside the controller's workers, under the same leadership.
-type crew struct {
-	reconciler  *reconciler
-	bookkeepers int
+// background is what works beside the controller's workers, under the same leadership.
+type background struct {
+	reconciler    *reconciler
+	statusWriters int
 }
 
-// Start runs the alarm and the bookkeepers until ctx ends.
-func (c *crew) Start(ctx context.Context) error {
+// Start runs the alarm and the status queue until ctx ends.
+func (c *background) Start(ctx context.Context) error {
 	c.reconciler.log.Info("Controller started")
 	c.reconciler.lead()
 	var running sync.WaitGroup
 	running.Go(func() { c.reconciler.alarm.Run(ctx) })
-	c.reconciler.books.run(ctx, c.bookkeepers)
+	c.reconciler.statusQueue.run(ctx, c.statusWriters)
 	running.Wait()
 	return nil
 }
@@ -309,7 +309,7 @@ type reconciler struct {
 	children cache
 	live     client.Reader
 	writer   client.Client
-	notes    *events.Recorder
+	recorder *events.Recorder
 	clock    clock.Clock
 	zone     *time.Location
 	gate     *loadgate.Gate
@@ -324,16 +324,16 @@ type reconciler struct {
 
 	ownWrites   *ownwrites.Store[client.Object]
 	childWrites *ownwrites.Store[client.Object]
-	memory      *memory
+	tracked     *tracked
 	backoff     workqueue.TypedRateLimiter[types.NamespacedName]
-	due         due
+	dueKeys     dueKeys
 	alarm       *alarm.Clock[types.NamespacedName]
-	books       *books
+	statusQueue *statusQueue
 	queue       atomic.Pointer[queue]
 }
 
 func newReconciler(k kind.Kind, scheme *runtime.Scheme) (*reconciler, error) {
-	r := &reconciler{kind: k, info: k.Info(), memory: newMemory(), removals: removals, quiet: serving.Quiet}
+	r := &reconciler{kind: k, info: k.Info(), tracked: newTracked(), removals: removals, quiet: serving.Quiet}
 	var err error
 	if r.newOwner, err = maker(scheme, r.info.Owner); err != nil {
 		return nil, err
@@ -362,14 +362,14 @@ func (r *reconciler) begin() {
 	expose(r.info.Name)
 	r.backoff = workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](5*time.Millisecond, 1000*time.Second)
 	r.alarm = alarm.New(alarm.Options[types.NamespacedName]{Clock: r.clock, Ring: r.ring, Jumped: r.jumped})
-	r.books = newBooks(r.gate, r.conclude, func(key types.NamespacedName) {
+	r.statusQueue = newStatusQueue(r.gate, r.conclude, func(key types.NamespacedName) {
 		r.enqueue(reconcile.Request{NamespacedName: key}, 0)
 	})
 }
 
 // ring puts the keys that are due at the head of the queue.
 func (r *reconciler) ring(keys []types.NamespacedName) {
-	r.gate.Enter(r.due.add(keys))
+	r.gate.Enter(r.dueKeys.add(keys))
 	requests := make([]reconcile.Request, len(keys))
 	for i, key := range keys {
 		requests[i].NamespacedName = key

@@ -42,7 +42,7 @@ func TestGuaranteesUnderFaults(t *testing.T) {
 			}
 		}
 		now := created
-		pass := func() {
+		syncOnce := func() {
 			w.time.SetTime(now)
 			if _, err := w.Reconcile(context.Background(), reconcile.Request{NamespacedName: tickKey}); err != nil {
 				rt.Fatal(err)
@@ -50,11 +50,11 @@ func TestGuaranteesUnderFaults(t *testing.T) {
 		}
 		for range rapid.IntRange(5, 60).Draw(rt, "steps") {
 			switch step := rapid.SampledFrom([]string{
-				"pass", "pass", "pass", "books", "books", "time", "time", "owners", "children", "complete", "fault", "fault", "crash", "clock",
+				"sync", "sync", "sync", "status", "status", "time", "time", "owners", "children", "complete", "fault", "fault", "crash", "clock",
 			}).Draw(rt, "step"); step {
-			case "pass":
-				pass()
-			case "books":
+			case "sync":
+				syncOnce()
+			case "status":
 				w.keepBooks()
 			case "time":
 				now = now.Add(time.Duration(rapid.IntRange(1, 1500).Draw(rt, "seconds")) * time.Second)
@@ -88,7 +88,7 @@ func TestGuaranteesUnderFaults(t *testing.T) {
 		clear(w.faults)
 		for range 8 {
 			w.see()
-			pass()
+			syncOnce()
 			w.keepBooks()
 		}
 		running := w.running()

@@ -11,7 +11,7 @@ import (
 	"github.com/carillon-dev/carillon/internal/kind/adapter"
 )
 
-// cache is what a pass reads; package lister over an informer, or a plain index in tests.
+// cache is what a sync reads; package lister over an informer, or a plain index in tests.
 type cache interface {
 	Get(types.NamespacedName) (client.Object, bool)
 	ControlledBy(owner types.UID) []client.Object
@@ -20,19 +20,19 @@ type cache interface {
 // gather collects what the decision wants to know, without a call to the server and without copying: the cached CronJob
 // and its children, each in the state of our own last write where the cache is behind. It returns nil when there is no
 // such CronJob.
-func (r *reconciler) gather(key types.NamespacedName) *pass {
+func (r *reconciler) gather(key types.NamespacedName) *syncing {
 	owner, ok := r.owners.Get(key)
 	if !ok {
 		r.forget(key)
 		return nil
 	}
 	owner, _ = r.ownWrites.Latest(owner)
-	p := &pass{key: key, owner: owner}
-	p.in.Now = r.clock.Now()
-	p.in.Zone = r.zone
-	p.in.Traits = r.info.Traits
+	s := &syncing{key: key, owner: owner}
+	s.in.Now = r.clock.Now()
+	s.in.Zone = r.zone
+	s.in.Traits = r.info.Traits
 	var err error
-	p.in.Owner, p.in.Spec, p.in.State, err = r.kind.Read(owner)
+	s.in.Owner, s.in.Spec, s.in.State, err = r.kind.Read(owner)
 	if trouble := adapter.Trouble(owner); trouble != nil {
 		r.unreadable(key, owner, trouble)
 		return nil
@@ -41,10 +41,10 @@ func (r *reconciler) gather(key types.NamespacedName) *pass {
 		r.log.Error(err, "Cannot read object", "object", key)
 		return nil
 	}
-	uid := p.in.Owner.UID
-	p.in.Seen = r.memory.meet(key, uid, r.forgetUID)
+	uid := s.in.Owner.UID
+	s.in.Carry = r.tracked.track(key, uid, r.forgetUID)
 	children, _ := r.childWrites.Merge(uid, r.children.ControlledBy(uid))
-	p.in.Children = make([]cron.Child, 0, len(children))
+	s.in.Children = make([]cron.Child, 0, len(children))
 	for _, obj := range children {
 		deleted := r.childWrites.IsDeleted(uid, obj.GetUID())
 		if deleted && len(obj.GetFinalizers()) == 0 {
@@ -59,18 +59,18 @@ func (r *reconciler) gather(key types.NamespacedName) *pass {
 		if trouble := adapter.Trouble(obj); trouble != nil {
 			r.unreadableChild(owner, obj, trouble)
 		}
-		p.in.Children = append(p.in.Children, child)
+		s.in.Children = append(s.in.Children, child)
 	}
-	return p
+	return s
 }
 
 // forget drops what is remembered about a CronJob that is gone.
 func (r *reconciler) forget(key types.NamespacedName) {
 	r.alarm.Cancel(key)
 	r.backoff.Forget(key)
-	if uid, ok := r.memory.uid(key); ok {
-		r.shows(key, uid, "")
-		r.memory.leave(key)
+	if uid, ok := r.tracked.uid(key); ok {
+		r.setMisconfigured(key, uid, "")
+		r.tracked.forget(key)
 		r.forgetUID(uid)
 	}
 }
@@ -78,5 +78,5 @@ func (r *reconciler) forget(key types.NamespacedName) {
 func (r *reconciler) forgetUID(uid types.UID) {
 	r.ownWrites.Forget(uid)
 	r.childWrites.Forget(uid)
-	r.notes.Forget(uid)
+	r.recorder.Forget(uid)
 }

@@ -24,8 +24,8 @@ type (
 	handlers = handler.TypedFuncs[client.Object, reconcile.Request]
 )
 
-// ownerHandlers call for a pass whenever a CronJob comes, goes or changes (cronjob.md 2.1.1). An edit of the schedule
-// calls for one at once, too: the pass notes when the edit was made and computes the next wake-up (B2). The echo of our
+// ownerHandlers call for a sync whenever a CronJob comes, goes or changes (cronjob.md 2.1.1). An edit of the schedule
+// calls for one at once, too: the sync notes when the edit was made and computes the next wake-up (B2). The echo of our
 // own status write tells nothing new and is left out.
 func (r *reconciler) ownerHandlers() handlers {
 	return handlers{
@@ -45,7 +45,7 @@ func (r *reconciler) ownerHandlers() handlers {
 	}
 }
 
-// childHandlers call for a pass over the CronJob that controls a child when the child comes, goes, or changes in
+// childHandlers call for a sync over the CronJob that controls a child when the child comes, goes, or changes in
 // something that a decision looks at.
 func (r *reconciler) childHandlers() handlers {
 	return handlers{

@@ -25,7 +25,7 @@ type (
 	deleteEvent = event.TypedDeleteEvent[client.Object]
 )
 
-// An event of a CronJob calls for a pass over it, unless it is the echo of our own write.
+// An event of a CronJob calls for a sync over it, unless it is the echo of our own write.
 func TestOwnerEvents(t *testing.T) {
 	before := tick().ResourceVersion("10")
 	for name, test := range map[string]struct {
@@ -71,7 +71,7 @@ func (w *world) updateOwner(before, after make.CronJobBuilder) {
 	w.ownerHandlers().Update(w.Context(), updateEvent{ObjectOld: before.Obj(), ObjectNew: after.Obj()}, w.queued)
 }
 
-// What an edit does to the wake-up: the pass that it calls for sets the alarm by the new schedule, and starts nothing
+// What an edit does to the wake-up: the sync that it calls for sets the alarm by the new schedule, and starts nothing
 // for times before the edit.
 func TestEdits(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -149,7 +149,7 @@ func TestPendingWakeStays(t *testing.T) {
 	w.wantWake("12:01:00")
 }
 
-// An event of a Job calls for a pass over the CronJob that controls it, when a decision could come out differently.
+// An event of a Job calls for a sync over the CronJob that controls it, when a decision could come out differently.
 func TestChildEvents(t *testing.T) {
 	owner, other := tick().Obj(), make.CronJob("batch", "tock").UID("cj-2").Obj()
 	job := child(owner, "12:10:00").ResourceVersion("10")

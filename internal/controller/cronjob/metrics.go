@@ -45,11 +45,11 @@ var (
 	}, []string{"kind", "namespace", "name", "reason"})
 	failures = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "carillon_cronjob_sync_failures_total",
-		Help: "Passes over a CronJob that failed and are repeated with back-off.",
+		Help: "Syncs of a CronJob that failed and are repeated with back-off.",
 	}, []string{"kind"})
 	waiting = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "carillon_cronjob_records_waiting",
-		Help: "Passes whose status write, clean-up and events are still to be done.",
+		Help: "Syncs whose status write, clean-up and events are still to be done.",
 	}, []string{"kind"})
 	standingBack = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "carillon_cronjob_standing_back",
@@ -65,16 +65,16 @@ func init() {
 	metrics.Registry.MustRegister(creationSkew, startLateness, lastLateness, runs, misconfigured, failures, waiting, standingBack, clockJumps)
 }
 
-// count adds the outcomes of a pass.
-func (r *reconciler) count(outcomes []cron.Outcome) {
+// countOutcomes adds the outcomes of a sync.
+func (r *reconciler) countOutcomes(outcomes []cron.RunOutcome) {
 	for _, o := range outcomes {
 		runs.WithLabelValues(r.info.Name, string(o.Result), string(o.Why)).Add(float64(o.Count))
 	}
 }
 
 // shows lets the gauge say what keeps the CronJob from starting anything; "" takes it out.
-func (r *reconciler) shows(key types.NamespacedName, uid types.UID, reason cron.Misconfiguration) {
-	if !r.memory.shows(key, uid, reason) {
+func (r *reconciler) setMisconfigured(key types.NamespacedName, uid types.UID, reason cron.Misconfiguration) {
+	if !r.tracked.setMisconfigured(key, uid, reason) {
 		return
 	}
 	misconfigured.DeletePartialMatch(prometheus.Labels{"kind": r.info.Name, "namespace": key.Namespace, "name": key.Name})

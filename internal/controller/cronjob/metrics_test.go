@@ -66,8 +66,8 @@ func TestRunsAreCountedOnce(t *testing.T) {
 	poke := func(a *api, times ...string) {
 		for _, at := range times {
 			a.until(at)
-			if a.notes != nil { // a recorder that remembers nothing tells everything again
-				a.notes = events.NewRecorder(events.Options{Sink: apiSink{a}, Component: "again", Clock: a.time, Logger: a.log})
+			if a.recorder != nil { // a recorder that remembers nothing tells everything again
+				a.recorder = events.NewRecorder(events.Options{Sink: apiSink{a}, Component: "again", Clock: a.time, Logger: a.log})
 			}
 			a.put(a.cronJobs["tick"])
 		}

@@ -11,7 +11,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -96,7 +95,7 @@ func (r *reconciler) tellBack() {
 	if !o.leading || !o.state.Back {
 		return
 	}
-	r.notes.Event(events.Event{About: o.about, Type: corev1.EventTypeWarning, Reason: "AnotherController", Message: r.whyBack(o.state.Last),
+	r.recorder.Event(events.Event{About: o.about, Type: corev1.EventTypeWarning, Reason: "AnotherController", Message: r.whyBack(o.state.Last),
 		Once: o.state.Since.UTC().Format(time.RFC3339Nano)})
 }
 
@@ -108,28 +107,28 @@ func (r *reconciler) lead() {
 	r.tellBack()
 }
 
-// standBack is the pass over a CronJob while another controller works on its kind: it only looks whether a start is due.
-// It returns false when that shows that the other one is gone, and an ordinary pass is to follow.
+// standBack is the sync over a CronJob while another controller works on its kind: it only looks whether a start is due.
+// It returns false when that shows that the other one is gone, and an ordinary sync is to follow.
 //
 // What is decided on an edit is remembered as ever, so that the edit is dated right when the kind is served again; but
 // not while a start is open, which would count as made.
-func (r *reconciler) standBack(ctx context.Context, p *pass) bool {
-	plan, _ := r.run(ctx, p, cron.PhaseLook)
-	again, back := r.stillBack(p.in.Now, r.memory.left(p.key, p.in.Owner.UID, plan.Start))
+func (r *reconciler) standBack(ctx context.Context, s *syncing) bool {
+	plan, _ := r.run(ctx, s, cron.PhaseRead)
+	again, back := r.stillBack(s.in.Now, r.tracked.leftToOther(s.key, s.in.Owner.UID, plan.Start))
 	if !back {
 		return false
 	}
 	if plan.Start == nil {
-		r.memory.decided(p.key, p.in.Owner.UID, plan.Timetable)
+		r.tracked.setCarry(s.key, s.in.Owner.UID, plan.Carry)
 	}
 	if plan.Wake.IsZero() || !again.IsZero() && again.Before(plan.Wake) {
 		plan.Wake = again
 	}
-	r.arm(p, plan)
+	r.arm(s, plan)
 	if plan.Err != nil {
-		r.fail(p.key, plan.Err)
+		r.fail(s.key, plan.Err)
 	} else {
-		r.backoff.Forget(p.key)
+		r.backoff.Forget(s.key)
 	}
 	return true
 }
@@ -150,22 +149,11 @@ func (r *reconciler) stillBack(now, due time.Time) (again time.Time, back bool) 
 	}
 	r.log.Info("The other controller is gone; this kind of CronJob is served again", "manager", was.Last.Manager, "since", was.Since.String())
 	if o.leading {
-		r.notes.Event(events.Event{About: o.about, Type: corev1.EventTypeNormal, Reason: "NoOtherController",
+		r.recorder.Event(events.Event{About: o.about, Type: corev1.EventTypeNormal, Reason: "NoOtherController",
 			Message: fmt.Sprintf("%s is gone: %s are served again", was.Last.Manager, r.info.Name)})
 	}
-	for _, key := range r.memory.keys() {
+	for _, key := range r.tracked.keys() {
 		r.enqueue(reconcile.Request{NamespacedName: key}, 0)
 	}
 	return time.Time{}, false
-}
-
-// keys are those of all CronJobs that were met.
-func (m *memory) keys() []types.NamespacedName {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	keys := make([]types.NamespacedName, 0, len(m.byKey))
-	for key := range m.byKey {
-		keys = append(keys, key)
-	}
-	return keys
 }

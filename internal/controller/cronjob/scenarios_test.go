@@ -22,7 +22,7 @@ import (
 	"github.com/carillon-dev/carillon/internal/kind/volcano"
 )
 
-// run is a child that is there before the pass.
+// run is a child that is there before the sync.
 type run struct {
 	at     string // scheduled time
 	name   string // if it is not the one of its time; such a child has no stamp
@@ -92,7 +92,7 @@ func (a *api) has(r run) {
 	}
 }
 
-// The scenarios of cronjob.md section 7 through the shell, for the kinds that TestPass does not lead: one pass makes
+// The scenarios of cronjob.md section 7 through the shell, for the kinds that TestSync does not lead: one sync makes
 // exactly these calls, tells these events, and leaves this status.
 func TestScenarios(t *testing.T) {
 	forbid := func(s map[string]any) { s["concurrencyPolicy"] = "Forbid" }

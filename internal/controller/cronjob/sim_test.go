@@ -22,7 +22,7 @@ const simWorlds = 1000
 // run and end, and everything that can go wrong: what the controller promises
 // holds in every one of these worlds. Each write is judged when it happens
 // (sim_truth_test.go says which promise holds when), and when the trouble is
-// over the books are right, history is kept, and nothing is done any more but
+// over the statuses are right, history is kept, and nothing is done any more but
 // scheduled runs.
 //
 // A failure tells the story of the smallest such world that rapid finds; its

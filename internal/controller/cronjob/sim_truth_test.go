@@ -94,7 +94,7 @@ type jobTruth struct {
 // orphaned reports whether somebody took the Job from its CronJob.
 func (j *jobTruth) orphaned() bool { return metav1.GetControllerOfNoCopy(j.last) == nil }
 
-// view is what the caches of a process showed when a pass began.
+// view is what the caches of a process showed when a sync began.
 type view struct {
 	now      time.Time
 	owner    *batchv1.CronJob
@@ -333,7 +333,7 @@ func (t *truth) jobMade(j *jobTruth, m *simManager) {
 	t.noneBefore(o, j, v)
 	now, _ := t.server.Get("CronJob", ns, o.name).(*batchv1.CronJob)
 	if now == nil || now.UID != o.uid || now.Generation != v.owner.Generation {
-		return // what the pass decided on is not known for certain
+		return // what the sync decided on is not known for certain
 	}
 	spec := &now.Spec
 	if ptr.Deref(spec.Suspend, false) {
@@ -583,7 +583,7 @@ func (t *truth) checkHistory(ago time.Duration) {
 	for _, obj := range t.server.List("CronJob") {
 		cj := obj.(*batchv1.CronJob)
 		for _, ref := range cj.Status.Active {
-			// Nothing tells of the end of a Job that was taken from its CronJob, until the next pass looks.
+			// Nothing tells of the end of a Job that was taken from its CronJob, until the next sync looks.
 			if j := t.jobs[ref.UID]; j.ended != 0 && j.ended <= t.world.Now()-ago && cj.DeletionTimestamp == nil && !j.orphaned() {
 				t.breaks("%s lists %s, which has ended", cj.Name, ref.Name)
 			}
@@ -610,7 +610,7 @@ func (t *truth) checkHistory(ago time.Duration) {
 	}
 }
 
-// checkEnd judges the books when all is calm.
+// checkEnd judges the statuses when all is calm.
 func (t *truth) checkEnd() {
 	t.checkHistory(0)
 	if t.world.Broken() != "" {

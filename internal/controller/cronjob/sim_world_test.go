@@ -53,12 +53,12 @@ type simManager struct {
 	began            time.Duration
 	controller       *reconciler
 	owners, children *sim.Cache
-	bookkeeper       *sim.Queue
+	statusWriter     *sim.Queue
 	// halves are the halves of passes that are under way, the innermost last; views is what the caches showed when
-	// the latest pass over a CronJob began.
+	// the latest sync over a CronJob began.
 	halves []string
 	views  map[types.NamespacedName]view
-	// since is when a bookkeeper began to stand back for starts.
+	// since is when a status write began to stand back for starts.
 	since map[types.NamespacedName]time.Duration
 	voice *voice
 }
@@ -247,11 +247,11 @@ func (s *simulation) start(stale int) *simManager {
 	r.live, r.writer, r.removals = p.Client, p.Client, 1
 	r.clock, r.zone, r.gate, r.log = clock, time.UTC, loadgate.New(impatient{clock}), logr.Discard()
 	m.voice = newVoice()
-	r.notes = m.voice.Recorder
+	r.recorder = m.voice.Recorder
 	r.begin()
 	m.controller = r
 	main := p.NewQueue("sync", time.Second, time.Minute, m.first)
-	m.bookkeeper = p.NewQueue("books", time.Second, time.Minute, m.second)
+	m.statusWriter = p.NewQueue("books", time.Second, time.Minute, m.second)
 	q := queue(main)
 	r.queue.Store(&q)
 	p.Wake(bell{r}, func() []types.NamespacedName { return s.keys }, main)
@@ -273,7 +273,7 @@ func (b bell) Cancel(key types.NamespacedName) {
 	b.ring([]types.NamespacedName{key})
 }
 
-// impatient is a clock on which every wait is over at once: bookkeepers stand back on the agenda (second).
+// impatient is a clock on which every wait is over at once: status writes stand back on the agenda (second).
 type impatient struct{ *sim.Clock }
 
 func (i impatient) After(time.Duration) <-chan time.Time {
@@ -282,7 +282,7 @@ func (i impatient) After(time.Duration) <-chan time.Time {
 	return over
 }
 
-// first makes the first half of a pass.
+// first makes the first half of a sync.
 func (m *simManager) first(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	key := request.NamespacedName
 	m.views[key] = m.see(key)
@@ -290,8 +290,8 @@ func (m *simManager) first(ctx context.Context, request reconcile.Request) (reco
 	result, err := m.controller.Reconcile(ctx, request)
 	m.halves = m.halves[:len(m.halves)-1]
 	m.listen()
-	if m.controller.books.pages() > 0 {
-		m.bookkeeper.Add(request)
+	if m.controller.statusQueue.waiting() > 0 {
+		m.statusWriter.Add(request)
 	}
 	return result, err
 }
@@ -300,20 +300,20 @@ func (m *simManager) first(ctx context.Context, request reconcile.Request) (reco
 // stood back for as long as it does.
 func (m *simManager) second(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	r, key, now := m.controller, request.NamespacedName, m.world.Now()
-	if r.books.pages() == 0 {
+	if r.statusQueue.waiting() == 0 {
 		return reconcile.Result{}, nil
 	}
 	if since, waits := m.since[key]; !waits {
 		m.since[key] = now
-	} else if now-since >= patience {
+	} else if now-since >= maxDefer {
 		delete(m.since, key)
 	}
 	if _, waits := m.since[key]; waits && r.gate.Busy() {
-		return reconcile.Result{RequeueAfter: patience / 8}, nil
+		return reconcile.Result{RequeueAfter: maxDefer / 8}, nil
 	}
 	delete(m.since, key)
 	m.halves = append(m.halves, "second")
-	r.books.next(ctx)
+	r.statusQueue.next(ctx)
 	m.halves = m.halves[:len(m.halves)-1]
 	m.listen()
 	return reconcile.Result{}, nil

@@ -60,8 +60,8 @@ func (a *api) hear(obj client.Object, h handlers) toolscache.ResourceEventHandle
 	return <-l.heard
 }
 
-// A watch that missed a delete tells of it by a tombstone: one that holds a Job calls for a pass over its CronJob, one
-// that holds anything else is passed over (CJ-054). A resync calls for a pass in kinds K and T, and for none in V
+// A watch that missed a delete tells of it by a tombstone: one that holds a Job calls for a sync over its CronJob, one
+// that holds anything else is passed over (CJ-054). A resync calls for a sync in kinds K and T, and for none in V
 // (CJ-041, CJ-042).
 func TestWhatInformersSend(t *testing.T) {
 	for _, letter := range []string{"K", "V", "T"} {
@@ -235,9 +235,9 @@ func TestWorkers(t *testing.T) {
 			t.Errorf("%d workers asked for, %d taken", workers, o.Workers)
 		}
 	}
-	for _, wrong := range []Options{{Workers: -1}, {Bookkeepers: -1}} {
+	for _, wrong := range []Options{{Workers: -1}, {StatusWriters: -1}} {
 		if err := Add(nil, wrong); err == nil {
-			t.Errorf("%d workers and %d bookkeepers were accepted", wrong.Workers, wrong.Bookkeepers)
+			t.Errorf("%d workers and %d status writers were accepted", wrong.Workers, wrong.StatusWriters)
 		}
 	}
 }

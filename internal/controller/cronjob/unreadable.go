@@ -23,10 +23,10 @@ const retell = 30 * time.Minute
 // for is not known, and so not what may be started, deleted or recorded.
 func (r *reconciler) unreadable(key types.NamespacedName, owner client.Object, trouble *adapter.Unreadable) {
 	uid := owner.GetUID()
-	r.memory.meet(key, uid, r.forgetUID)
+	r.tracked.track(key, uid, r.forgetUID)
 	r.backoff.Forget(key)
 	now := r.clock.Now()
-	since := r.memory.troubled(key, uid, trouble.Error(), now)
+	since := r.tracked.unreadableSince(key, uid, trouble.Error(), now)
 	times := now.Sub(since) / retell
 	r.alarm.Cancel(key)
 	r.alarm.Wake(key, since.Add((times+1)*retell))
@@ -34,14 +34,14 @@ func (r *reconciler) unreadable(key types.NamespacedName, owner client.Object, t
 	if strings.HasPrefix(trouble.Field, "status") {
 		edit += " --subresource=status"
 	}
-	r.notes.Event(events.Event{About: events.About(owner, r.info.Owner), Type: corev1.EventTypeWarning, Reason: "Unreadable",
+	r.recorder.Event(events.Event{About: events.About(owner, r.info.Owner), Type: corev1.EventTypeWarning, Reason: "Unreadable",
 		Message: fmt.Sprintf("%s. Nothing is started or deleted for this CronJob until that is mended (%s)", trouble, edit),
 		Once:    fmt.Sprintf("%s %d %d", trouble, since.UnixNano(), times)})
 }
 
 // unreadableChild tells what of a child cannot be read. It is in the way of others like any unfinished one.
 func (r *reconciler) unreadableChild(owner, child client.Object, trouble *adapter.Unreadable) {
-	r.notes.Event(events.Event{About: events.About(owner, r.info.Owner), Type: corev1.EventTypeWarning, Reason: "Unreadable",
+	r.recorder.Event(events.Event{About: events.About(owner, r.info.Owner), Type: corev1.EventTypeWarning, Reason: "Unreadable",
 		Message: fmt.Sprintf("%s %s: %s. It counts as unfinished until that is mended, or it is deleted",
 			r.info.Traits.ChildKind, child.GetName(), trouble),
 		Once: string(child.GetUID()) + " " + trouble.Error()})

@@ -120,7 +120,7 @@ func (w *world) restart() {
 	r.ownWrites, r.childWrites = ownwrites.New[client.Object](nil), ownwrites.New[client.Object](nil)
 	r.live, r.writer = w.server, w.server
 	r.clock, r.zone, r.gate = w.time, time.UTC, loadgate.New(clock.RealClock{})
-	r.notes = events.NewRecorder(events.Options{Sink: w, Component: "cronjob-controller", Clock: w.time, Logger: r.log})
+	r.recorder = events.NewRecorder(events.Options{Sink: w, Component: "cronjob-controller", Clock: w.time, Logger: r.log})
 	r.begin()
 	q := queue(w.queued)
 	r.queue.Store(&q)
@@ -178,7 +178,7 @@ func (w *world) fill(name string, n int, obj func(int) any) {
 	}
 }
 
-// sync makes one pass at that time of day, both halves.
+// sync makes one sync at that time of day, both halves.
 func (w *world) sync(clockTime string) {
 	w.Helper()
 	w.time.SetTime(at(clockTime))
@@ -190,15 +190,16 @@ func (w *world) sync(clockTime string) {
 }
 
 func (w *world) keepBooks() {
-	for w.books.pages() > 0 {
-		w.books.next(w.Context())
+	for w.statusQueue.waiting() > 0 {
+		w.statusQueue.next(w.Context())
 	}
 }
 
-func (b *books) pages() int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return len(b.queue)
+// waiting is how many CronJobs have something open that no worker has begun.
+func (q *statusQueue) waiting() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.queue)
 }
 
 // did takes the calls made since the last time.
@@ -222,7 +223,7 @@ func (w *world) wantEvents(want ...string) {
 	w.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if err := w.notes.Start(ctx); err != nil {
+	if err := w.recorder.Start(ctx); err != nil {
 		w.Fatal(err)
 	}
 	var got []string

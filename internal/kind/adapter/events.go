@@ -10,11 +10,11 @@ import (
 )
 
 // Normal is an event of type Normal with this reason.
-func Normal(reason string) cron.Event {
-	return cron.Event{Type: corev1.EventTypeNormal, Reason: reason}
+func Normal(reason string) cron.EventReason {
+	return cron.EventReason{Type: corev1.EventTypeNormal, Reason: reason}
 }
 
 // Warning is an event of type Warning with this reason.
-func Warning(reason string) cron.Event {
-	return cron.Event{Type: corev1.EventTypeWarning, Reason: reason}
+func Warning(reason string) cron.EventReason {
+	return cron.EventReason{Type: corev1.EventTypeWarning, Reason: reason}
 }

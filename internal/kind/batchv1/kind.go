@@ -38,13 +38,13 @@ var info = adapter.Info{
 
 		NameUnit: time.Minute,
 
-		Gates: []cron.Gate{cron.GateZone, cron.GateSuspend, cron.GateSchedule},
+		Preconditions: []cron.Precondition{cron.ZoneLoads, cron.NotSuspended, cron.ScheduleFires},
 
 		HasSuccess:         true,
 		RecordDespiteError: true,
 		TimetableRides:     true,
 
-		LookBeforeStop:          true,
+		ReadBeforeStop:          true,
 		AdoptionReports:         true,
 		PruneSilencesCompletion: true,
 
@@ -53,7 +53,7 @@ var info = adapter.Info{
 
 		CreationSkew: true,
 		EventSource:  "cronjob-controller",
-		Events: cron.Events{
+		Events: cron.EventReasons{
 			Created:        adapter.Normal("SuccessfulCreate"),
 			Deleted:        adapter.Normal("SuccessfulDelete"),
 			Completed:      adapter.Normal("SawCompletedJob"),

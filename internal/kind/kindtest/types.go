@@ -28,7 +28,7 @@ func (s Suite) info(t *testing.T) {
 		"a last success is kept if there is a place":       info.Traits.HasSuccess == !s.Cannot.LastSuccessful,
 		"the timetable rides if it can":                    info.Traits.TimetableRides == !s.Cannot.RideAlong,
 		"it says how to switch off its usual controller":   info.SwitchOff != "",
-		"it has events if it has a source for them":        (info.Traits.EventSource != "") == (info.Traits.Events != cron.Events{}),
+		"it has events if it has a source for them":        (info.Traits.EventSource != "") == (info.Traits.Events != cron.EventReasons{}),
 	} {
 		if !ok {
 			t.Errorf("not so: %s: %+v", what, info)

@@ -103,7 +103,7 @@ func (s Suite) pass(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	in.DidStart(*plan.Start, &child, nil)
+	in.DidStart(*plan.Start, cron.ResultOf(&child, nil))
 	plan = cron.Decide(in)
 	if plan.Err != nil || plan.Record == nil {
 		t.Fatalf("the start is not recorded:\n%s", plan)
@@ -126,7 +126,7 @@ func (s Suite) pass(t *testing.T) {
 		t.Errorf("last scheduled: %v, want %v", again.State.LastSchedule, now)
 	}
 	plan = cron.Decide(again)
-	if len(plan.Look) > 0 || plan.Start != nil || plan.Err != nil || plan.Record != nil {
+	if len(plan.Read) > 0 || plan.Start != nil || plan.Err != nil || plan.Record != nil {
 		t.Errorf("the second pass finds something to do:\n%s", plan)
 	}
 
@@ -134,8 +134,8 @@ func (s Suite) pass(t *testing.T) {
 	v.Object["status"] = map[string]any{}
 	lost := read(child)
 	plan = cron.Decide(lost)
-	if len(plan.Look) > 0 {
-		lost.SawOwner(lost.Owner, lost.Spec, lost.State, nil)
+	if len(plan.Read) > 0 {
+		lost.DidReadOwner(lost.Owner, lost.Spec, lost.State, nil)
 		plan = cron.Decide(lost)
 	}
 	if plan.Start != nil || plan.Record == nil || plan.Record.State.LastSchedule == nil || !plan.Record.State.LastSchedule.Equal(now) {

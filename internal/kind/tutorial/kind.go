@@ -55,8 +55,8 @@ var info = adapter.Info{
 		StampInZone: true,
 		TrustStamp:  true,
 
-		Gates:       []cron.Gate{cron.GateSuspend, cron.GateSchedule},
-		ManyRefused: true,
+		Preconditions: []cron.Precondition{cron.NotSuspended, cron.ScheduleFires},
+		ManyRefused:   true,
 
 		ActiveRebuilt:      true,
 		MaxActive:          maxActive,
@@ -70,7 +70,7 @@ var info = adapter.Info{
 		Propagation: &background,
 
 		EventSource: "cronjob",
-		Events: cron.Events{
+		Events: cron.EventReasons{
 			ManualActive:         adapter.Normal("ManualJobActive"),
 			NotStarted:           adapter.Warning("MissSchedule"),
 			TooManyMissed:        adapter.Warning("TooManyMissedTimes"),

@@ -38,7 +38,7 @@ var info = adapter.Info{
 
 		NameUnit: time.Minute,
 
-		Gates:              []cron.Gate{cron.GateSuspend, cron.GateZone, cron.GateSchedule},
+		Preconditions:      []cron.Precondition{cron.NotSuspended, cron.ZoneLoads, cron.ScheduleFires},
 		BadZoneRetries:     true,
 		BadScheduleRetries: true,
 		NeverFiresRetries:  true,
@@ -46,7 +46,7 @@ var info = adapter.Info{
 		HasSuccess:       true,
 		DeletedIsIgnored: true,
 
-		LookBeforeStop:   true,
+		ReadBeforeStop:   true,
 		ChecksController: true,
 
 		History: cron.ByCreation,
@@ -54,7 +54,7 @@ var info = adapter.Info{
 		ResyncIgnored: true,
 
 		EventSource: "vc-controller-manager",
-		Events: cron.Events{
+		Events: cron.EventReasons{
 			Created:              adapter.Normal("SuccessfulCreate"),
 			Deleted:              adapter.Normal("SuccessfulDelete"),
 			Completed:            adapter.Normal("SawCompletedJob"),

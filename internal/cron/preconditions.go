@@ -11,12 +11,12 @@ import (
 	"github.com/carillon-dev/carillon/internal/schedule"
 )
 
-// standing says whether the CronJob may start anything at all, and by which calendar.
-type standing struct {
+// readiness says whether the CronJob may start anything at all, and by which calendar.
+type readiness struct {
 	// open: no obstacle; calendar is set.
 	open     bool
 	calendar calendar
-	notes    []Note
+	events   []Event
 	// obstacle is what is wrong with the schedule, for people; "" if nothing is.
 	obstacle string
 	// misconfigured is the same in one word, also for the time zone.
@@ -25,27 +25,27 @@ type standing struct {
 	err error
 }
 
-// gates looks for obstacles in the kind's order (cronjob.md 2.5 "order of checks"); the first one ends the search. A
+// preconditions looks for obstacles in the kind's order (cronjob.md 2.5 "order of checks"); the first one ends the search. A
 // CronJob that is being deleted starts nothing in any kind (K10, V3, Q9).
-func gates(in Input, e edit) standing {
-	var s standing
+func preconditions(in Input, e edit) readiness {
+	var s readiness
 	if in.Owner.Deleting {
 		return s
 	}
-	for _, gate := range in.Traits.Gates {
-		switch gate {
-		case GateZone:
+	for _, condition := range in.Traits.Preconditions {
+		switch condition {
+		case ZoneLoads:
 			if _, err := zoneOf(in); err != nil {
-				s.notes = append(s.notes, unknownZone(in, err))
+				s.events = append(s.events, unknownZone(in, err))
 				s.misconfigured = InvalidTimeZone
 				s.err = retried(in.Traits.BadZoneRetries, "spec.timeZone", err)
 				return s
 			}
-		case GateSuspend:
+		case NotSuspended:
 			if in.Spec.Suspend {
 				return s
 			}
-		case GateSchedule:
+		case ScheduleFires:
 			if !s.parse(in, e) {
 				return s
 			}
@@ -56,33 +56,33 @@ func gates(in Input, e edit) standing {
 }
 
 // parse reads the schedules; false means that they are an obstacle.
-func (s *standing) parse(in Input, e edit) bool {
+func (s *readiness) parse(in Input, e edit) bool {
 	zone, err := zoneOf(in)
 	if err != nil {
 		return false
 	}
 	for _, text := range in.Spec.Schedules {
 		if zoneInside(text) {
-			s.notes = append(s.notes, zoneInSchedule(in, text))
+			s.events = append(s.events, zoneInSchedule(in, text))
 		}
 	}
 	for _, text := range in.Spec.Schedules {
 		parsed, err := schedule.Parse(text, zoneFor(in, text, zone))
 		if err != nil {
 			s.obstacle, s.misconfigured = badScheduleText(text, err), InvalidSchedule
-			s.notes = append(s.notes, badSchedule(in, text, e.fresh, err))
+			s.events = append(s.events, badSchedule(in, text, e.fresh, err))
 			s.err = retried(in.Traits.BadScheduleRetries, "spec.schedule", err)
 			return false
 		}
 		if !parsed.Satisfiable() {
 			s.obstacle, s.misconfigured = neverFiresText(text), InvalidSchedule
-			s.notes = append(s.notes, neverFires(in, text))
+			s.events = append(s.events, neverFires(in, text))
 			s.err = retried(in.Traits.NeverFiresRetries, "spec.schedule",
 				fmt.Errorf("%q names no date that exists", text))
 			return false
 		}
 		if period, every := parsed.Every(); every && period < in.Traits.NameUnit {
-			s.notes = append(s.notes, tooFine(in, text))
+			s.events = append(s.events, tooFine(in, text))
 		}
 		s.calendar = append(s.calendar, parsed)
 	}

@@ -18,20 +18,20 @@ import (
 	"github.com/carillon-dev/carillon/internal/kube/loadgate"
 )
 
-// desk is a set of books whose second halves take a second each.
-type desk struct {
-	*books
+// slowQueue is a status queue whose second halves take a second each.
+type slowQueue struct {
+	*statusQueue
 	mu      sync.Mutex
-	done    []string // key and number of the pass within it
+	done    []string // key and number of the sync within it
 	running map[string]int
 	most    int // second halves at the same time
 	perKey  int // of one key
 	called  []string
 }
 
-func newDesk(gate *loadgate.Gate) *desk {
-	d := &desk{running: map[string]int{}}
-	d.books = newBooks(gate, d.conclude, func(key types.NamespacedName) {
+func newSlowQueue(gate *loadgate.Gate) *slowQueue {
+	d := &slowQueue{running: map[string]int{}}
+	d.statusQueue = newStatusQueue(gate, d.conclude, func(key types.NamespacedName) {
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		d.called = append(d.called, key.Name)
@@ -39,39 +39,39 @@ func newDesk(gate *loadgate.Gate) *desk {
 	return d
 }
 
-func (d *desk) conclude(_ context.Context, p *pass) {
+func (d *slowQueue) conclude(_ context.Context, s *syncing) {
 	d.mu.Lock()
-	d.running[p.key.Name]++
+	d.running[s.key.Name]++
 	total := 0
 	for _, n := range d.running {
 		total += n
 	}
-	d.most, d.perKey = max(d.most, total), max(d.perKey, d.running[p.key.Name])
+	d.most, d.perKey = max(d.most, total), max(d.perKey, d.running[s.key.Name])
 	d.mu.Unlock()
 	<-time.After(time.Second)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.running[p.key.Name]--
-	d.done = append(d.done, fmt.Sprintf("%s%d", p.key.Name, p.steps))
+	d.running[s.key.Name]--
+	d.done = append(d.done, fmt.Sprintf("%s%d", s.key.Name, s.steps))
 }
 
-// busy is how many CronJobs' books have been begun.
-func (d *desk) busy() int {
+// busy is how many CronJobs have been begun.
+func (d *slowQueue) busy() int {
 	synctest.Wait()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return len(d.running)
 }
 
-func (d *desk) take(name string, n int) {
-	d.add(&pass{key: types.NamespacedName{Name: name}, steps: n})
+func (d *slowQueue) take(name string, n int) {
+	d.add(&syncing{key: types.NamespacedName{Name: name}, steps: n})
 }
 
-// Several CronJobs' books are kept at once, those of one CronJob in order, and everything that is open when the process
+// Several CronJobs are worked on at once, those of one CronJob in order, and everything that is open when the process
 // is told to stop is still done.
-func TestBooks(t *testing.T) {
+func TestStatusQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(nil)
+		d := newSlowQueue(nil)
 		ctx, stop := context.WithCancel(t.Context())
 		var running sync.WaitGroup
 		running.Go(func() { d.run(ctx, 3) })
@@ -92,43 +92,43 @@ func TestBooks(t *testing.T) {
 			t.Errorf("%d at a time, %d of one CronJob; want 3 and 1", d.most, d.perKey)
 		}
 		if len(d.called) != 1 || d.called[0] != "a" {
-			t.Errorf("passes called for: %v, want one for a", d.called)
+			t.Errorf("syncs called for: %v, want one for a", d.called)
 		}
 	})
 }
 
-// Books stand back for starts, but not for ever; and a process that is told to stop does not linger.
-func TestBooksYield(t *testing.T) {
+// Status writes wait for starts, but not for ever; and a process that is told to stop does not linger.
+func TestStatusQueueDefers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := loadgate.New(clock.RealClock{})
 		gate.Enter(1)
-		d := newDesk(gate)
+		d := newSlowQueue(gate)
 		ctx, stop := context.WithCancel(t.Context())
 		var running sync.WaitGroup
 		running.Go(func() { d.run(ctx, 1) })
 		for i := range 100 {
 			d.take(fmt.Sprintf("key%d-", i), 1)
 		}
-		<-time.After(patience - time.Millisecond)
+		<-time.After(maxDefer - time.Millisecond)
 		if d.busy() != 0 {
-			t.Error("books are kept while a start is due")
+			t.Error("a status is written while a start is due")
 		}
 		<-time.After(2 * time.Millisecond)
 		if d.busy() != 1 {
-			t.Error("books must not wait for ever")
+			t.Error("status writes must not wait for ever")
 		}
 		began := time.Now()
 		stop()
 		running.Wait()
-		if took := time.Since(began); took < farewell || took > farewell+patience+time.Second {
-			t.Errorf("stopping took %v, the farewell is %v", took, farewell)
+		if took := time.Since(began); took < drainTimeout || took > drainTimeout+maxDefer+time.Second {
+			t.Errorf("stopping took %v, want about %v", took, drainTimeout)
 		}
 	})
 }
 
-// Keys that the alarm rang for hold the gate until their pass, however often the alarm rings for them.
+// Keys that the alarm rang for hold the gate until their sync, however often the alarm rings for them.
 func TestDueKeysHoldTheGateOnce(t *testing.T) {
-	var d due
+	var d dueKeys
 	a, b := types.NamespacedName{Name: "a"}, types.NamespacedName{Name: "b"}
 	if n := d.add([]types.NamespacedName{a, b}); n != 2 {
 		t.Errorf("%d new, want 2", n)

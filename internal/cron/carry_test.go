@@ -21,16 +21,16 @@ func removed(name string) given {
 
 // What the caches and the status cannot tell, the memory of the process does; and what a create that is refused leaves
 // to be cleaned up is cleaned up. Each of these was first seen in the simulated world.
-func TestMemory(t *testing.T) {
+func TestCarry(t *testing.T) {
 	for name, c := range map[string]struct {
-		kind   string
-		given  []given
-		passes []pass
+		kind  string
+		given []given
+		syncs []sync
 	}{
 		"guarantee 1 K a run that nobody could record starts once, although its child is gone": {
 			kind:  "K",
 			given: []given{recordFails(broken)},
-			passes: []pass{{now: "12:10:00", want: `
+			syncs: []sync{{now: "12:10:00", want: `
 				start tick-29631610 for 2026-05-04T12:10:00Z
 				record active [tick-29631610], last scheduled 2026-05-04T12:10:00Z
 				say Normal SuccessfulCreate
@@ -44,7 +44,7 @@ func TestMemory(t *testing.T) {
 		"guarantee 2 K a lost create that a look found blocks Forbid although neither status nor cache show it": {
 			kind:  "K",
 			given: []given{forbid, answerLost(broken), recordFails(conflict)},
-			passes: []pass{{now: "12:10:00", want: `
+			syncs: []sync{{now: "12:10:00", want: `
 				start tick-29631610 for 2026-05-04T12:10:00Z
 				look at tick-29631610
 				record active [tick-29631610], last scheduled 2026-05-04T12:10:00Z
@@ -64,7 +64,7 @@ func TestMemory(t *testing.T) {
 		"guarantee 2 K a look before a create says nothing about it": {
 			kind:  "K",
 			given: []given{forbid, createFails(broken), getFails("tick-29631610", broken)},
-			passes: []pass{{now: "12:10:00", want: `
+			syncs: []sync{{now: "12:10:00", want: `
 				start tick-29631610 for 2026-05-04T12:10:00Z
 				look at tick-29631610
 				say Warning FailedCreate
@@ -81,7 +81,7 @@ func TestMemory(t *testing.T) {
 		"guarantee 6 V the child that uses up the quota is pruned although the quota refuses the next": {
 			kind:  "V",
 			given: []given{limits(0, 0), last("12:00"), active("12:00", complete, finished("12:10:03")), createFails(quota)},
-			passes: []pass{{now: "12:10:05", want: `
+			syncs: []sync{{now: "12:10:05", want: `
 				start tick-29631610 for 2026-05-04T12:10:00Z
 				record active [], last scheduled 2026-05-04T12:00:00Z, last successful 2026-05-04T12:10:03Z
 				prune tick-29631600
@@ -101,7 +101,7 @@ func TestMemory(t *testing.T) {
 			kind: "V",
 			given: []given{limits(0, 0), last("12:00"), active("12:00", complete, finished("12:10:03")), createFails(quota),
 				recordFails(broken)},
-			passes: []pass{{now: "12:10:05", want: `
+			syncs: []sync{{now: "12:10:05", want: `
 				start tick-29631610 for 2026-05-04T12:10:00Z
 				record active [], last scheduled 2026-05-04T12:00:00Z, last successful 2026-05-04T12:10:03Z
 				say Warning FailedCreate
@@ -112,18 +112,18 @@ func TestMemory(t *testing.T) {
 		"4.3 K a run that was interrupted is listed as long as it goes on, whatever was recorded since": {
 			kind:  "K",
 			given: []given{last("12:10"), has("12:00"), has("12:10", complete, finished("12:10:03")), succeeded("12:10:03")},
-			passes: []pass{{now: "12:12:00", want: `
+			syncs: []sync{{now: "12:12:00", want: `
 				look at owner
 				record active [tick-29631600], last scheduled 2026-05-04T12:10:00Z, last successful 2026-05-04T12:10:03Z
 				say Warning UnexpectedJob
 				rq 8m0s`,
 			}},
 		},
-		"B2 K an edit that is read after a pass began is as late as it is": {
+		"B2 K an edit that is read after a sync began is as late as it is": {
 			kind: "K",
 			given: []given{served("*/5 * * * *", ""), has("12:05", manual), schedule("*/5 * * * *"), last("12:05"),
 				liveState(schedule("*/10 * * * *"), generation(2), touched("12:10:30"), last("12:05"))},
-			passes: []pass{{now: "12:09:58", want: `
+			syncs: []sync{{now: "12:09:58", want: `
 				look at owner
 				rq 1ms`,
 			}, {now: "12:10:31", given: []given{schedule("*/10 * * * *"), generation(2), touched("12:10:30")}, want: `
@@ -136,22 +136,22 @@ func TestMemory(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := fixture(c.kind, c.passes[0].now, c.given...)
-			for i, p := range c.passes {
+			s := fixture(c.kind, c.syncs[0].now, c.given...)
+			for i, p := range c.syncs {
 				if i > 0 {
 					s.catchUp(p.now, p.given...)
 				}
 				if diff := cmp.Diff(lines(p.want), s.play(t)); diff != "" {
-					t.Errorf("pass %d at %s (-want +got):\n%s", i+1, p.now, diff)
+					t.Errorf("sync %d at %s (-want +got):\n%s", i+1, p.now, diff)
 				}
 			}
 		})
 	}
 }
 
-// A plan that asks for looks has a wake-up all the same: a shell that gives the pass up before it can look does not let
+// A plan that asks for looks has a wake-up all the same: a shell that gives the sync up before it can look does not let
 // the next scheduled time wait for its back-off.
-func TestLookWakes(t *testing.T) {
+func TestReadWakes(t *testing.T) {
 	for name, s := range map[string]*scene{
 		"K at the CronJob":         fixture("K", "12:12:00", last("12:10"), has("12:10")),
 		"K at an active child":     fixture("K", "12:12:00", last("12:10"), listed("12:10")),
@@ -167,7 +167,7 @@ func TestLookWakes(t *testing.T) {
 			if s.in.Now.Equal(want) {
 				want = at("12:30:00")
 			}
-			if plan.Next() != cron.PhaseLook || !plan.Wake.Equal(want) {
+			if plan.Next() != cron.PhaseRead || !plan.Wake.Equal(want) {
 				t.Errorf("want looks and a wake-up at %v, got:\n%s", want, plan)
 			}
 		})

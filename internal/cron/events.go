@@ -14,21 +14,21 @@ import (
 )
 
 // One constructor per event (cronjob.md 5.1). Reasons and types are the kind's; the words are ours: they name the
-// object and, where the user can do something about it, the cure. A note whose cause persists has a key that names
-// the cause, so that it is spoken once and not in every pass (B6).
+// object and, where the user can do something about it, the cure. An event whose cause lasts has a key that names
+// the cause, so that it is published once and not in every sync (B6).
 
-func (e Event) note(key, format string, args ...any) Note {
-	return Note{Type: e.Type, Reason: e.Reason, Message: fmt.Sprintf(format, args...), Key: key}
+func (r EventReason) event(key, format string, args ...any) Event {
+	return Event{Type: r.Type, Reason: r.Reason, Message: fmt.Sprintf(format, args...), Key: key}
 }
 
-// lasting makes a note whose cause stays until somebody mends it.
-func (n Note) lasting() Note {
-	n.Lasts = true
-	return n
+// lasting makes an event whose cause stays until somebody mends it.
+func (e Event) lasting() Event {
+	e.Lasts = true
+	return e
 }
 
-// once makes a key; the first part keeps causes apart that a kind reports under one reason.
-func once(cause string, scope ...any) string {
+// eventKey makes a key; the first part keeps causes apart that a kind reports under one reason.
+func eventKey(cause string, scope ...any) string {
 	parts := []string{cause}
 	for _, s := range scope {
 		if t, ok := s.(time.Time); ok {
@@ -39,46 +39,46 @@ func once(cause string, scope ...any) string {
 	return strings.Join(parts, "/")
 }
 
-func created(in Input, c Child, due time.Time) Note {
-	return in.Traits.Events.Created.note("", "Created %s %s for %s", in.Traits.ChildKind, c.Name, stamp(in, due))
+func created(in Input, c Child, due time.Time) Event {
+	return in.Traits.Events.Created.event("", "Created %s %s for %s", in.Traits.ChildKind, c.Name, stamp(in, due))
 }
 
-func deleted(in Input, c Child) Note {
-	return in.Traits.Events.Deleted.note("", "Deleted %s %q", in.Traits.ChildKind, c.Name)
+func deleted(in Input, c Child) Event {
+	return in.Traits.Events.Deleted.event("", "Deleted %s %q", in.Traits.ChildKind, c.Name)
 }
 
-func completed(in Input, c Child) Note {
+func completed(in Input, c Child) Event {
 	how := c.Phase.String()
 	if c.Status != "" {
 		how = c.Status
 	}
-	return in.Traits.Events.Completed.note(once("completed", c.UID),
+	return in.Traits.Events.Completed.event(eventKey("completed", c.UID),
 		"%s %s has finished, condition: %s; it is no longer active", in.Traits.ChildKind, c.Name, how)
 }
 
 // missing is about an active reference; instead is the UID of the object that has its name now, if any.
-func missing(in Input, ref corev1.ObjectReference, instead types.UID) Note {
-	key := once("missing", ref.UID)
+func missing(in Input, ref corev1.ObjectReference, instead types.UID) Event {
+	key := eventKey("missing", ref.UID)
 	if instead != "" {
-		return in.Traits.Events.Missing.note(key, "Active %s %s with UID %s is gone, another one with UID %s has its name; "+
+		return in.Traits.Events.Missing.event(key, "Active %s %s with UID %s is gone, another one with UID %s has its name; "+
 			"it is no longer active", in.Traits.ChildKind, ref.Name, ref.UID, instead)
 	}
-	return in.Traits.Events.Missing.note(key, "Active %s %s with UID %s is gone: it was deleted by someone else; "+
+	return in.Traits.Events.Missing.event(key, "Active %s %s with UID %s is gone: it was deleted by someone else; "+
 		"it is no longer active and will not run again", in.Traits.ChildKind, ref.Name, ref.UID)
 }
 
-func unexpected(in Input, c Child, adopted bool) Note {
-	key := once("unexpected", c.UID)
+func unexpected(in Input, c Child, adopted bool) Event {
+	key := eventKey("unexpected", c.UID)
 	if adopted {
-		return in.Traits.Events.Unexpected.note(key, "%s %s with UID %s is running and was not recorded as active, "+
+		return in.Traits.Events.Unexpected.event(key, "%s %s with UID %s is running and was not recorded as active, "+
 			"because its start was interrupted; it is active now", in.Traits.ChildKind, c.Name, c.UID)
 	}
-	return in.Traits.Events.Unexpected.note(key, "%s %s with UID %s is running and was not started by the schedule, "+
+	return in.Traits.Events.Unexpected.event(key, "%s %s with UID %s is running and was not started by the schedule, "+
 		"but by hand or by someone else; Forbid waits for it, unless it is suspended, and Replace leaves it alone",
 		in.Traits.ChildKind, c.Name, c.UID)
 }
 
-func forbidden(in Input, blockers []Child, due time.Time) Note {
+func forbidden(in Input, blockers []Child, due time.Time) Event {
 	c := blockers[0]
 	state := "is not finished"
 	if c.Status != "" {
@@ -87,18 +87,18 @@ func forbidden(in Input, blockers []Child, due time.Time) Note {
 	if n := len(blockers) - 1; n > 0 {
 		state += fmt.Sprintf(", nor are %d more", n)
 	}
-	return in.Traits.Events.Forbidden.note(once("forbidden", due), "Not starting the run of %s: %s %s %s and "+
+	return in.Traits.Events.Forbidden.event(eventKey("forbidden", due), "Not starting the run of %s: %s %s %s and "+
 		"concurrencyPolicy is Forbid; it starts late if that ends before the next run and within startingDeadlineSeconds",
 		stamp(in, due), in.Traits.ChildKind, c.Name, state)
 }
 
-func replacing(in Input, blockers []Child, due time.Time) Note {
-	return in.Traits.Events.Replacing.note(once("replacing", due), "Replacing %s %s by the run of %s, because "+
+func replacing(in Input, blockers []Child, due time.Time) Event {
+	return in.Traits.Events.Replacing.event(eventKey("replacing", due), "Replacing %s %s by the run of %s, because "+
 		"concurrencyPolicy is Replace", in.Traits.ChildKind, namesOf(blockers), stamp(in, due))
 }
 
-func besideManual(in Input, runs []Child, due time.Time) Note {
-	return in.Traits.Events.ManualActive.note(once("manual", due), "Starting the run of %s beside %s %s, which was started by "+
+func besideManual(in Input, runs []Child, due time.Time) Event {
+	return in.Traits.Events.ManualActive.event(eventKey("manual", due), "Starting the run of %s beside %s %s, which was started by "+
 		"hand: concurrencyPolicy Replace replaces only what the schedule started", stamp(in, due), in.Traits.ChildKind, namesOf(runs))
 }
 
@@ -131,64 +131,64 @@ var whyText = map[Why]string{
 }
 
 // notStarted tells what was missed, in one event whatever the reasons are.
-func notStarted(in Input, told []missed) Note {
+func notStarted(in Input, told []missed) Event {
 	var all passed
 	var whys []string
 	var reasons strings.Builder
 	for _, m := range told {
 		all = all.and(m.passed)
-		whys = append(whys, string(m.Why))
-		reasons.WriteString(", reason " + string(m.Why))
+		whys = append(whys, string(m.why))
+		reasons.WriteString(", reason " + string(m.why))
 		if len(told) > 1 {
-			fmt.Fprintf(&reasons, " for %d", m.Count)
+			fmt.Fprintf(&reasons, " for %d", m.count)
 		}
-		reasons.WriteString(": " + whyText[m.Why])
+		reasons.WriteString(": " + whyText[m.why])
 	}
-	what := fmt.Sprintf("The scheduled time %s was not started", stamp(in, all.Last))
-	if all.Count > 1 {
-		what = fmt.Sprintf("%d scheduled times from %s to %s were not started", all.Count, stamp(in, all.First), stamp(in, all.Last))
+	what := fmt.Sprintf("The scheduled time %s was not started", stamp(in, all.last))
+	if all.count > 1 {
+		what = fmt.Sprintf("%d scheduled times from %s to %s were not started", all.count, stamp(in, all.first), stamp(in, all.last))
 	}
-	return in.Traits.Events.NotStarted.note(once("not started", strings.Join(whys, "+"), all.Last), "%s%s", what, reasons.String())
+	return in.Traits.Events.NotStarted.event(eventKey("not started", strings.Join(whys, "+"), all.last), "%s%s", what, reasons.String())
 }
 
-func tooManyMissed(in Input, tm timing) Note {
-	return in.Traits.Events.TooManyMissed.note(once("missed", tm.base), "Too many scheduled times were missed since %s; "+
+func tooManyMissed(in Input, tm timing) Event {
+	return in.Traits.Events.TooManyMissed.event(eventKey("missed", tm.base), "Too many scheduled times were missed since %s; "+
 		"only the latest one runs. Set or decrease .spec.startingDeadlineSeconds, or check the clock", stamp(in, tm.base))
 }
 
 const manyRefusedText = "Nothing starts any more, because more than 100 scheduled times were missed. Set or decrease " +
 	".spec.startingDeadlineSeconds, so that fewer of them count"
 
-func manyRefused(in Input, tm timing) Note {
-	return in.Traits.Events.TooManyMissed.note(once("refused", tm.base), manyRefusedText).lasting()
+func manyRefused(in Input, tm timing) Event {
+	return in.Traits.Events.TooManyMissed.event(eventKey("refused", tm.base), manyRefusedText).lasting()
 }
 
-func garbage(in Input) Note {
-	return in.Traits.Events.BadTimetable.note(once("timetable", in.State.Timetable), "Annotation %s cannot be read and is "+
+func garbage(in Input) Event {
+	return in.Traits.Events.BadTimetable.event(eventKey("timetable", in.State.Timetable), "Annotation %s cannot be read and is "+
 		"ignored, so an edit of the schedule that was made while nobody looked may be missed. Remove it", AnnotationTimetable)
 }
 
-func unknownZone(in Input, err error) Note {
+func unknownZone(in Input, err error) Event {
 	var zone string
 	if in.Spec.TimeZone != nil {
 		zone = *in.Spec.TimeZone
 	}
-	return in.Traits.Events.UnknownZone.note(once("zone", in.Owner.Generation, zone), "Nothing is scheduled: "+
+	return in.Traits.Events.UnknownZone.event(eventKey("zone", in.Owner.Generation, zone), "Nothing is scheduled: "+
 		".spec.timeZone %q cannot be loaded: %v. Set it to a name of the tz database, such as Europe/Rome", zone, err).lasting()
 }
 
-func zoneInSchedule(in Input, text string) Note {
-	return in.Traits.Events.ZoneInSchedule.note(once("zone in schedule", in.Owner.Generation, text), "The schedule %q "+
+func zoneInSchedule(in Input, text string) Event {
+	return in.Traits.Events.ZoneInSchedule.event(eventKey("zone in schedule", in.Owner.Generation, text), "The schedule %q "+
 		"carries TZ or CRON_TZ, which is not supported officially, and .spec.timeZone is ignored; set .spec.timeZone "+
 		"instead, see https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/#time-zones", text)
 }
 
-func badSchedule(in Input, text string, edited bool, err error) Note {
-	event := in.Traits.Events.BadSchedule
+func badSchedule(in Input, text string, edited bool, err error) Event {
+	reason := in.Traits.Events.BadSchedule
 	if edited {
-		event = in.Traits.Events.BadEdit
+		reason = in.Traits.Events.BadEdit
 	}
-	return event.note(once("schedule", in.Owner.Generation, text), "%s", badScheduleText(text, err)).lasting()
+	return reason.event(eventKey("schedule", in.Owner.Generation, text), "%s", badScheduleText(text, err)).lasting()
 }
 
 func badScheduleText(text string, err error) string {
@@ -196,32 +196,32 @@ func badScheduleText(text string, err error) string {
 		"day of month, month and day of week, such as \"30 6 * * 1-5\"", text, err)
 }
 
-func neverFires(in Input, text string) Note {
-	return in.Traits.Events.NeverFires.note(once("never", in.Owner.Generation, text), "%s", neverFiresText(text)).lasting()
+func neverFires(in Input, text string) Event {
+	return in.Traits.Events.NeverFires.event(eventKey("never", in.Owner.Generation, text), "%s", neverFiresText(text)).lasting()
 }
 
 func neverFiresText(text string) string {
 	return fmt.Sprintf("Nothing is scheduled: .spec.schedule %q names no date that exists. Correct its day or its month", text)
 }
 
-func tooFine(in Input, text string) Note {
-	return in.Traits.Events.TooFine.note(once("too fine", in.Owner.Generation, text), "Schedule %q fires more than once "+
+func tooFine(in Input, text string) Event {
+	return in.Traits.Events.TooFine.event(eventKey("too fine", in.Owner.Generation, text), "Schedule %q fires more than once "+
 		"in %v, but each %s is named after its %v: one of them starts each time, the others are skipped", text,
 		in.Traits.NameUnit, in.Traits.ChildKind, in.Traits.NameUnit)
 }
 
-func failedGet(in Input, c Child, due time.Time, err error) Note {
-	return in.Traits.Events.FailedGet.note(once("get", c.UID, due), "%s %s is to be replaced and cannot be read: %v",
+func failedGet(in Input, c Child, due time.Time, err error) Event {
+	return in.Traits.Events.FailedGet.event(eventKey("get", c.UID, due), "%s %s is to be replaced and cannot be read: %v",
 		in.Traits.ChildKind, c.Name, err)
 }
 
-func failedDelete(in Input, c Child, err error) Note {
-	return in.Traits.Events.FailedDelete.note(once("delete", c.UID), "%s %q cannot be deleted: %v",
+func failedDelete(in Input, c Child, err error) Event {
+	return in.Traits.Events.FailedDelete.event(eventKey("delete", c.UID), "%s %q cannot be deleted: %v",
 		in.Traits.ChildKind, c.Name, err)
 }
 
-func failedCreate(in Input, start Start, err error) Note {
-	return in.Traits.Events.FailedCreate.note(once("create", start.Time), "%s %s cannot be created: %v%s",
+func failedCreate(in Input, start Start, err error) Event {
+	return in.Traits.Events.FailedCreate.event(eventKey("create", start.Time), "%s %s cannot be created: %v%s",
 		in.Traits.ChildKind, start.Name, err, cure(err)).lasting()
 }
 
@@ -241,17 +241,17 @@ func cure(err error) string {
 	return ""
 }
 
-func namespaceTerminating(in Input) Note {
-	return in.Traits.Events.NamespaceTerminating.note(once("namespace"), "Nothing can be created: namespace %s is being "+
+func namespaceTerminating(in Input) Event {
+	return in.Traits.Events.NamespaceTerminating.event(eventKey("namespace"), "Nothing can be created: namespace %s is being "+
 		"deleted", in.Owner.Namespace)
 }
 
-func foreignHolder(in Input, c Child, due time.Time) Note {
+func foreignHolder(in Input, c Child, due time.Time) Event {
 	owner := "none"
 	if ref := c.Controller; ref != nil {
 		owner = fmt.Sprintf("%s %s with UID %s", ref.Kind, ref.Name, ref.UID)
 	}
-	return in.Traits.Events.Foreign.note(once("foreign", due), "%s %s cannot be created: one of that name exists and "+
+	return in.Traits.Events.Foreign.event(eventKey("foreign", due), "%s %s cannot be created: one of that name exists and "+
 		"is not ours, its controller is %s. The run of %s is lost unless it is deleted or renamed before the next",
 		in.Traits.ChildKind, c.Name, owner, stamp(in, due)).lasting()
 }

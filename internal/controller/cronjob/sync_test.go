@@ -30,9 +30,9 @@ func terminating() error {
 
 var full = apierrors.NewForbidden(jobs, "x", errors.New("exceeded quota"))
 
-// One pass makes exactly the calls that its situation asks for, in the order start, record, prune, and leaves the
+// One sync makes exactly the calls that its situation asks for, in the order start, record, prune, and leaves the
 // status, the events, the alarm and the back-off that the contract names.
-func TestPass(t *testing.T) {
+func TestSync(t *testing.T) {
 	owner := tick().Obj()
 	for name, test := range map[string]struct {
 		owner  make.CronJobBuilder
@@ -291,7 +291,7 @@ func TestHangingStatusWriteDelaysNoStart(t *testing.T) {
 		w.writer = hanging{w.writer, hang}
 		ctx, stop := context.WithCancel(t.Context())
 		var keeper sync.WaitGroup
-		keeper.Go(func() { w.books.run(ctx, 1) })
+		keeper.Go(func() { w.statusQueue.run(ctx, 1) })
 		for _, clockTime := range []string{"12:10:00", "12:20:00", "12:30:00"} {
 			w.time.SetTime(at(clockTime))
 			w.ring([]types.NamespacedName{tickKey})
@@ -333,8 +333,8 @@ func (h hangingStatus) Patch(ctx context.Context, _ client.Object, _ client.Patc
 	return broken
 }
 
-// While a second half is open, an event waits for its end and then calls for a pass of its own.
-func TestEventsWaitForTheBooks(t *testing.T) {
+// While a second half is open, an event waits for its end and then calls for a sync of its own.
+func TestEventsWaitForTheStatusQueue(t *testing.T) {
 	w := newWorld(t, tick().Obj())
 	w.time.SetTime(at("12:10:00"))
 	request := reconcile.Request{NamespacedName: tickKey}
@@ -347,22 +347,22 @@ func TestEventsWaitForTheBooks(t *testing.T) {
 	w.keepBooks()
 	w.wantCalls("record")
 	if len(w.queued.keys) != 1 {
-		t.Errorf("%d passes called for, want one", len(w.queued.keys))
+		t.Errorf("%d syncs called for, want one", len(w.queued.keys))
 	}
 }
 
-// A CronJob that goes between the halves of a pass is not talked about once more (B6).
+// A CronJob that goes between the halves of a sync is not talked about once more (B6).
 func TestGoneBetweenTheHalves(t *testing.T) {
 	owner := tick().Obj()
 	done := child(owner, "12:10:00").Started(at("12:10:00")).Complete(at("12:11:00")).Obj()
 	w := newWorld(t, tick().TimeZone("Mars/Olympus").LastSchedule(at("12:10:00")).Active(done).Obj(), done)
 	w.time.SetTime(at("12:12:00"))
-	for range 2 { // the first half of a pass; then the CronJob is gone
+	for range 2 { // the first half of a sync; then the CronJob is gone
 		if _, err := w.Reconcile(t.Context(), request(owner)); err != nil {
 			t.Fatal(err)
 		}
 		w.indexers["CronJob"].Replace(nil, "")
-		w.due.add([]types.NamespacedName{tickKey}) // no pass waits for the books
+		w.dueKeys.add([]types.NamespacedName{tickKey}) // no sync waits for the status queue
 	}
 	w.keepBooks()
 	w.wantEvents()

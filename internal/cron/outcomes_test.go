@@ -4,7 +4,6 @@
 package cron_test
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -18,7 +17,7 @@ import (
 )
 
 // told writes outcomes as "2 missed/outage, 1 started".
-func told(outcomes []cron.Outcome) string {
+func told(outcomes []cron.RunOutcome) string {
 	var parts []string
 	for _, o := range outcomes {
 		text := fmt.Sprintf("%d %s", o.Count, o.Result)
@@ -30,7 +29,7 @@ func told(outcomes []cron.Outcome) string {
 	return strings.Join(parts, ", ")
 }
 
-// Each scheduled time has one outcome, named by the pass that knows it for good.
+// Each scheduled time has one outcome, named by the sync that knows it for good.
 func TestOutcomes(t *testing.T) {
 	type moment struct {
 		now   string
@@ -123,7 +122,7 @@ func TestOutcomes(t *testing.T) {
 					}
 					transcript := s.play(t)
 					if got := told(s.outcomes); got != m.want {
-						t.Errorf("at %s: %q, want %q; the pass:\n%s", m.now, got, m.want, transcript)
+						t.Errorf("at %s: %q, want %q; the sync:\n%s", m.now, got, m.want, transcript)
 					}
 				}
 			})
@@ -142,7 +141,7 @@ func TestOutcomesCountEachTimeOnce(t *testing.T) {
 		named, startedTimes, failedTimes, creates := 0, 0, 0, map[string]bool{}
 		var log []string
 		s.play(t) // this process has seen the CronJob from the beginning
-		for range rapid.IntRange(1, 40).Draw(rt, "passes") {
+		for range rapid.IntRange(1, 40).Draw(rt, "syncs") {
 			s.in.Now = s.in.Now.Add(time.Duration(rapid.SampledFrom([]int{0, 1, 240, 600, 1300, 9000}).Draw(rt, "later")) * time.Second)
 			s.in.Spec.Suspend = rapid.IntRange(0, 9).Draw(rt, "suspended") == 0
 			s.failCreate = rapid.SampledFrom([]error{nil, nil, nil, quota}).Draw(rt, "create")
@@ -180,12 +179,8 @@ func TestOutcomesCountEachTimeOnce(t *testing.T) {
 					failedTimes += o.Count
 				}
 			}
-			var left struct{ Open *struct{ Time time.Time } }
-			if err := json.Unmarshal([]byte(s.in.Seen), &left); s.in.Seen != "" && err != nil {
-				rt.Fatal(err)
-			}
 			open := 0
-			if left.Open != nil {
+			if s.in.Carry.IsOpen() {
 				open = 1
 			}
 			passed := int(s.in.Now.Sub(at("12:00")) / (10 * time.Minute))

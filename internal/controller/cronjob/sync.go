@@ -16,99 +16,99 @@ import (
 	"github.com/carillon-dev/carillon/internal/cron"
 )
 
-// maxSteps bounds the decisions of one pass. A pass needs about six; more would be a fault of the decision, which must
+// maxSteps bounds the decisions of one sync. A sync needs about six; more would be a fault of the decision, which must
 // not become a busy loop.
 const maxSteps = 50
 
-// pass is one sync of one CronJob: the input that grows with each answer.
-type pass struct {
+// syncing is one sync of one CronJob under way: the input that grows with each answer.
+type syncing struct {
 	key types.NamespacedName
 	// owner is the object that in was read from; templates come from it and records are written on top of it.
 	owner client.Object
 	in    cron.Input
 	steps int
-	// looked: the CronJob of in is the server's, or could not be read there.
-	looked bool
+	// ownerRead: the CronJob of in is the server's, or could not be read there.
+	ownerRead bool
 }
 
-// Reconcile makes the first half of a pass: everything up to the start. It never returns an error: failures are
+// Reconcile makes the first half of a sync: everything up to the start. It never returns an error: failures are
 // logged, counted and repeated by fail, in one place for both halves.
 func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	key := request.NamespacedName
-	if due := r.due.take(key); due {
+	if due := r.dueKeys.take(key); due {
 		defer r.gate.Leave()
-	} else if r.books.pending(key) {
-		// The second half of an earlier pass is still to come. A pass now would decide on a picture without it and
-		// ask for the same again; the bookkeeper calls for one when it is done.
+	} else if r.statusQueue.pending(key) {
+		// The second half of an earlier sync is still to come. A sync now would decide on a picture without it and
+		// ask for the same again; the status queue calls for one when it is done.
 		return reconcile.Result{}, nil
 	}
-	p := r.gather(key)
-	if p == nil {
+	s := r.gather(key)
+	if s == nil {
 		return reconcile.Result{}, nil
 	}
-	if r.others.back() && r.standBack(ctx, p) {
+	if r.others.back() && r.standBack(ctx, s) {
 		return reconcile.Result{}, nil
 	}
-	plan, open := r.run(ctx, p, cron.PhaseStart)
-	// Nothing that the next pass has to know, and no outcome, depends on the second half, which may end after the first
-	// half of the next pass.
-	r.memory.decided(key, p.in.Owner.UID, plan.Timetable)
-	r.count(plan.Outcomes)
-	r.shows(key, p.in.Owner.UID, plan.Misconfigured)
-	r.arm(p, plan)
+	plan, open := r.run(ctx, s, cron.PhaseStart)
+	// Nothing that the next sync has to know, and no outcome, depends on the second half, which may end after the first
+	// half of the next sync.
+	r.tracked.setCarry(key, s.in.Owner.UID, plan.Carry)
+	r.countOutcomes(plan.Outcomes)
+	r.setMisconfigured(key, s.in.Owner.UID, plan.Misconfigured)
+	r.arm(s, plan)
 	if open {
 		waiting.WithLabelValues(r.info.Name).Inc()
-		r.books.add(p)
+		r.statusQueue.add(s)
 		return reconcile.Result{}, nil
 	}
-	r.finish(p, plan)
+	r.finish(s, plan)
 	return reconcile.Result{}, nil
 }
 
-// conclude makes the second half of a pass. When another controller has been seen meanwhile, what was started is recorded
+// conclude makes the second half of a sync. When another controller has been seen meanwhile, what was started is recorded
 // all the same, but nothing is deleted.
-func (r *reconciler) conclude(ctx context.Context, p *pass) {
+func (r *reconciler) conclude(ctx context.Context, s *syncing) {
 	defer waiting.WithLabelValues(r.info.Name).Dec()
 	last := cron.PhasePrune
 	if r.others.back() {
 		last = cron.PhaseRecord
 	}
-	plan, _ := r.run(ctx, p, last)
-	r.arm(p, plan)
-	r.finish(p, plan)
+	plan, _ := r.run(ctx, s, last)
+	r.arm(s, plan)
+	r.finish(s, plan)
 }
 
 // run decides and does the next step, until nothing is left that belongs to a phase up to last. open tells that later
 // phases before the last one remain.
-func (r *reconciler) run(ctx context.Context, p *pass, last cron.PlanPhase) (plan cron.Plan, open bool) {
-	for ; ; p.steps++ {
-		plan = cron.Decide(p.in)
+func (r *reconciler) run(ctx context.Context, s *syncing, last cron.PlanPhase) (plan cron.Plan, open bool) {
+	for ; ; s.steps++ {
+		plan = cron.Decide(s.in)
 		phase := plan.Next()
-		if phase == cron.PhaseSpeak {
+		if phase == cron.PhasePublish {
 			return plan, false
 		}
-		if p.steps == maxSteps {
+		if s.steps == maxSteps {
 			plan.Err = fmt.Errorf("no end after %d steps, next one would be: %s", maxSteps, plan)
 			return plan, false
 		}
 		if phase > last {
 			return plan, true
 		}
-		if r.late(p, plan) {
-			r.lookAtOwner(ctx, p)
+		if r.late(s, plan) {
+			r.readOwnerFirst(ctx, s)
 			continue
 		}
 		switch phase {
-		case cron.PhaseLook:
-			r.look(ctx, p, plan.Look)
+		case cron.PhaseRead:
+			r.readLive(ctx, s, plan.Read)
 		case cron.PhaseStop:
-			r.remove(ctx, p, plan.Stop, p.in.DidStop)
+			r.remove(ctx, s, plan.Stop, s.in.DidStop)
 		case cron.PhaseStart:
-			r.start(ctx, p, *plan.Start)
+			r.start(ctx, s, *plan.Start)
 		case cron.PhaseRecord:
-			r.record(ctx, p, *plan.Record)
+			r.record(ctx, s, *plan.Record)
 		case cron.PhasePrune:
-			r.remove(ctx, p, plan.Prune, p.in.DidPrune)
+			r.remove(ctx, s, plan.Prune, s.in.DidPrune)
 		}
 	}
 }
@@ -120,33 +120,33 @@ func (r *reconciler) run(ctx context.Context, p *pass, last cron.PlanPhase) (pla
 // ordinary operation starts are in time and cost no read.
 const lateStart = 10 * time.Second
 
-// late reports whether the plan starts something late, and the live CronJob has not been looked at.
-func (r *reconciler) late(p *pass, plan cron.Plan) bool {
-	return plan.Start != nil && !p.looked && p.in.Now.Sub(plan.Start.Time) > lateStart
+// late reports whether the plan starts something late, and the live CronJob has not been read.
+func (r *reconciler) late(s *syncing, plan cron.Plan) bool {
+	return plan.Start != nil && !s.ownerRead && s.in.Now.Sub(plan.Start.Time) > lateStart
 }
 
-// lookAtOwner reads the live CronJob although the decision has not asked for it.
-func (r *reconciler) lookAtOwner(ctx context.Context, p *pass) {
-	r.look(ctx, p, []cron.Look{{Owner: true, Namespace: p.key.Namespace, Name: p.key.Name, Why: "it is late"}})
+// readOwnerFirst reads the live CronJob although the decision has not asked for it.
+func (r *reconciler) readOwnerFirst(ctx context.Context, s *syncing) {
+	r.readLive(ctx, s, []cron.LiveRead{{Owner: true, Namespace: s.key.Namespace, Name: s.key.Name, Why: "it is late"}})
 }
 
-// arm sets the alarm as soon as the time is known: the next start must not wait for the second half of this pass.
-func (r *reconciler) arm(p *pass, plan cron.Plan) {
+// arm sets the alarm as soon as the time is known: the next start must not wait for the second half of this sync.
+func (r *reconciler) arm(s *syncing, plan cron.Plan) {
 	if plan.Wake.IsZero() {
-		r.alarm.Cancel(p.key)
+		r.alarm.Cancel(s.key)
 		return
 	}
-	r.alarm.Wake(p.key, plan.Wake)
+	r.alarm.Wake(s.key, plan.Wake)
 }
 
-// finish speaks, and has a failed pass repeated.
-func (r *reconciler) finish(p *pass, plan cron.Plan) {
-	r.speak(p, plan.Speak)
+// finish publishes the events, and has a failed sync repeated.
+func (r *reconciler) finish(s *syncing, plan cron.Plan) {
+	r.publish(s, plan.Events)
 	if plan.Err != nil {
-		r.fail(p.key, plan.Err)
+		r.fail(s.key, plan.Err)
 		return
 	}
-	r.backoff.Forget(p.key)
+	r.backoff.Forget(s.key)
 }
 
 // fail has the key tried again: after 5 ms, then twice as long each time, 1000 s at most (cronjob.md 1.0).
@@ -157,7 +157,7 @@ func (r *reconciler) fail(key types.NamespacedName, err error) {
 	failures.WithLabelValues(r.info.Name).Inc()
 	request := reconcile.Request{NamespacedName: key}
 	after := r.backoff.When(key)
-	if conflict := apierrors.IsConflict(err); !conflict && r.memory.complain(key, err.Error(), r.clock.Now()) {
+	if conflict := apierrors.IsConflict(err); !conflict && r.tracked.worthLogging(key, err.Error(), r.clock.Now()) {
 		r.log.Error(err, "Sync failed and is tried again", "object", key.String(), "after", after.String())
 	} else {
 		r.log.V(1).Info("Sync failed and is tried again", "object", key.String(), "after", after.String(), "error", err.Error())

@@ -13,7 +13,7 @@ import (
 	"github.com/carillon-dev/carillon/internal/cron"
 )
 
-// wakesInTime is the first half of guarantee 3, and guarantee 7: the next pass comes no later than the next scheduled
+// wakesInTime is the first half of guarantee 3, and guarantee 7: the next sync comes no later than the next scheduled
 // time, however this one went, and it lies in the future.
 func (a *attempt) wakesInTime(plan cron.Plan) {
 	w, in := a.w, a.in
@@ -49,8 +49,8 @@ func (a *attempt) tooMany(r rhythm) bool {
 	return a.w.traits.ManyRefused && a.in.Now.Sub(base) > 100*period
 }
 
-// nothingIsLost is the second half of guarantee 3: when a pass has done its starts, the latest scheduled time has been
-// served, unless the contract says that it is not, or the pass failed and will be repeated. A pass may fail only if a
+// nothingIsLost is the second half of guarantee 3: when a sync has done its starts, the latest scheduled time has been
+// served, unless the contract says that it is not, or the sync failed and will be repeated. A sync may fail only if a
 // request did that a start depends on: never because of a status write or a prune.
 func (a *attempt) nothingIsLost(plan cron.Plan) {
 	w, in := a.w, a.in
@@ -86,14 +86,14 @@ func (a *attempt) nothingIsLost(plan cron.Plan) {
 		return
 	case a.again(plan):
 	case plan.Err == nil:
-		w.broken("guarantee 3: the run of %v is lost: it did not start, and the pass is not repeated:\n%s", due, plan)
-	case a.failed[cron.PhaseLook], a.failed[cron.PhaseStart], a.failed[cron.PhaseStop], a.gone:
+		w.broken("guarantee 3: the run of %v is lost: it did not start, and the sync is not repeated:\n%s", due, plan)
+	case a.failed[cron.PhaseRead], a.failed[cron.PhaseStart], a.failed[cron.PhaseStop], a.gone:
 	default:
 		w.broken("guarantee 3: nothing that matters failed, and the run of %v did not start: %v", due, plan.Err)
 	}
 }
 
-// again: the pass read the CronJob live, saw that its schedule was changed, and has left all the rest to another one, at
+// again: the sync read the CronJob live, saw that its schedule was changed, and has left all the rest to another one, at
 // once.
 func (a *attempt) again(plan cron.Plan) bool {
 	return a.looked && plan.Wake.After(a.in.Now) && !plan.Wake.After(a.in.Now.Add(time.Millisecond)) && timetableOf(a.in.Spec) != a.began
@@ -111,13 +111,13 @@ func (a *attempt) namedBetween(due, now time.Time) bool {
 	return names[a.w.nameOf(now)]
 }
 
-// cleaned is guarantee 6: a pass whose own deletes and writes work leaves no more finished children than the limits say,
+// cleaned is guarantee 6: a sync whose own deletes and writes work leaves no more finished children than the limits say,
 // whatever became of its start; a child that nobody can delete delays no other.
 func (a *attempt) cleaned(plan cron.Plan) {
 	w := a.w
-	if a.again(plan) || a.failed[cron.PhaseLook] || a.failed[cron.PhaseRecord] || a.failed[cron.PhasePrune] || a.failed[cron.PhaseStop] ||
+	if a.again(plan) || a.failed[cron.PhaseRead] || a.failed[cron.PhaseRecord] || a.failed[cron.PhasePrune] || a.failed[cron.PhaseStop] ||
 		a.in.Owner.Deleting && w.traits.DeletedIsIgnored || !rhythmOf(a.in.Spec).fires() && !w.traits.RecordDespiteError {
-		return // the last one: a pass that fails over a user's mistake writes nothing, so it prunes no proof (V26)
+		return // the last one: a sync that fails over a user's mistake writes nothing, so it prunes no proof (V26)
 	}
 	for phase, keep := range map[cron.Phase]*int32{cron.Complete: a.in.Spec.KeepSuccessful, cron.Failed: a.in.Spec.KeepFailed} {
 		var left []string
@@ -129,25 +129,25 @@ func (a *attempt) cleaned(plan cron.Plan) {
 		}
 		if keep != nil && len(left) > int(*keep) {
 			slices.Sort(left)
-			w.broken("guarantee 6: %v are left, the limit is %d; the pass said %v", left, *keep, plan.Err)
+			w.broken("guarantee 6: %v are left, the limit is %d; the sync said %v", left, *keep, plan.Err)
 		}
 	}
 }
 
-// undisturbed: the pass saw the present, and nobody else changed it meanwhile.
+// undisturbed: the sync saw the present, and nobody else changed it meanwhile.
 func (a *attempt) undisturbed() bool {
 	return a.fresh && a.w.server.version == a.version+a.writes && a.w.server.cronJob.owner.UID == a.in.Owner.UID
 }
 
-// truthful: after a pass that went well and saw everything, status.active lists exactly the children that the schedule
-// started and that have not ended, and another pass at the same instant would do and say nothing (guarantee 7).
+// truthful: after a sync that went well and saw everything, status.active lists exactly the children that the schedule
+// started and that have not ended, and another sync at the same instant would do and say nothing (guarantee 7).
 func (a *attempt) truthful(plan cron.Plan) {
 	w := a.w
 	if plan.Err != nil || a.again(plan) || !a.undisturbed() || a.in.Owner.Deleting && w.traits.DeletedIsIgnored {
 		return
 	}
-	if a.nth != a.passes {
-		return // another pass has begun since, and knows more
+	if a.nth != a.syncs {
+		return // another sync has begun since, and knows more
 	}
 	active := w.server.cronJob.state.Active
 	for _, ref := range active {
@@ -162,55 +162,55 @@ func (a *attempt) truthful(plan cron.Plan) {
 		}
 	}
 	if a.foreign || len(a.stuck) > 0 {
-		return // a name that a stranger has, and a delete that fails, are tried again in each pass (Q1)
+		return // a name that a stranger has, and a delete that fails, are tried again in each sync (Q1)
 	}
 	for uid := range a.deleted {
 		if _, stays := w.server.find(uid); stays {
-			return // its mark is news for the next pass
+			return // its mark is news for the next sync
 		}
 	}
 	cronJobs, families := a.seesCronJob, a.seesFamily
 	a.catchUp()
 	c := a.cronJob()
-	in := cron.Input{Now: a.in.Now, Traits: w.traits, Owner: c.owner, Spec: c.spec, State: c.state, Seen: a.memo}
+	in := cron.Input{Now: a.in.Now, Traits: w.traits, Owner: c.owner, Spec: c.spec, State: c.state, Carry: a.carry}
 	for _, o := range a.family() {
 		in.Children = append(in.Children, o.Child)
 	}
 	a.seesCronJob, a.seesFamily = cronJobs, families
 	again := cron.Decide(in)
 	for range maxRounds {
-		if again.Next() != cron.PhaseLook {
+		if again.Next() != cron.PhaseRead {
 			break
 		}
-		for _, l := range again.Look {
+		for _, l := range again.Read {
 			if o, ok := w.server.children[l.Name]; l.Owner {
-				in.SawOwner(c.owner, c.spec, c.state, nil)
+				in.DidReadOwner(c.owner, c.spec, c.state, nil)
 			} else if ok {
-				in.SawChild(l, &o.Child, nil)
+				in.DidReadChild(l, &o.Child, nil)
 			} else {
-				in.SawChild(l, nil, nil)
+				in.DidReadChild(l, nil, nil)
 			}
 		}
 		again = cron.Decide(in)
 	}
-	if again.Next() != cron.PhaseSpeak || again.Err != nil {
-		w.broken("guarantee 7: the same pass again would do something:\n%s", again)
+	if again.Next() != cron.PhasePublish || again.Err != nil {
+		w.broken("guarantee 7: the same sync again would do something:\n%s", again)
 	}
-	for _, n := range again.Speak {
+	for _, n := range again.Events {
 		if n.Key == "" {
-			w.broken("guarantee 7: the same pass again would say %s", n)
+			w.broken("guarantee 7: the same sync again would say %s", n)
 		}
 	}
 }
 
-// spoken: each act is reported once, and nothing else is reported without a key that names its cause (B6).
-func (a *attempt) spoken(plan cron.Plan) {
+// published: each act is reported once, and nothing else is reported without a key that names its cause (B6).
+func (a *attempt) published(plan cron.Plan) {
 	var created, deleted int
-	for _, n := range plan.Speak {
+	for _, n := range plan.Events {
 		switch {
 		case n.Type == corev1.EventTypeWarning && n.Key == "":
 			a.w.broken("a warning without a key: %s", n)
-		case n.Reason == a.w.traits.Events.FailedCreate.Reason && a.unanswered.UID != "" && !a.failed[cron.PhaseLook]:
+		case n.Reason == a.w.traits.Events.FailedCreate.Reason && a.unanswered.UID != "" && !a.failed[cron.PhaseRead]:
 			// One that an outsider has taken from its CronJob meanwhile is a stranger's.
 			if o, there := a.w.server.find(a.unanswered.UID); there && o.Controller != nil {
 				a.w.broken("%s is there, although: %s", a.unanswered.Name, n)

@@ -9,15 +9,15 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// due are the keys that the alarm has rung for and whose pass has not begun. Each one holds the gate, so that from the
+// dueKeys are the keys that the alarm has rung for and whose sync has not begun. Each one holds the gate, so that from the
 // instant at which thousands of CronJobs are due nothing but their starts is written.
-type due struct {
+type dueKeys struct {
 	mu   sync.Mutex
 	keys map[types.NamespacedName]struct{}
 }
 
 // add notes the keys and returns how many of them are new.
-func (d *due) add(keys []types.NamespacedName) (added int) {
+func (d *dueKeys) add(keys []types.NamespacedName) (added int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.keys == nil {
@@ -33,7 +33,7 @@ func (d *due) add(keys []types.NamespacedName) (added int) {
 }
 
 // take removes the key and reports whether it was due.
-func (d *due) take(key types.NamespacedName) bool {
+func (d *dueKeys) take(key types.NamespacedName) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	_, ok := d.keys[key]

@@ -14,18 +14,18 @@ import (
 	"github.com/carillon-dev/carillon/internal/cron"
 )
 
-// last note of one pass with that reason; the pass is played to its end.
-func (s *scene) note(t *testing.T, reason string) cron.Note {
+// last note of one sync with that reason; the sync is played to its end.
+func (s *scene) note(t *testing.T, reason string) cron.Event {
 	t.Helper()
-	var found cron.Note
+	var found cron.Event
 	s.play(t)
-	for _, n := range s.spoken {
+	for _, n := range s.events {
 		if n.Reason == reason {
 			found = n
 		}
 	}
 	if found.Reason == "" {
-		t.Fatalf("no note with reason %s among %v", reason, s.spoken)
+		t.Fatalf("no event with reason %s among %v", reason, s.events)
 	}
 	return found
 }
@@ -135,7 +135,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// The same cause has the same key in every pass, so that it is spoken once; a new scheduled time, or a new spec, is a
+// The same cause has the same key in every sync, so that it is published once; a new scheduled time, or a new spec, is a
 // new cause (decision B6).
 func TestKeys(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -1,0 +1,156 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cronjob
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/carillon-dev/carillon/internal/cron"
+)
+
+// tracked holds, for each CronJob of the cache, what one sync leaves for the next one of the same UID. What a crash loses
+// with it is said at cron.Carry; the rest repeats a log line or an event.
+type tracked struct {
+	mu    sync.Mutex
+	byKey map[types.NamespacedName]*trackedCronJob
+}
+
+type trackedCronJob struct {
+	uid   types.UID
+	carry cron.Carry
+	// logged is the last error that was logged, and when.
+	logged   string
+	loggedAt time.Time
+	// unreadable is what of the object could not be read, and since when.
+	unreadable      string
+	unreadableSince time.Time
+	// left is the first of the scheduled times that are due and left to another controller; zero if none is.
+	left time.Time
+	// misconfigured is what the gauge says.
+	misconfigured cron.Misconfiguration
+}
+
+func newTracked() *tracked { return &tracked{byKey: map[types.NamespacedName]*trackedCronJob{}} }
+
+// track returns what an earlier sync over this object handed on. An object of the same name but with another UID is
+// another one; departed is told the UID of the former.
+func (t *tracked) track(key types.NamespacedName, uid types.UID, departed func(types.UID)) cron.Carry {
+	t.mu.Lock()
+	known := t.byKey[key]
+	if known != nil && known.uid == uid {
+		defer t.mu.Unlock()
+		return known.carry
+	}
+	t.byKey[key] = &trackedCronJob{uid: uid}
+	if known != nil {
+		t.byKey[key].misconfigured = known.misconfigured // the gauge names the name
+	}
+	t.mu.Unlock()
+	if known != nil {
+		departed(known.uid)
+	}
+	return cron.Carry{}
+}
+
+// uid is that of the object that the key was last known to have.
+func (t *tracked) uid(key types.NamespacedName) (types.UID, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	known, ok := t.byKey[key]
+	if !ok {
+		return "", false
+	}
+	return known.uid, true
+}
+
+// keys are those of all CronJobs that were met.
+func (t *tracked) keys() []types.NamespacedName {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Collect(maps.Keys(t.byKey))
+}
+
+// forget drops the key.
+func (t *tracked) forget(key types.NamespacedName) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.byKey, key)
+}
+
+// update changes what is held of the object, if it is still there as far as the cache has shown, and reports that.
+func (t *tracked) update(key types.NamespacedName, uid types.UID, change func(*trackedCronJob)) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	known := t.byKey[key]
+	if known == nil || known.uid != uid {
+		return false
+	}
+	change(known)
+	return true
+}
+
+// has reports whether the object is still there, as far as the cache has shown.
+func (t *tracked) has(key types.NamespacedName, uid types.UID) bool {
+	return t.update(key, uid, func(*trackedCronJob) {})
+}
+
+// setCarry keeps what a sync hands on.
+func (t *tracked) setCarry(key types.NamespacedName, uid types.UID, carry cron.Carry) {
+	t.update(key, uid, func(c *trackedCronJob) { c.carry = carry })
+}
+
+// leftToOther notes that a start is due and left to another controller, or that none is (nil), and returns the first of
+// those that have not been made since.
+func (t *tracked) leftToOther(key types.NamespacedName, uid types.UID, start *cron.Start) (first time.Time) {
+	t.update(key, uid, func(c *trackedCronJob) {
+		if start == nil {
+			c.left = time.Time{}
+		} else if c.left.IsZero() {
+			c.left = start.Time
+		}
+		first = c.left
+	})
+	return first
+}
+
+// unreadableSince notes what of an object cannot be read, and returns since when it is so.
+func (t *tracked) unreadableSince(key types.NamespacedName, uid types.UID, trouble string, now time.Time) time.Time {
+	since := now
+	t.update(key, uid, func(c *trackedCronJob) {
+		if c.unreadable != trouble || now.Before(c.unreadableSince) {
+			c.unreadable, c.unreadableSince = trouble, now
+		}
+		since = c.unreadableSince
+	})
+	return since
+}
+
+// setMisconfigured notes what the gauge is to say of an object, and reports whether it says something else.
+func (t *tracked) setMisconfigured(key types.NamespacedName, uid types.UID, reason cron.Misconfiguration) (changed bool) {
+	t.update(key, uid, func(c *trackedCronJob) { changed, c.misconfigured = c.misconfigured != reason, reason })
+	return changed
+}
+
+// logEvery is how often the same error of the same CronJob is logged.
+const logEvery = time.Minute
+
+// worthLogging reports whether the error is worth a log line: another one than the last, or a minute later.
+func (t *tracked) worthLogging(key types.NamespacedName, err string, now time.Time) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	known := t.byKey[key]
+	if known == nil {
+		return true
+	}
+	if known.logged == err && now.Sub(known.loggedAt) < logEvery && !now.Before(known.loggedAt) {
+		return false
+	}
+	known.logged, known.loggedAt = err, now
+	return true
+}

@@ -1,0 +1,299 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cron
+
+import (
+	"slices"
+	"time"
+
+	"github.com/carillon-dev/carillon/internal/schedule"
+)
+
+// RunOutcome says what became of scheduled times. Each scheduled time has one outcome for the life of a process, however
+// many syncs meet it: a time that Forbid holds up has none until it starts late, or until another one takes its place.
+type RunOutcome struct {
+	Result Result
+	Why    Why
+	// Count is how many scheduled times it is, at least one; First and Last are the first and the last of them.
+	Count       int
+	First, Last time.Time
+}
+
+// Result is the outcome in one word.
+type Result string
+
+const (
+	// Started: its child was created.
+	Started Result = "started"
+	// Skipped: it did not start, by what the user asked for.
+	Skipped Result = "skipped"
+	// Missed: it should have started, and did not.
+	Missed Result = "missed"
+)
+
+// Why says why a scheduled time did not start; "" for one that did.
+type Why string
+
+const (
+	// WhyForbidden (skipped): a child was unfinished and concurrencyPolicy is Forbid.
+	WhyForbidden Why = "forbidden"
+	// WhySuspended (skipped): the CronJob was suspended at that time.
+	WhySuspended Why = "suspended"
+	// WhySharedName (skipped): its child would have the name of an earlier one's (cronjob.md B7).
+	WhySharedName Why = "shared_name"
+	// WhyOutage (missed): nobody looked between it and the next one, which starts in its place.
+	WhyOutage Why = "outage"
+	// WhyDeadline (missed): it was found too late for spec.startingDeadlineSeconds.
+	WhyDeadline Why = "deadline"
+	// WhyFailed (missed): the API refused or failed what the start needed, until its time was over.
+	WhyFailed Why = "failed"
+	// WhyForeign (missed): an object of someone else held its child's name.
+	WhyForeign Why = "foreign"
+	// WhyTooMany (missed): the kind starts nothing after more than 100 missed times.
+	WhyTooMany Why = "too_many"
+	// WhyEdit (missed): the schedule was changed before it could start, or at a time that nothing tells exactly.
+	WhyEdit Why = "edit"
+)
+
+// Whys are all values of Why but "".
+var Whys = []Why{WhyForbidden, WhySuspended, WhySharedName, WhyOutage, WhyDeadline, WhyFailed, WhyForeign, WhyTooMany, WhyEdit}
+
+// Result is whether times that did not start for this reason were skipped or missed.
+func (w Why) Result() Result {
+	switch w {
+	case WhyForbidden, WhySuspended, WhySharedName:
+		return Skipped
+	default:
+		return Missed
+	}
+}
+
+// waitsFor is the reason that becomes final if the time never starts.
+func (r startResult) waitsFor() Why {
+	switch r {
+	case startForbidden:
+		return WhyForbidden
+	case startNameForeign:
+		return WhyForeign
+	case startTooManyMissed:
+		return WhyTooMany
+	default:
+		return WhyFailed
+	}
+}
+
+// outcomeProgress is how far outcomes have been named, for the next sync. A process that has none counts from what was
+// recorded: lastScheduleTime, or the creation.
+type outcomeProgress struct {
+	// upto: every scheduled time up to this one has its outcome, or is open.
+	upto *time.Time
+	// open is a scheduled time that may still start.
+	open *openTime
+	// suspended: the latest sync found the CronJob suspended.
+	suspended bool
+	// untold were missed, and no event has told of them yet; told is when one did last.
+	untold []missed
+	told   *time.Time
+}
+
+type openTime struct {
+	time time.Time
+	why  Why
+}
+
+// outcomes are what a sync names.
+type outcomes struct {
+	outcomeProgress
+	named []RunOutcome
+	// tells are the misses that this sync tells, missedUpto is the last of them, and wake is when it is time for those
+	// that it does not tell yet.
+	tells      []missed
+	missedUpto time.Time
+	wake       time.Time
+}
+
+func (o *outcomes) enter(result Result, why Why, p passed) {
+	if p.count <= 0 {
+		return
+	}
+	o.named = append(o.named, RunOutcome{Result: result, Why: why, Count: p.count, First: p.first, Last: p.last})
+	if result == Missed {
+		o.miss(why, p)
+	}
+}
+
+func one(t time.Time) passed { return passed{count: 1, first: t, last: t} }
+
+// tooLate tells whether this sync found scheduled times that are too old for the deadline.
+func (o *outcomes) tooLate() bool {
+	return slices.ContainsFunc(o.named, func(r RunOutcome) bool { return r.Why == WhyDeadline })
+}
+
+// nameOutcomes names the outcomes of the scheduled times that have passed since the last sync. It is a function of the
+// sync's input, so all plans of a sync that get to the same point name the same ones; the shell counts them once.
+func (s *syncing) nameOutcomes() {
+	in, e, prev, o := s.in, s.edit, s.in.Carry.outcomes, &s.outcomes
+	o.outcomeProgress = prev
+	if in.Owner.Deleting {
+		return
+	}
+	if open := prev.open; open != nil && !open.time.After(e.since) { // the edit has cancelled it
+		o.enter(open.why.Result(), open.why, one(open.time))
+		o.open = nil
+	}
+	base, due, result := baseOf(in, s.observed.state), s.timing.due, s.start.result
+	if done := in.done.create; done != nil && due.IsZero() { // its child was read, and the observed status has it already
+		base, due, result = baseOf(in, in.State), done.start.Time, in.createdOrAdopted()
+	}
+	from := o.countsFrom(in, base, e)
+	if !in.Spec.Suspend {
+		s.passedByEdit(from)
+	}
+	if !s.ready.open {
+		o.suspended = prev.suspended || in.Spec.Suspend
+		o.tell(in, s.children, nil, time.Time{}, true)
+		return
+	}
+	o.suspended = false
+	from = maxTime(from, e.since)
+
+	o.close(base, due, s.timing.earliest)
+	calendar := s.ready.calendar
+	if prev.upto == nil && base.After(from) {
+		// Children prove later times than the status: the process that started them died before it could write or tell
+		// anything.
+		if !finerThanNames(in, calendar) {
+			o.enter(Missed, WhyOutage, calendar.passed(from, base, provedBetween(in, s.children, from, base)))
+		}
+		from = base
+	}
+
+	latest := due
+	if due.IsZero() {
+		latest = calendar.last(from, in.Now).UTC()
+	}
+	if latest.After(from) {
+		s.passedOver(from, due, latest, result)
+		o.upto = &latest
+	} else {
+		o.upto = &from
+	}
+	o.enterDue(prev, from, due, result)
+	if !s.unclearMisses() {
+		o.tell(in, s.children, calendar, due, e.fresh || o.over(result, baseOf(in, s.observed.state)))
+	}
+}
+
+// countsFrom is the instant up to which every scheduled time has been accounted for: in this process, or by what is
+// recorded.
+func (o *outcomes) countsFrom(in Input, base time.Time, e edit) time.Time {
+	from := baseOf(in, in.State)
+	if o.upto != nil {
+		from = maxTime(base, *o.upto)
+	}
+	if e.now.Missed != nil {
+		o.missedUpto = *e.now.Missed
+		from = maxTime(from, o.missedUpto)
+	}
+	return from
+}
+
+// passedByEdit names what an edit has passed over: times of the former schedule that nobody got to before it, and times
+// of the present one that may be later than the edit.
+func (s *syncing) passedByEdit(from time.Time) {
+	in, e, o := s.in, s.edit, &s.outcomes
+	why := WhyEdit
+	if o.suspended {
+		why = WhySuspended
+	}
+	if e.fresh || e.now.Presumed && o.upto == nil {
+		o.enter(why.Result(), why, passedByEdit(calendarOf(in, e.before), s.ready.calendar, from, e.after, e.since,
+			provedBetween(in, s.children, from, e.since)))
+	}
+}
+
+// enterDue names the outcome of the time that is due.
+func (o *outcomes) enterDue(prev outcomeProgress, from, due time.Time, result startResult) {
+	wasOpen := prev.open != nil && prev.open.time.Equal(due)
+	if due.IsZero() || !wasOpen && !due.After(from) {
+		return
+	}
+	switch result {
+	case startCreated:
+		o.enter(Started, "", one(due))
+	case startAdopted:
+		if wasOpen { // a create of ours whose answer got lost had succeeded
+			o.enter(Started, "", one(due))
+		}
+	case startNameUsed:
+		o.enter(Skipped, WhySharedName, one(due))
+	default:
+		o.open = &openTime{time: due, why: result.waitsFor()}
+		return
+	}
+	o.open = nil
+}
+
+// over tells whether misses do not go on: something starts, or is there, perhaps since an earlier sync that did not know.
+// When lastScheduleTime has moved past a miss, no other process would find it.
+func (o *outcomes) over(result startResult, served time.Time) bool {
+	return result == startCreated || result == startAdopted || result == startNameUsed ||
+		slices.ContainsFunc(o.untold, func(m missed) bool { return !m.last.After(served) })
+}
+
+// finerThanNames tells whether several scheduled times share one name.
+func finerThanNames(in Input, c calendar) bool {
+	return slices.ContainsFunc(c, func(s schedule.Schedule) bool {
+		period, every := s.Every()
+		return every && period < in.Traits.NameUnit
+	})
+}
+
+// close names the outcome of the open time, once it is clear that it will not start any more.
+func (o *outcomes) close(base, due, earliest time.Time) {
+	open := o.open
+	switch {
+	case open == nil || open.time.Equal(due):
+		return
+	case open.time.Equal(base): // it has started after all: our create whose answer got lost, or another process
+		o.enter(Started, "", one(open.time))
+	case open.time.Before(due), due.IsZero() && !open.time.After(earliest):
+		o.enter(open.why.Result(), open.why, one(open.time))
+	default: // the clock was set back
+		return
+	}
+	o.open = nil
+}
+
+// passedOver names the outcomes of the times in (from, latest] except for due.
+func (s *syncing) passedOver(from, due, latest time.Time, result startResult) {
+	in, c, o, prev, earliest := s.in, s.ready.calendar, &s.outcomes, s.in.Carry.outcomes, s.timing.earliest
+	until := latest
+	if !due.IsZero() {
+		until = due.Add(-time.Nanosecond)
+	}
+	n := c.count(from, until)
+	waits := result == startForbidden || result == startNotDue && in.forbids()
+	switch {
+	case n <= 0:
+	case prev.suspended:
+		o.enter(Skipped, WhySuspended, c.passed(from, until, nil))
+	case due.IsZero():
+		o.enter(Missed, WhyDeadline, c.passed(from, until, nil))
+	case prev.upto == nil && waits:
+		// A new process, and a child is in the way: so it may have been for long, and another process has told that.
+	case result == startTooManyMissed:
+		o.enter(Missed, WhyTooMany, c.passed(from, until, nil))
+	default:
+		between := from
+		if earliest.After(from) {
+			between = earliest
+			if until.Before(between) {
+				between = until
+			}
+		}
+		o.enter(Missed, WhyDeadline, c.passed(from, between, nil))
+		o.enter(Missed, WhyOutage, c.passed(between, until, nil))
+	}
+}
