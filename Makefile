@@ -95,7 +95,8 @@ fuzz: ## Fuzz every parser for FUZZTIME (60s) each
 	  done; done
 
 .PHONY: generate
-generate: ## Write the generated files (docs/cli)
+generate: ## Write the generated files (zz_generated.deepcopy.go of the kinds, docs/cli)
+	$(TOOL) controller-gen object:headerFile=tools/license.go.txt paths=./internal/kind/...
 	go run ./cmd/carillon docs --dir docs/cli
 
 .PHONY: verify

@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -39,13 +40,11 @@ var (
 	noKubernetes = ban{"k8s.io/kubernetes/", "only the control plane, the node and tests may link Kubernetes' internals: they are large and have no API promise"}
 )
 
-// layers lists our packages from the bottom up. A package may import packages of a lower layer
-// and of its own subtree; allow names the neighbours of the same layer that it may also import.
+// layers lists our packages from the bottom up. A package may import packages of a lower layer and of its own subtree.
 var layers = []struct {
 	path  string
 	level int
 	bans  []ban
-	allow []string
 }{
 	{path: "deploy/crds", level: 0, bans: pure},
 	{path: "internal/version", level: 0},
@@ -111,15 +110,18 @@ func list(t *testing.T, args ...string) []listed {
 
 // An import goes only downwards, and what a layer must not see it does not import.
 func TestArrows(t *testing.T) {
+	kinds, used := map[string][]string{}, map[string]bool{}
+	var served []string
 	for _, p := range list(t, "./...") {
 		pkg := strings.TrimPrefix(p.ImportPath, module)
 		own, level, bans, known := layerOf(pkg)
 		if !known {
 			if pkg+"/" != module {
-				t.Errorf("%s is in no layer: add it to the list in arch_test.go, with its place in design.md section 4", pkg)
+				t.Errorf("%s is in no layer: add it to the list in arch_test.go, above all that it imports", pkg)
 			}
 			continue
 		}
+		used[own] = true
 		for _, imp := range p.Imports {
 			for _, b := range bans {
 				if imp == strings.TrimSuffix(b.prefix, "/") || strings.HasPrefix(imp, strings.TrimSuffix(b.prefix, "/")+"/") {
@@ -138,23 +140,31 @@ func TestArrows(t *testing.T) {
 				t.Errorf("%s imports %s: arrows go down only (layer %d to layer %d)", pkg, theirs, level, toLevel)
 			}
 		}
-		checkKinds(t, pkg, p.Imports)
+		switch {
+		case pkg == "internal/kind":
+			served = p.Imports
+		case strings.HasPrefix(pkg, "internal/kind/") && pkg != "internal/kind/adapter" && pkg != "internal/kind/kindtest":
+			kinds[p.ImportPath] = p.Imports
+		}
 	}
+	for _, l := range layers {
+		if !used[l.path] {
+			t.Errorf("there is no package %s: take it off the list in arch_test.go", l.path)
+		}
+	}
+	checkKinds(t, kinds, served)
 }
 
-// One kind does not know another: what two kinds share belongs to internal/kind or internal/cron.
-func checkKinds(t *testing.T, pkg string, imports []string) {
+// One kind does not know another, and each folder of internal/kind that holds one is served.
+func checkKinds(t *testing.T, kinds map[string][]string, served []string) {
 	t.Helper()
-	adapters := []string{"batchv1", "volcano", "tutorial"}
-	for _, a := range adapters {
-		if pkg != "internal/kind/"+a {
-			continue
+	for pkg, imports := range kinds {
+		if !slices.Contains(served, pkg) {
+			t.Errorf("%s is no kind that is served: add it to All in internal/kind", pkg)
 		}
-		for _, b := range adapters {
-			for _, imp := range imports {
-				if a != b && imp == module+"internal/kind/"+b {
-					t.Errorf("%s imports kind %s: what two kinds share belongs to internal/cron", pkg, b)
-				}
+		for _, imp := range imports {
+			if _, ok := kinds[imp]; ok {
+				t.Errorf("%s imports %s: what two kinds share belongs to internal/kind/adapter or internal/cron", pkg, imp)
 			}
 		}
 	}

@@ -5,9 +5,19 @@
 // installed.
 package crds
 
-import _ "embed" // the definitions are files beside this one
+import (
+	"embed"
+	"strings"
+)
 
-// Tutorial is the definition of the kubebuilder book's CronJob, as YAML.
-//
-//go:embed batch.tutorial.kubebuilder.io_cronjobs.yaml
-var Tutorial []byte
+//go:embed *.yaml
+var files embed.FS
+
+// Find gives the definition of a resource and group ("cronjobs.batch.tutorial.kubebuilder.io") as YAML, and its file
+// here, which is named GROUP_RESOURCE.yaml; false if there is none.
+func Find(name string) (file string, definition []byte, found bool) {
+	resource, group, _ := strings.Cut(name, ".")
+	file = group + "_" + resource + ".yaml"
+	definition, err := files.ReadFile(file)
+	return file, definition, err == nil
+}

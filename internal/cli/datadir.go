@@ -72,8 +72,8 @@ func running(dataDir string) (string, error) {
 	return path, nil
 }
 
-// answering tells, by an error, when nothing listens at the API server's address of a kubeconfig: the Carillon was
-// stopped, or killed.
+// answering tells, by an error, when nothing listens at the API server's address of a kubeconfig: the Carillon was stopped, or
+// killed.
 func answering(kubeconfig, dataDir string) error {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {

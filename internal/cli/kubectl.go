@@ -64,8 +64,8 @@ batch/v1beta1 in the files of apply, create, delete, diff and replace are read a
 	}
 }
 
-// hinted is what kubectl says last, with a line of ours when we know the cure: the Carillon of dataDir does not run, or
-// a CronJob is of a version that is served no more.
+// hinted is what kubectl says last, with a line of ours when we know the cure: the Carillon of dataDir does not run, or a
+// CronJob is of a version that is served no more.
 func hinted(message, dataDir string) string {
 	if message != "" && !strings.HasSuffix(message, "\n") {
 		message += "\n"

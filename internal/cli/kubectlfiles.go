@@ -72,8 +72,8 @@ func filenames(args []string) (paths []string, two, ok bool) {
 	return strings.Split(value, ","), two, true
 }
 
-// unnamed returns the path of a file that only this process has: it is gone with the process, however that ends,
-// because manifests hold secrets.
+// unnamed returns the path of a file that only this process has: it is gone with the process, however that ends, because
+// manifests hold secrets.
 func unnamed(text []byte) (path string, err error) {
 	f, err := os.CreateTemp("", "carillon-manifest-")
 	if err != nil {

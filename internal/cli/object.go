@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/rand"
 
+	"github.com/carillon-dev/carillon/deploy/crds"
 	"github.com/carillon-dev/carillon/internal/cli/manifest"
 	"github.com/carillon-dev/carillon/internal/kind"
 )
@@ -42,6 +43,32 @@ func kindOf(gvk schema.GroupVersionKind) (kind.Kind, bool) {
 		}
 	}
 	return nil, false
+}
+
+// runBy names the system that runs the Jobs of an API, "" when it is Carillon.
+func runBy(gvk schema.GroupVersionKind) string {
+	for _, k := range kind.All {
+		if info := k.Info(); gvk == info.Owner || gvk == info.Child {
+			return info.RunBy
+		}
+	}
+	return ""
+}
+
+// definitionOf is the CustomResourceDefinition that Carillon ships for a CronJob; none for others.
+func definitionOf(target *manifest.Object) ([]manifest.Object, error) {
+	if target == nil {
+		return nil, nil
+	}
+	k, ok := kindOf(target.GroupVersionKind())
+	if !ok {
+		return nil, nil
+	}
+	_, text, shipped := crds.Find(k.Info().Name)
+	if !shipped {
+		return nil, nil
+	}
+	return manifest.Parse(k.Info().Name, text, func(string) {})
 }
 
 // prepare returns the Job to create. Its source is that of what it was made from, so that a refusal names the file.
@@ -111,7 +138,7 @@ func (o *runOptions) existing(ctx context.Context, applier *manifest.Applier, na
 // fromTemplate is the Job that somebody starts by hand from a CronJob. Only a CronJob that exists on
 // the API server can own it.
 func fromTemplate(k kind.Kind, cronJob manifest.Object, exists bool) (manifest.Object, error) {
-	template, _, err := unstructured.NestedMap(cronJob.Object, "spec", "jobTemplate")
+	template, _, err := unstructured.NestedMap(cronJob.Object, "spec", k.Info().TemplateField)
 	fault := func(err error) (manifest.Object, error) {
 		return manifest.Object{}, &manifest.Fault{Where: cronJob.String(), What: strings.TrimPrefix(err.Error(), ".")}
 	}

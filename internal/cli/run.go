@@ -20,12 +20,9 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/carillon-dev/carillon/deploy/crds"
 	"github.com/carillon-dev/carillon/internal/cli/console"
 	"github.com/carillon-dev/carillon/internal/cli/follow"
 	"github.com/carillon-dev/carillon/internal/cli/manifest"
-	"github.com/carillon-dev/carillon/internal/kind/tutorial"
-	"github.com/carillon-dev/carillon/internal/kind/volcano"
 	"github.com/carillon-dev/carillon/internal/standalone"
 )
 
@@ -120,8 +117,8 @@ func (o *runOptions) run(ctx context.Context) (err error) {
 		}
 		return o.once(ctx, config, namespace, out, target, others)
 	}
-	if target.GroupVersionKind().Group == volcano.GroupVersion.Group {
-		return usage("%s: Jobs of Volcano are run by Volcano, which is not here: name a cluster that has it, with --context, --kubeconfig or --data-dir", *target)
+	if by := runBy(target.GroupVersionKind()); by != "" {
+		return usage("%s: Jobs of %[2]s are run by %[2]s, which is not here: name a cluster that has it, with --context, --kubeconfig or --data-dir", *target, by)
 	}
 	plane, err := standalone.New(standalone.Options{
 		Ephemeral: true, Listen: "127.0.0.1:0", PIDsMax: int64(o.pidsMax),
@@ -312,15 +309,15 @@ func (o *runOptions) once(ctx context.Context, config *rest.Config, namespace st
 // what the Job needs. Nothing has changed when one is refused, unless it could only be asked about after a namespace or
 // a kind of the same files was there.
 func (o *runOptions) ready(ctx context.Context, applier *manifest.Applier, out *console.Console, target *manifest.Object, job manifest.Object, others []manifest.Object) error {
-	if target != nil && !o.remote() && target.GroupVersionKind() == (tutorial.Kind{}).Info().Owner {
-		if _, err := applier.Resource(target.GroupVersionKind(), job.GetNamespace()); meta.IsNoMatchError(err) {
-			definition, err := manifest.Parse(tutorial.Kind{}.Info().Name, crds.Tutorial, func(string) {})
-			if err != nil {
-				return err
-			}
-			if !slices.ContainsFunc(others, func(each manifest.Object) bool { return each.GetName() == definition[0].GetName() }) {
-				others = append(others, definition...)
-			}
+	definition, err := definitionOf(target)
+	if err != nil {
+		return err
+	}
+	if definition != nil && !o.remote() {
+		_, err := applier.Resource(target.GroupVersionKind(), job.GetNamespace())
+		brought := slices.ContainsFunc(others, func(each manifest.Object) bool { return each.GetName() == definition[0].GetName() })
+		if meta.IsNoMatchError(err) && !brought {
+			others = append(others, definition...)
 		}
 	}
 	check := func(objects ...manifest.Object) error {

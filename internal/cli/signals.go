@@ -53,17 +53,16 @@ func stopOnSignals(parent context.Context, stderr io.Writer) (ctx context.Contex
 	}
 }
 
-// surviveBrokenPipes makes a write to a pipe that nobody reads an error instead of the process's death, so that the
-// stop that follows is an orderly one. The signal is caught and not ignored: what is ignored would be so in containers,
-// too.
+// surviveBrokenPipes makes a write to a pipe that nobody reads an error instead of the process's death, so that the stop
+// that follows is an orderly one. The signal is caught and not ignored: what is ignored would be so in containers, too.
 func surviveBrokenPipes() (done func()) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGPIPE)
 	return func() { signal.Stop(signals) }
 }
 
-// stopWhenGone returns a context that ends, too, when nobody can read the console any more. Under nohup the terminal
-// may go, and Carillon stays.
+// stopWhenGone returns a context that ends, too, when nobody can read the console any more. Under nohup the terminal may
+// go, and Carillon stays.
 func stopWhenGone(parent context.Context, out *console.Console) (context.Context, context.CancelFunc) {
 	ctx, stop := context.WithCancel(parent)
 	go func() {

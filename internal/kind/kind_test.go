@@ -4,26 +4,34 @@
 package kind_test
 
 import (
+	"os"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
 
+	"github.com/carillon-dev/carillon/deploy/crds"
 	"github.com/carillon-dev/carillon/internal/kind"
 )
 
 // The kinds live side by side in one scheme, and none takes another's name or type.
 func TestAll(t *testing.T) {
 	scheme := runtime.NewScheme()
-	names, owners := map[string]bool{}, map[string]bool{}
+	taken := map[string]bool{}
 	for _, k := range kind.All {
 		info := k.Info()
-		if names[info.Name] || owners[info.Owner.String()] {
-			t.Errorf("%s is there twice", info.Name)
+		for _, name := range []string{info.Name, info.ShortName, info.Owner.String(), info.StampAnnotation} {
+			if taken[name] {
+				t.Errorf("%s is there twice", name)
+			}
+			taken[name] = true
 		}
-		names[info.Name], owners[info.Owner.String()] = true, true
 		if err := k.AddToScheme(scheme); err != nil {
 			t.Errorf("%s: %v", info.Name, err)
 		}
@@ -42,9 +50,6 @@ func TestAll(t *testing.T) {
 				t.Errorf("%s: %s: a %T has no metadata", k.Info().Name, what, o)
 			}
 		}
-	}
-	if len(kind.All) != 3 {
-		t.Errorf("%d kinds, want batch, Volcano and the tutorial", len(kind.All))
 	}
 }
 
@@ -98,9 +103,10 @@ func TestSelect(t *testing.T) {
 			t.Errorf("%s (-want +got): %v\n%s", text, err, diff)
 		}
 	}
+	there := "; there are: " + strings.Join(kind.Names(), ", ")
 	for want, names := range map[string][]string{
-		`no kind of CronJob is called "cronjobs.batch", ""; there are: batch, tutorial, volcano`: {"batch", "cronjobs.batch", ""},
-		`no kind of CronJob is named; there are: batch, tutorial, volcano`:                       {},
+		`no kind of CronJob is called "cronjobs.batch", ""` + there: {"batch", "cronjobs.batch", ""},
+		`no kind of CronJob is named` + there:                       {},
 	} {
 		if _, err := kind.Select(names); err == nil || err.Error() != want {
 			t.Errorf("%q: %v", names, err)
@@ -108,5 +114,67 @@ func TestSelect(t *testing.T) {
 	}
 	if got, err := kind.Select(kind.Default); err != nil || len(got) != 1 || got[0].Info().Name != "cronjobs.batch" {
 		t.Errorf("by default: %v, %v", got, err)
+	}
+}
+
+// What a kind needs beside its folder is there: the rights of its controller, its definition or how to get it, an example,
+// and its line in the guide.
+func TestWhatAKindNeeds(t *testing.T) {
+	read := func(file string) string {
+		text, err := os.ReadFile("../../" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	granted := map[string]bool{}
+	for document := range strings.SplitSeq(read("deploy/rbac.yaml"), "\n---\n") {
+		var role rbacv1.ClusterRole
+		if err := yaml.Unmarshal([]byte(document), &role); err != nil {
+			t.Fatal(err)
+		}
+		for _, rule := range role.Rules {
+			for _, group := range rule.APIGroups {
+				for _, resource := range rule.Resources {
+					for _, verb := range rule.Verbs {
+						granted[verb+" "+resource+"."+group] = true
+					}
+				}
+			}
+		}
+	}
+	guide, metrics := read("docs/start.md"), read("docs/metrics.md")
+	for _, k := range kind.All {
+		info := k.Info()
+		owners, children := info.OwnerResource.GroupResource(), info.ChildResource.GroupResource()
+		status, finalizers := owners, owners
+		status.Resource += "/status"
+		finalizers.Resource += "/finalizers"
+		needs := map[schema.GroupResource][]string{
+			owners: {"get", "list", "watch"}, status: {"patch"}, finalizers: {"update"},
+			children: {"get", "list", "watch", "create", "delete"},
+		}
+		if !info.Traits.TimetableRides {
+			needs[owners] = append(needs[owners], "patch")
+		}
+		for resource, verbs := range needs {
+			for _, verb := range verbs {
+				if !granted[verb+" "+resource.String()] {
+					t.Errorf("%s: deploy/rbac.yaml does not grant %s on %s", info.Name, verb, resource)
+				}
+			}
+		}
+		if _, _, shipped := crds.Find(info.Name); !shipped && info.Install == "" && info.Owner.Group != batchv1.GroupName {
+			t.Errorf("%s: its definition is not in deploy/crds, and Install does not say where it comes from", info.Name)
+		}
+		if _, err := os.Stat("../../examples/" + info.ShortName); err != nil && info.Owner.Group != batchv1.GroupName {
+			t.Errorf("%s has no example: %v", info.Name, err)
+		}
+		if !strings.Contains(guide, "| `"+info.ShortName+"`") {
+			t.Errorf("%s: the table in docs/start.md has no line `%s`", info.Name, info.ShortName)
+		}
+		if !strings.Contains(metrics, "`"+info.Name+"`") {
+			t.Errorf("%s is missing among the values of kind in docs/metrics.md", info.Name)
+		}
 	}
 }

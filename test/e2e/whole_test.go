@@ -154,7 +154,17 @@ func TestUpTellsOfOtherKinds(t *testing.T) {
 func TestExamples(t *testing.T) {
 	u := startReady(t, newDataDir(t), "-f", "../../examples")
 	l := u.wait("a line about directories", func(l line) bool { return strings.Contains(l.Message, "is not read") })
-	if want := "../../examples: what is in its directories is not read; add -f ../../examples/tutorial -f ../../examples/volcano"; l.Message != want {
+	want := "../../examples: what is in its directories is not read; add"
+	entries, err := os.ReadDir("../../examples")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if e.IsDir() {
+			want += " -f ../../examples/" + e.Name()
+		}
+	}
+	if l.Message != want {
 		t.Errorf("said %q, want %q", l.Message, want)
 	}
 	got := command(t, "", "up", "-f", "../../examples/tutorial", "--data-dir", newDataDir(t), "--exit-after", "1s")

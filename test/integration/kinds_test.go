@@ -6,10 +6,11 @@ package integration
 import (
 	"context"
 	"fmt"
-	"os"
+	"slices"
 	"testing"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
@@ -22,7 +23,9 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/yaml"
 
+	"github.com/carillon-dev/carillon/deploy/crds"
 	"github.com/carillon-dev/carillon/internal/kind"
+	"github.com/carillon-dev/carillon/internal/kind/volcano"
 	"github.com/carillon-dev/carillon/internal/manager"
 	"github.com/carillon-dev/carillon/internal/testkit/make"
 	"github.com/carillon-dev/carillon/internal/testkit/plane"
@@ -47,24 +50,51 @@ func anything(group, version, kind, plural string) *apiextensionsv1.CustomResour
 	}
 }
 
-func tutorialCRD(t *testing.T) *apiextensionsv1.CustomResourceDefinition {
+// definitions are the CRDs of a kind: ours where we have one, and else those that take anything.
+func definitions(t *testing.T, k kind.Kind) []*apiextensionsv1.CustomResourceDefinition {
 	t.Helper()
-	data, err := os.ReadFile("../../deploy/crds/batch.tutorial.kubebuilder.io_cronjobs.yaml")
-	if err != nil {
-		t.Fatal(err)
+	var list []*apiextensionsv1.CustomResourceDefinition
+	info := k.Info()
+	for resource, gvk := range map[schema.GroupVersionResource]schema.GroupVersionKind{info.OwnerResource: info.Owner, info.ChildResource: info.Child} {
+		if gvk.Group == batchv1.GroupName {
+			continue
+		}
+		crd := anything(gvk.Group, gvk.Version, gvk.Kind, resource.Resource)
+		if _, text, shipped := crds.Find(resource.GroupResource().String()); shipped {
+			crd = &apiextensionsv1.CustomResourceDefinition{}
+			if err := yaml.UnmarshalStrict(text, crd); err != nil {
+				t.Fatal(err)
+			}
+		}
+		list = append(list, crd)
 	}
-	var crd apiextensionsv1.CustomResourceDefinition
-	if err := yaml.UnmarshalStrict(data, &crd); err != nil {
-		t.Fatal(err)
-	}
-	return &crd
+	return list
 }
 
-func volcanoCRDs() []*apiextensionsv1.CustomResourceDefinition {
-	return []*apiextensionsv1.CustomResourceDefinition{
-		anything("batch.volcano.sh", "v1alpha1", "CronJob", "cronjobs"),
-		anything("batch.volcano.sh", "v1alpha1", "Job", "jobs"),
+// customKinds are those that are custom resources.
+func customKinds() []kind.Kind {
+	return slices.DeleteFunc(slices.Clone(kind.All), func(k kind.Kind) bool { return k.Info().Owner.Group == batchv1.GroupName })
+}
+
+// customCronJob is a CronJob of such a kind.
+func customCronJob(k kind.Kind, namespace, name, schedule string) *unstructured.Unstructured {
+	info := k.Info()
+	template := map[string]any{"spec": map[string]any{"minAvailable": int64(1), "unknownToUs": "kept"}}
+	if info.Child.Group == batchv1.GroupName {
+		template = map[string]any{"spec": map[string]any{"template": map[string]any{"spec": map[string]any{
+			"restartPolicy": "Never", "containers": []any{map[string]any{"name": "c", "image": "i"}},
+		}}}}
 	}
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": info.Owner.GroupVersion().String(), "kind": info.Owner.Kind,
+		"metadata": map[string]any{"namespace": namespace, "name": name},
+		"spec":     map[string]any{info.ScheduleFields[0]: schedule, info.TemplateField: template},
+	}}
+}
+
+// childName is the name of the child for a scheduled time.
+func childName(k kind.Kind, owner string, due time.Time) string {
+	return fmt.Sprintf("%s-%d", owner, due.Unix()/int64(k.Info().Traits.NameUnit/time.Second))
 }
 
 // install creates the CRDs, unless an earlier test did. They stay: one that is deleted may take minutes to go.
@@ -81,49 +111,17 @@ func install(t *testing.T, list []*apiextensionsv1.CustomResourceDefinition) {
 // A kind whose API appears while the manager runs is served from then on: its CronJobs start their own kind of child,
 // with their own annotation and owner, and keep their own status.
 func TestKindAppears(t *testing.T) {
-	for name, test := range map[string]struct {
-		crds       []*apiextensionsv1.CustomResourceDefinition
-		owner      schema.GroupVersionResource
-		child      schema.GroupVersionResource
-		template   map[string]any
-		annotation string
-		unit       int64 // seconds in the number of the child's name
-	}{
-		"volcano": {
-			crds:       volcanoCRDs(),
-			owner:      schema.GroupVersionResource{Group: "batch.volcano.sh", Version: "v1alpha1", Resource: "cronjobs"},
-			child:      schema.GroupVersionResource{Group: "batch.volcano.sh", Version: "v1alpha1", Resource: "jobs"},
-			template:   map[string]any{"spec": map[string]any{"minAvailable": int64(3), "unknownToUs": "kept"}},
-			annotation: "volcano.sh/cronjob-scheduled-timestamp",
-			unit:       60,
-		},
-		"tutorial": {
-			crds:  []*apiextensionsv1.CustomResourceDefinition{tutorialCRD(t)},
-			owner: schema.GroupVersionResource{Group: "batch.tutorial.kubebuilder.io", Version: "v1", Resource: "cronjobs"},
-			child: schema.GroupVersionResource{Group: "batch", Version: "v1", Resource: "jobs"},
-			template: map[string]any{"spec": map[string]any{"template": map[string]any{"spec": map[string]any{
-				"restartPolicy": "Never", "containers": []any{map[string]any{"name": "c", "image": "i"}},
-			}}}},
-			annotation: "batch.tutorial.kubebuilder.io/scheduled-at",
-			unit:       1,
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
+	for _, k := range customKinds() {
+		info := k.Info()
+		t.Run(info.ShortName, func(t *testing.T) {
 			w := newWorld(t, manager.Options{Controllers: []string{manager.CronJob}, Kinds: kind.All, Discovery: 50 * time.Millisecond})
-			install(t, test.crds)
+			install(t, definitions(t, k))
 			dyn := dynamic.NewForConfigOrDie(w.plane.Config())
-			owners, children := dyn.Resource(test.owner).Namespace(w.namespace), dyn.Resource(test.child).Namespace(w.namespace)
+			owners, children := dyn.Resource(info.OwnerResource).Namespace(w.namespace), dyn.Resource(info.ChildResource).Namespace(w.namespace)
 			var owner *unstructured.Unstructured
 			w.eventually("the API is served", func(ctx context.Context) error {
 				var err error
-				owner, err = owners.Create(ctx, &unstructured.Unstructured{Object: map[string]any{
-					"apiVersion": test.owner.GroupVersion().String(), "kind": "CronJob",
-					"metadata": map[string]any{"name": "tick"},
-					"spec": map[string]any{
-						"schedule": "* * * * *", "concurrencyPolicy": "Allow",
-						"jobTemplate": test.template,
-					},
-				}}, metav1.CreateOptions{})
+				owner, err = owners.Create(ctx, customCronJob(k, w.namespace, "tick", "* * * * *"), metav1.CreateOptions{})
 				return err
 			})
 			w.pass(1)
@@ -131,16 +129,16 @@ func TestKindAppears(t *testing.T) {
 			var child *unstructured.Unstructured
 			w.eventually("the child is started", func(ctx context.Context) error {
 				var err error
-				child, err = children.Get(ctx, fmt.Sprintf("tick-%d", due.Unix()/test.unit), metav1.GetOptions{})
+				child, err = children.Get(ctx, childName(k, "tick", due), metav1.GetOptions{})
 				return err
 			})
-			if got, want := child.GetAnnotations()[test.annotation], due.UTC().Format(time.RFC3339); got != want {
+			if got, want := child.GetAnnotations()[info.StampAnnotation], due.UTC().Format(time.RFC3339); got != want {
 				t.Errorf("scheduled time %q, want %q", got, want)
 			}
-			if ref := metav1.GetControllerOf(child); ref == nil || ref.UID != owner.GetUID() || ref.APIVersion != test.owner.GroupVersion().String() {
+			if ref := metav1.GetControllerOf(child); ref == nil || ref.UID != owner.GetUID() || ref.APIVersion != info.Owner.GroupVersion().String() {
 				t.Errorf("controlled by %v", ref)
 			}
-			if name == "volcano" {
+			if info.Child.Group != batchv1.GroupName {
 				if kept, _, _ := unstructured.NestedString(child.Object, "spec", "unknownToUs"); kept != "kept" {
 					t.Error("a field of the template that we do not know was lost")
 				}
@@ -151,7 +149,7 @@ func TestKindAppears(t *testing.T) {
 					return err
 				}
 				active, _, _ := unstructured.NestedSlice(got.Object, "status", "active")
-				last, _, _ := unstructured.NestedString(got.Object, "status", "lastScheduleTime")
+				last, _, _ := unstructured.NestedString(got.Object, "status", info.LastScheduleField)
 				if len(active) != 1 || last != due.UTC().Format(time.RFC3339) {
 					return fmt.Errorf("%d active, last %q", len(active), last)
 				}
@@ -159,7 +157,7 @@ func TestKindAppears(t *testing.T) {
 			})
 			if got, err := owners.Get(t.Context(), "tick", metav1.GetOptions{}); err != nil {
 				t.Error(err)
-			} else if schedule, _, _ := unstructured.NestedString(got.Object, "spec", "schedule"); schedule != "* * * * *" {
+			} else if schedule, _, _ := unstructured.NestedString(got.Object, "spec", info.ScheduleFields[0]); schedule != "* * * * *" {
 				t.Errorf("the spec was changed: schedule %q", schedule)
 			}
 		})
@@ -168,7 +166,7 @@ func TestKindAppears(t *testing.T) {
 
 // A kind that is installed, but that the manager may not read, harms no other one.
 func TestForbiddenKindHarmsNobody(t *testing.T) {
-	install(t, volcanoCRDs())
+	install(t, definitions(t, volcano.Kind{}))
 	p := plane.Start(t)
 	applyRBAC(t, p)
 	binding := &rbacv1.ClusterRoleBinding{

@@ -14,15 +14,14 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/carillon-dev/carillon/internal/kind"
+	"github.com/carillon-dev/carillon/internal/kind/volcano"
 	"github.com/carillon-dev/carillon/internal/manager"
 	"github.com/carillon-dev/carillon/internal/testkit/make"
 	"github.com/carillon-dev/carillon/internal/testkit/plane"
@@ -109,10 +108,12 @@ func TestCronJobsOfOldServers(t *testing.T) {
 // Volcano's own webhook refuses long names and zones in schedules, always (CJ-152, CJ-157, CJ-164). Where it is not
 // installed, or was not when the object was made, such CronJobs run, with a Warning about the zone.
 func TestVolcanoWithoutItsWebhook(t *testing.T) {
-	install(t, volcanoCRDs())
+	k := volcano.Kind{}
+	info := k.Info()
+	install(t, definitions(t, k))
 	w := newWorld(t, manager.Options{Controllers: []string{manager.CronJob}, Kinds: kind.All, Discovery: 50 * time.Millisecond})
 	dyn := dynamic.NewForConfigOrDie(w.plane.Config())
-	owners, children := dyn.Resource(volcanoCronJobs).Namespace(w.namespace), dyn.Resource(volcanoJobs).Namespace(w.namespace)
+	owners, children := dyn.Resource(info.OwnerResource).Namespace(w.namespace), dyn.Resource(info.ChildResource).Namespace(w.namespace)
 	cases := map[string]struct {
 		name, schedule string
 		want           []string
@@ -124,7 +125,7 @@ func TestVolcanoWithoutItsWebhook(t *testing.T) {
 	stored := map[string]*unstructured.Unstructured{}
 	for _, c := range cases {
 		w.eventually("the API is served", func(ctx context.Context) (err error) {
-			stored[c.name], err = owners.Create(ctx, customCronJob(volcanoCronJobs, w.namespace, c.name, c.schedule), metav1.CreateOptions{})
+			stored[c.name], err = owners.Create(ctx, customCronJob(k, w.namespace, c.name, c.schedule), metav1.CreateOptions{})
 			return err
 		})
 	}
@@ -134,7 +135,7 @@ func TestVolcanoWithoutItsWebhook(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := w.in(t)
 			w.eventually("the run", func(ctx context.Context) error {
-				child, err := children.Get(ctx, fmt.Sprintf("%s-%d", c.name, due.Unix()/60), metav1.GetOptions{})
+				child, err := children.Get(ctx, childName(k, c.name, due), metav1.GetOptions{})
 				if err == nil && !metav1.IsControlledBy(child, stored[c.name]) {
 					err = errors.New("it belongs to another one")
 				}
@@ -145,45 +146,38 @@ func TestVolcanoWithoutItsWebhook(t *testing.T) {
 	}
 }
 
-// An object that no Go type takes, stored under an older CRD or past all checks, is told about and harms nobody: others
-// of its kind, in all namespaces, run on, whether it was there before us or comes while we run. What one server stored
-// so another one mends as any other mistake.
+// An object that no Go type takes, stored under an older CRD or past all checks, is told about and harms nobody: others of
+// its kind, in all namespaces, run on, whether it was there before us or comes while we run. What one server stored so
+// another one mends as any other mistake.
 func TestObjectsThatCannotBeRead(t *testing.T) {
-	for name, kindOf := range map[string]struct {
-		crds  []*apiextensionsv1.CustomResourceDefinition
-		owner schema.GroupVersionResource
-		child schema.GroupVersionResource
-		unit  int64 // seconds in the number of the child's name
-	}{
-		"volcano":  {crds: volcanoCRDs(), owner: volcanoCronJobs, child: volcanoJobs, unit: 60},
-		"tutorial": {crds: []*apiextensionsv1.CustomResourceDefinition{tutorialCRD(t)}, owner: tutorialCronJobs, child: batchv1.SchemeGroupVersion.WithResource("jobs"), unit: 1},
-	} {
-		t.Run(name, func(t *testing.T) {
-			install(t, kindOf.crds)
+	for _, k := range customKinds() {
+		info := k.Info()
+		t.Run(info.ShortName, func(t *testing.T) {
+			install(t, definitions(t, k))
 			p := plane.Start(t)
 			w := &world{T: t, plane: p, client: p.Client(), namespace: p.Namespace(t), clock: clocktesting.NewFakeClock(time.Now())}
 			dyn := dynamic.NewForConfigOrDie(p.Config())
-			owners, children := dyn.Resource(kindOf.owner).Namespace(w.namespace), dyn.Resource(kindOf.child).Namespace(w.namespace)
+			owners, children := dyn.Resource(info.OwnerResource).Namespace(w.namespace), dyn.Resource(info.ChildResource).Namespace(w.namespace)
 			bad := func(name string) (uid types.UID) {
-				obj := customCronJob(kindOf.owner, w.namespace, name, "* * * * *")
+				obj := customCronJob(k, w.namespace, name, "* * * * *")
 				labels := map[string]any{"app": "a", "tier": int64(5)}
-				if err := unstructured.SetNestedMap(obj.Object, labels, "spec", "jobTemplate", "metadata", "labels"); err != nil {
+				if err := unstructured.SetNestedMap(obj.Object, labels, "spec", info.TemplateField, "metadata", "labels"); err != nil {
 					t.Fatal(err)
 				}
-				return p.Implant(t, kindOf.owner.GroupResource(), obj)
+				return p.Implant(t, info.OwnerResource.GroupResource(), obj)
 			}
 			var good *unstructured.Unstructured
 			w.eventually("the API is served", func(ctx context.Context) (err error) {
-				good, err = owners.Create(ctx, customCronJob(kindOf.owner, w.namespace, "good", "* * * * *"), metav1.CreateOptions{})
+				good, err = owners.Create(ctx, customCronJob(k, w.namespace, "good", "* * * * *"), metav1.CreateOptions{})
 				return err
 			})
 			before := bad("before")
-			if kindOf.child == volcanoJobs {
+			if info.Child.Group != batchv1.GroupName {
 				job := &unstructured.Unstructured{Object: map[string]any{
-					"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "status": "done",
+					"apiVersion": info.Child.GroupVersion().String(), "kind": info.Child.Kind, "status": "done",
 					"metadata": map[string]any{"namespace": w.namespace, "name": "odd"},
 				}}
-				p.Implant(t, kindOf.child.GroupResource(), job)
+				p.Implant(t, info.ChildResource.GroupResource(), job)
 			}
 			w.run(manager.Options{Config: p.Config(), Controllers: []string{manager.CronJob}, Kinds: kind.All, Discovery: 50 * time.Millisecond, Clock: w.clock, Zone: time.UTC})
 			run := func() {
@@ -191,7 +185,7 @@ func TestObjectsThatCannotBeRead(t *testing.T) {
 				w.pass(1)
 				due := w.clock.Now().Truncate(time.Minute)
 				w.eventually("the run", func(ctx context.Context) error {
-					child, err := children.Get(ctx, fmt.Sprintf("good-%d", due.Unix()/kindOf.unit), metav1.GetOptions{})
+					child, err := children.Get(ctx, childName(k, "good", due), metav1.GetOptions{})
 					if err == nil && !metav1.IsControlledBy(child, good) {
 						err = errors.New("it belongs to another one")
 					}
@@ -207,14 +201,14 @@ func TestObjectsThatCannotBeRead(t *testing.T) {
 				if err != nil || len(events.Items) != 1 || events.Items[0].Count > 1 {
 					t.Fatalf("%d events about %s, want one: %v", len(events.Items), name, err)
 				}
-				for _, part := range []string{"spec.jobTemplate.metadata.labels.tier is the number 5, and must be a string", "kubectl edit " + kindOf.owner.Resource + "." + kindOf.owner.Group + " " + name} {
+				for _, part := range []string{"spec." + info.TemplateField + ".metadata.labels.tier is the number 5, and must be a string", "kubectl edit " + info.Name + " " + name} {
 					if !strings.Contains(events.Items[0].Message, part) {
 						t.Errorf("no %q in %q", part, events.Items[0].Message)
 					}
 				}
 			}
 
-			mend := []byte(`{"spec":{"jobTemplate":{"metadata":{"labels":{"tier":"5"}}}}}`)
+			mend := []byte(`{"spec":{"` + info.TemplateField + `":{"metadata":{"labels":{"tier":"5"}}}}}`)
 			mended, err := owners.Patch(t.Context(), "before", types.MergePatchType, mend, metav1.PatchOptions{})
 			if err != nil {
 				t.Fatal(err)

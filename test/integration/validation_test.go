@@ -17,7 +17,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -28,16 +27,14 @@ import (
 	"k8s.io/kubernetes/pkg/printers"
 	printersinternal "k8s.io/kubernetes/pkg/printers/internalversion"
 
+	"github.com/carillon-dev/carillon/internal/kind"
+	"github.com/carillon-dev/carillon/internal/kind/tutorial"
+	"github.com/carillon-dev/carillon/internal/kind/volcano"
 	"github.com/carillon-dev/carillon/internal/testkit/make"
 	"github.com/carillon-dev/carillon/internal/testkit/plane"
 )
 
-var (
-	cronJobs         = schema.GroupResource{Group: "batch", Resource: "cronjobs"}
-	tutorialCronJobs = schema.GroupVersionResource{Group: "batch.tutorial.kubebuilder.io", Version: "v1", Resource: "cronjobs"}
-	volcanoCronJobs  = schema.GroupVersionResource{Group: "batch.volcano.sh", Version: "v1alpha1", Resource: "cronjobs"}
-	volcanoJobs      = schema.GroupVersionResource{Group: "batch.volcano.sh", Version: "v1alpha1", Resource: "jobs"}
-)
+var cronJobs = schema.GroupResource{Group: "batch", Resource: "cronjobs"}
 
 // causes lists what the API server found wrong, "field: cause".
 func causes(err error) []string {
@@ -53,9 +50,8 @@ func causes(err error) []string {
 	return list
 }
 
-// What the API server answers to the CronJobs that users write is what cronjob.md 1.1 says: an object is taken as it
-// is, or refused at the field that is wrong. An update of what an older API server took is refused only for what it
-// changes.
+// What the API server answers to the CronJobs that users write is what cronjob.md 1.1 says: an object is taken as it is,
+// or refused at the field that is wrong. An update of what an older API server took is refused only for what it changes.
 func TestCronJobValidation(t *testing.T) {
 	const invalid, required, unsupported = ": FieldValueInvalid", ": FieldValueRequired", ": FieldValueNotSupported"
 	p := plane.Start(t)
@@ -185,38 +181,38 @@ func TestCronJobNameWarning(t *testing.T) {
 // are in Volcano's webhook; TestVolcanoWithoutItsWebhook has what the controller makes of such objects.
 func TestCustomCronJobValidation(t *testing.T) {
 	p := plane.Start(t)
-	install(t, []*apiextensionsv1.CustomResourceDefinition{tutorialCRD(t)})
-	install(t, volcanoCRDs())
+	install(t, definitions(t, tutorial.Kind{}))
+	install(t, definitions(t, volcano.Kind{}))
 	ns := p.Namespace(t)
 	dyn := dynamic.NewForConfigOrDie(p.Config())
 	w := &world{T: t, plane: p, client: p.Client(), namespace: ns}
-	served := func(gvr schema.GroupVersionResource) {
+	served := func(k kind.Kind) {
 		w.eventually("the API is served", func(ctx context.Context) error {
-			_, err := dyn.Resource(gvr).Namespace(ns).List(ctx, metav1.ListOptions{})
+			_, err := dyn.Resource(k.Info().OwnerResource).Namespace(ns).List(ctx, metav1.ListOptions{})
 			return err
 		})
 	}
-	served(tutorialCronJobs)
-	served(volcanoCronJobs)
+	served(tutorial.Kind{})
+	served(volcano.Kind{})
 
 	long := strings.Repeat("a", 60)
 	for name, c := range map[string]struct {
-		gvr     schema.GroupVersionResource
+		kind    kind.Kind
 		name    string
 		edit    bool // of a stored object; else it is created
 		refused bool
 	}{
-		"CJ-150 T a name of 53":        {gvr: tutorialCronJobs, name: long[:53], refused: true},
-		"CJ-152 T a stored name of 60": {gvr: tutorialCronJobs, name: long, edit: true, refused: true},
-		"CJ-161 T a date that is none": {gvr: tutorialCronJobs, name: "never"},
-		"CJ-161 V a date that is none": {gvr: volcanoCronJobs, name: "never"},
+		"CJ-150 T a name of 53":        {kind: tutorial.Kind{}, name: long[:53], refused: true},
+		"CJ-152 T a stored name of 60": {kind: tutorial.Kind{}, name: long, edit: true, refused: true},
+		"CJ-161 T a date that is none": {kind: tutorial.Kind{}, name: "never"},
+		"CJ-161 V a date that is none": {kind: volcano.Kind{}, name: "never"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			obj := customCronJob(c.gvr, ns, c.name, "0 0 30 2 *")
-			api := dyn.Resource(c.gvr).Namespace(ns)
+			obj := customCronJob(c.kind, ns, c.name, "0 0 30 2 *")
+			api := dyn.Resource(c.kind.Info().OwnerResource).Namespace(ns)
 			var err error
 			if c.edit {
-				p.Implant(t, c.gvr.GroupResource(), obj)
+				p.Implant(t, c.kind.Info().OwnerResource.GroupResource(), obj)
 				stored, getErr := api.Get(t.Context(), c.name, metav1.GetOptions{})
 				if getErr != nil {
 					t.Fatal(getErr)
@@ -238,21 +234,6 @@ func TestCustomCronJobValidation(t *testing.T) {
 			}
 		})
 	}
-}
-
-// customCronJob is a CronJob of kind T or V.
-func customCronJob(gvr schema.GroupVersionResource, namespace, name, schedule string) *unstructured.Unstructured {
-	template := map[string]any{"spec": map[string]any{"minAvailable": int64(1)}}
-	if gvr == tutorialCronJobs {
-		template = map[string]any{"spec": map[string]any{"template": map[string]any{"spec": map[string]any{
-			"restartPolicy": "Never", "containers": []any{map[string]any{"name": "c", "image": "i"}},
-		}}}}
-	}
-	return &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": gvr.GroupVersion().String(), "kind": "CronJob",
-		"metadata": map[string]any{"namespace": namespace, "name": name},
-		"spec":     map[string]any{"schedule": schedule, "jobTemplate": template},
-	}}
 }
 
 // printed is what `kubectl get` shows of an object of group batch, by column: the server makes the table.

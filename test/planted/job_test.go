@@ -197,7 +197,7 @@ func TestJobShell(t *testing.T) {
 			breaks: "a Job that waits for its backoff waits for ever",
 		},
 		"errors not tried again": {
-			file: "controller.go", old: "\t\tc.timers.Wake(key, w.wake)\n\t}\n\treturn reconcile.Result{}, err\n", new: "\t\tc.timers.Wake(key, w.wake)\n\t}\n\treturn reconcile.Result{}, nil\n",
+			file: "controller.go", old: "\t\tc.alarm.Wake(key, w.wake)\n\t}\n\treturn reconcile.Result{}, err\n", new: "\t\tc.alarm.Wake(key, w.wake)\n\t}\n\treturn reconcile.Result{}, nil\n",
 			breaks: "a pod that was refused once is never made",
 		},
 		"in-flight accounting forgotten by a restart": {
@@ -263,8 +263,8 @@ func TestTTLShell(t *testing.T) {
 			file: "controller.go", old: "\treturn d.Action == ttl.Delete, d.Err\n", new: "\treturn d.Action != ttl.Keep, d.Err\n",
 			breaks: "Jobs go before their time",
 		},
-		"no timer": {
-			file: "controller.go", old: "\tcase d.Action == ttl.Wait && !d.FinishedInFuture:\n\t\tc.timers.Wake(key, d.ExpireAt)\n", new: "\tcase d.Action == ttl.Wait && !d.FinishedInFuture:\n",
+		"no alarm": {
+			file: "controller.go", old: "\tcase d.Action == ttl.Wait && !d.FinishedInFuture:\n\t\tc.alarm.Wake(key, d.ExpireAt)\n", new: "\tcase d.Action == ttl.Wait && !d.FinishedInFuture:\n",
 			breaks: "Jobs stay for ever",
 		},
 		"errors not tried again": {

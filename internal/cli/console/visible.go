@@ -72,8 +72,8 @@ func oneLine(message string) string {
 	return strings.Join(strings.FieldsFunc(message, func(r rune) bool { return r == '\n' || r == '\r' }), " ")
 }
 
-// escaped replaces in JSON what Visible replaces in text, by JSON's own escapes, so that a program reads the value as
-// it was. encoding/json escapes C0 and the separators itself and leaves no byte that is not UTF-8.
+// escaped replaces in JSON what Visible replaces in text, by JSON's own escapes, so that a program reads the value as it
+// was. encoding/json escapes C0 and the separators itself and leaves no byte that is not UTF-8.
 func escaped(document []byte) []byte {
 	text := string(document)
 	if strings.IndexFunc(text, func(r rune) bool { return obeyed(r) && r != '\n' && r != utf8.RuneError }) < 0 {

@@ -21,7 +21,7 @@ func (f *Follower) cronJob(k kind.Kind, obj kind.Object) {
 	if err != nil {
 		return
 	}
-	object := ObjectName(k.Info().Owner.Group, "CronJob", owner.Namespace, owner.Name)
+	object := ObjectName(k.Info().Owner.Group, k.Info().Owner.Kind, owner.Namespace, owner.Name)
 	due, zone, ok := next(owner, spec, state, f.opts.Now())
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -36,7 +36,7 @@ func (f *Follower) cronJob(k kind.Kind, obj kind.Object) {
 	case ok:
 		f.opts.Console.Say(console.Line{Type: console.Due, Object: object, Due: &due, Message: zone})
 	default:
-		f.opts.Console.Say(console.Line{Type: console.Due, Object: object, Message: "has no next run; see its events: carillon kubectl describe " + resourceName(k.Info().Owner.Group, "CronJob") + " " + owner.Name})
+		f.opts.Console.Say(console.Line{Type: console.Due, Object: object, Message: "has no next run; see its events: carillon kubectl describe " + resourceName(k.Info().Owner.Group, k.Info().Owner.Kind) + " " + owner.Name})
 	}
 }
 

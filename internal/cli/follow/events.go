@@ -35,7 +35,7 @@ func (f *Follower) event(e *corev1.Event) {
 	before, known := f.events[e.UID]
 	f.events[e.UID] = now
 	f.mu.Unlock()
-	again := before.message != now.message || (e.InvolvedObject.Kind == "CronJob" && now.count > before.count)
+	again := before.message != now.message || (isCronJob(e.InvolvedObject.Kind) && now.count > before.count)
 	if known && !again {
 		return
 	}
@@ -88,19 +88,12 @@ func (f *Follower) about(e *corev1.Event) bool {
 		return e.Reason == reasonDiskPressure
 	}
 	if want.Name == "" {
-		switch about.Kind {
-		case "CronJob", "Job", "Pod":
-			return true
-		}
-		return false
+		return about.Kind == "Pod" || isCronJob(about.Kind) || isJob(about.Kind)
 	}
-	switch about.Kind {
-	case "Job":
-		return f.mine(group(about.APIVersion), about.Namespace, about.Name)
-	case "Pod":
+	if about.Kind == "Pod" {
 		return about.Namespace == want.Namespace && strings.HasPrefix(about.Name, want.Name+"-")
 	}
-	return false
+	return isJob(about.Kind) && f.mine(group(about.APIVersion), about.Namespace, about.Name)
 }
 
 // group is the API group of an apiVersion.

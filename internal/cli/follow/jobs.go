@@ -6,6 +6,7 @@ package follow
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,8 +17,7 @@ import (
 	"github.com/carillon-dev/carillon/internal/cli/console"
 	"github.com/carillon-dev/carillon/internal/cron"
 	"github.com/carillon-dev/carillon/internal/job"
-	"github.com/carillon-dev/carillon/internal/kind/tutorial"
-	"github.com/carillon-dev/carillon/internal/kind/volcano"
+	"github.com/carillon-dev/carillon/internal/kind"
 )
 
 // slack is how far the clocks of what is read may differ from ours; API times have whole seconds.
@@ -41,6 +41,7 @@ type run struct {
 type life struct {
 	uid       types.UID
 	group     string
+	kind      string
 	namespace string
 	name      string
 	origin    string    // why it runs, and how large it is
@@ -55,7 +56,7 @@ type life struct {
 // lifeOfJob reads a Job of batch/v1.
 func lifeOfJob(j *batchv1.Job) life {
 	l := life{
-		uid: j.UID, group: batchv1.GroupName, namespace: j.Namespace, name: j.Name,
+		uid: j.UID, group: batchv1.GroupName, kind: "Job", namespace: j.Namespace, name: j.Name,
 		origin: origin(j),
 	}
 	if j.Status.StartTime != nil {
@@ -71,18 +72,18 @@ func lifeOfJob(j *batchv1.Job) life {
 	return l
 }
 
-// lifeOfVolcanoJob reads a Job of Volcano. message is what its status says, which the slim type does not hold.
-func lifeOfVolcanoJob(job *volcano.Job, message string) (life, bool) {
-	child, err := volcano.Kind{}.ReadChild(job)
+// lifeOfCustomJob reads a Job that is a custom resource. message is what its status says, which slim types do not hold.
+func lifeOfCustomJob(k kind.Kind, obj kind.Object, message string) (life, bool) {
+	child, err := k.ReadChild(obj)
 	if err != nil {
 		return life{}, false
 	}
 	l := life{
-		uid: job.UID, group: volcano.GroupVersion.Group, namespace: job.Namespace, name: job.Name,
-		origin: scheduled(job.Annotations[volcano.StampAnnotation]),
+		uid: child.UID, group: k.Info().Child.Group, kind: child.Kind, namespace: child.Namespace, name: child.Name,
+		origin: scheduled(obj.GetAnnotations()),
 	}
-	if status := child.Status; status != "" && status != "Pending" && status != "Inqueue" {
-		l.start = job.CreationTimestamp.Time
+	if child.Started != nil {
+		l.start = *child.Started
 	}
 	if child.Phase != cron.Unfinished {
 		l.done, l.complete, l.message = true, child.Phase == cron.Complete, message
@@ -98,10 +99,8 @@ func lifeOfVolcanoJob(job *volcano.Job, message string) (life, bool) {
 
 // origin tells which scheduled time a Job belongs to, or how much work it is.
 func origin(job *batchv1.Job) string {
-	for _, stamp := range []string{batchv1.CronJobScheduledTimestampAnnotation, tutorial.StampAnnotation} {
-		if at, ok := job.Annotations[stamp]; ok {
-			return scheduled(at)
-		}
+	if at := scheduled(job.Annotations); at != "" {
+		return at
 	}
 	if n := job.Spec.Completions; n != nil && *n > 1 {
 		parallel := int32(1)
@@ -113,11 +112,14 @@ func origin(job *batchv1.Job) string {
 	return ""
 }
 
-func scheduled(at string) string {
-	if at == "" {
-		return ""
+// scheduled tells which scheduled time a Job of any kind belongs to, "" for none.
+func scheduled(annotations map[string]string) string {
+	for _, k := range kind.All {
+		if at := annotations[k.Info().StampAnnotation]; at != "" {
+			return "(scheduled " + at + ")"
+		}
 	}
-	return "(scheduled " + at + ")"
+	return ""
 }
 
 func (f *Follower) mine(group, namespace, name string) bool {
@@ -150,7 +152,7 @@ func (f *Follower) job(ctx context.Context, l life) {
 	defer f.mu.Unlock()
 	r := f.runOf(l.uid)
 	r.there = true
-	object := ObjectName(l.group, "Job", l.namespace, l.name)
+	object := ObjectName(l.group, l.kind, l.namespace, l.name)
 	if l.done && r.started.IsZero() && l.end.Before(f.since.Add(-slack)) {
 		r.told = true // history
 		return
@@ -215,9 +217,9 @@ func (f *Follower) caughtUp(ctx context.Context, r *run) {
 
 // resourceName is what kubectl calls a kind: "job", or "job.batch.volcano.sh".
 func resourceName(group, kindName string) string {
-	word := map[string]string{"CronJob": "cronjob", "Job": "job", "Pod": "pod", "Node": "node"}[kindName]
-	if word == "" {
-		word = kindName
+	word := kindName
+	if kindName == "Pod" || kindName == "Node" || isCronJob(kindName) || isJob(kindName) {
+		word = strings.ToLower(kindName)
 	}
 	if group == "" || group == batchv1.GroupName {
 		return word

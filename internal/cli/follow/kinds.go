@@ -6,6 +6,7 @@ package follow
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"sync"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -16,34 +17,38 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/carillon-dev/carillon/internal/kind"
-	"github.com/carillon-dev/carillon/internal/kind/volcano"
 )
 
 var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
-// followKinds follows the kinds that are custom resources: the one of the Job that is followed, or all whose
+// followKinds follows what is a custom resource: the Job that is followed, or the CronJobs and Jobs of all kinds whose
 // CustomResourceDefinition is there, from when it comes to when it goes.
 func (f *Follower) followKinds(ctx context.Context) {
-	if f.opts.Job.Name != "" {
-		if f.opts.Job.Group == volcano.GroupVersion.Group {
-			f.watch(ctx, volcano.Kind{}.Info().ChildResource, f.volcanoJobs(ctx))
-		}
-		return
-	}
 	watches := map[string]func(context.Context){}
 	for _, k := range kind.All {
 		info := k.Info()
-		if info.Owner.Group == batchv1.GroupName {
+		if info.Owner.Group != batchv1.GroupName {
+			watches[info.OwnerResource.GroupResource().String()] = func(ctx context.Context) {
+				f.watch(ctx, info.OwnerResource, f.cronJobs(k), "spec", info.TemplateField)
+			}
+		}
+		if info.Child.Group == batchv1.GroupName {
 			continue
 		}
-		watches[info.OwnerResource.GroupResource().String()] = func(ctx context.Context) { f.watch(ctx, info.OwnerResource, f.cronJobs(k)) }
+		jobs := func(ctx context.Context) { f.watch(ctx, info.ChildResource, f.customJobs(ctx, k), "spec") }
+		if f.opts.Job.Name != "" && f.opts.Job.Group == info.Child.Group {
+			jobs(ctx)
+			return
+		}
+		watches[info.ChildResource.GroupResource().String()] = jobs
 	}
-	jobs := volcano.Kind{}.Info().ChildResource
-	watches[jobs.GroupResource().String()] = func(ctx context.Context) { f.watch(ctx, jobs, f.volcanoJobs(ctx)) }
+	if f.opts.Job.Name != "" {
+		return
+	}
 
 	var mu sync.Mutex
 	stops := map[string]context.CancelFunc{}
-	f.watch(ctx, definitions, func(informer cache.SharedIndexInformer) error {
+	add := func(informer cache.SharedIndexInformer) error {
 		gone := func(crd *unstructured.Unstructured) {
 			mu.Lock()
 			defer mu.Unlock()
@@ -65,13 +70,21 @@ func (f *Follower) followKinds(ctx context.Context) {
 				start(kindCtx)
 			}
 		}, gone)
-	})
+	}
+	f.watch(ctx, definitions, add, "spec")
 }
 
-// watch runs an informer of a resource until ctx ends.
-func (f *Follower) watch(ctx context.Context, resource schema.GroupVersionResource, add func(cache.SharedIndexInformer) error) {
+// watch runs an informer of a resource until ctx ends. What lies under drop is not kept: templates and schemas are large.
+func (f *Follower) watch(ctx context.Context, resource schema.GroupVersionResource, add func(cache.SharedIndexInformer) error, drop ...string) {
 	informer := dynamicinformer.NewFilteredDynamicInformer(f.opts.Dynamic, resource, f.namespaceOf(resource), 0, cache.Indexers{}, nil).Informer()
-	if informer.SetTransform(stripCustom) != nil || add(informer) != nil {
+	strip := func(obj any) (any, error) {
+		if u, ok := obj.(*unstructured.Unstructured); ok {
+			u.SetManagedFields(nil)
+			unstructured.RemoveNestedField(u.Object, drop...)
+		}
+		return obj, nil
+	}
+	if informer.SetTransform(strip) != nil || add(informer) != nil {
 		return // only what has been started refuses, and this has not been
 	}
 	f.kinds.Go(func() { informer.RunWithContext(ctx) })
@@ -85,35 +98,36 @@ func (f *Follower) namespaceOf(resource schema.GroupVersionResource) string {
 }
 
 func (f *Follower) cronJobs(k kind.Kind) func(cache.SharedIndexInformer) error {
+	return typed(k, k.Info().Owner,
+		func(obj kind.Object, _ *unstructured.Unstructured) { f.cronJob(k, obj) },
+		func(u *unstructured.Unstructured) { f.forgetCronJob(u.GetUID()) })
+}
+
+func (f *Follower) customJobs(ctx context.Context, k kind.Kind) func(cache.SharedIndexInformer) error {
+	return typed(k, k.Info().Child, func(obj kind.Object, u *unstructured.Unstructured) {
+		message, _, _ := unstructured.NestedString(u.Object, k.Info().MessageField...)
+		if l, ok := lifeOfCustomJob(k, obj, message); ok {
+			f.job(ctx, l)
+		}
+	}, func(u *unstructured.Unstructured) { f.forgetJob(u.GetUID()) })
+}
+
+// typed hands out objects in the Go type of their kind. What cannot be read is passed over: the controller warns of it.
+func typed(k kind.Kind, gvk schema.GroupVersionKind, changed func(kind.Object, *unstructured.Unstructured), gone func(*unstructured.Unstructured)) func(cache.SharedIndexInformer) error {
 	scheme := runtime.NewScheme()
 	return func(informer cache.SharedIndexInformer) error {
 		if err := k.AddToScheme(scheme); err != nil {
 			return err
 		}
 		return handle(informer, func(u *unstructured.Unstructured) {
-			obj, err := scheme.New(k.Info().Owner)
+			obj, err := scheme.New(gvk)
 			if err != nil || into(u, obj) != nil {
-				return // the controller warns of what cannot be read
-			}
-			if cronJob, ok := obj.(kind.Object); ok {
-				f.cronJob(k, cronJob)
-			}
-		}, func(u *unstructured.Unstructured) { f.forgetCronJob(u.GetUID()) })
-	}
-}
-
-func (f *Follower) volcanoJobs(ctx context.Context) func(cache.SharedIndexInformer) error {
-	return func(informer cache.SharedIndexInformer) error {
-		return handle(informer, func(u *unstructured.Unstructured) {
-			job := &volcano.Job{}
-			if into(u, job) != nil {
 				return
 			}
-			message, _, _ := unstructured.NestedString(u.Object, "status", "state", "message")
-			if l, ok := lifeOfVolcanoJob(job, message); ok {
-				f.job(ctx, l)
+			if o, ok := obj.(kind.Object); ok {
+				changed(o, u)
 			}
-		}, func(u *unstructured.Unstructured) { f.forgetJob(u.GetUID()) })
+		}, gone)
 	}
 }
 
@@ -125,15 +139,13 @@ func into(u *unstructured.Unstructured, obj any) error {
 	return json.Unmarshal(data, obj)
 }
 
-// stripCustom drops the templates and schemas, which are large.
-func stripCustom(obj any) (any, error) {
-	if u, ok := obj.(*unstructured.Unstructured); ok {
-		u.SetManagedFields(nil)
-		for _, path := range [][]string{{"spec", "jobTemplate"}, {"spec", "tasks"}, {"spec", "versions"}} {
-			unstructured.RemoveNestedField(u.Object, path...)
-		}
-	}
-	return obj, nil
+// isCronJob and isJob tell the part that an API kind has in some kind of CronJob.
+func isCronJob(apiKind string) bool {
+	return slices.ContainsFunc(kind.All, func(k kind.Kind) bool { return k.Info().Owner.Kind == apiKind })
+}
+
+func isJob(apiKind string) bool {
+	return slices.ContainsFunc(kind.All, func(k kind.Kind) bool { return k.Info().Child.Kind == apiKind })
 }
 
 func established(crd *unstructured.Unstructured) bool {

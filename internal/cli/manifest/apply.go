@@ -21,8 +21,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
 
-	"github.com/carillon-dev/carillon/internal/kind/tutorial"
-	"github.com/carillon-dev/carillon/internal/kind/volcano"
+	"github.com/carillon-dev/carillon/deploy/crds"
+	"github.com/carillon-dev/carillon/internal/kind"
 )
 
 // FieldManager owns the fields that Carillon applies (server-side apply).
@@ -228,13 +228,19 @@ func (a *Applier) served(ctx context.Context, r dynamic.ResourceInterface, name 
 	}
 }
 
-// source tells where the definition of a kind comes from.
+// source tells where the definition of an API comes from.
 func source(group string) string {
-	switch group {
-	case tutorial.GroupVersion.Group:
-		return "its CustomResourceDefinition is deploy/crds/batch.tutorial.kubebuilder.io_cronjobs.yaml: apply it first, or with it"
-	case volcano.GroupVersion.Group:
-		return "install Volcano first (its definitions, its scheduler, and its controllers without their cron gate)"
+	for _, k := range kind.All {
+		info := k.Info()
+		if group != info.Owner.Group && group != info.Child.Group {
+			continue
+		}
+		if file, _, found := crds.Find(info.Name); found {
+			return "its CustomResourceDefinition is deploy/crds/" + file + ": apply it first, or with it"
+		}
+		if info.Install != "" {
+			return info.Install
+		}
 	}
 	return "apply its CustomResourceDefinition first"
 }

@@ -5,8 +5,8 @@
 //
 // Reading is strict and complete before anything is sent: every document of every file is decoded,
 // unknown and repeated fields are faults, and all faults are reported together, each with its file,
-// document and line (load.go). It is bounded, and tells what it waits for (read.go). Applying asks the API server for a
-// dry run of every object first, so that a file of which one object would be refused is not applied in part (apply.go).
+// document and line (load.go). It is bounded, and tells what it waits for (read.go). Applying asks the API server for a dry run of every object first, so
+// that a file of which one object would be refused is not applied in part (apply.go).
 package manifest
 
 import (

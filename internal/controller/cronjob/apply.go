@@ -179,7 +179,7 @@ func (r *reconciler) patch(ctx context.Context, s *syncing, patch kind.Patch) er
 	if err != nil {
 		return err
 	}
-	if _, err := Trim(answer); err != nil {
+	if _, err := r.trim(answer); err != nil {
 		return err
 	}
 	r.ownWrites.Updated(s.in.Owner.UID, answer)
@@ -195,6 +195,6 @@ func (r *reconciler) publish(s *syncing, list []cron.Event) {
 	}
 	about := events.About(s.owner, r.info.Owner)
 	for _, e := range list {
-		r.recorder.Event(events.Event{About: about, Type: e.Type, Reason: e.Reason, Message: e.Message, Cause: e.Key})
+		r.recorder.Event(events.Event{About: about, Type: e.Type, Reason: e.Reason, Message: e.Message, Once: e.Key})
 	}
 }

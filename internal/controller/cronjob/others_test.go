@@ -22,7 +22,7 @@ func written(t *testing.T, b make.CronJobBuilder, entries ...metav1.ManagedField
 	t.Helper()
 	obj := b.Obj()
 	obj.ManagedFields = entries
-	if _, err := Trim(obj); err != nil {
+	if _, err := trim(obj); err != nil {
 		t.Fatal(err)
 	}
 	return obj
@@ -91,7 +91,7 @@ func TestStandBack(t *testing.T) {
 	w.wantCalls()
 	w.wantWake("12:12:00") // when the due start will have waited for two minutes
 	w.sawOthers("12:11:00")
-	w.timers.Cancel(tickKey) // it has fired
+	w.alarm.Cancel(tickKey) // it has rung
 	w.sync("12:12:00")
 	w.wantCalls()
 	w.wantWake("12:13:00")
@@ -100,7 +100,7 @@ func TestStandBack(t *testing.T) {
 		t.Errorf("told %q", told)
 	}
 
-	w.timers.Cancel(tickKey)
+	w.alarm.Cancel(tickKey)
 	w.queued.forget()
 	w.time.SetTime(at("12:13:00"))
 	if _, err := w.Reconcile(w.Context(), reconcile.Request{NamespacedName: tickKey}); err != nil {
@@ -191,7 +191,7 @@ func TestTrimKeepsOtherControllers(t *testing.T) {
 		entry("carillon-manager", "status", starts, at("12:09:30")),
 		entry("garbage", "status", `not JSON`, at("12:09:00")))
 	for range 2 { // informers that list by a watch trim twice
-		if _, err := Trim(obj); err != nil {
+		if _, err := trim(obj); err != nil {
 			t.Fatal(err)
 		}
 	}

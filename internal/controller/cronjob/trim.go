@@ -9,72 +9,53 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	toolscache "k8s.io/client-go/tools/cache"
 
+	"github.com/carillon-dev/carillon/internal/kind"
+	"github.com/carillon-dev/carillon/internal/kind/adapter"
 	"github.com/carillon-dev/carillon/internal/serving"
 )
 
-// Trim is the transform for the manager's cache: it drops managed fields, which are often the greater part of an
-// object and which no controller here reads, except for two facts in them: when the manager that owns a schedule or a
-// time zone last wrote (cronjob.md B2), and when another controller last wrote the status of a CronJob. Cached objects are
+// Trim is the transform for a cache of CronJobs of these kinds: it drops managed fields, which are often the greater part
+// of an object and which no controller here reads, except for two facts in them: when the manager that owns a field of the
+// schedule last wrote (cronjob.md B2), and when another controller last wrote the status of a CronJob. Cached objects are
 // never written back whole, so nothing is lost by it. What is trimmed already stays as it is: caches trim some objects twice.
-func Trim(obj any) (any, error) {
-	if tombstone, ok := obj.(toolscache.DeletedFinalStateUnknown); ok {
-		trimmed, err := Trim(tombstone.Obj)
-		tombstone.Obj = trimmed
-		return tombstone, err
+func Trim(kinds ...kind.Kind) toolscache.TransformFunc {
+	var schedule, starts []string
+	for _, k := range kinds {
+		info := k.Info()
+		schedule = append(schedule, info.ScheduleFields...)
+		starts = append(starts, info.LastScheduleField, info.LastSuccessField)
 	}
-	if o, ok := obj.(metav1.Object); ok {
-		o.SetManagedFields(trimManagedFields(o.GetManagedFields()))
+	return func(obj any) (any, error) {
+		whole := obj
+		if tombstone, ok := obj.(toolscache.DeletedFinalStateUnknown); ok {
+			obj = tombstone.Obj
+		}
+		if o, ok := obj.(metav1.Object); ok {
+			o.SetManagedFields(trimManagedFields(o.GetManagedFields(), schedule, starts))
+		}
+		return whole, nil
 	}
-	return obj, nil
 }
 
-func trimManagedFields(entries []metav1.ManagedFieldsEntry) []metav1.ManagedFieldsEntry {
+func trimManagedFields(entries []metav1.ManagedFieldsEntry, schedule, starts []string) []metav1.ManagedFieldsEntry {
 	var kept []metav1.ManagedFieldsEntry
 	for _, e := range entries {
-		if e.Time == nil || e.FieldsV1 == nil {
+		part, names := "spec", schedule
+		if e.Subresource == "status" && serving.Controller(e.Manager) {
+			part, names = "status", starts
+		} else if e.Subresource != "" {
 			continue
 		}
-		switch e.Subresource {
-		case "":
-			if raw := scheduleFields(e.FieldsV1); raw != "" {
-				e.FieldsV1 = metav1.NewFieldsV1(raw)
-				kept = append(kept, e)
-			}
-		case "status":
-			if serving.Controller(e.Manager) && hasStarts(e.FieldsV1) {
-				kept = append(kept, metav1.ManagedFieldsEntry{Manager: e.Manager, Subresource: e.Subresource, Time: e.Time,
-					FieldsV1: metav1.NewFieldsV1(`{"f:status":{"f:lastScheduleTime":{}}}`)})
-			}
+		owned := adapter.OwnedFields(e.FieldsV1, part, names)
+		if e.Time == nil || owned == nil {
+			continue
 		}
+		raw, err := json.Marshal(map[string]any{"f:" + part: owned})
+		if err != nil {
+			continue
+		}
+		e.FieldsV1 = metav1.NewFieldsV1(string(raw))
+		kept = append(kept, e)
 	}
 	return kept
-}
-
-// scheduleFields is what of the fields belongs to the schedule, "" if nothing does.
-func scheduleFields(all *metav1.FieldsV1) string {
-	var fields struct {
-		Spec struct {
-			Schedule json.RawMessage `json:"f:schedule,omitempty"`
-			TimeZone json.RawMessage `json:"f:timeZone,omitempty"`
-		} `json:"f:spec"`
-	}
-	if json.Unmarshal(all.GetRawBytes(), &fields) != nil || fields.Spec.Schedule == nil && fields.Spec.TimeZone == nil {
-		return ""
-	}
-	raw, err := json.Marshal(fields)
-	if err != nil {
-		return ""
-	}
-	return string(raw)
-}
-
-// hasStarts reports whether the fields hold what only a controller of CronJobs writes.
-func hasStarts(all *metav1.FieldsV1) bool {
-	var fields struct {
-		Status struct {
-			LastSchedule   json.RawMessage `json:"f:lastScheduleTime"`
-			LastSuccessful json.RawMessage `json:"f:lastSuccessfulTime"`
-		} `json:"f:status"`
-	}
-	return json.Unmarshal(all.GetRawBytes(), &fields) == nil && (fields.Status.LastSchedule != nil || fields.Status.LastSuccessful != nil)
 }

@@ -79,7 +79,7 @@ func (c *controller) jobUpdated(old, j *batchv1.Job, q queue) {
 		return
 	}
 	key := keyOf(j)
-	own := c.ownWrites.Wrote(j.UID, j)
+	own := c.ownWrites.Is(j.UID, j)
 	if _, older := c.ownWrites.Latest(j); older {
 		own = true
 	}
@@ -87,7 +87,7 @@ func (c *controller) jobUpdated(old, j *batchv1.Job, q queue) {
 	case job.Finished(j):
 		c.memory.retire(j.UID)
 		c.pace.forget(key)
-		c.timers.Cancel(key)
+		c.alarm.Cancel(key)
 		if c.leftBehind(j.UID) {
 			q.Add(reconcile.Request{NamespacedName: key})
 		}
@@ -115,7 +115,7 @@ func (c *controller) jobDeleted(j *batchv1.Job) {
 	key := keyOf(j)
 	c.drop(j.UID)
 	c.pace.forget(key)
-	c.timers.Cancel(key)
+	c.alarm.Cancel(key)
 	c.departed.Add(j.UID, true)
 }
 

@@ -18,7 +18,7 @@ import (
 // nobody waits for the rest. So creations of pods and due status writes enter the
 // gate, and what stands back while somebody is in it, but never for long, is:
 //
-//   - events (package events);
+//   - events (package note);
 //   - the write that says that a Job began, which a Job that ends meanwhile saves;
 //   - the finalizers of pods that are accounted for (OPT-09). A pod that is being
 //     deleted waits for nothing else, so its finalizer goes at once.

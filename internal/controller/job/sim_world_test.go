@@ -241,13 +241,11 @@ func (s *simulation) start(stale int) *sim.Process {
 
 	opts := Options{Standalone: !s.plan.cluster, Clock: clock, FanOut: 1, Events: &simSpeech{s, p}}.withDefaults()
 	jobs, pods := p.Follow("Job", jobIndexers(), stale), p.Follow("Pod", podIndexers(), stale)
-	timers := &sim.Timers{}
-	c := newController(opts, p.Client, p.Client, timers, caches{jobs: jobs, pods: pods})
+	c := newController(opts, p.Client, p.Client, caches{jobs: jobs, pods: pods})
 	main := p.NewQueue("sync", opts.RetryBase, opts.RetryMax, c.Reconcile)
 	orphans := p.NewQueue("orphan", opts.RetryBase, opts.RetryMax, c.reconcileOrphan)
-	p.Wake(timers, func() []types.NamespacedName { return s.keys }, func(key types.NamespacedName) {
-		main.Add(reconcile.Request{NamespacedName: key})
-	})
+	c.enqueue = func(key types.NamespacedName) { main.Add(reconcile.Request{NamespacedName: key}) }
+	p.Wake(c.alarm, func() []types.NamespacedName { return s.keys }, main)
 	sim.Handle(jobs, c.jobEvents(), main)
 	sim.Handle(jobs, c.orphanJobEvents(), orphans)
 	sim.Handle(pods, c.podEvents(), main)

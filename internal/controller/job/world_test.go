@@ -25,7 +25,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/carillon-dev/carillon/internal/kube/events"
-	"github.com/carillon-dev/carillon/internal/testkit/sim"
 )
 
 const ns = "work"
@@ -52,7 +51,6 @@ type world struct {
 	opts          Options
 	caches        caches
 	main, orphans *fakeQueue
-	timers        *sim.Timers
 	said          *speech
 	// blind hides pods, or Jobs, from the caches.
 	blindPods, blindJobs bool
@@ -92,8 +90,7 @@ func (w *world) restart() {
 		jobs: unscanned{toolscache.NewIndexer(toolscache.MetaNamespaceKeyFunc, jobIndexers()), w.t},
 		pods: unscanned{toolscache.NewIndexer(toolscache.MetaNamespaceKeyFunc, podIndexers()), w.t},
 	}
-	w.timers = &sim.Timers{}
-	w.ctl = newController(w.opts.withDefaults(), w.faulty, w.faulty, w.timers, w.caches)
+	w.ctl = newController(w.opts.withDefaults(), w.faulty, w.faulty, w.caches)
 }
 
 // unscanned is a cache that must be read through its indexes (JOB-375, OPT-14).
@@ -218,7 +215,8 @@ func (w *world) run() {
 func (w *world) ringDue() {
 	for _, obj := range everything(w.caches.jobs) {
 		key := keyOf(obj.(*batchv1.Job))
-		if w.timers.Due(key, w.clock.Now()) {
+		if at, ok := w.ctl.alarm.Next(key); ok && !at.After(w.clock.Now()) {
+			w.ctl.alarm.Cancel(key)
 			w.main.Add(reconcile.Request{NamespacedName: key})
 		}
 	}
@@ -287,7 +285,7 @@ func (w *world) next() (at time.Time) {
 		}
 	}
 	for _, obj := range everything(w.caches.jobs) {
-		if t, ok := w.timers.Next(keyOf(obj.(*batchv1.Job))); ok {
+		if t, ok := w.ctl.alarm.Next(keyOf(obj.(*batchv1.Job))); ok {
 			sooner(t)
 		}
 	}

@@ -145,19 +145,19 @@ func (s *simulation) start(stale int) {
 	}
 	jobs := p.Follow("Job", nil, stale)
 	opts := Options{Clock: clock}.withDefaults()
-	timers := &sim.Timers{}
-	c := newController(opts, p.Client, p.Client, timers, func(key types.NamespacedName) *batchv1.Job {
+	c := newController(opts, p.Client, p.Client, func(key types.NamespacedName) *batchv1.Job {
 		obj, _, _ := jobs.GetByKey(key.String())
 		j, _ := obj.(*batchv1.Job)
 		return j
 	})
 	q := p.NewQueue("ttl", opts.RetryBase, opts.RetryMax, c.Reconcile)
-	p.Wake(timers, func() (keys []types.NamespacedName) {
+	c.enqueue = func(key types.NamespacedName) { q.Add(reconcile.Request{NamespacedName: key}) }
+	p.Wake(c.alarm, func() (keys []types.NamespacedName) {
 		for _, name := range simNames {
 			keys = append(keys, types.NamespacedName{Namespace: ns, Name: name})
 		}
 		return keys
-	}, func(key types.NamespacedName) { q.Add(reconcile.Request{NamespacedName: key}) })
+	}, q)
 	sim.Handle(jobs, c.jobEvents(), q)
 }
 

@@ -54,12 +54,32 @@ type Info struct {
 	// Name is the CronJob's resource and group ("cronjobs.batch"), unique among the kinds; also the name of the CRD of
 	// a kind that has one.
 	Name string
+	// ShortName is the word by which users choose the kind (--kinds).
+	ShortName string
 	// Owner and Child are the types of the CronJob and of what it starts.
 	Owner schema.GroupVersionKind
 	Child schema.GroupVersionKind
 	// OwnerResource and ChildResource are the resources that serve them.
 	OwnerResource schema.GroupVersionResource
 	ChildResource schema.GroupVersionResource
+	// ScheduleFields are the fields of spec that say when the CronJob runs, first that of the schedule. What lies below
+	// them belongs to them. Managed fields tell when they were last written (cronjob.md B2).
+	ScheduleFields []string
+	// LastScheduleField and LastSuccessField are the fields of status that hold these times, "" for none. Only controllers
+	// of CronJobs write them: who owns one in managed fields and is not us is another controller.
+	LastScheduleField, LastSuccessField string
+	// TemplateField is the field of spec that holds the metadata and spec of the child.
+	TemplateField string
+	// StampAnnotation is the annotation of a child that holds its scheduled time.
+	StampAnnotation string
+	// MessageField is the path of the field of a child that says in words how it ended, for children that are not Jobs of
+	// batch/v1.
+	MessageField []string
+	// RunBy is the name of the system that runs the children, "" when it is Carillon.
+	RunBy string
+	// Install says how the API comes to a cluster that does not serve it; "" when deploy/crds has its definition, and
+	// when every cluster serves it.
+	Install string
 	// SwitchOff says how the controller that usually serves this API is switched off.
 	SwitchOff string
 	// Traits are the kind's differences in behaviour.

@@ -19,6 +19,7 @@ func TestTouched(t *testing.T) {
 	entry := func(at time.Time, fields string) metav1.ManagedFieldsEntry {
 		return metav1.ManagedFieldsEntry{Manager: "m", Time: &metav1.Time{Time: at}, FieldsV1: metav1.NewFieldsV1(fields)}
 	}
+	info := adapter.Info{ScheduleFields: []string{"schedule", "timeZone"}}
 	for sentence, c := range map[string]struct {
 		entries []metav1.ManagedFieldsEntry
 		want    time.Time
@@ -36,7 +37,7 @@ func TestTouched(t *testing.T) {
 		"an entry without any field": {[]metav1.ManagedFieldsEntry{{Time: &metav1.Time{Time: late}}}, time.Time{}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			if got := adapter.Owner(&metav1.ObjectMeta{ManagedFields: c.entries}).Touched; !got.Equal(c.want) {
+			if got := adapter.Owner(&metav1.ObjectMeta{ManagedFields: c.entries}, info).Touched; !got.Equal(c.want) {
 				t.Errorf("got %v, want %v", got, c.want)
 			}
 		})

@@ -13,9 +13,9 @@ import (
 	"github.com/carillon-dev/carillon/internal/job"
 )
 
-// JobChild translates a batch/v1 Job; stamp is the annotation that holds the scheduled time.
-func JobChild(job *batchv1.Job, info Info, stamp string) cron.Child {
-	child := Child(job, info, stamp)
+// JobChild translates a batch/v1 Job.
+func JobChild(job *batchv1.Job, info Info) cron.Child {
+	child := Child(job, info)
 	child.Phase, child.Succeeded = jobPhase(job.Status.Conditions)
 	child.Started = Time(job.Status.StartTime)
 	child.Finished = Time(job.Status.CompletionTime)

@@ -29,7 +29,7 @@ func TestSuspendedJob(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			job := &batchv1.Job{Spec: batchv1.JobSpec{Suspend: c.suspend}, Status: batchv1.JobStatus{Active: c.active, Conditions: c.conditions}}
-			if got := adapter.JobChild(job, adapter.Info{}, "stamp").Suspended; got != c.want {
+			if got := adapter.JobChild(job, adapter.Info{}).Suspended; got != c.want {
 				t.Errorf("suspended: %v, want %v", got, c.want)
 			}
 		})

@@ -22,9 +22,9 @@ import (
 // take back what a newer one holds. TimetableRides says that the server accepts metadata with a status write; otherwise the
 // annotation follows in a patch of its own, which is bound to the UID only, because the status patch has just moved
 // the resource version, and because it states what was decided on, which no other write can make wrong.
-func Write(obj metav1.Object, record cron.Record, traits *cron.Traits) ([]Patch, error) {
+func Write(obj metav1.Object, record cron.Record, info Info) ([]Patch, error) {
 	var patches []Patch
-	rides := traits.TimetableRides
+	rides := info.Traits.TimetableRides
 	annotations := map[string]any{}
 	if record.Timetable {
 		annotations[cron.AnnotationTimetable] = record.State.Timetable
@@ -37,9 +37,9 @@ func Write(obj metav1.Object, record cron.Record, traits *cron.Traits) ([]Patch,
 		status := map[string]any{}
 		if record.Status {
 			status["active"] = references(record.State.Active)
-			status["lastScheduleTime"] = instant(record.State.LastSchedule)
-			if traits.HasSuccess {
-				status["lastSuccessfulTime"] = instant(record.State.LastSuccessful)
+			status[info.LastScheduleField] = instant(record.State.LastSchedule)
+			if info.LastSuccessField != "" {
+				status[info.LastSuccessField] = instant(record.State.LastSuccessful)
 			}
 			if len(record.State.Conditions) > 0 {
 				status["conditions"] = record.State.Conditions

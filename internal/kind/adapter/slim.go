@@ -4,9 +4,6 @@
 package adapter
 
 import (
-	"maps"
-	"slices"
-
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,6 +17,8 @@ import (
 // is here; each kind embeds it and adds what only its own API has.
 
 // CronJobSpec has the fields of batch/v1, with the meaning they have there, except for timeZone.
+//
+// +kubebuilder:object:generate=true
 type CronJobSpec struct {
 	Schedule                   string                    `json:"schedule"`
 	StartingDeadlineSeconds    *int64                    `json:"startingDeadlineSeconds,omitempty"`
@@ -42,17 +41,9 @@ func (s *CronJobSpec) Cron() cron.Spec {
 	}
 }
 
-// DeepCopyInto copies s into out.
-func (s *CronJobSpec) DeepCopyInto(out *CronJobSpec) {
-	*out = *s
-	out.StartingDeadlineSeconds = DeepCopyPointer(s.StartingDeadlineSeconds)
-	out.Suspend = DeepCopyPointer(s.Suspend)
-	s.JobTemplate.DeepCopyInto(&out.JobTemplate)
-	out.SuccessfulJobsHistoryLimit = DeepCopyPointer(s.SuccessfulJobsHistoryLimit)
-	out.FailedJobsHistoryLimit = DeepCopyPointer(s.FailedJobsHistoryLimit)
-}
-
 // CronJobStatus has the fields of batch/v1 except for lastSuccessfulTime.
+//
+// +kubebuilder:object:generate=true
 type CronJobStatus struct {
 	Active           []corev1.ObjectReference `json:"active,omitempty"`
 	LastScheduleTime *metav1.Time             `json:"lastScheduleTime,omitempty"`
@@ -67,50 +58,19 @@ func (s *CronJobStatus) Cron(metadata *metav1.ObjectMeta) cron.State {
 	}
 }
 
-// DeepCopyInto copies s into out.
-func (s *CronJobStatus) DeepCopyInto(out *CronJobStatus) {
-	out.Active = slices.Clone(s.Active)
-	out.LastScheduleTime = s.LastScheduleTime.DeepCopy()
-}
-
 // Template is a jobTemplate: what of its metadata reaches the child, and its spec as the user wrote it, so that fields
 // which these types do not know reach the child too.
+//
+// +kubebuilder:object:generate=true
 type Template struct {
 	Metadata TemplateMeta         `json:"metadata,omitzero"`
 	Spec     runtime.RawExtension `json:"spec,omitzero"`
 }
 
 // TemplateMeta is the metadata of a template.
+//
+// +kubebuilder:object:generate=true
 type TemplateMeta struct {
 	Labels      map[string]string `json:"labels,omitempty"`
 	Annotations map[string]string `json:"annotations,omitempty"`
-}
-
-// DeepCopyInto copies t into out.
-func (t *Template) DeepCopyInto(out *Template) {
-	out.Metadata = TemplateMeta{Labels: maps.Clone(t.Metadata.Labels), Annotations: maps.Clone(t.Metadata.Annotations)}
-	t.Spec.DeepCopyInto(&out.Spec)
-}
-
-// DeepCopyPointer copies what p points to; nil stays nil.
-func DeepCopyPointer[T any](p *T) *T {
-	if p == nil {
-		return nil
-	}
-	return new(*p)
-}
-
-// DeepCopyItems copies the items of a list; nil stays nil.
-func DeepCopyItems[T any, P interface {
-	*T
-	DeepCopyInto(*T)
-}](items []T) []T {
-	if items == nil {
-		return nil
-	}
-	out := make([]T, len(items))
-	for i := range items {
-		P(&items[i]).DeepCopyInto(&out[i])
-	}
-	return out
 }

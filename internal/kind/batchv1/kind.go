@@ -25,12 +25,18 @@ var _ adapter.Kind = Kind{}
 var background = metav1.DeletePropagationBackground
 
 var info = adapter.Info{
-	Name:          "cronjobs.batch",
-	Owner:         batchv1.SchemeGroupVersion.WithKind("CronJob"),
-	Child:         batchv1.SchemeGroupVersion.WithKind("Job"),
-	OwnerResource: batchv1.SchemeGroupVersion.WithResource("cronjobs"),
-	ChildResource: batchv1.SchemeGroupVersion.WithResource("jobs"),
-	SwitchOff:     "switch the cluster's own controller off (kube-controller-manager --controllers=*,-cronjob-controller)",
+	Name:              "cronjobs.batch",
+	ShortName:         "batch",
+	Owner:             batchv1.SchemeGroupVersion.WithKind("CronJob"),
+	Child:             batchv1.SchemeGroupVersion.WithKind("Job"),
+	OwnerResource:     batchv1.SchemeGroupVersion.WithResource("cronjobs"),
+	ChildResource:     batchv1.SchemeGroupVersion.WithResource("jobs"),
+	ScheduleFields:    []string{"schedule", "timeZone"},
+	LastScheduleField: "lastScheduleTime",
+	LastSuccessField:  "lastSuccessfulTime",
+	TemplateField:     "jobTemplate",
+	StampAnnotation:   batchv1.CronJobScheduledTimestampAnnotation,
+	SwitchOff:         "switch the cluster's own controller off (kube-controller-manager --controllers=*,-cronjob-controller)",
 	Traits: &cron.Traits{
 		Group:     batchv1.GroupName,
 		Kind:      "CronJob",
@@ -105,7 +111,7 @@ func (Kind) Read(obj adapter.Object) (cron.Owner, cron.Spec, cron.State, error) 
 		LastSuccessful: adapter.Time(cj.Status.LastSuccessfulTime),
 		Timetable:      cj.Annotations[cron.AnnotationTimetable],
 	}
-	return adapter.Owner(cj), spec, state, nil
+	return adapter.Owner(cj, info), spec, state, nil
 }
 
 // ReadChild implements adapter.Kind.
@@ -114,7 +120,7 @@ func (Kind) ReadChild(obj adapter.Object) (cron.Child, error) {
 	if !ok || job == nil {
 		return cron.Child{}, adapter.Wrong(info, job, obj)
 	}
-	return adapter.JobChild(job, info, batchv1.CronJobScheduledTimestampAnnotation), nil
+	return adapter.JobChild(job, info), nil
 }
 
 // Build implements adapter.Kind.
@@ -125,12 +131,12 @@ func (Kind) Build(obj adapter.Object, start cron.Start) (adapter.Object, error) 
 	}
 	template := cj.Spec.JobTemplate
 	return &batchv1.Job{
-		ObjectMeta: adapter.ChildMeta(cj, info, adapter.TemplateMeta{Labels: template.Labels, Annotations: template.Annotations}, batchv1.CronJobScheduledTimestampAnnotation, start),
+		ObjectMeta: adapter.ChildMeta(cj, info, adapter.TemplateMeta{Labels: template.Labels, Annotations: template.Annotations}, start),
 		Spec:       *template.Spec.DeepCopy(),
 	}, nil
 }
 
 // Write implements adapter.Kind. One patch: the status of this API accepts metadata too.
 func (Kind) Write(obj adapter.Object, record cron.Record) ([]adapter.Patch, error) {
-	return adapter.Write(obj, record, info.Traits)
+	return adapter.Write(obj, record, info)
 }

@@ -49,7 +49,7 @@ func (s Suite) build(t *testing.T) {
 	if diff := cmp.Diff(wantSpec, got["spec"]); diff != "" {
 		t.Errorf("spec (-want +got):\n%s", diff)
 	}
-	scramble(t, child, true)
+	s.scramble(t, child, true)
 	if diff := cmp.Diff(before, encode(t, owner)); diff != "" {
 		t.Errorf("the child shares something with its CronJob (-want +got):\n%s", diff)
 	}

@@ -39,9 +39,9 @@ func (s Suite) ownerJSON(t *testing.T) map[string]any {
 				"carillon.dev/conditions": "true"},
 			"managedFields": [
 				{"manager": "kubectl", "operation": "Update", "time": "2026-05-04T12:04:00Z", "fieldsType": "FieldsV1",
-				 "fieldsV1": {"f:spec": {"f:schedule": {}}}},
+				 "fieldsV1": {"f:spec": {"f:` + s.Kind.Info().ScheduleFields[0] + `": {}}}},
 				{"manager": "other", "operation": "Update", "time": "2026-05-04T12:09:00Z", "fieldsType": "FieldsV1",
-				 "fieldsV1": {"f:metadata": {"f:labels": {"f:schedule": {}}}}}]},
+				 "fieldsV1": {"f:metadata": {"f:labels": {"f:` + s.Kind.Info().ScheduleFields[0] + `": {}}}}}]},
 		"spec": {"schedule": "*/10 * * * *", "startingDeadlineSeconds": 300, "concurrencyPolicy": "Forbid", "suspend": false,
 			"successfulJobsHistoryLimit": 2, "failedJobsHistoryLimit": 4,
 			"jobTemplate": {"metadata": {"name": "dropped", "finalizers": ["dropped/too"], "labels": {"a": "b"},
@@ -63,7 +63,29 @@ func (s Suite) ownerJSON(t *testing.T) map[string]any {
 		obj["status"].(map[string]any)["conditions"] = []any{map[string]any{"type": "Available", "status": "True",
 			"reason": "JobsActive", "message": "m", "lastTransitionTime": "2026-05-04T12:01:00Z", "observedGeneration": 2}}
 	}
+	s.rename(obj)
 	return obj
+}
+
+// name is what the API calls a field of spec or status of batch/v1.
+func (s Suite) name(field string) string {
+	if name, ok := s.Names[field]; ok {
+		return name
+	}
+	return field
+}
+
+// rename gives the fields of a CronJob of batch/v1 the names that the API has for them.
+func (s Suite) rename(obj map[string]any) {
+	for _, part := range []string{"spec", "status"} {
+		fields := obj[part].(map[string]any)
+		for field, name := range s.Names {
+			if value, ok := fields[field]; ok {
+				delete(fields, field)
+				fields[name] = value
+			}
+		}
+	}
 }
 
 // child is a child with that status as JSON.

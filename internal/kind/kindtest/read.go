@@ -4,6 +4,7 @@
 package kindtest
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -50,6 +51,32 @@ func (s Suite) read(t *testing.T) {
 	} {
 		if diff != "" {
 			t.Errorf("%s (-want +got):\n%s", what, diff)
+		}
+	}
+}
+
+// edited: the fields that Info names are those that say when the CronJob runs. Without one of them it runs at other times,
+// without any other field it does not; and managed fields that hold one of them date an edit.
+func (s Suite) edited(t *testing.T) {
+	_, whole, _, err := s.Kind.Read(s.owner(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for field := range s.ownerJSON(t)["spec"].(map[string]any) {
+		obj := s.ownerJSON(t)
+		delete(obj["spec"].(map[string]any), field)
+		obj["metadata"].(map[string]any)["managedFields"] = []any{map[string]any{"manager": "kubectl", "operation": "Update",
+			"time": "2026-05-04T12:05:00Z", "fieldsType": "FieldsV1", "fieldsV1": map[string]any{"f:spec": map[string]any{"f:" + field: map[string]any{}}}}}
+		owner, spec, _, err := s.Kind.Read(s.decode(t, obj))
+		if err != nil {
+			t.Fatal(err)
+		}
+		moves := !cmp.Equal(whole.Schedules, spec.Schedules) || !cmp.Equal(whole.TimeZone, spec.TimeZone)
+		if named := slices.Contains(s.Kind.Info().ScheduleFields, field); named != moves {
+			t.Errorf("spec.%s says when it runs: %v; ScheduleFields name it: %v", field, moves, named)
+		}
+		if moves != owner.Touched.Equal(*instant(t, "2026-05-04T12:05:00Z")) {
+			t.Errorf("an edit of spec.%s is dated %v", field, owner.Touched)
 		}
 	}
 }

@@ -24,6 +24,8 @@ import (
 // Suite describes a kind to the suite.
 type Suite struct {
 	Kind adapter.Kind
+	// Names are the names of fields of spec and status that batch/v1 calls otherwise, by their names there.
+	Names map[string]string
 	// Stamp is the annotation that holds a child's scheduled time.
 	Stamp string
 	// Template is the spec of a child as JSON, with a field that no Go type knows if the kind keeps those.
@@ -66,6 +68,7 @@ func Run(t *testing.T, s Suite) {
 	t.Run("its parts agree about its name", s.info)
 	t.Run("its types are registered and copy deeply", s.types)
 	t.Run("a CronJob is read whole", s.read)
+	t.Run("an edit of the schedule is dated", s.edited)
 	t.Run("an empty CronJob is read as it is", s.readEmpty)
 	t.Run("objects of other types are refused", s.wrong)
 	t.Run("a CronJob that cannot be read harms only itself", s.unreadable)

@@ -5,9 +5,11 @@ package kindtest
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/carillon-dev/carillon/internal/cron"
@@ -25,7 +27,12 @@ func (s Suite) info(t *testing.T) {
 		"traits name the owner's group":                    info.Traits.Group == info.Owner.Group,
 		"traits name the owner's kind":                     info.Traits.Kind == info.Owner.Kind,
 		"traits name the child's kind":                     info.Traits.ChildKind == info.Child.Kind,
-		"a last success is kept if there is a place":       info.Traits.HasSuccess == !s.Cannot.LastSuccessful,
+		"there is a word for it":                           info.ShortName != "" && !strings.ContainsAny(info.ShortName, " ,."),
+		"a last success is kept if there is a place":       info.Traits.HasSuccess == !s.Cannot.LastSuccessful && info.Traits.HasSuccess == (info.LastSuccessField != ""),
+		"its fields are those of the suite":                info.LastScheduleField == s.name("lastScheduleTime") && info.TemplateField == s.name("jobTemplate"),
+		"its stamp is that of the suite":                   info.StampAnnotation == s.Stamp,
+		"Jobs of batch/v1 are run by us, others are not":   (info.RunBy == "") == (info.Child.Group == batchv1.GroupName),
+		"children that are not of batch/v1 have a message": (len(info.MessageField) == 0) == (info.Child.Group == batchv1.GroupName),
 		"the timetable rides if it can":                    info.Traits.TimetableRides == !s.Cannot.RideAlong,
 		"it says how to switch off its usual controller":   info.SwitchOff != "",
 		"it has events if it has a source for them":        (info.Traits.EventSource != "") == (info.Traits.Events != cron.EventReasons{}),
@@ -52,7 +59,7 @@ func (s Suite) types(t *testing.T) {
 		if diff := cmp.Diff(before, encode(t, twin)); diff != "" {
 			t.Errorf("%s: the copy differs (-want +got):\n%s", name, diff)
 		}
-		scramble(t, twin, name == "child")
+		s.scramble(t, twin, name == "child")
 		if diff := cmp.Diff(before, encode(t, obj)); diff != "" {
 			t.Errorf("%s: changing the copy changed the original (-want +got):\n%s", name, diff)
 		}
@@ -60,7 +67,7 @@ func (s Suite) types(t *testing.T) {
 }
 
 // scramble overwrites what the object shares with others if it was not copied deeply.
-func scramble(t *testing.T, obj adapter.Object, child bool) {
+func (s Suite) scramble(t *testing.T, obj adapter.Object, child bool) {
 	t.Helper()
 	if annotations := obj.GetAnnotations(); annotations != nil {
 		annotations["shared"] = "scrambled"
@@ -75,8 +82,19 @@ func scramble(t *testing.T, obj adapter.Object, child bool) {
 			`"template":{"spec":{"containers":[{"name":"scrambled"}]}}},` +
 			`"status":{"startTime":"2001-01-01T00:00:00Z","conditions":[{"type":"Scrambled"}],"state":{"lastTransitionTime":"2001-01-01T00:00:00Z"}}}`
 	}
+	named := map[string]any{}
+	if err := json.Unmarshal([]byte(filler), &named); err != nil {
+		t.Fatal(err)
+	}
+	if !child {
+		s.rename(named)
+	}
+	data, err := json.Marshal(named)
+	if err != nil {
+		t.Fatal(err)
+	}
 	// Decoding into an object reuses what its pointers, maps and slices hold already.
-	if err := json.Unmarshal([]byte(filler), obj); err != nil {
+	if err := json.Unmarshal(data, obj); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -40,12 +40,17 @@ var _ adapter.Kind = Kind{}
 var background = metav1.DeletePropagationBackground
 
 var info = adapter.Info{
-	Name:          "cronjobs.batch.tutorial.kubebuilder.io",
-	Owner:         GroupVersion.WithKind("CronJob"),
-	Child:         batchv1.SchemeGroupVersion.WithKind("Job"),
-	OwnerResource: GroupVersion.WithResource("cronjobs"),
-	ChildResource: batchv1.SchemeGroupVersion.WithResource("jobs"),
-	SwitchOff:     "remove the Deployment of the other controller",
+	Name:              "cronjobs.batch.tutorial.kubebuilder.io",
+	ShortName:         "tutorial",
+	Owner:             GroupVersion.WithKind("CronJob"),
+	Child:             batchv1.SchemeGroupVersion.WithKind("Job"),
+	OwnerResource:     GroupVersion.WithResource("cronjobs"),
+	ChildResource:     batchv1.SchemeGroupVersion.WithResource("jobs"),
+	ScheduleFields:    []string{"schedule"},
+	LastScheduleField: "lastScheduleTime",
+	TemplateField:     "jobTemplate",
+	StampAnnotation:   StampAnnotation,
+	SwitchOff:         "remove the Deployment of the other controller",
 	Traits: &cron.Traits{
 		Group:     GroupVersion.Group,
 		Kind:      "CronJob",
@@ -98,13 +103,13 @@ func (Kind) Read(obj adapter.Object) (cron.Owner, cron.Spec, cron.State, error) 
 		return cron.Owner{}, cron.Spec{}, cron.State{}, adapter.Wrong(info, cj, obj)
 	}
 	if cj.trouble != nil {
-		return adapter.Owner(cj), cron.Spec{}, cron.State{}, cj.trouble
+		return adapter.Owner(cj, info), cron.Spec{}, cron.State{}, cj.trouble
 	}
 	spec, state := cj.Spec.Cron(), cj.Status.Cron(&cj.ObjectMeta)
 	if spec.Conditions = cj.Annotations[ConditionsAnnotation] == "true"; spec.Conditions {
 		state.Conditions = cj.Status.Conditions
 	}
-	return adapter.Owner(cj), spec, state, nil
+	return adapter.Owner(cj, info), spec, state, nil
 }
 
 // ReadChild implements adapter.Kind.
@@ -113,7 +118,7 @@ func (Kind) ReadChild(obj adapter.Object) (cron.Child, error) {
 	if !ok || job == nil {
 		return cron.Child{}, adapter.Wrong(info, job, obj)
 	}
-	return adapter.JobChild(job, info, StampAnnotation), nil
+	return adapter.JobChild(job, info), nil
 }
 
 // Build implements adapter.Kind. The template's spec is read as a Job of batch/v1; fields of a newer batch/v1 than this
@@ -124,7 +129,7 @@ func (Kind) Build(obj adapter.Object, start cron.Start) (adapter.Object, error) 
 		return nil, adapter.Wrong(info, cj, obj)
 	}
 	template := cj.Spec.JobTemplate
-	job := &batchv1.Job{ObjectMeta: adapter.ChildMeta(cj, info, template.Metadata, StampAnnotation, start)}
+	job := &batchv1.Job{ObjectMeta: adapter.ChildMeta(cj, info, template.Metadata, start)}
 	if raw := template.Spec.Raw; len(raw) > 0 {
 		if err := json.Unmarshal(raw, &job.Spec); err != nil {
 			return nil, apierrors.NewBadRequest(fmt.Sprintf("spec.jobTemplate.spec is no Job spec of batch/v1: %v", err))
@@ -135,5 +140,5 @@ func (Kind) Build(obj adapter.Object, start cron.Start) (adapter.Object, error) 
 
 // Write implements adapter.Kind. A custom resource's status write takes no metadata, so an edit needs a second patch.
 func (Kind) Write(obj adapter.Object, record cron.Record) ([]adapter.Patch, error) {
-	return adapter.Write(obj, record, info.Traits)
+	return adapter.Write(obj, record, info)
 }

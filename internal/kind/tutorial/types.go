@@ -4,8 +4,6 @@
 package tutorial
 
 import (
-	"slices"
-
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -18,6 +16,8 @@ import (
 var GroupVersion = schema.GroupVersion{Group: "batch.tutorial.kubebuilder.io", Version: "v1"}
 
 // CronJob starts Jobs of batch/v1 by a schedule. It is a slim type; see package adapter.
+//
+// +kubebuilder:object:root=true
 type CronJob struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -41,12 +41,16 @@ func (c *CronJob) UnmarshalJSON(data []byte) (err error) {
 func (c *CronJob) Trouble() *adapter.Unreadable { return c.trouble }
 
 // CronJobStatus has the conditions that the book added later.
+//
+// +kubebuilder:object:generate=true
 type CronJobStatus struct {
 	adapter.CronJobStatus `json:",inline"`
 	Conditions            []metav1.Condition `json:"conditions,omitempty"`
 }
 
 // CronJobList is a list of CronJobs.
+//
+// +kubebuilder:object:root=true
 type CronJobList struct {
 	metav1.TypeMeta `json:",inline"`
 	metav1.ListMeta `json:"metadata,omitempty"`
@@ -59,34 +63,4 @@ func AddToScheme(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(GroupVersion, &CronJob{}, &CronJobList{})
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return batchv1.AddToScheme(scheme)
-}
-
-// DeepCopyObject implements runtime.Object.
-func (c *CronJob) DeepCopyObject() runtime.Object { return c.DeepCopy() }
-
-// DeepCopy returns a copy that shares nothing with c.
-func (c *CronJob) DeepCopy() *CronJob {
-	if c == nil {
-		return nil
-	}
-	out := new(CronJob)
-	c.DeepCopyInto(out)
-	return out
-}
-
-// DeepCopyInto copies c into out.
-func (c *CronJob) DeepCopyInto(out *CronJob) {
-	out.TypeMeta, out.trouble = c.TypeMeta, c.trouble
-	c.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
-	c.Spec.DeepCopyInto(&out.Spec)
-	c.Status.CronJobStatus.DeepCopyInto(&out.Status.CronJobStatus)
-	out.Status.Conditions = slices.Clone(c.Status.Conditions)
-}
-
-// DeepCopyObject implements runtime.Object.
-func (l *CronJobList) DeepCopyObject() runtime.Object {
-	out := *l
-	l.ListMeta.DeepCopyInto(&out.ListMeta)
-	out.Items = adapter.DeepCopyItems(l.Items)
-	return &out
 }

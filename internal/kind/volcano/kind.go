@@ -25,12 +25,21 @@ type Kind struct{}
 var _ adapter.Kind = Kind{}
 
 var info = adapter.Info{
-	Name:          "cronjobs.batch.volcano.sh",
-	Owner:         GroupVersion.WithKind("CronJob"),
-	Child:         GroupVersion.WithKind("Job"),
-	OwnerResource: GroupVersion.WithResource("cronjobs"),
-	ChildResource: GroupVersion.WithResource("jobs"),
-	SwitchOff:     "switch Volcano's own controller off (vc-controller-manager --feature-gates=CronVolcanoJobSupport=false)",
+	Name:              "cronjobs.batch.volcano.sh",
+	ShortName:         "volcano",
+	Owner:             GroupVersion.WithKind("CronJob"),
+	Child:             GroupVersion.WithKind("Job"),
+	OwnerResource:     GroupVersion.WithResource("cronjobs"),
+	ChildResource:     GroupVersion.WithResource("jobs"),
+	ScheduleFields:    []string{"schedule", "timeZone"},
+	LastScheduleField: "lastScheduleTime",
+	LastSuccessField:  "lastSuccessfulTime",
+	TemplateField:     "jobTemplate",
+	StampAnnotation:   StampAnnotation,
+	MessageField:      []string{"status", "state", "message"},
+	RunBy:             "Volcano",
+	Install:           "install Volcano first (its definitions, its scheduler, and its controllers without their cron gate)",
+	SwitchOff:         "switch Volcano's own controller off (vc-controller-manager --feature-gates=CronVolcanoJobSupport=false)",
 	Traits: &cron.Traits{
 		Group:     GroupVersion.Group,
 		Kind:      "CronJob",
@@ -94,13 +103,13 @@ func (Kind) Read(obj adapter.Object) (cron.Owner, cron.Spec, cron.State, error) 
 		return cron.Owner{}, cron.Spec{}, cron.State{}, adapter.Wrong(info, cj, obj)
 	}
 	if cj.trouble != nil {
-		return adapter.Owner(cj), cron.Spec{}, cron.State{}, cj.trouble
+		return adapter.Owner(cj, info), cron.Spec{}, cron.State{}, cj.trouble
 	}
 	spec := cj.Spec.Cron()
 	spec.TimeZone = cj.Spec.TimeZone
 	state := cj.Status.Cron(&cj.ObjectMeta)
 	state.LastSuccessful = adapter.Time(cj.Status.LastSuccessfulTime)
-	return adapter.Owner(cj), spec, state, nil
+	return adapter.Owner(cj, info), spec, state, nil
 }
 
 // ReadChild implements adapter.Kind.
@@ -109,12 +118,15 @@ func (Kind) ReadChild(obj adapter.Object) (cron.Child, error) {
 	if !ok || job == nil {
 		return cron.Child{}, adapter.Wrong(info, job, obj)
 	}
-	child := adapter.Child(job, info, StampAnnotation)
+	child := adapter.Child(job, info)
 	if job.trouble != nil { // unfinished, as far as anybody knows
 		child.Status = "Unreadable"
 		return child, nil
 	}
 	child.Status = job.Status.State.Phase
+	if s := child.Status; s != "" && s != "Pending" && s != "Inqueue" { // no field says since when
+		child.Started = new(child.Created)
+	}
 	child.Phase = phase(child.Status)
 	child.Suspended = child.Status == "Aborted"
 	child.Succeeded = child.Phase == cron.Complete
@@ -144,7 +156,7 @@ func (Kind) Build(obj adapter.Object, start cron.Start) (adapter.Object, error) 
 		return nil, adapter.Wrong(info, cj, obj)
 	}
 	template := cj.Spec.JobTemplate
-	job := &Job{ObjectMeta: adapter.ChildMeta(cj, info, template.Metadata, StampAnnotation, start)}
+	job := &Job{ObjectMeta: adapter.ChildMeta(cj, info, template.Metadata, start)}
 	template.Spec.DeepCopyInto(&job.Spec)
 	job.SetGroupVersionKind(info.Child)
 	return job, nil
@@ -152,5 +164,5 @@ func (Kind) Build(obj adapter.Object, start cron.Start) (adapter.Object, error) 
 
 // Write implements adapter.Kind. A custom resource's status write takes no metadata, so an edit needs a second patch.
 func (Kind) Write(obj adapter.Object, record cron.Record) ([]adapter.Patch, error) {
-	return adapter.Write(obj, record, info.Traits)
+	return adapter.Write(obj, record, info)
 }

@@ -15,6 +15,8 @@ import (
 var GroupVersion = schema.GroupVersion{Group: "batch.volcano.sh", Version: "v1alpha1"}
 
 // CronJob starts Volcano Jobs by a schedule. It is a slim type; see package adapter.
+//
+// +kubebuilder:object:root=true
 type CronJob struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -38,18 +40,24 @@ func (c *CronJob) UnmarshalJSON(data []byte) (err error) {
 func (c *CronJob) Trouble() *adapter.Unreadable { return c.trouble }
 
 // CronJobSpec has all fields of batch/v1.
+//
+// +kubebuilder:object:generate=true
 type CronJobSpec struct {
 	adapter.CronJobSpec `json:",inline"`
 	TimeZone            *string `json:"timeZone,omitempty"`
 }
 
 // CronJobStatus has all fields of batch/v1.
+//
+// +kubebuilder:object:generate=true
 type CronJobStatus struct {
 	adapter.CronJobStatus `json:",inline"`
 	LastSuccessfulTime    *metav1.Time `json:"lastSuccessfulTime,omitempty"`
 }
 
 // CronJobList is a list of CronJobs.
+//
+// +kubebuilder:object:root=true
 type CronJobList struct {
 	metav1.TypeMeta `json:",inline"`
 	metav1.ListMeta `json:"metadata,omitempty"`
@@ -58,6 +66,8 @@ type CronJobList struct {
 }
 
 // Job is the child.
+//
+// +kubebuilder:object:root=true
 type Job struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -83,17 +93,23 @@ func (j *Job) UnmarshalJSON(data []byte) error {
 func (j *Job) Trouble() *adapter.Unreadable { return j.trouble }
 
 // JobStatus is the part of a Job's status that says whether it has finished.
+//
+// +kubebuilder:object:generate=true
 type JobStatus struct {
 	State JobState `json:"state,omitzero"`
 }
 
 // JobState is the phase of a Job and when it began.
+//
+// +kubebuilder:object:generate=true
 type JobState struct {
 	Phase              string       `json:"phase,omitempty"`
 	LastTransitionTime *metav1.Time `json:"lastTransitionTime,omitempty"`
 }
 
 // JobList is a list of Jobs.
+//
+// +kubebuilder:object:root=true
 type JobList struct {
 	metav1.TypeMeta `json:",inline"`
 	metav1.ListMeta `json:"metadata,omitempty"`
@@ -106,64 +122,4 @@ func AddToScheme(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(GroupVersion, &CronJob{}, &CronJobList{}, &Job{}, &JobList{})
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil
-}
-
-// DeepCopyObject implements runtime.Object.
-func (c *CronJob) DeepCopyObject() runtime.Object { return c.DeepCopy() }
-
-// DeepCopy returns a copy that shares nothing with c.
-func (c *CronJob) DeepCopy() *CronJob {
-	if c == nil {
-		return nil
-	}
-	out := new(CronJob)
-	c.DeepCopyInto(out)
-	return out
-}
-
-// DeepCopyInto copies c into out.
-func (c *CronJob) DeepCopyInto(out *CronJob) {
-	out.TypeMeta, out.trouble = c.TypeMeta, c.trouble
-	c.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
-	c.Spec.CronJobSpec.DeepCopyInto(&out.Spec.CronJobSpec)
-	out.Spec.TimeZone = adapter.DeepCopyPointer(c.Spec.TimeZone)
-	c.Status.CronJobStatus.DeepCopyInto(&out.Status.CronJobStatus)
-	out.Status.LastSuccessfulTime = c.Status.LastSuccessfulTime.DeepCopy()
-}
-
-// DeepCopyObject implements runtime.Object.
-func (l *CronJobList) DeepCopyObject() runtime.Object {
-	out := *l
-	l.ListMeta.DeepCopyInto(&out.ListMeta)
-	out.Items = adapter.DeepCopyItems(l.Items)
-	return &out
-}
-
-// DeepCopyObject implements runtime.Object.
-func (j *Job) DeepCopyObject() runtime.Object { return j.DeepCopy() }
-
-// DeepCopy returns a copy that shares nothing with j.
-func (j *Job) DeepCopy() *Job {
-	if j == nil {
-		return nil
-	}
-	out := new(Job)
-	j.DeepCopyInto(out)
-	return out
-}
-
-// DeepCopyInto copies j into out.
-func (j *Job) DeepCopyInto(out *Job) {
-	*out = *j
-	j.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
-	j.Spec.DeepCopyInto(&out.Spec)
-	out.Status.State.LastTransitionTime = j.Status.State.LastTransitionTime.DeepCopy()
-}
-
-// DeepCopyObject implements runtime.Object.
-func (l *JobList) DeepCopyObject() runtime.Object {
-	out := *l
-	l.ListMeta.DeepCopyInto(&out.ListMeta)
-	out.Items = adapter.DeepCopyItems(l.Items)
-	return &out
 }

@@ -1,15 +1,12 @@
 // Copyright The Carillon Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package loadgate delays calls to the API server that can wait while urgent ones are under way (ADR 0008).
+// Package loadgate lets work that can wait stand back while work that is due goes first.
 //
-// When thousands of CronJobs are due at one instant, status writes and events cost the API server as much as the starts
-// do, and nobody waits for them. So there are two kinds of work:
-//
-//   - Urgent work is counted: Enter before it and Leave after it, or Call around one request, which also measures how
-//     slow the server is.
-//   - Work that can wait asks: Wait blocks until no urgent work is under way, but only for so long, so that under a
-//     load that does not end the rest is written too; Busy answers at once.
+// When thousands of CronJobs are due at one instant, each start is worth more than any status write or event: both
+// cost the API server as much as a start does; and of thousands of Jobs, Pods and ends are what is waited for. What is
+// urgent Enters the Gate, or is a Call; everything else Waits in front of it, or asks whether it is Busy, but never
+// for ever, so that a plane under constant pressure still gets the rest written.
 package loadgate
 
 import (
@@ -21,33 +18,33 @@ import (
 )
 
 // Gate counts urgent work. The zero value is not usable; use New. All methods may be called by several
-// goroutines at once. A nil *Gate is never busy.
+// goroutines at once. A nil *Gate lets everything pass.
 type Gate struct {
 	clock clock.Clock
 
 	mu     sync.Mutex
 	urgent int
-	idle   chan struct{} // closed while urgent is zero
-	// slowUntil is when the server no longer counts as slow.
-	slowUntil time.Time
+	calm   chan struct{} // closed while urgent is zero
+	// until is when the server counts as slow no more.
+	until time.Time
 }
 
 const (
-	// slowCall is the duration from which a call shows that the server is overloaded. One that is not answers within a
-	// few milliseconds.
-	slowCall = 30 * time.Millisecond
-	// slowFor is how long the server counts as slow after such a call.
-	slowFor = 250 * time.Millisecond
+	// slow is how long an urgent call takes at least if the server has more to do than it can. One that is at ease
+	// answers within a few milliseconds.
+	slow = 30 * time.Millisecond
+	// aftermath is for how long after such a call.
+	aftermath = 250 * time.Millisecond
 )
 
 // New returns a Gate with no urgent work.
 func New(c clock.Clock) *Gate {
-	g := &Gate{clock: c, idle: make(chan struct{})}
-	close(g.idle)
+	g := &Gate{clock: c, calm: make(chan struct{})}
+	close(g.calm)
 	return g
 }
 
-// Enter counts n pieces of urgent work that begin; each must be ended with Leave.
+// Enter announces n pieces of urgent work; each must be ended with Leave.
 func (g *Gate) Enter(n int) {
 	if g == nil || n <= 0 {
 		return
@@ -55,12 +52,12 @@ func (g *Gate) Enter(n int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.urgent == 0 {
-		g.idle = make(chan struct{})
+		g.calm = make(chan struct{})
 	}
 	g.urgent += n
 }
 
-// Leave counts one piece of urgent work as ended.
+// Leave ends one piece of urgent work.
 func (g *Gate) Leave() {
 	if g == nil {
 		return
@@ -72,12 +69,12 @@ func (g *Gate) Leave() {
 	}
 	g.urgent--
 	if g.urgent == 0 {
-		close(g.idle)
+		close(g.calm)
 	}
 }
 
-// Call counts one urgent call to the API server, until end is called. A call that took long keeps the Gate busy for a
-// moment after its end: a server that is slow to answer is overloaded, whoever causes the load.
+// Call announces one urgent call to the API server, which must be ended with end. A call that took long keeps the Gate
+// busy for a moment after its end: a server that is slow to answer has more to do than it can, whoever asks it for that.
 func (g *Gate) Call() (end func()) {
 	if g == nil {
 		return func() {}
@@ -85,51 +82,51 @@ func (g *Gate) Call() (end func()) {
 	g.Enter(1)
 	began := g.clock.Now()
 	return func() {
-		if now := g.clock.Now(); now.Sub(began) >= slowCall {
+		if now := g.clock.Now(); now.Sub(began) >= slow {
 			g.mu.Lock()
-			g.slowUntil = now.Add(slowFor)
+			g.until = now.Add(aftermath)
 			g.mu.Unlock()
 		}
 		g.Leave()
 	}
 }
 
-// Busy reports whether urgent work is under way or the server is slow.
+// Busy reports whether urgent work is under way, or the server is slow.
 func (g *Gate) Busy() bool {
 	if g == nil {
 		return false
 	}
-	idle, slow := g.state()
+	calm, rest := g.state()
 	select {
-	case <-idle:
-		return slow > 0
+	case <-calm:
+		return rest > 0
 	default:
 		return true
 	}
 }
 
-// Wait blocks until the Gate is not busy, for the duration limit at most, or until ctx ends. It reports whether the
-// Gate is not busy: false means that the caller goes on although urgent work is under way.
-func (g *Gate) Wait(ctx context.Context, limit time.Duration) (idle bool) {
+// Wait returns once no urgent work is under way and the server is not slow, at the latest after most, or when ctx ends.
+// It reports which: calm is false when the work that is urgent goes on.
+func (g *Gate) Wait(ctx context.Context, most time.Duration) (calm bool) {
 	if g == nil || !g.Busy() {
 		return true
 	}
-	over := g.clock.After(limit)
+	limit := g.clock.After(most)
 	for g.Busy() {
-		idle, _ := g.state()
+		quiet, _ := g.state()
 		select {
-		case <-idle:
+		case <-quiet:
 		case <-ctx.Done():
 			return false
-		case <-over:
+		case <-limit:
 			return false
 		}
-		_, slow := g.state()
+		_, rest := g.state()
 		select {
-		case <-g.clock.After(slow):
+		case <-g.clock.After(rest):
 		case <-ctx.Done():
 			return false
-		case <-over:
+		case <-limit:
 			return false
 		}
 	}
@@ -137,11 +134,11 @@ func (g *Gate) Wait(ctx context.Context, limit time.Duration) (idle bool) {
 }
 
 // state is a channel that is closed when no urgent work is under way, and for how long the server counts as slow.
-func (g *Gate) state() (idle <-chan struct{}, slow time.Duration) {
+func (g *Gate) state() (calm <-chan struct{}, rest time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if !g.slowUntil.IsZero() {
-		slow = min(g.slowUntil.Sub(g.clock.Now()), slowFor) // a clock that was set back makes it no longer
+	if !g.until.IsZero() {
+		rest = min(g.until.Sub(g.clock.Now()), aftermath) // a clock that was set back makes it no longer
 	}
-	return g.idle, slow
+	return g.calm, rest
 }

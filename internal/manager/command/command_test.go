@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/carillon-dev/carillon/internal/kind"
 )
 
 const kubeconfig = `apiVersion: v1
@@ -44,7 +46,7 @@ func TestCommand(t *testing.T) {
 		"the current context":  {args: []string{"--kubeconfig", path}, want: "cannot reach the API server at http://127.0.0.1:1"},
 		"another context":      {args: []string{"--kubeconfig", path, "--context", "there"}, want: "cannot reach the API server at http://127.0.0.2:1"},
 		"unknown controller":   {args: []string{"--kubeconfig", path, "--controllers", "job,cron"}, want: `no controller is called "cron"; there are: cronjob, job, ttl-after-finished`},
-		"unknown kind":         {args: []string{"--kinds", "batch,volcanoes"}, want: `--kinds: no kind of CronJob is called "volcanoes"; there are: batch, tutorial, volcano`},
+		"unknown kind":         {args: []string{"--kinds", "batch,volcanoes"}, want: `--kinds: no kind of CronJob is called "volcanoes"; there are: ` + strings.Join(kind.Names(), ", ")},
 		"no kind":              {args: []string{"--kinds="}, want: `--kinds: no kind of CronJob is named`},
 		"no CronJob at a time": {args: []string{"--concurrent-cron-job-syncs=0"}, want: `"--concurrent-cron-job-syncs" flag: must be a whole number of at least 1`},
 		"less than no Job":     {args: []string{"--concurrent-job-syncs=-1"}, want: `"--concurrent-job-syncs" flag: must be a whole number of at least 1`},

@@ -153,7 +153,7 @@ func (c *Cache) announce(old, obj client.Object, gone bool) {
 		for _, hear := range c.hear {
 			hear(old, obj, gone)
 		}
-		p.watchTimers()
+		p.wind()
 	}
 	if c.heard <= p.World.now {
 		tell()
