@@ -255,6 +255,18 @@ func compareWithTruth(t *rapid.T, w *world, removedByUser, doneBefore sets.Set[t
 	} else if n := int(status.Succeeded); n < succeeded.least || n > succeeded.most {
 		t.Fatalf("succeeded %d, the truth is %v: %s", n, succeeded, tell())
 	}
+	// A pod that is stopped because the Job ends fails no index (JOB-238).
+	if status.FailedIndexes != nil {
+		mayFail := interval.Set{}
+		for _, uid := range w.order {
+			if index := indexOf(w.last[uid]); index >= 0 && !w.stoppedRunning.Has(uid) {
+				mayFail = mayFail.Add(index)
+			}
+		}
+		if wrong := interval.Parse(*status.FailedIndexes, 1000).Minus(mayFail); wrong.Len() > 0 {
+			t.Fatalf("no pod failed that fails the indexes %s: %s", wrong, tell())
+		}
+	}
 	// Each pod is in one counter at most, also one that was counted as failed
 	// while it was terminating and then succeeded (JOB-069).
 	if int(status.Succeeded+status.Failed) > w.released.Len() {

@@ -185,6 +185,9 @@ func (w *world) delete(d Deletion, v Verdict) DeleteOutcome {
 		return Vanished
 	}
 	if !d.Unfinalize {
+		if !PodFinished(w.pods[d.UID]) {
+			w.stoppedRunning.Insert(d.UID)
+		}
 		if v.Outcome == Failure {
 			w.stoppedByFailure.Insert(d.UID)
 		} else {

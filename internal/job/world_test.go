@@ -54,6 +54,7 @@ type world struct {
 	released, evicted sets.Set[types.UID] // finalizer removed by accounting, by deletion
 	stoppedByFailure  sets.Set[types.UID]
 	stoppedBySuccess  sets.Set[types.UID]
+	stoppedRunning    sets.Set[types.UID]           // of those two: they had not ended by themselves
 	ended             map[types.UID]corev1.PodPhase // of pods that held the finalizer when they ended
 	events            []string
 	shrunk            bool           // completions were reduced at some time
@@ -68,7 +69,7 @@ func newWorld(job *batchv1.Job) *world {
 		cache: map[types.UID]*corev1.Pod{}, unseen: map[types.UID][]*corev1.Pod{},
 		options: Options{Standalone: true}, crashAfter: -1,
 		released: sets.New[types.UID](), evicted: sets.New[types.UID](),
-		stoppedByFailure: sets.New[types.UID](), stoppedBySuccess: sets.New[types.UID](),
+		stoppedByFailure: sets.New[types.UID](), stoppedBySuccess: sets.New[types.UID](), stoppedRunning: sets.New[types.UID](),
 		ended: map[types.UID]corev1.PodPhase{}, everMade: map[string]int{},
 	}
 }

@@ -99,6 +99,10 @@ func TestJob(t *testing.T) {
 			file: "indexes.go", old: "x.failed = x.storedFailed.Add(failing...)", new: "x.failed = interval.Set{}.Add(failing...)",
 			breaks: "an index that was given up is tried again",
 		},
+		"stopped pods fail their index": {
+			file: "indexes.go", old: "!(ends && v.deleted()) && ", new: "!(ends && false) && ",
+			breaks: "an index that was not given up counts as failed when the Job ends",
+		},
 		"failure count forgotten": {
 			file: "accounting.go", old: "return s.indexes == nil || s.indexes.delayed[v.index] != v", new: "return true",
 			breaks: "the pod that carries an index's failure count is let go before its replacement exists",
