@@ -6,7 +6,6 @@ package job
 import (
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 )
@@ -161,16 +160,3 @@ func (s *syncState) tooManyFailures() bool {
 
 // defaultBackoffLimit stands in where the API server's default is missing.
 const defaultBackoffLimit = 6
-
-// hasFailed reports whether a pod counts as failed (job.md 1.1): its phase says so, or it is on its way out and the Job
-// does not wait for such pods.
-func (s *syncState) hasFailed(v *podView) bool {
-	return v.state == podFailed || v.terminating() && !s.onlyFailed
-}
-
-// replacesOnlyFailed reports whether a terminating pod is neither failed nor replaced until its phase is terminal:
-// podReplacementPolicy Failed, or any podFailurePolicy, which needs the final state of the pod.
-func replacesOnlyFailed(job *batchv1.Job) bool {
-	return job.Spec.PodFailurePolicy != nil ||
-		ptr.Deref(job.Spec.PodReplacementPolicy, batchv1.TerminatingOrFailed) == batchv1.Failed
-}

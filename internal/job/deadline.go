@@ -7,7 +7,6 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
-	"k8s.io/utils/ptr"
 )
 
 // startTime is when the Job's current run began as far as rules of this sync are concerned: the stored time, or now for
@@ -39,5 +38,3 @@ func deadline(job *batchv1.Job, start time.Time) (at time.Time, ok bool) {
 }
 
 const maxDuration = time.Duration(1<<63 - 1)
-
-func suspended(job *batchv1.Job) bool { return ptr.Deref(job.Spec.Suspend, false) }

@@ -48,10 +48,10 @@
 //	decide.go         one sync from the one to the other, and the Jobs that need none
 //	managedby.go      whose Job it is
 //	claim.go          which pods are the Job's: adopt and release
-//	pods.go           what state each pod is in
+//	pods.go           what state each pod is in, by podReplacementPolicy too
 //	accounting.go     which pods are counted, when; which finalizers may go
 //	indexes.go        completion indexes, and backoffLimitPerIndex
-//	backoff.go        the delay before a retry, finish times, and backoffLimit
+//	backoff.go        the delay before a retry, when pods finished, and backoffLimit
 //	deadline.go       activeDeadlineSeconds, and from when it counts
 //	failurepolicy.go  podFailurePolicy
 //	successpolicy.go  successPolicy

@@ -8,8 +8,10 @@ import (
 	"slices"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 )
 
 // PodFinished reports whether the pod has ended: its phase is Succeeded or Failed.
@@ -124,6 +126,19 @@ func classifyPods(owned []claimedPod, recorded recordedPods, e Expectations, now
 		}
 	}
 	return p
+}
+
+// hasFailed reports whether a pod counts as failed (job.md 1.1): its phase says so, or it is terminating and the Job
+// does not wait for such pods.
+func (s *syncState) hasFailed(v *podView) bool {
+	return v.state == podFailed || v.terminating() && !s.onlyFailed
+}
+
+// replacesOnlyFailed reports whether a terminating pod is neither failed nor replaced until its phase is terminal:
+// podReplacementPolicy Failed, or any podFailurePolicy, which needs the final state of the pod.
+func replacesOnlyFailed(job *batchv1.Job) bool {
+	return job.Spec.PodFailurePolicy != nil ||
+		ptr.Deref(job.Spec.PodReplacementPolicy, batchv1.TerminatingOrFailed) == batchv1.Failed
 }
 
 func byAge(a, b *podView) int {

@@ -7,6 +7,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 )
 
 // markSuspension brings the Suspended condition and startTime in line with spec.suspend and gives the event about it
@@ -32,3 +33,5 @@ func markSuspension(job *batchv1.Job, status *batchv1.JobStatus, now metav1.Time
 	}
 	return nil
 }
+
+func suspended(job *batchv1.Job) bool { return ptr.Deref(job.Spec.Suspend, false) }
