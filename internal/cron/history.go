@@ -48,16 +48,14 @@ func history(in Input, all []Child) []Step {
 
 // compare orders children from oldest to newest.
 func (o HistoryOrder) compare(a, b *Child) int {
-	var byAge int
+	x, y, absent := a.Started, b.Started, 1
 	switch o {
 	case ByCreation:
-		byAge = compareTimes(present(a.Created), present(b.Created), 1)
+		x, y = present(a.Created), present(b.Created)
 	case ByStartUnstartedFirst:
-		byAge = compareTimes(a.Started, b.Started, -1)
-	default:
-		byAge = compareTimes(a.Started, b.Started, 1)
+		absent = -1
 	}
-	return cmp.Or(byAge, byName(*a, *b))
+	return cmp.Or(compareTimes(x, y, absent), byName(*a, *b))
 }
 
 func byName(a, b Child) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID)) }

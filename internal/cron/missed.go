@@ -73,15 +73,7 @@ func (c calendar) passed(after, until time.Time, started []time.Time) passed {
 }
 
 // first is the first scheduled time later than t, zero if there is none.
-func (c calendar) first(t time.Time) time.Time {
-	var first time.Time
-	for _, s := range c {
-		if n := s.Next(t); !n.IsZero() && (first.IsZero() || n.Before(first)) {
-			first = n
-		}
-	}
-	return first
-}
+func (c calendar) first(t time.Time) time.Time { return c.next(t, t) }
 
 // maxWalk is how many scheduled times are gone through one by one.
 const maxWalk = 1000

@@ -28,27 +28,13 @@ type observedStatus struct {
 // They never move back, whatever disappears (Q5).
 func observeStatus(in Input, all []Child) observedStatus {
 	o := observedStatus{state: in.State}
-	if in.Traits.ActiveRebuilt {
-		o.state.Active = nil
-		for _, c := range all {
-			if !c.Phase.finished() {
-				o.state.Active = append(o.state.Active, rebuilt(in, c))
-			}
+	o.state.Active = nil
+	for _, ref := range in.State.Active {
+		if !listed(o.state.Active, ref.UID) && o.keeps(in, all, ref) {
+			o.state.Active = append(o.state.Active, ref)
 		}
-		o.keepOrder(in)
-		for _, ref := range in.State.Active {
-			if read, _ := in.liveRead(ref.Name); read.err != nil && !known(all, ref.UID) && inNamespace(in, ref) && !listed(o.state.Active, ref.UID) {
-				o.unread(in, ref, read.err)
-				o.state.Active = append(o.state.Active, ref)
-			}
-		}
-	} else {
-		o.state.Active = nil
-		for _, ref := range in.State.Active {
-			if !listed(o.state.Active, ref.UID) && o.keeps(in, all, ref) {
-				o.state.Active = append(o.state.Active, ref)
-			}
-		}
+	}
+	if !in.Traits.ActiveRebuilt {
 		o.reportUnexpected(in)
 	}
 
@@ -59,8 +45,13 @@ func observeStatus(in Input, all []Child) observedStatus {
 		if t, ok := proof(in, c); ok {
 			o.state.LastSchedule = later(o.state.LastSchedule, t)
 		}
-		if unlisted(in, c) && !in.Traits.ActiveRebuilt {
-			o.adopt(in, c)
+		switch {
+		case !in.Traits.ActiveRebuilt:
+			if unlisted(in, c) {
+				o.adopt(in, c)
+			}
+		case !c.Phase.finished() && !listed(o.state.Active, c.UID):
+			o.state.Active = append(o.state.Active, reference(c))
 		}
 		if in.Traits.HasSuccess && c.Succeeded && c.Finished != nil {
 			o.state.LastSuccessful = later(o.state.LastSuccessful, *c.Finished)
@@ -69,28 +60,8 @@ func observeStatus(in Input, all []Child) observedStatus {
 	return o
 }
 
-// rebuilt is the reference of an active child: the one that is stored, if there is one, so that the progress of a child
-// is no reason to write.
-func rebuilt(in Input, c Child) corev1.ObjectReference {
-	if i := slices.IndexFunc(in.State.Active, func(r corev1.ObjectReference) bool { return r.UID == c.UID }); i >= 0 {
-		return in.State.Active[i]
-	}
-	return reference(c)
-}
-
-// keepOrder puts the references that are stored into their stored order, before those that are new, so that the order in
-// which children became known is no reason to write either.
-func (o *observedStatus) keepOrder(in Input) {
-	rank := func(r corev1.ObjectReference) int {
-		if i := slices.IndexFunc(in.State.Active, func(s corev1.ObjectReference) bool { return s.UID == r.UID }); i >= 0 {
-			return i
-		}
-		return len(in.State.Active)
-	}
-	slices.SortStableFunc(o.state.Active, func(x, y corev1.ObjectReference) int { return rank(x) - rank(y) })
-}
-
-// keeps tells whether an active reference stays in the list.
+// keeps tells whether an active reference stays in the list: in its place and as it is stored, so that the progress of a
+// child is no reason to write.
 func (o *observedStatus) keeps(in Input, all []Child, ref corev1.ObjectReference) bool {
 	if i := slices.IndexFunc(all, func(c Child) bool { return c.UID == ref.UID }); i >= 0 {
 		if !all[i].Phase.finished() {
@@ -117,7 +88,7 @@ func (o *observedStatus) keeps(in Input, all []Child, ref corev1.ObjectReference
 		o.completed = append(o.completed, *read.child)
 		return false
 	default: // no longer controlled by us, but it runs, and we started it
-		return true
+		return !in.Traits.ActiveRebuilt
 	}
 }
 
