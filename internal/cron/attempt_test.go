@@ -65,7 +65,7 @@ func (p *process) begin() *attempt {
 	}
 	a := &attempt{process: p, base: c, known: map[types.UID]object{}, fresh: p.fresh(), version: p.w.server.version,
 		failed: map[cron.PlanPhase]bool{}, deleted: map[types.UID]bool{}, stuck: map[types.UID]bool{}}
-	a.began = timetableOf(c.spec)
+	a.began = scheduleOf(c.spec)
 	p.syncs++
 	a.nth = p.syncs
 	a.in = cron.Input{Now: p.w.now, Traits: p.w.traits, Owner: c.owner, Spec: c.spec, State: c.state, Carry: p.carry}
@@ -138,7 +138,7 @@ func (a *attempt) step() {
 
 // requests turns the next phase of the plan into requests. It ends the sync, or its first half, if there are none.
 func (a *attempt) requests(plan cron.Plan) (todo []func()) {
-	if timetableOf(a.in.Spec) != a.served {
+	if scheduleOf(a.in.Spec) != a.served {
 		a.w.ledger.silence(a.uid, a.editKnownFrom())
 		a.meets()
 		if a.base.undated && a.served == "" && noteOf(a.in.State).TimeZone == "" {
@@ -212,7 +212,7 @@ func (a *attempt) remember(plan cron.Plan) {
 	a.carry = plan.Carry
 	// A sync that could not read the CronJob, or saw that it was edited meanwhile, remembers nothing of it.
 	if was := plan.Carry.Spec(); len(was.Schedules) > 0 {
-		a.served, a.touched = timetableOf(was), a.in.Owner.Touched
+		a.served, a.touched = scheduleOf(was), a.in.Owner.Touched
 	}
 }
 

@@ -96,7 +96,7 @@ func (a *attempt) nothingIsLost(plan cron.Plan) {
 // again: the sync read the CronJob live, saw that its schedule was changed, and has left all the rest to another one, at
 // once.
 func (a *attempt) again(plan cron.Plan) bool {
-	return a.looked && plan.Wake.After(a.in.Now) && !plan.Wake.After(a.in.Now.Add(time.Millisecond)) && timetableOf(a.in.Spec) != a.began
+	return a.looked && plan.Wake.After(a.in.Now) && !plan.Wake.After(a.in.Now.Add(time.Millisecond)) && scheduleOf(a.in.Spec) != a.began
 }
 
 // namedBetween tells whether some child of the CronJob, also one that was started by hand, has or had a name of a

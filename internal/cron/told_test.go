@@ -67,9 +67,9 @@ func (a *attempt) meets() {
 		if n.TimeZone != "" {
 			was.TimeZone = &n.TimeZone
 		}
-		known = timetableOf(was)
+		known = scheduleOf(was)
 	}
-	if known == timetableOf(a.in.Spec) { // it has only been restarted
+	if known == scheduleOf(a.in.Spec) { // it has only been restarted
 		return
 	}
 	// Managed fields tell less than they might where the same manager has changed something else since.

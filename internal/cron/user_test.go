@@ -33,8 +33,8 @@ func (w *world) apply() {
 	w.tell("user", "creates the CronJob %s: %s", c.owner.UID, describe(c.spec))
 }
 
-// timetableOf tells schedule and zone.
-func timetableOf(s cron.Spec) string {
+// scheduleOf tells schedule and zone.
+func scheduleOf(s cron.Spec) string {
 	if s.TimeZone != nil {
 		return s.Schedules[0] + " in " + *s.TimeZone
 	}
@@ -42,7 +42,7 @@ func timetableOf(s cron.Spec) string {
 }
 
 func describe(s cron.Spec) string {
-	text := timetableOf(s)
+	text := scheduleOf(s)
 	text += ", " + string(s.Concurrency)
 	if s.Deadline != nil {
 		text += ", deadline " + (time.Duration(*s.Deadline) * time.Second).String()
@@ -83,7 +83,7 @@ func (w *world) reschedule(c *cronJob) bool {
 	}
 	w.used[[2]string{r.text, place}] = true
 	if len(c.spec.Schedules) > 0 {
-		c.previous = timetableOf(c.spec)
+		c.previous = scheduleOf(c.spec)
 	}
 	c.spec.Schedules, c.spec.TimeZone = []string{r.text}, nil
 	if place != "" {
