@@ -8,7 +8,6 @@ package node
 import (
 	"context"
 	"fmt"
-	"os"
 	"sync"
 	"time"
 
@@ -44,7 +43,7 @@ var _ cadvisor.Interface = (*machineStats)(nil)
 // newMachineStats measures this machine; dir is on the filesystem that Pods
 // write to.
 func newMachineStats(dir string) *machineStats {
-	return &machineStats{machine: machine{root: os.DirFS("/")}, dir: dir}
+	return &machineStats{machine: machine{root: "/"}, dir: dir}
 }
 
 func (*machineStats) Start() error { return nil }

@@ -9,19 +9,24 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
-	"io/fs"
-	"path"
+	"os"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
 	"time"
 
 	cadvisorv1 "github.com/google/cadvisor/info/v1"
+	"github.com/opencontainers/cgroups"
 )
 
-// machine reads what this machine has and uses. root is the root of the
-// filesystem, so that tests can give another one.
-type machine struct{ root fs.FS }
+// machine reads what this machine has and uses. root is the root directory, so
+// that tests can give another one.
+//
+// Not through github.com/prometheus/procfs, which panics on a line of meminfo
+// that has one word, fails for every line that it does not know, and gives CPU
+// times as fractions of seconds.
+type machine struct{ root string }
 
 // info describes the machine to the kubelet. Cores and memory are bounded by
 // the cgroup that this process is in, so that a Carillon in a container does
@@ -85,7 +90,7 @@ func (m machine) stats(now time.Time) (cpuNanoseconds, memoryUsed, memoryWorking
 
 // memory is /proc/meminfo in bytes.
 func (m machine) memory() (map[string]uint64, error) {
-	data, err := fs.ReadFile(m.root, "proc/meminfo")
+	data, err := os.ReadFile(filepath.Join(m.root, "proc/meminfo"))
 	if err != nil {
 		return nil, fmt.Errorf("how much memory the machine has: %w", err)
 	}
@@ -101,24 +106,16 @@ func (m machine) memory() (map[string]uint64, error) {
 func (m machine) memoryLimit() (uint64, bool) {
 	var least uint64
 	found := false
-	for line := range strings.Lines(m.text("proc/self/cgroup")) {
-		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
-		if len(parts) != 3 {
-			continue
-		}
-		var base, file string
-		switch {
-		case parts[0] == "0" && parts[1] == "":
-			base, file = "sys/fs/cgroup", "memory.max"
-		case hasWord(parts[1], "memory"):
-			base, file = "sys/fs/cgroup/memory", "memory.limit_in_bytes"
-		default:
+	own, _ := cgroups.ParseCgroupFile(filepath.Join(m.root, "proc/self/cgroup")) // without it there is no limit
+	for controller, file := range map[string]string{"": "memory.max", "memory": "memory/memory.limit_in_bytes"} {
+		path, ok := own[controller]
+		if !ok {
 			continue
 		}
 		// A limit of any ancestor holds too. In a cgroup namespace the path may
 		// not exist below the mount; its ancestors, up to the mount, do.
-		for dir := path.Clean("/" + parts[2]); ; dir = path.Dir(dir) {
-			text := m.text(path.Join(base, dir, file))
+		for dir := filepath.Clean("/" + path); ; dir = filepath.Dir(dir) {
+			text := m.text(filepath.Join("sys/fs/cgroup", filepath.Dir(file), dir, filepath.Base(file)))
 			if limit, err := strconv.ParseUint(text, 10, 64); err == nil && (!found || limit < least) {
 				least, found = limit, true
 			}
@@ -133,7 +130,7 @@ func (m machine) memoryLimit() (uint64, bool) {
 // text is a small file without surrounding white space, and empty when it
 // cannot be read: nothing that uses it is worth failing for.
 func (m machine) text(name string) string {
-	data, err := fs.ReadFile(m.root, name)
+	data, err := os.ReadFile(filepath.Join(m.root, name))
 	if err != nil {
 		return ""
 	}
@@ -214,16 +211,6 @@ func osReleaseName(text string) (string, bool) {
 		}
 	}
 	return "", false
-}
-
-// hasWord reports whether a comma-separated list has the word.
-func hasWord(list, word string) bool {
-	for each := range strings.SplitSeq(list, ",") {
-		if each == word {
-			return true
-		}
-	}
-	return false
 }
 
 // below is a-b, and 0 when b is greater.

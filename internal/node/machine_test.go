@@ -6,78 +6,92 @@
 package node
 
 import (
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
-	"testing/fstest"
 	"time"
 
 	cadvisorv2 "github.com/google/cadvisor/info/v2"
-	"github.com/google/go-cmp/cmp"
 )
 
-func file(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text)} }
+// machineWith is a machine that has these files, by path, and no others.
+func machineWith(t *testing.T, files map[string]string) machine {
+	t.Helper()
+	root := t.TempDir()
+	for path, text := range files {
+		path = filepath.Join(root, path)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return machine{root: root}
+}
 
 // The memory that Pods are promised is the least that the machine and each
 // cgroup around this process allow.
 func TestMachineMemoryIsBoundedByCgroups(t *testing.T) {
 	const meminfo = "MemTotal:       16000 kB\nMemFree:         4000 kB\nMemAvailable:    9000 kB\nSwapTotal: 100 kB\n"
 	tests := map[string]struct {
-		files fstest.MapFS
+		files map[string]string
 		want  uint64
 	}{
 		"no cgroup at all": {
-			files: fstest.MapFS{},
+			files: map[string]string{},
 			want:  16000 * 1024,
 		},
 		"version 2 without a limit": {
-			files: fstest.MapFS{
-				"proc/self/cgroup":                    file("0::/user.slice\n"),
-				"sys/fs/cgroup/user.slice/memory.max": file("max\n"),
+			files: map[string]string{
+				"proc/self/cgroup":                    "0::/user.slice\n",
+				"sys/fs/cgroup/user.slice/memory.max": "max\n",
 			},
 			want: 16000 * 1024,
 		},
 		"version 2, limit of a parent": {
-			files: fstest.MapFS{
-				"proc/self/cgroup":                   file("0::/box/inner\n"),
-				"sys/fs/cgroup/box/memory.max":       file("1048576\n"),
-				"sys/fs/cgroup/box/inner/memory.max": file("max\n"),
+			files: map[string]string{
+				"proc/self/cgroup":                   "0::/box/inner\n",
+				"sys/fs/cgroup/box/memory.max":       "1048576\n",
+				"sys/fs/cgroup/box/inner/memory.max": "max\n",
 			},
 			want: 1048576,
 		},
 		"version 2, in a cgroup namespace whose path is above the mount": {
-			files: fstest.MapFS{
-				"proc/self/cgroup":         file("0::/../..\n"),
-				"sys/fs/cgroup/memory.max": file("2097152\n"),
+			files: map[string]string{
+				"proc/self/cgroup":         "0::/../..\n",
+				"sys/fs/cgroup/memory.max": "2097152\n",
 			},
 			want: 2097152,
 		},
 		"version 1": {
-			files: fstest.MapFS{
-				"proc/self/cgroup": file("12:cpu,cpuacct:/\n3:memory:/docker/abc\n"),
-				"sys/fs/cgroup/memory/docker/abc/memory.limit_in_bytes": file("3145728\n"),
+			files: map[string]string{
+				"proc/self/cgroup": "12:cpu,cpuacct:/\n3:memory:/docker/abc\n",
+				"sys/fs/cgroup/memory/docker/abc/memory.limit_in_bytes": "3145728\n",
 			},
 			want: 3145728,
 		},
 		"version 1, unlimited is a number larger than the machine": {
-			files: fstest.MapFS{
-				"proc/self/cgroup":                           file("3:memory:/\n"),
-				"sys/fs/cgroup/memory/memory.limit_in_bytes": file("9223372036854771712\n"),
+			files: map[string]string{
+				"proc/self/cgroup":                           "3:memory:/\n",
+				"sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712\n",
 			},
 			want: 16000 * 1024,
 		},
 		"nonsense is passed over": {
-			files: fstest.MapFS{
-				"proc/self/cgroup":         file("hello\n::\n0::\n"),
-				"sys/fs/cgroup/memory.max": file("-7\n"),
+			files: map[string]string{
+				"proc/self/cgroup":         "hello\n::\n0::\n",
+				"sys/fs/cgroup/memory.max": "-7\n",
 			},
 			want: 16000 * 1024,
 		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			tt.files["proc/meminfo"] = file(meminfo)
-			info, err := machine{root: tt.files}.info()
+			tt.files["proc/meminfo"] = meminfo
+			info, err := machineWith(t, tt.files).info()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -94,12 +108,12 @@ func TestMachineMemoryIsBoundedByCgroups(t *testing.T) {
 // A machine that does not say how much memory it has is an error, not a node
 // with none.
 func TestMachineWithoutMeminfo(t *testing.T) {
-	for name, files := range map[string]fstest.MapFS{
+	for name, files := range map[string]map[string]string{
 		"no file":     {},
-		"no MemTotal": {"proc/meminfo": file("MemFree: 1 kB\n")},
+		"no MemTotal": {"proc/meminfo": "MemFree: 1 kB\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if info, err := (machine{root: files}).info(); err == nil {
+			if info, err := machineWith(t, files).info(); err == nil {
 				t.Errorf("got %+v, want an error", info)
 			}
 		})
@@ -127,17 +141,17 @@ func TestCPUTime(t *testing.T) {
 }
 
 func TestVersionsNameTheSystem(t *testing.T) {
-	root := fstest.MapFS{
-		"etc/os-release":            file("ID=x\nPRETTY_NAME=\"Some Linux 7\"\n"),
-		"proc/sys/kernel/osrelease": file("6.1.0-x\n"),
-		"usr/lib/os-release":        file("PRETTY_NAME=Other\n"),
+	root := map[string]string{
+		"etc/os-release":            "ID=x\nPRETTY_NAME=\"Some Linux 7\"\n",
+		"proc/sys/kernel/osrelease": "6.1.0-x\n",
+		"usr/lib/os-release":        "PRETTY_NAME=Other\n",
 	}
-	got := machine{root: root}.versions()
+	got := machineWith(t, root).versions()
 	if got.ContainerOsVersion != "Some Linux 7" || got.KernelVersion != "6.1.0-x" {
 		t.Errorf("got %+v", got)
 	}
 	delete(root, "etc/os-release")
-	if got := (machine{root: root}).versions(); got.ContainerOsVersion != "Other" {
+	if got := machineWith(t, root).versions(); got.ContainerOsVersion != "Other" {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -194,12 +208,5 @@ func TestMachineStatsOfThisMachine(t *testing.T) {
 	}
 	if _, err := stats.GetDirFsInfo("/does/not/exist"); err == nil {
 		t.Error("a missing directory has a size")
-	}
-}
-
-func TestHasWord(t *testing.T) {
-	got := []bool{hasWord("cpu,memory", "memory"), hasWord("memory", "memory"), hasWord("memoryx,cpu", "memory"), hasWord("", "memory")}
-	if diff := cmp.Diff([]bool{true, true, false, false}, got); diff != "" {
-		t.Error(diff)
 	}
 }

@@ -23,6 +23,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/carillon-dev/carillon/internal/controlplane"
+	"github.com/carillon-dev/carillon/internal/mounts"
 )
 
 // patience bounds waits for things that happen within seconds on an idle machine.
@@ -119,8 +120,8 @@ func TestStandalone(t *testing.T) {
 	if running(t, sleeper) {
 		t.Error("the Pod runs on")
 	}
-	if mounts := read(t, "/proc/self/mountinfo"); strings.Contains(mounts, dir) {
-		t.Errorf("mounts are left:\n%s", mounts)
+	if points, err := mounts.Below(dir); err != nil || len(points) > 0 {
+		t.Errorf("mounts are left: %q %v", points, err)
 	}
 	if _, err := os.Lstat(dir); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the directory is left: %v", err)

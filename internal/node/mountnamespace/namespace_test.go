@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -184,16 +183,11 @@ func TestEnterThatOfRunningContainers(t *testing.T) {
 		_ = holder.Process.Kill()
 		_ = holder.Wait()
 	})
-	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(holder.Process.Pid), "stat"))
+	stat, err := shim.ReadProcessStat(holder.Process.Pid)
 	if err != nil {
 		t.Fatal(err)
 	}
-	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-	ticks, err := strconv.ParseUint(fields[19], 10, 64) // the start time
-	if err != nil {
-		t.Fatal(err)
-	}
-	id := shim.Identity{PID: holder.Process.Pid, Ticks: ticks, BootID: shim.BootID()}
+	id := shim.Identity{PID: stat.PID, Ticks: stat.StartTicks, BootID: shim.BootID()}
 	record := func(id shim.Identity) {
 		data, err := json.Marshal(id)
 		if err != nil {

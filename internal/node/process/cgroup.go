@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	libcgroups "github.com/opencontainers/cgroups"
 	"golang.org/x/sys/unix"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -44,7 +45,7 @@ const devicesController = "devices"
 // findCgroups looks for a place where cgroups can be made. The result says
 // what is missing, for one warning.
 func findCgroups(name string) (cgroups, string) {
-	own, err := os.ReadFile("/proc/self/cgroup")
+	paths, err := libcgroups.ParseCgroupFile("/proc/self/cgroup")
 	if err != nil {
 		return cgroups{}, "limits on memory and CPU are not enforced: this kernel has no cgroups"
 	}
@@ -52,7 +53,6 @@ func findCgroups(name string) (cgroups, string) {
 	if err != nil {
 		return cgroups{}, "limits on memory and CPU are not enforced: " + err.Error()
 	}
-	paths := ownCgroups(string(own))
 	unified, old := cgroupMounts(table)
 	cg := cgroups{old: map[string]string{}}
 	if unified != "" && len(old) == 0 {
@@ -121,22 +121,6 @@ func prepareUnified(parent, dir string) error {
 		_ = os.Remove(dir)
 	}
 	return err
-}
-
-// ownCgroups reads /proc/self/cgroup: controller to path, "" for the unified
-// hierarchy.
-func ownCgroups(text string) map[string]string {
-	paths := map[string]string{}
-	for line := range strings.Lines(text) {
-		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
-		if len(parts) != 3 {
-			continue
-		}
-		for c := range strings.SplitSeq(parts[1], ",") {
-			paths[c] = parts[2]
-		}
-	}
-	return paths
 }
 
 // cgroupMounts finds where the unified hierarchy is mounted, and the old ones by
@@ -212,6 +196,7 @@ func unifiedValues(res *runtimeapi.LinuxContainerResources) []shim.CgroupValue {
 	var v []shim.CgroupValue
 	if m := res.GetMemoryLimitInBytes(); m > 0 {
 		v = append(v, shim.CgroupValue{File: "memory.max", Value: strconv.FormatInt(m, 10)})
+		// Not libcgroups.ConvertMemorySwapToCgroupV2Value, to which a swap limit that is not set is no limit; here it is 0.
 		swap := max(res.GetMemorySwapLimitInBytes()-m, 0)
 		v = append(v, shim.CgroupValue{File: "memory.swap.max", Value: strconv.FormatInt(swap, 10)})
 	}
@@ -219,9 +204,8 @@ func unifiedValues(res *runtimeapi.LinuxContainerResources) []shim.CgroupValue {
 		v = append(v, shim.CgroupValue{File: "cpu.max", Value: strconv.FormatInt(q, 10) + " " + strconv.FormatInt(period(res), 10)})
 	}
 	if s := res.GetCpuShares(); s >= minShares {
-		// The range of shares, 2 to 262144, on that of weights, 1 to 10000.
-		w := 1 + (min(s, 262144)-2)*9999/262142
-		v = append(v, shim.CgroupValue{File: "cpu.weight", Value: strconv.FormatInt(w, 10)})
+		w := libcgroups.ConvertCPUSharesToCgroupV2Value(uint64(s))
+		v = append(v, shim.CgroupValue{File: "cpu.weight", Value: strconv.FormatUint(w, 10)})
 	}
 	for _, k := range slices.Sorted(maps.Keys(res.GetUnified())) {
 		if !strings.Contains(k, "/") {

@@ -25,12 +25,8 @@ func (g *rig) nothingLeft() {
 			g.t.Errorf("%s: %v %v", dir, entries, err)
 		}
 	}
-	b, err := os.ReadFile("/proc/self/mountinfo")
-	if err != nil {
-		g.t.Fatal(err)
-	}
-	if strings.Contains(string(b), g.opts.RootDir) {
-		g.t.Errorf("mounts are left:\n%s", b)
+	if points, err := mounts.Below(g.opts.RootDir); err != nil || len(points) > 0 {
+		g.t.Errorf("mounts are left: %q %v", points, err)
 	}
 	bases := []string{g.run.cgroups.unified}
 	for _, dir := range g.run.cgroups.old {

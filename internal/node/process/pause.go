@@ -6,10 +6,6 @@
 package process
 
 import (
-	"bytes"
-	"os"
-	"strconv"
-
 	"golang.org/x/sys/unix"
 
 	"github.com/carillon-dev/carillon/internal/node/process/shim"
@@ -86,25 +82,11 @@ func signalOnce(shims []int, sig unix.Signal, told map[int]bool) (again bool) {
 				shim.SignalIf(pid, sig, func() bool { return tree.Same(pid) }) // one that has ended needs none
 				continue
 			}
-			switch state := processState(pid); state {
-			case 0, 'Z', 'D':
-			default:
-				again = again || (state == 'T') != (sig == unix.SIGSTOP)
+			stat, err := shim.ReadProcessStat(pid)
+			if err == nil && stat.State != 'Z' && stat.State != 'D' {
+				again = again || (stat.State == 'T') != (sig == unix.SIGSTOP)
 			}
 		}
 	}
 	return again
-}
-
-// processState is the letter of proc_pid_stat(5), 0 for a process that is gone.
-func processState(pid int) byte {
-	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		return 0
-	}
-	rest := b[bytes.LastIndexByte(b, ')')+1:]
-	if len(rest) < 2 {
-		return 0
-	}
-	return rest[1]
 }

@@ -7,8 +7,6 @@ package process
 
 import (
 	"context"
-	"os"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -27,9 +25,8 @@ func (g *rig) states(id string) string {
 	}
 	var all strings.Builder
 	for _, pid := range shim.ProcessTree().Descendants(who.PID) {
-		if b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat"); err == nil {
-			_, rest, _ := strings.Cut(string(b), ") ")
-			all.WriteString(rest[:1])
+		if stat, err := shim.ReadProcessStat(pid); err == nil {
+			all.WriteByte(stat.State)
 		}
 	}
 	return all.String()

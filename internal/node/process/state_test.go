@@ -99,7 +99,7 @@ func TestCgroupPlan(t *testing.T) {
 		want    *shim.Cgroup
 	}{
 		"unified": {cgroups{unified: "/cg"}, res, 7, []string{"c 1:3 r"}, &shim.Cgroup{Dirs: []shim.CgroupDir{{Path: "/cg/id", Unified: true, Files: []v{
-			{File: "pids.max", Value: "7"}, {File: "memory.max", Value: "1048576"}, {File: "memory.swap.max", Value: "0"}, {File: "cpu.max", Value: "50000 100000"}, {File: "cpu.weight", Value: "39"}, {File: "memory.oom.group", Value: "1"},
+			{File: "pids.max", Value: "7"}, {File: "memory.max", Value: "1048576"}, {File: "memory.swap.max", Value: "0"}, {File: "cpu.max", Value: "50000 100000"}, {File: "cpu.weight", Value: "100"}, {File: "memory.oom.group", Value: "1"},
 		}}}}},
 		"old": {cgroups{old: map[string]string{"memory": "/m", "cpu": "/c", "pids": "/p", "devices": "/d"}}, res, 7, []string{"c 1:3 r"}, &shim.Cgroup{Dirs: []shim.CgroupDir{
 			{Path: "/c/id", Files: []v{{File: "cpu.shares", Value: "1024"}, {File: "cpu.cfs_period_us", Value: "100000"}, {File: "cpu.cfs_quota_us", Value: "50000"}}},
@@ -133,9 +133,17 @@ func TestFindCgroups(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{"cpu": "/cg/cpu", "memory": "/cg/memory"}, old); diff != "" || unified != "/cg/unified" {
 		t.Errorf("%q %s", unified, diff)
 	}
-	own := ownCgroups("9:cpu,cpuacct:/a\n0::/b\nbroken\n")
-	if own["cpu"] != "/a" || own[""] != "/b" {
-		t.Errorf("%v", own)
+}
+
+// The least and the most that can be asked for, and the default, keep their places: 2 is 1, 1024 is 100, 262144 is 10000.
+func TestCPUWeight(t *testing.T) {
+	for shares, want := range map[int64][]shim.CgroupValue{
+		0: nil, 1: nil, 2: {{File: "cpu.weight", Value: "1"}}, 102: {{File: "cpu.weight", Value: "17"}},
+		1024: {{File: "cpu.weight", Value: "100"}}, 262144: {{File: "cpu.weight", Value: "10000"}}, 1 << 40: {{File: "cpu.weight", Value: "10000"}},
+	} {
+		if diff := cmp.Diff(want, unifiedValues(&runtimeapi.LinuxContainerResources{CpuShares: shares})); diff != "" {
+			t.Errorf("%d shares (-want +got):\n%s", shares, diff)
+		}
 	}
 }
 

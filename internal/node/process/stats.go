@@ -6,7 +6,6 @@
 package process
 
 import (
-	"bytes"
 	"context"
 	"os"
 	"path/filepath"
@@ -81,30 +80,20 @@ type processUse struct {
 func usageOf(shimPID int, tree shim.Processes) processUse {
 	var u processUse
 	add := func(pid int, own bool) {
-		b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-		if err != nil {
-			return
-		}
-		end := bytes.LastIndexByte(b, ')')
-		f := strings.Fields(string(b[end+1:]))
-		if end < 0 || len(f) < 22 {
-			return
-		}
-		num := func(i int) uint64 { n, _ := strconv.ParseUint(f[i], 10, 64); return n }
-		if !tree.Is(pid, num(19)) {
+		stat, err := shim.ReadProcessStat(pid)
+		if err != nil || !tree.Is(pid, stat.StartTicks) {
 			return // another process by now
 		}
-		// The fields of proc_pid_stat(5) less three: 7 minflt, 8 cminflt,
-		// 9 majflt, 10 cmajflt, 11 utime, 12 stime, 13 cutime, 14 cstime,
-		// 19 start time, 21 rss in pages.
-		ticks := num(13) + num(14)
-		u.faults += num(8)
-		u.major += num(10)
+		// The numbers of proc_pid_stat(5).
+		const minflt, cminflt, majflt, cmajflt, utime, stime, cutime, cstime, rssPages = 10, 11, 12, 13, 14, 15, 16, 17, 24
+		ticks := stat.Field(cutime) + stat.Field(cstime)
+		u.faults += stat.Field(cminflt)
+		u.major += stat.Field(cmajflt)
 		if own {
-			ticks += num(11) + num(12)
-			u.faults += num(7)
-			u.major += num(9)
-			u.rss += num(21) * uint64(os.Getpagesize())
+			ticks += stat.Field(utime) + stat.Field(stime)
+			u.faults += stat.Field(minflt)
+			u.major += stat.Field(majflt)
+			u.rss += stat.Field(rssPages) * uint64(os.Getpagesize())
 			u.count++
 		}
 		u.cpu += ticks * uint64(clockTick)

@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -183,14 +182,9 @@ func TestUnreadableAndForeign(t *testing.T) {
 
 func startTicks(t *testing.T, pid int) uint64 {
 	t.Helper()
-	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	stat, err := shim.ReadProcessStat(pid)
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := string(b)
-	ticks, err := strconv.ParseUint(strings.Fields(text[strings.LastIndex(text, ")")+1:])[19], 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return ticks
+	return stat.StartTicks
 }

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	securejoin "github.com/cyphar/filepath-securejoin"
 	"golang.org/x/sys/unix"
 
 	"github.com/carillon-dev/carillon/internal/mounts"
@@ -125,34 +126,25 @@ func holdsDevices(point, typ string) bool {
 // process with that root would; an absolute link starts again at root. Parts
 // that do not exist are taken as they are.
 func resolve(root, path string) (string, error) {
-	rest := strings.Split(path, "/")
-	at := "/"
-	for links := 0; len(rest) > 0; {
-		part := rest[0]
-		rest = rest[1:]
-		switch part {
-		case "", ".":
-			continue
-		case "..":
-			at = filepath.Dir(at)
-			continue
-		}
-		next := filepath.Join(at, part)
-		target, err := os.Readlink(filepath.Join(root, next))
-		if err != nil {
-			at = next // not a link, or not there
-			continue
-		}
-		if links++; links > 40 {
-			return "", fmt.Errorf("%s: %w", path, unix.ELOOP)
-		}
-		if filepath.IsAbs(target) {
-			at = "/"
-		}
-		rest = append(strings.Split(target, "/"), rest...)
-	}
-	return filepath.Join(root, at), nil
+	return securejoin.SecureJoinVFS(root, path, reachable{})
 }
+
+// reachable is the filesystem as far as this process may look into it: what it
+// cannot reach is not there, also for a mount that may be left out.
+//
+// Not pathrs-lite, the library's walk by descriptor: what follows, the mount and
+// then its flags, is by path, in a mount namespace that nobody else has.
+type reachable struct{}
+
+func (reachable) Lstat(path string) (os.FileInfo, error) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		err = fs.ErrNotExist
+	}
+	return info, err
+}
+
+func (reachable) Readlink(path string) (string, error) { return os.Readlink(path) }
 
 // makeMountPoint makes what a mount needs at target: a directory for a
 // directory, an empty file for anything else.

@@ -9,14 +9,11 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 )
-
-func itoa(n int) string { return strconv.Itoa(n) }
 
 // Paths are resolved as a process with that root would, and never leave it.
 func TestResolve(t *testing.T) {

@@ -157,30 +157,12 @@ func ProcessTree() Processes {
 		if err != nil {
 			continue
 		}
-		if parent, ticks, err := readStat(pid); err == nil {
-			tree.children[parent] = append(tree.children[parent], pid)
-			tree.ticks[pid] = ticks
+		if stat, err := ReadProcessStat(pid); err == nil {
+			tree.children[stat.Parent] = append(tree.children[stat.Parent], pid)
+			tree.ticks[pid] = stat.StartTicks
 		}
 	}
 	return tree
-}
-
-// readStat reads the parent and the start time of a process, which may be a
-// zombie.
-func readStat(pid int) (parent int, ticks uint64, err error) {
-	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		return 0, 0, err
-	}
-	fields := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:])
-	if len(fields) < 20 {
-		return 0, 0, errors.New("unexpected content")
-	}
-	if parent, err = strconv.Atoi(string(fields[1])); err != nil {
-		return 0, 0, err
-	}
-	ticks, err = strconv.ParseUint(string(fields[19]), 10, 64)
-	return parent, ticks, err
 }
 
 // All lists the processes, in no order.
@@ -215,8 +197,8 @@ func (p Processes) Descendants(pid int) []int {
 // Same reports whether pid means the process that it meant when the tree was
 // read.
 func (p Processes) Same(pid int) bool {
-	_, ticks, err := readStat(pid)
-	return err == nil && p.Is(pid, ticks)
+	stat, err := ReadProcessStat(pid)
+	return err == nil && p.Is(pid, stat.StartTicks)
 }
 
 // Is reports whether pid meant the process that started at ticks when the tree
@@ -237,14 +219,14 @@ func (p Processes) KillBelow(root int) {
 // below reports whether pid descends from root at this moment.
 func below(pid, root int) bool {
 	for range 1 << 15 { // no chain of parents is longer
-		parent, _, err := readStat(pid)
-		if err != nil || parent <= 0 {
+		stat, err := ReadProcessStat(pid)
+		if err != nil || stat.Parent <= 0 {
 			return false
 		}
-		if parent == root {
+		if stat.Parent == root {
 			return true
 		}
-		pid = parent
+		pid = stat.Parent
 	}
 	return false
 }

@@ -26,11 +26,11 @@ func sleeper(t *testing.T, env ...string) (*exec.Cmd, Identity) {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	})
-	pid, ticks, err := statTicks("/proc/" + itoa(cmd.Process.Pid) + "/stat")
+	stat, err := ReadProcessStat(cmd.Process.Pid)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return cmd, Identity{PID: pid, Ticks: ticks, BootID: BootID()}
+	return cmd, Identity{PID: stat.PID, Ticks: stat.StartTicks, BootID: BootID()}
 }
 
 // eachKernel runs a test as on a kernel with pidfd, and as on one without.
@@ -101,11 +101,11 @@ func TestSupervises(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = shim.Process.Kill() }()
-	pid, ticks, err := statTicks("/proc/" + itoa(shim.Process.Pid) + "/stat")
+	stat, err := ReadProcessStat(shim.Process.Pid)
 	if err != nil {
 		t.Fatal(err)
 	}
-	id = Identity{PID: pid, Ticks: ticks, BootID: BootID()}
+	id = Identity{PID: stat.PID, Ticks: stat.StartTicks, BootID: BootID()}
 	later, other := id, id
 	later.Ticks++
 	other.BootID = "x"

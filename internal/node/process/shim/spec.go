@@ -14,7 +14,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -328,11 +327,11 @@ func mustJSON(v any) []byte {
 // whoAmI reads this process's identity as the machine sees it: /proc is still
 // the machine's, also when this is process 1 of a PID namespace.
 func whoAmI() (Identity, error) {
-	pid, ticks, err := statTicks("/proc/self/stat")
+	stat, err := readProcessStat("self")
 	if err != nil {
 		return Identity{}, err
 	}
-	return Identity{PID: pid, Ticks: ticks, BootID: BootID()}, nil
+	return Identity{PID: stat.PID, Ticks: stat.StartTicks, BootID: BootID()}, nil
 }
 
 // Alive reports whether the process of id still runs: same boot, same process
@@ -341,8 +340,8 @@ func (id Identity) Alive() bool {
 	if id.BootID != BootID() {
 		return false
 	}
-	_, ticks, err := statTicks("/proc/" + strconv.Itoa(id.PID) + "/stat")
-	return err == nil && ticks == id.Ticks
+	stat, err := ReadProcessStat(id.PID)
+	return err == nil && !stat.Ended() && stat.StartTicks == id.Ticks
 }
 
 // BootID identifies the running kernel; it is empty where /proc does not tell.
@@ -352,35 +351,4 @@ func BootID() string {
 		return ""
 	}
 	return strings.TrimSpace(string(b))
-}
-
-// statTicks reads process ID and start time from a stat file of /proc. A
-// zombie counts as gone.
-func statTicks(path string) (int, uint64, error) {
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return 0, 0, err
-	}
-	// The name is in parentheses and may hold anything, also a parenthesis.
-	open, end := bytes.IndexByte(b, ' '), bytes.LastIndexByte(b, ')')
-	if open < 0 || end < 0 {
-		return 0, 0, fmt.Errorf("%s: unexpected content", path)
-	}
-	fields := bytes.Fields(b[end+1:])
-	// After the name: state is field 0, start time field 19 (22 of proc(5)).
-	if len(fields) < 20 {
-		return 0, 0, fmt.Errorf("%s: unexpected content", path)
-	}
-	if s := fields[0][0]; s == 'Z' || s == 'X' {
-		return 0, 0, fs.ErrNotExist
-	}
-	pid, err := strconv.Atoi(string(b[:open]))
-	if err != nil {
-		return 0, 0, fmt.Errorf("%s: %w", path, err)
-	}
-	ticks, err := strconv.ParseUint(string(fields[19]), 10, 64)
-	if err != nil {
-		return 0, 0, fmt.Errorf("%s: %w", path, err)
-	}
-	return pid, ticks, nil
 }

@@ -126,18 +126,18 @@ func TestIdentity(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	pid, ticks, err := statTicks("/proc/" + itoa(cmd.Process.Pid) + "/stat")
+	stat, err := ReadProcessStat(cmd.Process.Pid)
 	if err != nil {
 		t.Fatal(err)
 	}
-	child := Identity{PID: pid, Ticks: ticks, BootID: BootID()}
+	child := Identity{PID: stat.PID, Ticks: stat.StartTicks, BootID: BootID()}
 	if !child.Alive() {
 		t.Error("a living child is gone")
 	}
 	_ = cmd.Process.Kill()
 	var info unix.Siginfo
 	// Wait without reaping: it is a zombie then.
-	if err := unix.Waitid(unix.P_PID, pid, &info, unix.WEXITED|unix.WNOWAIT, nil); err != nil {
+	if err := unix.Waitid(unix.P_PID, stat.PID, &info, unix.WEXITED|unix.WNOWAIT, nil); err != nil {
 		t.Fatal(err)
 	}
 	if child.Alive() {
