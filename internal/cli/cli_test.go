@@ -59,7 +59,7 @@ func TestChoose(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			o := runOptions{name: test.name}
-			target, others, err := o.choose(objects(t, test.there...))
+			target, others, err := o.chooseTarget(objects(t, test.there...))
 			if test.fault != "" {
 				if err == nil || !strings.Contains(err.Error(), test.fault) {
 					t.Fatalf("got %v, want a message with %q", err, test.fault)
@@ -94,7 +94,7 @@ func TestExitCodes(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			var b bytes.Buffer
-			if got := code(test.err, &b); got != test.want || b.String() != test.says {
+			if got := exitCode(test.err, &b); got != test.want || b.String() != test.says {
 				t.Errorf("exit code %d and %q, want %d and %q", got, b.String(), test.want, test.says)
 			}
 		})
@@ -156,7 +156,7 @@ func TestPointAt(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("KUBECONFIG", test.env)
-			err := pointAt(test.args, test.dir, test.named)
+			err := pointKubectlAt(test.args, test.dir, test.named)
 			if (err != nil) != test.wantErr {
 				t.Fatalf("error %v, want one: %t", err, test.wantErr)
 			}
@@ -222,19 +222,19 @@ func TestHinted(t *testing.T) {
 	}
 	kubeconfig(listener.Addr().String())
 	t.Setenv("KUBECONFIG", datadir.Kubeconfig(dir))
-	if got := hinted("error: no", dir); got != "error: no\n" {
+	if got := withHint("error: no", dir); got != "error: no\n" {
 		t.Errorf("one that answers: %q", got)
 	}
 	old := "error: no matches for kind \"CronJob\" in version \"batch/v1beta1\"\n"
-	if got := hinted(old, dir); !strings.Contains(got, "write apiVersion: batch/v1") {
+	if got := withHint(old, dir); !strings.Contains(got, "write apiVersion: batch/v1") {
 		t.Errorf("an old CronJob: %q", got)
 	}
 	kubeconfig("127.0.0.1:1")
-	if got := hinted("refused", dir); !strings.Contains(got, "does not run, it was stopped or killed") {
+	if got := withHint("refused", dir); !strings.Contains(got, "does not run, it was stopped or killed") {
 		t.Errorf("one that was killed: %q", got)
 	}
 	t.Setenv("KUBECONFIG", "/somebody/elses")
-	if got := hinted("refused", dir); got != "refused\n" {
+	if got := withHint("refused", dir); got != "refused\n" {
 		t.Errorf("another cluster: %q", got)
 	}
 }

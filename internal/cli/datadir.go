@@ -72,9 +72,9 @@ func running(dataDir string) (string, error) {
 	return path, nil
 }
 
-// answering tells, by an error, when nothing listens at the API server's address of a kubeconfig: the Carillon was stopped, or
-// killed.
-func answering(kubeconfig, dataDir string) error {
+// checkListening tells, by an error, when nothing listens at the API server's address of a kubeconfig: the Carillon was
+// stopped, or killed.
+func checkListening(kubeconfig, dataDir string) error {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
 		return err

@@ -40,11 +40,11 @@ batch/v1beta1 in the files of apply, create, delete, diff and replace are read a
 			// kubectl has nothing to put in order, and expects that signals end it.
 			signal.Reset(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
 			args, dataDir, named := cutDataDir(args)
-			if err := pointAt(args, dataDir, named); err != nil {
+			if err := pointKubectlAt(args, dataDir, named); err != nil {
 				return err
 			}
 			kubectlutil.BehaviorOnFatal(func(message string, code int) {
-				fmt.Fprint(streams.Err, hinted(message, dataDir))
+				fmt.Fprint(streams.Err, withHint(message, dataDir))
 				os.Exit(code)
 			})
 			root := kubectl.NewKubectlCommand(kubectl.KubectlOptions{
@@ -64,13 +64,13 @@ batch/v1beta1 in the files of apply, create, delete, diff and replace are read a
 	}
 }
 
-// hinted is what kubectl says last, with a line of ours when we know the cure: the Carillon of dataDir does not run, or a
-// CronJob is of a version that is served no more.
-func hinted(message, dataDir string) string {
+// withHint is what kubectl says last, with a line of ours when we know the cure: the Carillon of dataDir does not run,
+// or a CronJob is of a version that is served no more.
+func withHint(message, dataDir string) string {
 	if message != "" && !strings.HasSuffix(message, "\n") {
 		message += "\n"
 	}
-	if os.Getenv(clientcmd.RecommendedConfigPathEnvVar) == datadir.Kubeconfig(dataDir) && answering(datadir.Kubeconfig(dataDir), dataDir) != nil {
+	if os.Getenv(clientcmd.RecommendedConfigPathEnvVar) == datadir.Kubeconfig(dataDir) && checkListening(datadir.Kubeconfig(dataDir), dataDir) != nil {
 		message += "carillon: " + notRunning(dataDir).Error() + "\n"
 	}
 	if strings.Contains(message, `no matches for kind "CronJob" in version "batch/v1beta1"`) {
@@ -97,9 +97,9 @@ func cutDataDir(args []string) (rest []string, dir string, named bool) {
 	return rest, dir, os.Getenv(datadir.Env) != ""
 }
 
-// pointAt makes kubectl use the kubeconfig of the local Carillon, unless the user named another
+// pointKubectlAt makes kubectl use the kubeconfig of the local Carillon, unless the user named another
 // cluster. A data directory that was named must exist; the default one need not.
-func pointAt(args []string, dataDir string, named bool) error {
+func pointKubectlAt(args []string, dataDir string, named bool) error {
 	for _, a := range args {
 		if a == "--" {
 			break

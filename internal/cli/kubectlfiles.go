@@ -41,7 +41,7 @@ func convertManifests(ctx context.Context, args []string, streams Streams) ([]st
 			for _, file := range files {
 				if text, ok := instead[file]; ok {
 					var err error
-					if file, err = unnamed(text); err != nil {
+					if file, err = unlinkedFile(text); err != nil {
 						return nil, fmt.Errorf("handing %s to kubectl: %w", file, err)
 					}
 				}
@@ -72,9 +72,9 @@ func filenames(args []string) (paths []string, two, ok bool) {
 	return strings.Split(value, ","), two, true
 }
 
-// unnamed returns the path of a file that only this process has: it is gone with the process, however that ends, because
-// manifests hold secrets.
-func unnamed(text []byte) (path string, err error) {
+// unlinkedFile returns the path of a file that only this process has: it is gone with the process, however that ends,
+// because manifests hold secrets.
+func unlinkedFile(text []byte) (path string, err error) {
 	f, err := os.CreateTemp("", "carillon-manifest-")
 	if err != nil {
 		return "", err
@@ -89,9 +89,9 @@ func unnamed(text []byte) (path string, err error) {
 	if _, err := f.Seek(0, 0); err != nil {
 		return "", err
 	}
-	open = append(open, f)
+	unlinkedFiles = append(unlinkedFiles, f)
 	return fmt.Sprintf("/dev/fd/%d", f.Fd()), nil
 }
 
-// open keeps the files of unnamed from being closed as garbage: kubectl opens them by their number.
-var open []*os.File
+// unlinkedFiles keeps the files of unlinkedFile from being closed as garbage: kubectl opens them by their number.
+var unlinkedFiles []*os.File

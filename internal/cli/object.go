@@ -74,7 +74,7 @@ func definitionOf(target *manifest.Object) ([]manifest.Object, error) {
 // prepare returns the Job to create. Its source is that of what it was made from, so that a refusal names the file.
 func (o *runOptions) prepare(ctx context.Context, applier *manifest.Applier, namespace string, target *manifest.Object) (manifest.Object, error) {
 	if target == nil {
-		return o.existing(ctx, applier, namespace)
+		return o.jobFromExisting(ctx, applier, namespace)
 	}
 	if ns := target.GetNamespace(); ns != "" {
 		namespace = ns
@@ -93,7 +93,7 @@ func (o *runOptions) prepare(ctx context.Context, applier *manifest.Applier, nam
 	}
 	jobs, err := applier.Resource(job.GroupVersionKind(), namespace)
 	if err != nil {
-		return manifest.Object{}, manifest.Refusal(job, err)
+		return manifest.Object{}, manifest.AsFault(job, err)
 	}
 	if _, err := jobs.Get(ctx, job.GetName(), metav1.GetOptions{}); err == nil {
 		return manifest.Object{}, usage("job %s/%s exists already, and a Job runs only once: delete it, or give the new one another name", namespace, job.GetName())
@@ -101,8 +101,8 @@ func (o *runOptions) prepare(ctx context.Context, applier *manifest.Applier, nam
 	return job, nil
 }
 
-// existing makes the Job of a CronJob that the API server holds, of whatever kind.
-func (o *runOptions) existing(ctx context.Context, applier *manifest.Applier, namespace string) (manifest.Object, error) {
+// jobFromExisting makes the Job of a CronJob that the API server holds, of whatever kind.
+func (o *runOptions) jobFromExisting(ctx context.Context, applier *manifest.Applier, namespace string) (manifest.Object, error) {
 	var found []manifest.Object
 	var names []string
 	for _, k := range kind.All {

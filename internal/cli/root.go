@@ -3,9 +3,20 @@
 
 // Package cli is the command line: a file for each command, thin over the packages that do the work.
 //
-// Exit codes are a promise: 0 done, 1 failed (a Job, or Carillon itself), 2 the user's input is at
-// fault (flags, manifests), 124 a timeout passed, 130 interrupted: by a signal, or because nobody can read
-// the output any more. Containers' output goes to stdout; what `run` says about itself goes to stderr.
+// Exit codes are a promise: 0 done, 1 failed (a Job, or Carillon itself), 2 the user's input is at fault (flags,
+// manifests), 124 a timeout passed, 130 interrupted: by a signal, or because nobody can read the output any more.
+// Containers' output goes to stdout; what `run` says about itself goes to stderr.
+//
+// A tour:
+//
+//   - root.go          the program: streams, exit codes, the list of commands
+//   - up.go, run.go, manager.go, kubectl.go, version.go, docs.go
+//     a command each
+//   - object.go        the Job that `run` creates
+//   - kubectlfiles.go  manifests of an old API version for `kubectl`
+//   - datadir.go       flags and checks that commands share
+//   - pids.go          the flag --pids-max
+//   - signals.go       how the program is stopped
 package cli
 
 import (
@@ -75,31 +86,31 @@ func Main() {
 func Run(args []string, streams Streams) int {
 	ctx, done := stopOnSignals(context.Background(), streams.Err)
 	defer done()
-	defer surviveBrokenPipes()()
+	defer catchBrokenPipes()()
 	root := NewRoot(streams)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	if ctx.Err() == nil {
-		return code(err, streams.Err)
+		return exitCode(err, streams.Err)
 	}
 	var text strings.Builder
-	result := code(err, &text)
-	say(streams.Err, text.String(), lastWords)
+	result := exitCode(err, &text)
+	writeWithin(streams.Err, text.String(), finalWriteTimeout)
 	return result
 }
 
-func code(err error, w io.Writer) int {
+func exitCode(err error, w io.Writer) int {
 	if err == nil {
 		return 0
 	}
 	var e *exit
 	if errors.As(err, &e) {
 		if e.err != nil {
-			complain(w, e.err)
+			printError(w, e.err)
 		}
 		return e.code
 	}
-	complain(w, err)
+	printError(w, err)
 	var fault *manifest.Fault
 	var wrong *command.UsageError
 	var option *controlplane.OptionError
@@ -109,9 +120,9 @@ func code(err error, w io.Writer) int {
 	return ExitFailed
 }
 
-func complain(w io.Writer, err error) {
+func printError(w io.Writer, err error) {
 	for line := range strings.Lines(err.Error()) {
-		fmt.Fprintln(w, "carillon: "+console.Visible(strings.TrimRight(line, "\r\n")))
+		fmt.Fprintln(w, "carillon: "+console.EscapeControls(strings.TrimRight(line, "\r\n")))
 	}
 }
 

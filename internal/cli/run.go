@@ -93,20 +93,20 @@ func (o *runOptions) run(ctx context.Context) (err error) {
 		return usage("nothing to run: name a manifest with -f, or a CronJob that exists together with --data-dir, --context or --kubeconfig")
 	}
 	out := console.New(o.streams.Err, console.Options{
-		Format: o.format, Quiet: o.quiet, Color: console.Colorful(o.streams.Err),
-		OutputTo: o.streams.Out, Raw: !console.Terminal(o.streams.Out), Keep: true,
+		Format: o.format, Quiet: o.quiet, Color: console.SupportsColor(o.streams.Err),
+		OutputTo: o.streams.Out, Raw: !console.IsTerminal(o.streams.Out), WaitForReader: true,
 	})
-	ctx, stop := stopWhenGone(ctx, out)
+	ctx, stop := stopWhenReaderGone(ctx, out)
 	defer stop()
-	defer func() { err = o.written(out.Close(ctx), err) }()
+	defer func() { err = o.withWriteError(out.Close(ctx), err) }()
 
 	objects, err := manifest.Load(ctx, o.files, o.streams.In, func(line string) {
-		out.Say(console.Line{Type: console.Info, Message: line})
+		out.Print(console.Line{Type: console.Info, Message: line})
 	})
 	if err != nil {
 		return o.stopped(ctx, err)
 	}
-	target, others, err := o.choose(objects)
+	target, others, err := o.chooseTarget(objects)
 	if err != nil {
 		return err
 	}
@@ -115,14 +115,14 @@ func (o *runOptions) run(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		return o.once(ctx, config, namespace, out, target, others)
+		return o.runOnce(ctx, config, namespace, out, target, others)
 	}
 	if by := runBy(target.GroupVersionKind()); by != "" {
 		return usage("%s: Jobs of %[2]s are run by %[2]s, which is not here: name a cluster that has it, with --context, --kubeconfig or --data-dir", *target, by)
 	}
 	plane, err := standalone.New(standalone.Options{
 		Ephemeral: true, Listen: "127.0.0.1:0", PIDsMax: int64(o.pidsMax),
-		Warn: func(message string) { out.Say(console.Line{Type: console.Warning, Message: message}) },
+		Warn: func(message string) { out.Print(console.Line{Type: console.Warning, Message: message}) },
 	})
 	if err != nil {
 		return err
@@ -134,13 +134,13 @@ func (o *runOptions) run(ctx context.Context) (err error) {
 	if namespace == "" {
 		namespace = metav1.NamespaceDefault
 	}
-	err = o.once(ctx, plane.RESTConfig(), namespace, out, target, others)
+	err = o.runOnce(ctx, plane.RESTConfig(), namespace, out, target, others)
 	return errors.Join(err, closePlane(plane, 0))
 }
 
-// written adds what could not be written to how the run ended. A run whose output is lost has failed, also when its
+// withWriteError adds what could not be written to how the run ended. A run whose output is lost has failed, also when its
 // Job is complete; the outcome of one that did not come to its end stays what it is.
-func (o *runOptions) written(lost, err error) error {
+func (o *runOptions) withWriteError(lost, err error) error {
 	switch {
 	case lost == nil:
 		return err
@@ -161,8 +161,8 @@ func (o *runOptions) stopped(ctx context.Context, err error) error {
 	return err
 }
 
-// choose picks the one object to run: by name, or because there is only one.
-func (o *runOptions) choose(objects []manifest.Object) (target *manifest.Object, others []manifest.Object, err error) {
+// chooseTarget picks the one object to run: by name, or because there is only one.
+func (o *runOptions) chooseTarget(objects []manifest.Object) (target *manifest.Object, others []manifest.Object, err error) {
 	var runnable []manifest.Object
 	for _, obj := range objects {
 		if isJob(obj.GroupVersionKind()) || isCronJob(obj.GroupVersionKind()) {
@@ -210,7 +210,7 @@ func (o *runOptions) cluster() (*rest.Config, string, error) {
 		if rules.ExplicitPath, err = running(dir); err != nil {
 			return nil, "", &exit{code: ExitUsage, err: err}
 		}
-		if err := answering(rules.ExplicitPath, dir); err != nil {
+		if err := checkListening(rules.ExplicitPath, dir); err != nil {
 			return nil, "", &exit{code: ExitUsage, err: err}
 		}
 	}
@@ -230,8 +230,8 @@ func (o *runOptions) cluster() (*rest.Config, string, error) {
 	return config, namespace, nil
 }
 
-// once creates the Job, follows it to its end and says how it ended.
-func (o *runOptions) once(ctx context.Context, config *rest.Config, namespace string, out *console.Console, target *manifest.Object, others []manifest.Object) error {
+// runOnce creates the Job, follows it to its end and says how it ended.
+func (o *runOptions) runOnce(ctx context.Context, config *rest.Config, namespace string, out *console.Console, target *manifest.Object, others []manifest.Object) error {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return err
@@ -248,7 +248,7 @@ func (o *runOptions) once(ctx context.Context, config *rest.Config, namespace st
 	if err != nil {
 		return o.stopped(ctx, err)
 	}
-	if err := o.ready(ctx, applier, out, target, job, others); err != nil {
+	if err := o.checkAndApply(ctx, applier, out, target, job, others); err != nil {
 		return o.stopped(ctx, err)
 	}
 	following, stop := context.WithCancel(ctx)
@@ -257,8 +257,8 @@ func (o *runOptions) once(ctx context.Context, config *rest.Config, namespace st
 	follower := follow.New(follow.Options{
 		Client: client, Dynamic: custom, Console: out, Namespace: job.GetNamespace(),
 		Job:      follow.Target{Group: job.GroupVersionKind().Group, Namespace: job.GetNamespace(), Name: job.GetName()},
-		Finished: func(complete bool) { ended <- complete },
-		Stuck: func(why follow.Obstacle) {
+		OnFinished: func(complete bool) { ended <- complete },
+		OnObstacle: func(why follow.Obstacle) {
 			select {
 			case stuck <- why:
 			default: // the first is enough
@@ -272,7 +272,7 @@ func (o *runOptions) once(ctx context.Context, config *rest.Config, namespace st
 	}()
 	defer func() { stop(); <-silent }()
 	// Whoever reads the log may be waiting for a reader of ours. An interrupted run does not.
-	defer context.AfterFunc(ctx, out.Release)()
+	defer context.AfterFunc(ctx, out.StopWaiting)()
 	if _, err := applier.Apply(ctx, []manifest.Object{job}); err != nil {
 		return o.stopped(ctx, err)
 	}
@@ -290,25 +290,25 @@ func (o *runOptions) once(ctx context.Context, config *rest.Config, namespace st
 		}
 		return &exit{code: ExitFailed}
 	case why := <-stuck:
-		o.abandon(applier, job)
+		o.deleteJob(applier, job)
 		return &exit{code: ExitUsage, err: fmt.Errorf("%s: %w", object, why)}
 	case <-expired:
-		out.Say(console.Line{Type: console.Warning, Object: object, Reason: "Timeout", Message: fmt.Sprintf("did not end within %s; it is stopped", o.timeout)})
-		o.abandon(applier, job)
-		out.Release()
+		out.Print(console.Line{Type: console.Warning, Object: object, Reason: "Timeout", Message: fmt.Sprintf("did not end within %s; it is stopped", o.timeout)})
+		o.deleteJob(applier, job)
+		out.StopWaiting()
 		return &exit{code: ExitTimeout}
 	case <-ctx.Done():
-		o.abandon(applier, job)
+		o.deleteJob(applier, job)
 		return &exit{code: ExitInterrupted}
 	case err := <-followed:
 		return err
 	}
 }
 
-// ready asks the API server whether it would take everything, the CronJob among it, which is not created, and applies
+// checkAndApply asks the API server whether it would take everything, the CronJob among it, which is not created, and applies
 // what the Job needs. Nothing has changed when one is refused, unless it could only be asked about after a namespace or
 // a kind of the same files was there.
-func (o *runOptions) ready(ctx context.Context, applier *manifest.Applier, out *console.Console, target *manifest.Object, job manifest.Object, others []manifest.Object) error {
+func (o *runOptions) checkAndApply(ctx context.Context, applier *manifest.Applier, out *console.Console, target *manifest.Object, job manifest.Object, others []manifest.Object) error {
 	definition, err := definitionOf(target)
 	if err != nil {
 		return err
@@ -323,7 +323,7 @@ func (o *runOptions) ready(ctx context.Context, applier *manifest.Applier, out *
 	check := func(objects ...manifest.Object) error {
 		err := applier.Check(ctx, objects)
 		if err != nil && apierrors.IsForbidden(err) && strings.Contains(err.Error(), " cannot ") {
-			out.Say(console.Line{Type: console.Warning, Message: "the CronJob could not be checked, only its Job: " + err.Error()})
+			out.Print(console.Line{Type: console.Warning, Message: "the CronJob could not be checked, only its Job: " + err.Error()})
 			return nil
 		}
 		return err
@@ -349,9 +349,9 @@ func (o *runOptions) ready(ctx context.Context, applier *manifest.Applier, out *
 	return nil
 }
 
-// abandon deletes the Job that nobody waits for any longer. In a plane of its own the plane's end
+// deleteJob deletes the Job that nobody waits for any longer. In a plane of its own the plane's end
 // does that.
-func (o *runOptions) abandon(applier *manifest.Applier, job manifest.Object) {
+func (o *runOptions) deleteJob(applier *manifest.Applier, job manifest.Object) {
 	if !o.remote() {
 		return
 	}
@@ -363,6 +363,6 @@ func (o *runOptions) abandon(applier *manifest.Applier, job manifest.Object) {
 		err = jobs.Delete(ctx, job.GetName(), metav1.DeleteOptions{PropagationPolicy: &policy})
 	}
 	if err != nil && !apierrors.IsNotFound(err) {
-		say(o.streams.Err, fmt.Sprintf("carillon: job %s/%s goes on, it could not be deleted: %s\n", job.GetNamespace(), job.GetName(), console.Visible(err.Error())), lastWords)
+		writeWithin(o.streams.Err, fmt.Sprintf("carillon: job %s/%s goes on, it could not be deleted: %s\n", job.GetNamespace(), job.GetName(), console.EscapeControls(err.Error())), finalWriteTimeout)
 	}
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/carillon-dev/carillon/internal/cli/console"
 )
 
-// lastWords is how long the program waits, when it was told to stop, for somebody to read what it says last.
-const lastWords = time.Second
+// finalWriteTimeout is how long the program waits, when it was told to stop, for somebody to read what it says last.
+const finalWriteTimeout = time.Second
 
 // stopOnSignals returns a context that ends with the first SIGINT, SIGTERM or SIGHUP; done gives the signals back.
 // A second SIGINT or SIGTERM ends the process at once. A second SIGHUP does not: a terminal that is closed sends it
@@ -37,7 +37,7 @@ func stopOnSignals(parent context.Context, stderr io.Writer) (ctx context.Contex
 			select {
 			case s := <-signals:
 				if !first && s != syscall.SIGHUP {
-					say(stderr, "carillon: stopped at once; what was running may go on until the next start\n", lastWords)
+					writeWithin(stderr, "carillon: stopped at once; what was running may go on until the next start\n", finalWriteTimeout)
 					os.Exit(ExitInterrupted)
 				}
 				stop()
@@ -53,22 +53,22 @@ func stopOnSignals(parent context.Context, stderr io.Writer) (ctx context.Contex
 	}
 }
 
-// surviveBrokenPipes makes a write to a pipe that nobody reads an error instead of the process's death, so that the stop
+// catchBrokenPipes makes a write to a pipe that nobody reads an error instead of the process's death, so that the stop
 // that follows is an orderly one. The signal is caught and not ignored: what is ignored would be so in containers, too.
-func surviveBrokenPipes() (done func()) {
+func catchBrokenPipes() (done func()) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGPIPE)
 	return func() { signal.Stop(signals) }
 }
 
-// stopWhenGone returns a context that ends, too, when nobody can read the console any more. Under nohup the terminal may
-// go, and Carillon stays.
-func stopWhenGone(parent context.Context, out *console.Console) (context.Context, context.CancelFunc) {
+// stopWhenReaderGone returns a context that ends, too, when nobody can read the console any more. Under nohup the
+// terminal may go, and Carillon stays.
+func stopWhenReaderGone(parent context.Context, out *console.Console) (context.Context, context.CancelFunc) {
 	ctx, stop := context.WithCancel(parent)
 	go func() {
 		select {
-		case <-out.Broken():
-			if !errors.Is(out.Gone(), syscall.EIO) || !signal.Ignored(syscall.SIGHUP) {
+		case <-out.ReaderGone():
+			if !errors.Is(out.ReaderError(), syscall.EIO) || !signal.Ignored(syscall.SIGHUP) {
 				stop()
 			}
 		case <-ctx.Done():
@@ -77,8 +77,9 @@ func stopWhenGone(parent context.Context, out *console.Console) (context.Context
 	return ctx, stop
 }
 
-// say writes text and waits for it no longer than told: the terminal may be stopped, and the process wants to end.
-func say(w io.Writer, text string, atMost time.Duration) {
+// writeWithin writes text and waits for it no longer than atMost: the terminal may be stopped, and the process wants to
+// end.
+func writeWithin(w io.Writer, text string, atMost time.Duration) {
 	written := make(chan struct{})
 	go func() {
 		defer close(written)

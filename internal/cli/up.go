@@ -102,13 +102,13 @@ func (o *upOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	out := console.New(o.streams.Out, console.Options{Format: o.format, Quiet: o.quiet, Color: console.Colorful(o.streams.Out)})
-	ctx, stop := stopWhenGone(ctx, out)
+	out := console.New(o.streams.Out, console.Options{Format: o.format, Quiet: o.quiet, Color: console.SupportsColor(o.streams.Out)})
+	ctx, stop := stopWhenReaderGone(ctx, out)
 	defer stop()
 	defer func() {
 		stop() // nobody is waited for
 		if lost := out.Close(ctx); lost != nil {
-			say(o.streams.Err, "carillon: "+lost.Error()+"\n", lastWords)
+			writeWithin(o.streams.Err, "carillon: "+lost.Error()+"\n", finalWriteTimeout)
 		}
 	}()
 	return o.start(ctx, out, dataDir)
@@ -117,12 +117,12 @@ func (o *upOptions) run(ctx context.Context) error {
 // start is everything from the manifests to the stop.
 func (o *upOptions) start(ctx context.Context, out *console.Console, dataDir string) error {
 	objects, err := manifest.Load(ctx, o.files, o.streams.In, func(line string) {
-		out.Say(console.Line{Type: console.Info, Message: line})
+		out.Print(console.Line{Type: console.Info, Message: line})
 	})
 	if err != nil {
 		return interrupted(ctx, err)
 	}
-	out.Say(console.Line{Type: console.Info, Message: fmt.Sprintf("carillon %s with Kubernetes %s, state in %s", version.String(), version.Kubernetes, dataDir)})
+	out.Print(console.Line{Type: console.Info, Message: fmt.Sprintf("carillon %s with Kubernetes %s, state in %s", version.String(), version.Kubernetes, dataDir)})
 	plane, err := standalone.New(standalone.Options{
 		DataDir:         dataDir,
 		Listen:          o.listen,
@@ -131,14 +131,14 @@ func (o *upOptions) start(ctx context.Context, out *console.Console, dataDir str
 		SigningDuration: o.signing,
 		PIDsMax:         int64(o.pidsMax),
 		EventTTL:        o.eventTTL,
-		Warn:            func(message string) { out.Say(console.Line{Type: console.Warning, Message: message}) },
+		Warn:            func(message string) { out.Print(console.Line{Type: console.Warning, Message: message}) },
 		Syncs:           o.syncs,
 		DrainTimeout:    o.drainTimeout(),
 
 		QuotaBackendBytes: o.quota.Value(),
 		EvictionHard:      o.eviction,
 		Progress: func(step string, took time.Duration) {
-			out.Say(console.Line{Type: console.Step, Message: step, Duration: took})
+			out.Print(console.Line{Type: console.Step, Message: step, Duration: took})
 		},
 	})
 	if err != nil {
@@ -149,8 +149,8 @@ func (o *upOptions) start(ctx context.Context, out *console.Console, dataDir str
 		return errors.Join(interrupted(ctx, err), closePlane(plane, o.drainTimeout()))
 	}
 	err = o.serve(ctx, plane, out, began, objects)
-	if message := draining(plane.Draining()); message != "" {
-		out.Say(console.Line{Type: console.Info, Message: message})
+	if message := drainMessage(plane.DrainEstimate()); message != "" {
+		out.Print(console.Line{Type: console.Info, Message: message})
 	}
 	return errors.Join(err, closePlane(plane, o.drainTimeout()))
 }
@@ -163,8 +163,8 @@ func (o *upOptions) drainTimeout() time.Duration {
 	return o.drainFor
 }
 
-// draining tells the user what a stop waits for, and nothing when there is nothing to wait for.
-func draining(pods int, longest time.Duration) string {
+// drainMessage tells the user what a stop waits for, and nothing when there is nothing to wait for.
+func drainMessage(pods int, longest time.Duration) string {
 	if pods == 0 || longest == 0 {
 		return ""
 	}
@@ -202,11 +202,11 @@ func (o *upOptions) serve(ctx context.Context, plane *standalone.Standalone, out
 	case <-ctx.Done():
 		return nil
 	}
-	out.Say(console.Line{Type: console.Step, Message: "ready", Duration: time.Since(began)})
+	out.Print(console.Line{Type: console.Step, Message: "ready", Duration: time.Since(began)})
 	if address := plane.MetricsAddr(); address != "" {
-		out.Say(console.Line{Type: console.Info, Message: "metrics: https://" + address + "/metrics"})
+		out.Print(console.Line{Type: console.Info, Message: "metrics: https://" + address + "/metrics"})
 	}
-	out.Say(console.Line{Type: console.Info, Message: "from another terminal: " + kubectlHint(o.dataDir) + " get cronjobs,jobs,pods (or apply -f FILE)"})
+	out.Print(console.Line{Type: console.Info, Message: "from another terminal: " + kubectlHint(o.dataDir) + " get cronjobs,jobs,pods (or apply -f FILE)"})
 	var expired <-chan time.Time
 	if o.exitAfter > 0 {
 		timer := time.NewTimer(o.exitAfter)
@@ -219,7 +219,7 @@ func (o *upOptions) serve(ctx context.Context, plane *standalone.Standalone, out
 	case err := <-plane.Err():
 		return fmt.Errorf("stopped: %w", err)
 	}
-	out.Say(console.Line{Type: console.Info, Message: "stopping"})
+	out.Print(console.Line{Type: console.Info, Message: "stopping"})
 	return nil
 }
 
@@ -237,7 +237,7 @@ func apply(ctx context.Context, plane *standalone.Standalone, out *console.Conso
 		if gvk := a.Live.GroupVersionKind(); isJob(gvk) || isCronJob(gvk) {
 			object = follow.ObjectName(gvk.Group, gvk.Kind, a.Live.GetNamespace(), a.Live.GetName())
 		}
-		out.Say(console.Line{Type: console.Applied, Object: object, Message: a.Verb})
+		out.Print(console.Line{Type: console.Applied, Object: object, Message: a.Verb})
 	}
 	return err
 }

@@ -14,6 +14,7 @@
 //   - below.go    what is mounted below a directory, and unmounting it
 //   - aliases.go  other paths to a directory, through bind mounts
 //
-// Paths are compared as text, so they have to be as the kernel writes them: absolute, clean, and free of symbolic links.
-// The package imports little, because the supervisor of every container does so before anything else runs.
+// Paths are compared as text, so they have to be as the kernel writes them: absolute, clean, and free of symbolic
+// links. The table is parsed by github.com/moby/sys/mountinfo. The package imports little else, because the supervisor
+// of every container does so before anything else runs.
 package mounts

@@ -92,7 +92,7 @@ func (s *machineStats) ContainerInfoV2(name string, _ cadvisorv2.RequestOptions)
 func (s *machineStats) rate(busy uint64, now time.Time) (uint64, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	elapsed, used, known := now.Sub(s.lastTime), below(busy, s.lastBusy), !s.lastTime.IsZero()
+	elapsed, used, known := now.Sub(s.lastTime), saturatingSub(busy, s.lastBusy), !s.lastTime.IsZero()
 	s.lastBusy, s.lastTime = busy, now
 	if !known || elapsed <= 0 {
 		return 0, false
@@ -135,7 +135,7 @@ func (*machineStats) GetDirFsInfo(path string) (cadvisorv2.FsInfo, error) {
 		Mountpoint: path,
 		Capacity:   fs.Blocks * block,
 		Available:  fs.Bavail * block,
-		Usage:      below(fs.Blocks, fs.Bfree) * block,
+		Usage:      saturatingSub(fs.Blocks, fs.Bfree) * block,
 	}
 	// Filesystems that make inodes as they need them say 0, which is not to be
 	// taken for "none left".

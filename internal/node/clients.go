@@ -21,10 +21,10 @@ import (
 
 // clients are the kubelet's connections to the API server.
 type clients struct {
-	kube      kubernetes.Interface
-	heartbeat kubernetes.Interface
-	events    kubernetes.Interface
-	line      *line
+	kube        kubernetes.Interface
+	heartbeat   kubernetes.Interface
+	events      kubernetes.Interface
+	connections *connections
 }
 
 // heartbeatTimeout bounds one node status or lease update, so that one which
@@ -34,7 +34,7 @@ const heartbeatTimeout = 10 * time.Second
 // newClients makes the kubelet's clients from one configuration. They are not
 // rate limited: the API server is in this process and guards itself.
 func newClients(config *rest.Config) (*clients, error) {
-	cut := newLine()
+	cut := newConnections()
 	config = rest.CopyConfig(config)
 	config.Dial = cut.dial
 	config.QPS = -1
@@ -42,7 +42,7 @@ func newClients(config *rest.Config) (*clients, error) {
 	config.ContentType = runtime.ContentTypeProtobuf
 	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
 
-	made := &clients{line: cut}
+	made := &clients{connections: cut}
 	heartbeat := rest.CopyConfig(config)
 	heartbeat.Timeout = heartbeatTimeout
 	for _, each := range []struct {
@@ -62,46 +62,46 @@ func newClients(config *rest.Config) (*clients, error) {
 	return made, nil
 }
 
-// line is what the kubelet's connections run over. The kubelet cannot be told
+// connections are those of the kubelet. The kubelet cannot be told
 // to close its watches, and an API server that stops waits for them; cutting
 // the line ends them all.
-type line struct {
+type connections struct {
 	dialer *connrotation.Dialer
 
-	mu  sync.Mutex
-	cut bool
+	mu     sync.Mutex
+	closed bool
 }
 
-var errLineCut = errors.New("the node is closed: its connections to the API server are cut")
+var errConnectionsClosed = errors.New("the node is closed: its connections to the API server are cut")
 
-func newLine() *line {
+func newConnections() *connections {
 	plain := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
-	return &line{dialer: connrotation.NewDialer(plain.DialContext)}
+	return &connections{dialer: connrotation.NewDialer(plain.DialContext)}
 }
 
-func (l *line) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	if l.isCut() {
-		return nil, errLineCut
+func (l *connections) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	if l.isClosed() {
+		return nil, errConnectionsClosed
 	}
 	conn, err := l.dialer.DialContext(ctx, network, address)
-	if err == nil && l.isCut() {
+	if err == nil && l.isClosed() {
 		// close ran between the two looks and did not know this connection.
 		conn.Close()
-		return nil, errLineCut
+		return nil, errConnectionsClosed
 	}
 	return conn, err
 }
 
-func (l *line) isCut() bool {
+func (l *connections) isClosed() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.cut
+	return l.closed
 }
 
 // close ends every connection and refuses new ones.
-func (l *line) close() {
+func (l *connections) close() {
 	l.mu.Lock()
-	l.cut = true
+	l.closed = true
 	l.mu.Unlock()
 	l.dialer.CloseAll()
 }

@@ -28,7 +28,7 @@ func TestLine(t *testing.T) {
 			defer conn.Close()
 		}
 	}()
-	line := newLine()
+	line := newConnections()
 	conn, err := line.dial(t.Context(), "tcp", server.Addr().String())
 	if err != nil {
 		t.Fatal(err)
@@ -37,7 +37,7 @@ func TestLine(t *testing.T) {
 	if _, err := conn.Read(make([]byte, 1)); err == nil || errors.Is(err, io.EOF) {
 		t.Errorf("the connection lives on: %v", err)
 	}
-	if _, err := line.dial(t.Context(), "tcp", server.Addr().String()); !errors.Is(err, errLineCut) {
+	if _, err := line.dial(t.Context(), "tcp", server.Addr().String()); !errors.Is(err, errConnectionsClosed) {
 		t.Errorf("a connection after the cut: %v", err)
 	}
 }

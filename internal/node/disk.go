@@ -25,13 +25,13 @@ import (
 // reserve is. They go on when the kubelet's evictions have brought the reserve
 // back. What takes all of the space in one system call (fallocate) is faster.
 type diskGuard struct {
-	reserve   uint64
-	available func() (uint64, error)
-	running   func() bool // whether a container runs that could be stopped
-	pause     func()
-	resume    func()
-	pressed   func(low bool, available uint64) // told of each change
-	log       logr.Logger
+	reserve    uint64
+	available  func() (uint64, error)
+	running    func() bool // whether a container runs that could be stopped
+	pause      func()
+	resume     func()
+	onPressure func(low bool, available uint64) // told of each change
+	log        logr.Logger
 }
 
 // diskState is how much is free.
@@ -43,8 +43,8 @@ const (
 	diskCritical                  // less than half: containers are paused until it is roomy
 )
 
-// judge is the state that follows on one, by what is free now.
-func judge(before diskState, available, reserve uint64) diskState {
+// nextDiskState is the state that follows on one, by what is free now.
+func nextDiskState(before diskState, available, reserve uint64) diskState {
 	switch {
 	case available >= reserve:
 		return diskRoomy
@@ -56,19 +56,19 @@ func judge(before diskState, available, reserve uint64) diskState {
 
 const (
 	// fastestWrite is more than any disk takes in a second.
-	fastestWrite = 8 << 30
-	shortestLook = 10 * time.Millisecond
-	longestLook  = time.Second
+	fastestWrite     = 8 << 30
+	minCheckInterval = 10 * time.Millisecond
+	maxCheckInterval = time.Second
 )
 
-// nextLook is after which time half of the reserve could be gone at the
+// checkInterval is after which time half of the reserve could be gone at the
 // earliest.
-func nextLook(available, reserve uint64) time.Duration {
-	headroom := below(available, reserve/2)
+func checkInterval(available, reserve uint64) time.Duration {
+	headroom := saturatingSub(available, reserve/2)
 	if headroom >= fastestWrite {
-		return longestLook
+		return maxCheckInterval
 	}
-	return max(shortestLook, time.Duration(headroom)*time.Second/fastestWrite)
+	return max(minCheckInterval, time.Duration(headroom)*time.Second/fastestWrite)
 }
 
 // run guards until ctx ends, and leaves nothing paused.
@@ -81,16 +81,16 @@ func (g *diskGuard) run(ctx context.Context) {
 	}()
 	for {
 		available, err := g.available()
-		wait := longestLook
+		wait := maxCheckInterval
 		if err == nil {
-			state = g.enter(state, judge(state, available, g.reserve), available)
+			state = g.transition(state, nextDiskState(state, available, g.reserve), available)
 			switch {
 			case state == diskCritical:
 				// What the kubelet started meanwhile is paused as well.
 				g.pause()
-				wait = longestLook / 4
+				wait = maxCheckInterval / 4
 			case g.running():
-				wait = nextLook(available, g.reserve)
+				wait = checkInterval(available, g.reserve)
 			}
 		}
 		timer := time.NewTimer(wait)
@@ -103,8 +103,8 @@ func (g *diskGuard) run(ctx context.Context) {
 	}
 }
 
-// enter acts on a change of state.
-func (g *diskGuard) enter(before, state diskState, available uint64) diskState {
+// transition acts on a change of state.
+func (g *diskGuard) transition(before, state diskState, available uint64) diskState {
 	if before == diskCritical && state != diskCritical {
 		g.resume()
 		g.log.Info("containers go on: there is space again", "available", available, "reserve", g.reserve)
@@ -114,7 +114,7 @@ func (g *diskGuard) enter(before, state diskState, available uint64) diskState {
 		g.log.Info("containers are paused until Pods were evicted: the disk is nearly full", "available", available, "reserve", g.reserve)
 	}
 	if (before == diskRoomy) != (state == diskRoomy) {
-		g.pressed(state != diskRoomy, available)
+		g.onPressure(state != diskRoomy, available)
 	}
 	return state
 }
@@ -167,7 +167,7 @@ func (n *Node) guardDisk(ctx context.Context, stats *machineStats, reserve uint6
 		running: func() bool { return false },
 		pause:   func() {},
 		resume:  func() {},
-		pressed: func(low bool, available uint64) {
+		onPressure: func(low bool, available uint64) {
 			tell(low)
 			if low {
 				say(available)
@@ -178,7 +178,7 @@ func (n *Node) guardDisk(ctx context.Context, stats *machineStats, reserve uint6
 	if n.runtime != nil {
 		guard.pause, guard.resume = n.runtime.Pause, n.runtime.Resume
 		guard.running = func() bool {
-			pods, _ := n.runtime.Draining(0)
+			pods, _ := n.runtime.DrainEstimate(0)
 			return pods > 0
 		}
 	}

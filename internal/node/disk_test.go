@@ -37,11 +37,11 @@ func TestJudge(t *testing.T) {
 		"low, and enough":    {diskLow, 100, diskRoomy},
 		"low, and stays low": {diskLow, 60, diskLow},
 	} {
-		if got := judge(tc.before, tc.available, reserve); got != tc.want {
+		if got := nextDiskState(tc.before, tc.available, reserve); got != tc.want {
 			t.Errorf("%s: %v, want %v", name, got, tc.want)
 		}
 	}
-	if got := judge(diskRoomy, 0, 0); got != diskRoomy {
+	if got := nextDiskState(diskRoomy, 0, 0); got != diskRoomy {
 		t.Errorf("without a reserve: %v", got)
 	}
 }
@@ -51,12 +51,12 @@ func TestJudge(t *testing.T) {
 func TestNextLook(t *testing.T) {
 	const reserve = 512 << 20
 	for available, want := range map[uint64]time.Duration{
-		0:                        shortestLook,
+		0:                        minCheckInterval,
 		reserve:                  31250 * time.Microsecond,
-		reserve/2 + fastestWrite: longestLook,
-		1 << 50:                  longestLook,
+		reserve/2 + fastestWrite: maxCheckInterval,
+		1 << 50:                  maxCheckInterval,
 	} {
-		if got := nextLook(available, reserve); got != want {
+		if got := checkInterval(available, reserve); got != want {
 			t.Errorf("%d: %v, want %v", available, got, want)
 		}
 	}
@@ -87,16 +87,16 @@ func TestDiskGuard(t *testing.T) {
 				}
 				paused = true
 			},
-			resume:  func() { paused = false; said = append(said, "resume") },
-			pressed: func(low bool, _ uint64) { said = append(said, fmt.Sprint("low ", low)) },
-			log:     logr.Discard(),
+			resume:     func() { paused = false; said = append(said, "resume") },
+			onPressure: func(low bool, _ uint64) { said = append(said, fmt.Sprint("low ", low)) },
+			log:        logr.Discard(),
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() { defer close(done); g.run(ctx) }()
 		set := func(to uint64) {
 			free.Store(to)
-			time.Sleep(2 * longestLook)
+			time.Sleep(2 * maxCheckInterval)
 			synctest.Wait()
 		}
 		set(9 << 30)

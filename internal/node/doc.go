@@ -8,6 +8,9 @@
 //
 //   - options.go      what a node is told; defaults and checks of each value
 //   - node.go         the life of a node: New, Start, Ready, Err, Close
+//   - node_unsupported.go
+//     in place of it where there is no kubelet
+//   - runtime.go      the container runtime that comes with the program
 //   - precheck.go     what is tried before the kubelet starts, because the
 //     kubelet ends the whole process when it fails there
 //   - register.go     the Node object: name, labels and addresses that work

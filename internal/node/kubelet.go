@@ -80,7 +80,7 @@ func kubeletServer(o *Options, address, endpoint string) (*options.KubeletServer
 	// 0 is no limit: without it a burst of Pods with a ":latest" image ends in
 	// ImagePullBackOff although nothing is pulled.
 	server.RegistryPullQPS = 0
-	// Deleting images is the affair of their runtime's owner.
+	// Deleting images is left to the owner of their runtime.
 	server.ImageGCHighThresholdPercent = 100
 
 	// No cgroups of the kubelet's own, on any cgroup version, with swap or

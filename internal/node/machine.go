@@ -83,8 +83,8 @@ func (m machine) stats(now time.Time) (cpuNanoseconds, memoryUsed, memoryWorking
 	if err != nil {
 		return 0, 0, 0, time.Time{}, err
 	}
-	memoryUsed = below(memory["MemTotal"], memory["MemFree"])
-	memoryWorkingSet = below(memory["MemTotal"], memory["MemAvailable"])
+	memoryUsed = saturatingSub(memory["MemTotal"], memory["MemFree"])
+	memoryWorkingSet = saturatingSub(memory["MemTotal"], memory["MemAvailable"])
 	return cpuNanoseconds, memoryUsed, memoryWorkingSet, boot, nil
 }
 
@@ -213,8 +213,8 @@ func osReleaseName(text string) (string, bool) {
 	return "", false
 }
 
-// below is a-b, and 0 when b is greater.
-func below(a, b uint64) uint64 {
+// saturatingSub is a-b, and 0 when b is greater.
+func saturatingSub(a, b uint64) uint64 {
 	if b > a {
 		return 0
 	}

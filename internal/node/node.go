@@ -33,15 +33,15 @@ type Node struct {
 	ready chan struct{}
 	errs  chan error
 
-	mu      sync.Mutex
-	started bool
-	closed  bool
-	cancel  context.CancelFunc
-	clients *clients
-	mounter *mounter
-	runtime containerRuntime
-	done    chan struct{} // closed when app.Run has returned
-	guarded chan struct{} // closed when the disk guard has ended; nil without one
+	mu        sync.Mutex
+	started   bool
+	closed    bool
+	cancel    context.CancelFunc
+	clients   *clients
+	mounter   *mounter
+	runtime   containerRuntime
+	done      chan struct{} // closed when app.Run has returned
+	guardDone chan struct{} // closed when the disk guard has ended; nil without one
 }
 
 // started is set by the first Start in this process.
@@ -123,7 +123,7 @@ func (n *Node) Start(ctx context.Context) (err error) {
 		if n.runtime, err = startRuntime(ctx, &n.options); err != nil {
 			return err
 		}
-		if err := trust(n.runtime.StreamCertificate()); err != nil {
+		if err := trustCertificate(n.runtime.StreamCertificate()); err != nil {
 			return err
 		}
 		endpoint = n.runtime.Endpoint()
@@ -142,7 +142,7 @@ func (n *Node) Start(ctx context.Context) (err error) {
 		return err
 	}
 	recorder := newEventRecorder(running, n.clients.events.CoreV1(), n.options.Name)
-	if n.guarded, err = n.guardDisk(running, stats, reserve, recorder); err != nil {
+	if n.guardDone, err = n.guardDisk(running, stats, reserve, recorder); err != nil {
 		return err
 	}
 	mounter := newMounter(rights.mount)
@@ -238,9 +238,9 @@ func (n *Node) close(ctx context.Context) error {
 		return nil
 	}
 	n.cancel()
-	if n.guarded != nil {
+	if n.guardDone != nil {
 		select {
-		case <-n.guarded: // and pauses nothing from here on
+		case <-n.guardDone: // and pauses nothing from here on
 		case <-ctx.Done():
 		}
 	}
@@ -250,7 +250,7 @@ func (n *Node) close(ctx context.Context) error {
 	// Before the containers end: what they end with now is recorded by the
 	// runtime and told by the next life, where restart rules can be followed.
 	if n.clients != nil {
-		n.clients.line.close()
+		n.clients.connections.close()
 	}
 	var problems []error
 	if n.runtime != nil {
@@ -281,15 +281,15 @@ func (n *Node) stopContainers(ctx context.Context) error {
 	return n.runtime.StopAll(ctx, n.options.StopGrace)
 }
 
-// Draining says what Close will wait for with Options.DrainTimeout: how many
+// DrainEstimate says what Close will wait for with Options.DrainTimeout: how many
 // Pods run, and the longest of their grace periods within it.
-func (n *Node) Draining() (pods int, longest time.Duration) {
+func (n *Node) DrainEstimate() (pods int, longest time.Duration) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.runtime == nil || n.closed || n.options.DrainTimeout == 0 {
 		return 0, 0
 	}
-	return n.runtime.Draining(n.options.DrainTimeout)
+	return n.runtime.DrainEstimate(n.options.DrainTimeout)
 }
 
 // unmount leaves no mount below the data directory, unless containers that run

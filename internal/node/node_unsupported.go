@@ -39,5 +39,5 @@ func (*Node) Err() <-chan error { return nil }
 // Close does nothing.
 func (*Node) Close(context.Context) error { return nil }
 
-// Draining has nothing to wait for.
-func (*Node) Draining() (pods int, longest time.Duration) { return 0, 0 }
+// DrainEstimate has nothing to wait for.
+func (*Node) DrainEstimate() (pods int, longest time.Duration) { return 0, 0 }

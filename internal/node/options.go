@@ -102,10 +102,10 @@ type Options struct {
 	// crash.
 	KeepContainers bool
 
-	// Leash ends the built-in runtime's containers with this process, even when
+	// EndWithProcess ends the built-in runtime's containers with this process, even when
 	// it is killed: for a plane that nobody will start again. It excludes
 	// KeepContainers.
-	Leash bool
+	EndWithProcess bool
 
 	// Logger receives what the kubelet and the runtime say; the zero value
 	// drops it.
@@ -140,7 +140,7 @@ func (o *Options) complete() error {
 		checkListen(o.Listen),
 		checkEndpoint(o.RuntimeEndpoint),
 		checkAPIServer(o.APIServer),
-		checkLeash(o.Leash, o.KeepContainers),
+		checkEndWithProcess(o.EndWithProcess, o.KeepContainers),
 		checkRange("MaxPods", o.MaxPods, 1, 10_000),
 		checkPeriod("StopGrace", o.StopGrace, time.Hour),
 		checkPeriod("DrainTimeout", o.DrainTimeout, MaxDrainTimeout),
@@ -163,8 +163,8 @@ func checkName(name string) error {
 // with the closing NUL.
 const maxSocketPath = 107
 
-// CheckDataDir reports why a directory cannot hold a node's state: its path must be absolute, clean, printable ASCII and
-// short enough for the sockets in it. It touches nothing.
+// CheckDataDir reports why a directory cannot hold a node's state: its path must be absolute, clean, printable ASCII
+// and short enough for the sockets in it. It touches nothing.
 func CheckDataDir(dir string) error {
 	if !filepath.IsAbs(dir) {
 		return fmt.Errorf("data directory %q of the node is not an absolute path", dir)
@@ -236,9 +236,9 @@ func checkAPIServer(address string) error {
 	return nil
 }
 
-func checkLeash(leash, keep bool) error {
-	if leash && keep {
-		return errors.New("containers of a node cannot both end with the process (Leash) and outlive it (KeepContainers)")
+func checkEndWithProcess(end, keep bool) error {
+	if end && keep {
+		return errors.New("containers of a node cannot both end with the process (EndWithProcess) and outlive it (KeepContainers)")
 	}
 	return nil
 }

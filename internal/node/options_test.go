@@ -47,7 +47,7 @@ func TestNewChecksOptions(t *testing.T) {
 		"umlaut in directory":        {func(o *Options) { o.DataDir = "/home/jürgen" }, "'ü'"},
 		"directory too long":         {func(o *Options) { o.DataDir = "/" + strings.Repeat("d", 100) }, "characters too long"},
 		"no client":                  {func(o *Options) { o.Client = nil }, "Options.Client"},
-		"client with own dialer":     {func(o *Options) { o.Client = &rest.Config{Dial: newLine().dial} }, "neither Dial nor Transport"},
+		"client with own dialer":     {func(o *Options) { o.Client = &rest.Config{Dial: newConnections().dial} }, "neither Dial nor Transport"},
 		"no certificate":             {func(o *Options) { o.ServingCert = "" }, "ServingCert"},
 		"missing key":                {func(o *Options) { o.ServingKey = "/does/not/exist" }, "ServingKey"},
 		"no client authority":        {func(o *Options) { o.ClientCA = "" }, "ClientCA"},
@@ -56,7 +56,7 @@ func TestNewChecksOptions(t *testing.T) {
 		"runtime over TCP":           {func(o *Options) { o.RuntimeEndpoint = "tcp://1.2.3.4:5" }, "unix:///path/to/socket"},
 		"runtime on a relative path": {func(o *Options) { o.RuntimeEndpoint = "unix://run/x.sock" }, "unix:///path/to/socket"},
 		"API server without port":    {func(o *Options) { o.APIServer = "127.0.0.1" }, "API server"},
-		"leash and keep":             {func(o *Options) { o.Leash, o.KeepContainers = true, true }, "outlive"},
+		"end and keep":               {func(o *Options) { o.EndWithProcess, o.KeepContainers = true, true }, "outlive"},
 		"negative pods":              {func(o *Options) { o.MaxPods = -1 }, "MaxPods"},
 		"negative grace":             {func(o *Options) { o.StopGrace = -time.Second }, "StopGrace"},
 	}

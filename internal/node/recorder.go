@@ -30,8 +30,8 @@ func newEventRecorder(ctx context.Context, client v1core.EventsGetter, nodeName 
 	return quietRecorder{recorder}
 }
 
-// quietRecorder leaves out what is no news to the user of a Pod: the kubelet's
-// word that it has not looked at the Pod yet. After a restart its volumes are
+// quietRecorder leaves out what tells the user of a Pod nothing: that the
+// kubelet has not looked at the Pod yet. After a restart its volumes are
 // tried before it has taken note of the Pod's ConfigMaps and Secrets, also for
 // Pods that ended long ago, and the next try finds them. What is missing from
 // the API is told in other words ("configmap … not found").

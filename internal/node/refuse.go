@@ -41,13 +41,13 @@ func (r refuser) Admit(attributes *lifecycle.PodAdmitAttributes) lifecycle.PodAd
 // this process's own.
 func (r refuser) objection(pod *corev1.Pod) (field string, id, own int64, found bool) {
 	if security := pod.Spec.SecurityContext; security != nil {
-		if other(security.RunAsUser, r.uid) {
+		if differs(security.RunAsUser, r.uid) {
 			return "spec.securityContext.runAsUser", *security.RunAsUser, r.uid, true
 		}
-		if other(security.RunAsGroup, r.gid) {
+		if differs(security.RunAsGroup, r.gid) {
 			return "spec.securityContext.runAsGroup", *security.RunAsGroup, r.gid, true
 		}
-		if other(security.FSGroup, r.gid) {
+		if differs(security.FSGroup, r.gid) {
 			return "spec.securityContext.fsGroup", *security.FSGroup, r.gid, true
 		}
 	}
@@ -64,10 +64,10 @@ func (r refuser) objection(pod *corev1.Pod) (field string, id, own int64, found 
 				continue
 			}
 			path := fmt.Sprintf("%s[%s].securityContext", list.path, container.Name)
-			if other(security.RunAsUser, r.uid) {
+			if differs(security.RunAsUser, r.uid) {
 				return path + ".runAsUser", *security.RunAsUser, r.uid, true
 			}
-			if other(security.RunAsGroup, r.gid) {
+			if differs(security.RunAsGroup, r.gid) {
 				return path + ".runAsGroup", *security.RunAsGroup, r.gid, true
 			}
 		}
@@ -75,4 +75,4 @@ func (r refuser) objection(pod *corev1.Pod) (field string, id, own int64, found 
 	return "", 0, 0, false
 }
 
-func other(asked *int64, own int64) bool { return asked != nil && *asked != own }
+func differs(asked *int64, own int64) bool { return asked != nil && *asked != own }

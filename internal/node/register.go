@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	v1core "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/util/retry"
+	nodeutil "k8s.io/kubernetes/pkg/util/node"
 )
 
 // startingReason is the reason of the Ready condition from Start until the
@@ -122,8 +123,8 @@ func setCondition(status *corev1.NodeStatus, condition corev1.NodeCondition) {
 	status.Conditions = append(status.Conditions, condition)
 }
 
-// rewatch is how long waitReady pauses after a watch that ended or failed.
-const rewatch = 200 * time.Millisecond
+// rewatchDelay is how long waitReady pauses after a watch that ended or failed.
+const rewatchDelay = 200 * time.Millisecond
 
 // waitReady returns nil once the kubelet has reported the Node as ready in this
 // life, and the context's error when that ends first.
@@ -135,7 +136,7 @@ func waitReady(ctx context.Context, client kubernetes.Interface, name string) er
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(rewatch):
+		case <-time.After(rewatchDelay):
 		}
 	}
 }
@@ -157,18 +158,9 @@ func watchReady(ctx context.Context, nodes v1core.NodeInterface, name string) (b
 			if !open {
 				return false, nil
 			}
-			if node, ok := event.Object.(*corev1.Node); ok && event.Type != watch.Deleted && isReady(node) {
+			if node, ok := event.Object.(*corev1.Node); ok && event.Type != watch.Deleted && nodeutil.IsNodeReady(node) {
 				return true, nil
 			}
 		}
 	}
-}
-
-func isReady(node *corev1.Node) bool {
-	for _, condition := range node.Status.Conditions {
-		if condition.Type == corev1.NodeReady {
-			return condition.Status == corev1.ConditionTrue
-		}
-	}
-	return false
 }

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/fake"
+	nodeutil "k8s.io/kubernetes/pkg/util/node"
 )
 
 // A Node has the addresses that are true on this machine, and is not ready
@@ -50,7 +51,7 @@ func TestRegister(t *testing.T) {
 			if !got.Status.Allocatable.Pods().Equal(resource.MustParse("7")) {
 				t.Errorf("room for pods: %v", got.Status.Allocatable)
 			}
-			if isReady(got) {
+			if nodeutil.IsNodeReady(got) {
 				t.Error("ready before the kubelet said so")
 			}
 			if got.Labels[corev1.LabelHostname] != "here" || got.Labels["own"] != tt.own {

@@ -22,7 +22,7 @@ type containerRuntime interface {
 	Err() <-chan error
 	StopAll(ctx context.Context, grace time.Duration) error
 	Drain(ctx context.Context, most time.Duration) error
-	Draining(most time.Duration) (pods int, longest time.Duration)
+	DrainEstimate(most time.Duration) (pods int, longest time.Duration)
 	Pause()
 	Resume()
 	Close(ctx context.Context) error
@@ -36,11 +36,11 @@ func startRuntime(ctx context.Context, o *Options) (containerRuntime, error) {
 		APIServer: o.APIServer,
 		// A container that sees the machine's files must not see other Pods'
 		// volumes among them.
-		Hidden:  append([]string{o.DataDir}, o.Hidden...),
-		Leash:   o.Leash,
-		PIDsMax: o.PIDsMax,
-		Logger:  o.Logger.WithName("runtime"),
-		LogDir:  logsDir(o.DataDir),
+		Hidden:         append([]string{o.DataDir}, o.Hidden...),
+		EndWithProcess: o.EndWithProcess,
+		PIDsMax:        o.PIDsMax,
+		Logger:         o.Logger.WithName("runtime"),
+		LogDir:         logsDir(o.DataDir),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("container runtime: %w", err)

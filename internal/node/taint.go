@@ -26,44 +26,33 @@ import (
 // on it, and the taints that say so to the scheduler. On a cluster the node
 // lifecycle controller sets them. Without them Pods are bound to the node,
 // whose kubelet refuses them, and each is a failure of its Job.
-var pressures = map[corev1.NodeConditionType]string{
-	corev1.NodeDiskPressure:   corev1.TaintNodeDiskPressure,
-	corev1.NodeMemoryPressure: corev1.TaintNodeMemoryPressure,
-	corev1.NodePIDPressure:    corev1.TaintNodePIDPressure,
+var pressures = []struct {
+	condition corev1.NodeConditionType
+	taint     string
+}{
+	{corev1.NodeDiskPressure, corev1.TaintNodeDiskPressure},
+	{corev1.NodeMemoryPressure, corev1.TaintNodeMemoryPressure},
+	{corev1.NodePIDPressure, corev1.TaintNodePIDPressure},
 }
 
 // pressureTaints are the taints that a Node should have: those of others as
 // they are, and ours by its conditions, or because the disk is known to be low
 // before the kubelet reports it.
 func pressureTaints(node *corev1.Node, diskLow bool) (taints []corev1.Taint, changed bool) {
-	want := map[string]bool{corev1.TaintNodeDiskPressure: diskLow}
-	for _, condition := range node.Status.Conditions {
-		if key, ok := pressures[condition.Type]; ok && condition.Status == corev1.ConditionTrue {
-			want[key] = true
-		}
-	}
-	for _, taint := range node.Spec.Taints {
-		if ours(taint) && !want[taint.Key] {
-			changed = true
-			continue
-		}
-		if ours(taint) {
-			want[taint.Key] = false // there already
-		}
-		taints = append(taints, taint)
-	}
-	for _, kind := range []corev1.NodeConditionType{corev1.NodeDiskPressure, corev1.NodeMemoryPressure, corev1.NodePIDPressure} {
-		if key := pressures[kind]; want[key] {
-			taints = append(taints, corev1.Taint{Key: key, Effect: corev1.TaintEffectNoSchedule})
-			changed = true
+	taints = slices.Clone(node.Spec.Taints)
+	for _, p := range pressures {
+		want := diskLow && p.condition == corev1.NodeDiskPressure || slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
+			return c.Type == p.condition && c.Status == corev1.ConditionTrue
+		})
+		ours := func(t corev1.Taint) bool { return t.Key == p.taint && t.Effect == corev1.TaintEffectNoSchedule }
+		switch has := slices.ContainsFunc(taints, ours); {
+		case has && !want:
+			taints, changed = slices.DeleteFunc(taints, ours), true
+		case want && !has:
+			taints, changed = append(taints, corev1.Taint{Key: p.taint, Effect: corev1.TaintEffectNoSchedule}), true
 		}
 	}
 	return taints, changed
-}
-
-func ours(taint corev1.Taint) bool {
-	keys := []string{corev1.TaintNodeDiskPressure, corev1.TaintNodeMemoryPressure, corev1.TaintNodePIDPressure}
-	return taint.Effect == corev1.TaintEffectNoSchedule && slices.Contains(keys, taint.Key)
 }
 
 // tainter keeps a Node's taints true. admin is not the kubelet's identity,
@@ -101,8 +90,8 @@ func (t *tainter) now(ctx context.Context) error {
 	})
 }
 
-// retaint is how long the tainter waits after a write that failed.
-const retaint = time.Second
+// retaintDelay is how long the tainter waits after a write that failed.
+const retaintDelay = time.Second
 
 // run follows the Node until ctx ends.
 func (t *tainter) run(ctx context.Context) {
@@ -142,7 +131,7 @@ func (t *tainter) run(ctx context.Context) {
 		if err := t.taint(ctx, node, low); err != nil && ctx.Err() == nil {
 			// Most often a conflict, and the newer Node is on its way.
 			t.log.V(1).Info("tainting the node", "err", err.Error())
-			again = time.After(retaint)
+			again = time.After(retaintDelay)
 		}
 	}
 }

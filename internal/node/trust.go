@@ -11,7 +11,7 @@ import (
 	"os"
 )
 
-// trust makes this process accept the certificate wherever the machine's own
+// trustCertificate makes this process accept the certificate wherever the machine's own
 // authorities are accepted, once in its life.
 //
 // The kubelet passes exec, attach and port-forward on to the address that the
@@ -19,7 +19,7 @@ import (
 // nothing that can be injected changes that, so the certificate has to be among
 // the authorities of the process. That it is one leaf, for one address, whose
 // key is in this process's memory alone, keeps that from weakening anything.
-func trust(certificate *x509.Certificate) error {
+func trustCertificate(certificate *x509.Certificate) error {
 	roots, err := x509.SystemCertPool()
 	if err != nil {
 		// A machine without authorities of its own.

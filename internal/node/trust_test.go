@@ -35,7 +35,7 @@ func TestTrust(t *testing.T) {
 	if dial() == nil {
 		t.Fatal("accepted beforehand")
 	}
-	if err := trust(server.Certificate()); err != nil {
+	if err := trustCertificate(server.Certificate()); err != nil {
 		t.Fatal(err)
 	}
 	if err := dial(); err != nil {

@@ -43,19 +43,19 @@ func Make(path string) (*Dir, error) {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return nil, err
 	}
-	return narrowed(open(unix.AT_FDCWD, path, path))
+	return closedToOthers(open(unix.AT_FDCWD, path, path))
 }
 
 // Sub opens the directory name in d, and makes it if need be, as Make does.
 func (d *Dir) Sub(name string) (*Dir, error) {
-	if err := plain(name); err != nil {
+	if err := checkName(name); err != nil {
 		return nil, err
 	}
 	path := filepath.Join(d.path, name)
 	if err := unix.Mkdirat(d.fd(), name, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, &os.PathError{Op: "mkdir", Path: path, Err: err}
 	}
-	return narrowed(open(d.fd(), name, path))
+	return closedToOthers(open(d.fd(), name, path))
 }
 
 // Path is the path by which the directory was opened.
@@ -124,19 +124,19 @@ func (d *Dir) tooOpen(mode uint32) error {
 	return &NotOursError{Path: d.path, Why: fmt.Sprintf("is open to other users (mode %04o)", mode), Cure: "see that nobody else put anything in it, and close it: chmod 0700"}
 }
 
-// narrowed closes a directory that was just opened to other users.
-func narrowed(d *Dir, err error) (*Dir, error) {
+// closedToOthers closes a directory that was just opened to other users.
+func closedToOthers(d *Dir, err error) (*Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := d.narrow(); err != nil {
+	if err := d.closeToOthers(); err != nil {
 		d.Close()
 		return nil, err
 	}
 	return d, nil
 }
 
-func (d *Dir) narrow() error {
+func (d *Dir) closeToOthers() error {
 	mode, err := d.owned()
 	if err != nil || mode&0o077 == 0 {
 		return err
@@ -166,8 +166,8 @@ func (d *Dir) chmod(mode uint32) error {
 	return nil
 }
 
-// plain refuses what is not the name of an entry of a directory.
-func plain(name string) error {
+// checkName refuses what is not the name of an entry of a directory.
+func checkName(name string) error {
 	if name == "" || name == "." || name == ".." || filepath.Base(name) != name {
 		return &os.PathError{Op: "open", Path: name, Err: errors.New("not a plain file name")}
 	}

@@ -17,6 +17,12 @@
 //   - dir.go      opening and making directories, checked by descriptor
 //   - file.go     opening, reading and writing files in them, never through a link
 //   - remove.go   removing a tree without leaving its filesystem's mount
+//   - check.go    whether a directory that is only read is safe; check_other.go where there are no such rights
+//   - error.go    what is not ours, and what to do about it
+//   - mount_linux.go, mount_other.go
+//     on which mount something lies
+//
+// Not github.com/cyphar/filepath-securejoin, which keeps a path inside a root: here each step is asked who owns it.
 //
 // Others are all users but the effective one and root: root can do everything anyway. What root is to believe must not
 // come from others, either.

@@ -23,7 +23,7 @@ var errEnd = io.EOF
 // regular file of ours with no other name, or an error; a link is never followed, and nothing waits for the other end
 // of a pipe. What was there before is truncated only once that is known.
 func (d *Dir) OpenFile(name string, flags int) (*os.File, error) {
-	if err := plain(name); err != nil {
+	if err := checkName(name); err != nil {
 		return nil, err
 	}
 	path := filepath.Join(d.path, name)
@@ -81,7 +81,7 @@ func (d *Dir) ReadFile(name string, limit int64) ([]byte, error) {
 // WriteFile replaces the file name in d with data, readable by the owner alone, and is durable when it returns. A crash
 // leaves the old content or the new, never a part; a stray file .name.* next to it is the worst that remains.
 func (d *Dir) WriteFile(name string, data []byte) error {
-	if err := plain(name); err != nil {
+	if err := checkName(name); err != nil {
 		return err
 	}
 	tmp := "." + name + "." + rand.Text()
@@ -111,7 +111,7 @@ func (d *Dir) WriteFile(name string, data []byte) error {
 
 // Remove removes a file; one that is not there is no error.
 func (d *Dir) Remove(name string) error {
-	if err := plain(name); err != nil {
+	if err := checkName(name); err != nil {
 		return err
 	}
 	if err := unix.Unlinkat(d.fd(), name, 0); err != nil && !errors.Is(err, fs.ErrNotExist) {

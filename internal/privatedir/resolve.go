@@ -33,7 +33,7 @@ func Resolve(path string) (string, error) {
 		}
 		path = here + "/" + path
 	}
-	rest := parts(path)
+	rest := splitPath(path)
 	at := "/"
 	for links := 0; len(rest) > 0; {
 		if err := checkPassage(at); err != nil {
@@ -69,7 +69,7 @@ func Resolve(path string) (string, error) {
 			if filepath.IsAbs(target) {
 				at = "/"
 			}
-			rest = append(parts(target), rest...)
+			rest = append(splitPath(target), rest...)
 		case unix.S_IFDIR:
 			at = next
 		default:
@@ -80,8 +80,8 @@ func Resolve(path string) (string, error) {
 	return at, nil
 }
 
-// parts splits a path, keeping "..", which has to be applied after links.
-func parts(path string) []string {
+// splitPath splits a path, keeping "..", which has to be applied after links.
+func splitPath(path string) []string {
 	var list []string
 	for part := range strings.SplitSeq(path, "/") {
 		if part != "" && part != "." {

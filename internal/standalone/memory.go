@@ -27,8 +27,8 @@ const (
 	trimLeast  = 32 << 20
 )
 
-// pace sets how often the garbage collector runs, unless the user did so with GOGC.
-func pace(percent int) {
+// setGCPercent sets how often the garbage collector runs, unless the user did so with GOGC.
+func setGCPercent(percent int) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(percent)
 	}
@@ -47,7 +47,7 @@ func trimMemory(ctx context.Context) {
 		case <-timer.C:
 		}
 		if least == 0 {
-			pace(restPercent)
+			setGCPercent(restPercent)
 		}
 		if metrics.Read(free); free[0].Value.Uint64()+free[1].Value.Uint64() >= least {
 			debug.FreeOSMemory()

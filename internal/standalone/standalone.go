@@ -24,8 +24,8 @@ import (
 	"github.com/carillon-dev/carillon/internal/privatedir"
 )
 
-// closeTimeout bounds Close where its context does not: what has not ended by then ends with the process. Draining adds
-// its grace.
+// closeTimeout bounds Close where its context does not: what has not ended by then ends with the process. DrainEstimate
+// adds its grace.
 const closeTimeout = 5 * time.Second
 
 // Standalone is one Carillon with a life: New, Start, Close, each once. Its methods may be called from several
@@ -40,15 +40,15 @@ type Standalone struct {
 	closed    chan struct{}
 	closeErr  error
 
-	// life is held by Start and Close, so that a Close during a Start waits for it.
-	life    sync.Mutex
-	ended   bool
-	cancel  context.CancelFunc
-	ctx     context.Context // of everything that goes on after Start
-	lock    *controlplane.Lock
-	plane   *controlplane.ControlPlane
-	node    atomic.Pointer[node.Node]
-	manager chan error // yields the end of the manager, once; nil when it does not run
+	// lifecycle is held by Start and Close, so that a Close during a Start waits for it.
+	lifecycle sync.Mutex
+	ended     bool
+	cancel    context.CancelFunc
+	ctx       context.Context // of everything that goes on after Start
+	lock      *controlplane.Lock
+	plane     *controlplane.ControlPlane
+	node      atomic.Pointer[node.Node]
+	manager   chan error // yields the end of the manager, once; nil when it does not run
 
 	mu     sync.Mutex
 	dir    string
@@ -90,8 +90,8 @@ func New(o Options) (*Standalone, error) {
 func (s *Standalone) Start(ctx context.Context) error {
 	err := errors.New("standalone: started twice")
 	s.startOnce.Do(func() {
-		s.life.Lock()
-		defer s.life.Unlock()
+		s.lifecycle.Lock()
+		defer s.lifecycle.Unlock()
 		if s.ended {
 			err = errors.New("standalone: started after it was closed")
 			return
@@ -108,7 +108,7 @@ func (s *Standalone) Start(ctx context.Context) error {
 
 func (s *Standalone) start(ctx context.Context) error {
 	o := s.options
-	pace(startPercent)
+	setGCPercent(startPercent)
 	dir, err := s.takeDirectory()
 	if err != nil {
 		return err
@@ -130,7 +130,7 @@ func (s *Standalone) start(ctx context.Context) error {
 	if err := s.plane.Start(ctx); err != nil {
 		return err
 	}
-	if own, why := mountnamespace.Own(); !own {
+	if own, why := mountnamespace.Entered(); !own {
 		s.plane.Logger().Info("Pods' volumes are mounted in the machine's mount namespace", "reason", why.Error())
 	}
 	s.mu.Lock()
@@ -198,8 +198,8 @@ func (s *Standalone) makeNode(dir string) (*node.Node, error) {
 		EvictionHard: s.options.EvictionHard,
 		PIDsMax:      s.options.PIDsMax,
 		// Nobody takes over what a throw-away plane leaves.
-		Leash:  s.options.Ephemeral,
-		Logger: s.plane.Logger().WithName("node"),
+		EndWithProcess: s.options.Ephemeral,
+		Logger:         s.plane.Logger().WithName("node"),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("prepare the node: %w", err)
@@ -343,8 +343,8 @@ func (s *Standalone) Close(ctx context.Context) error {
 	s.closeOnce.Do(func() {
 		go func() {
 			defer close(s.closed)
-			s.life.Lock()
-			defer s.life.Unlock()
+			s.lifecycle.Lock()
+			defer s.lifecycle.Unlock()
 			if s.ended {
 				return
 			}
@@ -362,11 +362,11 @@ func (s *Standalone) Close(ctx context.Context) error {
 	}
 }
 
-// Draining says what a Close with Options.DrainTimeout will wait for: how many Pods run, and the longest of their grace
-// periods within that timeout.
-func (s *Standalone) Draining() (pods int, longest time.Duration) {
+// DrainEstimate says what a Close with Options.DrainTimeout will wait for: how many Pods run, and the longest of their
+// grace periods within that timeout.
+func (s *Standalone) DrainEstimate() (pods int, longest time.Duration) {
 	if n := s.node.Load(); n != nil {
-		return n.Draining()
+		return n.DrainEstimate()
 	}
 	return 0, 0
 }

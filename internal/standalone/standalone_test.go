@@ -235,13 +235,13 @@ func TestStandaloneCloseIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.life.Lock() // as a Start in progress would
+	s.lifecycle.Lock() // as a Start in progress would
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := s.Close(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
-	s.life.Unlock()
+	s.lifecycle.Unlock()
 	if err := s.Close(t.Context()); err != nil {
 		t.Errorf("the stop went on to %v", err)
 	}

@@ -50,5 +50,5 @@ func (*Standalone) MetricsAddr() string { return "" }
 // RESTConfig is nil.
 func (*Standalone) RESTConfig() *rest.Config { return nil }
 
-// Draining has nothing to wait for.
-func (*Standalone) Draining() (pods int, longest time.Duration) { return 0, 0 }
+// DrainEstimate has nothing to wait for.
+func (*Standalone) DrainEstimate() (pods int, longest time.Duration) { return 0, 0 }

@@ -51,7 +51,7 @@ func sweep(ctx context.Context) {
 		if err != nil {
 			continue
 		}
-		if old(dir) {
+		if oldEnough(dir) {
 			if lock, err := controlplane.LockOpen(dir); err == nil {
 				sweepOne(ctx, path)
 				lock.Release()
@@ -61,8 +61,8 @@ func sweep(ctx context.Context) {
 	}
 }
 
-// old reports whether a directory is old enough to have been locked by its maker.
-func old(dir *privatedir.Dir) bool {
+// oldEnough reports whether a directory is old enough to have been locked by its maker.
+func oldEnough(dir *privatedir.Dir) bool {
 	info, err := dir.Stat()
 	return err == nil && time.Since(info.ModTime()) >= sweepAge
 }

@@ -80,9 +80,9 @@ type Options struct {
 	OutputTo io.Writer
 	// Raw gives OutputTo the output as it is, byte for byte and without prefix.
 	Raw bool
-	// Keep makes Say wait with output while nobody reads, until Release, instead of leaving lines out.
-	Keep bool
-	Now  func() time.Time // nil: time.Now
+	// WaitForReader makes Print wait with output while nobody reads, until StopWaiting, instead of leaving lines out.
+	WaitForReader bool
+	Now           func() time.Time // nil: time.Now
 }
 
 // Console writes lines, each whole, in the order of the calls. Safe for concurrent use. What is said about
@@ -102,28 +102,28 @@ func New(w io.Writer, opts Options) *Console {
 		opts.Format = Text
 	}
 	c := &Console{w: w, opts: opts}
-	c.queue = newQueue(opts.Keep, func(dropped int) chunk {
+	c.queue = newQueue(opts.WaitForReader, func(dropped int) chunk {
 		return c.render(Line{Time: opts.Now(), Type: Warning, Message: fmt.Sprintf("%d lines are not shown: nobody read them in time", dropped)})
 	})
 	return c
 }
 
-// Broken is closed when the reader is gone: the terminal was closed, or the other end of the pipe.
-func (c *Console) Broken() <-chan struct{} { return c.queue.broken }
+// ReaderGone is closed when the reader is gone: the terminal was closed, or the other end of the pipe.
+func (c *Console) ReaderGone() <-chan struct{} { return c.queue.gone }
 
-// Gone says, after Broken, what writing met.
-func (c *Console) Gone() error {
+// ReaderError says, after ReaderGone, what writing met.
+func (c *Console) ReaderError() error {
 	c.queue.mu.Lock()
 	defer c.queue.mu.Unlock()
-	return c.queue.gone
+	return c.queue.readerErr
 }
 
 // Blocked tells whether much waits to be read.
 func (c *Console) Blocked() bool { return c.queue.blocked() }
 
-// Release ends Options.Keep: from now on Say waits with output only as long as somebody reads. It is for a stop, which
-// must not depend on a reader.
-func (c *Console) Release() { c.queue.release() }
+// StopWaiting ends Options.WaitForReader: from now on Print waits with output only as long as somebody reads. It is for
+// a stop, which must not depend on a reader.
+func (c *Console) StopWaiting() { c.queue.stopWaiting() }
 
 // Close waits until all that was said is written, and takes nothing more. When ctx has ended it waits no longer than
 // somebody reads. The error says how much was not written, and why.
@@ -138,24 +138,24 @@ func (c *Console) Close(ctx context.Context) error {
 	return nil
 }
 
-// Terminal tells whether w is a terminal.
-func Terminal(w io.Writer) bool {
+// IsTerminal tells whether w is a terminal.
+func IsTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// Colorful tells whether w is a terminal whose user did not ask for plain text
+// SupportsColor tells whether w is a terminal whose user did not ask for plain text
 // (https://no-color.org).
-func Colorful(w io.Writer) bool {
-	return Terminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+func SupportsColor(w io.Writer) bool {
+	return IsTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
 
-// Say writes one line. A zero Time is now.
-func (c *Console) Say(l Line) {
+// Print writes one line. A zero Time is now.
+func (c *Console) Print(l Line) {
 	if l.Time.IsZero() {
 		l.Time = c.opts.Now()
 	}
-	if c.opts.Quiet && !loud(l) {
+	if c.opts.Quiet && !shownWhenQuiet(l) {
 		return
 	}
 	// Lines leave in the order of the calls. Those who wait for room with output hold up other output only.
@@ -178,7 +178,7 @@ func (c *Console) render(l Line) chunk {
 	return chunk{c.w, []byte(c.text(l) + "\n")}
 }
 
-func loud(l Line) bool {
+func shownWhenQuiet(l Line) bool {
 	return l.Type == Output || l.Type == Warning || (l.Type == Finished && l.Outcome == Failed)
 }
 
@@ -207,11 +207,11 @@ func (c *Console) text(l Line) string {
 	} else {
 		l.Message = oneLine(l.Message)
 	}
-	l.Object, l.Source, l.Reason, l.Message = Visible(l.Object), Visible(l.Source), Visible(l.Reason), Visible(l.Message)
+	l.Object, l.Source, l.Reason, l.Message = EscapeControls(l.Object), EscapeControls(l.Source), EscapeControls(l.Reason), EscapeControls(l.Message)
 	name := shortName(l.Object)
 	switch l.Type {
 	case Step:
-		return fmt.Sprintf("%s %s %s %s", clock, c.paint(green, "✓"), l.Message, c.paint(dim, Short(l.Duration)))
+		return fmt.Sprintf("%s %s %s %s", clock, c.paint(green, "✓"), l.Message, c.paint(dim, FormatDuration(l.Duration)))
 	case Due:
 		return fmt.Sprintf("%s %s %s %s", clock, c.paint(dim, "◷"), c.paint(bold, name), c.due(l))
 	case Started:
@@ -228,9 +228,9 @@ func (c *Console) text(l Line) string {
 		return fmt.Sprintf("%s   %s %s", clock, c.paint(prefixColor(l.Source), l.Source+" │"), l.Message)
 	case Finished:
 		if l.Outcome == Failed {
-			return fmt.Sprintf("%s %s %s %s after %s: %s", clock, c.paint(red, "✗"), c.paint(bold, name), c.paint(red, "failed"), Short(l.Duration), reason(l))
+			return fmt.Sprintf("%s %s %s %s after %s: %s", clock, c.paint(red, "✗"), c.paint(bold, name), c.paint(red, "failed"), FormatDuration(l.Duration), reason(l))
 		}
-		return fmt.Sprintf("%s %s %s %s in %s", clock, c.paint(green, "✓"), c.paint(bold, name), c.paint(green, "complete"), Short(l.Duration))
+		return fmt.Sprintf("%s %s %s %s in %s", clock, c.paint(green, "✓"), c.paint(bold, name), c.paint(green, "complete"), FormatDuration(l.Duration))
 	case Warning:
 		return fmt.Sprintf("%s %s %s %s", clock, c.paint(yellow, "!"), c.paint(bold, name), reason(l))
 	case Applied:
@@ -248,7 +248,7 @@ func (c *Console) due(l Line) string {
 		return l.Message
 	}
 	in := l.Due.Sub(l.Time)
-	s := fmt.Sprintf("next run %s %s", l.Due.Format("2006-01-02 15:04:05 -07:00"), c.paint(dim, "(in "+Short(in)+")"))
+	s := fmt.Sprintf("next run %s %s", l.Due.Format("2006-01-02 15:04:05 -07:00"), c.paint(dim, "(in "+FormatDuration(in)+")"))
 	if l.Message != "" {
 		s += " " + c.paint(dim, l.Message)
 	}
@@ -276,8 +276,8 @@ func prefixColor(s string) string {
 	return prefixColors[h.Sum32()%uint32(len(prefixColors))]
 }
 
-// Short writes a duration with two or three digits: "38ms", "2.1s", "1m40s", "3h20m", "2d4h".
-func Short(d time.Duration) string {
+// FormatDuration writes a duration with two or three digits: "38ms", "2.1s", "1m40s", "3h20m", "2d4h".
+func FormatDuration(d time.Duration) string {
 	switch {
 	case d < 0:
 		return "0s"

@@ -25,8 +25,8 @@ func TestShort(t *testing.T) {
 		52 * time.Hour:                 "2d4h",
 		9*time.Minute + 59*time.Second: "9m59s",
 	} {
-		if got := Short(d); got != want {
-			t.Errorf("Short(%d) = %q, want %q", d, got, want)
+		if got := FormatDuration(d); got != want {
+			t.Errorf("FormatDuration(%d) = %q, want %q", d, got, want)
 		}
 	}
 }
@@ -59,7 +59,7 @@ func TestSay(t *testing.T) {
 			test.opts.Now = func() time.Time { return at }
 			c := New(&b, test.opts)
 			for _, l := range test.lines {
-				c.Say(l)
+				c.Print(l)
 			}
 			closed(t, c)
 			if got := b.String(); got != test.want {
@@ -70,7 +70,7 @@ func TestSay(t *testing.T) {
 	t.Run("json", func(t *testing.T) {
 		var b bytes.Buffer
 		c := New(&b, Options{Format: JSON, Now: func() time.Time { return at }})
-		c.Say(failed)
+		c.Print(failed)
 		closed(t, c)
 		var got map[string]any
 		if err := json.Unmarshal(b.Bytes(), &got); err != nil {
@@ -85,8 +85,8 @@ func TestSay(t *testing.T) {
 	t.Run("raw output goes where it was sent", func(t *testing.T) {
 		var raw, rest bytes.Buffer
 		c := New(&rest, Options{OutputTo: &raw, Raw: true, Now: func() time.Time { return at }})
-		c.Say(output)
-		c.Say(complete)
+		c.Print(output)
+		c.Print(complete)
 		closed(t, c)
 		if raw.String() != "hi\n" || rest.String() != "12:10:00 ✓ job/batch/hello complete in 1.5s\n" {
 			t.Errorf("raw %q, rest %q", raw.String(), rest.String())

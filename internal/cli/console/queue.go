@@ -19,10 +19,10 @@ const (
 	queueLimit = 4 << 20
 	// batchLimit bounds one write.
 	batchLimit = 32 << 10
-	// patience is how long one write may take before nobody is thought to read.
-	patience = time.Second
-	// hurryLimit bounds the writing after the program was told to stop.
-	hurryLimit = 3 * time.Second
+	// writeTimeout is how long one write may take before nobody is thought to read.
+	writeTimeout = time.Second
+	// closeLimit bounds the writing after the program was told to stop.
+	closeLimit = 3 * time.Second
 )
 
 // queue writes lines in a goroutine of its own: a terminal that is stopped (Ctrl-S), a pager that is not read on, a pipe
@@ -30,22 +30,22 @@ const (
 type queue struct {
 	notice func(dropped int) chunk
 
-	mu      sync.Mutex
-	keep    bool // wait for room instead of dropping, however long it takes
-	waiting []chunk
-	bytes   int           // of waiting
-	lines   int           // of waiting, and of the write that goes on
-	began   time.Time     // of the write that goes on; zero when none does
-	dropped int           // lines, not told yet
-	lost    int           // lines, ever
-	closed  bool          // nothing is taken any more
-	room    chan struct{} // closed and replaced at each change
-	work    chan struct{} // capacity 1
-	failure error         // the first, that did not mean that the reader is gone
-	gone    error         // why nobody will ever read
+	mu            sync.Mutex
+	waitForReader bool // wait for room instead of dropping, however long it takes
+	waiting       []chunk
+	bytes         int           // of waiting
+	lines         int           // of waiting, and of the write that goes on
+	began         time.Time     // of the write that goes on; zero when none does
+	dropped       int           // lines, not told yet
+	lost          int           // lines, ever
+	closed        bool          // nothing is taken any more
+	room          chan struct{} // closed and replaced at each change
+	work          chan struct{} // capacity 1
+	failure       error         // the first, that did not mean that the reader is gone
+	readerErr     error         // why nobody will ever read
 
-	broken chan struct{} // closed when the reader is gone
-	ended  chan struct{} // closed when all is written after close, or the reader is gone
+	gone  chan struct{} // closed when the reader is gone
+	ended chan struct{} // closed when all is written after close, or the reader is gone
 }
 
 // chunk is some whole lines, or a part of one, for one writer.
@@ -56,8 +56,8 @@ type chunk struct {
 
 func newQueue(keep bool, notice func(int) chunk) *queue {
 	q := &queue{
-		keep: keep, notice: notice, room: make(chan struct{}), work: make(chan struct{}, 1),
-		broken: make(chan struct{}), ended: make(chan struct{}),
+		waitForReader: keep, notice: notice, room: make(chan struct{}), work: make(chan struct{}, 1),
+		gone: make(chan struct{}), ended: make(chan struct{}),
 	}
 	go q.run()
 	return q
@@ -74,7 +74,7 @@ func (q *queue) put(c chunk, output bool) {
 			limit *= 2
 		}
 		switch {
-		case q.gone != nil:
+		case q.readerErr != nil:
 			return
 		case q.closed:
 			q.drop(1)
@@ -85,7 +85,7 @@ func (q *queue) put(c chunk, output bool) {
 			q.lines++
 			q.wake()
 			return
-		case !output, !q.keep && q.stuck() <= 0:
+		case !output, !q.waitForReader && q.writeTimeLeft() <= 0:
 			q.drop(1)
 			return
 		}
@@ -93,27 +93,27 @@ func (q *queue) put(c chunk, output bool) {
 	}
 }
 
-// release ends keep: whoever waits for room waits on only as long as somebody reads.
-func (q *queue) release() {
+// stopWaiting ends waitForReader: whoever waits for room waits on only as long as somebody reads.
+func (q *queue) stopWaiting() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.keep = false
+	q.waitForReader = false
 	q.changed()
 }
 
-// stuck is how long the write that goes on may still take before nobody is thought to read.
-func (q *queue) stuck() time.Duration {
+// writeTimeLeft is how long the write that goes on may still take before nobody is thought to read.
+func (q *queue) writeTimeLeft() time.Duration {
 	if q.began.IsZero() {
-		return patience
+		return writeTimeout
 	}
-	return patience - time.Since(q.began)
+	return writeTimeout - time.Since(q.began)
 }
 
 // await gives up the lock until something changes, or until the write that goes on is too old.
 func (q *queue) await() {
-	room, left := q.room, q.stuck()
-	if q.keep || left <= 0 {
-		left = patience
+	room, left := q.room, q.writeTimeLeft()
+	if q.waitForReader || left <= 0 {
+		left = writeTimeout
 	}
 	q.mu.Unlock()
 	defer q.mu.Lock()
@@ -207,9 +207,9 @@ func (q *queue) wrote(lines, n int, batch chunk, err error) (over bool) {
 		}
 		return false
 	}
-	q.gone = err
+	q.readerErr = err
 	q.waiting, q.bytes, q.lines = nil, 0, 0
-	close(q.broken)
+	close(q.gone)
 	return true
 }
 
@@ -228,21 +228,21 @@ func (q *queue) close(ctx context.Context) (unwritten int, failure error) {
 	select {
 	case <-q.ended:
 	case <-ctx.Done():
-		q.hurry()
+		q.waitWhileRead()
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.gone != nil {
+	if q.readerErr != nil {
 		return 0, nil
 	}
 	return q.lost + q.lines, q.failure
 }
 
-// hurry waits until all is written or a write takes too long.
-func (q *queue) hurry() {
+// waitWhileRead waits until all is written or a write takes too long.
+func (q *queue) waitWhileRead() {
 	for began := time.Now(); ; {
 		q.mu.Lock()
-		room, left := q.room, min(q.stuck(), hurryLimit-time.Since(began))
+		room, left := q.room, min(q.writeTimeLeft(), closeLimit-time.Since(began))
 		q.mu.Unlock()
 		if left <= 0 {
 			return

@@ -64,10 +64,10 @@ func TestNobodyReads(t *testing.T) {
 		began := time.Now()
 		const said = 20000 // 20 MB
 		for i := range said {
-			c.Say(output(i))
+			c.Print(output(i))
 		}
-		c.Say(Line{Type: Finished, Object: "job/default/x", Outcome: Complete})
-		if took := time.Since(began); took > 2*patience {
+		c.Print(Line{Type: Finished, Object: "job/default/x", Outcome: Complete})
+		if took := time.Since(began); took > 2*writeTimeout {
 			t.Errorf("speaking took %v", took)
 		}
 		if c.queue.bytes > 2*queueLimit {
@@ -75,7 +75,7 @@ func TestNobodyReads(t *testing.T) {
 		}
 		began = time.Now()
 		err := c.Close(ended())
-		if took := time.Since(began); took > 2*patience {
+		if took := time.Since(began); took > 2*writeTimeout {
 			t.Errorf("the end took %v", took)
 		}
 		if want := fmt.Sprintf("%d lines were not written", said+1); err == nil || !strings.Contains(err.Error(), want) {
@@ -92,14 +92,14 @@ func TestReadAgain(t *testing.T) {
 		w := &terminal{stop: make(chan struct{})}
 		c := New(w, Options{})
 		for i := range 10000 {
-			c.Say(output(i))
+			c.Print(output(i))
 		}
 		w.mu.Lock()
 		close(w.stop)
 		w.stop = nil
 		w.mu.Unlock()
 		synctest.Wait()
-		c.Say(Line{Type: Info, Message: "the end"})
+		c.Print(Line{Type: Info, Message: "the end"})
 		err := c.Close(context.Background())
 		got := w.String()
 		shown := strings.Count(got, "│")
@@ -115,9 +115,9 @@ func TestSlowReader(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := &slow{}
-				c := New(w, Options{Keep: keep})
+				c := New(w, Options{WaitForReader: keep})
 				for i := range 10000 {
-					c.Say(output(i))
+					c.Print(output(i))
 				}
 				if err := c.Close(context.Background()); err != nil {
 					t.Error(err)
@@ -134,7 +134,7 @@ func TestSlowReader(t *testing.T) {
 type slow struct{ got bytes.Buffer }
 
 func (w *slow) Write(p []byte) (int, error) {
-	time.Sleep(patience / 2)
+	time.Sleep(writeTimeout / 2)
 	return w.got.Write(p)
 }
 
@@ -142,15 +142,15 @@ func (w *slow) Write(p []byte) (int, error) {
 func TestKeep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &terminal{stop: make(chan struct{})}
-		c := New(w, Options{Keep: true})
+		c := New(w, Options{WaitForReader: true})
 		var said sync.WaitGroup
 		said.Go(func() {
 			for i := range 10000 {
-				c.Say(output(i))
+				c.Print(output(i))
 			}
 		})
 		<-time.After(time.Hour)
-		c.Say(Line{Type: Info, Message: "between"}) // returns
+		c.Print(Line{Type: Info, Message: "between"}) // returns
 		if !c.Blocked() {
 			t.Error("it does not say that nobody reads")
 		}
@@ -170,15 +170,15 @@ func TestRelease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &terminal{stop: make(chan struct{})}
 		defer close(w.stop)
-		c := New(w, Options{Keep: true})
+		c := New(w, Options{WaitForReader: true})
 		var said sync.WaitGroup
 		said.Go(func() {
 			for i := range 100000 {
-				c.Say(output(i))
+				c.Print(output(i))
 			}
 		})
 		<-time.After(time.Hour)
-		c.Release()
+		c.StopWaiting()
 		said.Wait()
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
@@ -193,9 +193,9 @@ func TestReaderGone(t *testing.T) {
 	for _, gone := range []error{syscall.EPIPE, syscall.EIO} {
 		synctest.Test(t, func(t *testing.T) {
 			c := New(&terminal{err: gone}, Options{})
-			c.Say(output(1))
-			<-c.Broken()
-			c.Say(output(2))
+			c.Print(output(1))
+			<-c.ReaderGone()
+			c.Print(output(2))
 			if err := c.Close(context.Background()); err != nil {
 				t.Error(err)
 			}
@@ -207,10 +207,10 @@ func TestReaderGone(t *testing.T) {
 func TestDiskFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := New(&terminal{err: syscall.ENOSPC}, Options{})
-		c.Say(output(1))
+		c.Print(output(1))
 		synctest.Wait()
 		select {
-		case <-c.Broken():
+		case <-c.ReaderGone():
 			t.Error("taken for a reader that is gone")
 		default:
 		}

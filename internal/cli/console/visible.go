@@ -9,12 +9,12 @@ import (
 	"unicode/utf8"
 )
 
-// Visible returns s without anything that a terminal would obey instead of show: control characters (all but tab),
-// bytes that are not UTF-8, characters that change the direction of writing, and separators that break lines. What
-// stands in their place is what the pager less shows: ^[ for ESC, <9B> for a byte, <U+202E> for a character. The result
-// is valid UTF-8 in one line, so that nobody who chooses s can write a line that looks like one of ours.
-func Visible(s string) string {
-	first := strings.IndexFunc(s, obeyed) // of bytes that are no UTF-8, too: they are read as RuneError
+// EscapeControls returns s without anything that a terminal would obey instead of show: control characters (all but
+// tab), bytes that are not UTF-8, characters that change the direction of writing, and separators that break lines.
+// What stands in their place is what the pager less shows: ^[ for ESC, <9B> for a byte, <U+202E> for a character. The
+// result is valid UTF-8 in one line, so that nobody who chooses s can write a line that looks like one of ours.
+func EscapeControls(s string) string {
+	first := strings.IndexFunc(s, isControl) // of bytes that are no UTF-8, too: they are read as RuneError
 	if first < 0 {
 		return s
 	}
@@ -26,7 +26,7 @@ func Visible(s string) string {
 		switch {
 		case r == utf8.RuneError && size == 1:
 			fmt.Fprintf(&b, "<%02X>", rest[0])
-		case !obeyed(r) || r == utf8.RuneError:
+		case !isControl(r) || r == utf8.RuneError:
 			b.WriteString(rest[:size])
 		case r < 0x20, r == 0x7f:
 			b.WriteByte('^')
@@ -39,9 +39,9 @@ func Visible(s string) string {
 	return b.String()
 }
 
-// obeyed tells which characters do something to a terminal. Joiners (U+200C, U+200D) are not among them: scripts and
+// isControl tells which characters do something to a terminal. Joiners (U+200C, U+200D) are not among them: scripts and
 // emoji need them, and they stay where they are.
-func obeyed(r rune) bool {
+func isControl(r rune) bool {
 	switch {
 	case r == '\t':
 		return false
@@ -72,18 +72,18 @@ func oneLine(message string) string {
 	return strings.Join(strings.FieldsFunc(message, func(r rune) bool { return r == '\n' || r == '\r' }), " ")
 }
 
-// escaped replaces in JSON what Visible replaces in text, by JSON's own escapes, so that a program reads the value as it
-// was. encoding/json escapes C0 and the separators itself and leaves no byte that is not UTF-8.
+// escaped replaces in JSON what EscapeControls replaces in text, by JSON's own escapes, so that a program reads the
+// value as it was. encoding/json escapes C0 and the separators itself and leaves no byte that is not UTF-8.
 func escaped(document []byte) []byte {
 	text := string(document)
-	if strings.IndexFunc(text, func(r rune) bool { return obeyed(r) && r != '\n' && r != utf8.RuneError }) < 0 {
+	if strings.IndexFunc(text, func(r rune) bool { return isControl(r) && r != '\n' && r != utf8.RuneError }) < 0 {
 		return document
 	}
 	var b strings.Builder
 	b.Grow(len(text) + 16)
 	for _, r := range text {
 		switch {
-		case !obeyed(r), r == '\n', r == utf8.RuneError:
+		case !isControl(r), r == '\n', r == utf8.RuneError:
 			b.WriteRune(r)
 		case r > 0xffff: // as JSON wants them, in two halves
 			fmt.Fprintf(&b, `\u%04x\u%04x`, 0xd800+(r-0x10000)>>10, 0xdc00+(r-0x10000)&0x3ff)

@@ -14,7 +14,7 @@ import (
 )
 
 // What a terminal would obey is shown, and what it would show is left alone.
-func TestVisible(t *testing.T) {
+func TestEscapeControls(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                          "",
 		"plain\ttext, ünïcödé, 日本語": "plain\ttext, ünïcödé, 日本語",
@@ -33,7 +33,7 @@ func TestVisible(t *testing.T) {
 		"cut off \xe2\x82":          "cut off <E2><82>",
 		"tag \U000e0041.":           "tag <U+E0041>.",
 	} {
-		if got := Visible(text); got != want {
+		if got := EscapeControls(text); got != want {
 			t.Errorf("%q became %q, want %q", text, got, want)
 		}
 	}
@@ -56,7 +56,7 @@ func say(t *testing.T, opts Options, lines ...Line) string {
 	var b bytes.Buffer
 	c := New(&b, opts)
 	for _, l := range lines {
-		c.Say(l)
+		c.Print(l)
 	}
 	if err := c.Close(context.Background()); err != nil {
 		t.Error(err)
@@ -97,11 +97,11 @@ func checkHostile(t *testing.T, text string) {
 		if strings.Count(got, "\n") != 1 || !strings.HasPrefix(got, "12:10:00 ") {
 			t.Errorf("%s: %q is not one line of ours", name, got)
 		}
-		if !utf8.ValidString(got) || strings.ContainsFunc(strings.TrimSuffix(got, "\n"), func(r rune) bool { return obeyed(r) && r != utf8.RuneError }) {
+		if !utf8.ValidString(got) || strings.ContainsFunc(strings.TrimSuffix(got, "\n"), func(r rune) bool { return isControl(r) && r != utf8.RuneError }) {
 			t.Errorf("%s: %q has what a terminal obeys", name, got)
 		}
 		got = say(t, Options{Format: JSON}, line)
-		if strings.Count(got, "\n") != 1 || strings.ContainsFunc(strings.TrimSuffix(got, "\n"), func(r rune) bool { return obeyed(r) && r != utf8.RuneError }) {
+		if strings.Count(got, "\n") != 1 || strings.ContainsFunc(strings.TrimSuffix(got, "\n"), func(r rune) bool { return isControl(r) && r != utf8.RuneError }) {
 			t.Errorf("%s: %q has what a terminal obeys", name, got)
 		}
 		var back Line

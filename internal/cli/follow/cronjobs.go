@@ -32,11 +32,11 @@ func (f *Follower) cronJob(k kind.Kind, obj kind.Object) {
 	f.due[owner.UID] = due
 	switch {
 	case spec.Suspend:
-		f.opts.Console.Say(console.Line{Type: console.Due, Object: object, Message: "is suspended"})
+		f.opts.Console.Print(console.Line{Type: console.Due, Object: object, Message: "is suspended"})
 	case ok:
-		f.opts.Console.Say(console.Line{Type: console.Due, Object: object, Due: &due, Message: zone})
+		f.opts.Console.Print(console.Line{Type: console.Due, Object: object, Due: &due, Message: zone})
 	default:
-		f.opts.Console.Say(console.Line{Type: console.Due, Object: object, Message: "has no next run; see its events: carillon kubectl describe " + resourceName(k.Info().Owner.Group, k.Info().Owner.Kind) + " " + owner.Name})
+		f.opts.Console.Print(console.Line{Type: console.Due, Object: object, Message: "has no next run; see its events: carillon kubectl describe " + resourceName(k.Info().Owner.Group, k.Info().Owner.Kind) + " " + owner.Name})
 	}
 }
 

@@ -14,8 +14,8 @@ import (
 	"github.com/carillon-dev/carillon/internal/cli/console"
 )
 
-// told is what was said of an event, which the API server counts up when it happens again.
-type told struct {
+// eventState is what was said of an event, which the API server counts up when it happens again.
+type eventState struct {
 	count   int32
 	message string
 }
@@ -24,10 +24,10 @@ type told struct {
 // a CronJob is passed on each time that it happens: each is a scheduled time of its own. The kubelet repeats
 // itself every few seconds, so of a Pod only what is new is.
 func (f *Follower) event(e *corev1.Event) {
-	if e.Type != corev1.EventTypeWarning || repeated[e.Reason] || f.old(e) || !f.about(e) {
+	if e.Type != corev1.EventTypeWarning || repeated[e.Reason] || f.isHistory(e) || !f.concerns(e) {
 		return
 	}
-	now := told{count: max(e.Count, 1), message: e.Message}
+	now := eventState{count: max(e.Count, 1), message: e.Message}
 	if e.Series != nil {
 		now.count = max(now.count, e.Series.Count)
 	}
@@ -40,13 +40,13 @@ func (f *Follower) event(e *corev1.Event) {
 		return
 	}
 	about := e.InvolvedObject
-	f.opts.Console.Say(console.Line{
+	f.opts.Console.Print(console.Line{
 		Type: console.Warning, Object: ObjectName(group(about.APIVersion), about.Kind, about.Namespace, about.Name),
 		Reason: e.Reason, Message: e.Message,
 	})
-	if f.opts.Job.Name != "" && f.opts.Stuck != nil {
-		if why, stuck := neverComes(e); stuck {
-			f.opts.Stuck(why)
+	if f.opts.Job.Name != "" && f.opts.OnObstacle != nil {
+		if why, stuck := eventObstacle(e); stuck {
+			f.opts.OnObstacle(why)
 		}
 	}
 }
@@ -66,7 +66,7 @@ var repeated = map[string]bool{
 	batchv1.JobReasonFailedIndexes:            true,
 }
 
-func (f *Follower) old(e *corev1.Event) bool {
+func (f *Follower) isHistory(e *corev1.Event) bool {
 	at := e.LastTimestamp.Time
 	if at.IsZero() {
 		at = e.EventTime.Time
@@ -74,17 +74,17 @@ func (f *Follower) old(e *corev1.Event) bool {
 	if e.Series != nil && e.Series.LastObservedTime.After(at) {
 		at = e.Series.LastObservedTime.Time
 	}
-	return at.Before(f.since.Add(-slack))
+	return at.Before(f.since.Add(-clockSkew))
 }
 
 // reasonDiskPressure is the reason of the Warning on a Node whose disk is nearly full. The kubelet's own event of that
 // name is no Warning.
 const reasonDiskPressure = "NodeHasDiskPressure"
 
-func (f *Follower) about(e *corev1.Event) bool {
+func (f *Follower) concerns(e *corev1.Event) bool {
 	about, want := e.InvolvedObject, f.opts.Job
 	if about.Kind == "Node" {
-		// The one word of the node's that says why nothing runs.
+		// The one event of the node that says why nothing runs.
 		return e.Reason == reasonDiskPressure
 	}
 	if want.Name == "" {
@@ -93,7 +93,7 @@ func (f *Follower) about(e *corev1.Event) bool {
 	if about.Kind == "Pod" {
 		return about.Namespace == want.Namespace && strings.HasPrefix(about.Name, want.Name+"-")
 	}
-	return isJob(about.Kind) && f.mine(group(about.APIVersion), about.Namespace, about.Name)
+	return isJob(about.Kind) && f.isFollowed(group(about.APIVersion), about.Namespace, about.Name)
 }
 
 // group is the API group of an apiVersion.

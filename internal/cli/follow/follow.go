@@ -6,9 +6,9 @@
 //
 // One Follower watches CronJobs, Jobs, Pods and events of batch/v1 (follow.go), and those of the other kinds
 // that Carillon serves as soon as their API is there (kinds.go). Each has a file that says what is worth a
-// line (cronjobs.go, jobs.go, pods.go, events.go). Every container has one reader of its log (logs.go); a
-// Job's last line is held back until its readers have caught up, so that "finished" never comes before the
-// output that it ends.
+// line (cronjobs.go, jobs.go, pods.go, events.go), and one tells why a container can never start (obstacle.go).
+// Every container has one reader of its log (logs.go); a Job's last line is held back until its readers have caught
+// up, so that "finished" never comes before the output that it ends.
 //
 // What is remembered of an object goes when the object does: a Follower that runs for months holds as much as
 // there is to be watched.
@@ -49,13 +49,13 @@ type Options struct {
 	Console *console.Console
 	// Namespace limits what is watched; "" is all.
 	Namespace string
-	// Job, if set, is the only Job whose life is told; CronJobs are then not spoken of.
+	// Job, if set, is the only Job that is told about; CronJobs are then not.
 	Job Target
-	// Finished is called once for each Job that ends while followed, after its output. May be nil.
-	Finished func(complete bool)
-	// Stuck is called when a container of Job can never start. May be nil; may be called more than once.
-	Stuck func(why Obstacle)
-	Now   func() time.Time // nil: time.Now
+	// OnFinished is called once for each Job that ends while followed, after its output. May be nil.
+	OnFinished func(complete bool)
+	// OnObstacle is called when a container of Job can never start. May be nil; may be called more than once.
+	OnObstacle func(why Obstacle)
+	Now        func() time.Time // nil: time.Now
 }
 
 // Follower is one view of what happens. Make it with New, then Run it.
@@ -67,14 +67,14 @@ type Follower struct {
 	jobs   map[types.UID]*run
 	due    map[types.UID]time.Time
 	pods   map[types.UID]*podView
-	events map[types.UID]told
+	events map[types.UID]eventState
 
 	reading  sync.WaitGroup
 	finished sync.WaitGroup
 	kinds    sync.WaitGroup
 }
 
-// New returns a Follower. What finished before this call is history and not spoken of.
+// New returns a Follower. What finished before this call is history and not told.
 func New(opts Options) *Follower {
 	if opts.Now == nil {
 		opts.Now = time.Now
@@ -85,7 +85,7 @@ func New(opts Options) *Follower {
 		jobs:   map[types.UID]*run{},
 		due:    map[types.UID]time.Time{},
 		pods:   map[types.UID]*podView{},
-		events: map[types.UID]told{},
+		events: map[types.UID]eventState{},
 	}
 }
 
@@ -94,7 +94,7 @@ func New(opts Options) *Follower {
 func (f *Follower) Run(ctx context.Context) error {
 	factory := informers.NewSharedInformerFactoryWithOptions(f.opts.Client, 0,
 		informers.WithNamespace(f.opts.Namespace), informers.WithTransform(strip))
-	// Only warnings are spoken of, and there are many other events.
+	// Only warnings are told, and there are many other events.
 	warnings := informers.NewSharedInformerFactoryWithOptions(f.opts.Client, 0,
 		informers.WithNamespace(f.opts.Namespace), informers.WithTransform(strip),
 		informers.WithTweakListOptions(func(o *metav1.ListOptions) { o.FieldSelector = "type=" + corev1.EventTypeWarning }))
@@ -104,7 +104,7 @@ func (f *Follower) Run(ctx context.Context) error {
 	}
 	if f.opts.Job.Name == "" || f.opts.Job.Group == batchv1.GroupName {
 		errs = append(errs, handle(factory.Batch().V1().Jobs().Informer(),
-			func(j *batchv1.Job) { f.job(ctx, lifeOfJob(j)) }, func(j *batchv1.Job) { f.forgetJob(j.UID) }))
+			func(j *batchv1.Job) { f.job(ctx, viewOfJob(j)) }, func(j *batchv1.Job) { f.forgetJob(j.UID) }))
 	}
 	if f.opts.Job.Name == "" {
 		errs = append(errs, handle(factory.Batch().V1().CronJobs().Informer(),

@@ -20,11 +20,11 @@ import (
 	"github.com/carillon-dev/carillon/internal/kind"
 )
 
-// slack is how far the clocks of what is read may differ from ours; API times have whole seconds.
-const slack = time.Second
+// clockSkew is how far the clocks of what is read may differ from ours; API times have whole seconds.
+const clockSkew = time.Second
 
-// hung is how long a reader that reads nothing keeps a Job's last line back.
-const hung = 2 * time.Second
+// readerTimeout is how long a reader that reads nothing keeps a Job's last line back.
+const readerTimeout = 2 * time.Second
 
 // run is what has been said of one Job. It is kept as long as the Job or one of its Pods is there: the two
 // watches tell of deletions in any order.
@@ -37,8 +37,8 @@ type run struct {
 	passed  atomic.Int64 // lines of output
 }
 
-// life is a Job of any kind, as far as it is spoken of.
-type life struct {
+// jobView is what is told of a Job, of any kind.
+type jobView struct {
 	uid       types.UID
 	group     string
 	kind      string
@@ -53,9 +53,9 @@ type life struct {
 	message   string
 }
 
-// lifeOfJob reads a Job of batch/v1.
-func lifeOfJob(j *batchv1.Job) life {
-	l := life{
+// viewOfJob reads a Job of batch/v1.
+func viewOfJob(j *batchv1.Job) jobView {
+	l := jobView{
 		uid: j.UID, group: batchv1.GroupName, kind: "Job", namespace: j.Namespace, name: j.Name,
 		origin: origin(j),
 	}
@@ -72,13 +72,13 @@ func lifeOfJob(j *batchv1.Job) life {
 	return l
 }
 
-// lifeOfCustomJob reads a Job that is a custom resource. message is what its status says, which slim types do not hold.
-func lifeOfCustomJob(k kind.Kind, obj kind.Object, message string) (life, bool) {
+// viewOfCustomJob reads a Job that is a custom resource. message is what its status says, which slim types do not hold.
+func viewOfCustomJob(k kind.Kind, obj kind.Object, message string) (jobView, bool) {
 	child, err := k.ReadChild(obj)
 	if err != nil {
-		return life{}, false
+		return jobView{}, false
 	}
-	l := life{
+	l := jobView{
 		uid: child.UID, group: k.Info().Child.Group, kind: child.Kind, namespace: child.Namespace, name: child.Name,
 		origin: scheduled(obj.GetAnnotations()),
 	}
@@ -122,7 +122,7 @@ func scheduled(annotations map[string]string) string {
 	return ""
 }
 
-func (f *Follower) mine(group, namespace, name string) bool {
+func (f *Follower) isFollowed(group, namespace, name string) bool {
 	want := f.opts.Job
 	return want.Name == "" || want == Target{group, namespace, name}
 }
@@ -144,8 +144,8 @@ func (f *Follower) release(uid types.UID) {
 	}
 }
 
-func (f *Follower) job(ctx context.Context, l life) {
-	if !f.mine(l.group, l.namespace, l.name) {
+func (f *Follower) job(ctx context.Context, l jobView) {
+	if !f.isFollowed(l.group, l.namespace, l.name) {
 		return
 	}
 	f.mu.Lock()
@@ -153,17 +153,17 @@ func (f *Follower) job(ctx context.Context, l life) {
 	r := f.runOf(l.uid)
 	r.there = true
 	object := ObjectName(l.group, l.kind, l.namespace, l.name)
-	if l.done && r.started.IsZero() && l.end.Before(f.since.Add(-slack)) {
+	if l.done && r.started.IsZero() && l.end.Before(f.since.Add(-clockSkew)) {
 		r.told = true // history
 		return
 	}
 	if r.started.IsZero() && !l.start.IsZero() {
 		r.started = f.opts.Now()
 		line := console.Line{Type: console.Started, Object: object, Message: l.origin}
-		if l.start.Before(f.since.Add(-slack)) {
+		if l.start.Before(f.since.Add(-clockSkew)) {
 			r.started, line.Resumed = l.start, true
 		}
-		f.opts.Console.Say(line)
+		f.opts.Console.Print(line)
 	}
 	if !l.done || r.told {
 		return
@@ -174,10 +174,10 @@ func (f *Follower) job(ctx context.Context, l life) {
 		line.Outcome, line.Message = console.Failed, l.message
 	}
 	f.finished.Go(func() {
-		f.caughtUp(ctx, r)
-		f.opts.Console.Say(line)
-		if f.opts.Finished != nil {
-			f.opts.Finished(l.complete)
+		f.awaitReaders(ctx, r)
+		f.opts.Console.Print(line)
+		if f.opts.OnFinished != nil {
+			f.opts.OnFinished(l.complete)
 		}
 	})
 }
@@ -191,12 +191,12 @@ func (f *Follower) forgetJob(uid types.UID) {
 	}
 }
 
-// caughtUp waits until the readers of a run have read all. A reader that hangs must not hide that the Job
+// awaitReaders waits until the readers of a run have read all. A reader that hangs must not hide that the Job
 // ended; one that waits because nobody reads the console does not hang.
-func (f *Follower) caughtUp(ctx context.Context, r *run) {
+func (f *Follower) awaitReaders(ctx context.Context, r *run) {
 	done := make(chan struct{})
 	go func() { r.readers.Wait(); close(done) }()
-	timer := time.NewTimer(hung)
+	timer := time.NewTimer(readerTimeout)
 	defer timer.Stop()
 	for last := r.passed.Load(); ; {
 		select {
@@ -211,7 +211,7 @@ func (f *Follower) caughtUp(ctx context.Context, r *run) {
 			return
 		}
 		last = now
-		timer.Reset(hung)
+		timer.Reset(readerTimeout)
 	}
 }
 

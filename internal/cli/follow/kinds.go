@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/carillon-dev/carillon/internal/cli/manifest"
 	"github.com/carillon-dev/carillon/internal/kind"
 )
 
@@ -59,7 +60,7 @@ func (f *Follower) followKinds(ctx context.Context) {
 		}
 		return handle(informer, func(crd *unstructured.Unstructured) {
 			start := watches[crd.GetName()]
-			if start == nil || !established(crd) {
+			if start == nil || !manifest.Established(crd) {
 				return
 			}
 			mu.Lock()
@@ -106,7 +107,7 @@ func (f *Follower) cronJobs(k kind.Kind) func(cache.SharedIndexInformer) error {
 func (f *Follower) customJobs(ctx context.Context, k kind.Kind) func(cache.SharedIndexInformer) error {
 	return typed(k, k.Info().Child, func(obj kind.Object, u *unstructured.Unstructured) {
 		message, _, _ := unstructured.NestedString(u.Object, k.Info().MessageField...)
-		if l, ok := lifeOfCustomJob(k, obj, message); ok {
+		if l, ok := viewOfCustomJob(k, obj, message); ok {
 			f.job(ctx, l)
 		}
 	}, func(u *unstructured.Unstructured) { f.forgetJob(u.GetUID()) })
@@ -146,14 +147,4 @@ func isCronJob(apiKind string) bool {
 
 func isJob(apiKind string) bool {
 	return slices.ContainsFunc(kind.All, func(k kind.Kind) bool { return k.Info().Child.Kind == apiKind })
-}
-
-func established(crd *unstructured.Unstructured) bool {
-	conditions, _, _ := unstructured.NestedSlice(crd.Object, "status", "conditions")
-	for _, c := range conditions {
-		if m, ok := c.(map[string]any); ok && m["type"] == "Established" && m["status"] == "True" {
-			return true
-		}
-	}
-	return false
 }

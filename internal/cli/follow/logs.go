@@ -64,7 +64,7 @@ func (l log) read(ctx context.Context) {
 	for attempt := range 20 {
 		stream, err := l.open(ctx)
 		if err == nil {
-			l.pass(stream)
+			l.print(stream)
 			return
 		}
 		timer := time.NewTimer(min(time.Duration(attempt+1)*50*time.Millisecond, time.Second))
@@ -84,7 +84,7 @@ func (l log) warn(cause string) {
 	if cause != "" {
 		message += " (" + cause + ")"
 	}
-	l.console.Say(console.Line{Type: console.Warning, Object: "pod/" + l.namespace + "/" + l.pod, Message: message})
+	l.console.Print(console.Line{Type: console.Warning, Object: "pod/" + l.namespace + "/" + l.pod, Message: message})
 }
 
 // open returns the log of this instance. Whose log a stream is, is known only afterwards: it is ours
@@ -120,9 +120,9 @@ func (l log) restarts(ctx context.Context) int32 {
 	return 0
 }
 
-// pass says each line once: what the reader of the instance before said already is left out. A line that is
+// print says each line once: what the reader of the instance before said already is left out. A line that is
 // longer than longestLine goes on in pieces, none of which ends within a character.
-func (l log) pass(stream io.ReadCloser) {
+func (l log) print(stream io.ReadCloser) {
 	defer stream.Close()
 	said, continued, skip, faulty := l.this.mark, false, false, false
 	lines := bufio.NewReaderSize(stream, longestLine)
@@ -150,7 +150,7 @@ func (l log) pass(stream io.ReadCloser) {
 			l.warn(strings.TrimRight(string(text), "\r\n"))
 		default:
 			message, end := ending(text)
-			l.console.Say(console.Line{
+			l.console.Print(console.Line{
 				Type: console.Output, Object: "pod/" + l.namespace + "/" + l.pod, Source: l.source, Message: message, End: end,
 			})
 			l.passed.Add(1)

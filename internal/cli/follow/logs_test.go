@@ -31,7 +31,7 @@ func TestLogErrorsAreNoOutput(t *testing.T) {
 			var said bytes.Buffer
 			lines := console.New(&said, console.Options{Format: console.JSON})
 			l := log{console: lines, namespace: "default", pod: "p", this: &reading{done: make(chan struct{})}, passed: &atomic.Int64{}}
-			l.pass(io.NopCloser(strings.NewReader(tc.stream)))
+			l.print(io.NopCloser(strings.NewReader(tc.stream)))
 			if err := lines.Close(t.Context()); err != nil {
 				t.Fatal(err)
 			}

@@ -35,30 +35,30 @@ var permanent = []string{
 	"StartError", "ContainerCannotRun", // of containers that have ended
 }
 
-// passing are parts of messages that come under the same words and pass by themselves: the machine is busy or short of
-// something, or what is asked for is not known yet.
-var passing = []string{
+// transientParts are parts of messages that come under the same words and pass by themselves: the machine is busy or
+// short of something, or what is asked for is not known yet.
+var transientParts = []string{
 	"deadline exceeded", "timed out", "timeout", "try again", "temporarily unavailable", "connection refused", "connection reset",
 	"failed to sync", "not yet been read", "have not yet", "not registered", "is reserved for", "already in use", "is stopping",
 	"no space left", "disk quota exceeded", "too many open files", "cannot allocate memory", "Unavailable", "input/output error", "canceled",
 }
 
-func lasting(reason, message string) bool {
-	return slices.Contains(permanent, reason) && !passes(message)
+func isPermanent(reason, message string) bool {
+	return slices.Contains(permanent, reason) && !isTransient(message)
 }
 
-func passes(message string) bool {
-	return slices.ContainsFunc(passing, func(part string) bool { return strings.Contains(message, part) })
+func isTransient(message string) bool {
+	return slices.ContainsFunc(transientParts, func(part string) bool { return strings.Contains(message, part) })
 }
 
-// neverStarts finds a container of the Pod that can never start.
-func neverStarts(pod *corev1.Pod) (Obstacle, bool) {
+// podObstacle finds a container of the Pod that can never start.
+func podObstacle(pod *corev1.Pod) (Obstacle, bool) {
 	for _, s := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
-		if w := s.State.Waiting; w != nil && lasting(w.Reason, w.Message) {
+		if w := s.State.Waiting; w != nil && isPermanent(w.Reason, w.Message) {
 			return Obstacle{pod.Name, s.Name, w.Reason, w.Message}, true
 		}
 		for _, t := range []*corev1.ContainerStateTerminated{s.State.Terminated, s.LastTerminationState.Terminated} {
-			if t != nil && lasting(t.Reason, t.Message) {
+			if t != nil && isPermanent(t.Reason, t.Message) {
 				return Obstacle{pod.Name, s.Name, t.Reason, t.Message}, true
 			}
 		}
@@ -69,14 +69,14 @@ func neverStarts(pod *corev1.Pod) (Obstacle, bool) {
 	return Obstacle{}, false
 }
 
-// neverComes finds in an event of a Pod why a container can never start. The kubelet speaks at once, and writes the
+// eventObstacle finds in an event of a Pod why a container can never start. The kubelet speaks at once, and writes the
 // Pod's status only when it looks at the Pod again, which may be much later.
-func neverComes(e *corev1.Event) (Obstacle, bool) {
+func eventObstacle(e *corev1.Event) (Obstacle, bool) {
 	why := Obstacle{Pod: e.InvolvedObject.Name, Reason: e.Reason, Message: e.Message}
 	if _, name, ok := strings.Cut(e.InvolvedObject.FieldPath, "ontainers{"); ok { // spec.containers{main}, spec.initContainers{first}
 		why.Container = strings.TrimSuffix(name, "}")
 	}
-	if e.InvolvedObject.Kind != "Pod" || passes(e.Message) {
+	if e.InvolvedObject.Kind != "Pod" || isTransient(e.Message) {
 		return Obstacle{}, false
 	}
 	switch e.Reason {

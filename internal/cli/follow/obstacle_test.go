@@ -51,7 +51,7 @@ func TestNeverStarts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			pod := &corev1.Pod{Status: test.status}
 			pod.Name = "p"
-			why, stuck := neverStarts(pod)
+			why, stuck := podObstacle(pod)
 			if stuck != (test.want != "") || why.Reason != test.want {
 				t.Errorf("got %v %+v, want %q", stuck, why, test.want)
 			}
@@ -87,12 +87,12 @@ func TestNeverComes(t *testing.T) {
 		reason, rest, _ := strings.Cut(message, " ")
 		e := warningOf("Pod", "p", rest, 1)
 		e.Reason, e.InvolvedObject.FieldPath = reason, "spec.initContainers{first}"
-		why, stuck := neverComes(e)
+		why, stuck := eventObstacle(e)
 		if stuck != want || stuck && why.Container != "first" {
 			t.Errorf("%q: %v %+v, want %v", message, stuck, why, want)
 		}
 		e.InvolvedObject.Kind = "Job"
-		if _, stuck := neverComes(e); stuck {
+		if _, stuck := eventObstacle(e); stuck {
 			t.Errorf("%q of a Job keeps a Pod from starting", message)
 		}
 	}

@@ -28,7 +28,7 @@ func passed(t *testing.T, text string) (raw, shown string) {
 			stream.WriteString(at.Format(time.RFC3339Nano) + " " + line)
 			at = at.Add(time.Nanosecond)
 		}
-		l.pass(io.NopCloser(strings.NewReader(stream.String())))
+		l.print(io.NopCloser(strings.NewReader(stream.String())))
 		if err := c.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}

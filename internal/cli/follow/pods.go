@@ -33,23 +33,23 @@ func (f *Follower) pod(ctx context.Context, pod *corev1.Pod) {
 		return
 	}
 	version, err := schema.ParseGroupVersion(owner.APIVersion)
-	if err != nil || !f.mine(version.Group, pod.Namespace, owner.Name) {
+	if err != nil || !f.isFollowed(version.Group, pod.Namespace, owner.Name) {
 		return
 	}
-	f.know(pod, owner.UID)
+	f.addPod(pod, owner.UID)
 	statuses := slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses)
 	for _, s := range statuses {
 		f.container(ctx, pod, s, len(statuses) > 1)
 	}
-	if f.opts.Job.Name != "" && f.opts.Stuck != nil {
-		if why, stuck := neverStarts(pod); stuck {
-			f.opts.Stuck(why)
+	if f.opts.Job.Name != "" && f.opts.OnObstacle != nil {
+		if why, stuck := podObstacle(pod); stuck {
+			f.opts.OnObstacle(why)
 		}
 	}
 }
 
-// know makes the Pod's memory and ties it to that of its Job.
-func (f *Follower) know(pod *corev1.Pod, job types.UID) {
+// addPod begins to remember a Pod, for its Job.
+func (f *Follower) addPod(pod *corev1.Pod, job types.UID) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.pods[pod.UID] == nil {
@@ -88,7 +88,7 @@ func (f *Follower) container(ctx context.Context, pod *corev1.Pod, s corev1.Cont
 
 // ended tells whether an instance is history, or never ran.
 func (f *Follower) ended(t *corev1.ContainerStateTerminated) bool {
-	return t.ContainerID == "" || t.FinishedAt.Time.Before(f.since.Add(-slack))
+	return t.ContainerID == "" || t.FinishedAt.Time.Before(f.since.Add(-clockSkew))
 }
 
 func (f *Follower) instance(ctx context.Context, pod *corev1.Pod, name, id string, restarts int32, several bool, began time.Time) {
@@ -121,7 +121,7 @@ func (f *Follower) instance(ctx context.Context, pod *corev1.Pod, name, id strin
 		source: source, before: c.last, this: this, passed: &r.passed,
 	}
 	c.last = this
-	if began.Before(f.since.Add(-slack)) {
+	if began.Before(f.since.Add(-clockSkew)) {
 		since := metav1.NewTime(f.since)
 		l.since = &since
 	}

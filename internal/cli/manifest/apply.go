@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -74,7 +75,7 @@ func (a *Applier) Apply(ctx context.Context, objects []Object) ([]Applied, error
 	for _, o := range ordered {
 		applied, err := a.apply(ctx, o)
 		if err != nil {
-			return done, Refusal(o, err)
+			return done, AsFault(o, err)
 		}
 		done = append(done, applied)
 	}
@@ -124,7 +125,7 @@ func (a *Applier) Check(ctx context.Context, objects []Object) error {
 		if err == nil {
 			continue
 		}
-		refused := Refusal(o, err)
+		refused := AsFault(o, err)
 		var fault *Fault
 		if !errors.As(refused, &fault) {
 			return refused
@@ -176,7 +177,7 @@ func (a *Applier) apply(ctx context.Context, o Object) (Applied, error) {
 		return Applied{}, err
 	}
 	if o.GetKind() == "CustomResourceDefinition" {
-		if err := a.served(ctx, r, o.GetName()); err != nil {
+		if err := a.awaitEstablished(ctx, r, o.GetName()); err != nil {
 			return Applied{}, err
 		}
 	}
@@ -204,8 +205,8 @@ func (a *Applier) send(ctx context.Context, r dynamic.ResourceInterface, o Objec
 	return live, "configured", nil
 }
 
-// served waits until the API server serves a new kind, so that its objects can follow.
-func (a *Applier) served(ctx context.Context, r dynamic.ResourceInterface, name string) error {
+// awaitEstablished waits until the API server serves a new kind, so that its objects can follow.
+func (a *Applier) awaitEstablished(ctx context.Context, r dynamic.ResourceInterface, name string) error {
 	ticker := time.NewTicker(50 * time.Millisecond)
 	defer ticker.Stop()
 	for {
@@ -213,12 +214,9 @@ func (a *Applier) served(ctx context.Context, r dynamic.ResourceInterface, name 
 		if err != nil {
 			return err
 		}
-		conditions, _, _ := unstructured.NestedSlice(crd.Object, "status", "conditions")
-		for _, c := range conditions {
-			if m, ok := c.(map[string]any); ok && m["type"] == "Established" && m["status"] == "True" {
-				a.mapper.Reset()
-				return nil
-			}
+		if Established(crd) {
+			a.mapper.Reset()
+			return nil
 		}
 		select {
 		case <-ctx.Done():
@@ -226,6 +224,15 @@ func (a *Applier) served(ctx context.Context, r dynamic.ResourceInterface, name 
 		case <-ticker.C:
 		}
 	}
+}
+
+// Established reports whether the API server serves the kind of a CustomResourceDefinition.
+func Established(crd *unstructured.Unstructured) bool {
+	conditions, _, _ := unstructured.NestedSlice(crd.Object, "status", "conditions")
+	return slices.ContainsFunc(conditions, func(c any) bool {
+		m, ok := c.(map[string]any)
+		return ok && m["type"] == "Established" && m["status"] == "True"
+	})
 }
 
 // source tells where the definition of an API comes from.
@@ -245,8 +252,8 @@ func source(group string) string {
 	return "apply its CustomResourceDefinition first"
 }
 
-// Refusal turns the API server's no into a *Fault with one line for each field; other errors stay.
-func Refusal(o Object, err error) error {
+// AsFault turns the API server's no into a *Fault with one line for each field; other errors stay.
+func AsFault(o Object, err error) error {
 	if meta.IsNoMatchError(err) {
 		return &Fault{Where: o.String(), What: fmt.Sprintf("the API server does not serve %s %s; %s", o.GetAPIVersion(), o.GetKind(), source(o.GroupVersionKind().Group))}
 	}

@@ -3,10 +3,11 @@
 
 // Package manifest reads the manifests that a user names and applies them.
 //
-// Reading is strict and complete before anything is sent: every document of every file is decoded,
-// unknown and repeated fields are faults, and all faults are reported together, each with its file,
-// document and line (load.go). It is bounded, and tells what it waits for (read.go). Applying asks the API server for a dry run of every object first, so
-// that a file of which one object would be refused is not applied in part (apply.go).
+// Reading is strict and complete before anything is sent: every document of every file is decoded, unknown and repeated
+// fields are faults, as are numbers where text is meant (scalar.go), and all faults are reported together, each with
+// its file, document and line (load.go). It is bounded, and tells what it waits for (read.go). CronJobs of an API
+// version that is served no more are read as those of the next (converted.go). Applying asks the API server for a dry
+// run of every object first, so that a file of which one object would be refused is not applied in part (apply.go).
 package manifest
 
 import (
@@ -171,7 +172,7 @@ func decode(doc []byte, source Source, tell func(string)) ([]Object, error) {
 	fault := func(what string) error { return &Fault{Where: source.String(), What: what} }
 	var fields map[string]any
 	if err := yaml.UnmarshalStrict(doc, &fields); err != nil {
-		return nil, fault(plain(err))
+		return nil, fault(userMessage(err))
 	}
 	obj := &unstructured.Unstructured{Object: fields}
 	switch {
@@ -193,14 +194,14 @@ func decode(doc []byte, source Source, tell func(string)) ([]Object, error) {
 	if old {
 		var err error
 		if doc, err = yaml.Marshal(obj.Object); err != nil {
-			return nil, fault(plain(err))
+			return nil, fault(userMessage(err))
 		}
 	}
 	_, _, err := strict.Decode(doc, nil, nil)
 	switch {
 	case err == nil, runtime.IsNotRegisteredError(err): // a custom resource: the API server knows its fields
 	default:
-		return nil, fault(fmt.Sprintf("%s %s: %s", obj.GetKind(), obj.GetName(), plain(err)))
+		return nil, fault(fmt.Sprintf("%s %s: %s", obj.GetKind(), obj.GetName(), userMessage(err)))
 	}
 	// Numbers as the API machinery wants them: int64, not float64.
 	data, err := runtime.Encode(unstructured.UnstructuredJSONScheme, obj)
@@ -208,7 +209,7 @@ func decode(doc []byte, source Source, tell func(string)) ([]Object, error) {
 		err = runtime.DecodeInto(unstructured.UnstructuredJSONScheme, data, obj)
 	}
 	if err != nil {
-		return nil, fault(plain(err))
+		return nil, fault(userMessage(err))
 	}
 	o := Object{Unstructured: obj, Source: source}
 	if old {
@@ -234,8 +235,8 @@ func list(obj *unstructured.Unstructured, source Source, tell func(string)) ([]O
 	return objects, nil
 }
 
-// plain cuts what only Go programmers understand from a decoder's message.
-func plain(err error) string {
+// userMessage cuts what only Go programmers understand from a decoder's message.
+func userMessage(err error) string {
 	s := err.Error()
 	for _, cut := range []string{
 		"strict decoding error: ", "error converting YAML to JSON: ", "error unmarshaling JSON: ", "while decoding JSON: ", "yaml: unmarshal errors:\n  ", "json: ", "yaml: ",

@@ -22,8 +22,8 @@ const (
 	filesLimit = 10000    // files of one directory
 )
 
-// silence is how long nothing may come of what is not a file before the user is told what is waited for.
-const silence = 2 * time.Second
+// hintDelay is how long nothing may come of what is not a file before the user is told what is waited for.
+const hintDelay = 2 * time.Second
 
 // reader reads the files of one Load.
 type reader struct {
@@ -114,7 +114,7 @@ func (r *reader) read(ctx context.Context, file string) (name string, data []byt
 		data, err := r.all(file)
 		done <- result{data, err}
 	}()
-	hint := time.NewTimer(silence)
+	hint := time.NewTimer(hintDelay)
 	defer hint.Stop()
 	for {
 		select {

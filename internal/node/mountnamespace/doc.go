@@ -10,10 +10,12 @@
 //
 // It does so for root and for the commands that run Pods here ("up", "run") alone, unless a runtime of somebody else
 // (--container-runtime-endpoint) has to see the mounts. Where the kernel does not allow it, the program goes on in the
-// machine's namespace; Own says so.
+// machine's namespace; Entered says so.
 //
 // A tour:
 //
 //   - namespace.go  entering, and whether that was done
 //   - holder.go     the namespace of an earlier life whose containers still run
+//   - namespace_other.go
+//     in place of both where there are no mount namespaces
 package mountnamespace

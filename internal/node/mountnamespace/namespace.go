@@ -29,10 +29,10 @@ const envEntered = "CARILLON_MOUNT_NAMESPACE"
 var errMachine = errors.New("not tried: no Pods are run here as root by the built-in runtime")
 
 // why is why this process is in the machine's namespace; nil when it is in one of its own.
-var why = errMachine
+var notEntered = errMachine
 
-// Own reports whether this process has a mount namespace of its own; the error says why not.
-func Own() (bool, error) { return why == nil, why }
+// Entered reports whether this process has a mount namespace of its own; the error says why not.
+func Entered() (bool, error) { return notEntered == nil, notEntered }
 
 func init() {
 	entered, again := os.LookupEnv(envEntered)
@@ -41,24 +41,24 @@ func init() {
 		_ = os.Unsetenv(envEntered)
 		_ = os.WriteFile("/proc/self/comm", []byte(filepath.Base(os.Args[0])), 0) // the exec named it after its path
 		if here, err := current(); err != nil || here != entered {
-			why = fmt.Errorf("%s was set to %q by somebody else", envEntered, entered)
+			notEntered = fmt.Errorf("%s was set to %q by somebody else", envEntered, entered)
 			return
 		}
-		why = nil
+		notEntered = nil
 		return
 	}
 	if os.Geteuid() != 0 {
-		why = errors.New("not root")
+		notEntered = errors.New("not root")
 		return
 	}
-	if dir, ok := wanted(os.Args); ok {
-		why = enter(dir)
+	if dir, ok := needsNamespace(os.Args); ok {
+		notEntered = enter(dir)
 	}
 }
 
-// wanted reports whether the arguments start Pods here, and the data directory, if it is one to keep. Being wrong does
-// no harm: a command that mounts nothing may well have a namespace of its own.
-func wanted(args []string) (dir string, ok bool) {
+// needsNamespace reports whether the arguments start Pods here, and the data directory, if it is one to keep. Being
+// wrong does no harm: a command that mounts nothing may well have a namespace of its own.
+func needsNamespace(args []string) (dir string, ok bool) {
 	if len(args) < 2 {
 		return "", false
 	}
@@ -87,8 +87,8 @@ func wanted(args []string) (dir string, ok bool) {
 	return dir, true
 }
 
-// enter starts the program again in a mount namespace: that of an earlier life on dir, if its containers still run, or a
-// new one. It returns only if that cannot be done, and then has changed nothing.
+// enter starts the program again in a mount namespace: that of an earlier life on dir, if its containers still run, or
+// a new one. It returns only if that cannot be done, and then has changed nothing.
 func enter(dir string) error {
 	if dir != "" {
 		// Containers of an earlier life have their volumes mounted in the namespace of that life. Kubelet has to find
@@ -151,7 +151,7 @@ func unshare() error {
 	if err := unix.Mount("", "/", "", unix.MS_SLAVE|unix.MS_REC, ""); err != nil {
 		return fmt.Errorf("keeping mounts in it: %w", err)
 	}
-	return again()
+	return restart()
 }
 
 // join puts the program into the namespace that h holds, if dir and the working directory are the same there.
@@ -184,12 +184,12 @@ func join(h *os.File, dir string) error {
 			return fmt.Errorf("%s is another directory there", path)
 		}
 	}
-	return again()
+	return restart()
 }
 
-// again starts the program anew on this thread, which becomes the whole process: with its process ID, files, terminal
+// restart starts the program anew on this thread, which becomes the whole process: with its process ID, files, terminal
 // and limits, and the signals that were ignored.
-func again() error {
+func restart() error {
 	entered, err := current()
 	if err != nil {
 		return err

@@ -7,5 +7,5 @@ package mountnamespace
 
 import "errors"
 
-// Own reports that there are no mount namespaces here.
-func Own() (bool, error) { return false, errors.ErrUnsupported }
+// Entered reports that there are no mount namespaces here.
+func Entered() (bool, error) { return false, errors.ErrUnsupported }

@@ -46,12 +46,12 @@ func TestWanted(t *testing.T) {
 		"version -- up":                         {"", false},
 		"up -- --container-runtime-endpoint=no": {"/default", true},
 	} {
-		dir, ok := wanted(append([]string{"carillon"}, strings.Fields(args)...))
+		dir, ok := needsNamespace(append([]string{"carillon"}, strings.Fields(args)...))
 		if dir != want.dir || ok != want.ok {
 			t.Errorf("%q: %q, %t; want %q, %t", args, dir, ok, want.dir, want.ok)
 		}
 	}
-	if _, ok := wanted(nil); ok {
+	if _, ok := needsNamespace(nil); ok {
 		t.Error("no arguments at all")
 	}
 }
@@ -61,8 +61,8 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "up" {
 		here, _ := current()
 		directory, _ := os.Getwd()
-		own, why := Own()
-		answer := state{Namespace: here, Own: own, PID: os.Getpid(), Args: os.Args, Directory: directory, Marked: os.Getenv(envEntered)}
+		own, why := Entered()
+		answer := state{Namespace: here, Own: own, PID: os.Getpid(), Args: os.Args, Directory: directory, MayHaveRun: os.Getenv(envEntered)}
 		if why != nil {
 			answer.Why = why.Error()
 		}
@@ -73,10 +73,10 @@ func TestMain(m *testing.M) {
 }
 
 type state struct {
-	Namespace, Directory, Marked, Why string
-	Own                               bool
-	PID                               int
-	Args                              []string
+	Namespace, Directory, MayHaveRun, Why string
+	Own                                   bool
+	PID                                   int
+	Args                                  []string
 }
 
 func startUp(t *testing.T, dataDir string, env ...string) state {
@@ -93,7 +93,7 @@ func startUp(t *testing.T, dataDir string, env ...string) state {
 	if err := json.Unmarshal(out.Bytes(), &s); err != nil {
 		t.Fatalf("%q: %v", &out, err)
 	}
-	if s.PID != cmd.Process.Pid || len(s.Args) != 4 || s.Args[3] != dataDir || s.Directory != cmd.Dir || s.Marked != "" {
+	if s.PID != cmd.Process.Pid || len(s.Args) != 4 || s.Args[3] != dataDir || s.Directory != cmd.Dir || s.MayHaveRun != "" {
 		t.Errorf("the second start is another process, or with other arguments: %+v", s)
 	}
 	return s

@@ -32,7 +32,7 @@ import (
 // any, limits are not enforced.
 type cgroups struct {
 	unified string            // "" when not usable
-	old     map[string]string // controller to directory
+	v1      map[string]string // controller to directory
 }
 
 // controllers are those that limits of containers need.
@@ -54,7 +54,7 @@ func findCgroups(name string) (cgroups, string) {
 		return cgroups{}, "limits on memory and CPU are not enforced: " + err.Error()
 	}
 	unified, old := cgroupMounts(table)
-	cg := cgroups{old: map[string]string{}}
+	cg := cgroups{v1: map[string]string{}}
 	if unified != "" && len(old) == 0 {
 		// Everything with the unified hierarchy. Its cgroups either hold
 		// processes or hand controllers down, so ours can not lie below the
@@ -82,13 +82,13 @@ func findCgroups(name string) (cgroups, string) {
 			missing = append(missing, c)
 			continue
 		}
-		cg.old[c] = dir
+		cg.v1[c] = dir
 	}
 	if mount := old[devicesController]; mount != "" && os.Geteuid() == 0 {
 		// Where it can not be had there are other guards: see security.md.
 		dir := filepath.Join(mount, paths[devicesController], name)
 		if err := os.Mkdir(dir, 0o755); err == nil || errors.Is(err, fs.ErrExist) {
-			cg.old[devicesController] = dir
+			cg.v1[devicesController] = dir
 		}
 	}
 	if len(missing) > 0 {
@@ -152,8 +152,8 @@ func (cg cgroups) plan(id string, res *runtimeapi.LinuxContainerResources, pidsM
 		files := append(pidsValues(pidsMax), unifiedValues(res)...)
 		plan.Dirs = append(plan.Dirs, shim.CgroupDir{Path: filepath.Join(cg.unified, id), Unified: true, Files: files})
 	}
-	for _, c := range slices.Sorted(maps.Keys(cg.old)) {
-		values := oldValues(c, res)
+	for _, c := range slices.Sorted(maps.Keys(cg.v1)) {
+		values := v1Values(c, res)
 		switch c {
 		case "pids":
 			values = pidsValues(pidsMax)
@@ -163,7 +163,7 @@ func (cg cgroups) plan(id string, res *runtimeapi.LinuxContainerResources, pidsM
 		if len(values) == 0 && c != "pids" {
 			continue
 		}
-		plan.Dirs = append(plan.Dirs, shim.CgroupDir{Path: filepath.Join(cg.old[c], id), Files: values})
+		plan.Dirs = append(plan.Dirs, shim.CgroupDir{Path: filepath.Join(cg.v1[c], id), Files: values})
 	}
 	if len(plan.Dirs) == 0 {
 		return nil
@@ -196,7 +196,8 @@ func unifiedValues(res *runtimeapi.LinuxContainerResources) []shim.CgroupValue {
 	var v []shim.CgroupValue
 	if m := res.GetMemoryLimitInBytes(); m > 0 {
 		v = append(v, shim.CgroupValue{File: "memory.max", Value: strconv.FormatInt(m, 10)})
-		// Not libcgroups.ConvertMemorySwapToCgroupV2Value, to which a swap limit that is not set is no limit; here it is 0.
+		// Not libcgroups.ConvertMemorySwapToCgroupV2Value, to which a swap limit that is not set is no limit; here it
+		// is 0.
 		swap := max(res.GetMemorySwapLimitInBytes()-m, 0)
 		v = append(v, shim.CgroupValue{File: "memory.swap.max", Value: strconv.FormatInt(swap, 10)})
 	}
@@ -215,7 +216,7 @@ func unifiedValues(res *runtimeapi.LinuxContainerResources) []shim.CgroupValue {
 	return v
 }
 
-func oldValues(controller string, res *runtimeapi.LinuxContainerResources) []shim.CgroupValue {
+func v1Values(controller string, res *runtimeapi.LinuxContainerResources) []shim.CgroupValue {
 	var v []shim.CgroupValue
 	switch controller {
 	case "memory":
@@ -247,19 +248,17 @@ func period(res *runtimeapi.LinuxContainerResources) int64 {
 // UpdateContainerResources changes limits of a running container that has
 // cgroups for them.
 func (r *Runtime) UpdateContainerResources(_ context.Context, req *runtimeapi.UpdateContainerResourcesRequest) (*runtimeapi.UpdateContainerResourcesResponse, error) {
-	r.mu.Lock()
-	c := r.containers[req.GetContainerId()]
-	r.mu.Unlock()
-	if c == nil {
-		return nil, notFound(req.GetContainerId())
+	c, err := r.container(req.GetContainerId())
+	if err != nil {
+		return nil, err
 	}
 	res := req.GetLinux()
 	values := map[string][]shim.CgroupValue{}
 	for _, dir := range c.rec.Cgroups {
 		values[dir] = unifiedValues(res)
-		for name, base := range r.cgroups.old {
+		for name, base := range r.cgroups.v1 {
 			if filepath.Dir(dir) == base {
-				values[dir] = oldValues(name, res)
+				values[dir] = v1Values(name, res)
 			}
 		}
 	}
@@ -307,7 +306,7 @@ func (cg cgroups) removeEmpty() {
 	if cg.unified != "" {
 		_ = os.Remove(cg.unified)
 	}
-	for _, dir := range cg.old {
+	for _, dir := range cg.v1 {
 		_ = os.Remove(dir)
 	}
 }

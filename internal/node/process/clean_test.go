@@ -29,7 +29,7 @@ func (g *rig) nothingLeft() {
 		g.t.Errorf("mounts are left: %q %v", points, err)
 	}
 	bases := []string{g.run.cgroups.unified}
-	for _, dir := range g.run.cgroups.old {
+	for _, dir := range g.run.cgroups.v1 {
 		bases = append(bases, dir)
 	}
 	for _, base := range bases {
@@ -114,7 +114,7 @@ func TestNothingStays(t *testing.T) {
 // much memory is killed, and says so.
 func TestMemoryLimit(t *testing.T) {
 	g := newRig(t)
-	if g.run.cgroups.unified == "" && g.run.cgroups.old["memory"] == "" {
+	if g.run.cgroups.unified == "" && g.run.cgroups.v1["memory"] == "" {
 		t.Skip("the memory cgroup of this machine can not be written")
 	}
 	config := shell("")

@@ -12,7 +12,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -34,20 +33,20 @@ const (
 
 // container is one container. Its record and config do not change.
 type container struct {
-	rec    containerRecord
-	config *runtimeapi.ContainerConfig
-	dir    string
-	fresh  bool // created by this Runtime, not read back
+	rec         containerRecord
+	config      *runtimeapi.ContainerConfig
+	dir         string
+	createdHere bool // created by this Runtime, not read back
 
 	op chan struct{} // holds a token while nobody starts or removes the container
 
 	// Guarded by Runtime.mu.
-	state     containerState
-	executed  bool // the command was, for sure; with stateRunning
-	unwanted  bool // its shim is killed: if it dies without having started the command, none takes its place
-	startedAt int64
-	exit      shim.Exit
-	resources *runtimeapi.LinuxContainerResources
+	state         containerState
+	executed      bool // the command was, for sure; with stateRunning
+	killRequested bool // its shim is killed: if it dies without having started the command, none takes its place
+	startedAt     int64
+	exit          shim.Exit
+	resources     *runtimeapi.LinuxContainerResources
 
 	exited chan struct{} // closed when state is stateExited
 	gone   chan struct{} // closed when the shim's process is gone too
@@ -62,8 +61,8 @@ func newContainer(rec containerRecord, config *runtimeapi.ContainerConfig) *cont
 	}
 }
 
-// settle makes an end known that was there before anybody could ask.
-func (c *container) settle(exit shim.Exit) {
+// setEnded makes an end known that was there before anybody could ask.
+func (c *container) setEnded(exit shim.Exit) {
 	c.state, c.exit = stateExited, exit
 	if exit.StartedAt != 0 {
 		c.startedAt = exit.StartedAt
@@ -76,18 +75,18 @@ func (c *container) settle(exit shim.Exit) {
 // may take its place: the kubelet starts a container right after creating it.
 const createdGrace = time.Minute
 
-// notYet reports whether the command was not executed yet, for all we know.
+// notExecuted reports whether the command was not executed yet, for all we know.
 // Nobody outside may take such a container for one that runs: what the API
 // once called running, the kubelet counts as failed when it is not found after
 // a crash.
-func (c *container) notYet() bool {
+func (c *container) notExecuted() bool {
 	return c.state == stateCreated || c.state == stateRunning && !c.executed
 }
 
 // pending reports whether the container was created a moment ago, to be
 // started at once.
 func (c *container) pending(now time.Time) bool {
-	return c.fresh && c.notYet() && now.Sub(time.Unix(0, c.rec.CreatedAt)) < createdGrace
+	return c.createdHere && c.notExecuted() && now.Sub(time.Unix(0, c.rec.CreatedAt)) < createdGrace
 }
 
 // CreateContainer records a container. It refuses a second container of the
@@ -125,23 +124,23 @@ func (r *Runtime) CreateContainer(_ context.Context, req *runtimeapi.CreateConta
 		SandboxRecord: &sandboxRecord{ID: s.rec.ID, Handler: s.rec.Handler, CreatedAt: s.rec.CreatedAt, Config: s.rec.Config},
 	}
 	c := newContainer(rec, kept)
-	c.dir, c.fresh = dir, true
+	c.dir, c.createdHere = dir, true
 
 	// Written before anybody can see the container, and without the lock: it
 	// waits for the disk.
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return nil, status.Errorf(codes.Internal, "making the container: %v", err)
 	}
-	shim.Reach("create-directory")
+	shim.FailPoint("create-directory")
 	err = shim.WriteSpec(dir, made.spec)
 	if err == nil && made.resolvConf != "" {
 		err = os.WriteFile(filepath.Join(dir, resolvConfFile), []byte(made.resolvConf), 0o644)
 	}
-	shim.Reach("create-spec")
+	shim.FailPoint("create-spec")
 	if err == nil {
-		err = writeRecord(dir, containerFile, rec)
+		err = shim.WriteRecord(dir, containerFile, rec)
 	}
-	shim.Reach("create-record")
+	shim.FailPoint("create-record")
 	if err != nil {
 		err = status.Errorf(codes.Internal, "recording the container: %v", err)
 	}
@@ -158,7 +157,7 @@ func (r *Runtime) CreateContainer(_ context.Context, req *runtimeapi.CreateConta
 	}
 	r.containers[id] = c
 	r.images[rec.ImageRef] = imageName(config)
-	shim.Reach("create-known")
+	shim.FailPoint("create-known")
 	return &runtimeapi.CreateContainerResponse{ContainerId: id}, nil
 }
 
@@ -173,7 +172,7 @@ func (r *Runtime) mayCreate(s *sandbox, meta *runtimeapi.ContainerMetadata) erro
 	if s.rec.Stopped {
 		return status.Errorf(codes.FailedPrecondition, "sandbox %s is stopped", s.rec.ID)
 	}
-	if err := r.waitStray(); err != nil {
+	if err := r.checkUnidentified(); err != nil {
 		return err
 	}
 	now := time.Now()
@@ -190,7 +189,7 @@ func (r *Runtime) mayCreate(s *sandbox, meta *runtimeapi.ContainerMetadata) erro
 		case o.state == stateCreated && !o.pending(now):
 			// Nobody has started it for long. It never ran; taking it away here
 			// makes sure that it never will.
-			if err := r.abandon(o); err != nil {
+			if err := r.removeUnstarted(o); err != nil {
 				return err
 			}
 		default:
@@ -200,9 +199,9 @@ func (r *Runtime) mayCreate(s *sandbox, meta *runtimeapi.ContainerMetadata) erro
 	return nil
 }
 
-// abandon takes away a container that was never started. The caller holds the
+// removeUnstarted takes away a container that was never started. The caller holds the
 // lock.
-func (r *Runtime) abandon(c *container) error {
+func (r *Runtime) removeUnstarted(c *container) error {
 	lock, err := shim.Lock(c.dir)
 	if err == nil {
 		// Without its record it is thrown away after a crash, too.
@@ -211,8 +210,8 @@ func (r *Runtime) abandon(c *container) error {
 	if err != nil {
 		return status.Errorf(codes.Internal, "taking away container %s, which was never started: %v", c.rec.ID, err)
 	}
-	r.drop(c)
-	if !r.spawnLocked(func() { r.forget(c, lock) }) {
+	r.unregister(c)
+	if !r.spawnLocked(func() { r.undoCreate(c, lock) }) {
 		lock.Close()
 	}
 	return nil
@@ -249,10 +248,10 @@ func (r *Runtime) remove(ctx context.Context, c *container) error {
 	if err := r.stop(ctx, c, 0); err != nil {
 		return err
 	}
-	if err := r.take(ctx, c, 0); err != nil {
+	if err := r.acquireOp(ctx, c, 0); err != nil {
 		return err
 	}
-	defer c.give()
+	defer c.releaseOp()
 	r.mu.Lock()
 	created := c.state == stateCreated
 	r.mu.Unlock()
@@ -266,18 +265,18 @@ func (r *Runtime) remove(ctx context.Context, c *container) error {
 	} else if err := r.waitGone(ctx, c); err != nil {
 		return err
 	}
-	if err := r.discard(c); err != nil {
+	if err := r.removeFiles(c); err != nil {
 		return status.Errorf(codes.Internal, "removing the container: %v", err)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.drop(c)
-	r.removeMade()
+	r.unregister(c)
+	r.removeMountPoints()
 	return nil
 }
 
-// discard removes what there is of a container on the machine.
-func (r *Runtime) discard(c *container) error {
+// removeFiles removes what there is of a container on the machine.
+func (r *Runtime) removeFiles(c *container) error {
 	made := c.mountPoints()
 	removeCgroups(c.rec.Cgroups)
 	// The record goes first: what a crash leaves without it is thrown away by
@@ -293,16 +292,16 @@ func (r *Runtime) discard(c *container) error {
 	r.usage.forget(c.rec.ID)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.made = append(r.made, made...)
+	r.mountPoints = append(r.mountPoints, made...)
 	return nil
 }
 
-// removeMade removes mount points that were made on the machine for containers
+// removeMountPoints removes mount points that were made on the machine for containers
 // of RuntimeClass host, once no other such container is left: removing one
 // that is mounted over elsewhere would take that mount away. The caller holds
 // the lock.
-func (r *Runtime) removeMade() {
-	if len(r.made) == 0 {
+func (r *Runtime) removeMountPoints() {
+	if len(r.mountPoints) == 0 {
 		return
 	}
 	for _, c := range r.containers {
@@ -310,159 +309,11 @@ func (r *Runtime) removeMade() {
 			return
 		}
 	}
-	slices.SortFunc(r.made, func(a, b string) int { return len(b) - len(a) })
-	for _, path := range r.made {
-		if removableMade(path) {
+	slices.SortFunc(r.mountPoints, func(a, b string) int { return len(b) - len(a) })
+	for _, path := range r.mountPoints {
+		if isRemovableMountPoint(path) {
 			removeMountPoint(path)
 		}
 	}
-	r.made = nil
-}
-
-// ListContainers lists containers, the newest first.
-func (r *Runtime) ListContainers(_ context.Context, req *runtimeapi.ListContainersRequest) (*runtimeapi.ListContainersResponse, error) {
-	return &runtimeapi.ListContainersResponse{Containers: r.listContainers(req.GetFilter())}, nil
-}
-
-// StreamContainers sends what ListContainers returns.
-func (r *Runtime) StreamContainers(req *runtimeapi.StreamContainersRequest, stream runtimeapi.RuntimeService_StreamContainersServer) error {
-	for part := range slices.Chunk(r.listContainers(req.GetFilter()), listPart) {
-		if err := stream.Send(&runtimeapi.StreamContainersResponse{Containers: part}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (r *Runtime) listContainers(f *runtimeapi.ContainerFilter) []*runtimeapi.Container {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	var list []*runtimeapi.Container
-	for _, c := range r.containers {
-		if !strings.HasPrefix(c.rec.ID, f.GetId()) ||
-			!strings.HasPrefix(c.rec.Sandbox, f.GetPodSandboxId()) ||
-			f.GetState() != nil && f.GetState().GetState() != c.criState() ||
-			!selects(f.GetLabelSelector(), c.config.GetLabels()) {
-			continue
-		}
-		list = append(list, &runtimeapi.Container{
-			Id: c.rec.ID, PodSandboxId: c.rec.Sandbox, Metadata: c.config.GetMetadata(), Image: c.config.GetImage(),
-			ImageRef: c.rec.ImageRef, ImageId: c.rec.ImageRef, State: c.criState(), CreatedAt: c.rec.CreatedAt,
-			Labels: c.config.GetLabels(), Annotations: c.config.GetAnnotations(),
-		})
-	}
-	slices.SortFunc(list, func(a, b *runtimeapi.Container) int {
-		return newestFirst(a.CreatedAt, b.CreatedAt, a.Id, b.Id)
-	})
-	return list
-}
-
-func (c *container) criState() runtimeapi.ContainerState {
-	switch c.state {
-	case stateRunning:
-		if c.executed {
-			return runtimeapi.ContainerState_CONTAINER_RUNNING
-		}
-	case stateExited:
-		return runtimeapi.ContainerState_CONTAINER_EXITED
-	}
-	return runtimeapi.ContainerState_CONTAINER_CREATED
-}
-
-// ContainerStatus returns the state of a container.
-func (r *Runtime) ContainerStatus(_ context.Context, req *runtimeapi.ContainerStatusRequest) (*runtimeapi.ContainerStatusResponse, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	c := r.containers[req.GetContainerId()]
-	if c == nil {
-		return nil, notFound(req.GetContainerId())
-	}
-	resp := &runtimeapi.ContainerStatusResponse{Status: c.status()}
-	if req.GetVerbose() {
-		resp.Info = map[string]string{"directory": c.dir, "view": string(c.rec.Root), "sandboxID": c.rec.Sandbox}
-	}
-	return resp, nil
-}
-
-func notFound(id string) error { return status.Errorf(codes.NotFound, "no container %q", id) }
-
-// status describes a container. The caller holds the lock.
-func (c *container) status() *runtimeapi.ContainerStatus {
-	st := &runtimeapi.ContainerStatus{
-		Id: c.rec.ID, Metadata: c.config.GetMetadata(), State: c.criState(), CreatedAt: c.rec.CreatedAt, StartedAt: c.startedAt,
-		Image: c.config.GetImage(), ImageRef: c.rec.ImageRef, ImageId: c.rec.ImageRef,
-		Labels: c.config.GetLabels(), Annotations: c.config.GetAnnotations(), Mounts: c.config.GetMounts(),
-		LogPath: c.rec.LogPath, StopSignal: c.config.GetStopSignal(),
-	}
-	if c.resources != nil {
-		st.Resources = &runtimeapi.ContainerResources{Linux: c.resources}
-	}
-	if u := c.rec.User; u != nil {
-		linux := &runtimeapi.LinuxContainerUser{Uid: int64(u.UID), Gid: int64(u.GID)}
-		for _, g := range u.Groups {
-			linux.SupplementalGroups = append(linux.SupplementalGroups, int64(g))
-		}
-		st.User = &runtimeapi.ContainerUser{Linux: linux}
-	}
-	if c.state == stateExited {
-		st.FinishedAt = c.exit.FinishedAt
-		st.ExitCode = int32(c.exit.ExitCode)
-		st.Reason = c.exit.Reason
-		st.Message = c.exit.Message
-	}
-	return st
-}
-
-// podStatuses describes the containers of the sandbox's Pod, of its older
-// sandboxes too, the newest first. A container that was created a moment ago
-// counts as running: the kubelet always starts again what it sees as created,
-// and what it sees here may be old when it acts on it. The caller holds the
-// lock.
-func (r *Runtime) podStatuses(s *sandbox) []*runtimeapi.ContainerStatus {
-	now := time.Now()
-	var list []*runtimeapi.ContainerStatus
-	for _, c := range r.containers {
-		if c.rec.Sandbox != s.rec.ID {
-			o := r.sandboxes[c.rec.Sandbox]
-			if o == nil || o.uid() != s.uid() {
-				continue
-			}
-		}
-		st := c.status()
-		if c.pending(now) {
-			st.State = runtimeapi.ContainerState_CONTAINER_RUNNING
-			st.StartedAt = c.rec.CreatedAt
-		}
-		list = append(list, st)
-	}
-	slices.SortFunc(list, func(a, b *runtimeapi.ContainerStatus) int {
-		return newestFirst(a.CreatedAt, b.CreatedAt, a.Id, b.Id)
-	})
-	return list
-}
-
-// ReopenContainerLog makes the container write to a new file after a rotation.
-func (r *Runtime) ReopenContainerLog(_ context.Context, req *runtimeapi.ReopenContainerLogRequest) (*runtimeapi.ReopenContainerLogResponse, error) {
-	c, err := r.running(req.GetContainerId())
-	if err != nil {
-		return nil, err
-	}
-	if err := shim.Reopen(c.dir); err != nil {
-		return nil, status.Errorf(codes.Internal, "reopening the log: %v", err)
-	}
-	return &runtimeapi.ReopenContainerLogResponse{}, nil
-}
-
-// running finds a container that runs.
-func (r *Runtime) running(id string) (*container, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	c := r.containers[id]
-	if c == nil {
-		return nil, notFound(id)
-	}
-	if c.state != stateRunning {
-		return nil, status.Errorf(codes.FailedPrecondition, "container %s (%s) is not running", id, c.config.GetMetadata().GetName())
-	}
-	return c, nil
+	r.mountPoints = nil
 }

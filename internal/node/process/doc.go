@@ -11,27 +11,34 @@
 // [New], [Runtime.Start], [Runtime.Ready], [Runtime.Err] and [Runtime.Close]
 // are the life of the server; [Runtime.StopAll] ends every container.
 //
-//	runtime.go    the life, the socket, versions and status
+//	options.go    what a Runtime is told
+//	runtime.go    the life, the socket, versions and the runtime's status
+//	certificate.go with what exec, attach and port-forward are served
 //	sandbox.go    Pod sandboxes: plain records, there is no pause process
-//	pidnamespace.go  … but one that holds a PID namespace that containers share
-//	container.go  the record of a container, create, list, status, remove
+//	pidnamespace.go … but one that holds a PID namespace that containers share
+//	container.go  the record of a container: create, remove
+//	status.go     containers as lists and statuses show them
 //	start.go      start: the one place that makes a shim
 //	watch.go      what became of a container
 //	stop.go       stop, and kill what does not end
+//	drain.go      stop with each Pod's own grace period
+//	pause.go      stop processes where they are, and let them go on
 //	spec.go       from a CRI container to what the shim is told
 //	state.go      the durable state and how it is read back after a crash
+//	record.go     what a record that was read back may name
 //	unreadable.go what is done when it can not be read
-//	strays.go     processes that their shim left behind
+//	orphans.go    processes that their shim left behind
 //	mountpoint.go mount points that were made on the machine
 //	events.go     GetContainerEvents for the kubelet's evented PLEG
-//	exec.go       exec, attach and port-forward
+//	exec.go       a command more in a container
+//	streams.go    exec, attach and port-forward as streams
 //	images.go     every image is this machine
 //	stats.go      what containers use
 //	rootfs.go     which view of the filesystem the kernel allows
 //	user.go       as whom a container runs, and with which capabilities
 //	seccomp.go    which system calls it may make
 //	devices.go    which devices it may open
-//	cgroup.go     what it may use
+//	cgroup.go     what it may use; conversions are those of github.com/opencontainers/cgroups
 //
 // # Supervision
 //

@@ -18,9 +18,9 @@ const graceAnnotation = "io.kubernetes.pod.terminationGracePeriod"
 // defaultGrace is that of a Pod which names none.
 const defaultGrace = 30 * time.Second
 
-// ownGrace is the grace period that a Pod asked for, as its containers'
+// gracePeriod is the grace period that a Pod asked for, as its containers'
 // annotations have it, and most at most.
-func ownGrace(annotations map[string]string, most time.Duration) time.Duration {
+func gracePeriod(annotations map[string]string, most time.Duration) time.Duration {
 	text, ok := annotations[graceAnnotation]
 	if !ok {
 		return min(defaultGrace, most)
@@ -39,12 +39,12 @@ func ownGrace(annotations map[string]string, most time.Duration) time.Duration {
 
 // Drain is StopAll with each Pod's own grace period, most at most.
 func (r *Runtime) Drain(ctx context.Context, most time.Duration) error {
-	return r.stopAll(ctx, func(c *container) time.Duration { return ownGrace(c.config.GetAnnotations(), most) })
+	return r.stopAll(ctx, func(c *container) time.Duration { return gracePeriod(c.config.GetAnnotations(), most) })
 }
 
-// Draining says what a Drain now has to wait for: how many Pods run something,
+// DrainEstimate says what a Drain now has to wait for: how many Pods run something,
 // and the longest of their grace periods.
-func (r *Runtime) Draining(most time.Duration) (pods int, longest time.Duration) {
+func (r *Runtime) DrainEstimate(most time.Duration) (pods int, longest time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	seen := map[string]bool{}
@@ -53,7 +53,7 @@ func (r *Runtime) Draining(most time.Duration) (pods int, longest time.Duration)
 			continue
 		}
 		seen[c.rec.Sandbox] = true
-		longest = max(longest, ownGrace(c.config.GetAnnotations(), most))
+		longest = max(longest, gracePeriod(c.config.GetAnnotations(), most))
 	}
 	return len(seen), longest
 }

@@ -34,7 +34,7 @@ func TestOwnGrace(t *testing.T) {
 		if tc.annotation != "" {
 			annotations[graceAnnotation] = tc.annotation
 		}
-		if got := ownGrace(annotations, tc.most); got != tc.want {
+		if got := gracePeriod(annotations, tc.most); got != tc.want {
 			t.Errorf("%s: %v, want %v", name, got, tc.want)
 		}
 	}
@@ -56,7 +56,7 @@ func TestDrain(t *testing.T) {
 	for _, id := range ids {
 		until(t, "it is ready", func() bool { return g.output(id, "stdout") == "ready\n" })
 	}
-	if pods, longest := g.run.Draining(20 * time.Minute); pods != 2 || longest != 20*time.Minute {
+	if pods, longest := g.run.DrainEstimate(20 * time.Minute); pods != 2 || longest != 20*time.Minute {
 		t.Errorf("%d Pods, up to %v", pods, longest)
 	}
 	done := make(chan error, 1)
@@ -73,7 +73,7 @@ func TestDrain(t *testing.T) {
 	if st := g.status(ids[1]); st.ExitCode != 6 {
 		t.Errorf("the patient one: %+v", st)
 	}
-	if pods, longest := g.run.Draining(time.Hour); pods != 0 || longest != 0 {
+	if pods, longest := g.run.DrainEstimate(time.Hour); pods != 0 || longest != 0 {
 		t.Errorf("afterwards %d Pods, up to %v", pods, longest)
 	}
 }

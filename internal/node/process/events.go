@@ -19,10 +19,10 @@ import (
 // comes before the look. So events are sent again:
 //
 //   - STOPPED, which also wakes the worker, until the kubelet stops the
-//     sandbox or starts a newer attempt ([Runtime.insist]);
+//     sandbox or starts a newer attempt ([Runtime.repeatStopped]);
 //   - CREATED for the sandbox, which renews the cache and wakes nobody, a few
 //     times after everything else that happens ([Runtime.refresh]), and
-//     steadily while a Pod is being terminated ([Runtime.heartbeat]).
+//     steadily while a container is being stopped ([Runtime.heartbeat]).
 //
 // An event never shows a container as created, see podStatuses, and no event is
 // sent for a sandbox that has a newer one: the kubelet would take the Pod for
@@ -130,8 +130,8 @@ func (r *Runtime) refresh(s *sandbox) {
 	})
 }
 
-// insist repeats that a container has ended. The caller holds the lock.
-func (r *Runtime) insist(s *sandbox, c *container) {
+// repeatStopped repeats that a container has ended. The caller holds the lock.
+func (r *Runtime) repeatStopped(s *sandbox, c *container) {
 	r.repeat(time.Now(), lastInsist, func() bool {
 		if r.sandboxes[s.rec.ID] != s || s.rec.Stopped || r.containers[c.rec.ID] != c {
 			return false
@@ -172,32 +172,16 @@ func (r *Runtime) repeat(start time.Time, limit time.Duration, f func() bool) {
 	next(firstRepeat)
 }
 
-// Terminating tells the Runtime that a Pod is being deleted, so that the
-// kubelet's cache is kept new until the Pod's sandbox is stopped; deleting a
-// running Pod then takes fractions of a second instead of many. Unknown UIDs
-// are ignored, and telling twice does nothing more.
-func (r *Runtime) Terminating(podUID string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, s := range r.sandboxes {
-		if s.uid() == podUID && !s.rec.Stopped && !s.terminating {
-			s.terminating = true
-			r.refresh(s)
-			r.spawnLocked(func() { r.beat(s, nil) })
-		}
-	}
-}
-
 // heartbeat renews the kubelet's cache until ended is closed.
 func (r *Runtime) heartbeat(sandboxID string, ended <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if s := r.sandboxes[sandboxID]; s != nil && len(r.events.subs) > 0 && !s.terminating {
-		r.spawnLocked(func() { r.beat(s, ended) })
+	if s := r.sandboxes[sandboxID]; s != nil && len(r.events.subs) > 0 {
+		r.spawnLocked(func() { r.sendHeartbeats(s, ended) })
 	}
 }
 
-func (r *Runtime) beat(s *sandbox, ended <-chan struct{}) {
+func (r *Runtime) sendHeartbeats(s *sandbox, ended <-chan struct{}) {
 	tick := time.NewTicker(heartbeatPeriod)
 	defer tick.Stop()
 	for {

@@ -179,23 +179,6 @@ func TestEventsOfNewerSandbox(t *testing.T) {
 	})
 }
 
-// A Pod that is being deleted is refreshed steadily, until its sandbox stops.
-func TestTerminating(t *testing.T) {
-	g := newRig(t)
-	sb := g.sandbox("p", "")
-	g.begin(sb, shell("sleep 1000"))
-	events, cancel := g.listen()
-	g.run.Terminating("uid-p")
-	g.run.Terminating("uid-p")
-	g.run.Terminating("uid-nobody")
-	start := time.Now()
-	for time.Since(start) < lastRefresh+2*heartbeatPeriod {
-		next(t, events, "a refresh", func(e *runtimeapi.ContainerEventResponse) bool { return e.ContainerEventType == evCreated })
-	}
-	next(t, events, "a refresh after the burst is over", func(e *runtimeapi.ContainerEventResponse) bool { return e.ContainerEventType == evCreated })
-	cancel()
-}
-
 // A listener that does not read is let go; others are not disturbed.
 func TestSlowListener(t *testing.T) {
 	r, err := New(Options{RootDir: t.TempDir()})

@@ -218,7 +218,7 @@ func TestHangingStart(t *testing.T) {
 	if _, err := g.run.RemoveContainer(ctx, &runtimeapi.RemoveContainerRequest{ContainerId: id}); status.Code(err) != codes.DeadlineExceeded {
 		t.Errorf("remove: %v", err)
 	}
-	c.give()
+	c.releaseOp()
 	if _, err := g.rt.RemoveContainer(g.ctx(), &runtimeapi.RemoveContainerRequest{ContainerId: id}); err != nil {
 		t.Error(err)
 	}

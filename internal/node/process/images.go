@@ -72,8 +72,8 @@ func (r *Runtime) image(id, name string) *runtimeapi.Image {
 	return img
 }
 
-// remember notes which name an ID stands for.
-func (r *Runtime) remember(name string) (id string) {
+// recordImage notes which name an ID stands for.
+func (r *Runtime) recordImage(name string) (id string) {
 	id = imageID(name)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -90,12 +90,9 @@ func (s imageService) ListImages(_ context.Context, req *runtimeapi.ListImagesRe
 
 // StreamImages sends what ListImages returns.
 func (s imageService) StreamImages(req *runtimeapi.StreamImagesRequest, stream runtimeapi.ImageService_StreamImagesServer) error {
-	for part := range slices.Chunk(s.list(req.GetFilter()), listPart) {
-		if err := stream.Send(&runtimeapi.StreamImagesResponse{Images: part}); err != nil {
-			return err
-		}
-	}
-	return nil
+	return sendParts(s.list(req.GetFilter()), func(part []*runtimeapi.Image) error {
+		return stream.Send(&runtimeapi.StreamImagesResponse{Images: part})
+	})
 }
 
 func (s imageService) list(f *runtimeapi.ImageFilter) []*runtimeapi.Image {
@@ -133,7 +130,7 @@ func (s imageService) PullImage(_ context.Context, req *runtimeapi.PullImageRequ
 	if name == "" {
 		return nil, status.Error(codes.InvalidArgument, "no image is named")
 	}
-	return &runtimeapi.PullImageResponse{ImageRef: s.r.remember(name)}, nil
+	return &runtimeapi.PullImageResponse{ImageRef: s.r.recordImage(name)}, nil
 }
 
 // RemoveImage forgets that an image was asked for.

@@ -22,7 +22,7 @@ func (c *container) mountPoints() []string {
 	if c.rec.Root != shim.RootHost {
 		return nil
 	}
-	made, err := shim.ReadMade(c.dir)
+	made, err := shim.ReadMountPoints(c.dir)
 	if err != nil {
 		return nil
 	}

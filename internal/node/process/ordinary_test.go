@@ -87,7 +87,7 @@ func TestOrdinaryUser(t *testing.T) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	} else {
-		t.Logf("no user namespaces here: %v", g.run.Warnings())
+		t.Logf("no user namespaces here: %v", g.run.view.warnings)
 	}
 	num := func(n int64) *runtimeapi.Int64Value { return &runtimeapi.Int64Value{Value: n} }
 	for name, edit := range map[string]func(*runtimeapi.LinuxContainerSecurityContext){

@@ -79,7 +79,7 @@ func signalOnce(shims []int, sig unix.Signal, told map[int]bool) (again bool) {
 		for _, pid := range tree.Descendants(root) {
 			if !told[pid] {
 				told[pid], again = true, true
-				shim.SignalIf(pid, sig, func() bool { return tree.Same(pid) }) // one that has ended needs none
+				shim.SignalIf(pid, sig, func() bool { return tree.StillHas(pid) }) // one that has ended needs none
 				continue
 			}
 			stat, err := shim.ReadProcessStat(pid)

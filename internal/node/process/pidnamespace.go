@@ -11,7 +11,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"time"
 
 	"golang.org/x/sys/unix"
 	"google.golang.org/grpc/codes"
@@ -27,10 +26,10 @@ import (
 // ends earlier, all processes of the Pod have ended with it, and the sandbox is
 // not ready any more.
 
-// sharesPIDs reports whether the containers of a sandbox are to have one PID
+// podSharesPIDs reports whether the containers of a sandbox are to have one PID
 // namespace. Where the kernel gives none, all see the machine's, and those of
 // RuntimeClass host do anyhow.
-func (r *Runtime) sharesPIDs(config *runtimeapi.PodSandboxConfig, handler string) bool {
+func (r *Runtime) podSharesPIDs(config *runtimeapi.PodSandboxConfig, handler string) bool {
 	// Sharing is the zero value of the mode; who says nothing does not ask for it.
 	options := config.GetLinux().GetSecurityContext().GetNamespaceOptions()
 	return options != nil && options.GetPid() == runtimeapi.NamespaceMode_POD && r.view.pids && handler != HandlerHost
@@ -60,7 +59,7 @@ func (r *Runtime) pidNamespace(s *sandbox, sc *runtimeapi.LinuxContainerSecurity
 // startPIDs starts process 1 of a sandbox's PID namespace.
 func (r *Runtime) startPIDs(s *sandbox) error {
 	m := s.config.GetMetadata()
-	cmd, err := shim.StartPod(r.sandboxDir(s), m.GetNamespace()+"/"+m.GetName(), r.view.user, r.leash)
+	cmd, err := shim.StartPodInit(r.sandboxDir(s), m.GetNamespace()+"/"+m.GetName(), r.view.user, r.ownerPipe)
 	if err != nil {
 		return fmt.Errorf("the PID namespace of the Pod (shareProcessNamespace): %w", err)
 	}
@@ -73,26 +72,8 @@ func (r *Runtime) sandboxDir(s *sandbox) string { return filepath.Join(r.sandbox
 // watchPIDs makes it known when process 1 of a sandbox has ended, and all other
 // processes of the Pod with it.
 func (r *Runtime) watchPIDs(s *sandbox) {
-	dir := r.sandboxDir(s)
-	for {
-		if id, err := shim.ReadIdentity(dir); err == nil && !id.Wait(r.done) {
-			return
-		}
-		lock, err := shim.Lock(dir)
-		if err == nil {
-			lock.Close()
-			break
-		}
-		if errors.Is(err, fs.ErrNotExist) {
-			return // removed
-		}
-		timer := time.NewTimer(20 * time.Millisecond)
-		select {
-		case <-timer.C:
-		case <-r.done:
-			timer.Stop()
-			return
-		}
+	if !r.awaitUnlocked(r.sandboxDir(s)) {
+		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -105,9 +86,9 @@ func (r *Runtime) watchPIDs(s *sandbox) {
 	}
 }
 
-// resumePIDs looks for process 1 of a sandbox that an earlier Runtime made.
+// readBackPIDs looks for process 1 of a sandbox that an earlier Runtime made.
 // Without it the sandbox is over.
-func (r *Runtime) resumePIDs(s *sandbox) {
+func (r *Runtime) readBackPIDs(s *sandbox) {
 	if !s.rec.SharesPIDs || s.rec.Stopped {
 		return
 	}
@@ -118,7 +99,7 @@ func (r *Runtime) resumePIDs(s *sandbox) {
 	}
 	lock.Close()
 	s.rec.Stopped = true
-	if err := writeRecord(r.sandboxDir(s), sandboxFile, s.rec); err != nil {
+	if err := shim.WriteRecord(r.sandboxDir(s), sandboxFile, s.rec); err != nil {
 		r.log.Error(err, "recording the end of a sandbox", "sandbox", s.rec.ID)
 	}
 }
@@ -129,17 +110,17 @@ func (r *Runtime) endPIDs(dir string) error {
 	if _, err := os.Lstat(filepath.Join(dir, shim.IdentityFile)); errors.Is(err, fs.ErrNotExist) {
 		return nil // there never was one
 	}
-	if freed(dir, 0) {
+	if unlockedWithin(dir, 0) {
 		return nil
 	}
 	_ = shim.Stop(dir, unix.SIGKILL, 0)
-	if freed(dir, killSlack) {
+	if unlockedWithin(dir, killSlack) {
 		return nil
 	}
 	if id, err := shim.ReadIdentity(dir); err == nil {
 		id.Kill(dir)
 	}
-	if !freed(dir, killSlack) {
+	if !unlockedWithin(dir, killSlack) {
 		return fmt.Errorf("process 1 of the PID namespace of sandbox %s does not end", filepath.Base(dir))
 	}
 	return nil

@@ -57,7 +57,7 @@ func sharingRig(t *testing.T) *rig {
 	t.Helper()
 	g := newRig(t)
 	if !g.run.view.pids {
-		t.Skipf("no PID namespaces here: %v", g.run.Warnings())
+		t.Skipf("no PID namespaces here: %v", g.run.view.warnings)
 	}
 	return g
 }

@@ -69,10 +69,10 @@ func inside(path, dir string) bool {
 	return err == nil && mounts.Under(parent, dir)
 }
 
-// removableMade reports whether a mount point that a record says was made on
+// isRemovableMountPoint reports whether a mount point that a record says was made on
 // the machine can be one: an empty file or a directory of ours on a filesystem
 // in memory. A directory is removed only if it is empty.
-func removableMade(path string) bool {
+func isRemovableMountPoint(path string) bool {
 	info, err := os.Lstat(path)
 	if err != nil || !filepath.IsAbs(path) {
 		return false

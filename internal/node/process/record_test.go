@@ -97,12 +97,12 @@ func TestRemovableMade(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if got := removableMade(path); got != tt.want {
+			if got := isRemovableMountPoint(path); got != tt.want {
 				t.Errorf("got %t", got)
 			}
 		})
 	}
-	if removableMade("relative") || removableMade(filepath.Join(memory, "none")) {
+	if isRemovableMountPoint("relative") || isRemovableMountPoint(filepath.Join(memory, "none")) {
 		t.Error("what is relative or not there")
 	}
 }

@@ -263,7 +263,7 @@ func TestSupervisorKilled(t *testing.T) {
 			mark := "76543." + fmt.Sprint(len(name))
 			id := g.begin(g.sandbox("p", tc.handler), shell(`(setsid sleep `+mark+` &); echo up; sleep 1000`))
 			until(t, "all of it runs", func() bool { return runsNow(mark) && g.output(id, "stdout") == "up\n" })
-			ident, err := g.run.identity(g.run.containers[id])
+			ident, err := shim.ReadIdentity(g.run.containers[id].dir)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -308,7 +308,7 @@ func TestMarkWithoutShim(t *testing.T) {
 			id := g.create(g.sandbox("p", HandlerHost), shell("echo x > "+trace))
 			c := g.run.containers[id]
 			g.close()
-			if err := os.WriteFile(filepath.Join(c.dir, shim.StartFile), []byte(mark), 0o600); err != nil {
+			if err := os.WriteFile(filepath.Join(c.dir, shim.StartMarkFile), []byte(mark), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			late := func(says string) {

@@ -169,7 +169,7 @@ func TestOrdinaryRights(t *testing.T) {
 	}
 	g := newRig(t)
 	if g.run.view.root != shim.RootUser {
-		t.Skipf("no user namespaces here: %v", g.run.Warnings())
+		t.Skipf("no user namespaces here: %v", g.run.view.warnings)
 	}
 	for i, edit := range []func(*runtimeapi.LinuxContainerSecurityContext){
 		func(*runtimeapi.LinuxContainerSecurityContext) {},
@@ -244,8 +244,8 @@ func TestProcessAndDeviceLimits(t *testing.T) {
 	}
 	g := newRig(t)
 	g.run.opts.PIDsMax = 20
-	if g.run.cgroups.old["pids"] == "" && g.run.cgroups.unified == "" {
-		t.Skipf("no cgroups for processes here: %v", g.run.Warnings())
+	if g.run.cgroups.v1["pids"] == "" && g.run.cgroups.unified == "" {
+		t.Skipf("no cgroups for processes here: %v", g.run.view.warnings)
 	}
 	id := g.begin(g.sandbox("forks", ""), shell(`i=0; while [ $i -lt 40 ]; do sleep 1000 & i=$((i+1)); done 2>/dev/null; echo all; wait`))
 	st := g.wait(id)
@@ -257,7 +257,7 @@ func TestProcessAndDeviceLimits(t *testing.T) {
 		t.Errorf("another container: %v %q", st, g.output(id, "stderr"))
 	}
 
-	devices := g.run.cgroups.old[devicesController]
+	devices := g.run.cgroups.v1[devicesController]
 	if devices == "" {
 		t.Skip("the devices of cgroups are not to be had here")
 	}

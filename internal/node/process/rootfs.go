@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/carillon-dev/carillon/internal/node/process/shim"
@@ -58,7 +59,7 @@ func findView(_ context.Context, rootDir string) (view, error) {
 	} else {
 		v.cure = "allow unprivileged user namespaces (sysctl -w user.max_user_namespaces=15000; Debian: kernel.unprivileged_userns_clone=1; Ubuntu: kernel.apparmor_restrict_unprivileged_userns=0) on Linux 5.11 or later, or run as root"
 	}
-	v.warnings = []string{fmt.Sprintf("containers run directly on the files of this machine and can not have volumes, because the kernel refuses to build a root for them (%s): %s", strings.Join(dedupe(why), "; "), v.cure)}
+	v.warnings = []string{fmt.Sprintf("containers run directly on the files of this machine and can not have volumes, because the kernel refuses to build a root for them (%s): %s", strings.Join(slices.Compact(why), "; "), v.cure)}
 	return v, nil
 }
 
@@ -80,18 +81,6 @@ func tryView(rootDir string, v view) error {
 		return setupError{fmt.Errorf("process runtime: %w", err)}
 	}
 	return shim.Probe(dir, shim.Namespaces{User: v.user, PID: v.pids, UTS: true})
-}
-
-func dedupe(list []string) []string {
-	var out []string
-	seen := map[string]bool{}
-	for _, s := range list {
-		if !seen[s] {
-			seen[s] = true
-			out = append(out, s)
-		}
-	}
-	return out
 }
 
 // namespaces are those of a container, by its record.

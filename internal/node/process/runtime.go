@@ -20,7 +20,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
@@ -32,58 +31,6 @@ import (
 
 	"github.com/carillon-dev/carillon/internal/privatedir"
 )
-
-// RuntimeName is what Version answers and what prefixes container IDs in Pod
-// statuses ("carillon-process://…").
-const RuntimeName = "carillon-process"
-
-// Runtime handlers, as named by RuntimeClass objects.
-const (
-	// HandlerProcess is the default: a copy-on-write view of the machine.
-	// The empty handler means the same.
-	HandlerProcess = "process"
-	// HandlerHost runs containers directly on the machine's files.
-	HandlerHost = "host"
-)
-
-// Options say where a Runtime keeps its state and what containers are told.
-type Options struct {
-	// RootDir holds the state of sandboxes and containers. It is made with
-	// mode 0700 when it does not exist. Only one Runtime may use it at a time.
-	// It should be on a filesystem that can be the upper layer of an overlay
-	// (not itself an overlay, NFS or FUSE); otherwise memory is used instead.
-	RootDir string
-	// Socket is the path of the CRI socket. Empty means RootDir/cri.sock.
-	// It is made with mode 0600. A stale one is replaced.
-	Socket string
-	// APIServer is the host:port that containers are told as
-	// KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT instead of the
-	// cluster IP of the kubernetes service, which nothing routes. Empty leaves
-	// those variables alone.
-	APIServer string
-	// PodIP is the address reported for every Pod: Pods share the network of
-	// the machine. Empty means 127.0.0.1.
-	PodIP string
-	// Hidden lists directories that containers (except those of RuntimeClass
-	// host) see empty, besides RootDir: state and credentials of this program.
-	Hidden []string
-	// CgroupName is the name of the cgroup under which containers get theirs.
-	// Empty means one of RootDir's own.
-	CgroupName string
-	// LogDir is where the logs of all containers lie. Records of earlier
-	// Runtimes that name another place are refused. Empty means anywhere.
-	LogDir string
-	// PIDsMax is how many processes and threads a container may have at once,
-	// where cgroups can be written. 0 and less means any number.
-	PIDsMax int64
-	// Leash makes containers end at Close and when this process does, even when
-	// it is killed. Without it they go on, and the next Runtime on RootDir takes
-	// them over.
-	Leash bool
-	// Logger gets warnings about what the machine does not allow, and
-	// failures that no caller sees. The zero value is silent.
-	Logger logr.Logger
-}
 
 // Runtime is the CRI server. Make it with New; its methods may be called from
 // any goroutine.
@@ -100,12 +47,12 @@ type Runtime struct {
 	closeOnce sync.Once
 	wg        sync.WaitGroup
 
-	leash  *os.File // what leashed containers wait at; nil without Options.Leash
-	hand   *os.File // the other end of leash: open as long as this process lives
-	lock   *os.File // flock on RootDir, held while the Runtime lives
-	server *grpc.Server
-	http   *http.Server
-	stream streaming.Server
+	ownerPipe    *os.File // whose end of file ends the containers; nil without Options.EndWithProcess
+	ownerPipeEnd *os.File // its other end, open as long as this process lives
+	lock         *os.File // flock on RootDir, held while the Runtime lives
+	server       *grpc.Server
+	http         *http.Server
+	stream       streaming.Server
 
 	streamCert *x509.Certificate // see StreamCertificate
 
@@ -113,16 +60,16 @@ type Runtime struct {
 	cgroups cgroups // where limits are set
 	seccomp seccompFilters
 
-	mu         sync.Mutex
-	started    bool
-	closing    bool // Close was called: no goroutine is started any more
-	paused     bool // by Pause, until Resume
-	draining   bool // StopAll was called: nothing new starts
-	sandboxes  map[string]*sandbox
-	containers map[string]*container
-	images     map[string]string // image ID to the name it was asked for
-	made       []string          // mount points to remove, see removeMade
-	strays     []string          // directories of containers that run and are not known, see unreadable.go
+	mu           sync.Mutex
+	started      bool
+	closing      bool // Close was called: no goroutine is started any more
+	paused       bool // by Pause, until Resume
+	draining     bool // StopAll was called: nothing new starts
+	sandboxes    map[string]*sandbox
+	containers   map[string]*container
+	images       map[string]string // image ID to the name it was asked for
+	mountPoints  []string          // mount points to remove, see removeMountPoints
+	unidentified []string          // directories of containers that run and are not known, see unreadable.go
 
 	events events
 	usage  usage
@@ -187,10 +134,6 @@ func (r *Runtime) Ready() <-chan struct{} { return r.ready }
 // Err delivers what ended the Runtime other than Close. It is never closed.
 func (r *Runtime) Err() <-chan error { return r.errs }
 
-// Warnings says what this machine does not let containers have, and the cure,
-// one line each; nothing on a machine that allows everything. Valid once Ready.
-func (r *Runtime) Warnings() []string { return slices.Clone(r.view.warnings) }
-
 // Start takes the root directory, reads the state of an earlier run (adopting
 // containers that still live, learning how others ended), finds out which view
 // of the filesystem the kernel allows, and serves. It returns once serving;
@@ -219,8 +162,8 @@ func (r *Runtime) Start(ctx context.Context) (err error) {
 			r.shutdown(ctx)
 		}
 	}()
-	if r.opts.Leash {
-		if r.leash, r.hand, err = os.Pipe(); err != nil {
+	if r.opts.EndWithProcess {
+		if r.ownerPipe, r.ownerPipeEnd, err = os.Pipe(); err != nil {
 			return fmt.Errorf("process runtime: %w", err)
 		}
 	}
@@ -263,7 +206,7 @@ func (r *Runtime) Start(ctx context.Context) (err error) {
 		Handler: r.stream, ReadHeaderTimeout: 30 * time.Second,
 		// Streams take the connection over, which HTTP/2 has no way for.
 		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS13, NextProtos: []string{"http/1.1"}, Certificates: []tls.Certificate{certificate}},
-		// Strangers who knock in clear text are none of our affair.
+		// Attempts in clear text are not worth a log line.
 		ErrorLog: log.New(io.Discard, "", 0),
 	}
 
@@ -301,7 +244,7 @@ func (r *Runtime) failed(what string, err error) {
 	}
 }
 
-// Close stops serving and leaves containers running, unless Options.Leash; the
+// Close stops serving and leaves containers running, unless Options.EndWithProcess; the
 // next Runtime on the same RootDir adopts them. It waits for calls in progress until ctx ends.
 // Closing twice, or what was never started, does nothing.
 func (r *Runtime) Close(ctx context.Context) error {
@@ -331,9 +274,9 @@ func (r *Runtime) shutdown(ctx context.Context) {
 			_ = r.http.Close() // ends the streams too
 		}
 		r.wg.Wait()
-		if r.hand != nil {
-			r.hand.Close()
-			r.leash.Close()
+		if r.ownerPipeEnd != nil {
+			r.ownerPipeEnd.Close()
+			r.ownerPipe.Close()
 		}
 		r.cgroups.removeEmpty()
 		if r.lock != nil { // last: the next Runtime may start now
@@ -342,8 +285,8 @@ func (r *Runtime) shutdown(ctx context.Context) {
 	})
 }
 
-// lockPatience is how long Start waits for the directory.
-const lockPatience = time.Second
+// lockTimeout is how long Start waits for the directory.
+const lockTimeout = time.Second
 
 // spawn runs f in a goroutine that Close waits for, and reports whether it
 // does: after Close nothing is started.
@@ -374,7 +317,7 @@ func (r *Runtime) takeRoot(ctx context.Context) error {
 	}
 	// A process that was being started when an earlier Runtime was killed holds
 	// the lock for a moment more, until it has become a shim.
-	for end := time.Now().Add(lockPatience); ; {
+	for end := time.Now().Add(lockTimeout); ; {
 		err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 		if err == nil || time.Now().After(end) || ctx.Err() != nil {
 			break
@@ -413,7 +356,7 @@ func listenUnix(path string) (net.Listener, error) {
 	return l, nil
 }
 
-// Version says which CRI version is spoken.
+// Version says which version of the CRI is served.
 func (r *Runtime) Version(context.Context, *runtimeapi.VersionRequest) (*runtimeapi.VersionResponse, error) {
 	return &runtimeapi.VersionResponse{
 		Version:           "0.1.0", // version of the kubelet's runtime API contract, fixed by Kubernetes

@@ -6,11 +6,11 @@
 package process
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -19,6 +19,8 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/carillon-dev/carillon/internal/node/process/shim"
 )
 
 // sandbox is a Pod's sandbox: a record that groups containers. Pods share the
@@ -27,8 +29,6 @@ import (
 type sandbox struct {
 	rec    sandboxRecord                // rec.Stopped is guarded by Runtime.mu
 	config *runtimeapi.PodSandboxConfig // not changed after creation
-
-	terminating bool // guarded by Runtime.mu, see Runtime.Terminating
 }
 
 func (s *sandbox) uid() string { return s.config.GetMetadata().GetUid() }
@@ -65,15 +65,15 @@ func (r *Runtime) RunPodSandbox(_ context.Context, req *runtimeapi.RunPodSandbox
 		rec:    sandboxRecord{ID: newID(), Handler: req.GetRuntimeHandler(), CreatedAt: time.Now().UnixNano(), Config: raw},
 		config: proto.Clone(config).(*runtimeapi.PodSandboxConfig),
 	}
-	s.rec.SharesPIDs = r.sharesPIDs(config, req.GetRuntimeHandler())
+	s.rec.SharesPIDs = r.podSharesPIDs(config, req.GetRuntimeHandler())
 
 	// The record is written before anybody can see the sandbox, and without
 	// the lock: it waits for the disk.
-	dir := filepath.Join(r.sandboxesDir(), s.rec.ID)
+	dir := r.sandboxDir(s)
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return nil, status.Errorf(codes.Internal, "making the sandbox: %v", err)
 	}
-	err = writeRecord(dir, sandboxFile, s.rec)
+	err = shim.WriteRecord(dir, sandboxFile, s.rec)
 	if err != nil {
 		err = status.Errorf(codes.Internal, "recording the sandbox: %v", err)
 	}
@@ -123,16 +123,21 @@ func (r *Runtime) addSandbox(s *sandbox) error {
 	return nil
 }
 
+// sandboxWithContainers finds a sandbox, nil when there is none.
+func (r *Runtime) sandboxWithContainers(id string) (*sandbox, []*container) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.sandboxes[id]
+	if s == nil {
+		return nil, nil
+	}
+	return s, r.containersOf(id)
+}
+
 // StopPodSandbox kills what still runs in the sandbox. Stopping twice, or what
 // is not there, is no error.
 func (r *Runtime) StopPodSandbox(ctx context.Context, req *runtimeapi.StopPodSandboxRequest) (*runtimeapi.StopPodSandboxResponse, error) {
-	r.mu.Lock()
-	s := r.sandboxes[req.GetPodSandboxId()]
-	var containers []*container
-	if s != nil {
-		containers = r.containersOf(s.rec.ID)
-	}
-	r.mu.Unlock()
+	s, containers := r.sandboxWithContainers(req.GetPodSandboxId())
 	if s == nil {
 		return &runtimeapi.StopPodSandboxResponse{}, nil
 	}
@@ -162,7 +167,7 @@ func (r *Runtime) StopPodSandbox(ctx context.Context, req *runtimeapi.StopPodSan
 func (r *Runtime) markStopped(s *sandbox) error {
 	rec := s.rec
 	rec.Stopped = true
-	if err := writeRecord(r.sandboxDir(s), sandboxFile, rec); err != nil {
+	if err := shim.WriteRecord(r.sandboxDir(s), sandboxFile, rec); err != nil {
 		return err
 	}
 	s.rec = rec
@@ -176,13 +181,7 @@ func (r *Runtime) RemovePodSandbox(ctx context.Context, req *runtimeapi.RemovePo
 	if _, err := r.StopPodSandbox(ctx, &runtimeapi.StopPodSandboxRequest{PodSandboxId: req.GetPodSandboxId()}); err != nil {
 		return nil, err
 	}
-	r.mu.Lock()
-	s := r.sandboxes[req.GetPodSandboxId()]
-	var containers []*container
-	if s != nil {
-		containers = r.containersOf(s.rec.ID)
-	}
-	r.mu.Unlock()
+	s, containers := r.sandboxWithContainers(req.GetPodSandboxId())
 	if s == nil {
 		return &runtimeapi.RemovePodSandboxResponse{}, nil
 	}
@@ -196,7 +195,7 @@ func (r *Runtime) RemovePodSandbox(ctx context.Context, req *runtimeapi.RemovePo
 	if r.sandboxes[s.rec.ID] != s {
 		return &runtimeapi.RemovePodSandboxResponse{}, nil
 	}
-	if err := r.removeTree(filepath.Join(r.sandboxesDir(), s.rec.ID)); err != nil {
+	if err := r.removeTree(r.sandboxDir(s)); err != nil {
 		return nil, status.Errorf(codes.Internal, "removing the sandbox: %v", err)
 	}
 	// The event carries the sandbox as it was, so it comes before the end of
@@ -221,7 +220,7 @@ func (r *Runtime) PodSandboxStatus(_ context.Context, req *runtimeapi.PodSandbox
 		Timestamp:          time.Now().UnixNano(),
 	}
 	if req.GetVerbose() {
-		resp.Info = map[string]string{"directory": filepath.Join(r.sandboxesDir(), s.rec.ID)}
+		resp.Info = map[string]string{"directory": r.sandboxDir(s)}
 	}
 	return resp, nil
 }
@@ -252,12 +251,9 @@ func (r *Runtime) ListPodSandbox(_ context.Context, req *runtimeapi.ListPodSandb
 
 // StreamPodSandboxes sends what ListPodSandbox returns.
 func (r *Runtime) StreamPodSandboxes(req *runtimeapi.StreamPodSandboxesRequest, stream runtimeapi.RuntimeService_StreamPodSandboxesServer) error {
-	for part := range slices.Chunk(r.listSandboxes(req.GetFilter()), listPart) {
-		if err := stream.Send(&runtimeapi.StreamPodSandboxesResponse{PodSandboxes: part}); err != nil {
-			return err
-		}
-	}
-	return nil
+	return sendParts(r.listSandboxes(req.GetFilter()), func(part []*runtimeapi.PodSandbox) error {
+		return stream.Send(&runtimeapi.StreamPodSandboxesResponse{PodSandboxes: part})
+	})
 }
 
 // listPart is how many items one message of a streamed list holds.
@@ -298,11 +294,5 @@ func selects(selector, labels map[string]string) bool {
 }
 
 func newestFirst(a, b int64, aID, bID string) int {
-	switch {
-	case a > b:
-		return -1
-	case a < b:
-		return 1
-	}
-	return strings.Compare(aID, bID)
+	return cmp.Or(cmp.Compare(b, a), strings.Compare(aID, bID))
 }

@@ -221,8 +221,8 @@ func assembleProfile(p *specs.LinuxSeccomp) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(raw) > shim.MaxFilter {
-		return nil, fmt.Errorf("the filter has %d instructions, the kernel takes %d: write fewer rules", len(raw), shim.MaxFilter)
+	if len(raw) > shim.MaxFilterInstructions {
+		return nil, fmt.Errorf("the filter has %d instructions, the kernel takes %d: write fewer rules", len(raw), shim.MaxFilterInstructions)
 	}
 	var b bytes.Buffer
 	for _, in := range raw {

@@ -259,7 +259,7 @@ const seccompMode = `sed -n 's/^Seccomp:[^0-9]*//p' /proc/self/status; `
 func TestOrdinarySeccomp(t *testing.T) {
 	g := newRig(t)
 	if g.run.view.root == shim.RootNone {
-		t.Skipf("no namespaces here: %v", g.run.Warnings())
+		t.Skipf("no namespaces here: %v", g.run.view.warnings)
 	}
 	const userns = seccompMode + `unshare --user true 2>/dev/null && echo namespace; true`
 	profile := func(typ runtimeapi.SecurityProfile_ProfileType, ref string) func(*runtimeapi.LinuxContainerSecurityContext) {

@@ -117,23 +117,8 @@ func (r *Runtime) specFor(s *sandbox, c *runtimeapi.ContainerConfig, id, dir str
 		spec.Own = ownDirs(account)
 	}
 	b := built{user: user}
-	for _, m := range c.GetMounts() {
-		if m.GetImage().GetImage() != "" {
-			return built{}, status.Errorf(codes.InvalidArgument, "volume at %s is an image: the process runtime has no images; use --container-runtime-endpoint", m.GetContainerPath())
-		}
-		if !filepath.IsAbs(m.GetContainerPath()) || !filepath.IsAbs(m.GetHostPath()) {
-			return built{}, status.Errorf(codes.InvalidArgument, "volume at %q from %q: both paths must be absolute", m.GetContainerPath(), m.GetHostPath())
-		}
-		implicit := implicitMount(c, m.GetContainerPath())
-		if root == shim.RootNone && implicit || root == shim.RootHost && m.GetContainerPath() == etcHosts {
-			// The machine's own files are what RuntimeClass host is for.
-			continue
-		}
-		spec.Mounts = append(spec.Mounts, shim.Mount{
-			Source: m.GetHostPath(), Target: m.GetContainerPath(), ReadOnly: m.GetReadonly(),
-			Slave:    m.GetPropagation() != runtimeapi.MountPropagation_PROPAGATION_PRIVATE,
-			Optional: implicit,
-		})
+	if spec.Mounts, err = volumes(c, root); err != nil {
+		return built{}, err
 	}
 	if root == shim.RootOverlay || root == shim.RootUser {
 		b.resolvConf = resolvConf(s.config.GetDnsConfig())
@@ -162,6 +147,30 @@ func (r *Runtime) specFor(s *sandbox, c *runtimeapi.ContainerConfig, id, dir str
 	b.spec = spec
 	b.ns = shim.Namespaces{PID: pids}
 	return b, nil
+}
+
+// volumes are the mounts of a container that its root has a place for.
+func volumes(c *runtimeapi.ContainerConfig, root shim.Root) ([]shim.Mount, error) {
+	var list []shim.Mount
+	for _, m := range c.GetMounts() {
+		if m.GetImage().GetImage() != "" {
+			return nil, status.Errorf(codes.InvalidArgument, "volume at %s is an image: the process runtime has no images; use --container-runtime-endpoint", m.GetContainerPath())
+		}
+		if !filepath.IsAbs(m.GetContainerPath()) || !filepath.IsAbs(m.GetHostPath()) {
+			return nil, status.Errorf(codes.InvalidArgument, "volume at %q from %q: both paths must be absolute", m.GetContainerPath(), m.GetHostPath())
+		}
+		implicit := implicitMount(c, m.GetContainerPath())
+		if root == shim.RootNone && implicit || root == shim.RootHost && m.GetContainerPath() == etcHosts {
+			// The machine's own files are what RuntimeClass host is for.
+			continue
+		}
+		list = append(list, shim.Mount{
+			Source: m.GetHostPath(), Target: m.GetContainerPath(), ReadOnly: m.GetReadonly(),
+			Slave:    m.GetPropagation() != runtimeapi.MountPropagation_PROPAGATION_PRIVATE,
+			Optional: implicit,
+		})
+	}
+	return list, nil
 }
 
 // ownDirs are where an ordinary user's programs expect to be able to write:
@@ -214,10 +223,8 @@ func environment(envs []*runtimeapi.KeyValue, account account, extra map[string]
 		}
 		values[k] = v
 	}
-	for _, k := range []string{"HOSTNAME"} {
-		if v, ok := extra[k]; ok {
-			set(k, v)
-		}
+	if v, ok := extra["HOSTNAME"]; ok {
+		set("HOSTNAME", v)
 	}
 	for _, e := range envs {
 		if e.GetKey() != "" && !strings.Contains(e.GetKey(), "=") {

@@ -49,15 +49,14 @@ func (r *Runtime) StartContainer(ctx context.Context, req *runtimeapi.StartConta
 		return nil, notFound(req.GetContainerId())
 	}
 	// Not bound to the call: a start that has begun comes to its end.
-	type outcome struct{ err error }
-	ch := make(chan outcome, 1)
-	if !r.spawn(func() { ch <- outcome{r.start(c, s)} }) {
+	started := make(chan error, 1)
+	if !r.spawn(func() { started <- r.start(c, s) }) {
 		return nil, errDraining
 	}
 	select {
-	case o := <-ch:
-		if o.err != nil {
-			return nil, o.err
+	case err := <-started:
+		if err != nil {
+			return nil, err
 		}
 		return &runtimeapi.StartContainerResponse{}, nil
 	case <-ctx.Done():
@@ -67,7 +66,7 @@ func (r *Runtime) StartContainer(ctx context.Context, req *runtimeapi.StartConta
 
 func (r *Runtime) start(c *container, s *sandbox) error {
 	<-c.op
-	defer c.give()
+	defer c.releaseOp()
 	name := c.config.GetMetadata().GetName()
 
 	r.mu.Lock()
@@ -88,8 +87,8 @@ func (r *Runtime) start(c *container, s *sandbox) error {
 	if err != nil {
 		return status.Errorf(codes.Unavailable, "container %q: %v", name, err)
 	}
-	shim.Reach("start-locked")
-	if _, err := shim.ReadExit(c.dir); shim.Marked(c.dir) || !errors.Is(err, fs.ErrNotExist) {
+	shim.FailPoint("start-locked")
+	if _, err := shim.ReadExit(c.dir); shim.MayHaveRun(c.dir) || !errors.Is(err, fs.ErrNotExist) {
 		lock.Close()
 		return status.Errorf(codes.FailedPrecondition, "container %q was started before; it is not started twice", name)
 	}
@@ -111,9 +110,9 @@ func (r *Runtime) start(c *container, s *sandbox) error {
 	if err != nil {
 		return status.Errorf(codes.Internal, "starting container %q: %v", name, err)
 	}
-	shim.Reach("start-answered")
+	shim.FailPoint("start-answered")
 	if st.Error != "" {
-		if exit, what := r.look(c); what == ended {
+		if exit, what := r.inspect(c); what == ended {
 			r.finish(c, exit)
 		} else {
 			r.spawn(func() { r.watch(c) }) // its record is still to come
@@ -125,7 +124,7 @@ func (r *Runtime) start(c *container, s *sandbox) error {
 	r.emit(runtimeapi.ContainerEventType_CONTAINER_STARTED_EVENT, s, c.rec.ID)
 	r.refresh(s)
 	r.mu.Unlock()
-	shim.Reach("start-known")
+	shim.FailPoint("start-known")
 	r.spawn(func() { r.watch(c) })
 	return nil
 }
@@ -152,7 +151,7 @@ func (r *Runtime) launch(c *container, s *sandbox, lock *os.File) (shim.Started,
 			return st, lerr
 		}
 		lock = again
-		if exit, ran := r.conclude(c); ran {
+		if exit, ran := r.recoverEnd(c); ran {
 			lock.Close()
 			r.closeGone(c)
 			r.finish(c, exit)
@@ -164,13 +163,13 @@ func (r *Runtime) launch(c *container, s *sandbox, lock *os.File) (shim.Started,
 		if err == nil {
 			// The shim says why it could not, and nothing is wrong with the
 			// container: the disk is full, say.
-			r.forget(c, lock)
+			r.undoCreate(c, lock)
 			return st, errors.New(st.Error)
 		}
 		r.mu.Lock()
-		unwanted := c.unwanted || r.draining
+		killRequested := c.killRequested || r.draining
 		r.mu.Unlock()
-		if second || unwanted {
+		if second || killRequested {
 			r.failStart(c, lock, 128, fmt.Sprintf("starting container %q: %v", c.config.GetMetadata().GetName(), err))
 			return st, err
 		}
@@ -182,16 +181,16 @@ func (r *Runtime) launch(c *container, s *sandbox, lock *os.File) (shim.Started,
 // process that starts them.
 func (r *Runtime) startShim(c *container, s *sandbox, lock *os.File) (*exec.Cmd, shim.Started, error) {
 	if !c.rec.PodPIDs {
-		return shim.Start(c.dir, shimName(c, s), r.namespaces(c), lock, r.leash)
+		return shim.Start(c.dir, shimName(c, s), r.namespaces(c), lock, r.ownerPipe)
 	}
-	st, err := shim.StartIn(r.sandboxDir(s), c.dir, shimName(c, s), lock, r.leash)
+	st, err := shim.StartInPod(r.sandboxDir(s), c.dir, shimName(c, s), lock, r.ownerPipe)
 	return nil, st, err
 }
 
 // lockFor takes the lock of a container that no shim should hold. A process
 // that was being made by this one may hold it for a moment more.
 func (r *Runtime) lockFor(c *container) (*os.File, error) {
-	for end := time.Now().Add(lockPatience); ; {
+	for end := time.Now().Add(lockTimeout); ; {
 		lock, err := shim.Lock(c.dir)
 		if err == nil {
 			return lock, nil
@@ -202,11 +201,9 @@ func (r *Runtime) lockFor(c *container) (*os.File, error) {
 		if time.Now().After(end) {
 			return nil, errors.New("another process holds its directory")
 		}
-		timer := time.NewTimer(time.Millisecond)
 		select {
-		case <-timer.C:
+		case <-time.After(time.Millisecond):
 		case <-r.done:
-			timer.Stop()
 			return nil, errDraining
 		}
 	}
@@ -284,6 +281,11 @@ func (r *Runtime) reap(c *container, cmd *exec.Cmd) {
 func (r *Runtime) closeGone(c *container) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	c.closeGone()
+}
+
+// closeGone closes c.gone, once. The caller holds the lock.
+func (c *container) closeGone() {
 	select {
 	case <-c.gone:
 	default:

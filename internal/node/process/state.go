@@ -6,7 +6,6 @@
 package process
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -74,7 +73,7 @@ type containerRecord struct {
 // parseSandbox reads a sandbox record.
 func parseSandbox(b []byte) (*sandbox, error) {
 	var rec sandboxRecord
-	if err := parseJSON(b, &rec); err != nil {
+	if err := shim.ParseRecord(b, &rec); err != nil {
 		return nil, err
 	}
 	return newSandbox(rec)
@@ -99,13 +98,13 @@ func writeSandbox(dir string, rec sandboxRecord) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	return writeRecord(dir, sandboxFile, rec)
+	return shim.WriteRecord(dir, sandboxFile, rec)
 }
 
 // parseContainer reads a container record.
 func parseContainer(b []byte) (*container, error) {
 	var rec containerRecord
-	if err := parseJSON(b, &rec); err != nil {
+	if err := shim.ParseRecord(b, &rec); err != nil {
 		return nil, err
 	}
 	config := &runtimeapi.ContainerConfig{}
@@ -129,17 +128,6 @@ func parseContainer(b []byte) (*container, error) {
 	return newContainer(rec, config), nil
 }
 
-func parseJSON(b []byte, v any) error {
-	dec := json.NewDecoder(bytes.NewReader(b))
-	if err := dec.Decode(v); err != nil {
-		return err
-	}
-	if dec.More() {
-		return errors.New("more than one JSON value")
-	}
-	return nil
-}
-
 // newID makes an ID that no sandbox or container had before.
 func newID() string {
 	var b [16]byte
@@ -156,44 +144,6 @@ func validID(id string) bool {
 func protoJSON(m proto.Message) (json.RawMessage, error) {
 	b, err := protojson.Marshal(m)
 	return b, err
-}
-
-// writeRecord writes v to dir/name so that it is there after a power cut once
-// this returns, and whole at any time before.
-func writeRecord(dir, name string, v any) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	tmp := filepath.Join(dir, name+".tmp")
-	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|unix.O_NOFOLLOW, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(b)
-	if err == nil {
-		err = f.Sync()
-	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = os.Rename(tmp, filepath.Join(dir, name))
-	}
-	if err != nil {
-		_ = os.Remove(tmp) // the next write truncates it
-		return err
-	}
-	return syncDir(dir)
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	return d.Sync()
 }
 
 // load reads what an earlier Runtime left. What can not be read is reported, and
@@ -230,11 +180,11 @@ func (r *Runtime) load() {
 		r.containers[id] = c
 		r.images[c.rec.ImageRef] = imageName(c.config)
 		r.restoreSandbox(c)
-		r.resume(c)
+		r.readBack(c)
 	}
 	for _, id := range r.dirs(r.sandboxesDir()) {
 		if s := r.sandboxes[id]; s != nil {
-			r.resumePIDs(s)
+			r.readBackPIDs(s)
 		} else if err := r.endPIDs(filepath.Join(r.sandboxesDir(), id)); err != nil {
 			r.log.Error(err, "ending the Pod of a sandbox record that can not be read")
 		}
@@ -256,41 +206,41 @@ func (r *Runtime) dirs(dir string) []string {
 	return ids
 }
 
-// resume finds out what became of a container while no Runtime ran.
-func (r *Runtime) resume(c *container) {
+// readBack finds out what became of a container while no Runtime ran.
+func (r *Runtime) readBack(c *container) {
 	if exit, err := shim.ReadExit(c.dir); err == nil {
-		c.settle(exit)
-		r.discardLayer(c)
+		c.setEnded(exit)
+		r.removeLayer(c)
 		return
 	}
 	lock, err := shim.Lock(c.dir)
 	if err == nil {
 		// No shim lives, and none is on its way: the lock is handed from the
 		// Runtime to the shim that it starts.
-		if exit, ran := r.conclude(c); ran {
+		if exit, ran := r.recoverEnd(c); ran {
 			lock.Close()
-			c.settle(exit)
-			r.discardLayer(c)
+			c.setEnded(exit)
+			r.removeLayer(c)
 		} else {
-			r.forget(c, lock)
+			r.undoCreate(c, lock)
 		}
 		return
 	}
 	if !errors.Is(err, unix.EWOULDBLOCK) {
 		r.log.Error(err, "locking a container", "container", c.rec.ID)
 	}
-	c.state, c.executed, c.startedAt = stateRunning, shim.Marked(c.dir), startTime(c)
+	c.state, c.executed, c.startedAt = stateRunning, shim.MayHaveRun(c.dir), startTime(c)
 }
 
-// startPatience is how long Start waits for shims that are about to execute
+// adoptTimeout is how long Start waits for shims that are about to execute
 // their commands, which takes milliseconds.
-const startPatience = 5 * time.Second
+const adoptTimeout = 5 * time.Second
 
 // adopt watches the containers whose shims live. It waits a moment for those
 // that have not come to executing the command, so that the kubelet, which looks
 // at once, sees no container that is neither created nor running.
 func (r *Runtime) adopt(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, startPatience)
+	ctx, cancel := context.WithTimeout(ctx, adoptTimeout)
 	defer cancel()
 	r.mu.Lock()
 	var starting []*container
@@ -320,15 +270,15 @@ func (r *Runtime) declareLost(c *container) shim.Exit {
 		ExitCode: 255, StartedAt: startTime(c), FinishedAt: time.Now().UnixNano(), Reason: "ContainerStatusUnknown",
 		Message: "the process that supervised the container was killed, or the machine went down; how the command ended is not known, it is not started again",
 	}
-	r.killStrays(c)
+	r.killOrphans(c)
 	if err := shim.WriteExit(c.dir, exit); err != nil {
 		r.log.Error(err, "recording the end of a container", "container", c.rec.ID)
 	}
 	return exit
 }
 
-// discardLayer frees what the container wrote outside its volumes; it ended.
-func (r *Runtime) discardLayer(c *container) {
+// removeLayer frees what the container wrote outside its volumes; it ended.
+func (r *Runtime) removeLayer(c *container) {
 	_ = os.Remove(filepath.Join(c.dir, shim.SpecFile)) // one that was not executed left it, with its secrets
 	_ = r.removeTree(filepath.Join(c.dir, shim.LayerDir))
 	removeCgroups(c.rec.Cgroups)

@@ -101,13 +101,13 @@ func TestCgroupPlan(t *testing.T) {
 		"unified": {cgroups{unified: "/cg"}, res, 7, []string{"c 1:3 r"}, &shim.Cgroup{Dirs: []shim.CgroupDir{{Path: "/cg/id", Unified: true, Files: []v{
 			{File: "pids.max", Value: "7"}, {File: "memory.max", Value: "1048576"}, {File: "memory.swap.max", Value: "0"}, {File: "cpu.max", Value: "50000 100000"}, {File: "cpu.weight", Value: "100"}, {File: "memory.oom.group", Value: "1"},
 		}}}}},
-		"old": {cgroups{old: map[string]string{"memory": "/m", "cpu": "/c", "pids": "/p", "devices": "/d"}}, res, 7, []string{"c 1:3 r"}, &shim.Cgroup{Dirs: []shim.CgroupDir{
+		"old": {cgroups{v1: map[string]string{"memory": "/m", "cpu": "/c", "pids": "/p", "devices": "/d"}}, res, 7, []string{"c 1:3 r"}, &shim.Cgroup{Dirs: []shim.CgroupDir{
 			{Path: "/c/id", Files: []v{{File: "cpu.shares", Value: "1024"}, {File: "cpu.cfs_period_us", Value: "100000"}, {File: "cpu.cfs_quota_us", Value: "50000"}}},
 			{Path: "/d/id", Files: []v{{File: "devices.deny", Value: "a"}, {File: "devices.allow", Value: "c 1:3 r"}}},
 			{Path: "/m/id", Files: []v{{File: "memory.limit_in_bytes", Value: "1048576"}, {File: "memory.memsw.limit_in_bytes", Value: "1048576"}}},
 			{Path: "/p/id", Files: []v{{File: "pids.max", Value: "7"}}},
 		}}},
-		"all devices, any number": {cgroups{old: map[string]string{"memory": "/m", "pids": "/p", "devices": "/d"}}, nil, -1, nil, &shim.Cgroup{Dirs: []shim.CgroupDir{{Path: "/p/id"}}}},
+		"all devices, any number": {cgroups{v1: map[string]string{"memory": "/m", "pids": "/p", "devices": "/d"}}, nil, -1, nil, &shim.Cgroup{Dirs: []shim.CgroupDir{{Path: "/p/id"}}}},
 		"no cgroups":              {cgroups{}, res, 7, []string{"c 1:3 r"}, nil},
 	} {
 		if diff := cmp.Diff(tc.want, tc.cg.plan("id", tc.res, tc.pids, tc.devices)); diff != "" {
@@ -135,7 +135,8 @@ func TestFindCgroups(t *testing.T) {
 	}
 }
 
-// The least and the most that can be asked for, and the default, keep their places: 2 is 1, 1024 is 100, 262144 is 10000.
+// The least and the most that can be asked for, and the default, keep their places: 2 is 1, 1024 is 100, 262144 is
+// 10000.
 func TestCPUWeight(t *testing.T) {
 	for shares, want := range map[int64][]shim.CgroupValue{
 		0: nil, 1: nil, 2: {{File: "cpu.weight", Value: "1"}}, 102: {{File: "cpu.weight", Value: "17"}},

@@ -9,7 +9,6 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -81,7 +80,7 @@ func usageOf(shimPID int, tree shim.Processes) processUse {
 	var u processUse
 	add := func(pid int, own bool) {
 		stat, err := shim.ReadProcessStat(pid)
-		if err != nil || !tree.Is(pid, stat.StartTicks) {
+		if err != nil || !tree.Has(pid, stat.StartTicks) {
 			return // another process by now
 		}
 		// The numbers of proc_pid_stat(5).
@@ -107,11 +106,9 @@ func usageOf(shimPID int, tree shim.Processes) processUse {
 
 // ContainerStats tells what a container uses.
 func (r *Runtime) ContainerStats(_ context.Context, req *runtimeapi.ContainerStatsRequest) (*runtimeapi.ContainerStatsResponse, error) {
-	r.mu.Lock()
-	c := r.containers[req.GetContainerId()]
-	r.mu.Unlock()
-	if c == nil {
-		return nil, notFound(req.GetContainerId())
+	c, err := r.container(req.GetContainerId())
+	if err != nil {
+		return nil, err
 	}
 	return &runtimeapi.ContainerStatsResponse{Stats: r.statsOf(c, shim.ProcessTree())}, nil
 }
@@ -123,12 +120,9 @@ func (r *Runtime) ListContainerStats(_ context.Context, req *runtimeapi.ListCont
 
 // StreamContainerStats sends what ListContainerStats returns.
 func (r *Runtime) StreamContainerStats(req *runtimeapi.StreamContainerStatsRequest, stream runtimeapi.RuntimeService_StreamContainerStatsServer) error {
-	for part := range slices.Chunk(r.listStats(req.GetFilter()), listPart) {
-		if err := stream.Send(&runtimeapi.StreamContainerStatsResponse{ContainerStats: part}); err != nil {
-			return err
-		}
-	}
-	return nil
+	return sendParts(r.listStats(req.GetFilter()), func(part []*runtimeapi.ContainerStats) error {
+		return stream.Send(&runtimeapi.StreamContainerStatsResponse{ContainerStats: part})
+	})
 }
 
 func (r *Runtime) listStats(f *runtimeapi.ContainerStatsFilter) []*runtimeapi.ContainerStats {
@@ -222,12 +216,9 @@ func (r *Runtime) ListPodSandboxStats(_ context.Context, req *runtimeapi.ListPod
 
 // StreamPodSandboxStats sends what ListPodSandboxStats returns.
 func (r *Runtime) StreamPodSandboxStats(req *runtimeapi.StreamPodSandboxStatsRequest, stream runtimeapi.RuntimeService_StreamPodSandboxStatsServer) error {
-	for part := range slices.Chunk(r.listSandboxStats(req.GetFilter()), listPart) {
-		if err := stream.Send(&runtimeapi.StreamPodSandboxStatsResponse{PodSandboxStats: part}); err != nil {
-			return err
-		}
-	}
-	return nil
+	return sendParts(r.listSandboxStats(req.GetFilter()), func(part []*runtimeapi.PodSandboxStats) error {
+		return stream.Send(&runtimeapi.StreamPodSandboxStatsResponse{PodSandboxStats: part})
+	})
 }
 
 func (r *Runtime) listSandboxStats(f *runtimeapi.PodSandboxStatsFilter) []*runtimeapi.PodSandboxStats {

@@ -23,11 +23,9 @@ import (
 // StopContainer asks the command to end and kills it, and everything it
 // started, when the timeout (seconds) has passed. It returns when all is over.
 func (r *Runtime) StopContainer(ctx context.Context, req *runtimeapi.StopContainerRequest) (*runtimeapi.StopContainerResponse, error) {
-	r.mu.Lock()
-	c := r.containers[req.GetContainerId()]
-	r.mu.Unlock()
-	if c == nil {
-		return nil, notFound(req.GetContainerId())
+	c, err := r.container(req.GetContainerId())
+	if err != nil {
+		return nil, err
 	}
 	ended := make(chan struct{})
 	defer close(ended)
@@ -43,13 +41,13 @@ const killSlack = 5 * time.Second
 // stop ends a container and waits for it. One that does not run is left alone.
 func (r *Runtime) stop(ctx context.Context, c *container, grace time.Duration) error {
 	// Behind a start in progress: what is starting is stopped, too.
-	if err := r.take(ctx, c, grace); err != nil {
+	if err := r.acquireOp(ctx, c, grace); err != nil {
 		return err
 	}
 	r.mu.Lock()
 	state := c.state
 	r.mu.Unlock()
-	c.give()
+	c.releaseOp()
 	if state != stateRunning {
 		return nil
 	}
@@ -57,33 +55,24 @@ func (r *Runtime) stop(ctx context.Context, c *container, grace time.Duration) e
 	if err != nil && !errors.Is(err, shim.ErrGone) {
 		return status.Errorf(codes.Internal, "stopping container %s: %v", c.rec.ID, err)
 	}
-	timer := time.NewTimer(grace + killSlack)
-	defer timer.Stop()
-	for {
-		select {
-		case <-c.exited:
-			return nil
-		case <-ctx.Done():
-			return status.FromContextError(ctx.Err()).Err()
-		case <-r.done:
-			return errDraining
-		case <-timer.C:
-			// Process 1 of a namespace takes all others along; without one,
-			// the lost container's processes are found by their mark.
-			r.killShim(c)
-			timer.Reset(killSlack)
-		}
-	}
+	return r.await(ctx, c, c.exited, grace)
 }
 
-// take waits for a start in progress. One that does not come to an end, because
+// acquireOp waits for a start in progress. One that does not come to an end, because
 // a filesystem does not answer, say, is killed when the grace period is over.
-func (r *Runtime) take(ctx context.Context, c *container, grace time.Duration) error {
+func (r *Runtime) acquireOp(ctx context.Context, c *container, grace time.Duration) error {
+	return r.await(ctx, c, c.op, grace)
+}
+
+// await waits for c to get to where ch tells. When that takes longer than the
+// grace period its shim is killed: process 1 of a namespace takes all others
+// along; without one, the lost container's processes are found by their mark.
+func (r *Runtime) await(ctx context.Context, c *container, ch <-chan struct{}, grace time.Duration) error {
 	timer := time.NewTimer(grace + killSlack)
 	defer timer.Stop()
 	for {
 		select {
-		case <-c.op:
+		case <-ch:
 			return nil
 		case <-ctx.Done():
 			return status.FromContextError(ctx.Err()).Err()
@@ -96,43 +85,23 @@ func (r *Runtime) take(ctx context.Context, c *container, grace time.Duration) e
 	}
 }
 
-// give lets the next one start or remove the container.
-func (c *container) give() { c.op <- struct{}{} }
+// releaseOp lets the next one start or remove the container.
+func (c *container) releaseOp() { c.op <- struct{}{} }
 
 // killShim kills a shim that does not do what it is asked, if it lives and is
 // the shim of c beyond doubt.
 func (r *Runtime) killShim(c *container) {
 	r.mu.Lock()
-	c.unwanted = true
+	c.killRequested = true
 	r.mu.Unlock()
-	if id, err := r.identity(c); err == nil {
+	if id, err := shim.ReadIdentity(c.dir); err == nil {
 		id.Kill(c.dir)
 	}
 }
 
-// identity reads which process the shim of c is. It is written in the shim's
-// first moments.
-func (r *Runtime) identity(c *container) (shim.Identity, error) {
-	return shim.ReadIdentity(c.dir)
-}
-
 // waitGone waits until the shim's process is gone, and with it its mounts.
 func (r *Runtime) waitGone(ctx context.Context, c *container) error {
-	timer := time.NewTimer(killSlack)
-	defer timer.Stop()
-	for {
-		select {
-		case <-c.gone:
-			return nil
-		case <-ctx.Done():
-			return status.FromContextError(ctx.Err()).Err()
-		case <-r.done:
-			return errDraining
-		case <-timer.C:
-			r.killShim(c)
-			timer.Reset(killSlack)
-		}
-	}
+	return r.await(ctx, c, c.gone, 0)
 }
 
 // StopAll ends every container, giving each the grace period, and starts

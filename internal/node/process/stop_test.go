@@ -13,6 +13,8 @@ import (
 
 	"golang.org/x/sys/unix"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/carillon-dev/carillon/internal/node/process/shim"
 )
 
 // A command without a handler for TERM ends by it at once, as it would in a
@@ -165,7 +167,7 @@ func TestSignalsArePassedOn(t *testing.T) {
 	g := newRig(t)
 	id := g.begin(g.sandbox("p", ""), shell(`trap 'exit 5' TERM; echo ready; while :; do sleep 0.01; done`))
 	until(t, "the handler is set", func() bool { return g.output(id, "stdout") == "ready\n" })
-	ident, err := g.run.identity(g.run.containers[id])
+	ident, err := shim.ReadIdentity(g.run.containers[id].dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,14 +42,14 @@ func (r *Runtime) readContainer(dir, id string) *container {
 	}
 	if err == nil {
 		var c *container
-		if c, err = r.believe(b, id); err == nil {
+		if c, err = r.parseRecord(b, id); err == nil {
 			return c
 		}
 	}
-	if m, merr := shim.ReadMark(dir); merr == nil && len(m.Record) > 0 {
-		if c, cerr := r.believe(m.Record, id); cerr == nil {
+	if m, merr := shim.ReadStartMark(dir); merr == nil && len(m.Record) > 0 {
+		if c, cerr := r.parseRecord(m.Record, id); cerr == nil {
 			r.log.Error(err, "a container record can not be read; its copy is used", "directory", dir)
-			if err := writeRecord(dir, containerFile, c.rec); err != nil {
+			if err := shim.WriteRecord(dir, containerFile, c.rec); err != nil {
 				r.log.Error(err, "writing the container record anew", "directory", dir)
 			}
 			return c
@@ -59,9 +59,9 @@ func (r *Runtime) readContainer(dir, id string) *container {
 	return nil
 }
 
-// believe parses a record and checks that it is the container's, and names
+// parseRecord parses a record and checks that it is the container's, and names
 // nothing but what is the container's.
-func (r *Runtime) believe(b []byte, id string) (*container, error) {
+func (r *Runtime) parseRecord(b []byte, id string) (*container, error) {
 	c, err := parseContainer(b)
 	if err == nil && c.rec.ID != id {
 		err = fmt.Errorf("it names the ID %q", c.rec.ID)
@@ -76,9 +76,9 @@ func (r *Runtime) believe(b []byte, id string) (*container, error) {
 	return c, nil
 }
 
-// strayPatience is how long the shim of an unknown container gets to end when it
+// unidentifiedTimeout is how long the shim of an unknown container gets to end when it
 // is told to, and again when it is killed. Tests shorten it.
-var strayPatience = killSlack
+var unidentifiedTimeout = killSlack
 
 // endUnknown ends a container of which nothing can be known: its shim, if one
 // lives, is told to, and killed if it does not. Only then does the rest of the
@@ -87,7 +87,7 @@ func (r *Runtime) endUnknown(dir string, why error) {
 	const left = "a container record can not be read, nor a copy of it; the container is left alone: remove the directory when you have seen what it was"
 	if lock, err := shim.Lock(dir); err == nil {
 		defer lock.Close()
-		if _, err := shim.RecoverExit(dir); errors.Is(err, fs.ErrNotExist) && !shim.Marked(dir) {
+		if _, err := shim.RecoverExit(dir); errors.Is(err, fs.ErrNotExist) && !shim.MayHaveRun(dir) {
 			_ = r.removeTree(dir) // it never ran
 			return
 		}
@@ -97,21 +97,21 @@ func (r *Runtime) endUnknown(dir string, why error) {
 	// Who answers at the socket in a directory that only we may enter is its
 	// shim. One that does not answer must prove it otherwise.
 	_ = shim.Stop(dir, unix.SIGKILL, 0)
-	if !freed(dir, strayPatience) {
+	if !unlockedWithin(dir, unidentifiedTimeout) {
 		if id, err := shim.ReadIdentity(dir); err == nil {
 			id.Kill(dir)
 		}
-		if !freed(dir, strayPatience) {
+		if !unlockedWithin(dir, unidentifiedTimeout) {
 			r.log.Error(why, "a container runs whose record can not be read, and who runs it can not be told; no other container is created until it has ended", "directory", dir)
-			r.strays = append(r.strays, dir)
+			r.unidentified = append(r.unidentified, dir)
 			return
 		}
 	}
 	r.log.Error(why, left+"; it was running and was stopped", "directory", dir)
 }
 
-// freed waits until the lock of dir is free.
-func freed(dir string, atMost time.Duration) bool {
+// unlockedWithin waits until the lock of dir is free.
+func unlockedWithin(dir string, atMost time.Duration) bool {
 	for end := time.Now().Add(atMost); ; {
 		lock, err := shim.Lock(dir)
 		if err == nil {
@@ -125,18 +125,18 @@ func freed(dir string, atMost time.Duration) bool {
 	}
 }
 
-// waitStray refuses to create a container while one runs that nobody knows: it
+// checkUnidentified refuses to create a container while one runs that nobody knows: it
 // may be the same. The caller holds the lock.
-func (r *Runtime) waitStray() error {
-	for len(r.strays) > 0 {
-		lock, err := shim.Lock(r.strays[0])
+func (r *Runtime) checkUnidentified() error {
+	for len(r.unidentified) > 0 {
+		lock, err := shim.Lock(r.unidentified[0])
 		if errors.Is(err, unix.EWOULDBLOCK) {
-			return status.Errorf(codes.Unavailable, "a container whose record can not be read runs in %s, and may be this one: end the process that holds the file %s there", r.strays[0], shim.LockFile)
+			return status.Errorf(codes.Unavailable, "a container whose record can not be read runs in %s, and may be this one: end the process that holds the file %s there", r.unidentified[0], shim.LockFile)
 		}
 		if err == nil {
 			lock.Close()
 		}
-		r.strays = r.strays[1:]
+		r.unidentified = r.unidentified[1:]
 	}
 	return nil
 }

@@ -122,7 +122,7 @@ func TestUnreadable(t *testing.T) {
 			until(t, "it runs", func() bool { return runsNow(mark) })
 			g.close()
 			damage(t, filepath.Join(dir, containerFile), "cut")
-			damage(t, filepath.Join(dir, shim.StartFile), "cut")
+			damage(t, filepath.Join(dir, shim.StartMarkFile), "cut")
 			g.start()
 			if runsNow(mark) {
 				t.Error("it runs on while another may be created")
@@ -141,8 +141,8 @@ func TestUnreadable(t *testing.T) {
 // What cannot be proved to be ours is not killed, whatever is written in our
 // directory; and as long as it may be a container, none is created.
 func TestUnreadableAndForeign(t *testing.T) {
-	strayPatience = 100 * time.Millisecond
-	defer func() { strayPatience = killSlack }()
+	unidentifiedTimeout = 100 * time.Millisecond
+	defer func() { unidentifiedTimeout = killSlack }()
 	g := newRig(t)
 	sb := g.sandbox("p", "")
 	id := g.create(sb, shell("true"))

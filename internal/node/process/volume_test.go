@@ -19,7 +19,7 @@ import (
 func needsRoot(t *testing.T, g *rig) {
 	t.Helper()
 	if g.run.view.root == shim.RootNone {
-		t.Skipf("this machine does not let us build a root: %v", g.run.Warnings())
+		t.Skipf("this machine does not let us build a root: %v", g.run.view.warnings)
 	}
 }
 

@@ -20,7 +20,7 @@ import (
 // watch waits for the end of a container whose shim lives, a child of ours or
 // one of an earlier Runtime, and makes it known.
 func (r *Runtime) watch(c *container) {
-	if !c.fresh {
+	if !c.createdHere {
 		r.spawn(func() { r.awaitGone(c) })
 	}
 	gone := c.gone
@@ -44,25 +44,22 @@ func (r *Runtime) watch(c *container) {
 		if r.closed() || !r.known(c) {
 			return
 		}
-		switch exit, what := r.look(c); what {
+		switch exit, what := r.inspect(c); what {
 		case ended:
 			r.finish(c, exit)
 			return
 		case neverRan:
-			r.withdraw(c)
+			r.lockAndUndoCreate(c)
 			return
 		}
 		// The shim lives but does not answer: it is starting, or ending, or
 		// stuck. Its lock tells when it is gone.
-		timer := time.NewTimer(20 * time.Millisecond)
 		select {
 		case <-r.done:
-			timer.Stop()
 			return
 		case <-gone:
 			gone = nil // looked at without delay once, not for ever
-			timer.Stop()
-		case <-timer.C:
+		case <-time.After(20 * time.Millisecond):
 		}
 	}
 }
@@ -72,7 +69,7 @@ func (r *Runtime) watch(c *container) {
 // either way, or done is closed.
 func (r *Runtime) awaitExecuted(c *container, done <-chan struct{}) {
 	for {
-		if shim.Marked(c.dir) {
+		if shim.MayHaveRun(c.dir) {
 			r.mu.Lock()
 			c.executed, c.startedAt = true, startTime(c)
 			if s := r.sandboxes[c.rec.Sandbox]; s != nil {
@@ -82,24 +79,21 @@ func (r *Runtime) awaitExecuted(c *container, done <-chan struct{}) {
 			r.mu.Unlock()
 			return
 		}
-		switch _, what := r.look(c); what {
+		switch _, what := r.inspect(c); what {
 		case ended:
 			return // watch makes it known
 		case neverRan:
-			r.withdraw(c)
+			r.lockAndUndoCreate(c)
 			return
 		}
 		if !r.known(c) {
 			return
 		}
-		timer := time.NewTimer(5 * time.Millisecond)
 		select {
-		case <-timer.C:
+		case <-time.After(5 * time.Millisecond):
 		case <-done:
-			timer.Stop()
 			return
 		case <-r.done:
-			timer.Stop()
 			return
 		}
 	}
@@ -111,7 +105,7 @@ func startTime(c *container) int64 {
 	if st, err := shim.ReadStarted(c.dir); err == nil && st.StartedAt > 0 {
 		return st.StartedAt
 	}
-	if m, err := shim.ReadMark(c.dir); err == nil && m.StartedAt > 0 {
+	if m, err := shim.ReadStartMark(c.dir); err == nil && m.StartedAt > 0 {
 		return m.StartedAt
 	}
 	return c.rec.CreatedAt
@@ -120,23 +114,31 @@ func startTime(c *container) int64 {
 // awaitGone closes c.gone when the shim's process has ended. It serves for
 // shims that an earlier Runtime started; our own are reaped.
 func (r *Runtime) awaitGone(c *container) {
+	if r.awaitUnlocked(c.dir) {
+		r.closeGone(c)
+	}
+}
+
+// awaitUnlocked waits until the process that holds the lock of dir has ended,
+// or dir was removed. It returns false when the Runtime is closed first.
+func (r *Runtime) awaitUnlocked(dir string) bool {
 	for {
-		if id, err := r.identity(c); err == nil && !id.Wait(r.done) {
-			return
-		}
 		// Who it is may not have been written yet, and what is there be of a
 		// shim before it.
-		if lock, err := shim.Lock(c.dir); err == nil {
-			lock.Close()
-			r.closeGone(c)
-			return
+		if id, err := shim.ReadIdentity(dir); err == nil && !id.Wait(r.done) {
+			return false
 		}
-		timer := time.NewTimer(20 * time.Millisecond)
+		lock, err := shim.Lock(dir)
+		if err == nil {
+			lock.Close()
+		}
+		if err == nil || errors.Is(err, fs.ErrNotExist) {
+			return true
+		}
 		select {
-		case <-timer.C:
+		case <-time.After(20 * time.Millisecond):
 		case <-r.done:
-			timer.Stop()
-			return
+			return false
 		}
 	}
 }
@@ -151,17 +153,17 @@ func (r *Runtime) closed() bool {
 }
 
 // What became of a container.
-type fate int
+type runState int
 
 const (
-	alive    fate = iota // its shim lives, or its lock cannot be had
-	ended                // its end is on record
-	neverRan             // it was not executed, and no shim is left that could do it
+	alive    runState = iota // its shim lives, or its lock cannot be had
+	ended                    // its end is on record
+	neverRan                 // it was not executed, and no shim is left that could do it
 )
 
-// look finds out what became of a container, writing its end when the shim died
+// inspect finds out what became of a container, writing its end when the shim died
 // without.
-func (r *Runtime) look(c *container) (shim.Exit, fate) {
+func (r *Runtime) inspect(c *container) (shim.Exit, runState) {
 	if exit, err := shim.ReadExit(c.dir); err == nil {
 		return exit, ended
 	}
@@ -170,22 +172,22 @@ func (r *Runtime) look(c *container) (shim.Exit, fate) {
 		return shim.Exit{}, alive
 	}
 	defer lock.Close()
-	exit, ran := r.conclude(c)
+	exit, ran := r.recoverEnd(c)
 	if !ran {
 		return exit, neverRan
 	}
 	return exit, ended
 }
 
-// conclude decides about a container that no shim supervises: how it ended, or
+// recoverEnd decides about a container that no shim supervises: how it ended, or
 // that it was never executed. The caller holds the container's lock, so a
 // decision is final: what is not executed now will not be by anybody else.
-func (r *Runtime) conclude(c *container) (exit shim.Exit, ran bool) {
+func (r *Runtime) recoverEnd(c *container) (exit shim.Exit, ran bool) {
 	exit, err := shim.RecoverExit(c.dir)
 	switch {
 	case err == nil:
 		return exit, true
-	case errors.Is(err, fs.ErrNotExist) && !shim.Marked(c.dir):
+	case errors.Is(err, fs.ErrNotExist) && !shim.MayHaveRun(c.dir):
 		return shim.Exit{}, false
 	case !errors.Is(err, fs.ErrNotExist):
 		r.log.Error(err, "the exit record can not be read; the container counts as lost", "container", c.rec.ID)
@@ -193,21 +195,21 @@ func (r *Runtime) conclude(c *container) (exit shim.Exit, ran bool) {
 	return r.declareLost(c), true
 }
 
-// forget takes a container back that was never executed, as if it had not been
+// undoCreate takes a container back that was never executed, as if it had not been
 // created: the kubelet, which finds none, creates it anew, under the same
 // number of attempt. Had it been left as created, or as ended, the kubelet would
 // count a restart, or a failure, that was ours alone. It closes lock, the
 // container's.
-func (r *Runtime) forget(c *container, lock *os.File) {
+func (r *Runtime) undoCreate(c *container, lock *os.File) {
 	defer lock.Close()
-	_ = r.discard(c) // logged; the next Runtime forgets it again
+	_ = r.removeFiles(c) // logged; the next Runtime forgets it again
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.drop(c)
+	r.unregister(c)
 }
 
-// drop makes a container unknown. The caller holds the lock of the Runtime.
-func (r *Runtime) drop(c *container) {
+// unregister makes a container unknown. The caller holds the lock of the Runtime.
+func (r *Runtime) unregister(c *container) {
 	delete(r.containers, c.rec.ID)
 	if c.state != stateExited {
 		c.state = stateExited
@@ -216,11 +218,7 @@ func (r *Runtime) drop(c *container) {
 			r.refresh(s)
 		}
 	}
-	select {
-	case <-c.gone:
-	default:
-		close(c.gone)
-	}
+	c.closeGone()
 }
 
 // known reports whether the container was neither removed nor forgotten.
@@ -230,11 +228,11 @@ func (r *Runtime) known(c *container) bool {
 	return r.containers[c.rec.ID] == c
 }
 
-// withdraw forgets a container that an earlier Runtime was starting and that was
+// lockAndUndoCreate forgets a container that an earlier Runtime was starting and that was
 // never executed.
-func (r *Runtime) withdraw(c *container) {
+func (r *Runtime) lockAndUndoCreate(c *container) {
 	if lock, err := r.lockFor(c); err == nil {
-		r.forget(c, lock)
+		r.undoCreate(c, lock)
 	}
 }
 
@@ -252,14 +250,14 @@ func (r *Runtime) finish(c *container, exit shim.Exit) {
 	close(c.exited)
 	if s := r.sandboxes[c.rec.Sandbox]; s != nil {
 		r.emit(runtimeapi.ContainerEventType_CONTAINER_STOPPED_EVENT, s, c.rec.ID)
-		r.insist(s, c)
+		r.repeatStopped(s, c)
 	}
 	r.mu.Unlock()
 	r.spawn(func() {
 		// The layer is in use until the shim's mounts are gone.
 		select {
 		case <-c.gone:
-			r.discardLayer(c)
+			r.removeLayer(c)
 		case <-r.done: // the next Runtime does it
 		}
 	})

@@ -77,8 +77,8 @@ func Stop(dir string, sig unix.Signal, grace time.Duration) error {
 	return resp.err()
 }
 
-// Reopen makes the shim of dir write to a new file at its log path.
-func Reopen(dir string) error {
+// ReopenLog makes the shim of dir write to a new file at its log path.
+func ReopenLog(dir string) error {
 	c, resp, err := ask(dir, request{Op: opReopen})
 	if err != nil {
 		return err
@@ -93,10 +93,6 @@ func (r response) err() error {
 	}
 	return &startError{code: r.ExitCode, msg: r.Error}
 }
-
-// ExitCode is the exit code that stands for an error of Exec: 127 and 126 as
-// in a shell when the command was not found or may not be executed.
-func ExitCode(err error) int { return exitCodeOf(err) }
 
 // Watch is a connection that ends with the shim.
 type Watch struct{ c *conn }

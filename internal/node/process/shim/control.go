@@ -21,17 +21,17 @@ import (
 // may come with it. A connection that only stays open watches: it ends when
 // the shim does.
 type request struct {
-	Op     string   `json:"op"`
-	Signal int      `json:"signal,omitempty"`
-	Grace  int64    `json:"grace,omitempty"` // ns
-	Args   []string `json:"args,omitempty"`
-	Env    []string `json:"env,omitempty"`
-	Lock   bool     `json:"lock,omitempty"`
-	Leash  bool     `json:"leash,omitempty"`
-	TTY    bool     `json:"tty,omitempty"`
-	Stdin  bool     `json:"stdin,omitempty"`
-	Stdout bool     `json:"stdout,omitempty"`
-	Stderr bool     `json:"stderr,omitempty"`
+	Op        string   `json:"op"`
+	Signal    int      `json:"signal,omitempty"`
+	Grace     int64    `json:"grace,omitempty"` // ns
+	Args      []string `json:"args,omitempty"`
+	Env       []string `json:"env,omitempty"`
+	Lock      bool     `json:"lock,omitempty"`
+	OwnerPipe bool     `json:"ownerPipe,omitempty"`
+	TTY       bool     `json:"tty,omitempty"`
+	Stdin     bool     `json:"stdin,omitempty"`
+	Stdout    bool     `json:"stdout,omitempty"`
+	Stderr    bool     `json:"stderr,omitempty"`
 }
 
 // Operations.
@@ -41,7 +41,7 @@ const (
 	opExec   = "exec"   // run Args; descriptors are the standard files unless TTY
 	opAttach = "attach" // descriptors are those of Stdin, Stdout, Stderr asked for
 	opWatch  = "watch"  // stay connected
-	opStart  = "start"  // a Pod's process starts the shim of Args: directory and name; descriptors are mount namespace, log, status, Lock, Leash
+	opStart  = "start"  // a Pod's process starts the shim of Args: directory and name; descriptors are mount namespace, log, status, Lock, OwnerPipe
 )
 
 // response answers a request. Exec gets two: started, then ended.
@@ -259,7 +259,7 @@ func errorResponse(err error) response {
 	if err == nil {
 		return response{}
 	}
-	return response{Error: err.Error(), ExitCode: exitCodeOf(err)}
+	return response{Error: err.Error(), ExitCode: ExitCode(err)}
 }
 
 // exec runs one more command in the container. When the connection ends first,
@@ -293,7 +293,7 @@ func (s *shim) exec(c *conn, req request) {
 			_ = unix.SetNonblock(int(std[i].Fd()), false)
 		}
 	}
-	proc, err := s.launch(command{args: req.Args, env: env, dir: s.spec.Dir, stdio: std, tty: req.TTY, die: !s.pid1})
+	proc, err := s.launch(command{args: req.Args, env: env, dir: s.spec.Dir, stdio: std, tty: req.TTY, killWithParent: !s.pid1})
 	for _, f := range std {
 		f.Close()
 	}
@@ -311,7 +311,7 @@ func (s *shim) exec(c *conn, req request) {
 		err = c.send(response{PID: proc.pid})
 	}
 	if err != nil {
-		s.kids.signalGroup(proc.pid, unix.SIGKILL)
+		s.children.signalGroup(proc.pid, unix.SIGKILL)
 		return
 	}
 	gone := make(chan struct{})
@@ -325,7 +325,7 @@ func (s *shim) exec(c *conn, req request) {
 		code, _ := decode(ws)
 		_ = c.send(response{Exited: true, ExitCode: code})
 	case <-gone:
-		s.kids.signalGroup(proc.pid, unix.SIGKILL)
+		s.children.signalGroup(proc.pid, unix.SIGKILL)
 		<-proc.done
 	}
 }

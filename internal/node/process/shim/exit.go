@@ -42,7 +42,7 @@ type Exit struct {
 // ParseExit reads an exit record. An error means that the file is not one.
 func ParseExit(b []byte) (Exit, error) {
 	var e Exit
-	if err := parse(b, &e); err != nil {
+	if err := ParseRecord(b, &e); err != nil {
 		return Exit{}, fmt.Errorf("exit record: %w", err)
 	}
 	if e.ExitCode < 0 || e.ExitCode > 255 {
@@ -60,11 +60,7 @@ func ParseExit(b []byte) (Exit, error) {
 // ReadExit reads the exit record in dir. An error for which errors.Is with
 // fs.ErrNotExist holds means that the container has not ended.
 func ReadExit(dir string) (Exit, error) {
-	b, err := readRecord(dir, ExitFile)
-	if err != nil {
-		return Exit{}, err
-	}
-	return ParseExit(b)
+	return readParsed(dir, ExitFile, ParseExit)
 }
 
 // RecoverExit reads the exit record in dir, also when the shim was killed
@@ -74,7 +70,7 @@ func RecoverExit(dir string) (Exit, error) {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return e, err
 	}
-	b, rerr := readRecord(dir, reservedFile)
+	b, rerr := ReadRecord(dir, reservedFile)
 	if rerr != nil {
 		return e, err
 	}
@@ -135,7 +131,7 @@ func writeExit(dir *os.Root, e Exit) error {
 	if err != nil {
 		return err
 	}
-	Reach("shim-written")
+	FailPoint("shim-written")
 	return dir.Rename(reservedFile, ExitFile)
 }
 

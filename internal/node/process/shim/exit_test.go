@@ -99,27 +99,27 @@ func TestExitFits(t *testing.T) {
 // version 0.1 made it.
 func TestMark(t *testing.T) {
 	dir, root := openDir(t)
-	if Marked(dir) {
+	if MayHaveRun(dir) {
 		t.Error("marked without a mark")
 	}
-	want := Mark{BootID: "b", StartedAt: 5, Record: json.RawMessage(`{"id":"x"}`)}
-	if err := writeDurable(root, StartFile, want); err != nil {
+	want := StartMark{BootID: "b", StartedAt: 5, Record: json.RawMessage(`{"id":"x"}`)}
+	if err := writeDurable(root, StartMarkFile, want); err != nil {
 		t.Fatal(err)
 	}
-	got, err := ReadMark(dir)
-	if err != nil || got.BootID != "b" || got.StartedAt != 5 || string(got.Record) != `{"id":"x"}` || !Marked(dir) {
+	got, err := ReadStartMark(dir)
+	if err != nil || got.BootID != "b" || got.StartedAt != 5 || string(got.Record) != `{"id":"x"}` || !MayHaveRun(dir) {
 		t.Errorf("%+v %v", got, err)
 	}
-	if err := os.Remove(filepath.Join(dir, StartFile)); err != nil {
+	if err := os.Remove(filepath.Join(dir, StartMarkFile)); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink("nowhere", filepath.Join(dir, StartFile)); err != nil {
+	if err := os.Symlink("nowhere", filepath.Join(dir, StartMarkFile)); err != nil {
 		t.Fatal(err)
 	}
-	if !Marked(dir) {
+	if !MayHaveRun(dir) {
 		t.Error("what can not be a mark of ours is no mark, and the command runs again")
 	}
-	if m, err := ParseMark([]byte("5b2b2f2e-0a55-4d5b-9d6c-0a1f6a1a1a1a\n")); err != nil || m.BootID == "" {
+	if m, err := ParseStartMark([]byte("5b2b2f2e-0a55-4d5b-9d6c-0a1f6a1a1a1a\n")); err != nil || m.BootID == "" {
 		t.Errorf("a mark of version 0.1: %+v %v", m, err)
 	}
 }
@@ -128,7 +128,7 @@ func FuzzParseMark(f *testing.F) {
 	f.Add([]byte(`{"bootID":"x","startedAt":1,"record":{"id":"y"}}`))
 	f.Add([]byte("5b2b2f2e-0a55-4d5b-9d6c-0a1f6a1a1a1a\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		m, err := ParseMark(b)
+		m, err := ParseStartMark(b)
 		if err == nil && m.StartedAt <= 0 && !isBootID(m.BootID) {
 			t.Errorf("accepted %+v", m)
 		}

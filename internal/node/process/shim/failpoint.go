@@ -20,7 +20,7 @@ import (
 //
 // Only a test binary has them: what is asked for in the environment counts
 // when the program's own main package, which the toolchain writes into it, is
-// one that "go test" made. In any other program Reach compares with nil.
+// one that "go test" made. In any other program FailPoint compares with nil.
 
 // Environment of a process with a fail point.
 const (
@@ -77,8 +77,8 @@ func failEnv() []string {
 	return []string{EnvFailPoint + "=" + os.Getenv(EnvFailPoint), EnvFailDir + "=" + os.Getenv(EnvFailDir)}
 }
 
-// Reach says that the process has come to a fail point.
-func Reach(point string) {
+// FailPoint says that the process has come to a fail point.
+func FailPoint(point string) {
 	if fail != nil && fail.name == point {
 		fail.act()
 	}

@@ -78,12 +78,12 @@ func (e *forkError) Unwrap() error { return e.errno }
 // childArgs is all that a new process needs. It is complete before the fork:
 // afterwards nothing may be allocated.
 type childArgs struct {
-	path, dir  *byte
-	argv, envv []*byte
-	files      [3]int
-	tty        bool
-	die        bool // kill it when the thread that made it ends
-	parent     int  // our process ID
+	path, dir      *byte
+	argv, envv     []*byte
+	files          [3]int
+	tty            bool
+	killWithParent bool // kill it when the thread that made it ends
+	parent         int  // our process ID
 
 	user       bool // uid, gid and groups count
 	uid, gid   int
@@ -112,7 +112,7 @@ type cloneArgs struct {
 // newChildArgs prepares the start of path from the calling thread, which has
 // the bounding set that the command is to have.
 func (s *shim) newChildArgs(path, dir string, c command) (*childArgs, error) {
-	a := &childArgs{tty: c.tty, die: c.die, parent: os.Getpid(), cgroup: -1, noNewPrivs: s.rights.noNewPrivs}
+	a := &childArgs{tty: c.tty, killWithParent: c.killWithParent, parent: os.Getpid(), cgroup: -1, noNewPrivs: s.rights.noNewPrivs}
 	var err error
 	if a.path, err = unix.BytePtrFromString(path); err != nil {
 		return nil, err
@@ -202,7 +202,7 @@ func (r *rights) sets(may uint64) [2]unix.CapUserData {
 // sock_filter, one after the other.
 func sockFilters(b []byte) ([]unix.SockFilter, error) {
 	const size = int(unsafe.Sizeof(unix.SockFilter{}))
-	if len(b)%size != 0 || len(b)/size > MaxFilter {
+	if len(b)%size != 0 || len(b)/size > MaxFilterInstructions {
 		return nil, fmt.Errorf("the seccomp filter has %d bytes, which is not a program", len(b))
 	}
 	filter := make([]unix.SockFilter, len(b)/size)
@@ -210,8 +210,8 @@ func sockFilters(b []byte) ([]unix.SockFilter, error) {
 	return filter, err
 }
 
-// MaxFilter is how many instructions the kernel takes in a seccomp filter.
-const MaxFilter = 4096
+// MaxFilterInstructions is how many instructions the kernel takes in a seccomp filter.
+const MaxFilterInstructions = 4096
 
 // forkExec starts the program of a. Its error is a *forkError for what went
 // wrong in the new process, which has been waited for then.
@@ -318,7 +318,7 @@ func (a *childArgs) child() (step, syscall.Errno) {
 		// A cgroup that does not take it must not stop a container.
 		_, _, _ = syscall.RawSyscall(unix.SYS_WRITE, uintptr(a.tasks[i]), uintptr(unsafe.Pointer(&a.zero)), 1)
 	}
-	if at, e := a.become(); e != 0 {
+	if at, e := a.setCredentials(); e != 0 {
 		return at, e
 	}
 	if _, _, e = syscall.RawSyscall(unix.SYS_CHDIR, uintptr(unsafe.Pointer(a.dir)), 0, 0); e != 0 {
@@ -337,7 +337,7 @@ func (a *childArgs) child() (step, syscall.Errno) {
 			return stepTerminal, e
 		}
 	}
-	if a.die {
+	if a.killWithParent {
 		if _, _, e = syscall.RawSyscall6(unix.SYS_PRCTL, unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0, 0); e != 0 {
 			return stepDeath, e
 		}
@@ -366,12 +366,12 @@ func (a *childArgs) child() (step, syscall.Errno) {
 	return stepExec, e
 }
 
-// become takes on the user and gives up capabilities.
+// setCredentials takes on the user and gives up capabilities.
 //
 //go:nosplit
 //go:norace
 //go:nocheckptr
-func (a *childArgs) become() (step, syscall.Errno) {
+func (a *childArgs) setCredentials() (step, syscall.Errno) {
 	var e syscall.Errno
 	if a.user {
 		// Without it a change from user 0 would take all capabilities along.

@@ -48,7 +48,7 @@ func hostRoot(spec *Spec, dir *os.Root) error {
 			}
 			// Written first, so that a crash leaves nothing that no record names.
 			made = append(made, missing(target)...)
-			if err := writeJSON(dir, MadeFile, made); err != nil {
+			if err := writeJSON(dir, MountPointsFile, made); err != nil {
 				return err
 			}
 			if err := makeMountPoint(target, info.IsDir()); err != nil {
@@ -75,7 +75,7 @@ func readOnlyHost() error {
 	if err := readOnly("/", true); err != nil {
 		return err
 	}
-	for _, d := range special {
+	for _, d := range specialDirs {
 		_ = unix.MountSetattr(unix.AT_FDCWD, d, unix.AT_RECURSIVE, &unix.MountAttr{Attr_clr: unix.MOUNT_ATTR_RDONLY})
 	}
 	return nil

@@ -22,12 +22,12 @@ import (
 
 // command is something to run in the container: its own command or an exec.
 type command struct {
-	args  []string
-	env   []string
-	dir   string
-	stdio [3]*os.File
-	tty   bool // stdio[0] is a terminal to control
-	die   bool // kill it when this process dies: it is not init of a PID namespace
+	args           []string
+	env            []string
+	dir            string
+	stdio          [3]*os.File
+	tty            bool // stdio[0] is a terminal to control
+	killWithParent bool // kill it when this process dies: it is not init of a PID namespace
 
 	before func() error // the last thing before the command is executed; its error prevents that
 }
@@ -67,7 +67,9 @@ type startError struct {
 
 func (e *startError) Error() string { return e.msg }
 
-func exitCodeOf(err error) int {
+// ExitCode is the exit code that stands for an error of a start: 127 and 126 as
+// in a shell when the command was not found or may not be executed.
+func ExitCode(err error) int {
 	var se *startError
 	if errors.As(err, &se) {
 		return se.code
@@ -104,7 +106,7 @@ func (s *shim) launch(c command) (process, error) {
 		}
 		runtime.LockOSThread() // never unlocked: the thread ends with this goroutine
 		s.prepareThread()
-		pid, done, err := s.kids.start(func() (int, error) { return s.fork(path, dir, c) })
+		pid, done, err := s.children.start(func() (int, error) { return s.fork(path, dir, c) })
 		if err != nil {
 			ch <- result{err: explain(err, path, dir, c.args[0])}
 			return
@@ -123,7 +125,7 @@ func (s *shim) prepareThread() {
 	if !s.rights.limit {
 		return
 	}
-	for c := 0; c <= lastCap(); c++ {
+	for c := 0; c <= LastCap(); c++ {
 		if !slices.Contains(s.rights.keep, c) {
 			// Fails only where we lack CAP_SETPCAP, and then there is nothing
 			// that could be taken away.
@@ -234,7 +236,7 @@ func lookPath(name, dir string, env []string) (string, error) {
 		if err == nil {
 			return path, nil
 		}
-		if exitCodeOf(err) == 126 && found == nil {
+		if ExitCode(err) == 126 && found == nil {
 			found = err
 		}
 	}
@@ -270,8 +272,8 @@ func lookEnv(env []string, key string) string {
 	return ""
 }
 
-// lastCap is the highest capability that the kernel knows.
-func lastCap() int {
+// LastCap is the highest capability that the kernel knows.
+func LastCap() int {
 	c := 0
 	for c < 63 {
 		if err := unix.Prctl(unix.PR_CAPBSET_READ, uintptr(c+1), 0, 0, 0); err != nil {
@@ -281,6 +283,3 @@ func lastCap() int {
 	}
 	return c
 }
-
-// LastCap is the highest capability that the kernel knows.
-func LastCap() int { return lastCap() }

@@ -51,7 +51,7 @@ func TestLookPath(t *testing.T) {
 	} {
 		got, err := lookPath(tc.cmd, work, tc.env)
 		if tc.code != 0 {
-			if err == nil || exitCodeOf(err) != tc.code {
+			if err == nil || ExitCode(err) != tc.code {
 				t.Errorf("%s: %q %v, want code %d", name, got, err, tc.code)
 			}
 			continue

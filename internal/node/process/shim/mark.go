@@ -18,17 +18,17 @@ import (
 	"time"
 )
 
-// StartFile is the mark that a shim makes right before it executes the
+// StartMarkFile is the mark that a shim makes right before it executes the
 // command, and that is on disk before it does. It is what decides after a
 // crash: a container without the mark has not run, whatever else was done for
 // it; one with the mark may have, and is never started again.
 //
 // Carillon 0.1 made the mark earlier, before it started the shim, with nothing
 // but the boot ID in it. Such a mark means the same: it may have run.
-const StartFile = "start"
+const StartMarkFile = "start"
 
-// Mark is the content of the mark.
-type Mark struct {
+// StartMark is the content of the mark.
+type StartMark struct {
 	BootID    string `json:"bootID"`
 	StartedAt int64  `json:"startedAt"` // ns since the epoch
 	// Record is a copy of what the runtime recorded of the container
@@ -39,33 +39,29 @@ type Mark struct {
 // RecordFile is the runtime's own record. A shim copies it and does not read it.
 const RecordFile = "container.json"
 
-// Marked reports whether the command of the container in dir may have been
+// MayHaveRun reports whether the command of the container in dir may have been
 // executed. When that cannot be found out, it may.
-func Marked(dir string) bool {
-	_, err := os.Lstat(filepath.Join(dir, StartFile))
+func MayHaveRun(dir string) bool {
+	_, err := os.Lstat(filepath.Join(dir, StartMarkFile))
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// ReadMark reads the mark in dir.
-func ReadMark(dir string) (Mark, error) {
-	b, err := readRecord(dir, StartFile)
-	if err != nil {
-		return Mark{}, err
-	}
-	return ParseMark(b)
+// ReadStartMark reads the mark in dir.
+func ReadStartMark(dir string) (StartMark, error) {
+	return readParsed(dir, StartMarkFile, ParseStartMark)
 }
 
-// ParseMark reads a mark, also one of Carillon 0.1.
-func ParseMark(b []byte) (Mark, error) {
+// ParseStartMark reads a mark, also one of Carillon 0.1.
+func ParseStartMark(b []byte) (StartMark, error) {
 	if id := strings.TrimSpace(string(b)); isBootID(id) {
-		return Mark{BootID: id}, nil
+		return StartMark{BootID: id}, nil
 	}
-	var m Mark
-	if err := parse(b, &m); err != nil {
-		return Mark{}, fmt.Errorf("start mark: %w", err)
+	var m StartMark
+	if err := ParseRecord(b, &m); err != nil {
+		return StartMark{}, fmt.Errorf("start mark: %w", err)
 	}
 	if m.StartedAt <= 0 {
-		return Mark{}, errors.New("start mark: no time")
+		return StartMark{}, errors.New("start mark: no time")
 	}
 	return m, nil
 }
@@ -89,22 +85,22 @@ func (s *shim) commit() error {
 	if err := reserveExit(s.dir); err != nil {
 		return notStarted{fmt.Errorf("reserving space for the record of the container's end: %w", err)}
 	}
-	Reach("shim-reserved")
-	m := Mark{BootID: BootID(), StartedAt: time.Now().UnixNano()}
+	FailPoint("shim-reserved")
+	m := StartMark{BootID: BootID(), StartedAt: time.Now().UnixNano()}
 	if b, err := readLimited(s.dir.Open(RecordFile)); err == nil && json.Valid(b) {
 		m.Record = bytes.TrimSpace(b)
 	}
-	Reach("shim-marking")
-	if err := writeDurable(s.dir, StartFile, m); err != nil {
+	FailPoint("shim-marking")
+	if err := writeDurable(s.dir, StartMarkFile, m); err != nil {
 		err = fmt.Errorf("recording the start of the container: %w", err)
-		if rerr := s.dir.Remove(StartFile); rerr == nil || errors.Is(rerr, fs.ErrNotExist) {
+		if rerr := s.dir.Remove(StartMarkFile); rerr == nil || errors.Is(rerr, fs.ErrNotExist) {
 			return notStarted{err}
 		}
 		s.marked = true // it may be on disk, so it counts
 		return err
 	}
 	s.marked = true
-	Reach("shim-marked")
+	FailPoint("shim-marked")
 	// Nothing needs the spec again, and it holds the environment with its
 	// secrets. Until here a second start would have read it.
 	_ = s.dir.Remove(SpecFile)

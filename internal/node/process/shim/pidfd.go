@@ -194,16 +194,16 @@ func (p Processes) Descendants(pid int) []int {
 	return all
 }
 
-// Same reports whether pid means the process that it meant when the tree was
+// StillHas reports whether pid means the process that it meant when the tree was
 // read.
-func (p Processes) Same(pid int) bool {
+func (p Processes) StillHas(pid int) bool {
 	stat, err := ReadProcessStat(pid)
-	return err == nil && p.Is(pid, stat.StartTicks)
+	return err == nil && p.Has(pid, stat.StartTicks)
 }
 
-// Is reports whether pid meant the process that started at ticks when the tree
+// Has reports whether pid meant the process that started at ticks when the tree
 // was read.
-func (p Processes) Is(pid int, ticks uint64) bool {
+func (p Processes) Has(pid int, ticks uint64) bool {
 	was, ok := p.ticks[pid]
 	return ok && was == ticks
 }
@@ -212,7 +212,7 @@ func (p Processes) Is(pid int, ticks uint64) bool {
 // been opened: it must be the process that the tree means, and below root still.
 func (p Processes) KillBelow(root int) {
 	for _, pid := range p.Descendants(root) {
-		SignalIf(pid, unix.SIGKILL, func() bool { return p.Same(pid) && below(pid, root) })
+		SignalIf(pid, unix.SIGKILL, func() bool { return p.StillHas(pid) && below(pid, root) })
 	}
 }
 

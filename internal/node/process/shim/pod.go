@@ -32,15 +32,15 @@ import (
 const envPod = "CARILLON_SHIM_POD"
 
 // podGrace is how much later than the Pod's containers its process 1 ends when
-// the leash does.
-const podGrace = 2 * leashGrace
+// its owner does.
+const podGrace = 2 * ownerGrace
 
-// StartPod starts process 1 of a Pod's PID namespace. dir is the Pod's own, and
+// StartPodInit starts process 1 of a Pod's PID namespace. dir is the Pod's own, and
 // has the same lock, identity and control socket as a container's. The process
-// that is returned must be waited for. It ends by [Stop], and with the leash.
-func StartPod(dir, name string, user bool, leash *os.File) (*exec.Cmd, error) {
+// that is returned must be waited for. It ends by [Stop], and as ownerPipe says.
+func StartPodInit(dir, name string, user bool, ownerPipe *os.File) (*exec.Cmd, error) {
 	ns := Namespaces{User: user, PID: true}
-	cmd, st, err := begin(dir, name, ns.attr(), []string{envPod + "=1"}, nil, leash)
+	cmd, st, err := begin(dir, name, ns.attr(), []string{envPod + "=1"}, nil, ownerPipe)
 	if err == nil && st.Error != "" {
 		err = errors.New(st.Error)
 	}
@@ -52,10 +52,10 @@ func StartPod(dir, name string, user bool, leash *os.File) (*exec.Cmd, error) {
 	return cmd, err
 }
 
-// StartIn does what [Start] does, in the PID namespace of the Pod in pod. The
+// StartInPod does what [Start] does, in the PID namespace of the Pod in pod. The
 // shim is a child of the Pod's process 1, so nothing is left to wait for. The
 // error is [ErrGone] when that process has ended.
-func StartIn(pod, dir, name string, lock, leash *os.File) (Started, error) {
+func StartInPod(pod, dir, name string, lock, ownerPipe *os.File) (Started, error) {
 	if lock != nil {
 		defer lock.Close()
 	}
@@ -80,10 +80,10 @@ func StartIn(pod, dir, name string, lock, leash *os.File) (Started, error) {
 	if lock != nil {
 		files = append(files, lock)
 	}
-	if leash != nil {
-		files = append(files, leash)
+	if ownerPipe != nil {
+		files = append(files, ownerPipe)
 	}
-	c, resp, err := ask(pod, request{Op: opStart, Args: []string{dir, name}, Env: failEnv(), Lock: lock != nil, Leash: leash != nil}, files...)
+	c, resp, err := ask(pod, request{Op: opStart, Args: []string{dir, name}, Env: failEnv(), Lock: lock != nil, OwnerPipe: ownerPipe != nil}, files...)
 	w.Close()
 	if err != nil {
 		return Started{}, err
@@ -95,7 +95,7 @@ func StartIn(pod, dir, name string, lock, leash *os.File) (Started, error) {
 	if lock != nil {
 		lock.Close() // it is the shim's now, and ends with it
 	}
-	Reach("start-forked")
+	FailPoint("start-forked")
 	return readStatus(r, dir)
 }
 
@@ -121,7 +121,7 @@ func readStatus(r io.Reader, dir string) (Started, error) {
 }
 
 // runPod is the whole life of a Pod's process 1.
-func runPod(path string, s *shim, leash *os.File) int {
+func runPod(path string, s *shim, ownerPipe *os.File) int {
 	// What ends the containers ends them one by one, with their grace period.
 	// A signal from inside the Pod must not end all of it.
 	signal.Ignore(unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGUSR1, unix.SIGUSR2)
@@ -134,14 +134,14 @@ func runPod(path string, s *shim, leash *os.File) int {
 		return s.refuse(fmt.Errorf("another process holds %s: %w", path, err))
 	}
 	defer lock.Close()
-	identity, err := whoAmI()
+	identity, err := ownIdentity()
 	if err == nil {
 		err = writeVolatile(s.dir, IdentityFile, identity)
 	}
 	if err != nil {
 		return s.refuse(err)
 	}
-	s.kids = newChildren()
+	s.children = newChildren()
 	listener, err := listenControl()
 	if err != nil {
 		return s.refuse(err)
@@ -150,9 +150,9 @@ func runPod(path string, s *shim, leash *os.File) int {
 		return s.refuse(err)
 	}
 	go s.serve(listener)
-	if leash != nil {
+	if ownerPipe != nil {
 		go func() {
-			_, _ = leash.Read(make([]byte, 1)) // nothing comes but the end
+			_, _ = ownerPipe.Read(make([]byte, 1)) // nothing comes but the end
 			time.AfterFunc(podGrace, func() { s.signal(unix.SIGKILL) })
 		}()
 	}
@@ -170,19 +170,19 @@ func (s *shim) startShim(c *conn, req request) error {
 		return errors.New("start: only a Pod's process starts containers")
 	}
 	mounts, out, status := c.file(), c.file(), c.file()
-	var lock, leash *os.File
+	var lock, ownerPipe *os.File
 	if req.Lock {
 		lock = c.file()
 	}
-	if req.Leash {
-		leash = c.file()
+	if req.OwnerPipe {
+		ownerPipe = c.file()
 	}
-	for _, f := range []*os.File{mounts, out, status, lock, leash} {
+	for _, f := range []*os.File{mounts, out, status, lock, ownerPipe} {
 		if f != nil {
 			defer f.Close()
 		}
 	}
-	if mounts == nil || out == nil || status == nil || req.Lock && lock == nil || req.Leash && leash == nil {
+	if mounts == nil || out == nil || status == nil || req.Lock && lock == nil || req.OwnerPipe && ownerPipe == nil {
 		return errors.New("start: descriptors missing")
 	}
 	null, err := os.Open(os.DevNull)
@@ -192,13 +192,13 @@ func (s *shim) startShim(c *conn, req request) error {
 	defer null.Close()
 	attr := &syscall.ProcAttr{
 		Dir: req.Args[0],
-		Env: append(shimEnv(req.Args[0], lock != nil, leash != nil), req.Env...),
+		Env: append(shimEnv(req.Args[0], lock != nil, ownerPipe != nil), req.Env...),
 		Sys: Namespaces{UTS: true}.attr(),
 	}
 	if os.Geteuid() != 0 {
 		attr.Sys.AmbientCaps = allCaps()
 	}
-	for _, f := range []*os.File{null, null, out, status, lock, leash} {
+	for _, f := range []*os.File{null, null, out, status, lock, ownerPipe} {
 		if f == nil {
 			attr.Files = append(attr.Files, ^uintptr(0)) // closed
 			continue
@@ -219,7 +219,7 @@ func (s *shim) startShim(c *conn, req request) error {
 					return fmt.Errorf("entering the mounts of the runtime: %w", err)
 				}
 			}
-			_, _, err := s.kids.start(func() (int, error) {
+			_, _, err := s.children.start(func() (int, error) {
 				return syscall.ForkExec("/proc/self/exe", []string{procName + " " + req.Args[1]}, attr)
 			})
 			return err

@@ -106,11 +106,11 @@ func (c *children) reap() bool {
 // killAll kills what the command left behind, daemons too, and returns when
 // all of it is gone.
 func (s *shim) killAll() {
-	s.kids.mu.Lock()
-	s.kids.closed = true
-	s.kids.mu.Unlock()
+	s.children.mu.Lock()
+	s.children.closed = true
+	s.children.mu.Unlock()
 	for wait := time.Millisecond; ; wait = min(2*wait, 100*time.Millisecond) {
-		if s.kids.reap() {
+		if s.children.reap() {
 			return
 		}
 		switch {
@@ -125,7 +125,7 @@ func (s *shim) killAll() {
 		}
 		timer := time.NewTimer(wait)
 		select {
-		case <-s.kids.changed:
+		case <-s.children.changed:
 		case <-timer.C:
 		}
 		timer.Stop()

@@ -105,7 +105,7 @@ func (l *layers) numbered(n int, lower, target string) error {
 	}
 	for _, dir := range l.own {
 		if mounts.StrictlyUnder(dir, lower) {
-			openWay(lower, upper, dir)
+			makeOwnPath(lower, upper, dir)
 		}
 	}
 	// A path in the options must be free of their separators; one through an
@@ -131,11 +131,11 @@ func (l *layers) numbered(n int, lower, target string) error {
 	return nil
 }
 
-// openWay makes the directories from lower down to dir in the upper layer.
+// makeOwnPath makes the directories from lower down to dir in the upper layer.
 // Inside a user namespace the kernel can not copy up a directory of a user who
 // is not mapped, and so nothing below it could be written: not even what
 // belongs to us.
-func openWay(lower, upper, dir string) {
+func makeOwnPath(lower, upper, dir string) {
 	rel, err := filepath.Rel(lower, dir)
 	if err != nil {
 		return
@@ -155,8 +155,8 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// special are the directories that every container gets made new.
-var special = []string{"/proc", "/sys", "/dev"}
+// specialDirs are the directories that every container gets made new.
+var specialDirs = []string{"/proc", "/sys", "/dev"}
 
 // overlayRoot gives a process of the root user its root: an overlay over the
 // machine's root filesystem, and one over each other filesystem mounted below
@@ -191,7 +191,7 @@ func overlayRoot(spec *Spec, ownPIDs bool) error {
 	if err != nil {
 		return err
 	}
-	skip := append([]string{here}, special...)
+	skip := append([]string{here}, specialDirs...)
 	skip = append(skip, hiddenPaths(spec, machine)...)
 	for _, m := range machine {
 		if m.Point == "/" || underAny(m.Point, skip) || skipType(m.Type) {
@@ -204,7 +204,7 @@ func overlayRoot(spec *Spec, ownPIDs bool) error {
 		l.n++
 		show := func() (bool, error) { return l.mount(m, l.n, target) }
 		if remoteType(m.Type) {
-			show = patiently(show)
+			show = withRemoteTimeout(show)
 		}
 		writable, err := show()
 		if err != nil {
@@ -250,13 +250,13 @@ func (l *layers) mount(m mounts.Mount, n int, target string) (bool, error) {
 	return false, nil
 }
 
-// remotePatience is how long a filesystem of another machine may take to
+// remoteTimeout is how long a filesystem of another machine may take to
 // answer before a container is started without it.
-const remotePatience = time.Second
+const remoteTimeout = time.Second
 
-// patiently bounds f: a server that is down must not keep containers from
+// withRemoteTimeout bounds f: a server that is down must not keep containers from
 // starting. What answers later finds another root, and mounts nothing.
-func patiently(f func() (bool, error)) func() (bool, error) {
+func withRemoteTimeout(f func() (bool, error)) func() (bool, error) {
 	return func() (bool, error) {
 		type result struct {
 			ok  bool
@@ -267,7 +267,7 @@ func patiently(f func() (bool, error)) func() (bool, error) {
 			ok, err := f()
 			ch <- result{ok, err}
 		}()
-		timer := time.NewTimer(remotePatience)
+		timer := time.NewTimer(remoteTimeout)
 		defer timer.Stop()
 		select {
 		case r := <-ch:

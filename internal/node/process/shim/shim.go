@@ -13,11 +13,15 @@
 // # Tour
 //
 //	shim.go      the life of a shim, from its start to exit.json
+//	stop.go      signals to the command, and its end after the grace period
 //	pod.go       process 1 of a Pod whose containers share their processes
+//	start.go     starting a shim; for the runtime
+//	client.go    asking a shim for something; for the runtime
 //	spec.go      the files it shares with the runtime: spec and shim record
 //	mark.go      the mark that says: from here on the command may have run
 //	exit.go      the exit record, and the space that is kept for it
 //	pidfd.go     signals that reach the process that was meant
+//	procstat.go  what /proc tells of a process
 //	failpoint.go where tests make a start fail
 //	rootfs.go    the root for containers of a root user: overlays over the machine
 //	userroot.go  the root inside a user namespace
@@ -25,6 +29,7 @@
 //	mounts.go    binds, read-only flags, resolving paths inside a root
 //	dev.go       /dev, /proc and /sys of a container
 //	launch.go    starting a command as the user and with the rights it was given
+//	fork.go      the steps between fork and exec
 //	reap.go      waiting for children and killing what is left
 //	log.go       the log file in the CRI format
 //	attach.go    standard input and the clients that watch the output
@@ -37,7 +42,7 @@
 // The command is started at most once. An exclusive lock on the container's
 // directory is held from the runtime's decision to start it to the end of the
 // shim, without a gap. Right before the command is executed the shim makes a
-// mark (StartFile) and waits until it is on disk; a shim that finds a mark or
+// mark (StartMarkFile) and waits until it is on disk; a shim that finds a mark or
 // an exit record executes nothing, and the runtime writes an exit record only
 // under the same lock. So whoever holds the lock knows: without a mark the
 // command has not run and may be started; with a mark it may have, and never
@@ -74,10 +79,10 @@ const procName = "carillon-shim"
 
 // Environment of a shim.
 const (
-	envDir   = "CARILLON_SHIM_DIR"   // the container's directory; the other half of the marker
-	envProbe = "CARILLON_SHIM_PROBE" // set: set up the root, say so, and end
-	envLock  = "CARILLON_SHIM_LOCK"  // set: lockFD is the lock, taken already
-	envLeash = "CARILLON_SHIM_LEASH" // set: end when leashFD does
+	envDir       = "CARILLON_SHIM_DIR"        // the container's directory; the other half of the marker
+	envProbe     = "CARILLON_SHIM_PROBE"      // set: set up the root, say so, and end
+	envLock      = "CARILLON_SHIM_LOCK"       // set: lockFD is the lock, taken already
+	envOwnerPipe = "CARILLON_SHIM_OWNER_PIPE" // set: end when ownerPipeFD does
 )
 
 // statusFD is where the shim reports that the command runs, or why it does
@@ -88,12 +93,12 @@ const statusFD = 3
 // us.
 const lockFD = 4
 
-// leashFD is the reading end of a pipe that nothing is ever written to: its end
-// of file is the end of the process that started the container. leashGrace is
+// ownerPipeFD is the reading end of a pipe that nothing is ever written to: its end
+// of file is the end of the process that started the container. ownerGrace is
 // what the container then gets to end after SIGTERM.
 const (
-	leashFD    = 5
-	leashGrace = time.Second
+	ownerPipeFD = 5
+	ownerGrace  = time.Second
 )
 
 func init() {
@@ -113,35 +118,35 @@ type shim struct {
 	dir    *os.Root // the container's directory, usable after the root changed
 	status *os.File
 
-	log     *logFile
-	streams *streams
-	kids    *children
-	cgroup  *cgroup
-	rights  rights
-	pid1    bool // this process is init of a PID namespace
-	marked  bool // the command may have been executed, see commit
+	log      *logFile
+	streams  *streams
+	children *children
+	cgroup   *cgroup
+	rights   rights
+	pid1     bool // this process is init of a PID namespace
+	marked   bool // the command may have been executed, see commit
 
-	mu       sync.Mutex
-	main     int         // process ID of the command; 0 before it started and after it ended
-	pending  unix.Signal // came before the command started
-	kill     *time.Timer // the end of the grace period, nil when not stopping
-	killAt   time.Time
-	builtin  chan struct{}
-	builtOut sync.Once
-	ended    chan struct{} // closed when exit.json is written
-	logs     sync.WaitGroup
+	mu          sync.Mutex
+	main        int         // process ID of the command; 0 before it started and after it ended
+	pending     unix.Signal // came before the command started
+	kill        *time.Timer // the end of the grace period, nil when not stopping
+	killAt      time.Time
+	builtin     chan struct{}
+	builtinOnce sync.Once
+	ended       chan struct{} // closed when exit.json is written
+	logs        sync.WaitGroup
 }
 
 // run is the whole life of a shim. The result is the exit code of the process,
 // which nobody looks at: exit.json tells how the container ended.
 func run(path string) int {
-	Reach("shim-begun")
+	FailPoint("shim-begun")
 	_ = os.WriteFile("/proc/self/comm", []byte(procName), 0)
 	unix.Umask(0o022)
 	status := os.NewFile(statusFD, "status")
-	var leash *os.File
-	if os.Getenv(envLeash) != "" {
-		leash = os.NewFile(leashFD, "leash")
+	var ownerPipe *os.File
+	if os.Getenv(envOwnerPipe) != "" {
+		ownerPipe = os.NewFile(ownerPipeFD, "ownerPipe")
 	}
 	s := &shim{status: status, builtin: make(chan struct{}), ended: make(chan struct{}), pid1: os.Getpid() == 1}
 
@@ -151,7 +156,7 @@ func run(path string) int {
 	signal.Notify(signals, unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGUSR1, unix.SIGUSR2, unix.SIGWINCH)
 	signal.Ignore(unix.SIGPIPE, unix.SIGTTOU, unix.SIGTTIN)
 
-	// The status, the lock and the leash, and what a careless parent left open.
+	// The status, the lock and the owner pipe, and what a parent left open by mistake.
 	if err := descriptor.CloseOnExec(statusFD); err != nil {
 		return s.refuse(err)
 	}
@@ -163,37 +168,37 @@ func run(path string) int {
 		return s.refuse(err)
 	}
 	if os.Getenv(envPod) != "" {
-		return runPod(path, s, leash)
+		return runPod(path, s, ownerPipe)
 	}
 	lock, err := takeLock(s.dir, path)
 	if err != nil {
 		return s.refuse(fmt.Errorf("another shim holds %s: %w", path, err))
 	}
 	defer lock.Close()
-	Reach("shim-locked")
+	FailPoint("shim-locked")
 	if _, err := s.dir.Lstat(ExitFile); !errors.Is(err, fs.ErrNotExist) {
 		return s.refuse(errors.New("the container has ended already"))
 	}
-	if Marked(path) {
+	if MayHaveRun(path) {
 		return s.refuse(errors.New("the container was started already"))
 	}
 	if s.spec, err = readSpec(s.dir); err != nil {
 		return s.fail(128, err)
 	}
-	identity, err := whoAmI()
+	identity, err := ownIdentity()
 	if err != nil {
 		return s.fail(128, err)
 	}
 	if err := writeVolatile(s.dir, IdentityFile, identity); err != nil {
 		return s.decline(err)
 	}
-	Reach("shim-identified")
+	FailPoint("shim-identified")
 	if !s.pid1 {
 		if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 			return s.fail(128, fmt.Errorf("becoming the reaper of the container's processes: %w", err))
 		}
 	}
-	s.kids = newChildren()
+	s.children = newChildren()
 	if s.log, err = openLog(s.spec.LogPath); err != nil {
 		return s.fail(128, err)
 	}
@@ -207,17 +212,17 @@ func run(path string) int {
 	if err := s.enterRoot(); err != nil {
 		return s.fail(128, err)
 	}
-	Reach("shim-rooted")
+	FailPoint("shim-rooted")
 	s.rights = s.spec.rights()
 	if os.Getenv(envProbe) != "" {
 		s.report(Started{PID: os.Getpid(), StartedAt: time.Now().UnixNano()})
 		return 0
 	}
 	go s.serve(listener)
-	if leash != nil {
+	if ownerPipe != nil {
 		go func() {
-			_, _ = leash.Read(make([]byte, 1)) // nothing comes but the end
-			s.stop(unix.SIGTERM, leashGrace)
+			_, _ = ownerPipe.Read(make([]byte, 1)) // nothing comes but the end
+			s.stop(unix.SIGTERM, ownerGrace)
 		}()
 	}
 	go func() {
@@ -269,7 +274,7 @@ func (s *shim) supervise() int {
 		}
 		proc, err := s.launch(command{
 			args: s.spec.Args, env: s.spec.Env, dir: s.spec.Dir,
-			stdio: stdio.child, tty: s.spec.TTY, die: !s.pid1, before: s.commit,
+			stdio: stdio.child, tty: s.spec.TTY, killWithParent: !s.pid1, before: s.commit,
 		})
 		for _, f := range stdio.child {
 			f.Close()
@@ -278,12 +283,12 @@ func (s *shim) supervise() int {
 			stdio.close()
 			return s.failed(err)
 		}
-		Reach("shim-executed")
+		FailPoint("shim-executed")
 		started = proc.started
 		s.mu.Lock()
 		s.main = proc.pid
 		if s.pending != 0 {
-			s.kids.signal(s.main, s.pending)
+			s.children.signal(s.main, s.pending)
 		}
 		s.mu.Unlock()
 		stdio.copy(s)
@@ -292,7 +297,7 @@ func (s *shim) supervise() int {
 		code, sig = decode(ws)
 	}
 	finished := time.Now()
-	Reach("shim-ended")
+	FailPoint("shim-ended")
 
 	s.mu.Lock()
 	s.main = 0
@@ -328,7 +333,7 @@ func (s *shim) end(rec Exit) int {
 	if err := s.record(rec); err != nil {
 		return 1
 	}
-	Reach("shim-recorded")
+	FailPoint("shim-recorded")
 	close(s.ended)
 	return 0
 }
@@ -340,13 +345,13 @@ func (s *shim) failed(err error) int {
 	if errors.As(err, &not) {
 		return s.decline(err)
 	}
-	return s.fail(exitCodeOf(err), err)
+	return s.fail(ExitCode(err), err)
 }
 
 // fail ends a container whose command never ran.
 func (s *shim) fail(code int, err error) int {
 	now := time.Now().UnixNano()
-	if s.kids != nil {
+	if s.children != nil {
 		s.killAll()
 	}
 	if s.log != nil {
@@ -362,7 +367,7 @@ func (s *shim) fail(code int, err error) int {
 // decline ends a shim that has executed nothing and can not, for want of space
 // say: it leaves the container as if it had not been started.
 func (s *shim) decline(err error) int {
-	if s.kids != nil {
+	if s.children != nil {
 		s.killAll()
 	}
 	s.cgroup.remove()
@@ -403,58 +408,12 @@ func (s *shim) refuse(err error) int {
 func (s *shim) running(st Started) {
 	_ = writeVolatile(s.dir, StartedFile, st) // after a power cut the mark tells the time, too
 	s.report(st)
-	Reach("shim-told")
+	FailPoint("shim-told")
 }
 
 func (s *shim) report(st Started) {
 	_, _ = s.status.Write(append(mustJSON(st), '\n'))
 	s.status.Close()
-}
-
-// onSignal passes what is meant for the container to its command, so that
-// "kill" on the shim, or on process 1 from inside, does what people expect.
-func (s *shim) onSignal(sig unix.Signal) {
-	switch sig {
-	case unix.SIGHUP:
-		_ = s.log.reopen()
-	case unix.SIGWINCH:
-	default:
-		s.signal(sig)
-	}
-}
-
-// signal sends sig to the command, if it runs.
-func (s *shim) signal(sig unix.Signal) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.spec.Builtin != "" {
-		s.builtOut.Do(func() { close(s.builtin) })
-		return
-	}
-	if s.main == 0 {
-		s.pending = sig
-		return
-	}
-	s.kids.signal(s.main, sig)
-}
-
-// stop asks the command to end with sig and kills it after grace. Of several
-// stops the earliest end counts.
-func (s *shim) stop(sig unix.Signal, grace time.Duration) {
-	if grace > 0 {
-		s.signal(sig)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	at := time.Now().Add(grace)
-	if s.kill != nil && !at.Before(s.killAt) {
-		return
-	}
-	if s.kill != nil {
-		s.kill.Stop()
-	}
-	s.killAt = at
-	s.kill = time.AfterFunc(max(grace, 0), func() { s.signal(unix.SIGKILL) })
 }
 
 // drain reads r into w until its end, for a log stream.

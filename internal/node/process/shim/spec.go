@@ -21,12 +21,12 @@ import (
 
 // Files in a container's directory.
 const (
-	SpecFile     = "spec.json"    // what to run; gone once the shim has read it
-	IdentityFile = "shim.json"    // which process is the shim
-	StartedFile  = "started.json" // that the command runs, and since when
-	MadeFile     = "made.json"    // mount points made on the machine, for RootHost
-	LockFile     = "lock"         // locked while a shim lives
-	ControlFile  = "control.sock" // where the shim takes requests
+	SpecFile        = "spec.json"    // what to run; gone once the shim has read it
+	IdentityFile    = "shim.json"    // which process is the shim
+	StartedFile     = "started.json" // that the command runs, and since when
+	MountPointsFile = "made.json"    // mount points made on the machine, for RootHost
+	LockFile        = "lock"         // locked while a shim lives
+	ControlFile     = "control.sock" // where the shim takes requests
 )
 
 // Reasons in an exit record, as they appear in a Pod's status.
@@ -60,7 +60,7 @@ type Spec struct {
 	Root         Root     `json:"root"`
 	Mounts       []Mount  `json:"mounts,omitempty"`
 	Hidden       []string `json:"hidden,omitempty"` // directories shown empty
-	Own          []string `json:"own,omitempty"`    // directories an ordinary user works in, see openWay
+	Own          []string `json:"own,omitempty"`    // directories an ordinary user works in, see makeOwnPath
 	Masked       []string `json:"masked,omitempty"` // paths below /proc and /sys to hide
 	ReadOnly     []string `json:"readOnly,omitempty"`
 	ReadOnlyRoot bool     `json:"readOnlyRoot,omitempty"`
@@ -126,7 +126,7 @@ const maxRecord = 32 << 20
 // ParseIdentity reads the identity of a shim.
 func ParseIdentity(b []byte) (Identity, error) {
 	var id Identity
-	if err := parse(b, &id); err != nil {
+	if err := ParseRecord(b, &id); err != nil {
 		return Identity{}, fmt.Errorf("shim record: %w", err)
 	}
 	if id.PID <= 0 {
@@ -135,7 +135,8 @@ func ParseIdentity(b []byte) (Identity, error) {
 	return id, nil
 }
 
-func parse(b []byte, v any) error {
+// ParseRecord reads the one JSON value of a record, of the runtime or of a shim.
+func ParseRecord(b []byte, v any) error {
 	if len(b) > maxRecord {
 		return fmt.Errorf("%d bytes is too long", len(b))
 	}
@@ -151,42 +152,30 @@ func parse(b []byte, v any) error {
 
 // ReadIdentity reads which process is the shim of the container in dir.
 func ReadIdentity(dir string) (Identity, error) {
-	b, err := readRecord(dir, IdentityFile)
-	if err != nil {
-		return Identity{}, err
-	}
-	return ParseIdentity(b)
+	return readParsed(dir, IdentityFile, ParseIdentity)
 }
 
 // ReadStarted reads since when the command in dir runs.
 func ReadStarted(dir string) (Started, error) {
-	b, err := readRecord(dir, StartedFile)
-	if err != nil {
-		return Started{}, err
-	}
-	return parseStarted(b)
+	return readParsed(dir, StartedFile, parseStarted)
 }
 
 func parseStarted(b []byte) (Started, error) {
 	var st Started
-	if err := parse(b, &st); err != nil {
+	if err := ParseRecord(b, &st); err != nil {
 		return Started{}, fmt.Errorf("start record: %w", err)
 	}
 	return st, nil
 }
 
-// ReadMade reads which mount points the shim of dir made on the machine.
-func ReadMade(dir string) ([]string, error) {
-	b, err := readRecord(dir, MadeFile)
-	if err != nil {
-		return nil, err
-	}
-	return parseMade(b)
+// ReadMountPoints reads which mount points the shim of dir made on the machine.
+func ReadMountPoints(dir string) ([]string, error) {
+	return readParsed(dir, MountPointsFile, parseMountPoints)
 }
 
-func parseMade(b []byte) ([]string, error) {
+func parseMountPoints(b []byte) ([]string, error) {
 	var made []string
-	if err := parse(b, &made); err != nil {
+	if err := ParseRecord(b, &made); err != nil {
 		return nil, fmt.Errorf("mount points: %w", err)
 	}
 	for _, path := range made {
@@ -231,13 +220,24 @@ func readSpec(dir *os.Root) (Spec, error) {
 
 func parseSpec(b []byte) (Spec, error) {
 	var s Spec
-	if err := parse(b, &s); err != nil {
+	if err := ParseRecord(b, &s); err != nil {
 		return Spec{}, fmt.Errorf("reading what to run: %w", err)
 	}
 	if s.Builtin == "" && len(s.Args) == 0 && os.Getenv(envProbe) == "" {
 		return Spec{}, errors.New("reading what to run: no command")
 	}
 	return s, nil
+}
+
+// WriteRecord writes v to dir/name so that it is there after a power cut once
+// this returns, and whole at any time before.
+func WriteRecord(dir, name string, v any) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return writeDurable(root, name, v)
 }
 
 // writeJSON replaces a file in one step, so that a reader, and a crash at any
@@ -278,9 +278,10 @@ func replace(dir *os.Root, name string, b []byte, sync bool) error {
 	return err
 }
 
-// readRecord reads a file of a container's directory: a regular file of ours,
-// of a reasonable size, and nothing else that may lie there under its name.
-func readRecord(dir, name string) ([]byte, error) {
+// ReadRecord reads a file of a container's directory, of a shim or of the
+// runtime: a regular file of this user, no longer than a record can be, and
+// nothing else that may lie there under its name.
+func ReadRecord(dir, name string) ([]byte, error) {
 	fd, err := unix.Open(filepath.Join(dir, name), unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: filepath.Join(dir, name), Err: err}
@@ -298,9 +299,13 @@ func readRecord(dir, name string) ([]byte, error) {
 	return readLimited(f, nil)
 }
 
-// ReadRecord reads one of the runtime's own records: a regular file of this
-// user, and no more than a record can hold.
-func ReadRecord(dir, name string) ([]byte, error) { return readRecord(dir, name) }
+func readParsed[T any](dir, name string, parse func([]byte) (T, error)) (T, error) {
+	b, err := ReadRecord(dir, name)
+	if err != nil {
+		return *new(T), err
+	}
+	return parse(b)
+}
 
 // readLimited reads a file that was just opened, and closes it.
 func readLimited(f *os.File, err error) ([]byte, error) {
@@ -324,9 +329,9 @@ func mustJSON(v any) []byte {
 	return b
 }
 
-// whoAmI reads this process's identity as the machine sees it: /proc is still
+// ownIdentity reads this process's identity as the machine sees it: /proc is still
 // the machine's, also when this is process 1 of a PID namespace.
-func whoAmI() (Identity, error) {
+func ownIdentity() (Identity, error) {
 	stat, err := readProcessStat("self")
 	if err != nil {
 		return Identity{}, err

@@ -83,7 +83,7 @@ func FuzzParseOthers(f *testing.F) {
 		if s, err := parseSpec(b); err == nil && s.Builtin == "" && len(s.Args) == 0 {
 			t.Error("accepted a spec that runs nothing")
 		}
-		if made, err := parseMade(b); err == nil {
+		if made, err := parseMountPoints(b); err == nil {
 			for _, path := range made {
 				if path == "/" || !filepath.IsAbs(path) || filepath.Clean(path) != path {
 					t.Errorf("accepted the mount point %q", path)
@@ -105,7 +105,7 @@ func FuzzParseIdentity(f *testing.F) {
 // A process is told from another with the same number by its start time, and
 // a zombie counts as gone.
 func TestIdentity(t *testing.T) {
-	me, err := whoAmI()
+	me, err := ownIdentity()
 	if err != nil {
 		t.Fatal(err)
 	}

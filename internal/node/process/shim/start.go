@@ -34,11 +34,11 @@ type Namespaces struct {
 // whoever gets it later knows that no shim lives and none is on its way. Start
 // closes it in any case. Without one the shim takes the lock itself.
 //
-// The container ends when the other end of the leash, a pipe's reading end, is
+// The container ends when the other end of ownerPipe, which is a reading end, is
 // closed: when the process that holds the writing end is gone, however it went.
-// A nil leash is none.
-func Start(dir, name string, ns Namespaces, lock, leash *os.File) (*exec.Cmd, Started, error) {
-	return start(dir, name, ns, lock, leash, false)
+// Nil is for one that outlives that process.
+func Start(dir, name string, ns Namespaces, lock, ownerPipe *os.File) (*exec.Cmd, Started, error) {
+	return start(dir, name, ns, lock, ownerPipe, false)
 }
 
 // Probe sets up a root as Start would, and says why it can not be done.
@@ -56,19 +56,19 @@ func Probe(dir string, ns Namespaces) error {
 	return nil
 }
 
-func start(dir, name string, ns Namespaces, lock, leash *os.File, probe bool) (*exec.Cmd, Started, error) {
+func start(dir, name string, ns Namespaces, lock, ownerPipe *os.File, probe bool) (*exec.Cmd, Started, error) {
 	var env []string
 	if probe {
 		env = append(env, envProbe+"=1")
 	} else {
 		env = failEnv()
 	}
-	return begin(dir, name, ns.attr(), env, lock, leash)
+	return begin(dir, name, ns.attr(), env, lock, ownerPipe)
 }
 
 // begin starts a process of this binary for dir, with env besides its own
 // environment, and reads what it says. It closes lock.
-func begin(dir, name string, attr *syscall.SysProcAttr, env []string, lock, leash *os.File) (*exec.Cmd, Started, error) {
+func begin(dir, name string, attr *syscall.SysProcAttr, env []string, lock, ownerPipe *os.File) (*exec.Cmd, Started, error) {
 	if lock != nil {
 		defer lock.Close()
 	}
@@ -76,7 +76,7 @@ func begin(dir, name string, attr *syscall.SysProcAttr, env []string, lock, leas
 	// by an update.
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Args = []string{procName + " " + name}
-	cmd.Env = append(shimEnv(dir, lock != nil, leash != nil), env...)
+	cmd.Env = append(shimEnv(dir, lock != nil, ownerPipe != nil), env...)
 	cmd.Dir = dir
 	cmd.SysProcAttr = attr
 	out, err := openOwnLog(dir)
@@ -90,8 +90,8 @@ func begin(dir, name string, attr *syscall.SysProcAttr, env []string, lock, leas
 		return nil, Started{}, err
 	}
 	defer r.Close()
-	cmd.ExtraFiles = []*os.File{w, lock, leash} // descriptors statusFD, lockFD, leashFD; one that is nil is closed
-	if here, err := holdMounts(attr, leash); err != nil {
+	cmd.ExtraFiles = []*os.File{w, lock, ownerPipe} // descriptors statusFD, lockFD, ownerPipeFD; one that is nil is closed
+	if here, err := holdMounts(attr, ownerPipe); err != nil {
 		w.Close()
 		return nil, Started{}, err
 	} else if here != nil {
@@ -105,7 +105,7 @@ func begin(dir, name string, attr *syscall.SysProcAttr, env []string, lock, leas
 	}
 	if lock != nil {
 		lock.Close() // it is the shim's now, and ends with it
-		Reach("start-forked")
+		FailPoint("start-forked")
 	}
 	st, err := readStatus(r, dir)
 	return cmd, st, err
@@ -115,23 +115,23 @@ func begin(dir, name string, attr *syscall.SysProcAttr, env []string, lock, leas
 // it. The shim holds it open and never uses it: the mounts of this process,
 // among them the volumes of the container, stay as long as the container does,
 // and the next life of this program enters them through it (see package
-// mountnamespace). What is on a leash has no next life, and in a user namespace
+// mountnamespace). What ends with its owner has no next life, and in a user namespace
 // nothing could be entered.
-func holdMounts(attr *syscall.SysProcAttr, leash *os.File) (*os.File, error) {
-	if leash != nil || attr.Cloneflags&syscall.CLONE_NEWNS == 0 || attr.Cloneflags&syscall.CLONE_NEWUSER != 0 {
+func holdMounts(attr *syscall.SysProcAttr, ownerPipe *os.File) (*os.File, error) {
+	if ownerPipe != nil || attr.Cloneflags&syscall.CLONE_NEWNS == 0 || attr.Cloneflags&syscall.CLONE_NEWUSER != 0 {
 		return nil, nil
 	}
 	return os.Open("/proc/self/ns/mnt")
 }
 
 // shimEnv is the environment of a shim.
-func shimEnv(dir string, lock, leash bool) []string {
+func shimEnv(dir string, lock, ownerPipe bool) []string {
 	env := []string{envDir + "=" + dir, "GOMAXPROCS=2", "GOGC=50", "GOTRACEBACK=single"}
 	if lock {
 		env = append(env, envLock+"=1")
 	}
-	if leash {
-		env = append(env, envLeash+"=1")
+	if ownerPipe {
+		env = append(env, envOwnerPipe+"=1")
 	}
 	return env
 }

@@ -37,8 +37,8 @@ func openTTY(user *User) (master, slave *os.File, err error) {
 	return os.NewFile(uintptr(m), "tty"), os.NewFile(s, "tty"), nil
 }
 
-// Resize tells a terminal its size in characters.
-func Resize(tty *os.File, width, height uint16) error {
+// ResizeTerminal tells a terminal its size in characters.
+func ResizeTerminal(tty *os.File, width, height uint16) error {
 	conn, err := tty.SyscallConn()
 	if err != nil {
 		return err

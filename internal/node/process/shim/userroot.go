@@ -98,7 +98,7 @@ func (u *userView) entries(dir string) error {
 	}
 	for _, e := range list {
 		path := filepath.Join(dir, e.Name())
-		if underAny(path, special) {
+		if underAny(path, specialDirs) {
 			continue
 		}
 		target := filepath.Join(u.root, path)

@@ -21,9 +21,9 @@ import (
 // its own, so that they can be found when their shim was killed.
 const envContainer = "CARILLON_CONTAINER_ID"
 
-// killStrays kills processes of a container whose shim is gone. With a PID
+// killOrphans kills processes of a container whose shim is gone. With a PID
 // namespace the kernel has done that already.
-func (r *Runtime) killStrays(c *container) {
+func (r *Runtime) killOrphans(c *container) {
 	if c.rec.PIDs {
 		return
 	}
