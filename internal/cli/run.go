@@ -256,7 +256,7 @@ func (o *runOptions) runOnce(ctx context.Context, config *rest.Config, namespace
 	ended, stuck := make(chan bool, 1), make(chan follow.Obstacle, 1)
 	follower := follow.New(follow.Options{
 		Client: client, Dynamic: custom, Console: out, Namespace: job.GetNamespace(),
-		Job:      follow.Target{Group: job.GroupVersionKind().Group, Namespace: job.GetNamespace(), Name: job.GetName()},
+		Job:        follow.Target{Group: job.GroupVersionKind().Group, Namespace: job.GetNamespace(), Name: job.GetName()},
 		OnFinished: func(complete bool) { ended <- complete },
 		OnObstacle: func(why follow.Obstacle) {
 			select {
