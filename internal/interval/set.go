@@ -54,16 +54,6 @@ func Of(indexes ...int) Set {
 	return b.set()
 }
 
-// Span returns the set of the indexes from first to last, both included. It is
-// empty if last is before first.
-func Span(first, last int) Set {
-	first, last = max(first, 0), min(last, maxIndex)
-	if first > last {
-		return Set{}
-	}
-	return Set{[]span{{first, last}}}
-}
-
 // Len returns how many indexes the set has.
 func (s Set) Len() int {
 	n := 0
@@ -72,9 +62,6 @@ func (s Set) Len() int {
 	}
 	return n
 }
-
-// Empty tells whether the set has no index.
-func (s Set) Empty() bool { return len(s.spans) == 0 }
 
 // Has tells whether an index is in the set, by binary search.
 func (s Set) Has(index int) bool {
@@ -98,18 +85,6 @@ func (s Set) All() iter.Seq[int] {
 				if !yield(i) {
 					return
 				}
-			}
-		}
-	}
-}
-
-// Spans returns the intervals in ascending order, each as its first and last index.
-// No two of them touch.
-func (s Set) Spans() iter.Seq2[int, int] {
-	return func(yield func(int, int) bool) {
-		for _, p := range s.spans {
-			if !yield(p.first, p.last) {
-				return
 			}
 		}
 	}

@@ -4,9 +4,8 @@
 // Package schedule reads cron expressions and answers which instants they name.
 //
 // A Schedule is a set of instants, called ticks. [Parse] makes one from text and
-// a time zone; [Schedule.Next], [Schedule.Prev], [Schedule.Between],
-// [Schedule.Count] and [Schedule.LastBetween] ask about the set. Nothing here
-// reads a clock.
+// a time zone; [Schedule.Next], [Schedule.Count] and [Schedule.LastBetween] ask
+// about the set. Nothing here reads a clock.
 //
 // What is a tick: an instant at which a wall clock in the schedule's zone shows
 // second 0 of a minute that matches all five fields. Everything about daylight
@@ -15,7 +14,7 @@
 // names two instants and fires twice.
 //
 // "@every D" is the exception: it has no grid of its own, so each question says
-// where the grid starts (the argument of Next, the after of Between, Count and
+// where the grid starts (the argument of Next, the after of Count and
 // LastBetween).
 //
 // How it is computed:
@@ -23,7 +22,7 @@
 //	parse.go     text to bit sets, the language of cronjob.md 3.1
 //	calendar.go  on a clock without zones: first and last match, and how many, in bounded steps
 //	zone.go      a zone as a list of stretches with a constant offset from UTC
-//	search.go    Next and Prev: the calendar's answer, stretch by stretch
+//	search.go    Next and LastBetween: the calendar's answer, stretch by stretch
 //	count.go     Count: one subtraction on the wall clock, corrected at each change of offset
 //
 // No question walks tick by tick, so none depends on how many ticks there are,

@@ -4,7 +4,6 @@
 package schedule
 
 import (
-	"iter"
 	"math"
 	"time"
 )
@@ -46,27 +45,6 @@ func (s Schedule) Next(t time.Time) time.Time {
 	return at(tick, t)
 }
 
-// Prev returns the last tick strictly earlier than t, or the zero time if there is
-// none ever. For an "@every" schedule, which has no grid to look back on, it is the
-// inverse of Next: t, cut to the second, less the period.
-func (s Schedule) Prev(t time.Time) time.Time {
-	if !s.Satisfiable() {
-		return time.Time{}
-	}
-	sec := instant(t)
-	if s.rule.every > 0 {
-		if sec -= s.rule.every; sec < minInstant {
-			return time.Time{}
-		}
-		return at(sec, t)
-	}
-	tick, ok := s.rule.before(instantUp(t))
-	if !ok {
-		return time.Time{}
-	}
-	return at(tick, t)
-}
-
 // Count returns how many ticks lie in (after, until]: later than after, and not
 // later than until. It takes about as long for ten years as for a day. The ticks of
 // an "@every" schedule start from after. A count too large for an int is the
@@ -83,30 +61,6 @@ func (s Schedule) Count(after, until time.Time) int {
 		n = s.rule.count(from+1, to+1)
 	}
 	return int(min(n, math.MaxInt))
-}
-
-// Between returns the ticks in (after, until] in order. The ticks of an "@every"
-// schedule start from after.
-func (s Schedule) Between(after, until time.Time) iter.Seq[time.Time] {
-	return func(yield func(time.Time) bool) {
-		if !s.Satisfiable() {
-			return
-		}
-		tick, end := instant(after), instant(until)
-		for {
-			if s.rule.every > 0 {
-				tick += s.rule.every
-			} else {
-				var ok bool
-				if tick, ok = s.rule.after(tick); !ok {
-					return
-				}
-			}
-			if tick > end || !yield(at(tick, after)) {
-				return
-			}
-		}
-	}
 }
 
 // LastBetween returns the last tick in (after, until], or the zero time if there
@@ -155,16 +109,6 @@ func (s Schedule) Every() (period time.Duration, ok bool) {
 // and only if it is later than that.
 func instant(t time.Time) int64 {
 	return min(max(t.Unix(), minInstant), maxInstant)
-}
-
-// instantUp returns t in seconds since 1970, rounded up. A tick is earlier than t if
-// and only if it is earlier than that.
-func instantUp(t time.Time) int64 {
-	sec := instant(t)
-	if t.Nanosecond() > 0 {
-		sec++
-	}
-	return sec
 }
 
 // at returns an instant in the location of t.

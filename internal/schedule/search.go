@@ -3,10 +3,10 @@
 
 package schedule
 
-// patience is how far a search looks behind the part of a zone's history that is
+// searchReach is how far a search looks behind the part of a zone's history that is
 // listed: a turn of the calendar, after which everything repeats, and the longest
 // wait for a date. It matters only to a zone that skips a schedule's every date.
-const patience = cycle + 9*366*secondsPerDay
+const searchReach = cycle + 9*366*secondsPerDay
 
 // after returns the first tick later than an instant.
 func (r *rule) after(sec int64) (tick int64, ok bool) {
@@ -17,7 +17,7 @@ func (r *rule) after(sec int64) (tick int64, ok bool) {
 		tick = wall*secondsPerMinute - offset
 		return tick, ok && tick <= maxInstant
 	}
-	for limit := min(max(from, cycleStart)+patience, maxInstant); from <= limit; {
+	for limit := min(max(from, cycleStart)+searchReach, maxInstant); from <= limit; {
 		s := r.zone.at(from)
 		wall, ok := r.atOrAfter(minuteUp(from + s.offset))
 		if !ok {
@@ -46,7 +46,7 @@ func (r *rule) before(sec int64) (tick int64, ok bool) {
 		tick = wall*secondsPerMinute - offset
 		return tick, ok && tick >= minInstant
 	}
-	for limit := to - patience; to >= minInstant; {
+	for limit := to - searchReach; to >= minInstant; {
 		if to < limit && to >= cycleEnd {
 			// A whole turn by the rule had no match: there is none by the rule at all.
 			to = cycleEnd - 1
