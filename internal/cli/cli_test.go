@@ -239,7 +239,8 @@ func TestHinted(t *testing.T) {
 	}
 }
 
-// kubectl is given other files in place of those with an old CronJob, wherever they are named, and all else as it stands.
+// kubectl is given other files in place of those with an old CronJob, wherever they are named, and all else as it
+// stands.
 func TestConvertManifests(t *testing.T) {
 	dir := t.TempDir()
 	old, current := filepath.Join(dir, "old.yaml"), filepath.Join(dir, "new.yaml")

@@ -138,8 +138,8 @@ func (o *runOptions) run(ctx context.Context) (err error) {
 	return errors.Join(err, closePlane(plane, 0))
 }
 
-// withWriteError adds what could not be written to how the run ended. A run whose output is lost has failed, also when its
-// Job is complete; the outcome of one that did not come to its end stays what it is.
+// withWriteError adds what could not be written to how the run ended. A run whose output is lost has failed, also when
+// its Job is complete; the outcome of one that did not come to its end stays what it is.
 func (o *runOptions) withWriteError(lost, err error) error {
 	switch {
 	case lost == nil:
@@ -305,9 +305,9 @@ func (o *runOptions) runOnce(ctx context.Context, config *rest.Config, namespace
 	}
 }
 
-// checkAndApply asks the API server whether it would take everything, the CronJob among it, which is not created, and applies
-// what the Job needs. Nothing has changed when one is refused, unless it could only be asked about after a namespace or
-// a kind of the same files was there.
+// checkAndApply asks the API server whether it would take everything, the CronJob among it, which is not created, and
+// applies what the Job needs. Nothing has changed when one is refused, unless it could only be asked about after a
+// namespace or a kind of the same files was there.
 func (o *runOptions) checkAndApply(ctx context.Context, applier *manifest.Applier, out *console.Console, target *manifest.Object, job manifest.Object, others []manifest.Object) error {
 	definition, err := definitionOf(target)
 	if err != nil {

@@ -23,7 +23,8 @@ const maxLinks = 40
 // Resolve makes path absolute and free of symbolic links, and makes sure that it stays so: every directory on the way
 // belongs to us or to root and can be changed by nobody else, and so does every link. In directories in which anybody
 // may make files, such as /tmp, nobody may rename those of others (the sticky bit). Parts at the end that do not exist
-// yet, or are no directories, are taken as they are. The directory that path names itself is not looked at: Open does that.
+// yet, or are no directories, are taken as they are. The directory that path names itself is not looked at: Open does
+// that.
 func Resolve(path string) (string, error) {
 	// Not filepath.Abs, which takes ".." as text, before links are followed.
 	if !filepath.IsAbs(path) {

@@ -14,8 +14,8 @@ import (
 	"github.com/carillon-dev/carillon/internal/controlplane"
 )
 
-// metricsAddress gives the host:port for the metrics, empty for nowhere. Without a host it is loopback, and for port 0 a
-// free port is chosen. An address that cannot be had is an error now, and not the end of the controllers later.
+// metricsAddress gives the host:port for the metrics, empty for nowhere. Without a host it is loopback, and for port 0
+// a free port is chosen. An address that cannot be had is an error now, and not the end of the controllers later.
 func metricsAddress(asked string) (string, error) {
 	if asked == "" || asked == "0" {
 		return "", nil

@@ -43,8 +43,8 @@ type Options struct {
 	// means what keeps the store alive; empty means none.
 	EvictionHard map[string]string
 
-	// MetricsAddr is the host:port on which metrics are served, over TLS and to those alone whom the API server lets get
-	// the path /metrics. No host means loopback and port 0 a free port; empty and "0" mean nowhere.
+	// MetricsAddr is the host:port on which metrics are served, over TLS and to those alone whom the API server lets
+	// get the path /metrics. No host means loopback and port 0 a free port; empty and "0" mean nowhere.
 	MetricsAddr string
 
 	// PIDsMax is how many processes and threads a container may have at once, where cgroups can be written. 0 means

@@ -336,9 +336,9 @@ func (s *Standalone) Ready() <-chan struct{} { return s.ready }
 // itself brings nothing about here.
 func (s *Standalone) Err() <-chan error { return s.failed }
 
-// Close stops every part: controllers, Pods, node, control plane, within five seconds unless Options.DrainTimeout. It returns
-// when that is done or ctx is, and then goes on by itself. Pods that end by it are recorded at the next start, where
-// their restart rules apply. Calling it again waits for the first call.
+// Close stops every part: controllers, Pods, node, control plane, within five seconds unless Options.DrainTimeout. It
+// returns when that is done or ctx is, and then goes on by itself. Pods that end by it are recorded at the next start,
+// where their restart rules apply. Calling it again waits for the first call.
 func (s *Standalone) Close(ctx context.Context) error {
 	s.closeOnce.Do(func() {
 		go func() {

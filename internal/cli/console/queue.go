@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// queueLimit bounds what waits to be written, in bytes. What is said about containers may use as much again, so that
-	// their output never keeps the end of a Job from being told.
+	// queueLimit bounds what waits to be written, in bytes. What is said about containers may use as much again, so
+	// that their output never keeps the end of a Job from being told.
 	queueLimit = 4 << 20
 	// batchLimit bounds one write.
 	batchLimit = 32 << 10
@@ -25,8 +25,8 @@ const (
 	closeLimit = 3 * time.Second
 )
 
-// queue writes lines in a goroutine of its own: a terminal that is stopped (Ctrl-S), a pager that is not read on, a pipe
-// that is full block that goroutine and nothing else.
+// queue writes lines in a goroutine of its own: a terminal that is stopped (Ctrl-S), a pager that is not read on, a
+// pipe that is full block that goroutine and nothing else.
 type queue struct {
 	notice func(dropped int) chunk
 
@@ -63,8 +63,8 @@ func newQueue(keep bool, notice func(int) chunk) *queue {
 	return q
 }
 
-// put adds a line. Output waits while the queue is full: for as long as somebody reads, or, with keep, until the queue is
-// released or closed. Anything else never waits.
+// put adds a line. Output waits while the queue is full: for as long as somebody reads, or, with keep, until the queue
+// is released or closed. Anything else never waits.
 func (q *queue) put(c chunk, output bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

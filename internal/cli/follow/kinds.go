@@ -75,7 +75,8 @@ func (f *Follower) followKinds(ctx context.Context) {
 	f.watch(ctx, definitions, add, "spec")
 }
 
-// watch runs an informer of a resource until ctx ends. What lies under drop is not kept: templates and schemas are large.
+// watch runs an informer of a resource until ctx ends. What lies under drop is not kept: templates and schemas are
+// large.
 func (f *Follower) watch(ctx context.Context, resource schema.GroupVersionResource, add func(cache.SharedIndexInformer) error, drop ...string) {
 	informer := dynamicinformer.NewFilteredDynamicInformer(f.opts.Dynamic, resource, f.namespaceOf(resource), 0, cache.Indexers{}, nil).Informer()
 	strip := func(obj any) (any, error) {

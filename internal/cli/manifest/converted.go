@@ -26,8 +26,8 @@ func convert(obj *unstructured.Unstructured) bool {
 }
 
 // Convert gives the manifests that paths name as others can read them that know no conversion: the files of paths in
-// their order (see [Load]), and what to read in place of those that hold a CronJob of batch/v1beta1, by file. tell gets a
-// line for each such CronJob. What cannot be read is left to whoever reads it in earnest.
+// their order (see [Load]), and what to read in place of those that hold a CronJob of batch/v1beta1, by file. tell gets
+// a line for each such CronJob. What cannot be read is left to whoever reads it in earnest.
 func Convert(ctx context.Context, path string, stdin io.Reader, tell func(string)) (files []string, instead map[string][]byte) {
 	r := &reader{stdin: stdin, tell: tell}
 	files, err := r.expand(path)
