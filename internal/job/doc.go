@@ -61,6 +61,7 @@
 //	podname.go        and its name
 //	suspend.go        the Suspended condition, and startTime with it
 //	record.go         what is written: the status after this sync, and its metrics
+//	urgency.go        who waits for that write
 //	conditions.go     how conditions are read and set: finished, interim, terminal
 //	invariants.go     what statuses the API server refuses
 //	events.go         every event

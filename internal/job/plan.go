@@ -210,8 +210,8 @@ type Record struct {
 	// PodsCreation is what to add to the pod creation metric.
 	PodsCreation PodsCreation
 
-	// Write is the status write. If it fails the sync ends here: nothing below
-	// is carried out. If it is lazy and left out, the finalizers may go.
+	// Write is the status write. If it fails, or is put off though not
+	// [UrgencyLazy], the sync ends here: nothing below is carried out.
 	Write Write
 
 	// Unfinalize are pods from which the tracking finalizer is to be removed.
@@ -220,34 +220,31 @@ type Record struct {
 
 	// Wake as in Plan; the earlier of the two counts.
 	Wake time.Time
-	// Rest says that there is nothing to wake for then but more finalizers that
-	// may go. Whoever puts off those in Unfinalize puts off these, too.
-	Rest bool
+	// Remainder is what did not fit, and what to wake for then.
+	Remainder Remainder
 }
+
+// Remainder is what a sync leaves to the next because of Options.MaxUncounted.
+type Remainder string
+
+const (
+	// RemainderNone: everything fitted.
+	RemainderNone Remainder = ""
+	// RemainderUncounted: more pods have ended than the list of UIDs in the status
+	// holds. It must be emptied, by removing the finalizers, and written again.
+	RemainderUncounted Remainder = "uncounted pods"
+	// RemainderFinalizers: only more finalizers may go. Whoever puts off those in
+	// Unfinalize puts off these, too, and need not wake for them.
+	RemainderFinalizers Remainder = "finalizers"
+)
 
 // Write is one status write; without a Status there is nothing to write.
 type Write struct {
 	// Status is the whole new status of the Job: a fresh value.
 	Status *batchv1.JobStatus
 
-	// Lazy: no decision and nobody waits for this write. It may be left out
-	// until Options.SyncPeriod has passed since the Job's previous status
-	// write, if the Job is then synced again: that plan contains it anew,
-	// merged with what else is due.
-	Lazy bool
-
-	// Begins: the write says nothing but that the Job has begun and how many
-	// pods are active. It may be left out for as long as there is more urgent
-	// work: a Job that ends meanwhile saves it.
-	Begins bool
-
-	// Alone: no pod is left that could give this write company, or how the
-	// Job ends is decided. To put it off would only delay the Job.
-	Alone bool
-
-	// More: there is more to account for than the write holds; the rest follows
-	// with the next one.
-	More bool
+	// Urgency is who waits for it.
+	Urgency Urgency
 
 	// Events and Metrics are to be published after the write succeeded, at once
 	// when there is nothing to write, and not at all when it is left out.

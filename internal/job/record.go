@@ -39,14 +39,13 @@ func (p Plan) Record(r Results) Record {
 		Write: Write{
 			Events:   events,
 			Finished: ends,
-			Begins:   s.begins(status, acc),
-			Alone:    after.active == 0 || s.verdict.Outcome != Undecided,
-			More:     len(acc.postponed) > 0,
 			Backoff:  s.lastBackoff.after(acc.successTimes, acc.failureTimes, s.now),
 		},
 	}
-	record.Wake, record.Rest = s.wakeAfter(after, acc, ends)
-	record.Write.Status, record.Write.Lazy = changes(&s.job.Status, status, acc)
+	record.Wake, record.Remainder = s.wakeAfter(after, acc, ends)
+	if changed(&s.job.Status, status) {
+		record.Write.Status, record.Write.Urgency = status, s.urgency(status, after, acc, ends)
+	}
 	record.Write.Metrics = s.metrics(status, acc, ends)
 	for _, v := range acc.unfinalize {
 		ref := refOf(v.pod)
@@ -115,13 +114,6 @@ func (s *syncState) mayFinish(a podsAfter, acc *accounting) bool {
 		!s.creationsPending && !acc.podsStale
 }
 
-// begins reports whether the status is that of a Job of which nothing is to be
-// told but that it began.
-func (s *syncState) begins(status *batchv1.JobStatus, acc *accounting) bool {
-	return s.job.Status.StartTime == nil && status.StartTime != nil && s.job.DeletionTimestamp == nil &&
-		len(status.Conditions) == 0 && acc.recordedNow == 0 && len(acc.policyActions) == 0
-}
-
 // stamp is Now with the resolution that the API stores.
 func (s *syncState) stamp() metav1.Time { return metav1.NewTime(s.now.Truncate(time.Second)) }
 
@@ -172,40 +164,29 @@ func (s *syncState) writeIndexes(status *batchv1.JobStatus) []Event {
 	return nil
 }
 
-// changes gives the status if it says anything new, and whether that can wait:
-// a change of ready and terminating, or the counting of pods that are recorded
-// already, decides nothing.
-func changes(stored, status *batchv1.JobStatus, acc *accounting) (*batchv1.JobStatus, bool) {
-	old := stored.DeepCopy()
+// changed reports whether the status says anything new.
+func changed(stored, status *batchv1.JobStatus) bool {
+	old := *stored
 	if old.UncountedTerminatedPods == nil {
 		old.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{}
 	}
-	if equality.Semantic.DeepEqual(old, status) {
-		return nil, false
-	}
-	if old.Ready == nil || acc.recordedNow > 0 || len(acc.policyActions) > 0 || len(acc.events) > 0 {
-		return status, false
-	}
-	rest := status.DeepCopy()
-	rest.Ready, rest.Terminating = old.Ready, old.Terminating
-	rest.Succeeded, rest.Failed = old.Succeeded, old.Failed
-	rest.UncountedTerminatedPods = old.UncountedTerminatedPods
-	return status, equality.Semantic.DeepEqual(old, rest)
+	return !equality.Semantic.DeepEqual(&old, status)
 }
 
-// wakeAfter: a verdict that was found just now stops the pods in the next sync;
-// what did not fit goes on there too, which is all there is to wake for if rest
-// is true; what is recorded and loses its finalizer now is counted within a period.
-func (s *syncState) wakeAfter(a podsAfter, acc *accounting, ends bool) (at time.Time, rest bool) {
+// wakeAfter: what did not fit goes on in the next sync, where a verdict that was found just now stops the pods, too;
+// what is recorded and loses its finalizer now is counted within a period.
+func (s *syncState) wakeAfter(a podsAfter, acc *accounting, ends bool) (time.Time, Remainder) {
 	switch {
-	case len(acc.postponed) > 0, !ends && s.verdict.Outcome != Undecided && !s.verdict.Stored && a.active > 0:
-		return s.now.Add(soon), false
+	case len(acc.postponed) > 0:
+		return s.now.Add(soon), RemainderUncounted
+	case !ends && s.verdict.Outcome != Undecided && !s.verdict.Stored && a.active > 0:
+		return s.now.Add(soon), RemainderNone
 	case acc.moreToUnfinalize:
-		return s.now.Add(soon), true
+		return s.now.Add(soon), RemainderFinalizers
 	case !ends && len(acc.unfinalize) > 0 && len(acc.uncountedSucceeded)+len(acc.uncountedFailed) > 0:
-		return s.now.Add(s.options.SyncPeriod), false
+		return s.now.Add(s.options.SyncPeriod), RemainderNone
 	}
-	return time.Time{}, false
+	return time.Time{}, RemainderNone
 }
 
 func (s *syncState) metrics(status *batchv1.JobStatus, acc *accounting, ends bool) Metrics {

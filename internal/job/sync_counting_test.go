@@ -189,8 +189,8 @@ func TestOneWriteRecordsLimitedNumber(t *testing.T) {
 		pods := append(numbered(590, "f", "failed i599"), numbered(590, "s", "succeeded iN")...)
 		r := Decide(Snapshot{Job: j, Pods: pods, Now: now, PodsCurrent: true, Options: Options{Standalone: true}}).Record(Results{})
 		s := r.Write.Status
-		if s.CompletedIndexes != "0-589" || len(s.UncountedTerminatedPods.Failed) != 500 || !r.Write.More || len(r.Unfinalize) != 500 {
-			t.Errorf("more %t, %d finalizers, %s", r.Write.More, len(r.Unfinalize), statusText(s))
+		if s.CompletedIndexes != "0-589" || len(s.UncountedTerminatedPods.Failed) != 500 || r.Remainder != RemainderUncounted || len(r.Unfinalize) != 500 {
+			t.Errorf("remainder %q, %d finalizers, %s", r.Remainder, len(r.Unfinalize), statusText(s))
 		}
 	})
 	t.Run("more finalizers than one sync may remove keep nothing out of the books (OPT-09)", func(t *testing.T) {
@@ -199,8 +199,8 @@ func TestOneWriteRecordsLimitedNumber(t *testing.T) {
 		pods := append(numbered(590, "s", "succeeded iN"), aPod("f failed i599"))
 		r := Decide(Snapshot{Job: j, Pods: pods, Now: now, PodsCurrent: true, Options: Options{Standalone: true}}).Record(Results{})
 		s := r.Write.Status
-		if s.CompletedIndexes != "0-589" || len(s.UncountedTerminatedPods.Failed) != 1 || r.Write.More || len(r.Unfinalize) != 500 || !r.Wake.After(now) {
-			t.Errorf("more %t, %d finalizers, wake %v, %s", r.Write.More, len(r.Unfinalize), r.Wake, statusText(s))
+		if s.CompletedIndexes != "0-589" || len(s.UncountedTerminatedPods.Failed) != 1 || r.Remainder == RemainderUncounted || len(r.Unfinalize) != 500 || !r.Wake.After(now) {
+			t.Errorf("remainder %q, %d finalizers, wake %v, %s", r.Remainder, len(r.Unfinalize), r.Wake, statusText(s))
 		}
 	})
 	t.Run("JOB-067 the end carries no UIDs, so it holds them all (OPT-01)", func(t *testing.T) {

@@ -23,7 +23,7 @@ import (
 //
 //	skip verdict adopt release      create: a number, or the indexes
 //	delete (finalizer stays)        evict (finalizer first)
-//	unfinalize cleanup              write: no, lazy, yes, end
+//	unfinalize cleanup              write: no, lazy, yes, end; urgency
 //	  (pods as NAME, or as NAME@VERSION when the call names their version)
 //	active ready term succ fail     usucc ufail: uncounted UIDs
 //	conds                           start: none, now, kept; completion: none, now, other
@@ -86,12 +86,13 @@ func factsOf(j *batchv1.Job, p Plan, r Record) map[string]string {
 		f["wake"] = wake.Sub(now).String()
 	}
 	status := &j.Status
+	f["urgency"] = or(string(r.Write.Urgency), "-")
 	switch w := r.Write; {
 	case w.Status == nil:
 		f["write"] = "no"
 	case w.Finished:
 		f["write"], status = "end", w.Status
-	case w.Lazy:
+	case w.Urgency == UrgencyLazy:
 		f["write"], status = "lazy", w.Status
 	default:
 		f["write"], status = "yes", w.Status

@@ -63,7 +63,7 @@ func (r Record) String() string {
 	writeEvents(line, r.Events)
 	if r.Write.Status != nil {
 		how := "write"
-		if r.Write.Lazy {
+		if r.Write.Urgency == UrgencyLazy {
 			how = "write later"
 		}
 		if r.Write.Finished {

@@ -140,7 +140,9 @@ func TestJob(t *testing.T) {
 			breaks: "a failure that is to be ignored uses up the limit",
 		},
 		"wake now": {
-			file: "record.go", old: "return s.now.Add(soon), false", new: "return s.now, false",
+			file:   "record.go",
+			old:    "\t\treturn s.now.Add(soon), RemainderUncounted\n\tcase !ends && s.verdict.Outcome != Undecided && !s.verdict.Stored && a.active > 0:\n\t\treturn s.now.Add(soon), RemainderNone\n",
+			new:    "\t\treturn s.now, RemainderUncounted\n\tcase !ends && s.verdict.Outcome != Undecided && !s.verdict.Stored && a.active > 0:\n\t\treturn s.now, RemainderNone\n",
 			breaks: "the controller spins",
 		},
 	})
@@ -152,8 +154,8 @@ func TestJobShell(t *testing.T) {
 	simulate(t, simulation{dir: "internal/controller/job", test: "TestSimulation", histories: "8000"}, map[string]bug{
 		"finalizer removed before the status is written": {
 			file:   "record.go",
-			old:    "\t} else if err := w.write(ctx, write); err != nil {\n\t\treturn err\n\t}\n",
-			new:    "\t} else if err := w.write(ctx, write); err != nil {\n\t\t_, _ = w.unfinalize(ctx, record.Unfinalize)\n\t\treturn err\n\t}\n",
+			old:    "\t\tif err := w.write(ctx, write); err != nil {\n\t\t\treturn err\n\t\t}\n",
+			new:    "\t\tif err := w.write(ctx, write); err != nil {\n\t\t\t_, _ = w.unfinalize(ctx, record.Unfinalize)\n\t\t\treturn err\n\t\t}\n",
 			breaks: "a write that fails leaves pods that are in no book and that nothing holds",
 		},
 		"conflict taken for success": {
@@ -169,15 +171,15 @@ func TestJobShell(t *testing.T) {
 			breaks: "a second leader overwrites what the first one counted",
 		},
 		"told before it is written": {
-			file: "record.go", old: "\tanswered := w.gate.Call()\n", new: "\tw.speak(write.Events)\n\tanswered := w.gate.Call()\n",
+			file: "record.go", old: "\tanswered := w.gate.Call()\n", new: "\tw.publish(write.Events)\n\tanswered := w.gate.Call()\n",
 			breaks: "events tell of what did not happen, again and again",
 		},
 		"own removals in flight not remembered": {
-			file: "memory.go", old: "m.get(uid).unfinalizing.Insert(pod)", new: "m.get(uid)",
+			file: "finalizers.go", old: "{ e.unfinalizing.Insert(ref.UID) }", new: "{}",
 			breaks: "a pod that was released counts once more while the cache lags",
 		},
 		"own creations in flight not remembered": {
-			file: "memory.go", old: "m.get(uid).creating[name] = e\n", new: "_ = m.get(uid)\n",
+			file: "expectations.go", old: "{ j.creating[name] = pod }", new: "{}",
 			breaks: "a Job ends while a pod of it is being made",
 		},
 		"delete without UID": {
@@ -189,35 +191,35 @@ func TestJobShell(t *testing.T) {
 			breaks: "a pod that succeeded at the moment of a suspend loses its success",
 		},
 		"what is left of an ended Job": {
-			file: "controller.go", old: "\trefs := plan.Cleanup\n", new: "\trefs := plan.Cleanup[:0]\n",
+			file: "finalizers.go", old: "\trefs := plan.Cleanup\n", new: "\trefs := plan.Cleanup[:0]\n",
 			breaks: "a crash at the end leaves pods that can never be deleted",
 		},
-		"finalizers stand back for ever": {
-			file: "priority.go", old: " || age >= cleanupPatience ||\n", new: " ||\n",
+		"finalizers put off for ever": {
+			file: "finalizers.go", old: " || age >= finalizerMaxDefer ||\n", new: " ||\n",
 			breaks: "pods that are accounted for can never be deleted",
 		},
 		"wake-ups forgotten": {
-			file: "controller.go", old: "\tif !w.wake.IsZero() {\n", new: "\tif false {\n",
+			file: "wakeup.go", old: "\tif !at.IsZero() {\n", new: "\tif false {\n",
 			breaks: "a Job that waits for its backoff waits for ever",
 		},
 		"errors not tried again": {
-			file: "controller.go", old: "\t\tc.alarm.Wake(key, w.wake)\n\t}\n\treturn reconcile.Result{}, err\n", new: "\t\tc.alarm.Wake(key, w.wake)\n\t}\n\treturn reconcile.Result{}, nil\n",
+			file: "wakeup.go", old: "\t\tw.alarm.Wake(w.key, at)\n\t}\n\treturn err\n", new: "\t\tw.alarm.Wake(w.key, at)\n\t}\n\treturn nil\n",
 			breaks: "a pod that was refused once is never made",
 		},
 		"in-flight accounting forgotten by a restart": {
-			file: "gather.go", old: "if mem.known == nil && !pristine(j) || mem.known != nil && !sameCounts(mem.known, &j.Status) {", new: "if mem.known != nil && !sameCounts(mem.known, &j.Status) {",
+			file: "stale.go", old: "if state.status == nil && !pristine(j) || state.status != nil && !sameCounts(state.status, &j.Status) {", new: "if state.status != nil && !sameCounts(state.status, &j.Status) {",
 			breaks: "a new process believes a cache that still shows pods as uncounted that were counted",
 		},
 		"counts of another leader taken for known": {
-			file: "gather.go", old: "if mem.known == nil && !pristine(j) || mem.known != nil && !sameCounts(mem.known, &j.Status) {", new: "if mem.known == nil && !pristine(j) {",
+			file: "stale.go", old: "if state.status == nil && !pristine(j) || state.status != nil && !sameCounts(state.status, &j.Status) {", new: "if state.status == nil && !pristine(j) {",
 			breaks: "pods that another leader counted count once more while the cache lags",
 		},
 		"waiting given up": {
-			file: "gather.go", old: "if believable && len(creating)+len(deleting) == 0 {", new: "if believable {",
+			file: "gather.go", old: "if caughtUp && len(creating)+len(deleting) == 0 {", new: "if caughtUp {",
 			breaks: "a Job ends with pods that a late cache does not show",
 		},
 		"back to an older view": {
-			file: "gather.go", old: "floor = list.ResourceVersion", new: "floor = \"\"",
+			file: "stale.go", old: "minPodVersion = list.ResourceVersion", new: "minPodVersion = \"\"",
 			breaks: "a pod that was seen to end runs again in the next sync",
 		},
 		"pods older than what is known of the cache": {
@@ -225,11 +227,11 @@ func TestJobShell(t *testing.T) {
 			breaks: "a view is believed that is older than the counts of another leader",
 		},
 		"own write forgotten by a live read": {
-			file: "gather.go", old: "s.Job = &live //", new: "s.Job, _ = c.wrote.Latest(j) //",
+			file: "stale.go", old: "s.Job = &live //", new: "s.Job, _ = c.expectations.ownWrites.Latest(j) //",
 			breaks: "the next sync decides on a status that this process has long replaced",
 		},
 		"let go in another state than it was seen in": {
-			file: "pods.go", old: "w.untrack(ctx, ref, ref.ResourceVersion)", new: "w.untrack(ctx, ref, \"\")",
+			file: "finalizers.go", old: "w.untrack(ctx, ref, ref.ResourceVersion)", new: "w.untrack(ctx, ref, \"\")",
 			breaks: "a pod that ended after it was looked at counts nowhere",
 		},
 		"going by our own hand wakes nobody": {

@@ -15,8 +15,8 @@ import (
 	"github.com/carillon-dev/carillon/internal/job"
 )
 
-// claim adopts and releases pods. changed tells that one of them, or the Job,
-// is not what it was when the plan was made.
+// claim adopts and releases pods. changed tells that one of them, or the Job, is not what it was when the plan was
+// made.
 func (w *work) claim(ctx context.Context, claim job.Claim) (changed bool, err error) {
 	if len(claim.Adopt) == 0 && len(claim.Release) == 0 {
 		return false, nil
@@ -50,11 +50,11 @@ func (w *work) claim(ctx context.Context, claim job.Claim) (changed bool, err er
 		}
 		return fmt.Errorf("releasing pod %s/%s: %w", ref.Namespace, ref.Name, err)
 	})
-	return vanished.Load(), errors.Join(err, tell(adopted), tell(released))
+	return vanished.Load(), errors.Join(err, joinErrors(adopted), joinErrors(released))
 }
 
-// mayAdopt asks the server, once per sync, whether the Job is still there and
-// wanted: a pod must not be given to a Job that is being deleted.
+// mayAdopt asks the server, once per sync, whether the Job is still there and wanted: a pod must not be given to a Job
+// that is being deleted.
 func (w *work) mayAdopt(ctx context.Context) error {
 	var live batchv1.Job
 	if err := w.live.Get(ctx, w.key, &live); err != nil {

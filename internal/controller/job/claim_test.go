@@ -245,11 +245,11 @@ func TestSelectorIndex(t *testing.T) {
 			must(t, w.caches.pods.Add(pod))
 			must(t, w.caches.pods.Add(elsewhere))
 			must(t, w.caches.jobs.Add(j))
-			if got := len(w.caches.suitors(pod)) == 1; got != c.want {
+			if got := len(w.caches.matchingJobs(pod)) == 1; got != c.want {
 				t.Errorf("the pod finds the Job: %v, want %v", got, c.want)
 			}
 			found := 0
-			for _, p := range w.caches.strays(j) {
+			for _, p := range w.caches.orphanPods(j) {
 				if selects(j, p) {
 					found++
 				}
@@ -257,7 +257,7 @@ func TestSelectorIndex(t *testing.T) {
 			if got := found == 1; got != c.want {
 				t.Errorf("the Job finds the pod: %v, want %v", got, c.want)
 			}
-			if len(w.caches.suitors(elsewhere)) != 0 {
+			if len(w.caches.matchingJobs(elsewhere)) != 0 {
 				t.Error("a pod of another namespace finds the Job")
 			}
 		})

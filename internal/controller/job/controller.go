@@ -1,25 +1,6 @@
 // Copyright The Carillon Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package job is the shell around the Job core (package internal/job): it reads
-// Jobs and pods, lets the core decide, and carries out what it decided.
-//
-// One sync of one Job is a straight line:
-//
-//	gather.go   cache, own writes and memory -> job.Snapshot
-//	apply.go    job.Plan -> claim.go, pods.go, record.go
-//
-// and the rest decides when a sync is needed:
-//
-//	events.go   what an event of a Job or a pod means for the queue
-//	pace.go     the first event at once, then at most one sync per window
-//	priority.go what goes first when there is more to do than the server can take
-//	memory.go   what this process did and the caches do not show yet
-//	orphan.go   tracking finalizers of pods whose Job is gone
-//	index.go    how pods and Jobs are found without walking a namespace
-//
-// Behaviour is that of pkg/controller/job of Kubernetes 1.36, with the
-// differences that job.md lists.
 package job
 
 import (
@@ -34,7 +15,6 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
-	"k8s.io/utils/lru"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -48,14 +28,13 @@ import (
 	"github.com/carillon-dev/carillon/internal/kube/events"
 	"github.com/carillon-dev/carillon/internal/kube/fanout"
 	"github.com/carillon-dev/carillon/internal/kube/loadgate"
-	"github.com/carillon-dev/carillon/internal/kube/ownwrites"
 )
 
 // ManagedBy is our name in spec.managedBy.
 const ManagedBy = "carillon.dev/job-controller"
 
-// Names of the two queues and so of their workqueue metrics, and the source of
-// all events: those of the built-in controller.
+// Names of the two queues and so of their workqueue metrics, and the source of all events: those of the built-in
+// controller.
 const (
 	queueName       = "job"
 	orphanQueueName = "job_orphan_pod"
@@ -66,25 +45,25 @@ const (
 type Options struct {
 	// ManagedBy is our name in spec.managedBy. Default: [ManagedBy].
 	ManagedBy string
-	// Standalone: there is no other Job controller, so Jobs without managedBy, and those that name the
-	// built-in controller, are ours too.
+	// Standalone: there is no other Job controller, so Jobs without managedBy, and those that name the built-in
+	// controller, are ours too.
 	Standalone bool
 
 	// Concurrency is how many Jobs are worked on at once. Default 32.
 	Concurrency int
 	// FanOut is how many calls one Job makes at once, and Calls how many all Jobs make together; waiting calls are let
-	// through in order, so a Job of ten thousand pods is never more than FanOut calls ahead of a Job of one.
-	// Default 16 and 96.
+	// through in order, so a Job of ten thousand pods is never more than FanOut calls ahead of a Job of one. Default 16
+	// and 96.
 	FanOut, Calls int
 
-	// BatchLeast, BatchPerPod and BatchMost shape the window in which a Job is
-	// synced at most once: least, and a bit for every pod, up to most. Default 20 ms, 200 µs, 1 s.
+	// BatchLeast, BatchPerPod and BatchMost shape the window in which a Job is synced at most once: least, and a bit
+	// for every pod, up to most. Default 20 ms, 200 µs, 1 s.
 	BatchLeast, BatchPerPod, BatchMost time.Duration
-	// ReportPerPod and ReportMost shape how long mere progress of a Job waits to be written to its status: a bit for
-	// every pod but the first, up to most. Default 5 ms, 10 s.
+	// ReportPerPod and ReportMost shape for how long mere progress of a Job is not written to its status: a bit for
+	// every pod but the first, up to most (statuswrite.go). Default 5 ms, 10 s.
 	ReportPerPod, ReportMost time.Duration
-	// SyncPeriod, MaxPodChanges, MaxUncounted, BackoffBase, BackoffMax: see the
-	// options of the core. Default 1 s, 500, 500, 10 s, 10 min.
+	// SyncPeriod, MaxPodChanges, MaxUncounted, BackoffBase, BackoffMax: see the options of the core. Default 1 s, 500,
+	// 500, 10 s, 10 min.
 	SyncPeriod                  time.Duration
 	MaxPodChanges, MaxUncounted int
 	BackoffBase, BackoffMax     time.Duration
@@ -93,7 +72,8 @@ type Options struct {
 
 	// Clock tells the time. Default: the real one.
 	Clock clock.Clock
-	// Gate is entered by what is urgent; see priority.go. Default: one of its own.
+	// Gate is entered by creations of pods and due status writes; finalizers, the news that a Job started, and events
+	// wait while somebody is in it. Default: one of its own.
 	Gate *loadgate.Gate
 	// Events takes what is said about Jobs. Default: a recorder of its own, run by the manager.
 	Events EventRecorder
@@ -223,44 +203,37 @@ func indexed(ctx context.Context, c cache.Cache, obj client.Object, indexers too
 	return store.GetIndexer(), nil
 }
 
-// controller holds what outlives a sync. Its methods may be called by several
-// goroutines at once, those about one Job only by one.
+// controller holds what outlives a sync. Its methods may be called by several goroutines at once, those about one Job
+// only by one.
 type controller struct {
-	options   Options
-	clock     clock.Clock
-	client    client.Client // writes
-	live      client.Reader // reads that must not be late
-	cache     caches
-	events    EventRecorder
-	ownWrites *ownwrites.Store[*batchv1.Job]
-	memory    *memories
-	pace      *pace
-	alarm     *alarm.Clock[types.NamespacedName]
-	slots     chan struct{}
-	gate      *loadgate.Gate
-	// departed are UIDs of Jobs known to be gone.
-	departed *lru.Cache
-	enqueue  func(types.NamespacedName)
+	options      Options
+	clock        clock.Clock
+	client       client.Client // writes
+	live         client.Reader // reads that must not be late
+	cache        caches
+	events       EventRecorder
+	expectations *expectations
+	alarm        *alarm.Clock[types.NamespacedName]
+	slots        chan struct{}
+	gate         *loadgate.Gate
+	enqueue      func(types.NamespacedName)
 	// progress and jobProgress are how far the caches of pods and Jobs have come.
 	progress, jobProgress func() string
 }
 
 func newController(opts Options, writes client.Client, live client.Reader, c caches) *controller {
 	ctl := &controller{
-		options:   opts,
-		clock:     opts.Clock,
-		client:    writes,
-		live:      live,
-		cache:     c,
-		events:    opts.Events,
-		ownWrites: ownwrites.New[*batchv1.Job](c.jobs.LastStoreSyncResourceVersion),
-		memory:    newMemories(),
-		pace:      newPace(opts.Clock, opts.BatchLeast, opts.BatchPerPod, opts.BatchMost),
-		slots:     make(chan struct{}, opts.Calls),
-		gate:      opts.Gate,
-		departed:  lru.New(1 << 16),
-		enqueue:   func(types.NamespacedName) {},
-		progress:  c.pods.LastStoreSyncResourceVersion, jobProgress: c.jobs.LastStoreSyncResourceVersion,
+		options:      opts,
+		clock:        opts.Clock,
+		client:       writes,
+		live:         live,
+		cache:        c,
+		events:       opts.Events,
+		expectations: newExpectations(c.jobs.LastStoreSyncResourceVersion),
+		slots:        make(chan struct{}, opts.Calls),
+		gate:         opts.Gate,
+		enqueue:      func(types.NamespacedName) {},
+		progress:     c.pods.LastStoreSyncResourceVersion, jobProgress: c.jobs.LastStoreSyncResourceVersion,
 	}
 	ctl.alarm = alarm.New(alarm.Options[types.NamespacedName]{Clock: opts.Clock, Ring: func(due []types.NamespacedName) {
 		for _, key := range due {
@@ -270,8 +243,8 @@ func newController(opts Options, writes client.Client, live client.Reader, c cac
 	return ctl
 }
 
-// ring runs the alarm into the queue. Wake-ups are instants of the wall clock
-// (a deadline goes on while a laptop sleeps), which a delayed add is not.
+// ring runs the alarm into the queue. Wake-ups are instants of the wall clock (a deadline goes on while a laptop
+// sleeps), which a delayed add is not.
 func (c *controller) ring(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 	c.enqueue = func(key types.NamespacedName) { queue.Add(reconcile.Request{NamespacedName: key}) }
 	go c.alarm.Run(ctx)
@@ -282,76 +255,43 @@ func (c *controller) ring(ctx context.Context, queue workqueue.TypedRateLimiting
 func (c *controller) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	key := request.NamespacedName
 	began := c.clock.Now()
-	c.pace.began(key)
 	snapshot, err := c.gather(ctx, key)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
 	plan := job.Decide(snapshot)
-	if plan.Forget {
-		c.pace.forget(key)
-	}
 	if snapshot.Job == nil || plan.Skip == job.SkipNotOurs {
 		return reconcile.Result{}, nil
 	}
-	w := &work{controller: c, key: key, job: snapshot.Job, now: snapshot.Now, mem: c.memory.of(snapshot.Job.UID)}
-	w.speak(plan.Events)
+	w := &work{controller: c, key: key, job: snapshot.Job, now: snapshot.Now, state: c.expectations.state(snapshot.Job.UID)}
+	w.publish(plan.Events)
 	if plan.Skip != "" {
 		err = w.cleanup(ctx, plan)
 	} else {
-		if len(snapshot.Expectations.Creating) > 0 && !c.memory.block(w.job.UID) {
-			w.wakeIn(c.pace.window(c.memory.size(w.job.UID)))
+		if len(snapshot.Expectations.Creating) > 0 {
+			w.awaitCreations()
 		}
 		err = w.apply(ctx, plan)
 		c.measure(snapshot.Job, plan.Action, c.clock.Since(began), errors.Join(err, w.retryRefused()))
 	}
 	c.tidy(key, w.job.UID)
-	switch {
-	case errors.Is(err, errRejected):
-		// Told already. Another event, or time, may bring another status.
-		c.alarm.Wake(key, w.now.Add(c.options.RetryMax))
-		return reconcile.Result{}, nil
-	case errors.Is(err, errGone):
-		return reconcile.Result{}, nil
-	}
-	if !w.wake.IsZero() {
-		c.alarm.Wake(key, w.wake)
-	}
-	return reconcile.Result{}, err
+	return reconcile.Result{}, w.wake(err)
 }
 
-// cleanup takes the tracking finalizer off what is left of a Job that ended.
-func (w *work) cleanup(ctx context.Context, plan job.Plan) error {
-	refs := plan.Cleanup
-	if w.gate.Busy() {
-		refs = w.standBack(refs, w.endedAt())
-	}
-	if limit := w.options.MaxUncounted; len(refs) > limit {
-		refs = refs[:limit]
-		w.wakeIn(w.pace.window(len(plan.Cleanup)))
-	}
-	_, err := w.unfinalize(ctx, refs)
-	if plan.Forget {
-		w.memory.retire(w.job.UID)
-	}
-	return err
-}
-
-// tidy drops what a sync has kept about a Job that vanished or ended under its
-// hands: the event that would have told to drop it has come already.
+// tidy drops what a sync expects of a Job that vanished or ended under its hands: the event that would have told to
+// drop it has come already.
 func (c *controller) tidy(key types.NamespacedName, uid types.UID) {
 	switch j := c.cache.job(key); {
 	case j == nil || j.UID != uid:
-		c.drop(uid)
+		c.forget(uid)
 	case job.Finished(j):
-		c.memory.retire(uid)
+		c.expectations.finish(uid)
 	}
 }
 
-// drop forgets a Job that is gone.
-func (c *controller) drop(uid types.UID) {
-	c.memory.forget(uid)
-	c.ownWrites.Forget(uid)
+// forget drops what is kept about a Job that is gone.
+func (c *controller) forget(uid types.UID) {
+	c.expectations.forget(uid)
 	c.events.Forget(uid)
 }
 
@@ -368,13 +308,13 @@ func (c *controller) each(ctx context.Context, n int, do func(ctx context.Contex
 	})
 }
 
-// speak tells the notes as events about the Job.
-func (w *work) speak(notes []job.Event) {
-	if len(notes) == 0 {
+// publish sends events about the Job.
+func (w *work) publish(list []job.Event) {
+	if len(list) == 0 {
 		return
 	}
 	about := events.About(w.job, batchv1.SchemeGroupVersion.WithKind("Job"))
-	for _, n := range notes {
+	for _, n := range list {
 		w.events.Event(events.Event{About: about, Type: n.Type, Reason: n.Reason, Message: n.Message})
 	}
 }

@@ -165,8 +165,8 @@ func TestIdleJobsCostNothing(t *testing.T) {
 	if w.next() != (time.Time{}) {
 		t.Errorf("something is due at %v although nothing waits", w.next())
 	}
-	if len(w.ctl.memory.byID) > 1 || len(w.ctl.pace.last) > 1 {
-		t.Errorf("memory is kept about finished Jobs: %v %v", w.ctl.memory.byID, w.ctl.pace.last)
+	if len(w.ctl.expectations.byJob) > 1 {
+		t.Errorf("something is expected of finished Jobs: %v", w.ctl.expectations.byJob)
 	}
 }
 
@@ -381,9 +381,9 @@ func TestRecreatedJobStartsAnew(t *testing.T) {
 	if n := len(w.pods()); n != 1 {
 		t.Errorf("%d pods, want only the one of the second Job", n)
 	}
-	for uid := range w.ctl.memory.byID {
+	for uid := range w.ctl.expectations.byJob {
 		if uid != "second" {
-			t.Errorf("memory of %s is kept", uid)
+			t.Errorf("expectations of %s are kept", uid)
 		}
 	}
 }

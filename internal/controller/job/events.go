@@ -6,7 +6,6 @@ package job
 import (
 	"context"
 	"maps"
-	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -20,10 +19,9 @@ import (
 	"github.com/carillon-dev/carillon/internal/job"
 )
 
-// What an event means for the queue (job.md 2.3). Two kinds of events mean
-// nothing: those that only show what we wrote ourselves (OPT-05), and changes of
-// a pod at which no decision looks, such as its scheduling. Handlers touch a few
-// map entries and never call the server.
+// What an event means for the queue (job.md 2.3). Two kinds of events mean nothing: those that only show what we wrote
+// ourselves (OPT-05), and changes of a pod at which no decision looks, such as its scheduling. Handlers touch a few map
+// entries and never call the server.
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
@@ -66,7 +64,7 @@ func (c *controller) jobAdded(j *batchv1.Job, q queue) {
 		return
 	}
 	// A finished Job too: pods may have kept their finalizer (CP-15).
-	q.Add(reconcile.Request{NamespacedName: keyOf(j)})
+	syncNow(keyOf(j), q)
 }
 
 func (c *controller) jobUpdated(old, j *batchv1.Job, q queue) {
@@ -79,61 +77,45 @@ func (c *controller) jobUpdated(old, j *batchv1.Job, q queue) {
 		return
 	}
 	key := keyOf(j)
-	own := c.ownWrites.Is(j.UID, j)
-	if _, older := c.ownWrites.Latest(j); older {
+	own := c.expectations.ownWrites.Is(j.UID, j)
+	if _, older := c.expectations.ownWrites.Latest(j); older {
 		own = true
 	}
 	switch {
 	case job.Finished(j):
-		c.memory.retire(j.UID)
-		c.pace.forget(key)
+		c.expectations.finish(j.UID)
 		c.alarm.Cancel(key)
 		if c.leftBehind(j.UID) {
-			q.Add(reconcile.Request{NamespacedName: key})
+			syncNow(key, q)
 		}
 	case own:
 	case old.Generation != j.Generation:
-		q.Add(reconcile.Request{NamespacedName: key})
+		syncNow(key, q)
 	case old.ResourceVersion != j.ResourceVersion:
-		c.soon(key, j.UID, q)
+		c.syncSoon(key, j.UID, q)
 	}
 }
 
 // leftBehind reports whether pods of a finished Job hold a finalizer that nobody is removing.
 func (c *controller) leftBehind(uid types.UID) bool {
 	for _, pod := range c.cache.heldOf(uid) {
-		if !c.memory.isUnfinalizing(uid, pod.UID) {
+		if !c.expectations.isUnfinalizing(uid, pod.UID) {
 			return true
 		}
 	}
 	return false
 }
 
-// jobDeleted drops all memory at once, not in a sync: a Job that is made again under this name
-// must find nothing. Its pods are the business of the orphan queue.
+// jobDeleted drops all expectations at once, not in a sync: a Job that is made again under this name must find nothing.
+// Its pods are the business of the orphan queue.
 func (c *controller) jobDeleted(j *batchv1.Job) {
-	key := keyOf(j)
-	c.drop(j.UID)
-	c.pace.forget(key)
-	c.alarm.Cancel(key)
-	c.departed.Add(j.UID, true)
+	c.forget(j.UID)
+	c.alarm.Cancel(keyOf(j))
+	c.expectations.gone.Add(j.UID, true)
 }
 
-// soon enqueues the Job after the rest of its window.
-func (c *controller) soon(key types.NamespacedName, uid types.UID, q queue) {
-	c.after(c.pace.delay(key, c.memory.size(uid)), key, q)
-}
-
-func (c *controller) after(d time.Duration, key types.NamespacedName, q queue) {
-	if d <= 0 {
-		q.Add(reconcile.Request{NamespacedName: key})
-		return
-	}
-	q.AddAfter(reconcile.Request{NamespacedName: key}, d)
-}
-
-// podChanged handles every event of a pod. old is nil for an addition; gone
-// tells that the pod is no more, and pod is how it was last seen.
+// podChanged handles every event of a pod. old is nil for an addition; gone tells that the pod is no more, and pod is
+// how it was last seen.
 func (c *controller) podChanged(old, pod *corev1.Pod, gone bool, q queue) {
 	if old != nil && old.ResourceVersion == pod.ResourceVersion {
 		return // a resync
@@ -147,65 +129,64 @@ func (c *controller) podChanged(old, pod *corev1.Pod, gone bool, q queue) {
 	}
 	if ref == nil {
 		if metav1.GetControllerOfNoCopy(pod) == nil {
-			c.strayChanged(old, pod, gone, q)
+			c.orphanChanged(old, pod, gone, q)
 		}
 		return
 	}
-	own, wake := c.memory.seen(ref.UID, pod, gone)
+	own, wake := c.expectations.observePod(ref.UID, pod, gone)
 	j := c.cache.owner(pod)
 	if !c.mine(j) {
 		return
 	}
 	if !own && !job.Finished(j) && (gone && held(pod) || old != nil && held(old) && !held(pod)) {
-		c.memory.doubt(j.UID) // somebody else took the finalizer: perhaps another process, which counted the pod
+		// Somebody else took the finalizer: perhaps another process, which counted the pod.
+		c.expectations.update(j.UID, func(e *jobExpectations) { e.otherWriter = true })
 	}
 	key := keyOf(j)
 	switch {
 	case job.Finished(j):
-		if held(pod) && !gone && !c.memory.isUnfinalizing(j.UID, pod.UID) {
-			c.soon(key, j.UID, q)
+		if held(pod) && !gone && !c.expectations.isUnfinalizing(j.UID, pod.UID) {
+			syncNow(key, q)
 		}
 	case wake:
-		c.after(0, key, q) // once for each batch of creations, so it needs no spacing
+		syncNow(key, q) // once for each batch of creations, so it needs no spacing
 	case concerns(old, pod, gone, own):
-		c.soon(key, j.UID, q)
+		c.syncSoon(key, j.UID, q)
 	case isReady(pod) != (old != nil && isReady(old)):
-		// Nothing but a number in the status depends on it; let more of them come together.
-		c.memory.unreported(j.UID, c.clock.Now())
-		c.after(c.options.SyncPeriod, key, q)
+		c.syncLater(key, j.UID, q)
 	}
 }
 
 // podLeft handles a pod that its Job does not control any more.
 func (c *controller) podLeft(old, pod *corev1.Pod, was *metav1.OwnerReference, q queue) {
-	c.memory.seen(was.UID, pod, !held(pod))
+	c.expectations.observePod(was.UID, pod, !held(pod))
 	if j := c.cache.owner(old); c.mine(j) && !job.Finished(j) {
-		c.soon(keyOf(j), j.UID, q)
+		c.syncSoon(keyOf(j), j.UID, q)
 	}
 }
 
-// strayChanged wakes the Jobs that may adopt a pod.
-func (c *controller) strayChanged(old, pod *corev1.Pod, gone bool, q queue) {
+// orphanChanged wakes the Jobs that may adopt a pod.
+func (c *controller) orphanChanged(old, pod *corev1.Pod, gone bool, q queue) {
 	if gone || pod.DeletionTimestamp != nil {
 		return
 	}
 	if old != nil && maps.Equal(old.Labels, pod.Labels) && metav1.GetControllerOfNoCopy(old) == nil {
 		return
 	}
-	for _, j := range c.cache.suitors(pod) {
+	for _, j := range c.cache.matchingJobs(pod) {
 		if c.mine(j) && !job.Finished(j) {
-			c.soon(keyOf(j), j.UID, q)
+			c.syncSoon(keyOf(j), j.UID, q)
 		}
 	}
 }
 
-// concerns reports whether a change of a pod can change a decision about its
-// Job. own: that we made the pod, or took its finalizer off, is part of the change.
+// concerns reports whether a change of a pod can change a decision about its Job. own: that we made the pod, or took
+// its finalizer off, is part of the change.
 func concerns(old, pod *corev1.Pod, gone, own bool) bool {
 	switch {
 	case gone:
-		// A pod that had ended and was accounted for leaves no trace. One that had not was active or
-		// terminating until now, also when it goes because we took its finalizer.
+		// A pod that had ended and was accounted for leaves no trace. One that had not was active or terminating until
+		// now, also when it goes because we took its finalizer.
 		return !terminal(pod) || held(pod) && !own
 	case old == nil:
 		// The first that is seen of a pod of ours may be its end already.
@@ -245,8 +226,7 @@ func restarts(pod *corev1.Pod) (n int32) {
 	return n
 }
 
-// countTracked counts pods that enter and leave the state of being finished and
-// not yet accounted for.
+// countTracked counts pods that enter and leave the state of being finished and not yet accounted for.
 func countTracked(old, pod *corev1.Pod, gone bool) {
 	was := old != nil && terminal(old) && held(old) || gone && terminal(pod) && held(pod)
 	is := !gone && terminal(pod) && held(pod)

@@ -22,17 +22,16 @@ import (
 
 // The first event after a quiet time is answered at once; events that follow
 // share one sync per window, and the last one is never lost (OPT-04, JOB-370).
-func TestPace(t *testing.T) {
+func TestSyncWindow(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := testingclock.NewFakeClock(start)
-		p := newPace(c, 20*time.Millisecond, 200*time.Microsecond, time.Second)
-		key := types.NamespacedName{Namespace: ns, Name: "j"}
+		o := Options{}.withDefaults()
 		pods := rapid.IntRange(0, 10000).Draw(t, "pods")
-		window := p.window(pods)
+		window := o.syncWindow(pods)
 		if window < 20*time.Millisecond || window > time.Second {
 			t.Fatalf("window %v for %d pods", window, pods)
 		}
-		var due, last time.Time // of the sync that waits, and of the last one
+		var due, began, last time.Time // of the sync that waits; of the last one, and the same unless the clock was set back since
 		for range rapid.IntRange(1, 30).Draw(t, "events") {
 			c.Step(time.Duration(rapid.IntRange(0, 1500).Draw(t, "pause")) * time.Millisecond)
 			if rapid.IntRange(0, 9).Draw(t, "clock") == 0 {
@@ -40,10 +39,9 @@ func TestPace(t *testing.T) {
 				due, last = time.Time{}, time.Time{}
 			}
 			if !due.IsZero() && !due.After(c.Now()) {
-				p.began(key)
-				last, due = c.Now(), time.Time{}
+				began, last, due = c.Now(), c.Now(), time.Time{}
 			}
-			d := p.delay(key, pods)
+			d := o.windowLeft(began, c.Now(), pods)
 			if d < 0 || d > window {
 				t.Fatalf("delay %v, window %v", d, window)
 			}
@@ -56,10 +54,6 @@ func TestPace(t *testing.T) {
 			if at := c.Now().Add(d); due.IsZero() || at.Before(due) {
 				due = at
 			}
-		}
-		p.forget(key)
-		if len(p.last) != 0 {
-			t.Fatal("a forgotten Job is remembered")
 		}
 	})
 }
@@ -157,12 +151,12 @@ func TestOwnWritesCauseNoSync(t *testing.T) {
 func TestCollapsedRecreation(t *testing.T) {
 	w := newWorld(t)
 	first, second := make.Job(ns, "j").UID("first").Obj(), make.Job(ns, "j").UID("second").ResourceVersion("2").Obj()
-	w.ctl.memory.of("first")
+	w.ctl.expectations.state("first")
 	w.ctl.jobUpdated(first, second, w.main)
-	if _, kept := w.ctl.memory.byID["first"]; kept || len(w.main.due()) != 1 {
-		t.Errorf("memory %v, queue %v", w.ctl.memory.byID, w.main.at)
+	if _, kept := w.ctl.expectations.byJob["first"]; kept || len(w.main.due()) != 1 {
+		t.Errorf("expectations %v, queue %v", w.ctl.expectations.byJob, w.main.at)
 	}
-	if _, gone := w.ctl.departed.Get(types.UID("first")); !gone {
+	if _, gone := w.ctl.expectations.gone.Get(types.UID("first")); !gone {
 		t.Error("the first Job is not known to be gone")
 	}
 }

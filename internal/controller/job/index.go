@@ -17,16 +17,15 @@ import (
 	"github.com/carillon-dev/carillon/internal/job"
 )
 
-// The caches are read through these indexes alone; no sync and no event ever
-// walks a namespace (OPT-14). Objects that come out of them are shared: they
-// are read, never changed.
+// The caches are read through these indexes alone; no sync and no event ever walks a namespace (OPT-14). Objects that
+// come out of them are shared: they are read, never changed.
 const (
 	// podsByJob: pods by the UID of the Job that controls them.
 	podsByJob = "carillon.dev/pods-by-job"
 	// heldByJob: the same, only pods that hold the tracking finalizer.
 	heldByJob = "carillon.dev/held-pods-by-job"
-	// strayPods: pods without a controller, by every selectorTerm they could be found with.
-	strayPods = "carillon.dev/stray-pods"
+	// orphanPods: pods without a controller, by every selectorTerm they could be found with.
+	orphanPods = "carillon.dev/orphan-pods"
 	// jobsByTerm: Jobs by the one selectorTerm that every pod they select has.
 	jobsByTerm = "carillon.dev/jobs-by-selector-term"
 )
@@ -45,7 +44,7 @@ func podIndexers() toolscache.Indexers {
 			}
 			return nil, nil
 		},
-		strayPods: func(obj any) ([]string, error) {
+		orphanPods: func(obj any) ([]string, error) {
 			pod, ok := obj.(*corev1.Pod)
 			if !ok || metav1.GetControllerOfNoCopy(pod) != nil {
 				return nil, nil
@@ -89,11 +88,9 @@ func controllingJob(obj any) types.UID {
 
 func held(pod *corev1.Pod) bool { return slices.Contains(pod.Finalizers, job.Finalizer) }
 
-// A selectorTerm is a fact about a pod's labels that a selector can demand:
-// "namespace", "namespace key" or "namespace key=value". A selector is filed
-// under the narrowest term that it demands of every pod; a pod is filed under
-// all of its terms. So the two meet wherever they match, and a full match is
-// only tried on the few that met.
+// A selectorTerm is a fact about a pod's labels that a selector can demand: "namespace", "namespace key" or "namespace
+// key=value". A selector is filed under the narrowest term that it demands of every pod; a pod is filed under all of
+// its terms. So the two meet wherever they match, and a full match is only tried on the few that met.
 func term(namespace, key, value string) string { return namespace + " " + key + "=" + value }
 
 func termOfKey(namespace, key string) string { return namespace + " " + key }
@@ -107,9 +104,8 @@ func podTerms(pod *corev1.Pod) []string {
 	return terms
 }
 
-// jobTerms are the terms one of which every pod selected by the Job has; most
-// often the one that demands the Job's UID. A Job without a usable selector
-// selects nothing and has none.
+// jobTerms are the terms one of which every pod selected by the Job has; most often the one that demands the Job's UID.
+// A Job without a usable selector selects nothing and has none.
 func jobTerms(j *batchv1.Job) []string {
 	s := j.Spec.Selector
 	if s == nil {
@@ -179,8 +175,7 @@ func (c caches) pod(key types.NamespacedName) *corev1.Pod {
 	return pod
 }
 
-// owner returns the Job that controls the pod: found by name, and the same by
-// UID. nil if there is none.
+// owner returns the Job that controls the pod: found by name, and the same by UID. nil if there is none.
 func (c caches) owner(pod *corev1.Pod) *batchv1.Job {
 	ref := jobRef(pod)
 	if ref == nil {
@@ -203,17 +198,17 @@ func (c caches) heldOf(uid types.UID) []*corev1.Pod {
 	return find[*corev1.Pod](c.pods, heldByJob, string(uid))
 }
 
-// strays returns the pods without a controller that the Job may select.
-func (c caches) strays(j *batchv1.Job) []*corev1.Pod {
+// orphanPods returns the pods without a controller that the Job may select.
+func (c caches) orphanPods(j *batchv1.Job) []*corev1.Pod {
 	var pods []*corev1.Pod
 	for _, t := range jobTerms(j) {
-		pods = append(pods, find[*corev1.Pod](c.pods, strayPods, t)...)
+		pods = append(pods, find[*corev1.Pod](c.pods, orphanPods, t)...)
 	}
 	return pods
 }
 
-// suitors returns the Jobs that select the pod.
-func (c caches) suitors(pod *corev1.Pod) []*batchv1.Job {
+// matchingJobs returns the Jobs that select the pod.
+func (c caches) matchingJobs(pod *corev1.Pod) []*batchv1.Job {
 	var matching []*batchv1.Job
 	for _, t := range podTerms(pod) {
 		for _, j := range find[*batchv1.Job](c.jobs, jobsByTerm, t) {

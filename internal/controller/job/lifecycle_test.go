@@ -57,8 +57,8 @@ func TestLifecycle(t *testing.T) {
 	must(t, w.api.DeleteAllOf(ctx, &batchv1.Job{}, client.InNamespace(ns)))
 	w.pass(10 * time.Second)
 	w.wantHeld(0)
-	if len(w.ctl.memory.byID) > 0 || w.next() != (time.Time{}) {
-		t.Errorf("something is left: memory %v, due at %v", w.ctl.memory.byID, w.next())
+	if len(w.ctl.expectations.byJob) > 0 || w.next() != (time.Time{}) {
+		t.Errorf("something is left: expectations %v, due at %v", w.ctl.expectations.byJob, w.next())
 	}
 }
 
@@ -185,7 +185,8 @@ func TestWhenAnEventIsAnswered(t *testing.T) {
 			w.add(make.Job(ns, "j").Parallelism(2).Completions(4).Obj())
 			w.run()
 			must(t, w.syncJob("j")) // the window begins
-			window := w.ctl.pace.window(w.ctl.memory.size(w.job("j").UID))
+			_, pods := w.ctl.expectations.lastSync(w.job("j").UID)
+			window := w.ctl.options.syncWindow(pods)
 			c.change(w)
 			w.deliver()
 			request := reconcile.Request{NamespacedName: client.ObjectKey{Namespace: ns, Name: "j"}}

@@ -57,8 +57,8 @@ func TestManagedBy(t *testing.T) {
 						if diff := cmp.Diff(before, w.job("j").Status); diff != "" || len(w.said.reasons()) > 0 {
 							t.Errorf("status or events changed: %s %v", diff, w.said.reasons())
 						}
-						if len(w.ctl.memory.byID) > 0 || w.count("", "") > 0 {
-							t.Errorf("memory %v, calls %v", w.ctl.memory.byID, w.calls)
+						if len(w.ctl.expectations.byJob) > 0 || w.count("", "") > 0 {
+							t.Errorf("expectations %v, calls %v", w.ctl.expectations.byJob, w.calls)
 						}
 					}
 				}

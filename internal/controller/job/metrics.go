@@ -13,10 +13,9 @@ import (
 	"github.com/carillon-dev/carillon/internal/job"
 )
 
-// The names, labels and buckets in the first block are those of the built-in
-// controller (pkg/controller/job/metrics), so that dashboards and alerts carry
-// over. They are package variables registered once per process: a second
-// manager in the same process adds to the same series instead of panicking.
+// The names, labels and buckets in the first block are those of the built-in controller (pkg/controller/job/metrics),
+// so that dashboards and alerts carry over. They are package variables registered once per process: a second manager in
+// the same process adds to the same series instead of panicking.
 const subsystem = "job_controller"
 
 var (

@@ -20,12 +20,11 @@ import (
 	"github.com/carillon-dev/carillon/internal/job"
 )
 
-// A pod whose Job is gone cannot vanish while it holds the tracking finalizer,
-// and no sync looks after it. A queue of its own, by pod name, frees such pods;
-// one that fails is tried again by name and delays no other.
+// A pod whose Job is gone cannot vanish while it holds the tracking finalizer, and no sync looks after it. A queue of
+// its own, by pod name, frees such pods; one that fails is tried again by name and delays no other.
 
-// replaced is when a pod that changed under our hands is looked at again, if no event comes first.
-const replaced = time.Second
+// orphanRecheck is when a pod that changed under our hands is looked at again, if no event comes first.
+const orphanRecheck = time.Second
 
 func (c *controller) orphanPodEvents() podHandler {
 	look := func(pod *corev1.Pod, q queue) {
@@ -44,21 +43,21 @@ func (c *controller) orphanJobEvents() jobHandler {
 		UpdateFunc: func(_ context.Context, e event.TypedUpdateEvent[*batchv1.Job], q queue) {
 			c.orphanJobUpdated(e.ObjectOld, e.ObjectNew, q)
 		},
-		DeleteFunc: func(_ context.Context, e event.TypedDeleteEvent[*batchv1.Job], q queue) { c.abandoned(e.Object, q) },
+		DeleteFunc: func(_ context.Context, e event.TypedDeleteEvent[*batchv1.Job], q queue) { c.enqueuePodsOf(e.Object, q) },
 	}
 }
 
 func (c *controller) orphanJobUpdated(old, j *batchv1.Job, q queue) {
 	switch {
 	case old.UID != j.UID:
-		c.abandoned(old, q)
+		c.enqueuePodsOf(old, q)
 	case job.Finished(j) && !job.Finished(old), j.DeletionTimestamp != nil && old.DeletionTimestamp == nil:
-		c.unwanted(j, q)
+		c.enqueueUnadopted(j, q)
 	}
 }
 
-// mayBeOrphan is the quick look of an event: a pod with our finalizer and
-// without a controller, or one on its way out whose Job is gone.
+// mayBeOrphan is the quick look of an event: a pod with our finalizer and without a controller, or one on its way out
+// whose Job is gone.
 func (c *controller) mayBeOrphan(pod *corev1.Pod) bool {
 	switch {
 	case !held(pod):
@@ -69,19 +68,19 @@ func (c *controller) mayBeOrphan(pod *corev1.Pod) bool {
 	return pod.DeletionTimestamp != nil && jobRef(pod) != nil && c.cache.owner(pod) == nil
 }
 
-// abandoned enqueues the pods that a deleted Job leaves, whoever managed it: no
-// other event comes for those that were being deleted before the Job was.
-func (c *controller) abandoned(j *batchv1.Job, q queue) {
+// enqueuePodsOf enqueues the pods that a deleted Job leaves, whoever managed it: no other event comes for those that
+// were being deleted before the Job was.
+func (c *controller) enqueuePodsOf(j *batchv1.Job, q queue) {
 	for _, pod := range c.cache.heldOf(j.UID) {
 		q.Add(reconcile.Request{NamespacedName: keyOf(pod)})
 	}
-	c.unwanted(j, q)
+	c.enqueueUnadopted(j, q)
 }
 
-// unwanted enqueues pods without a controller that waited to be adopted by a
-// Job which will not do that any more.
-func (c *controller) unwanted(j *batchv1.Job, q queue) {
-	for _, pod := range c.cache.strays(j) {
+// enqueueUnadopted enqueues pods without a controller that waited to be adopted by a Job which will not do that any
+// more.
+func (c *controller) enqueueUnadopted(j *batchv1.Job, q queue) {
+	for _, pod := range c.cache.orphanPods(j) {
 		if held(pod) {
 			q.Add(reconcile.Request{NamespacedName: keyOf(pod)})
 		}
@@ -99,28 +98,28 @@ func (c *controller) reconcileOrphan(ctx context.Context, request reconcile.Requ
 			return reconcile.Result{}, nil
 		}
 	} else if c.cache.owner(pod) == nil {
-		gone, err := c.hasDeparted(ctx, types.NamespacedName{Namespace: pod.Namespace, Name: ref.Name}, ref.UID)
+		gone, err := c.jobGone(ctx, types.NamespacedName{Namespace: pod.Namespace, Name: ref.Name}, ref.UID)
 		if err != nil || !gone {
-			return reconcile.Result{RequeueAfter: replaced}, err
+			return reconcile.Result{RequeueAfter: orphanRecheck}, err
 		}
 	}
-	// Only as it was seen: an adoption that comes in between must not lose the
-	// finalizer again, or the pod would never be counted.
+	// Only as it was seen: an adoption that comes in between must not lose the finalizer again, or the pod would never
+	// be counted.
 	err := c.client.Patch(ctx, target(refTo(pod)), untrack(pod.UID, pod.ResourceVersion))
 	podWrites.WithLabelValues("untrack", outcome(client.IgnoreNotFound(err), "success", "error")).Inc()
 	switch {
 	case err == nil, apierrors.IsNotFound(err), apierrors.IsInvalid(err) && gone(err):
 		return reconcile.Result{}, nil
 	case apierrors.IsConflict(err):
-		return reconcile.Result{RequeueAfter: replaced}, nil
+		return reconcile.Result{RequeueAfter: orphanRecheck}, nil
 	}
 	return reconcile.Result{}, fmt.Errorf("removing the tracking finalizer of pod %s, whose Job is gone: %w", request, err)
 }
 
-// awaitsAdoption reports whether a Job will take the pod, or already has it in
-// the eyes of another controller: then the finalizer is not ours to remove.
+// awaitsAdoption reports whether a Job will take the pod, or already has it in the eyes of another controller: then the
+// finalizer is not ours to remove.
 func (c *controller) awaitsAdoption(pod *corev1.Pod) bool {
-	for _, j := range c.cache.suitors(pod) {
+	for _, j := range c.cache.matchingJobs(pod) {
 		if !c.mine(j) {
 			return true
 		}
@@ -131,11 +130,10 @@ func (c *controller) awaitsAdoption(pod *corev1.Pod) bool {
 	return false
 }
 
-// hasDeparted reports whether the Job with this UID is really no more. That the
-// cache has none can also mean that it does not have it yet; so unless its
-// deletion was seen the server is asked, once per Job.
-func (c *controller) hasDeparted(ctx context.Context, key types.NamespacedName, uid types.UID) (bool, error) {
-	if _, known := c.departed.Get(uid); known {
+// jobGone reports whether the Job with this UID is really no more. That the cache has none can also mean that it does
+// not have it yet; so unless its deletion was seen the server is asked, once per Job.
+func (c *controller) jobGone(ctx context.Context, key types.NamespacedName, uid types.UID) (bool, error) {
+	if _, known := c.expectations.gone.Get(uid); known {
 		return true, nil
 	}
 	var live metav1.PartialObjectMetadata
@@ -143,7 +141,7 @@ func (c *controller) hasDeparted(ctx context.Context, key types.NamespacedName, 
 	err := c.live.Get(ctx, key, &live)
 	switch {
 	case apierrors.IsNotFound(err), err == nil && live.UID != uid:
-		c.departed.Add(uid, true)
+		c.expectations.gone.Add(uid, true)
 		return true, nil
 	case err != nil:
 		return false, fmt.Errorf("reading Job %s, to which pods belong: %w", key, err)

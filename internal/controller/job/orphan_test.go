@@ -92,8 +92,8 @@ func TestDeletedJobFreesItsPods(t *testing.T) {
 	if n := w.count("get", "Job"); n != 0 {
 		t.Errorf("%d reads of a Job whose deletion was seen", n)
 	}
-	if len(w.ctl.memory.byID) != 0 {
-		t.Error("memory of the Job is kept")
+	if len(w.ctl.expectations.byJob) != 0 {
+		t.Error("expectations of the Job are kept")
 	}
 }
 

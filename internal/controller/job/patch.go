@@ -17,14 +17,13 @@ import (
 	"github.com/carillon-dev/carillon/internal/job"
 )
 
-// Patches of pods are strategic merge patches that name the pod's UID: they
-// touch only our own entries in the lists, never what others added at the same
-// time, and never another pod that took over the name.
+// Patches of pods are strategic merge patches that name the pod's UID: they touch only our own entries in the lists,
+// never what others added at the same time, and never another pod that took over the name.
 
 const dropFinalizer = "$deleteFromPrimitiveList/finalizers"
 
-// untrack takes the tracking finalizer off the pod. With a resource version it
-// does so only if the pod is still as it was read.
+// untrack takes the tracking finalizer off the pod. With a resource version it does so only if the pod is still as it
+// was read.
 func untrack(uid types.UID, resourceVersion string) client.Patch {
 	meta := map[string]any{"uid": uid, dropFinalizer: []string{job.Finalizer}}
 	if resourceVersion != "" {
@@ -33,8 +32,7 @@ func untrack(uid types.UID, resourceVersion string) client.Patch {
 	return metadataPatch(meta)
 }
 
-// adopt gives the pod the Job's controller reference and the tracking finalizer,
-// if it is still as it was read.
+// adopt gives the pod the Job's controller reference and the tracking finalizer, if it is still as it was read.
 func adopt(j *batchv1.Job, uid types.UID, resourceVersion string) client.Patch {
 	return metadataPatch(map[string]any{
 		"uid":             uid,
@@ -70,9 +68,8 @@ func refTo(pod *corev1.Pod) job.PodRef {
 	return job.PodRef{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}
 }
 
-// gone reports whether err says that this very pod is no more: its name is
-// free, or belongs to a pod with another UID. The server tells the latter of a
-// delete by a conflict, and of a patch by refusing to change metadata.uid.
+// gone reports whether err says that this very pod is no more: its name is free, or belongs to a pod with another UID.
+// The server tells the latter of a delete by a conflict, and of a patch by refusing to change metadata.uid.
 func gone(err error) bool {
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return true

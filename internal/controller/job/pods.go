@@ -20,15 +20,16 @@ import (
 	"github.com/carillon-dev/carillon/internal/job"
 )
 
-// delete stops pods. A pod that must not count gives up its finalizer first; a
-// crash in between leaves a surplus pod that the next sync deletes.
+// delete stops pods. A pod that must not count gives up its finalizer first; a crash in between leaves a surplus pod
+// that the next sync deletes.
 func (w *work) delete(ctx context.Context, deletions []job.Deletion) ([]job.DeleteResult, error) {
 	results := make([]job.DeleteResult, len(deletions))
 	uid := w.job.UID
 	errs := w.each(ctx, len(deletions), func(ctx context.Context, i int) error {
 		d := deletions[i]
+		withdraw := func() { w.expectations.update(uid, func(e *jobExpectations) { delete(e.deleting, d.UID) }) }
 		failed := func(err error) error {
-			w.memory.notDeleting(uid, d.UID)
+			withdraw()
 			results[i] = job.DeleteResult{Outcome: job.DeleteFailed, Message: err.Error()}
 			return fmt.Errorf("deleting pod %s/%s: %w", d.Namespace, d.Name, err)
 		}
@@ -44,7 +45,7 @@ func (w *work) delete(ctx context.Context, deletions []job.Deletion) ([]job.Dele
 				return nil
 			}
 		}
-		w.memory.deleting(uid, d.UID, w.now)
+		w.expectations.update(uid, func(e *jobExpectations) { e.deleting[d.UID] = w.now })
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, Name: d.Name}}
 		err := w.client.Delete(ctx, pod, client.Preconditions{UID: &d.UID})
 		podWrites.WithLabelValues("delete", outcome(client.IgnoreNotFound(err), "success", "error")).Inc()
@@ -52,23 +53,22 @@ func (w *work) delete(ctx context.Context, deletions []job.Deletion) ([]job.Dele
 		case err == nil:
 			results[i].Outcome = job.Deleted
 		case apierrors.IsNotFound(err), apierrors.IsConflict(err) && w.podGone(ctx, d.PodRef, err):
-			w.memory.notDeleting(uid, d.UID)
+			withdraw()
 			results[i].Outcome = job.Vanished
 		default:
 			return failed(err)
 		}
 		return nil
 	})
-	return results, tell(errs)
+	return results, joinErrors(errs)
 }
 
-// create makes pods in growing batches, each awaited, so that a quota or a
-// webhook that refuses them refuses a few and not all. The size reached is kept
-// for the next sync, and starts again at one after a failure.
+// create makes pods in growing batches, each awaited, so that a quota or a webhook that refuses them refuses a few and
+// not all. The size reached is kept for the next sync, and starts again at one after a failure.
 func (w *work) create(ctx context.Context, creations []job.Creation) ([]job.CreateResult, error) {
 	results := make([]job.CreateResult, len(creations))
 	for begin := 0; begin < len(creations) && ctx.Err() == nil; {
-		n := min(max(1, w.mem.window), len(creations)-begin)
+		n := min(max(1, w.state.batch), len(creations)-begin)
 		var failed atomic.Bool
 		errs := w.each(ctx, n, func(ctx context.Context, i int) (err error) {
 			results[begin+i], err = w.createOne(ctx, creations[begin+i])
@@ -78,87 +78,108 @@ func (w *work) create(ctx context.Context, creations []job.Creation) ([]job.Crea
 			return err
 		})
 		if failed.Load() {
-			w.mem.window = 1
-			return results, tell(errs)
+			w.state.batch = 1
+			return results, joinErrors(errs)
 		}
 		begin += n
-		w.mem.window = max(w.mem.window, min(2*n, maxWindow))
+		w.state.batch = max(w.state.batch, min(2*n, maxBatch))
 	}
 	return results, ctx.Err()
 }
 
-// maxWindow bounds the batches of creations, and with them the calls that are
-// in vain when a quota is reached.
-const maxWindow = 64
+// maxBatch bounds the batches of creations, and with them the calls that are in vain when a quota is reached.
+const maxBatch = 64
 
 func (w *work) createOne(ctx context.Context, creation job.Creation) (job.CreateResult, error) {
 	pod := creation.Pod
 	uid, name := w.job.UID, pod.Name
-	w.memory.creating(uid, name, expected{sent: w.now, floor: w.reached()})
+	w.expectations.expectCreation(uid, name, expectedPod{sent: w.now, after: w.reached()})
 	defer w.gate.Call()()
 	err := w.client.Create(ctx, pod)
 	if apierrors.IsAlreadyExists(err) {
-		existing, lookErr := w.ours(ctx, creation.Pod.Namespace, name)
+		existing, getErr := w.ours(ctx, creation.Pod.Namespace, name)
 		switch {
-		case lookErr != nil:
-			w.memory.notCreating(uid, name)
-			return job.CreateResult{Outcome: job.CreateFailed, Message: lookErr.Error()}, lookErr
+		case getErr != nil:
+			w.expectations.withdrawCreation(uid, name)
+			return job.CreateResult{Outcome: job.CreateFailed, Message: getErr.Error()}, getErr
 		case existing != nil:
 			w.expect(uid, existing)
 			podWrites.WithLabelValues("create", "existed").Inc()
 			return job.CreateResult{Outcome: job.Existed}, nil
 		}
 		// Somebody else's pod sits on the name: let the server choose one.
-		w.memory.notCreating(uid, name)
+		w.expectations.withdrawCreation(uid, name)
 		pod.Name, pod.ResourceVersion, pod.UID = "", "", ""
 		if err = w.client.Create(ctx, pod); err == nil {
 			w.expect(uid, pod)
 		}
 	}
 	podWrites.WithLabelValues("create", outcome(err, "success", "error")).Inc()
-	if err == nil {
-		w.memory.created(uid, pod.Name, pod.UID)
-		return job.CreateResult{Outcome: job.Created, Name: pod.Name}, nil
-	}
-	failed := fmt.Errorf("creating a pod for Job %s: %w", w.key, err)
-	switch {
-	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
-		w.memory.notCreating(uid, name)
-		w.memory.doom(uid)
-		return job.CreateResult{Outcome: job.NamespaceTerminating}, nil
-	case refusal(err):
-		w.memory.notCreating(uid, name)
-		w.refused.Store(true)
-		return job.CreateResult{Outcome: job.CreateFailed, Message: err.Error()}, nil
-	case unanswered(err):
-		return job.CreateResult{Outcome: job.CreateUnknown, Message: err.Error()}, failed
+	result, refused := createResult(err)
+	switch result {
+	case job.Created:
+		w.expectations.update(uid, func(e *jobExpectations) {
+			if expected, ok := e.creating[pod.Name]; ok { // else it was seen meanwhile
+				expected.uid = pod.UID
+				e.creating[pod.Name] = expected
+			}
+		})
+		return job.CreateResult{Outcome: result, Name: pod.Name}, nil
+	case job.CreateUnknown: // it stays expected
 	default:
-		w.memory.notCreating(uid, name)
-		return job.CreateResult{Outcome: job.CreateFailed, Message: err.Error()}, failed
+		w.expectations.withdrawCreation(uid, name)
 	}
+	switch {
+	case result == job.NamespaceTerminating:
+		w.expectations.update(uid, func(e *jobExpectations) { e.namespaceTerminating = true })
+		return job.CreateResult{Outcome: result}, nil
+	case refused:
+		w.refused.Store(true)
+		return job.CreateResult{Outcome: result, Message: err.Error()}, nil
+	}
+	return job.CreateResult{Outcome: result, Message: err.Error()}, fmt.Errorf("creating a pod for Job %s: %w", w.key, err)
 }
 
-// reached is a resource version that the pods have reached and no pod that is
-// created from now on: how far the cache has come, or a live look that was newer.
+// createResult judges the server's answer to the creation of a pod. refused: the server does not want the pod, which is
+// for the Job's user to mend, who hears of it by an event, and no error of this controller.
+func createResult(err error) (result job.CreateOutcome, refused bool) {
+	var status apierrors.APIStatus
+	switch {
+	case err == nil:
+		return job.Created, false
+	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		return job.NamespaceTerminating, false
+	case apierrors.IsForbidden(err) && !strings.Contains(err.Error(), "cannot create resource"), // our rights are our operator's to mend
+		apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
+		// A quota is full, a policy or a webhook denies it, the template makes no valid pod.
+		return job.CreateFailed, true
+	case !errors.As(err, &status), apierrors.IsTimeout(err), apierrors.IsServerTimeout(err),
+		apierrors.IsUnexpectedServerError(err), apierrors.IsServiceUnavailable(err):
+		return job.CreateUnknown, false
+	}
+	return job.CreateFailed, false
+}
+
+// reached is a resource version that the pods have reached and no pod that is created from now on: how far the cache
+// has come, or a live list that was newer.
 func (w *work) reached() string {
 	progress := w.progress()
-	if order, err := resourceversion.CompareResourceVersion(w.mem.floor, progress); err == nil && order > 0 {
-		return w.mem.floor
+	if order, err := resourceversion.CompareResourceVersion(w.state.minPodVersion, progress); err == nil && order > 0 {
+		return w.state.minPodVersion
 	}
 	return progress
 }
 
-// expect notes a pod that was made under a name not known before the call, or by
-// an earlier call, unless the cache already shows it.
+// expect notes a pod that was made under a name not known before the call, or by an earlier call, unless the cache
+// already shows it.
 func (w *work) expect(uid types.UID, pod *corev1.Pod) {
-	w.memory.creating(uid, pod.Name, expected{sent: w.now, uid: pod.UID})
+	w.expectations.expectCreation(uid, pod.Name, expectedPod{sent: w.now, uid: pod.UID})
 	if cached := w.cache.pod(keyOf(pod)); cached != nil && cached.UID == pod.UID {
-		w.memory.notCreating(uid, pod.Name)
+		w.expectations.withdrawCreation(uid, pod.Name)
 	}
 }
 
-// ours reads a pod whose name is taken: this Job controls it if an earlier call
-// made it; nil: it is somebody else's.
+// ours reads a pod whose name is taken: this Job controls it if an earlier call made it; nil: it is somebody else's.
 func (w *work) ours(ctx context.Context, namespace, name string) (*corev1.Pod, error) {
 	var pod corev1.Pod
 	err := w.live.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, &pod)
@@ -174,73 +195,8 @@ func (w *work) ours(ctx context.Context, namespace, name string) (*corev1.Pod, e
 	return &pod, nil
 }
 
-// refusal reports whether the server does not want the pod: a quota is full, a
-// policy or a webhook denies it, the template makes no valid pod. That is for the
-// Job's user to mend, who hears of it by an event, and no error of this
-// controller. Missing rights are for its operator.
-func refusal(err error) bool {
-	if apierrors.IsForbidden(err) {
-		return !strings.Contains(err.Error(), "cannot create resource")
-	}
-	return apierrors.IsInvalid(err) || apierrors.IsBadRequest(err)
-}
-
-// unanswered reports whether it is unknown what became of a call.
-func unanswered(err error) bool {
-	var status apierrors.APIStatus
-	if !errors.As(err, &status) {
-		return true
-	}
-	return apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err) || apierrors.IsUnexpectedServerError(err) || apierrors.IsServiceUnavailable(err)
-}
-
-// unfinalize takes the tracking finalizer off pods that are accounted for, and
-// returns those that have it no more.
-func (w *work) unfinalize(ctx context.Context, refs []job.PodRef) (removed []types.UID, err error) {
-	kept := make([]bool, len(refs))
-	errs := w.each(ctx, len(refs), func(ctx context.Context, i int) error {
-		ref := refs[i]
-		switch _, err := w.untrack(ctx, ref, ref.ResourceVersion); {
-		case err == nil:
-		case ref.ResourceVersion != "" && apierrors.IsConflict(err):
-			kept[i] = true // it is not any more what was decided upon, and is left to the next sync
-		default:
-			return fmt.Errorf("removing the tracking finalizer of pod %s/%s: %w", ref.Namespace, ref.Name, err)
-		}
-		return nil
-	})
-	for i, ref := range refs {
-		switch {
-		case kept[i]:
-			w.wakeIn(w.options.SyncPeriod)
-		case errs[i] == nil:
-			removed = append(removed, ref.UID)
-		}
-	}
-	return removed, tell(errs)
-}
-
-// untrack takes the finalizer off one pod, with a resource version only if the
-// pod is still as it was read. It is noted before the call: an event that comes
-// before the answer must not make the pod look unaccounted for.
-func (w *work) untrack(ctx context.Context, ref job.PodRef, resourceVersion string) (gone bool, err error) {
-	uid := w.job.UID
-	w.memory.unfinalizing(uid, ref.UID)
-	err = w.client.Patch(ctx, target(ref), untrack(ref.UID, resourceVersion))
-	podWrites.WithLabelValues("untrack", outcome(client.IgnoreNotFound(err), "success", "error")).Inc()
-	if err == nil {
-		return false, nil
-	}
-	if w.podGone(ctx, ref, err) {
-		return true, nil
-	}
-	w.memory.notUnfinalizing(uid, ref.UID)
-	return false, err
-}
-
-// podGone reports whether err means that this very pod is no more. A conflict can mean
-// that, and also that the pod changed too often under the server's hands: then
-// the pod itself is asked for.
+// podGone reports whether err means that this very pod is no more. A conflict can mean that, and also that the pod
+// changed too often under the server's hands: then the pod itself is asked for.
 func (c *controller) podGone(ctx context.Context, ref job.PodRef, err error) bool {
 	if !gone(err) {
 		return false
@@ -253,17 +209,17 @@ func (c *controller) podGone(ctx context.Context, ref job.PodRef, err error) boo
 	return apierrors.IsNotFound(err) || err == nil && pod.UID != ref.UID
 }
 
-// told is how many errors of many calls are told in full.
-const told = 3
+// maxErrors is how many errors of many calls are reported in full.
+const maxErrors = 3
 
-// tell makes one error of those of many calls; nil if there is none.
-func tell(errs []error) error {
+// joinErrors makes one error of those of many calls; nil if there is none.
+func joinErrors(errs []error) error {
 	var some []error
 	more := 0
 	for _, err := range errs {
 		switch {
 		case err == nil:
-		case len(some) < told:
+		case len(some) < maxErrors:
 			some = append(some, err)
 		default:
 			more++

@@ -9,90 +9,63 @@ import (
 	"fmt"
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/utils/ptr"
 
 	"github.com/carillon-dev/carillon/internal/job"
 )
 
-// record writes down what a sync found, and removes the finalizers that may go
-// after it. Pods that lost theirs are counted by the next sync. creating tells
-// that the Job has more pods to create than one sync may.
+// record writes down what a sync found, and removes the finalizers that may go after it. Pods that lost theirs are
+// counted by the next sync. creating tells that the Job has more pods to create than one sync may.
 func (w *work) record(ctx context.Context, record job.Record, creating bool) error {
 	write := record.Write
-	if until := w.putOff(write); until.After(w.now) {
-		w.wakeAt(until)
-		if !write.Lazy {
+	if w.putOff(write) {
+		if write.Urgency != job.UrgencyLazy {
 			return nil
 		}
-		w.memory.wrote(w.job.UID, write.Backoff, false)
-	} else if err := w.write(ctx, write); err != nil {
-		return err
+		w.state.backoff = write.Backoff
+	} else {
+		if err := w.write(ctx, write); err != nil {
+			return err
+		}
+		if write.Status == nil || record.Remainder != job.RemainderUncounted { // else the rest has waited long enough, too
+			w.expectations.update(w.job.UID, func(e *jobExpectations) { e.unwritten = time.Time{} })
+		}
 	}
-	refs := w.releasable(record, creating)
+	refs := w.removableFinalizers(record, creating)
 	removed, err := w.unfinalize(ctx, refs)
 	switch {
 	case err != nil && len(removed) == 0: // nothing to go on with before the retry, which comes later each time
-	case record.Rest && len(refs) < len(record.Unfinalize): // it stands back with the others
+	case record.Remainder == job.RemainderFinalizers && len(refs) < len(record.Unfinalize): // put off with the others
 	default:
-		w.wakeAt(record.Wake)
+		w.next.record = record.Wake
 	}
 	return err
 }
 
-// putOff is until when a write can wait; zero: it is due. What nothing hangs on
-// waits for company: a lazy write for a while, and mere progress the longer the
-// larger the Job is, since each write carries the whole Job to the server and to
-// everybody who watches. To put a write off is what a crash before it would do,
-// the next sync finds everything again and more. What changes how the Job goes
-// on, and what others wait for, is never put off.
-func (w *work) putOff(write job.Write) time.Time {
-	uid := w.job.UID
-	switch {
-	case write.Status == nil:
-		w.memory.reported(uid)
-		return time.Time{}
-	case write.Begins && w.gate.Busy():
-		return w.memory.unreported(uid, w.now).Add(beginPatience)
-	case urgent(w.job, write):
-		return time.Time{}
-	case write.Lazy:
-		return w.memory.unreported(uid, w.now).Add(w.options.SyncPeriod)
-	case write.Alone:
-		return time.Time{}
-	}
-	every := time.Duration(w.memory.size(uid)-1) * w.options.ReportPerPod
-	return w.memory.unreported(uid, w.now).Add(min(max(0, every), w.options.ReportMost))
-}
-
-func urgent(j *batchv1.Job, write job.Write) bool {
-	old, status := &j.Status, write.Status
-	if write.Finished || j.DeletionTimestamp != nil || ptr.Deref(j.Spec.Suspend, false) ||
-		!old.StartTime.Equal(status.StartTime) || len(old.Conditions) != len(status.Conditions) {
-		return true
-	}
-	for i := range old.Conditions {
-		if old.Conditions[i].Type != status.Conditions[i].Type || old.Conditions[i].Status != status.Conditions[i].Status {
-			return true
-		}
-	}
-	return false
-}
-
-// write sends one status. Nothing that it reports is spoken or counted before
-// the server took it.
-func (w *work) write(ctx context.Context, write job.Write) error {
-	uid := w.job.UID
+// putOff reports whether a write is left out of this sync, and has the Job woken when it is due.
+func (w *work) putOff(write job.Write) bool {
 	if write.Status == nil {
-		w.memory.wrote(uid, write.Backoff, false)
-		w.countFacts(write.Metrics)
-		w.speak(write.Events)
+		return false
+	}
+	busy := w.gate.Busy()
+	w.expectations.update(w.job.UID, func(e *jobExpectations) {
+		w.next.write = w.options.putOffWrite(write.Urgency, e.unwritten, w.now, e.pods, busy)
+		if !w.next.write.IsZero() && e.unwritten.IsZero() {
+			e.unwritten = w.now
+		}
+	})
+	return !w.next.write.IsZero()
+}
+
+// write sends one status. Nothing that it reports is published or counted before the server took it.
+func (w *work) write(ctx context.Context, write job.Write) error {
+	if write.Status == nil {
+		w.wrote(write)
 		return nil
 	}
-	// The whole Job goes, though the server takes nothing but status and metadata from it: of metadata
-	// all that counts, and not the managed fields, which the cache may have trimmed.
+	// The whole Job goes, though the server takes nothing but status and metadata from it: of metadata all that counts,
+	// and not the managed fields, which the cache may have trimmed.
 	next := w.job.DeepCopy()
 	next.Status = *write.Status
 	if broken := job.CheckStatus(w.job, next); len(broken) > 0 {
@@ -102,34 +75,35 @@ func (w *work) write(ctx context.Context, write job.Write) error {
 	answered := w.gate.Call()
 	err := w.client.Status().Update(ctx, next)
 	answered()
+	result := outcome(err, "success", "error")
+	if apierrors.IsConflict(err) {
+		result = "conflict"
+	}
+	statusWrites.WithLabelValues(result).Inc()
 	switch {
 	case err == nil:
-		statusWrites.WithLabelValues("success").Inc()
 	case apierrors.IsConflict(err):
-		statusWrites.WithLabelValues("conflict").Inc()
-		w.memory.doubt(uid)
+		w.expectations.update(w.job.UID, func(e *jobExpectations) { e.otherWriter = true })
 		return fmt.Errorf("Job %s changed while its status was written: %w", w.key, err)
 	case apierrors.IsNotFound(err):
-		statusWrites.WithLabelValues("error").Inc()
 		return errGone
 	case apierrors.IsInvalid(err):
-		statusWrites.WithLabelValues("error").Inc()
 		w.rejected("server", err.Error())
 		return errRejected
 	default:
-		statusWrites.WithLabelValues("error").Inc()
 		return fmt.Errorf("writing the status of Job %s: %w", w.key, err)
 	}
-	w.ownWrites.Updated(uid, next)
-	w.memory.wrote(uid, write.Backoff, write.Finished)
-	if !write.More {
-		w.memory.reported(uid) // else the rest has waited long enough, too
-	}
-	w.mem.known, w.mem.complaint = &next.Status, ""
-	w.countFacts(write.Metrics)
-	w.job = next
-	w.speak(write.Events)
+	w.expectations.ownWrites.Updated(w.job.UID, next)
+	w.job, w.state.status, w.state.complaint = next, &next.Status, ""
+	w.wrote(write)
 	return nil
+}
+
+// wrote carries out what a write that succeeded, or had nothing to write, brings with it.
+func (w *work) wrote(write job.Write) {
+	w.state.backoff, w.state.ended = write.Backoff, w.state.ended || write.Finished
+	w.countFacts(write.Metrics)
+	w.publish(write.Events)
 }
 
 var (
@@ -141,15 +115,15 @@ var (
 	errGone = errors.New("the Job is gone")
 )
 
-// rejected reports a status that must not, or could not, be written. That is
-// always a bug of ours, so it is told loudly, but once.
+// rejected reports a status that must not, or could not, be written. That is always a bug of ours, so it is told
+// loudly, but once.
 func (w *work) rejected(by, why string) {
 	statusRejected.WithLabelValues(by).Inc()
-	if w.mem.complaint == why {
+	if w.state.complaint == why {
 		return
 	}
-	w.mem.complaint = why
-	w.speak([]job.Event{{
+	w.state.complaint = why
+	w.publish([]job.Event{{
 		Type:    corev1.EventTypeWarning,
 		Reason:  "InvalidStatus",
 		Message: "The status computed for this Job is invalid, so the Job does not go on; please report this: " + why,

@@ -160,8 +160,8 @@ func TestLostCreationIsSentAgain(t *testing.T) {
 	if len(w.pods()) != 1 || w.count("list", "") != 1 {
 		t.Errorf("%d pods, calls %v", len(w.pods()), w.calls)
 	}
-	if mem := w.ctl.memory.of(w.job("j").UID); len(mem.creating) > 0 {
-		t.Errorf("still waited for: %v", mem.creating)
+	if e := w.ctl.expectations.byJob[w.job("j").UID]; e != nil && len(e.creating) > 0 {
+		t.Errorf("still waited for: %v", e.creating)
 	}
 }
 

@@ -96,7 +96,7 @@ func TestAskingForTheJobForgetsNoWrite(t *testing.T) {
 	w.finish(w.pods()[0], corev1.PodSucceeded)
 	w.pass(10 * time.Second)
 	w.wantStatus("j", func(s batchv1.JobStatus) bool { return s.CompletedIndexes == "0" }, "index 0 done")
-	w.ctl.memory.doubt(w.job("j").UID) // as a conflict does
+	w.ctl.expectations.update(w.job("j").UID, func(e *jobExpectations) { e.otherWriter = true }) // as a conflict does
 	for range 2 {
 		must(t, w.syncJob("j"))
 	}
@@ -211,7 +211,7 @@ func TestNoWayBackToAnOlderView(t *testing.T) {
 	}})
 	w.blindPods = true
 	w.finish(w.pods()[0], corev1.PodSucceeded)
-	w.ctl.memory.creating(w.job("j").UID, "nobody-knows", expected{sent: w.clock.Now().Add(-time.Minute)})
+	w.ctl.expectations.expectCreation(w.job("j").UID, "nobody-knows", expectedPod{sent: w.clock.Now().Add(-time.Minute)})
 	must(t, w.syncJob("j"))
 	if n := w.count("list", ""); n != 1 || len(w.pods()) != 3 {
 		t.Fatalf("%d lists, %d pods: want one look, and then the pod of index 2", n, len(w.pods()))

@@ -8,9 +8,8 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 )
 
-// TrimPod is the transform for pods in the manager's cache (OPT-07): it keeps the
-// metadata and the status, and of the spec what decisions look at, which is a
-// tenth of a pod. Pods are only ever patched, so nothing is lost by it. Other
+// TrimPod is the transform for pods in the manager's cache (OPT-07): it keeps the metadata and the status, and of the
+// spec what decisions look at, which is a tenth of a pod. Pods are only ever patched, so nothing is lost by it. Other
 // objects pass unchanged.
 func TrimPod(obj any) (any, error) {
 	switch o := obj.(type) {

@@ -250,7 +250,7 @@ func hangingCallsHoldUpNothing(t *testing.T) {
 	}
 	w.deliver()
 	ctx, end := context.WithCancel(t.Context())
-	w.ctl.memory.of(w.job("hangs").UID).window = maxWindow
+	w.ctl.expectations.state(w.job("hangs").UID).batch = maxBatch
 	w.fault = func(c call) error {
 		if strings.HasPrefix(c.name, "hangs-") {
 			<-ctx.Done()

@@ -154,7 +154,7 @@ func TestCountersEqualTheTruth(t *testing.T) {
 			for _, pod := range w.pods() {
 				rt.Logf("pod %s: %s %v %v", pod.Name, pod.Status.Phase, pod.Finalizers, pod.DeletionTimestamp)
 			}
-			rt.Fatalf("the Job does not end: %+v; memory %+v, next %v at %v", s, w.ctl.memory.byID[w.job("j").UID], w.next(), w.clock.Now())
+			rt.Fatalf("the Job does not end: %+v; expectations %+v, next %v at %v", s, w.ctl.expectations.byJob[w.job("j").UID], w.next(), w.clock.Now())
 		}
 		if condition(s, batchv1.JobComplete) && s.Succeeded != completions && (indexed || s.Succeeded < completions || !surplus) {
 			rt.Fatalf("complete with %d of %d: %+v", s.Succeeded, completions, s)

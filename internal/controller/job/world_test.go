@@ -156,7 +156,7 @@ func (w *world) deliver() {
 			switch {
 			case gone:
 				w.ctl.jobDeleted(obj)
-				w.ctl.abandoned(obj, w.orphans)
+				w.ctl.enqueuePodsOf(obj, w.orphans)
 			case old == nil:
 				w.ctl.jobAdded(obj, w.main)
 			default:

@@ -33,9 +33,9 @@ func TestWhatEndsTheWaitForAFinalizer(t *testing.T) {
 		}
 		return p
 	}
-	m := newMemories()
+	e := newExpectations(func() string { return "" })
 	for _, uid := range []types.UID{"1", "2", "3", "4"} {
-		m.unfinalizing(j.UID, uid)
+		e.update(j.UID, func(j *jobExpectations) { j.unfinalizing.Insert(uid) })
 	}
 	for _, event := range []struct {
 		pod       *corev1.Pod
@@ -46,38 +46,36 @@ func TestWhatEndsTheWaitForAFinalizer(t *testing.T) {
 		{pod("3", true, true), false, false},
 		{pod("4", true, true), true, true},
 	} {
-		if own, wake := m.seen(j.UID, event.pod, event.gone); own != event.own || wake {
+		if own, wake := e.observePod(j.UID, event.pod, event.gone); own != event.own || wake {
 			t.Errorf("pod %s: own %t, wakes the Job %t", event.pod.Name, own, wake)
 		}
 	}
-	if d := cmp.Diff(sets.New[types.UID]("3"), m.recall(j.UID).Unfinalizing); d != "" {
+	if d := cmp.Diff(sets.New[types.UID]("3"), e.recall(j.UID).Unfinalizing); d != "" {
 		t.Errorf("still waited for (-want +got):\n%s", d)
 	}
 }
 
 // What a list shows ends a wait as an event does, so that a lost event is
 // harmless. What is not listed proves nothing, because a cache that lags may never
-// have had the pod; and what was not remembered when the list began is left alone,
+// have had the pod; and what was not expected when the list began is left alone,
 // because the list may be older than it.
 func TestListsEndWaitsToo(t *testing.T) {
 	now := metav1.NewTime(start)
 	j := make.Job(ns, "j").Obj()
-	m := newMemories()
-	m.creating(j.UID, "seen", expected{sent: start})
-	m.creating(j.UID, "unseen", expected{sent: start})
+	e := newExpectations(func() string { return "" })
+	e.expectCreation(j.UID, "seen", expectedPod{sent: start})
+	e.expectCreation(j.UID, "unseen", expectedPod{sent: start})
 	for _, uid := range []types.UID{"going", "gone", "here"} {
-		m.deleting(j.UID, uid, start)
-		m.unfinalizing(j.UID, uid)
+		e.update(j.UID, func(j *jobExpectations) { j.deleting[uid] = start; j.unfinalizing.Insert(uid) })
 	}
-	before := m.recall(j.UID)
-	m.deleting(j.UID, "later", start)
-	m.unfinalizing(j.UID, "later")
+	before := e.recall(j.UID)
+	e.update(j.UID, func(j *jobExpectations) { j.deleting["later"] = start; j.unfinalizing.Insert("later") })
 	going := make.Pod(ns, "a").Of(j).UID("going").NoFinalizers().Obj()
 	going.DeletionTimestamp = &now
-	m.settle(j.UID, before, []*corev1.Pod{
+	e.observeCache(j.UID, before, []*corev1.Pod{
 		make.Pod(ns, "seen").Of(j).UID("x").Obj(), make.Pod(ns, "b").Of(j).UID("here").Obj(), going,
 	})
-	after := m.recall(j.UID)
+	after := e.recall(j.UID)
 	type left struct {
 		Creating               []string
 		Deleting, Unfinalizing sets.Set[types.UID]
@@ -90,9 +88,9 @@ func TestListsEndWaitsToo(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("still waited for (-want +got):\n%s", d)
 	}
-	m.settle(j.UID, job.Expectations{}, nil)
-	if d := cmp.Diff(after, m.recall(j.UID)); d != "" {
-		t.Errorf("a list from before anything was remembered ended a wait:\n%s", d)
+	e.observeCache(j.UID, job.Expectations{}, nil)
+	if d := cmp.Diff(after, e.recall(j.UID)); d != "" {
+		t.Errorf("a list from before anything was expected ended a wait:\n%s", d)
 	}
 }
 
@@ -106,26 +104,26 @@ func TestNamesakesEndNoWait(t *testing.T) {
 		return p
 	}
 	for name, test := range map[string]struct {
-		asked expected
+		asked expectedPod
 		pod   *corev1.Pod
 		want  bool
 	}{
-		"in flight: one that is not newer than the call": {expected{floor: "100"}, pod("old", "100"), false},
-		"in flight: one that is newer":                   {expected{floor: "100"}, pod("new", "101"), true},
-		"in flight: who knows":                           {expected{}, pod("new", "101"), true},
-		"answered: another one":                          {expected{floor: "100", uid: "new"}, pod("old", "102"), false},
-		"answered: the one that was made":                {expected{floor: "100", uid: "new"}, pod("new", "101"), true},
+		"in flight: one that is not newer than the call": {expectedPod{after: "100"}, pod("old", "100"), false},
+		"in flight: one that is newer":                   {expectedPod{after: "100"}, pod("new", "101"), true},
+		"in flight: who knows":                           {expectedPod{}, pod("new", "101"), true},
+		"answered: another one":                          {expectedPod{after: "100", uid: "new"}, pod("old", "102"), false},
+		"answered: the one that was made":                {expectedPod{after: "100", uid: "new"}, pod("new", "101"), true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for way, show := range map[string]func(*memories){
-				"a change": func(m *memories) { m.seen(j.UID, test.pod, false) },
-				"its end":  func(m *memories) { m.seen(j.UID, test.pod, true) },
-				"a list":   func(m *memories) { m.settle(j.UID, m.recall(j.UID), []*corev1.Pod{test.pod}) },
+			for way, show := range map[string]func(*expectations){
+				"a change": func(e *expectations) { e.observePod(j.UID, test.pod, false) },
+				"its end":  func(e *expectations) { e.observePod(j.UID, test.pod, true) },
+				"a list":   func(e *expectations) { e.observeCache(j.UID, e.recall(j.UID), []*corev1.Pod{test.pod}) },
 			} {
-				m := newMemories()
-				m.creating(j.UID, "j-x", test.asked)
-				show(m)
-				if ended := len(m.recall(j.UID).Creating) == 0; ended != test.want {
+				e := newExpectations(func() string { return "" })
+				e.expectCreation(j.UID, "j-x", test.asked)
+				show(e)
+				if ended := len(e.recall(j.UID).Creating) == 0; ended != test.want {
 					t.Errorf("%s ends the wait: %t, want %t", way, ended, test.want)
 				}
 			}

@@ -24,7 +24,7 @@ func busy(w *world) *loadgate.Gate {
 
 // While there is more urgent work, a short Job costs one status write, and its
 // finalizer stays until the work is done.
-func TestTrailingWorkStandsBack(t *testing.T) {
+func TestTrailingWorkIsPutOff(t *testing.T) {
 	w := newWorld(t)
 	gate := busy(w)
 	w.add(make.Job(ns, "one").Obj())
@@ -52,27 +52,27 @@ func TestTrailingWorkIsNotPutOffForEver(t *testing.T) {
 	w := newWorld(t)
 	busy(w)
 	w.add(make.Job(ns, "one").Obj())
-	w.pass(beginPatience)
+	w.pass(startMaxDefer)
 	w.wantStatus("one", func(s batchv1.JobStatus) bool { return s.StartTime != nil && s.Active == 1 }, "begun")
 	w.finishAll(corev1.PodSucceeded)
 	w.pass(time.Second)
 	w.wantStatus("one", func(s batchv1.JobStatus) bool { return condition(s, batchv1.JobComplete) }, "complete")
 	w.wantHeld(1)
-	w.pass(cleanupPatience)
+	w.pass(finalizerMaxDefer)
 	w.wantHeld(0)
 }
 
 // OPT-09: while there is more urgent work, the finalizers of pods that are
-// accounted for stand back too while their Job goes on, but for a reason.
-func TestFinalizersStandBack(t *testing.T) {
+// accounted for are put off too while their Job goes on, but for a reason.
+func TestFinalizersArePutOff(t *testing.T) {
 	for name, test := range map[string]struct {
 		options func(*Options)
 		then    func(w *world, gate *loadgate.Gate)
 		held    int // how many of the two pods that ended keep theirs
 	}{
-		"as long as the urgent work goes on": {then: func(w *world, _ *loadgate.Gate) { w.pass(cleanupPatience / 2) }, held: 2},
+		"as long as the urgent work goes on": {then: func(w *world, _ *loadgate.Gate) { w.pass(finalizerMaxDefer / 2) }, held: 2},
 		"until the urgent work is done":      {then: func(w *world, gate *loadgate.Gate) { gate.Leave(); w.pass(time.Second) }},
-		"not for ever":                       {then: func(w *world, _ *loadgate.Gate) { w.pass(cleanupPatience) }},
+		"not for ever":                       {then: func(w *world, _ *loadgate.Gate) { w.pass(finalizerMaxDefer) }},
 		"not for ever by a clock put back": {then: func(w *world, _ *loadgate.Gate) {
 			w.clock.SetTime(start.Add(-time.Hour))
 			must(w.t, w.syncJob("two"))
@@ -100,7 +100,7 @@ func TestFinalizersStandBack(t *testing.T) {
 			j := make.Job(ns, "two").Completions(4).Parallelism(4).Obj()
 			j.Finalizers = []string{"example.com/keep"} // deleted, it stays for a while
 			w.add(j)
-			w.pass(2 * beginPatience)
+			w.pass(2 * startMaxDefer)
 			for _, pod := range w.pods()[:2] {
 				w.finish(pod, corev1.PodSucceeded)
 			}
@@ -126,19 +126,19 @@ func TestFinalizersStandBack(t *testing.T) {
 	}
 }
 
-// What stands back is looked at now and then, however much of it there is.
-func TestStandingBackIsRest(t *testing.T) {
+// What is put off is looked at now and then, however much of it there is.
+func TestPutOffFinalizersWakeSeldom(t *testing.T) {
 	w := newWorld(t, func(o *Options) { o.MaxUncounted, o.ReportPerPod = 2, time.Millisecond })
 	busy(w)
 	w.add(make.Job(ns, "wide").Indexed(20).Parallelism(20).Obj())
-	w.pass(2 * beginPatience)
+	w.pass(2 * startMaxDefer)
 	for _, pod := range w.pods()[:10] {
 		w.finish(pod, corev1.PodSucceeded)
 	}
 	w.pass(time.Second)
 	w.wantStatus("wide", func(s batchv1.JobStatus) bool { return s.Succeeded == 10 }, "all counted that ended")
 	before := w.syncs
-	w.pass(cleanupPatience / 2)
+	w.pass(finalizerMaxDefer / 2)
 	if n := w.syncs - before; n > 10 {
 		t.Errorf("%d syncs in which nothing was done", n)
 	}
@@ -187,57 +187,4 @@ func TestLargeJobCreatesFirst(t *testing.T) {
 			}
 		})
 	}
-}
-
-// What a new process finds of a Job whose beginning was not written yet is a Job
-// that begins.
-func TestRestartBeforeTheBeginningIsWritten(t *testing.T) {
-	w := newWorld(t)
-	busy(w)
-	w.add(make.Job(ns, "one").Obj())
-	w.run()
-	w.restart()
-	w.finishAll(corev1.PodSucceeded)
-	w.pass(time.Minute)
-	w.wantStatus("one", func(s batchv1.JobStatus) bool { return condition(s, batchv1.JobComplete) && s.Succeeded == 1 }, "complete")
-	if n := len(w.pods()); n != 1 {
-		t.Errorf("%d pods, want 1", n)
-	}
-	w.wantHeld(0)
-}
-
-// A progress write never waits for company that cannot come: when all pods ended
-// at once, the Job ends at once, however many there are and whatever its mode.
-func TestEndDoesNotWait(t *testing.T) {
-	for name, mode := range map[string]func(make.JobBuilder) make.JobBuilder{
-		"NonIndexed": func(b make.JobBuilder) make.JobBuilder { return b.Completions(60) },
-		"Indexed":    func(b make.JobBuilder) make.JobBuilder { return b.Indexed(60) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, func(o *Options) { o.MaxUncounted, o.ReportPerPod = 7, time.Second })
-			w.add(mode(make.Job(ns, "wide")).Parallelism(60).Obj())
-			w.pass(time.Hour)
-			before := w.count("status", "Job")
-			w.finishAll(corev1.PodSucceeded)
-			w.pass(w.opts.withDefaults().BatchMost)
-			w.wantStatus("wide", func(s batchv1.JobStatus) bool { return condition(s, batchv1.JobComplete) && s.Succeeded == 60 }, "complete")
-			if n := w.count("status", "Job") - before; n != 1 {
-				t.Errorf("%d status writes to end the Job, want 1", n)
-			}
-			w.pass(time.Minute)
-			w.wantHeld(0)
-		})
-	}
-}
-
-// What did not fit into a write has waited long enough: it follows at once.
-func TestRestOfALimitedWriteFollowsAtOnce(t *testing.T) {
-	w := newWorld(t, func(o *Options) { o.MaxUncounted, o.ReportPerPod = 10, time.Second })
-	w.add(make.Job(ns, "wide").Completions(60).Parallelism(60).Obj())
-	w.pass(time.Hour)
-	for _, pod := range w.pods()[:50] {
-		w.finish(pod, corev1.PodSucceeded)
-	}
-	w.pass(w.opts.withDefaults().ReportMost + 5*time.Second)
-	w.wantStatus("wide", func(s batchv1.JobStatus) bool { return s.Succeeded >= 40 && s.Active == 10 }, "nearly all of what ended counted")
 }
