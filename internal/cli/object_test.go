@@ -17,7 +17,7 @@ import (
 
 func cronJobOf(t *testing.T, k kind.Kind, template string) manifest.Object {
 	t.Helper()
-	text := "apiVersion: " + k.Info().Owner.GroupVersion().String() + "\nkind: CronJob\nmetadata: {name: nightly, namespace: batch, uid: u-1}\nspec: {schedule: '@daily', jobTemplate: " + template + "}\n"
+	text := "apiVersion: " + k.Info().Owner.GroupVersion().String() + "\nkind: " + k.Info().Owner.Kind + "\nmetadata: {name: nightly, namespace: batch, uid: u-1}\nspec: {" + k.Info().TemplateField + ": " + template + "}\n"
 	objects, err := manifest.Parse("f.yaml", []byte(text), func(string) {})
 	if err != nil {
 		t.Fatal(err)
@@ -49,7 +49,7 @@ func TestFromTemplate(t *testing.T) {
 					t.Errorf("owner %v of one that exists: %v", owner, exists)
 				}
 			}
-			if n, _, _ := unstructured.NestedInt64(cronJob.Object, "spec", "jobTemplate", "spec", "parallelism"); n != 2 || len(cronJob.GetOwnerReferences()) != 0 {
+			if n, _, _ := unstructured.NestedInt64(cronJob.Object, "spec", k.Info().TemplateField, "spec", "parallelism"); n != 2 || len(cronJob.GetOwnerReferences()) != 0 {
 				t.Error("the CronJob was changed")
 			}
 		})
@@ -61,7 +61,7 @@ func TestFromBadTemplate(t *testing.T) {
 	k := kind.All[len(kind.All)-1]
 	for _, template := range []string{"{metadata: {labels: {tier: [1]}}}", "{metadata: {annotations: 7}}", "text"} {
 		var fault *manifest.Fault
-		if _, err := fromTemplate(k, cronJobOf(t, k, template), false); !errors.As(err, &fault) || !strings.Contains(err.Error(), "f.yaml: document 1 (line 1), CronJob nightly") {
+		if _, err := fromTemplate(k, cronJobOf(t, k, template), false); !errors.As(err, &fault) || !strings.Contains(err.Error(), "f.yaml: document 1 (line 1), "+k.Info().Owner.Kind+" nightly") {
 			t.Errorf("%s: got %v", template, err)
 		}
 	}

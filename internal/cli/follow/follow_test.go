@@ -251,7 +251,7 @@ func crd(name string) *unstructured.Unstructured {
 func TestKinds(t *testing.T) {
 	lists := map[schema.GroupVersionResource]string{definitions: "CustomResourceDefinitionList", volcano.Kind{}.Info().ChildResource: "JobList"}
 	for _, k := range kind.All {
-		lists[k.Info().OwnerResource] = "CronJobList"
+		lists[k.Info().OwnerResource] = k.Info().Owner.Kind + "List"
 	}
 	api := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), lists)
 	f, _, p := started(t, Options{Dynamic: api})
