@@ -38,10 +38,10 @@ const (
 // requestTimeout is the one answer among the refusals that does not say whether the request was carried out.
 const requestTimeout = 408
 
-// ResultOf judges the answer to a create. Only a refusal (4xx) is taken for a no: the API server also answers with 5xx
+// CreateResultOf judges the answer to a create. Only a refusal (4xx) is taken for a no: the API server also answers with 5xx
 // when its store carried the request out and did not confirm it in time, and whoever takes that for a no starts the next
 // run beside this one (docs/adr/0010).
-func ResultOf(child *Child, err error) CreateResult {
+func CreateResultOf(child *Child, err error) CreateResult {
 	if err == nil {
 		return CreateResult{Outcome: CreateSucceeded, Child: child}
 	}

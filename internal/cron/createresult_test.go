@@ -18,7 +18,7 @@ import (
 )
 
 // Only a refusal is a no. Whatever else goes wrong may have happened after the child was stored (A3, docs/adr/0010).
-func TestResultOf(t *testing.T) {
+func TestCreateResultOf(t *testing.T) {
 	status := func(code int32) error {
 		return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: code}}
 	}
@@ -46,7 +46,7 @@ func TestResultOf(t *testing.T) {
 		"a namespace that is not there": {apierrors.NewNotFound(jobs, "batch"), cron.CreateRefused},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := cron.ResultOf(&cron.Child{}, c.err); got.Outcome != c.want || (got.Child != nil) != (c.err == nil) || !errors.Is(got.Err, c.err) {
+			if got := cron.CreateResultOf(&cron.Child{}, c.err); got.Outcome != c.want || (got.Child != nil) != (c.err == nil) || !errors.Is(got.Err, c.err) {
 				t.Errorf("got %+v, want outcome %d", got, c.want)
 			}
 		})

@@ -107,13 +107,13 @@ func (s *syncing) decideAgain() Plan {
 // cleaning up goes on (cronjob.md R23), and the next scheduled time that the cache knows of does not wait for the
 // back-off.
 func (s *syncing) pruneOnly() Plan {
-	steps := s.provable(s.in.State, history(s.in, s.children), true)
+	deletions := s.provable(s.in.State, history(s.in, s.children), true)
 	return Plan{
-		Prune:  pending(s.in, steps),
-		Events: audible(pruneEvents(s.in, steps)),
+		Prune:  pending(s.in, deletions),
+		Events: audible(pruneEvents(s.in, deletions)),
 		Err:    fmt.Errorf("reading the live CronJob: %w", s.in.read.ownerErr),
 		Carry:  s.in.Carry,
-		Wake:   sooner(s.wakeAnyhow(), pruneAgain(s.in, steps)),
+		Wake:   sooner(s.wakeAnyhow(), pruneAgain(s.in, deletions)),
 
 		Misconfigured: s.in.Carry.misconfigured,
 	}
@@ -128,7 +128,7 @@ func (s *syncing) wakeAnyhow() time.Time {
 }
 
 // events are what is to be told of the sync, in the order in which it happens.
-func (s *syncing) events(pruned []Step) []Event {
+func (s *syncing) events(pruned []Deletion) []Event {
 	in := s.in
 	var events []Event
 	if in.done.record == nil || in.done.record.err == nil { // else the sync that records it reports it
@@ -147,10 +147,10 @@ func (s *syncing) events(pruned []Step) []Event {
 
 // completions reports the children that have left the active list. Some kinds leave it out when the child is pruned
 // in the same sync (cronjob.md 2.1.2 note 3).
-func (s *syncing) completions(pruned []Step) []Event {
+func (s *syncing) completions(pruned []Deletion) []Event {
 	var events []Event
 	for _, c := range s.observed.completed {
-		goes := slices.ContainsFunc(pruned, func(step Step) bool { return step.UID == c.UID && s.in.done.pruned[step.UID] == nil })
+		goes := slices.ContainsFunc(pruned, func(d Deletion) bool { return d.UID == c.UID && s.in.done.pruned[d.UID] == nil })
 		if !goes || !s.in.Traits.PruneSilencesCompletion {
 			events = append(events, completed(s.in, c))
 		}

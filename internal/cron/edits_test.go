@@ -261,7 +261,7 @@ func TestFirstRecordHasTheTimetable(t *testing.T) {
 			t.Errorf("%s: the second start records %+v; want the status alone", kind, r)
 		}
 		s = fixture(kind, "12:20:00", last("12:10"), noted(`{"schedules":["*/10 * * * *"],"missed":"2026-05-04T12:05:00Z"}`))
-		if r := cron.Decide(s.in).Record; r == nil || !r.Status || r.Timetable != traits[kind].TimetableRides {
+		if r := cron.Decide(s.in).Record; r == nil || !r.Status || r.Timetable != traits[kind].StatusCarriesAnnotation {
 			t.Errorf("%s: a miss that is past is recorded as %+v; want it forgotten where that costs nothing", kind, r)
 		}
 		s = fixture(kind, "12:11:00", last("12:10"), active("12:10"))

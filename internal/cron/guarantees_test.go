@@ -88,7 +88,7 @@ func lists(refs []corev1.ObjectReference, uid types.UID) bool {
 }
 
 // mayDelete checks a delete before it is carried out.
-func (a *attempt) mayDelete(phase cron.PlanPhase, s cron.Step) {
+func (a *attempt) mayDelete(phase cron.PlanPhase, s cron.Deletion) {
 	w := a.w
 	o, ok := w.server.children[s.Name]
 	if !ok || o.UID != s.UID {

@@ -15,7 +15,7 @@ import (
 // history gives the finished children beyond the limits, oldest first in each class (cronjob.md 4.4). It runs in every
 // sync, whatever happens to the start, so that cleaning up never waits for a quota to be freed by cleaning up.
 // Children that are being deleted already are counted as old as they are, and not deleted again.
-func history(in Input, all []Child) []Step {
+func history(in Input, all []Child) []Deletion {
 	classes := []struct {
 		phase Phase
 		keep  *int32
@@ -23,7 +23,7 @@ func history(in Input, all []Child) []Step {
 	if in.Traits.FailedFirst {
 		slices.Reverse(classes)
 	}
-	var steps []Step
+	var deletions []Deletion
 	for _, class := range classes {
 		if class.keep == nil {
 			continue
@@ -39,11 +39,11 @@ func history(in Input, all []Child) []Step {
 			if c.Deleting {
 				continue
 			}
-			steps = append(steps, Step{Namespace: c.Namespace, Name: c.Name, UID: c.UID,
+			deletions = append(deletions, Deletion{Namespace: c.Namespace, Name: c.Name, UID: c.UID,
 				Why: fmt.Sprintf("%d %s, %d kept", len(finished), class.phase, *class.keep)})
 		}
 	}
-	return steps
+	return deletions
 }
 
 // compare orders children from oldest to newest.
@@ -81,12 +81,12 @@ func present(t time.Time) *time.Time {
 	return &t
 }
 
-// provable keeps the steps that may be taken although the record of this sync was not written: those whose child
+// provable keeps the deletions that may be made although the record of this sync was not written: those whose child
 // proves nothing that the stored state does not know (cronjob.md B3), and does not serve the due time either.
 // keepListed: references to pruned children must not stay behind.
-func (s *syncing) provable(stored State, steps []Step, keepListed bool) []Step {
-	return slices.DeleteFunc(slices.Clone(steps), func(step Step) bool {
-		i := slices.IndexFunc(s.children, func(c Child) bool { return c.UID == step.UID })
+func (s *syncing) provable(stored State, deletions []Deletion, keepListed bool) []Deletion {
+	return slices.DeleteFunc(slices.Clone(deletions), func(d Deletion) bool {
+		i := slices.IndexFunc(s.children, func(c Child) bool { return c.UID == d.UID })
 		c := s.children[i]
 		switch {
 		case unrecorded(s.in, c, stored), c.Name == s.timing.child:
@@ -104,20 +104,20 @@ func (s *syncing) provable(stored State, steps []Step, keepListed bool) []Step {
 // else wakes the CronJob before.
 const pruneRetry = time.Minute
 
-// pending are the steps that this sync has not tried yet.
-func pending(in Input, steps []Step) []Step {
-	return slices.DeleteFunc(slices.Clone(steps), func(s Step) bool {
-		_, tried := in.done.pruned[s.UID]
+// pending are the deletions that this sync has not tried yet.
+func pending(in Input, deletions []Deletion) []Deletion {
+	return slices.DeleteFunc(slices.Clone(deletions), func(d Deletion) bool {
+		_, tried := in.done.pruned[d.UID]
 		return tried
 	})
 }
 
-// pruneEvents reports the steps, on the assumption that those not tried yet succeed.
-func pruneEvents(in Input, steps []Step) []Event {
+// pruneEvents reports the deletions, on the assumption that those not tried yet succeed.
+func pruneEvents(in Input, deletions []Deletion) []Event {
 	var events []Event
-	for _, s := range steps {
-		c := Child{Name: s.Name, UID: s.UID}
-		if err := in.done.pruned[s.UID]; err != nil {
+	for _, d := range deletions {
+		c := Child{Name: d.Name, UID: d.UID}
+		if err := in.done.pruned[d.UID]; err != nil {
 			events = append(events, failedDelete(in, c, err))
 		} else {
 			events = append(events, deleted(in, c))
@@ -127,9 +127,9 @@ func pruneEvents(in Input, steps []Step) []Event {
 }
 
 // pruneAgain is when a failed delete is tried again, zero if none is.
-func pruneAgain(in Input, steps []Step) time.Time {
-	for _, s := range steps {
-		if err := in.done.pruned[s.UID]; err != nil && !apierrors.IsNotFound(err) {
+func pruneAgain(in Input, deletions []Deletion) time.Time {
+	for _, d := range deletions {
+		if err := in.done.pruned[d.UID]; err != nil && !apierrors.IsNotFound(err) {
 			return in.Now.Add(pruneRetry).UTC()
 		}
 	}

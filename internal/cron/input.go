@@ -192,9 +192,9 @@ func (in Input) stopped(c Child) (tried bool, err error) {
 	return tried, err
 }
 
-// step asks for the delete of a child.
-func (in Input) step(c Child, why string) Step {
-	return Step{Namespace: in.Owner.Namespace, Name: c.Name, UID: c.UID, Why: why}
+// deletion asks for the delete of a child.
+func (in Input) deletion(c Child, why string) Deletion {
+	return Deletion{Namespace: in.Owner.Namespace, Name: c.Name, UID: c.UID, Why: why}
 }
 
 // DidReadOwner reports a live read of the CronJob itself. With a nil error, owner, spec and state replace those of the
@@ -220,12 +220,12 @@ func (in *Input) DidReadChild(read LiveRead, child *Child, err error) {
 	in.read.children[read.Name] = readResult{child: child, err: err}
 }
 
-// DidStop reports that the delete which step asks for was accepted, or why not.
-func (in *Input) DidStop(step Step, err error) {
+// DidStop reports that the delete which d asks for was accepted, or why not.
+func (in *Input) DidStop(d Deletion, err error) {
 	if in.done.stopped == nil {
 		in.done.stopped = map[types.UID]error{}
 	}
-	in.done.stopped[step.UID] = err
+	in.done.stopped[d.UID] = err
 }
 
 // DidStart reports the server's answer to the create that start asks for.
@@ -242,10 +242,10 @@ func (in *Input) DidStart(start Start, result CreateResult) {
 // DidRecord reports whether Record was written.
 func (in *Input) DidRecord(err error) { in.done.record = &recorded{err: err} }
 
-// DidPrune reports that the delete which step asks for was accepted, or why not.
-func (in *Input) DidPrune(step Step, err error) {
+// DidPrune reports that the delete which d asks for was accepted, or why not.
+func (in *Input) DidPrune(d Deletion, err error) {
 	if in.done.pruned == nil {
 		in.done.pruned = map[types.UID]error{}
 	}
-	in.done.pruned[step.UID] = err
+	in.done.pruned[d.UID] = err
 }

@@ -35,7 +35,9 @@ func observeStatus(in Input, all []Child) observedStatus {
 		}
 	}
 	if !in.Traits.ActiveRebuilt {
-		o.reportUnexpected(in)
+		for _, c := range unexpectedChildren(in) {
+			o.events = append(o.events, unexpected(in, c, unlisted(in, c)))
+		}
 	}
 
 	if served := in.Carry.unrecorded; served != nil {
@@ -45,13 +47,12 @@ func observeStatus(in Input, all []Child) observedStatus {
 		if t, ok := proof(in, c); ok {
 			o.state.LastSchedule = later(o.state.LastSchedule, t)
 		}
-		switch {
-		case !in.Traits.ActiveRebuilt:
-			if unlisted(in, c) {
-				o.adopt(in, c)
-			}
-		case !c.Phase.finished() && !listed(o.state.Active, c.UID):
+		// What is unlisted an earlier sync started without being able to write that down.
+		switch running := !c.Phase.finished(); {
+		case running && (unlisted(in, c) || in.Traits.ActiveRebuilt && !listed(o.state.Active, c.UID)):
 			o.state.Active = append(o.state.Active, reference(c))
+		case !running && in.Traits.AdoptionReports && unlisted(in, c):
+			o.completed = append(o.completed, c)
 		}
 		if in.Traits.HasSuccess && c.Succeeded && c.Finished != nil {
 			o.state.LastSuccessful = later(o.state.LastSuccessful, *c.Finished)
@@ -76,7 +77,7 @@ func (o *observedStatus) keeps(in Input, all []Child, ref corev1.ObjectReference
 	}
 	switch read, _ := in.liveRead(ref.Name); {
 	case read.err != nil:
-		o.unread(in, ref, read.err)
+		o.err = errors.Join(o.err, fmt.Errorf("reading active %s %s: %w", in.Traits.ChildKind, ref.Name, read.err))
 		return true
 	case read.child == nil:
 		o.events = append(o.events, missing(in, ref, ""))
@@ -89,29 +90,6 @@ func (o *observedStatus) keeps(in Input, all []Child, ref corev1.ObjectReference
 		return false
 	default: // no longer controlled by us, but it runs, and we started it
 		return !in.Traits.ActiveRebuilt
-	}
-}
-
-// unread notes that an active reference could not be followed: nothing may start without knowing.
-func (o *observedStatus) unread(in Input, ref corev1.ObjectReference, err error) {
-	o.err = errors.Join(o.err, fmt.Errorf("reading active %s %s: %w", in.Traits.ChildKind, ref.Name, err))
-}
-
-// adopt takes over a child that an earlier sync started without being able to write that down. Its scheduled time
-// counts as served already; a child that is unfinished becomes active.
-func (o *observedStatus) adopt(in Input, c Child) {
-	switch {
-	case !c.Phase.finished():
-		o.state.Active = append(slices.Clip(o.state.Active), reference(c))
-	case in.Traits.AdoptionReports:
-		o.completed = append(o.completed, c)
-	}
-}
-
-// reportUnexpected warns of unfinished children that neither the cached nor the live state lists.
-func (o *observedStatus) reportUnexpected(in Input) {
-	for _, c := range unexpectedChildren(in) {
-		o.events = append(o.events, unexpected(in, c, unlisted(in, c)))
 	}
 }
 

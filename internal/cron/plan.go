@@ -18,14 +18,14 @@ type Plan struct {
 	// Read: read these live, then decide again.
 	Read []LiveRead
 	// Stop: delete these unfinished children, each with its UID as precondition. Independent of one another.
-	Stop []Step
+	Stop []Deletion
 	// Start: create this child. Nil when nothing is to be started.
 	Start *Start
 	// Record: write this state. Nil when nothing changed.
 	Record *Record
 	// Prune: delete these finished children, each with its UID as precondition. Independent of one another; a
 	// failure delays nothing else.
-	Prune []Step
+	Prune []Deletion
 	// Events: publish these, after everything above is done.
 	Events []Event
 	// Outcomes are what became of the scheduled times that have passed since the last sync, if each step goes well.
@@ -82,8 +82,8 @@ type LiveRead struct {
 	Why       string
 }
 
-// Step asks for the delete of one child.
-type Step struct {
+// Deletion asks for the delete of one child, with its UID as precondition.
+type Deletion struct {
 	Namespace string
 	Name      string
 	UID       types.UID

@@ -155,10 +155,10 @@ func TestProperties(t *testing.T) {
 					t.Fatalf("a second start in one sync: %v", plan.Start)
 				}
 				if err := failures.Draw(t, "create"); err != nil {
-					in.DidStart(*plan.Start, cron.ResultOf(nil, err))
+					in.DidStart(*plan.Start, cron.CreateResultOf(nil, err))
 				} else {
 					c := children(in.Traits).Draw(t, "created")
-					in.DidStart(*plan.Start, cron.ResultOf(&c, nil))
+					in.DidStart(*plan.Start, cron.CreateResultOf(&c, nil))
 				}
 			case cron.PhaseRecord:
 				in.DidRecord(failures.Draw(t, "record"))

@@ -14,12 +14,12 @@ import (
 
 // recordAndPrune plans the status write and the deletes that wait for it: a child that proves something goes only when
 // that is on the server (cronjob.md B3). It returns all deletes of the sync, also those that were tried.
-func (s *syncing) recordAndPrune(p *Plan) []Step {
+func (s *syncing) recordAndPrune(p *Plan) []Deletion {
 	in := s.in
-	steps := history(in, s.children)
+	deletions := history(in, s.children)
 	written := p.Err == nil || in.Traits.RecordDespiteError
 	stored := in.State
-	if !written && s.start.err != nil && len(s.provable(in.State, steps, false)) < len(steps) {
+	if !written && s.start.err != nil && len(s.provable(in.State, deletions, false)) < len(deletions) {
 		// The start failed, and a prune waits for what the children prove. That is written all the same, and nothing of
 		// what failed: else a create that a quota refuses would keep the very children that use the quota up (V26 does
 		// not stand above guarantee 6).
@@ -37,10 +37,10 @@ func (s *syncing) recordAndPrune(p *Plan) []Step {
 		}
 	}
 	if !written {
-		steps = s.provable(stored, steps, failed)
+		deletions = s.provable(stored, deletions, failed)
 	}
-	p.Prune = pending(in, steps)
-	return steps
+	p.Prune = pending(in, deletions)
+	return deletions
 }
 
 // record is what has to be remembered, nil if nothing is new. A kind that does not write the status of a failed sync
@@ -56,7 +56,7 @@ func record(in Input, state State, e edit, written bool) *Record {
 	// The first record of a state has the schedule that was decided on, for all kinds: a later process need not guess.
 	t := e.asStored(r.State)
 	first := (!e.hasStored || !t.same(e.stored)) && !in.Owner.Deleting
-	if e.needsWrite(t) || r.Status && (first || in.Traits.TimetableRides && !t.equal(e.stored)) {
+	if e.needsWrite(t) || r.Status && (first || in.Traits.StatusCarriesAnnotation && !t.equal(e.stored)) {
 		if text := t.text(); text != "" {
 			r.Timetable, r.State.Timetable = true, text
 		}

@@ -108,7 +108,7 @@ func (a *attempt) listsAnother(o object) bool {
 	return slices.ContainsFunc(a.in.State.Active, func(r corev1.ObjectReference) bool { return r.Name == o.Name && r.UID != o.UID })
 }
 
-func (a *attempt) remove(phase cron.PlanPhase, s cron.Step, did func(cron.Step, error)) {
+func (a *attempt) remove(phase cron.PlanPhase, s cron.Deletion, did func(cron.Deletion, error)) {
 	verb := "prune "
 	if phase == cron.PhaseStop {
 		verb = "stop "
@@ -158,18 +158,18 @@ func (a *attempt) start(start cron.Start) {
 		holder, taken := a.w.server.children[start.Name]
 		a.foreign = taken && (holder.Controller == nil || holder.Controller.UID != a.uid)
 		a.unanswered = made
-		a.in.DidStart(start, cron.ResultOf(nil, err))
+		a.in.DidStart(start, cron.CreateResultOf(nil, err))
 	default:
 		a.made[made.UID] = made
 		a.known[made.UID] = made
 		a.started = &made
 		a.w.ledger.told(made)
-		a.in.DidStart(start, cron.ResultOf(&made.Child, nil))
+		a.in.DidStart(start, cron.CreateResultOf(&made.Child, nil))
 	}
 }
 
 func (a *attempt) record(r cron.Record) {
-	rides := a.w.traits.TimetableRides
+	rides := a.w.traits.StatusCarriesAnnotation
 	var second error
 	var after cronJob
 	err, alive := a.request(cron.PhaseRecord, "record", func() error {

@@ -283,7 +283,7 @@ func (s *scene) play(t testing.TB) string {
 		case cron.PhaseStart:
 			tell("start %s for %s", plan.Start.Name, plan.Start.Stamp)
 			child, err := s.create(*plan.Start)
-			in.DidStart(*plan.Start, cron.ResultOf(child, err))
+			in.DidStart(*plan.Start, cron.CreateResultOf(child, err))
 		case cron.PhaseRecord:
 			r := *plan.Record
 			r.Timetable = r.Timetable && !r.Status // it rides; the tests of edits look at it
@@ -357,7 +357,7 @@ func (s *scene) create(start cron.Start) (*cron.Child, error) {
 	return &c, nil
 }
 
-func (s *scene) delete(verb string, step cron.Step, tell func(string, ...any)) error {
+func (s *scene) delete(verb string, step cron.Deletion, tell func(string, ...any)) error {
 	tell("%s %s", verb, step.Name)
 	if err := s.failDelete[step.Name]; err != nil {
 		return err

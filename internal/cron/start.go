@@ -17,7 +17,7 @@ type startDecision struct {
 	result startResult
 	// reads have to be answered first; then it is decided anew.
 	reads  []LiveRead
-	stop   []Step
+	stop   []Deletion
 	create *Start
 	events []Event
 	err    error
@@ -137,7 +137,7 @@ func createdWithoutController(s *syncing) *startDecision {
 	d := startDecision{result: startFailed, err: fmt.Errorf("creating %s %s: the server returned it without our controller "+
 		"reference; look for an admission webhook that removes owner references", in.Traits.ChildKind, created.Child.Name)}
 	if tried, _ := in.stopped(*created.Child); !tried {
-		d.stop = []Step{in.step(*created.Child, "it was created without our controller reference")}
+		d.stop = []Deletion{in.deletion(*created.Child, "it was created without our controller reference")}
 	}
 	return &d
 }
@@ -315,7 +315,7 @@ func policyReplaces(s *syncing) *startDecision {
 			continue
 		}
 		if !tried {
-			d.stop = append(d.stop, in.step(c, "replaced by "+s.timing.child))
+			d.stop = append(d.stop, in.deletion(c, "replaced by "+s.timing.child))
 		}
 		d.events = append(d.events, deleted(in, c))
 		d.removed = append(d.removed, c.UID)

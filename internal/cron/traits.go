@@ -42,8 +42,8 @@ type Traits struct {
 	MaxActive int
 	// RecordDespiteError: a sync that failed still writes what it learnt.
 	RecordDespiteError bool
-	// TimetableRides: a status write may carry the annotation, so AnnotationTimetable comes with the first one.
-	TimetableRides bool
+	// StatusCarriesAnnotation: a status write may carry the annotation, so AnnotationTimetable comes with the first one.
+	StatusCarriesAnnotation bool
 	// DeletedIsIgnored: a CronJob that is being deleted gets no attention at all. Otherwise its status and history are kept.
 	DeletedIsIgnored bool
 

@@ -154,7 +154,7 @@ func TestWhatAKindNeeds(t *testing.T) {
 			owners: {"get", "list", "watch"}, status: {"patch"}, finalizers: {"update"},
 			children: {"get", "list", "watch", "create", "delete"},
 		}
-		if !info.Traits.TimetableRides {
+		if !info.Traits.StatusCarriesAnnotation {
 			needs[owners] = append(needs[owners], "patch")
 		}
 		for resource, verbs := range needs {

@@ -212,7 +212,7 @@ func TestCron(t *testing.T) {
 			breaks: "an edit whose manager has vanished starts a run for a past time",
 		},
 		"first record without the timetable": {
-			file: "record.go", old: "r.Status && (first || in.Traits.TimetableRides && !t.equal(e.stored))", new: "r.Status && (first || true) && in.Traits.TimetableRides && !t.equal(e.stored)",
+			file: "record.go", old: "r.Status && (first || in.Traits.StatusCarriesAnnotation && !t.equal(e.stored))", new: "r.Status && (first || true) && in.Traits.StatusCarriesAnnotation && !t.equal(e.stored)",
 			breaks: "a later process takes a change of labels for an edit, and a run is lost",
 		},
 		"miss not told": {

@@ -75,7 +75,7 @@ type api struct {
 func serve(t *testing.T, letter string) *api {
 	t.Helper()
 	k := letters[letter]
-	a := &api{T: t, letter: letter, scheme: runtime.NewScheme(), time: clocktesting.NewFakeClock(created), ride: k.Info().Traits.TimetableRides,
+	a := &api{T: t, letter: letter, scheme: runtime.NewScheme(), time: clocktesting.NewFakeClock(created), ride: k.Info().Traits.StatusCarriesAnnotation,
 		cronJobs: map[string]map[string]any{}, jobs: map[string]map[string]any{}, shelves: map[schema.GroupVersionKind]toolscache.Indexer{}, calls: map[string]int{},
 		pending: map[types.NamespacedName]time.Time{}}
 	if err := k.AddToScheme(a.scheme); err != nil {

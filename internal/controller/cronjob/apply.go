@@ -88,7 +88,7 @@ func (r *reconciler) find(ctx context.Context, s *syncing, name string) (client.
 }
 
 // remove deletes children, each only if it still has the UID that was decided on.
-func (r *reconciler) remove(ctx context.Context, s *syncing, steps []cron.Step, did func(cron.Step, error)) {
+func (r *reconciler) remove(ctx context.Context, s *syncing, steps []cron.Deletion, did func(cron.Deletion, error)) {
 	errs := fanout.Each(ctx, r.removals, len(steps), func(ctx context.Context, i int) error {
 		ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 		defer cancel()
@@ -119,7 +119,7 @@ func (r *reconciler) remove(ctx context.Context, s *syncing, steps []cron.Step, 
 
 // nameReused finds out whether another object has the name now. It is asked when a delete met a conflict, which an
 // admission webhook may also answer with.
-func (r *reconciler) nameReused(ctx context.Context, step cron.Step) bool {
+func (r *reconciler) nameReused(ctx context.Context, step cron.Deletion) bool {
 	holder := r.newChild()
 	err := r.live.Get(ctx, types.NamespacedName{Namespace: step.Namespace, Name: step.Name}, holder)
 	return apierrors.IsNotFound(err) || err == nil && holder.GetUID() != step.UID
@@ -137,13 +137,13 @@ func (r *reconciler) start(ctx context.Context, s *syncing, start cron.Start) {
 		err = r.writer.Create(ctx, obj)
 	}
 	if err != nil {
-		s.in.DidStart(start, cron.ResultOf(nil, err))
+		s.in.DidStart(start, cron.CreateResultOf(nil, err))
 		return
 	}
 	r.backoff.Forget(s.key) // what failed before is over; what fails from here on is tried again soon
 	r.childWrites.Created(s.in.Owner.UID, obj)
 	child, err := r.kind.ReadChild(obj)
-	s.in.DidStart(start, cron.ResultOf(&child, err))
+	s.in.DidStart(start, cron.CreateResultOf(&child, err))
 
 	late := max(0, r.clock.Now().Sub(start.Time)).Seconds()
 	startLateness.WithLabelValues(r.info.Name).Observe(late)

@@ -46,9 +46,9 @@ var info = adapter.Info{
 
 		Preconditions: []cron.Precondition{cron.ZoneLoads, cron.NotSuspended, cron.ScheduleFires},
 
-		HasSuccess:         true,
-		RecordDespiteError: true,
-		TimetableRides:     true,
+		HasSuccess:              true,
+		RecordDespiteError:      true,
+		StatusCarriesAnnotation: true,
 
 		ReadBeforeStop:          true,
 		AdoptionReports:         true,

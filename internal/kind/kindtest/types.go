@@ -33,7 +33,7 @@ func (s Suite) info(t *testing.T) {
 		"its stamp is that of the suite":                   info.StampAnnotation == s.Stamp,
 		"Jobs of batch/v1 are run by us, others are not":   (info.RunBy == "") == (info.Child.Group == batchv1.GroupName),
 		"children that are not of batch/v1 have a message": (len(info.MessageField) == 0) == (info.Child.Group == batchv1.GroupName),
-		"the timetable rides if it can":                    info.Traits.TimetableRides == !s.Cannot.RideAlong,
+		"the timetable rides if it can":                    info.Traits.StatusCarriesAnnotation == !s.Cannot.RideAlong,
 		"it says how to switch off its usual controller":   info.SwitchOff != "",
 		"it has events if it has a source for them":        (info.Traits.EventSource != "") == (info.Traits.Events != cron.EventReasons{}),
 	} {

@@ -103,7 +103,7 @@ func (s Suite) pass(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	in.DidStart(*plan.Start, cron.ResultOf(&child, nil))
+	in.DidStart(*plan.Start, cron.CreateResultOf(&child, nil))
 	plan = cron.Decide(in)
 	if plan.Err != nil || plan.Record == nil {
 		t.Fatalf("the start is not recorded:\n%s", plan)

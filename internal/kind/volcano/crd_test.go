@@ -112,7 +112,7 @@ func TestCRDsTakeWhatIsWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	child.UID, child.ResourceVersion = "j-2", "9"
-	in.DidStart(*plan.Start, cron.ResultOf(&child, nil))
+	in.DidStart(*plan.Start, cron.CreateResultOf(&child, nil))
 	plan = cron.Decide(in)
 	patches, err := k.Write(owner, *plan.Record)
 	if err != nil {
