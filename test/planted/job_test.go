@@ -235,11 +235,11 @@ func TestJobShell(t *testing.T) {
 			breaks: "a pod that ended after it was looked at counts nowhere",
 		},
 		"going by our own hand wakes nobody": {
-			file: "events.go", old: "return !terminal(pod) || held(pod) && !own", new: "return !own && (!terminal(pod) || held(pod))",
+			file: "events.go", old: "return !job.PodFinished(pod) || job.HasFinalizer(pod) && !own", new: "return !own && (!job.PodFinished(pod) || job.HasFinalizer(pod))",
 			breaks: "a Job waits for ever for a pod that is gone",
 		},
 		"end of a pod of ours not noticed": {
-			file: "events.go", old: "return !own || terminal(pod) || pod.DeletionTimestamp != nil || !held(pod) || restarts(pod) > 0", new: "return !own",
+			file: "events.go", old: "return !own || job.PodFinished(pod) || pod.DeletionTimestamp != nil || !job.HasFinalizer(pod) || restarts(pod) > 0", new: "return !own",
 			breaks: "a Job does not hear of pods of which the end is the first that is seen",
 		},
 		"orphan of a deleted Job": {

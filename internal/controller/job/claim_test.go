@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	"github.com/carillon-dev/carillon/internal/job"
 	"github.com/carillon-dev/carillon/internal/testkit/make"
 )
 
@@ -45,7 +46,7 @@ func TestAdoption(t *testing.T) {
 		t.Errorf("%d pods were created although three were there", n)
 	}
 	for _, pod := range w.pods() {
-		if !metav1.IsControlledBy(&pod, j) || !held(&pod) {
+		if !metav1.IsControlledBy(&pod, j) || !job.HasFinalizer(&pod) {
 			t.Errorf("pod %s: owners %v, finalizers %v", pod.Name, pod.OwnerReferences, pod.Finalizers)
 		}
 	}
@@ -163,7 +164,7 @@ func TestRelease(t *testing.T) {
 	must(t, w.api.Update(context.Background(), changed))
 	w.pass(2 * time.Second)
 	for _, p := range w.pods() {
-		if owned := metav1.GetControllerOf(&p) != nil; owned != (p.UID != pod.UID) || held(&p) != owned {
+		if owned := metav1.GetControllerOf(&p) != nil; owned != (p.UID != pod.UID) || job.HasFinalizer(&p) != owned {
 			t.Errorf("pod %s: owners %v, finalizers %v", p.Name, p.OwnerReferences, p.Finalizers)
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"pgregory.net/rapid"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/carillon-dev/carillon/internal/job"
 	"github.com/carillon-dev/carillon/internal/testkit/make"
 )
 
@@ -62,7 +63,7 @@ func TestCrashAnywhere(t *testing.T) {
 						break
 					}
 					for _, pod := range w.pods() {
-						if !terminal(&pod) {
+						if !job.PodFinished(&pod) {
 							w.finish(pod, sc.ends(len(ended)))
 							ended[pod.UID] = true
 							break // one at a time
@@ -138,7 +139,7 @@ func TestTwoControllers(t *testing.T) {
 				_ = x.syncJob("j")
 			case 3:
 				for _, pod := range w.pods() {
-					if !terminal(&pod) {
+					if !job.PodFinished(&pod) {
 						w.finish(pod, corev1.PodSucceeded)
 						break
 					}
@@ -163,7 +164,7 @@ func TestTwoControllers(t *testing.T) {
 			rt.Fatalf("%d pods of %d, status %+v", len(w.pods()), pods, s)
 		}
 		for _, pod := range w.pods() {
-			if held(&pod) {
+			if job.HasFinalizer(&pod) {
 				rt.Fatalf("pod %s holds the finalizer", pod.Name)
 			}
 		}

@@ -138,28 +138,28 @@ func (c *controller) podChanged(old, pod *corev1.Pod, gone bool, q queue) {
 	if !c.mine(j) {
 		return
 	}
-	if !own && !job.Finished(j) && (gone && held(pod) || old != nil && held(old) && !held(pod)) {
+	if !own && !job.Finished(j) && (gone && job.HasFinalizer(pod) || old != nil && job.HasFinalizer(old) && !job.HasFinalizer(pod)) {
 		// Somebody else took the finalizer: perhaps another process, which counted the pod.
 		c.expectations.update(j.UID, func(e *jobExpectations) { e.otherWriter = true })
 	}
 	key := keyOf(j)
 	switch {
 	case job.Finished(j):
-		if held(pod) && !gone && !c.expectations.isUnfinalizing(j.UID, pod.UID) {
+		if job.HasFinalizer(pod) && !gone && !c.expectations.isUnfinalizing(j.UID, pod.UID) {
 			syncNow(key, q)
 		}
 	case wake:
 		syncNow(key, q) // once for each batch of creations, so it needs no spacing
 	case concerns(old, pod, gone, own):
 		c.syncSoon(key, j.UID, q)
-	case isReady(pod) != (old != nil && isReady(old)):
+	case job.PodReady(pod) != (old != nil && job.PodReady(old)):
 		c.syncLater(key, j.UID, q)
 	}
 }
 
 // podLeft handles a pod that its Job does not control any more.
 func (c *controller) podLeft(old, pod *corev1.Pod, was *metav1.OwnerReference, q queue) {
-	c.expectations.observePod(was.UID, pod, !held(pod))
+	c.expectations.observePod(was.UID, pod, !job.HasFinalizer(pod))
 	if j := c.cache.owner(old); c.mine(j) && !job.Finished(j) {
 		c.syncSoon(keyOf(j), j.UID, q)
 	}
@@ -187,33 +187,20 @@ func concerns(old, pod *corev1.Pod, gone, own bool) bool {
 	case gone:
 		// A pod that had ended and was accounted for leaves no trace. One that had not was active or terminating until
 		// now, also when it goes because we took its finalizer.
-		return !terminal(pod) || held(pod) && !own
+		return !job.PodFinished(pod) || job.HasFinalizer(pod) && !own
 	case old == nil:
 		// The first that is seen of a pod of ours may be its end already.
-		return !own || terminal(pod) || pod.DeletionTimestamp != nil || !held(pod) || restarts(pod) > 0
-	case terminal(pod):
-		return !terminal(old) || held(pod) || held(old) && !own || (old.DeletionTimestamp == nil) != (pod.DeletionTimestamp == nil)
+		return !own || job.PodFinished(pod) || pod.DeletionTimestamp != nil || !job.HasFinalizer(pod) || restarts(pod) > 0
+	case job.PodFinished(pod):
+		return !job.PodFinished(old) || job.HasFinalizer(pod) || job.HasFinalizer(old) && !own || (old.DeletionTimestamp == nil) != (pod.DeletionTimestamp == nil)
 	}
 	return old.Status.Phase != pod.Status.Phase && pod.Status.Phase != corev1.PodRunning ||
 		(old.DeletionTimestamp == nil) != (pod.DeletionTimestamp == nil) ||
-		held(old) != held(pod) && !own ||
+		job.HasFinalizer(old) != job.HasFinalizer(pod) && !own ||
 		restarts(old) != restarts(pod) ||
 		!maps.Equal(old.Labels, pod.Labels) ||
 		old.Annotations[batchv1.JobCompletionIndexAnnotation] != pod.Annotations[batchv1.JobCompletionIndexAnnotation] ||
 		controllingJob(old) != controllingJob(pod)
-}
-
-func terminal(pod *corev1.Pod) bool {
-	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
-}
-
-func isReady(pod *corev1.Pod) bool {
-	for i := range pod.Status.Conditions {
-		if c := &pod.Status.Conditions[i]; c.Type == corev1.PodReady {
-			return c.Status == corev1.ConditionTrue
-		}
-	}
-	return false
 }
 
 func restarts(pod *corev1.Pod) (n int32) {
@@ -228,8 +215,8 @@ func restarts(pod *corev1.Pod) (n int32) {
 
 // countTracked counts pods that enter and leave the state of being finished and not yet accounted for.
 func countTracked(old, pod *corev1.Pod, gone bool) {
-	was := old != nil && terminal(old) && held(old) || gone && terminal(pod) && held(pod)
-	is := !gone && terminal(pod) && held(pod)
+	was := old != nil && job.PodFinished(old) && job.HasFinalizer(old) || gone && job.PodFinished(pod) && job.HasFinalizer(pod)
+	is := !gone && job.PodFinished(pod) && job.HasFinalizer(pod)
 	switch {
 	case is && !was:
 		trackedPods.WithLabelValues("add").Inc()

@@ -197,7 +197,7 @@ func (e *expectations) observePod(uid types.UID, pod *corev1.Pod, gone bool) (ow
 	if gone || pod.DeletionTimestamp != nil {
 		delete(j.deleting, pod.UID)
 	}
-	if (gone || !held(pod)) && j.unfinalizing.Has(pod.UID) {
+	if (gone || !job.HasFinalizer(pod)) && j.unfinalizing.Has(pod.UID) {
 		j.unfinalizing.Delete(pod.UID)
 		own = true
 		e.dropFinished(uid, j)
@@ -229,7 +229,7 @@ func (e *expectations) observeCache(uid types.UID, before job.Expectations, pods
 		}
 	}
 	for pod := range before.Unfinalizing {
-		if p := listed[pod]; p != nil && !held(p) {
+		if p := listed[pod]; p != nil && !job.HasFinalizer(p) {
 			j.unfinalizing.Delete(pod)
 		}
 	}

@@ -173,7 +173,7 @@ func TestEverySecondCallFails(t *testing.T) {
 			for i := 0; i < 200 && !condition(w.job("j").Status, batchv1.JobComplete); i++ {
 				w.pass(time.Second)
 				for _, pod := range w.pods() {
-					if !terminal(&pod) {
+					if !job.PodFinished(&pod) {
 						w.finish(pod, corev1.PodSucceeded)
 					}
 				}

@@ -9,8 +9,6 @@ import (
 	"slices"
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -87,10 +85,8 @@ func (w *work) cleanup(ctx context.Context, plan job.Plan) error {
 
 // endedAt is when the Job ended; zero, if it does not say.
 func (w *work) endedAt() time.Time {
-	for _, c := range w.job.Status.Conditions {
-		if (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) && c.Status == corev1.ConditionTrue {
-			return c.LastTransitionTime.Time
-		}
+	if c := job.FinishedCondition(w.job.Status.Conditions); c != nil {
+		return c.LastTransitionTime.Time
 	}
 	return time.Time{}
 }

@@ -10,6 +10,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/carillon-dev/carillon/internal/job"
 	"github.com/carillon-dev/carillon/internal/kube/loadgate"
 	"github.com/carillon-dev/carillon/internal/testkit/make"
 )
@@ -108,7 +109,7 @@ func TestFinalizersArePutOff(t *testing.T) {
 			test.then(w, gate)
 			kept := 0
 			for _, pod := range w.pods() {
-				if held(&pod) && terminal(&pod) {
+				if job.HasFinalizer(&pod) && job.PodFinished(&pod) {
 					kept++
 				}
 			}
@@ -148,7 +149,7 @@ func TestPutOffFinalizersWakeSeldom(t *testing.T) {
 // ended is a pod that has ended.
 func ended(w *world) *corev1.Pod {
 	for _, pod := range w.pods() {
-		if terminal(&pod) {
+		if job.PodFinished(&pod) {
 			return &pod
 		}
 	}

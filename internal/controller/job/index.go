@@ -39,7 +39,7 @@ func podIndexers() toolscache.Indexers {
 			return nil, nil
 		},
 		heldByJob: func(obj any) ([]string, error) {
-			if uid := controllingJob(obj); uid != "" && held(obj.(*corev1.Pod)) {
+			if uid := controllingJob(obj); uid != "" && job.HasFinalizer(obj.(*corev1.Pod)) {
 				return []string{string(uid)}, nil
 			}
 			return nil, nil
@@ -85,8 +85,6 @@ func controllingJob(obj any) types.UID {
 	}
 	return ""
 }
-
-func held(pod *corev1.Pod) bool { return slices.Contains(pod.Finalizers, job.Finalizer) }
 
 // A selectorTerm is a fact about a pod's labels that a selector can demand: "namespace", "namespace key" or "namespace
 // key=value". A selector is filed under the narrowest term that it demands of every pod; a pod is filed under all of

@@ -60,7 +60,7 @@ func (c *controller) orphanJobUpdated(old, j *batchv1.Job, q queue) {
 // whose Job is gone.
 func (c *controller) mayBeOrphan(pod *corev1.Pod) bool {
 	switch {
-	case !held(pod):
+	case !job.HasFinalizer(pod):
 		return false
 	case metav1.GetControllerOfNoCopy(pod) == nil:
 		return true
@@ -81,7 +81,7 @@ func (c *controller) enqueuePodsOf(j *batchv1.Job, q queue) {
 // more.
 func (c *controller) enqueueUnadopted(j *batchv1.Job, q queue) {
 	for _, pod := range c.cache.orphanPods(j) {
-		if held(pod) {
+		if job.HasFinalizer(pod) {
 			q.Add(reconcile.Request{NamespacedName: keyOf(pod)})
 		}
 	}

@@ -61,7 +61,7 @@ func TestOrphanWorker(t *testing.T) {
 			if err := w.sync(w.orphans, request, w.ctl.reconcileOrphan); err != nil {
 				t.Fatal(err)
 			}
-			if pod := w.pods()[0]; held(&pod) != c.keep {
+			if pod := w.pods()[0]; job.HasFinalizer(&pod) != c.keep {
 				t.Errorf("finalizers are %v", pod.Finalizers)
 			}
 			// No event of these pods asks for more than that.

@@ -170,7 +170,7 @@ func (t *truth) statusWritten(old, j *batchv1.Job, jt *jobTruth, by string) {
 			continue
 		}
 		dropped[was[uid]]++
-		if p := t.pods[uid]; !p.gone && held(p.last) && !p.claimed && !ended { // nobody recounts the pods of a Job that ended
+		if p := t.pods[uid]; !p.gone && job.HasFinalizer(p.last) && !p.claimed && !ended { // nobody recounts the pods of a Job that ended
 			t.breaks("%s counts %s, which holds the finalizer", j.Name, p.last.Name)
 		}
 	}
@@ -219,7 +219,7 @@ func (t *truth) booked(uid types.UID, as string, j *batchv1.Job, failing bool) {
 		t.breaks("%s records %s a second time", j.Name, pod.Name)
 	case p.evicted:
 		t.breaks("%s records %s, which was not to count", j.Name, pod.Name)
-	case !held(pod) && !p.freed:
+	case !job.HasFinalizer(pod) && !p.freed:
 		t.breaks("%s records %s, which was let go", j.Name, pod.Name)
 	case as == "succeeded" && pod.Status.Phase != corev1.PodSucceeded:
 		t.breaks("%s records %s as succeeded, it is %s", j.Name, pod.Name, pod.Status.Phase)
@@ -238,14 +238,14 @@ func (t *truth) jobEnded(j *batchv1.Job, counted map[string]int, indexed bool) (
 	for _, p := range t.podsOf(j.UID) {
 		pod := p.last
 		switch ref := jobRef(pod); {
-		case (p.claimed && !p.gone || p.freed && p.booked == "") && terminal(pod):
+		case (p.claimed && !p.gone || p.freed && p.booked == "") && job.PodFinished(pod):
 			free[map[bool]string{true: "succeeded", false: "failed"}[pod.Status.Phase == corev1.PodSucceeded]]++
 		case p.gone, p.booked != "", ref == nil || ref.UID != j.UID:
-		case !terminal(pod):
+		case !job.PodFinished(pod):
 			if !t.overlap && !t.stale && !p.claimed {
 				t.breaks("%s has ended, and %s is %s", j.Name, pod.Name, pod.Status.Phase)
 			}
-		case !held(pod):
+		case !job.HasFinalizer(pod):
 		case indexed && p.index >= int(*j.Spec.Completions):
 		case pod.Status.Phase == corev1.PodFailed:
 			switch {
@@ -296,7 +296,7 @@ func (t *truth) podChanged(old, pod *corev1.Pod, c *sim.Change) {
 		t.pods[pod.UID] = p
 	}
 	p.last, p.gone = pod, c.Gone
-	p.dying = p.dying || pod.DeletionTimestamp != nil && !terminal(pod)
+	p.dying = p.dying || pod.DeletionTimestamp != nil && !job.PodFinished(pod)
 	if !ours(c.By) {
 		return
 	}
@@ -308,7 +308,7 @@ func (t *truth) podChanged(old, pod *corev1.Pod, c *sim.Change) {
 	switch {
 	case old == nil:
 		t.podMade(p, j, c.By)
-	case held(old) && !held(pod):
+	case job.HasFinalizer(old) && !job.HasFinalizer(pod):
 		t.podFreed(p, old, pod, j)
 	}
 }
@@ -354,7 +354,7 @@ func (t *truth) podMade(made *podTruth, j *batchv1.Job, by string) {
 		case p.dying && !onlyFailed(j): // replaced before its end is known, and it may yet succeed
 		case pod.Status.Phase == corev1.PodSucceeded && p.booked != "failed" && !p.evicted:
 			succeeded++
-		case terminal(pod), p.gone:
+		case job.PodFinished(pod), p.gone:
 		case pod.DeletionTimestamp == nil || onlyFailed(j):
 			alive++
 			if p.index == made.index && p.index >= 0 {
@@ -377,7 +377,7 @@ func (t *truth) podFreed(p *podTruth, old, pod *corev1.Pod, j *batchv1.Job) {
 	switch {
 	case j == nil, j.DeletionTimestamp != nil, job.Finished(j), p.booked != "", p.claimed:
 		return
-	case !terminal(old):
+	case !job.PodFinished(old):
 		p.evicted = true
 		return
 	case condition(j.Status, batchv1.JobSuccessCriteriaMet) && old.DeletionTimestamp != nil && old.Status.Phase == corev1.PodFailed:
@@ -479,7 +479,7 @@ func (t *truth) ended() bool {
 // (job.md 1.8), and while the Job exists it is nobody else's.
 func (t *truth) stuck(j *batchv1.Job) bool {
 	return j.DeletionTimestamp != nil && slices.ContainsFunc(t.podsOf(j.UID), func(p *podTruth) bool {
-		return p.claimed && !p.gone && held(p.last) && p.last.Labels[batchv1.ControllerUidLabel] == ""
+		return p.claimed && !p.gone && job.HasFinalizer(p.last) && p.last.Labels[batchv1.ControllerUidLabel] == ""
 	})
 }
 
@@ -489,7 +489,7 @@ func (t *truth) checkFinalizers() {
 		pod := obj.(*corev1.Pod)
 		p := t.pods[pod.UID]
 		jt := t.jobs[p.job]
-		if !held(pod) || jt.ended == 0 || jt.foreign && !jt.gone || metav1.GetControllerOfNoCopy(pod) == nil && jt.foreign {
+		if !job.HasFinalizer(pod) || jt.ended == 0 || jt.foreign && !jt.gone || metav1.GetControllerOfNoCopy(pod) == nil && jt.foreign {
 			continue
 		}
 		// Delays after errors of the storm are up to a minute long.

@@ -140,7 +140,7 @@ func (s *simulation) help() {
 		}
 	}
 	for _, obj := range s.server.List("Pod") {
-		if pod := obj.(*corev1.Pod); !terminal(pod) && s.world.Now()-s.truth.pods[pod.UID].made > 2*time.Minute {
+		if pod := obj.(*corev1.Pod); !job.PodFinished(pod) && s.world.Now()-s.truth.pods[pod.UID].made > 2*time.Minute {
 			s.kubelet.Finish(pod)
 		}
 	}

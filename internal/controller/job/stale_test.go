@@ -128,7 +128,7 @@ func TestCacheLagsBeyondAllWaiting(t *testing.T) {
 				w.pass(3 * time.Second)
 				_ = w.syncJob("j")
 				for _, pod := range w.pods() { // a kubelet ends what is being deleted
-					if pod.DeletionTimestamp != nil && !terminal(&pod) {
+					if pod.DeletionTimestamp != nil && !job.PodFinished(&pod) {
 						w.finish(pod, corev1.PodFailed)
 					}
 				}

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	"github.com/carillon-dev/carillon/internal/job"
 	"github.com/carillon-dev/carillon/internal/testkit/make"
 )
 
@@ -184,7 +185,7 @@ func TestOrphanedWhileItsFinalizerGoes(t *testing.T) {
 	w.pass(5 * time.Second)
 	w.wantStatus("j", func(s batchv1.JobStatus) bool { return s.Succeeded == 1 && s.Active == 1 }, "1 success")
 	for _, pod := range w.pods() {
-		if pod.Name == first && (held(&pod) || len(pod.OwnerReferences) > 0) {
+		if pod.Name == first && (job.HasFinalizer(&pod) || len(pod.OwnerReferences) > 0) {
 			t.Errorf("adopted again: %+v", pod.ObjectMeta)
 		}
 	}

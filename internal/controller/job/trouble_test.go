@@ -23,6 +23,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/carillon-dev/carillon/internal/job"
 	"github.com/carillon-dev/carillon/internal/testkit/make"
 )
 
@@ -31,7 +32,7 @@ func (w *world) quota(limit int) func(call) error {
 	return on("create", 0, func(c call) error {
 		used := 0
 		for _, pod := range w.pods() {
-			if !terminal(&pod) {
+			if !job.PodFinished(&pod) {
 				used++
 			}
 		}
@@ -54,7 +55,7 @@ func TestFullQuota(t *testing.T) {
 	w.fault = w.quota(4)
 	for range 3 { // three of the six at once, then what there is
 		for _, pod := range w.pods()[:3] {
-			if !terminal(&pod) && metav1.GetControllerOf(&pod).Name == "j" {
+			if !job.PodFinished(&pod) && metav1.GetControllerOf(&pod).Name == "j" {
 				w.finish(pod, corev1.PodSucceeded)
 			}
 		}
@@ -62,9 +63,9 @@ func TestFullQuota(t *testing.T) {
 	}
 	done := 0
 	for _, pod := range w.pods() {
-		if terminal(&pod) {
+		if job.PodFinished(&pod) {
 			done++
-			if held(&pod) {
+			if job.HasFinalizer(&pod) {
 				t.Errorf("pod %s is not counted while the quota is full", pod.Name)
 			}
 		}
@@ -161,7 +162,7 @@ func TestNamespaceEnds(t *testing.T) {
 	}
 	for range 10 {
 		w.pass(30 * time.Second)
-		if pods := w.pods(); len(pods) > 0 && !terminal(&pods[0]) { // they end slowly
+		if pods := w.pods(); len(pods) > 0 && !job.PodFinished(&pods[0]) { // they end slowly
 			w.finish(pods[0], corev1.PodFailed)
 		}
 	}
@@ -223,7 +224,7 @@ func TestOneBrokenPodHoldsUpNothing(t *testing.T) {
 			w.wantStatus("j", c.want, "everything done but the broken pod")
 			for range 3 {
 				for _, pod := range w.pods() {
-					if metav1.GetControllerOf(&pod).Name == "calm" && !terminal(&pod) {
+					if metav1.GetControllerOf(&pod).Name == "calm" && !job.PodFinished(&pod) {
 						w.finish(pod, corev1.PodSucceeded)
 					}
 				}

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"pgregory.net/rapid"
 
+	"github.com/carillon-dev/carillon/internal/job"
 	"github.com/carillon-dev/carillon/internal/testkit/make"
 )
 
@@ -85,7 +86,7 @@ func TestCountersEqualTheTruth(t *testing.T) {
 			var running []corev1.Pod
 			for _, pod := range w.pods() {
 				// Also one that is being deleted, and perhaps counted as failed for that (JOB-069).
-				if !terminal(&pod) {
+				if !job.PodFinished(&pod) {
 					running = append(running, pod)
 				}
 			}
@@ -140,7 +141,7 @@ func TestCountersEqualTheTruth(t *testing.T) {
 			w.pass(time.Minute)
 			for _, pod := range w.pods() {
 				switch {
-				case terminal(&pod):
+				case job.PodFinished(&pod):
 				case pod.DeletionTimestamp != nil:
 					w.finish(pod, corev1.PodFailed) // a kubelet ends what is being deleted
 				default:
@@ -169,7 +170,7 @@ func TestCountersEqualTheTruth(t *testing.T) {
 			rt.Fatalf("%d pods were made, %d of them succeeded once more for their index, %d are counted: %+v", made, again, got, s)
 		}
 		for _, pod := range w.pods() {
-			if held(&pod) {
+			if job.HasFinalizer(&pod) {
 				rt.Fatalf("pod %s of an ended Job holds the finalizer", pod.Name)
 			}
 		}

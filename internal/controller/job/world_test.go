@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/carillon-dev/carillon/internal/job"
 	"github.com/carillon-dev/carillon/internal/kube/events"
 )
 
@@ -358,7 +359,7 @@ func (w *world) finish(pod corev1.Pod, phase corev1.PodPhase) {
 func (w *world) finishAll(phase corev1.PodPhase) {
 	w.t.Helper()
 	for _, pod := range w.pods() {
-		if !terminal(&pod) {
+		if !job.PodFinished(&pod) {
 			w.finish(pod, phase)
 		}
 	}
@@ -384,7 +385,7 @@ func (w *world) wantHeld(n int) {
 	w.t.Helper()
 	var names []string
 	for _, pod := range w.pods() {
-		if held(&pod) {
+		if job.HasFinalizer(&pod) {
 			names = append(names, pod.Name)
 		}
 	}
