@@ -34,8 +34,8 @@ const (
 )
 
 // access asks the API server who sends a request, by its bearer token, and whether they may send it. The filter of
-// controller-runtime does the same, but links the authenticators of a whole API server, which nearly doubles the memory of
-// an idle manager.
+// controller-runtime does the same, but links the authenticators of a whole API server, which nearly doubles the memory
+// of an idle manager.
 type access struct {
 	tokens  authenticationclient.TokenReviewInterface
 	reviews authorizationclient.SubjectAccessReviewInterface

@@ -19,8 +19,8 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 )
 
-// Only a token that the API server knows, of somebody whom it allows this verb on this path, gets through; an API server
-// that does not answer lets nobody in; and what it answered is not asked for again at once.
+// Only a token that the API server knows, of somebody whom it allows this verb on this path, gets through; an API
+// server that does not answer lets nobody in; and what it answered is not asked for again at once.
 func TestAccess(t *testing.T) {
 	client := fake.NewClientset()
 	down := false

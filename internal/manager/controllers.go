@@ -17,7 +17,6 @@ import (
 	"github.com/carillon-dev/carillon/internal/controller/cronjob"
 	"github.com/carillon-dev/carillon/internal/controller/job"
 	"github.com/carillon-dev/carillon/internal/controller/ttl"
-	"github.com/carillon-dev/carillon/internal/kube/events"
 	"github.com/carillon-dev/carillon/internal/kube/loadgate"
 )
 
@@ -35,7 +34,6 @@ var DefaultControllers = []string{CronJob, Job}
 // shared is what the controllers of one manager have in common. The gate is one, because what is urgent in one
 // controller goes before what can wait in any other: they ask the same API server.
 type shared struct {
-	sink events.Sink
 	gate *loadgate.Gate
 	// stoodBack hears of kinds that are left to another controller.
 	stoodBack func(kind, why string)
@@ -43,13 +41,13 @@ type shared struct {
 
 func (s shared) cronJob(o Options) cronjob.Options {
 	return cronjob.Options{
-		Kinds: o.Kinds, Clock: o.Clock, Zone: o.Zone, Workers: o.Syncs.CronJobs,
-		Discovery: o.Discovery, Quiet: o.Quiet, StoodBack: s.stoodBack, Sink: s.sink, Gate: s.gate,
+		Kinds: o.Kinds, Clock: o.Clock, Zone: o.Zone, ConcurrentSyncs: o.Syncs.CronJobs,
+		Discovery: o.Discovery, Quiet: o.Quiet, StoodBack: s.stoodBack, Gate: s.gate,
 	}
 }
 
-func (s shared) job(o Options, events job.EventRecorder) job.Options {
-	return job.Options{Standalone: o.Standalone, Concurrency: o.Syncs.Jobs, Clock: o.Clock, Events: events, Gate: s.gate}
+func (s shared) job(o Options) job.Options {
+	return job.Options{Standalone: o.Standalone, ConcurrentSyncs: o.Syncs.Jobs, Clock: o.Clock, Gate: s.gate}
 }
 
 // controllers is the list of all there are: how each is set up, and the types whose caches it reads.
@@ -65,20 +63,13 @@ var controllers = map[string]struct {
 	},
 	Job: {
 		add: func(mgr ctrl.Manager, options Options, shared shared) error {
-			recorder := events.NewRecorder(events.Options{
-				Sink: shared.sink, Component: "job-controller", Gate: shared.gate, Clock: options.Clock,
-				Logger: mgr.GetLogger().WithName(Job),
-			})
-			if err := mgr.Add(recorder); err != nil {
-				return err
-			}
-			return job.Add(mgr, shared.job(options, recorder))
+			return job.Add(mgr, shared.job(options))
 		},
 		needs: []client.Object{&batchv1.Job{}, &corev1.Pod{}},
 	},
 	TTLAfterFinished: {
 		add: func(mgr ctrl.Manager, options Options, _ shared) error {
-			return ttl.Add(mgr, ttl.Options{Concurrency: options.Syncs.TTLs, Clock: options.Clock})
+			return ttl.Add(mgr, ttl.Options{ConcurrentSyncs: options.Syncs.TTLs, Clock: options.Clock})
 		},
 		needs: []client.Object{&batchv1.Job{}},
 	},

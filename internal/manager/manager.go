@@ -12,6 +12,7 @@
 package manager
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -40,7 +41,6 @@ import (
 	"github.com/carillon-dev/carillon/internal/controller/cronjob"
 	"github.com/carillon-dev/carillon/internal/controller/job"
 	"github.com/carillon-dev/carillon/internal/kind"
-	"github.com/carillon-dev/carillon/internal/kube/events"
 	"github.com/carillon-dev/carillon/internal/kube/loadgate"
 	"github.com/carillon-dev/carillon/internal/version"
 )
@@ -48,6 +48,8 @@ import (
 const (
 	// LeaseName is the lease that managers of one installation contend for.
 	LeaseName = "carillon-manager"
+	// noAddress is controller-runtime's word for an endpoint that is not served.
+	noAddress = "0"
 	// oldest is the oldest API server that is supported.
 	oldest = "1.32.0"
 	// reachTimeout bounds the first call, so that a wrong address is reported soon.
@@ -98,11 +100,11 @@ type Options struct {
 
 // Manager is a set of controllers with a life.
 type Manager struct {
-	manager ctrl.Manager
-	needs   []client.Object // types whose caches must be filled before it is ready
-	ready   chan struct{}
-	log     logr.Logger
-	others  others
+	manager  ctrl.Manager
+	needs    []client.Object // types whose caches must be filled before it is ready
+	ready    chan struct{}
+	log      logr.Logger
+	unserved unserved
 }
 
 // New checks the options, finds out whether the API server can be reached, and sets the controllers up. Nothing runs
@@ -115,7 +117,7 @@ func New(options Options) (*Manager, error) {
 	if options.Config == nil {
 		return nil, fmt.Errorf("manager: no API server given; set Options.Config")
 	}
-	if options.Syncs, err = options.Syncs.complete(); err != nil {
+	if err := options.Syncs.validate(); err != nil {
 		return nil, err
 	}
 	if options.Kinds == nil {
@@ -130,9 +132,7 @@ func New(options Options) (*Manager, error) {
 		options.Logger = logr.Discard()
 	}
 	log.SetLogger(options.Logger)
-	if options.Clock == nil {
-		options.Clock = clock.RealClock{}
-	}
+	options.Clock = cmp.Or[clock.Clock](options.Clock, clock.RealClock{})
 	metrics, certificate, err := options.metrics()
 	if err != nil {
 		return nil, err
@@ -157,7 +157,7 @@ func New(options Options) (*Manager, error) {
 		LeaderElectionNamespace:       options.LeaderElectionNamespace,
 		LeaderElectionReleaseOnCancel: true, // every write is fenced by a name, a UID or a resource version
 		Metrics:                       metrics,
-		HealthProbeBindAddress:        orOff(options.HealthAddr),
+		HealthProbeBindAddress:        cmp.Or(options.HealthAddr, noAddress),
 		GracefulShutdownTimeout:       ptr.To(stopTimeout),
 		Cache: cache.Options{
 			DefaultTransform: cronjob.Trim(options.Kinds...),
@@ -185,18 +185,14 @@ func New(options Options) (*Manager, error) {
 	if err := m.manager.AddReadyzCheck("controllers", m.isReady); err != nil {
 		return nil, fmt.Errorf("manager: %w", err)
 	}
-	if err := m.manager.AddReadyzCheck("kinds", m.others.check); err != nil {
+	if err := m.manager.AddReadyzCheck("kinds", m.unserved.check); err != nil {
 		return nil, fmt.Errorf("manager: %w", err)
 	}
 	return m, nil
 }
 
 func (m *Manager) addControllers(names []string, options Options) error {
-	sink, err := events.NewSink(m.manager.GetConfig(), m.manager.GetHTTPClient())
-	if err != nil {
-		return fmt.Errorf("manager: client for events: %w", err)
-	}
-	shared := shared{sink: sink, gate: loadgate.New(clock.RealClock{}), stoodBack: m.others.set}
+	shared := shared{gate: loadgate.New(clock.RealClock{}), stoodBack: m.unserved.set}
 	needs := map[string]client.Object{}
 	for _, name := range names {
 		c := controllers[name]
@@ -292,12 +288,4 @@ func reach(cfg *rest.Config, log logr.Logger) error {
 		log.Info("The API server is older than what is supported; some things may not work", "server", info.GitVersion, "oldest", oldest)
 	}
 	return nil
-}
-
-// orOff makes controller-runtime's "0" of "no address".
-func orOff(addr string) string {
-	if addr == "" {
-		return "0"
-	}
-	return addr
 }

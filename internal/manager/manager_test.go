@@ -55,7 +55,7 @@ func TestControllersShareOneGate(t *testing.T) {
 	if s.cronJob(Options{}).Gate != s.gate {
 		t.Error("the CronJob controller has a gate of its own")
 	}
-	if s.job(Options{}, nil).Gate != s.gate {
+	if s.job(Options{}).Gate != s.gate {
 		t.Error("the Job controller has a gate of its own")
 	}
 }
@@ -134,11 +134,10 @@ func TestClientConfig(t *testing.T) {
 	}
 }
 
-// What is asked for reaches the controllers; what is not asked for is the default, and less than one is refused.
+// What is asked for reaches the controllers, whose own defaults are those of the flags, and less than one is refused.
 func TestSyncs(t *testing.T) {
-	syncs, err := Syncs{Jobs: 7}.complete()
-	if err != nil || syncs != (Syncs{CronJobs: 64, Jobs: 7, TTLs: 5}) {
-		t.Errorf("%v, %v", syncs, err)
+	if DefaultSyncs != (Syncs{CronJobs: 64, Jobs: 32, TTLs: 5}) {
+		t.Errorf("defaults %v", DefaultSyncs)
 	}
 	for _, wrong := range []Syncs{{CronJobs: -1}, {Jobs: -1}, {TTLs: -1}} {
 		if _, err := New(Options{Config: &rest.Config{}, Syncs: wrong}); err == nil || !strings.Contains(err.Error(), "-1") {
@@ -146,10 +145,10 @@ func TestSyncs(t *testing.T) {
 		}
 	}
 	o, s := Options{Syncs: Syncs{CronJobs: 3, Jobs: 7}}, shared{}
-	if got := s.cronJob(o).Workers; got != 3 {
+	if got := s.cronJob(o).ConcurrentSyncs; got != 3 {
 		t.Errorf("%d CronJobs at the same time", got)
 	}
-	if got := s.job(o, nil).Concurrency; got != 7 {
+	if got := s.job(o).ConcurrentSyncs; got != 7 {
 		t.Errorf("%d Jobs at the same time", got)
 	}
 }

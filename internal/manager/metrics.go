@@ -4,6 +4,7 @@
 package manager
 
 import (
+	"cmp"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -19,8 +20,8 @@ import (
 // to get the path /metrics; in clear text to everybody only on a loopback address. The watcher, if any, must run beside
 // it: it reads a renewed certificate.
 func (o Options) metrics() (metricsserver.Options, *certwatcher.CertWatcher, error) {
-	served := metricsserver.Options{BindAddress: orOff(o.MetricsAddr)}
-	if served.BindAddress == "0" {
+	served := metricsserver.Options{BindAddress: cmp.Or(o.MetricsAddr, noAddress)}
+	if served.BindAddress == noAddress {
 		return served, nil, nil
 	}
 	if err := o.CheckMetrics(); err != nil {
@@ -70,7 +71,7 @@ func (o Options) certificate() (getCertificate, *certwatcher.CertWatcher, error)
 // CheckMetrics tells what is wrong with how the metrics are to be served, as far as that can be told from the options
 // alone.
 func (o Options) CheckMetrics() error {
-	if orOff(o.MetricsAddr) == "0" {
+	if cmp.Or(o.MetricsAddr, noAddress) == noAddress {
 		return nil
 	}
 	if o.MetricsInsecure {

@@ -3,9 +3,15 @@
 
 package manager
 
-import "fmt"
+import (
+	"fmt"
 
-// Syncs is how many objects each controller works on at the same time; 0: the default.
+	"github.com/carillon-dev/carillon/internal/controller/cronjob"
+	"github.com/carillon-dev/carillon/internal/controller/job"
+	"github.com/carillon-dev/carillon/internal/controller/ttl"
+)
+
+// Syncs is how many objects each controller syncs at the same time; 0: the default.
 type Syncs struct {
 	// CronJobs are per kind.
 	CronJobs int
@@ -13,25 +19,12 @@ type Syncs struct {
 	TTLs     int
 }
 
-// DefaultSyncs are far above those of kube-controller-manager, whose 5 CronJobs at a time make starts late.
-var DefaultSyncs = Syncs{CronJobs: 64, Jobs: 32, TTLs: 5}
+// DefaultSyncs are the controllers' own.
+var DefaultSyncs = Syncs{CronJobs: cronjob.DefaultConcurrentSyncs, Jobs: job.DefaultConcurrentSyncs, TTLs: ttl.DefaultConcurrentSyncs}
 
-func (s Syncs) complete() (Syncs, error) {
-	for _, n := range []struct {
-		what  string
-		asked *int
-		usual int
-	}{
-		{"CronJobs", &s.CronJobs, DefaultSyncs.CronJobs},
-		{"Jobs", &s.Jobs, DefaultSyncs.Jobs},
-		{"finished Jobs", &s.TTLs, DefaultSyncs.TTLs},
-	} {
-		if *n.asked < 0 {
-			return s, fmt.Errorf("manager: %d %s at the same time asked for; use at least 1, or 0 for the default", *n.asked, n.what)
-		}
-		if *n.asked == 0 {
-			*n.asked = n.usual
-		}
+func (s Syncs) validate() error {
+	if n := min(s.CronJobs, s.Jobs, s.TTLs); n < 0 {
+		return fmt.Errorf("manager: %d objects at the same time asked for; use at least 1, or 0 for the default", n)
 	}
-	return s, nil
+	return nil
 }

@@ -203,7 +203,7 @@ func TestJobShell(t *testing.T) {
 			breaks: "a Job that waits for its backoff waits for ever",
 		},
 		"errors not tried again": {
-			file: "wakeup.go", old: "\t\tw.alarm.Wake(w.key, at)\n\t}\n\treturn err\n", new: "\t\tw.alarm.Wake(w.key, at)\n\t}\n\treturn nil\n",
+			file: "wakeup.go", old: "\t\tw.timers.Wake(w.key, at)\n\t}\n\treturn err\n", new: "\t\tw.timers.Wake(w.key, at)\n\t}\n\treturn nil\n",
 			breaks: "a pod that was refused once is never made",
 		},
 		"in-flight accounting forgotten by a restart": {
@@ -269,8 +269,8 @@ func TestTTLShell(t *testing.T) {
 			file: "controller.go", old: "\treturn d.Action == ttl.Delete, d.Err\n", new: "\treturn d.Action != ttl.Keep, d.Err\n",
 			breaks: "Jobs go before their time",
 		},
-		"no alarm": {
-			file: "controller.go", old: "\tcase d.Action == ttl.Wait && !d.FinishedInFuture:\n\t\tc.alarm.Wake(key, d.ExpireAt)\n", new: "\tcase d.Action == ttl.Wait && !d.FinishedInFuture:\n",
+		"no timer": {
+			file: "controller.go", old: "\tcase d.Action == ttl.Wait && !d.FinishedInFuture:\n\t\tc.timers.Wake(key, d.ExpireAt)\n", new: "\tcase d.Action == ttl.Wait && !d.FinishedInFuture:\n",
 			breaks: "Jobs stay for ever",
 		},
 		"errors not tried again": {

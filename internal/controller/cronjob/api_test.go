@@ -35,6 +35,7 @@ import (
 	"github.com/carillon-dev/carillon/internal/kube/lister"
 	"github.com/carillon-dev/carillon/internal/kube/loadgate"
 	"github.com/carillon-dev/carillon/internal/kube/ownwrites"
+	"github.com/carillon-dev/carillon/internal/testkit/sim"
 )
 
 // letters are the kinds by the letter of cronjob.md.
@@ -49,6 +50,7 @@ type api struct {
 	letter string
 	scheme *runtime.Scheme
 	time   *clocktesting.FakeClock
+	timers *sim.Timers
 	ride   bool
 	crd    *kindtest.CRD // of the CronJob; nil: everything is taken
 
@@ -102,6 +104,8 @@ func serve(t *testing.T, letter string) *api {
 	if source := k.Info().Traits.EventSource; source != "" {
 		r.recorder = events.NewRecorder(events.Options{Sink: apiSink{a}, Component: source, Clock: a.time, Logger: r.log})
 	}
+	a.timers = &sim.Timers{}
+	r.timers = a.timers
 	r.begin()
 	q := queue(apiQueue{api: a})
 	r.queue.Store(&q)
@@ -169,7 +173,7 @@ func (a *api) until(clockTime string) {
 		names := slices.Sorted(maps.Keys(a.cronJobs))
 		for _, name := range names {
 			k := types.NamespacedName{Namespace: "batch", Name: name}
-			if at, ok := a.alarm.Next(k); ok && at.Before(next) {
+			if at, ok := a.timers.Next(k); ok && at.Before(next) {
 				key, next, rings = k, at, true
 			}
 			if at, ok := a.pending[k]; ok && at.Before(next) {
@@ -187,7 +191,7 @@ func (a *api) until(clockTime string) {
 			a.time.SetTime(next)
 		}
 		if rings {
-			a.alarm.Cancel(key)
+			a.timers.Cancel(key)
 			a.ring([]types.NamespacedName{key})
 		}
 		a.sync(key)

@@ -195,6 +195,6 @@ func (r *reconciler) publish(s *syncing, list []cron.Event) {
 	}
 	about := events.About(s.owner, r.info.Owner)
 	for _, e := range list {
-		r.recorder.Event(events.Event{About: about, Type: e.Type, Reason: e.Reason, Message: e.Message, Once: e.Key})
+		r.recorder.Event(events.Event{About: about, Type: e.Type, Reason: e.Reason, Message: e.Message, Cause: e.Key})
 	}
 }

@@ -4,6 +4,7 @@
 package cronjob
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -29,11 +30,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/carillon-dev/carillon/internal/kind"
-	"github.com/carillon-dev/carillon/internal/kube/alarm"
 	"github.com/carillon-dev/carillon/internal/kube/events"
 	"github.com/carillon-dev/carillon/internal/kube/lister"
 	"github.com/carillon-dev/carillon/internal/kube/loadgate"
 	"github.com/carillon-dev/carillon/internal/kube/ownwrites"
+	"github.com/carillon-dev/carillon/internal/kube/wallclock"
 	"github.com/carillon-dev/carillon/internal/serving"
 )
 
@@ -45,10 +46,10 @@ type Options struct {
 	// Kinds are the kinds of CronJob to serve; nil: all (kind.All). One whose API the server does not offer is waited
 	// for.
 	Kinds []kind.Kind
-	// Workers is how many starts are made at the same time, for each kind; 0: 64. StatusWriters is how many statuses are
-	// written at the same time; 0: 16.
-	Workers       int
-	StatusWriters int
+	// ConcurrentSyncs is how many CronJobs of each kind are synced at the same time; 0: DefaultConcurrentSyncs.
+	// StatusWriters is how many statuses are written beside them; 0: 16.
+	ConcurrentSyncs int
+	StatusWriters   int
 	// Clock tells the time; nil: the real one.
 	Clock clock.Clock
 	// Zone is the zone of schedules that name none; nil: that of the process.
@@ -67,43 +68,33 @@ type Options struct {
 }
 
 const (
-	defaultWorkers       = 64
-	defaultStatusWriters = 16
-	defaultDiscovery     = 10 * time.Second
+	// DefaultConcurrentSyncs is far above the 5 of kube-controller-manager, which make starts late.
+	DefaultConcurrentSyncs = 64
 	// duePriority puts starts that are due before everything else in the queue.
 	duePriority = 100
 )
 
-func (o *Options) complete() error {
-	if o.Workers < 0 || o.StatusWriters < 0 {
-		return fmt.Errorf("cronjob controller: %d workers and %d status writers asked for; use at least 1, or 0 for the default",
-			o.Workers, o.StatusWriters)
+func (o Options) validate() error {
+	if n := min(o.ConcurrentSyncs, o.StatusWriters); n < 0 {
+		return fmt.Errorf("cronjob controller: the options have a limit of %d; use at least 1, or 0 for the default", n)
 	}
+	if d := min(o.Quiet, o.Discovery); d < 0 {
+		return fmt.Errorf("cronjob controller: the options have a duration of %s; use a positive one, or 0 for the default", d)
+	}
+	return nil
+}
+
+func (o Options) withDefaults() Options {
 	if o.Kinds == nil {
 		o.Kinds = kind.All
 	}
-	if o.Workers == 0 {
-		o.Workers = defaultWorkers
-	}
-	if o.StatusWriters == 0 {
-		o.StatusWriters = defaultStatusWriters
-	}
-	if o.Clock == nil {
-		o.Clock = clock.RealClock{}
-	}
-	if o.Zone == nil {
-		o.Zone = time.Local
-	}
-	if o.Gate == nil {
-		o.Gate = loadgate.New(clock.RealClock{})
-	}
-	if o.Quiet == 0 {
-		o.Quiet = serving.Quiet
-	}
-	if o.Discovery == 0 {
-		o.Discovery = defaultDiscovery
-	}
-	return nil
+	o.ConcurrentSyncs = cmp.Or(o.ConcurrentSyncs, DefaultConcurrentSyncs)
+	o.StatusWriters = cmp.Or(o.StatusWriters, 16)
+	o.Clock = cmp.Or[clock.Clock](o.Clock, clock.RealClock{})
+	o.Zone = cmp.Or(o.Zone, time.Local)
+	o.Gate = cmp.Or(o.Gate, loadgate.New(clock.RealClock{}))
+	o.Quiet, o.Discovery = cmp.Or(o.Quiet, serving.Quiet), cmp.Or(o.Discovery, 10*time.Second)
+	return o
 }
 
 // Add sets the controller up in mgr, once for each kind, and registers the types of the kinds in mgr's scheme. It must
@@ -111,16 +102,10 @@ func (o *Options) complete() error {
 //
 // The cache of mgr must span all namespaces; with Trim as its transform it is several times smaller.
 func Add(mgr ctrl.Manager, options Options) error {
-	if err := options.complete(); err != nil {
+	if err := options.validate(); err != nil {
 		return err
 	}
-	if options.Sink == nil {
-		sink, err := events.NewSink(mgr.GetConfig(), mgr.GetHTTPClient())
-		if err != nil {
-			return fmt.Errorf("cronjob controller: client for events: %w", err)
-		}
-		options.Sink = sink
-	}
+	options = options.withDefaults()
 	for _, k := range options.Kinds {
 		if err := k.AddToScheme(mgr.GetScheme()); err != nil {
 			return fmt.Errorf("cronjob controller: kind %s: %w", k.Info().Name, err)
@@ -207,11 +192,13 @@ func (s *starter) add(ctx context.Context, log logr.Logger) error {
 	r.quiet, r.stoodBack = s.options.Quiet, s.options.StoodBack
 	r.clock, r.zone, r.gate, r.log = s.options.Clock, s.options.Zone, s.options.Gate, log
 	if info.Traits.EventSource != "" {
-		r.recorder = events.NewRecorder(events.Options{Sink: s.options.Sink, Component: info.Traits.EventSource, Gate: r.gate, Logger: log})
-		if err := s.mgr.Add(r.recorder); err != nil {
+		r.recorder, err = events.Add(s.mgr, events.Options{Sink: s.options.Sink, Component: info.Traits.EventSource, Gate: r.gate, Logger: log})
+		if err != nil {
 			return err
 		}
 	}
+	timers := wallclock.NewTimers(r.clock)
+	r.timers = timers
 	r.begin()
 
 	name := info.Name
@@ -225,7 +212,7 @@ func (s *starter) add(ctx context.Context, log logr.Logger) error {
 	c, err := controller.New(name, s.mgr, controller.Options{
 		CacheSyncTimeout:        syncTimeout,
 		Reconciler:              r,
-		MaxConcurrentReconciles: s.options.Workers,
+		MaxConcurrentReconciles: s.options.ConcurrentSyncs,
 		SkipNameValidation:      ptr.To(true), // several managers may live in one process
 		EnableWarmup:            ptr.To(true),
 		LogConstructor:          func(*reconcile.Request) logr.Logger { return log.V(1) },
@@ -242,7 +229,7 @@ func (s *starter) add(ctx context.Context, log logr.Logger) error {
 			return err
 		}
 	}
-	return s.mgr.Add(&background{r, s.options.StatusWriters})
+	return s.mgr.Add(&background{r, timers, s.options.StatusWriters})
 }
 
 // forever is how long a custom resource is waited for.
@@ -285,15 +272,16 @@ func (warm) NeedLeaderElection() bool { return false }
 // background is what works beside the controller's workers, under the same leadership.
 type background struct {
 	reconciler    *reconciler
+	timers        *wallclock.Timers
 	statusWriters int
 }
 
-// Start runs the alarm and the status queue until ctx ends.
+// Start runs the timers and the status queue until ctx ends.
 func (c *background) Start(ctx context.Context) error {
 	c.reconciler.log.Info("Controller started")
 	c.reconciler.lead()
 	var running sync.WaitGroup
-	running.Go(func() { c.reconciler.alarm.Run(ctx) })
+	running.Go(func() { c.timers.Run(ctx, c.reconciler.ring, c.reconciler.jumped) })
 	c.reconciler.statusQueue.run(ctx, c.statusWriters)
 	running.Wait()
 	return nil
@@ -329,7 +317,7 @@ type reconciler struct {
 	tracked     *tracked
 	backoff     workqueue.TypedRateLimiter[types.NamespacedName]
 	dueKeys     dueKeys
-	alarm       *alarm.Clock[types.NamespacedName]
+	timers      wallclock.Waker
 	statusQueue *statusQueue
 	queue       atomic.Pointer[queue]
 }
@@ -363,7 +351,6 @@ func maker(scheme *runtime.Scheme, gvk schema.GroupVersionKind) (func() client.O
 func (r *reconciler) begin() {
 	expose(r.info.Name)
 	r.backoff = workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](5*time.Millisecond, 1000*time.Second)
-	r.alarm = alarm.New(alarm.Options[types.NamespacedName]{Clock: r.clock, Ring: r.ring, Jumped: r.jumped})
 	r.statusQueue = newStatusQueue(r.gate, r.conclude, func(key types.NamespacedName) {
 		r.enqueue(reconcile.Request{NamespacedName: key}, 0)
 	})

@@ -16,7 +16,8 @@
 // CronJobs are due. So no start ever waits for a status write, not even for one that hangs (cronjob.md B4). A crash
 // between the halves leaves a child without a record; the next sync finds the child and writes the record.
 //
-// Wake-ups are kept in an alarm of our own and not in the work queue, because they name instants of the wall clock (B5).
+// Wake-ups are kept in timers of our own (package wallclock) and not in the work queue, because they name instants of
+// the wall clock (B5).
 //
 //	tracked.go    what one sync leaves for the next one of the same CronJob
 //	duekeys.go    which CronJobs are due and not begun: everything else waits for them

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// dueKeys are the keys that the alarm has rung for and whose sync has not begun. Each one holds the gate, so that from the
+// dueKeys are the keys whose timers have fired and whose sync has not begun. Each one holds the gate, so that from the
 // instant at which thousands of CronJobs are due nothing but their starts is written.
 type dueKeys struct {
 	mu   sync.Mutex

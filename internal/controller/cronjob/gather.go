@@ -66,7 +66,7 @@ func (r *reconciler) gather(key types.NamespacedName) *syncing {
 
 // forget drops what is remembered about a CronJob that is gone.
 func (r *reconciler) forget(key types.NamespacedName) {
-	r.alarm.Cancel(key)
+	r.timers.Cancel(key)
 	r.backoff.Forget(key)
 	if uid, ok := r.tracked.uid(key); ok {
 		r.setMisconfigured(key, uid, "")

@@ -71,7 +71,7 @@ func (w *world) updateOwner(before, after make.CronJobBuilder) {
 	w.ownerHandlers().Update(w.Context(), updateEvent{ObjectOld: before.Obj(), ObjectNew: after.Obj()}, w.queued)
 }
 
-// What an edit does to the wake-up: the sync that it calls for sets the alarm by the new schedule, and starts nothing
+// What an edit does to the wake-up: the sync that it calls for sets the timer by the new schedule, and starts nothing
 // for times before the edit.
 func TestEdits(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -107,8 +107,8 @@ func TestEdits(t *testing.T) {
 			w.sync("12:00:30")
 			w.wantCalls()
 			w.wantEvents()
-			// The alarm of the old schedule has rung or will ring in vain; only what the edit sets is of interest here.
-			w.alarm.Cancel(tickKey)
+			// The timer of the old schedule has fired or will fire in vain; only what the edit sets is of interest here.
+			w.timers.Cancel(tickKey)
 			after := test.after.ResourceVersion("5000").Obj()
 			after.Generation = 2
 			if err := w.indexers["CronJob"].Update(after); err != nil {
@@ -124,9 +124,9 @@ func TestEdits(t *testing.T) {
 			if len(test.events) > 0 && test.wake == "" { // it is told again in half an hour
 				test.wake = "12:31:00"
 			}
-			got, ok := w.alarm.Next(tickKey)
+			got, ok := w.timers.Next(tickKey)
 			if ok != (test.wake != "") || ok && !got.Equal(hour(test.wake)) {
-				t.Errorf("alarm at %v, want %q", got, test.wake)
+				t.Errorf("timer at %v, want %q", got, test.wake)
 			}
 		})
 	}
@@ -144,7 +144,7 @@ func hour(clockTime string) time.Time {
 // A wake-up that is pending is not put off by a later one (CJ-049).
 func TestPendingWakeStays(t *testing.T) {
 	w := newWorld(t, tick().Obj())
-	w.alarm.Wake(tickKey, at("12:01:00"))
+	w.timers.Wake(tickKey, at("12:01:00"))
 	w.sync("12:04:00")
 	w.wantWake("12:01:00")
 }

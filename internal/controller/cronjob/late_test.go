@@ -221,7 +221,7 @@ func TestLateKind(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := Add(mgr, Options{Kinds: []kind.Kind{volcano.Kind{}}, Discovery: 10 * time.Millisecond, Workers: 1, StatusWriters: 1, Sink: silent{}}); err != nil {
+	if err := Add(mgr, Options{Kinds: []kind.Kind{volcano.Kind{}}, Discovery: 10 * time.Millisecond, ConcurrentSyncs: 1, StatusWriters: 1, Sink: silent{}}); err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(t.Context())

@@ -103,7 +103,7 @@ func TestRunsAreCountedOnce(t *testing.T) {
 			spec: func(s map[string]any) { s["startingDeadlineSeconds"] = int64(900) },
 			run: func(a *api) {
 				a.until("12:10:00")
-				a.alarm.Cancel(types.NamespacedName{Namespace: "batch", Name: "tick"}) // nobody is there
+				a.timers.Cancel(types.NamespacedName{Namespace: "batch", Name: "tick"}) // nobody is there
 				a.time.SetTime(hour("13:04:00"))
 				poke(a, "13:04:00", "13:04:01")
 				a.until("13:05:00")
@@ -144,7 +144,7 @@ func TestLateness(t *testing.T) {
 			skewBefore, fineBefore := read(t, skew)[""].GetHistogram(), read(t, fine)[a.info.Name].GetHistogram()
 			a.put(a.cronJob("tick", nil))
 			a.until("12:04:00")
-			a.alarm.Cancel(types.NamespacedName{Namespace: "batch", Name: "tick"})
+			a.timers.Cancel(types.NamespacedName{Namespace: "batch", Name: "tick"})
 			a.time.SetTime(at("12:10:03.25")) // the machine was busy
 			a.put(a.cronJobs["tick"])
 			a.until("12:11:00")

@@ -96,7 +96,7 @@ func (r *reconciler) tellBack() {
 		return
 	}
 	r.recorder.Event(events.Event{About: o.about, Type: corev1.EventTypeWarning, Reason: "AnotherController", Message: r.whyBack(o.state.Last),
-		Once: o.state.Since.UTC().Format(time.RFC3339Nano)})
+		Cause: o.state.Since.UTC().Format(time.RFC3339Nano)})
 }
 
 // lead is called when this process begins to serve.

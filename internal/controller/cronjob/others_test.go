@@ -91,7 +91,7 @@ func TestStandBack(t *testing.T) {
 	w.wantCalls()
 	w.wantWake("12:12:00") // when the due start will have waited for two minutes
 	w.sawOthers("12:11:00")
-	w.alarm.Cancel(tickKey) // it has rung
+	w.timers.Cancel(tickKey) // it has fired
 	w.sync("12:12:00")
 	w.wantCalls()
 	w.wantWake("12:13:00")
@@ -100,7 +100,7 @@ func TestStandBack(t *testing.T) {
 		t.Errorf("told %q", told)
 	}
 
-	w.alarm.Cancel(tickKey)
+	w.timers.Cancel(tickKey)
 	w.queued.forget()
 	w.time.SetTime(at("12:13:00"))
 	if _, err := w.Reconcile(w.Context(), reconcile.Request{NamespacedName: tickKey}); err != nil {

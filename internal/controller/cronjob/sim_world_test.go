@@ -248,29 +248,23 @@ func (s *simulation) start(stale int) *simManager {
 	r.clock, r.zone, r.gate, r.log = clock, time.UTC, loadgate.New(impatient{clock}), logr.Discard()
 	m.voice = newVoice()
 	r.recorder = m.voice.Recorder
+	timers := &sim.Timers{}
+	r.timers = timers
 	r.begin()
 	m.controller = r
 	main := p.NewQueue("sync", time.Second, time.Minute, m.first)
 	m.statusWriter = p.NewQueue("books", time.Second, time.Minute, m.second)
 	q := queue(main)
 	r.queue.Store(&q)
-	p.Wake(bell{r}, func() []types.NamespacedName { return s.keys }, main)
+	p.Wake(timers, func() []types.NamespacedName { return s.keys }, func(key types.NamespacedName) {
+		r.ring([]types.NamespacedName{key})
+		main.Add(reconcile.Request{NamespacedName: key})
+	})
 	sim.Handle(m.owners, r.ownerHandlers(), main)
 	sim.Handle(m.children, r.childHandlers(), main)
 	s.managers = append(s.managers, m)
 	s.trouble(40 * time.Second)
 	return m
-}
-
-// bell is the controller's alarm. The world cancels what it rings.
-type bell struct{ *reconciler }
-
-func (b bell) Next(key types.NamespacedName) (time.Time, bool) { return b.alarm.Next(key) }
-
-// Cancel does what the alarm does when a key is due: it takes the key off and rings.
-func (b bell) Cancel(key types.NamespacedName) {
-	b.alarm.Cancel(key)
-	b.ring([]types.NamespacedName{key})
 }
 
 // impatient is a clock on which every wait is over at once: status writes stand back on the agenda (second).

@@ -139,7 +139,7 @@ func TestWhatInformersSend(t *testing.T) {
 	}
 }
 
-// An edit of schedule or zone is seen at once by every kind: the alarm is set by what it says now, a mistake is told, and
+// An edit of schedule or zone is seen at once by every kind: the timer is set by what it says now, a mistake is told, and
 // nothing starts for the time before it (CJ-044 to CJ-047, CJ-056).
 func TestEditsOfEveryKind(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -169,16 +169,16 @@ func TestEditsOfEveryKind(t *testing.T) {
 				a.time.SetTime(at("12:00:30"))
 				a.put(obj)
 				a.once()
-				a.alarm.Cancel(tickKey) // which has rung or will ring in vain
+				a.timers.Cancel(tickKey) // which has fired or will fire in vain
 				a.time.SetTime(at("12:01:00"))
 				a.edit("tick", func(_, spec map[string]any) { c.after(spec) })
 				a.once()
 				if n := a.calls["create tick"]; n > 0 {
 					t.Errorf("%d runs were started", n)
 				}
-				wake, ok := a.alarm.Next(tickKey)
+				wake, ok := a.timers.Next(tickKey)
 				if ok != (c.wake != "") || ok && !wake.Equal(hour(c.wake)) {
-					t.Errorf("alarm at %v, want %q", wake, c.wake)
+					t.Errorf("timer at %v, want %q", wake, c.wake)
 				}
 				events, _ := a.events("tick")
 				want := []string{}
@@ -210,16 +210,16 @@ func TestBackoffOfEveryKind(t *testing.T) {
 		}
 		a.fail = nil
 		a.once()
-		a.alarm.Cancel(tickKey)
-		a.alarm.Wake(tickKey, at("12:11:00"))
+		a.timers.Cancel(tickKey)
+		a.timers.Wake(tickKey, at("12:11:00"))
 		a.fail = map[string]error{"create " + a.jobName("12:20:00"): broken}
 		a.time.SetTime(at("12:20:00"))
 		a.once()
 		if got := a.pending[tickKey].Sub(a.time.Now()); got != 5*time.Millisecond {
 			t.Errorf("%s: after a success tried again after %v, want 5 ms", letter, got)
 		}
-		if wake, _ := a.alarm.Next(tickKey); !wake.Equal(at("12:11:00")) {
-			t.Errorf("%s: the alarm at 12:11 was put off to %v", letter, wake)
+		if wake, _ := a.timers.Next(tickKey); !wake.Equal(at("12:11:00")) {
+			t.Errorf("%s: the timer at 12:11 was put off to %v", letter, wake)
 		}
 	}
 }
@@ -227,17 +227,18 @@ func TestBackoffOfEveryKind(t *testing.T) {
 // Fewer workers than one is a mistake that is told before anything runs; none asked for is the default (CJ-167).
 func TestWorkers(t *testing.T) {
 	for workers, ok := range map[int]bool{-1: false, 0: true, 1: true, 500: true} {
-		o := Options{Workers: workers}
-		if err := o.complete(); (err == nil) != ok {
+		o := Options{ConcurrentSyncs: workers}
+		if err := o.validate(); (err == nil) != ok {
 			t.Errorf("%d workers: %v", workers, err)
 		}
-		if ok && (o.Workers < 1 || workers > 0 && o.Workers != workers) {
-			t.Errorf("%d workers asked for, %d taken", workers, o.Workers)
+		o = o.withDefaults()
+		if ok && (o.ConcurrentSyncs < 1 || workers > 0 && o.ConcurrentSyncs != workers) {
+			t.Errorf("%d workers asked for, %d taken", workers, o.ConcurrentSyncs)
 		}
 	}
-	for _, wrong := range []Options{{Workers: -1}, {StatusWriters: -1}} {
+	for _, wrong := range []Options{{ConcurrentSyncs: -1}, {StatusWriters: -1}, {Discovery: -1}} {
 		if err := Add(nil, wrong); err == nil {
-			t.Errorf("%d workers and %d status writers were accepted", wrong.Workers, wrong.StatusWriters)
+			t.Errorf("%+v was accepted", wrong)
 		}
 	}
 }

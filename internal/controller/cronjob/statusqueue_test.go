@@ -126,7 +126,7 @@ func TestStatusQueueDefers(t *testing.T) {
 	})
 }
 
-// Keys that the alarm rang for hold the gate until their sync, however often the alarm rings for them.
+// Keys whose timer has fired hold the gate until their sync, however often it fires.
 func TestDueKeysHoldTheGateOnce(t *testing.T) {
 	var d dueKeys
 	a, b := types.NamespacedName{Name: "a"}, types.NamespacedName{Name: "b"}

@@ -130,13 +130,13 @@ func (r *reconciler) readOwnerFirst(ctx context.Context, s *syncing) {
 	r.readLive(ctx, s, []cron.LiveRead{{Owner: true, Namespace: s.key.Namespace, Name: s.key.Name, Why: "it is late"}})
 }
 
-// arm sets the alarm as soon as the time is known: the next start must not wait for the second half of this sync.
+// arm sets the timer as soon as the time is known: the next start must not wait for the second half of this sync.
 func (r *reconciler) arm(s *syncing, plan cron.Plan) {
 	if plan.Wake.IsZero() {
-		r.alarm.Cancel(s.key)
+		r.timers.Cancel(s.key)
 		return
 	}
-	r.alarm.Wake(s.key, plan.Wake)
+	r.timers.Wake(s.key, plan.Wake)
 }
 
 // finish publishes the events, and has a failed sync repeated.

@@ -31,7 +31,7 @@ func terminating() error {
 var full = apierrors.NewForbidden(jobs, "x", errors.New("exceeded quota"))
 
 // One sync makes exactly the calls that its situation asks for, in the order start, record, prune, and leaves the
-// status, the events, the alarm and the back-off that the contract names.
+// status, the events, the timer and the back-off that the contract names.
 func TestSync(t *testing.T) {
 	owner := tick().Obj()
 	for name, test := range map[string]struct {
@@ -222,7 +222,7 @@ func TestCrashAfterCreate(t *testing.T) {
 	next.wantCalls()
 }
 
-// Failures are tried again after 5, 10, 20 ms; a success resets that (CJ-169). The alarm for the next scheduled time
+// Failures are tried again after 5, 10, 20 ms; a success resets that (CJ-169). The timer for the next scheduled time
 // does not wait for the back-off.
 func TestBackoff(t *testing.T) {
 	w := newWorld(t, tick().Obj())
@@ -375,8 +375,11 @@ func TestRecreated(t *testing.T) {
 	w.did()
 	w.indexers["CronJob"].Replace([]any{tick().UID("cj-2").Created(at("12:15:00")).Obj()}, "")
 	w.sync("12:17:00")
-	if n := w.childWrites.Pending("cj-1") + w.ownWrites.Pending("cj-1"); n != 0 {
-		t.Errorf("%d writes of the former CronJob are remembered", n)
+	former := tick().Obj()
+	former.ResourceVersion = "1"
+	children, _ := w.childWrites.Merge("cj-1", nil)
+	if _, own := w.ownWrites.Latest(former); own || len(children) > 0 {
+		t.Errorf("writes of the former CronJob are remembered: its status %v, %d children", own, len(children))
 	}
 	w.wantWake("12:20:00")
 	w.indexers["CronJob"].Replace(nil, "")

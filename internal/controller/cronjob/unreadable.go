@@ -28,15 +28,15 @@ func (r *reconciler) unreadable(key types.NamespacedName, owner client.Object, t
 	now := r.clock.Now()
 	since := r.tracked.unreadableSince(key, uid, trouble.Error(), now)
 	times := now.Sub(since) / retell
-	r.alarm.Cancel(key)
-	r.alarm.Wake(key, since.Add((times+1)*retell))
+	r.timers.Cancel(key)
+	r.timers.Wake(key, since.Add((times+1)*retell))
 	edit := "kubectl edit " + r.info.Name + " " + key.Name + " -n " + key.Namespace
 	if strings.HasPrefix(trouble.Field, "status") {
 		edit += " --subresource=status"
 	}
 	r.recorder.Event(events.Event{About: events.About(owner, r.info.Owner), Type: corev1.EventTypeWarning, Reason: "Unreadable",
 		Message: fmt.Sprintf("%s. Nothing is started or deleted for this CronJob until that is mended (%s)", trouble, edit),
-		Once:    fmt.Sprintf("%s %d %d", trouble, since.UnixNano(), times)})
+		Cause:   fmt.Sprintf("%s %d %d", trouble, since.UnixNano(), times)})
 }
 
 // unreadableChild tells what of a child cannot be read. It is in the way of others like any unfinished one.
@@ -44,5 +44,5 @@ func (r *reconciler) unreadableChild(owner, child client.Object, trouble *adapte
 	r.recorder.Event(events.Event{About: events.About(owner, r.info.Owner), Type: corev1.EventTypeWarning, Reason: "Unreadable",
 		Message: fmt.Sprintf("%s %s: %s. It counts as unfinished until that is mended, or it is deleted",
 			r.info.Traits.ChildKind, child.GetName(), trouble),
-		Once: string(child.GetUID()) + " " + trouble.Error()})
+		Cause: string(child.GetUID()) + " " + trouble.Error()})
 }

@@ -33,6 +33,7 @@ import (
 	"github.com/carillon-dev/carillon/internal/kube/loadgate"
 	"github.com/carillon-dev/carillon/internal/kube/ownwrites"
 	"github.com/carillon-dev/carillon/internal/testkit/make"
+	"github.com/carillon-dev/carillon/internal/testkit/sim"
 )
 
 // The fixture of cronjob.md 7.
@@ -69,6 +70,7 @@ type world struct {
 	time     *clocktesting.FakeClock
 	indexers map[string]toolscache.Indexer
 	queued   *queued
+	timers   *sim.Timers
 
 	mu     sync.Mutex
 	calls  []string
@@ -121,6 +123,8 @@ func (w *world) restart() {
 	r.live, r.writer = w.server, w.server
 	r.clock, r.zone, r.gate = w.time, time.UTC, loadgate.New(clock.RealClock{})
 	r.recorder = events.NewRecorder(events.Options{Sink: w, Component: "cronjob-controller", Clock: w.time, Logger: r.log})
+	w.timers = &sim.Timers{}
+	r.timers = w.timers
 	r.begin()
 	q := queue(w.queued)
 	r.queue.Store(&q)
@@ -278,18 +282,18 @@ func (w *world) load(name string, into client.Object) {
 	}
 }
 
-// wantWake compares the alarm; "" for none.
+// wantWake compares the timer; "" for none.
 func (w *world) wantWake(clockTime string) {
 	w.Helper()
-	got, ok := w.alarm.Next(tickKey)
+	got, ok := w.timers.Next(tickKey)
 	if !ok {
 		if clockTime != "" {
-			w.Errorf("no alarm is set, want %s", clockTime)
+			w.Errorf("no timer is set, want %s", clockTime)
 		}
 		return
 	}
 	if clockTime == "" || !got.Equal(at(clockTime)) {
-		w.Errorf("alarm at %v, want %q", got, clockTime)
+		w.Errorf("timer at %v, want %q", got, clockTime)
 	}
 }
 

@@ -4,6 +4,7 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,10 +25,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/carillon-dev/carillon/internal/job"
-	"github.com/carillon-dev/carillon/internal/kube/alarm"
 	"github.com/carillon-dev/carillon/internal/kube/events"
 	"github.com/carillon-dev/carillon/internal/kube/fanout"
 	"github.com/carillon-dev/carillon/internal/kube/loadgate"
+	"github.com/carillon-dev/carillon/internal/kube/wallclock"
 )
 
 // ManagedBy is our name in spec.managedBy.
@@ -49,8 +50,8 @@ type Options struct {
 	// controller, are ours too.
 	Standalone bool
 
-	// Concurrency is how many Jobs are worked on at once. Default 32.
-	Concurrency int
+	// ConcurrentSyncs is how many Jobs are synced at the same time. Default [DefaultConcurrentSyncs].
+	ConcurrentSyncs int
 	// FanOut is how many calls one Job makes at once, and Calls how many all Jobs make together; waiting calls are let
 	// through in order, so a Job of ten thousand pods is never more than FanOut calls ahead of a Job of one. Default 16
 	// and 96.
@@ -87,33 +88,35 @@ type EventRecorder interface {
 	Forget(types.UID)
 }
 
+// DefaultConcurrentSyncs is far above the 5 of kube-controller-manager: most of a sync is waiting for the API server.
+const DefaultConcurrentSyncs = 32
+
 func (o Options) withDefaults() Options {
-	o.ManagedBy = or(o.ManagedBy, ManagedBy)
-	o.Concurrency, o.FanOut, o.Calls = or(o.Concurrency, 32), or(o.FanOut, 16), or(o.Calls, 96)
-	o.BatchLeast = or(o.BatchLeast, 20*time.Millisecond)
-	o.BatchPerPod = or(o.BatchPerPod, 200*time.Microsecond)
-	o.BatchMost = or(o.BatchMost, time.Second)
-	o.ReportPerPod = or(o.ReportPerPod, 5*time.Millisecond)
-	o.ReportMost = or(o.ReportMost, 10*time.Second)
-	o.SyncPeriod = or(o.SyncPeriod, time.Second)
-	o.MaxPodChanges = or(o.MaxPodChanges, 500)
-	o.MaxUncounted = or(o.MaxUncounted, 500)
-	o.RetryBase, o.RetryMax = or(o.RetryBase, time.Second), or(o.RetryMax, time.Minute)
-	if o.Clock == nil {
-		o.Clock = clock.RealClock{}
-	}
-	if o.Gate == nil {
-		o.Gate = loadgate.New(o.Clock)
-	}
+	o.ManagedBy = cmp.Or(o.ManagedBy, ManagedBy)
+	o.ConcurrentSyncs = cmp.Or(o.ConcurrentSyncs, DefaultConcurrentSyncs)
+	o.FanOut, o.Calls = cmp.Or(o.FanOut, 16), cmp.Or(o.Calls, 96)
+	o.BatchLeast = cmp.Or(o.BatchLeast, 20*time.Millisecond)
+	o.BatchPerPod = cmp.Or(o.BatchPerPod, 200*time.Microsecond)
+	o.BatchMost = cmp.Or(o.BatchMost, time.Second)
+	o.ReportPerPod = cmp.Or(o.ReportPerPod, 5*time.Millisecond)
+	o.ReportMost = cmp.Or(o.ReportMost, 10*time.Second)
+	o.SyncPeriod = cmp.Or(o.SyncPeriod, time.Second)
+	o.MaxPodChanges, o.MaxUncounted = cmp.Or(o.MaxPodChanges, 500), cmp.Or(o.MaxUncounted, 500)
+	o.RetryBase, o.RetryMax = cmp.Or(o.RetryBase, time.Second), cmp.Or(o.RetryMax, time.Minute)
+	o.Clock = cmp.Or[clock.Clock](o.Clock, clock.RealClock{})
+	o.Gate = cmp.Or(o.Gate, loadgate.New(o.Clock))
 	return o
 }
 
-func or[T comparable](v, otherwise T) T {
-	var zero T
-	if v == zero {
-		return otherwise
+func (o Options) validate() error {
+	if n := min(o.ConcurrentSyncs, o.FanOut, o.Calls, o.MaxPodChanges, o.MaxUncounted); n < 0 {
+		return fmt.Errorf("job controller: the options have a limit of %d; use at least 1, or 0 for the default", n)
 	}
-	return v
+	if d := min(o.BatchLeast, o.BatchPerPod, o.BatchMost, o.ReportPerPod, o.ReportMost, o.SyncPeriod, o.BackoffBase, o.BackoffMax,
+		o.RetryBase, o.RetryMax); d < 0 {
+		return fmt.Errorf("job controller: the options have a duration of %s; use a positive one, or 0 for the default", d)
+	}
+	return nil
 }
 
 // rules are the options of the core.
@@ -132,6 +135,9 @@ func (o Options) rules() job.Options {
 // Add makes mgr run the Job controller. The manager's cache must span all namespaces.
 func Add(mgr ctrl.Manager, opts Options) error {
 	ctx := context.Background() // nothing below waits: the informers start with the manager
+	if err := opts.validate(); err != nil {
+		return err
+	}
 	opts = opts.withDefaults()
 	jobs, err := indexed(ctx, mgr.GetCache(), &batchv1.Job{}, jobIndexers())
 	if err != nil {
@@ -142,19 +148,15 @@ func Add(mgr ctrl.Manager, opts Options) error {
 		return err
 	}
 	if opts.Events == nil {
-		sink, err := events.NewSink(mgr.GetConfig(), mgr.GetHTTPClient())
-		if err != nil {
-			return fmt.Errorf("job controller: client for events: %w", err)
-		}
-		recorder := events.NewRecorder(events.Options{
-			Sink: sink, Component: eventSource, Gate: opts.Gate, Clock: opts.Clock, Logger: mgr.GetLogger().WithName(eventSource),
+		opts.Events, err = events.Add(mgr, events.Options{
+			Component: eventSource, Gate: opts.Gate, Clock: opts.Clock, Logger: mgr.GetLogger().WithName(queueName),
 		})
-		if err := mgr.Add(recorder); err != nil {
-			return err
+		if err != nil {
+			return fmt.Errorf("job controller: %w", err)
 		}
-		opts.Events = recorder
 	}
-	c := newController(opts, mgr.GetClient(), mgr.GetAPIReader(), caches{jobs: jobs, pods: pods})
+	timers := wallclock.NewTimers(opts.Clock)
+	c := newController(opts, mgr.GetClient(), mgr.GetAPIReader(), timers, caches{jobs: jobs, pods: pods})
 
 	// The retry delay belongs to one key; there is no limit that all Jobs share.
 	limiter := func() workqueue.TypedRateLimiter[reconcile.Request] {
@@ -162,7 +164,7 @@ func Add(mgr ctrl.Manager, opts Options) error {
 	}
 	main, err := ctrlcontroller.New(queueName, mgr, ctrlcontroller.Options{
 		Reconciler:              reconcile.Func(c.Reconcile),
-		MaxConcurrentReconciles: opts.Concurrency,
+		MaxConcurrentReconciles: opts.ConcurrentSyncs,
 		RateLimiter:             limiter(),
 		SkipNameValidation:      ptr.To(true), // several managers may live in one process
 	})
@@ -171,7 +173,7 @@ func Add(mgr ctrl.Manager, opts Options) error {
 	}
 	orphans, err := ctrlcontroller.New(orphanQueueName, mgr, ctrlcontroller.Options{
 		Reconciler:              reconcile.Func(c.reconcileOrphan),
-		MaxConcurrentReconciles: opts.Concurrency,
+		MaxConcurrentReconciles: opts.ConcurrentSyncs,
 		RateLimiter:             limiter(),
 		SkipNameValidation:      ptr.To(true),
 	})
@@ -181,7 +183,7 @@ func Add(mgr ctrl.Manager, opts Options) error {
 	return errors.Join(
 		main.Watch(source.Kind(mgr.GetCache(), &batchv1.Job{}, c.jobEvents())),
 		main.Watch(source.Kind(mgr.GetCache(), &corev1.Pod{}, c.podEvents())),
-		main.Watch(source.Func(c.ring)),
+		main.Watch(timers.Source()),
 		orphans.Watch(source.Kind(mgr.GetCache(), &batchv1.Job{}, c.orphanJobEvents())),
 		orphans.Watch(source.Kind(mgr.GetCache(), &corev1.Pod{}, c.orphanPodEvents())),
 	)
@@ -213,16 +215,17 @@ type controller struct {
 	cache        caches
 	events       EventRecorder
 	expectations *expectations
-	alarm        *alarm.Clock[types.NamespacedName]
-	slots        chan struct{}
-	gate         *loadgate.Gate
-	enqueue      func(types.NamespacedName)
+	// timers wake Jobs at instants of the wall clock (a deadline goes on while a laptop sleeps), which a delayed add of
+	// the queue is not.
+	timers wallclock.Waker
+	slots  chan struct{}
+	gate   *loadgate.Gate
 	// progress and jobProgress are how far the caches of pods and Jobs have come.
 	progress, jobProgress func() string
 }
 
-func newController(opts Options, writes client.Client, live client.Reader, c caches) *controller {
-	ctl := &controller{
+func newController(opts Options, writes client.Client, live client.Reader, timers wallclock.Waker, c caches) *controller {
+	return &controller{
 		options:      opts,
 		clock:        opts.Clock,
 		client:       writes,
@@ -230,25 +233,11 @@ func newController(opts Options, writes client.Client, live client.Reader, c cac
 		cache:        c,
 		events:       opts.Events,
 		expectations: newExpectations(c.jobs.LastStoreSyncResourceVersion),
+		timers:       timers,
 		slots:        make(chan struct{}, opts.Calls),
 		gate:         opts.Gate,
-		enqueue:      func(types.NamespacedName) {},
 		progress:     c.pods.LastStoreSyncResourceVersion, jobProgress: c.jobs.LastStoreSyncResourceVersion,
 	}
-	ctl.alarm = alarm.New(alarm.Options[types.NamespacedName]{Clock: opts.Clock, Ring: func(due []types.NamespacedName) {
-		for _, key := range due {
-			ctl.enqueue(key)
-		}
-	}})
-	return ctl
-}
-
-// ring runs the alarm into the queue. Wake-ups are instants of the wall clock (a deadline goes on while a laptop
-// sleeps), which a delayed add is not.
-func (c *controller) ring(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
-	c.enqueue = func(key types.NamespacedName) { queue.Add(reconcile.Request{NamespacedName: key}) }
-	go c.alarm.Run(ctx)
-	return nil
 }
 
 // Reconcile brings one Job up to date.

@@ -77,14 +77,14 @@ func (c *controller) jobUpdated(old, j *batchv1.Job, q queue) {
 		return
 	}
 	key := keyOf(j)
-	own := c.expectations.ownWrites.Is(j.UID, j)
+	own := c.expectations.ownWrites.Wrote(j.UID, j)
 	if _, older := c.expectations.ownWrites.Latest(j); older {
 		own = true
 	}
 	switch {
 	case job.Finished(j):
 		c.expectations.finish(j.UID)
-		c.alarm.Cancel(key)
+		c.timers.Cancel(key)
 		if c.leftBehind(j.UID) {
 			syncNow(key, q)
 		}
@@ -110,7 +110,7 @@ func (c *controller) leftBehind(uid types.UID) bool {
 // Its pods are the business of the orphan queue.
 func (c *controller) jobDeleted(j *batchv1.Job) {
 	c.forget(j.UID)
-	c.alarm.Cancel(keyOf(j))
+	c.timers.Cancel(keyOf(j))
 	c.expectations.gone.Add(j.UID, true)
 }
 

@@ -241,11 +241,13 @@ func (s *simulation) start(stale int) *sim.Process {
 
 	opts := Options{Standalone: !s.plan.cluster, Clock: clock, FanOut: 1, Events: &simSpeech{s, p}}.withDefaults()
 	jobs, pods := p.Follow("Job", jobIndexers(), stale), p.Follow("Pod", podIndexers(), stale)
-	c := newController(opts, p.Client, p.Client, caches{jobs: jobs, pods: pods})
+	timers := &sim.Timers{}
+	c := newController(opts, p.Client, p.Client, timers, caches{jobs: jobs, pods: pods})
 	main := p.NewQueue("sync", opts.RetryBase, opts.RetryMax, c.Reconcile)
 	orphans := p.NewQueue("orphan", opts.RetryBase, opts.RetryMax, c.reconcileOrphan)
-	c.enqueue = func(key types.NamespacedName) { main.Add(reconcile.Request{NamespacedName: key}) }
-	p.Wake(c.alarm, func() []types.NamespacedName { return s.keys }, main)
+	p.Wake(timers, func() []types.NamespacedName { return s.keys }, func(key types.NamespacedName) {
+		main.Add(reconcile.Request{NamespacedName: key})
+	})
 	sim.Handle(jobs, c.jobEvents(), main)
 	sim.Handle(jobs, c.orphanJobEvents(), orphans)
 	sim.Handle(pods, c.podEvents(), main)

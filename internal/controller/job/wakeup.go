@@ -107,7 +107,7 @@ func (w *work) retryRefused() error {
 	return errRefused
 }
 
-// wake sets the alarm for the next sync, and gives the error that the queue is to try again after.
+// wake sets the timer for the next sync, and gives the error that the queue is to try again after.
 func (w *work) wake(err error) error {
 	at := w.next.at(w.now, w.options)
 	switch {
@@ -118,7 +118,7 @@ func (w *work) wake(err error) error {
 		return nil
 	}
 	if !at.IsZero() {
-		w.alarm.Wake(w.key, at)
+		w.timers.Wake(w.key, at)
 	}
 	return err
 }

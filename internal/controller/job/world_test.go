@@ -26,6 +26,7 @@ import (
 
 	"github.com/carillon-dev/carillon/internal/job"
 	"github.com/carillon-dev/carillon/internal/kube/events"
+	"github.com/carillon-dev/carillon/internal/testkit/sim"
 )
 
 const ns = "work"
@@ -52,6 +53,7 @@ type world struct {
 	opts          Options
 	caches        caches
 	main, orphans *fakeQueue
+	timers        *sim.Timers
 	said          *speech
 	// blind hides pods, or Jobs, from the caches.
 	blindPods, blindJobs bool
@@ -91,7 +93,8 @@ func (w *world) restart() {
 		jobs: unscanned{toolscache.NewIndexer(toolscache.MetaNamespaceKeyFunc, jobIndexers()), w.t},
 		pods: unscanned{toolscache.NewIndexer(toolscache.MetaNamespaceKeyFunc, podIndexers()), w.t},
 	}
-	w.ctl = newController(w.opts.withDefaults(), w.faulty, w.faulty, w.caches)
+	w.timers = &sim.Timers{}
+	w.ctl = newController(w.opts.withDefaults(), w.faulty, w.faulty, w.timers, w.caches)
 }
 
 // unscanned is a cache that must be read through its indexes (JOB-375, OPT-14).
@@ -216,8 +219,7 @@ func (w *world) run() {
 func (w *world) ringDue() {
 	for _, obj := range everything(w.caches.jobs) {
 		key := keyOf(obj.(*batchv1.Job))
-		if at, ok := w.ctl.alarm.Next(key); ok && !at.After(w.clock.Now()) {
-			w.ctl.alarm.Cancel(key)
+		if w.timers.Due(key, w.clock.Now()) {
 			w.main.Add(reconcile.Request{NamespacedName: key})
 		}
 	}
@@ -286,7 +288,7 @@ func (w *world) next() (at time.Time) {
 		}
 	}
 	for _, obj := range everything(w.caches.jobs) {
-		if t, ok := w.ctl.alarm.Next(keyOf(obj.(*batchv1.Job))); ok {
+		if t, ok := w.timers.Next(keyOf(obj.(*batchv1.Job))); ok {
 			sooner(t)
 		}
 	}

@@ -11,7 +11,9 @@
 package ttl
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -28,8 +30,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
-	"github.com/carillon-dev/carillon/internal/kube/alarm"
 	"github.com/carillon-dev/carillon/internal/kube/lister"
+	"github.com/carillon-dev/carillon/internal/kube/wallclock"
 	"github.com/carillon-dev/carillon/internal/ttl"
 )
 
@@ -40,38 +42,46 @@ const queueName = "ttl_jobs_to_delete"
 type Options struct {
 	// ManagedBy restricts the controller to Jobs with this spec.managedBy. Default "": all Jobs, whoever runs them.
 	ManagedBy string
-	// Concurrency is how many Jobs are deleted at once. Default 5.
-	Concurrency int
+	// ConcurrentSyncs is how many Jobs are deleted at the same time. Default [DefaultConcurrentSyncs].
+	ConcurrentSyncs int
 	// RetryBase and RetryMax shape the delay after an error. Default 5 ms, 1000 s.
 	RetryBase, RetryMax time.Duration
 	// Clock tells the time. Default: the real one.
 	Clock clock.Clock
 }
 
+// DefaultConcurrentSyncs is that of kube-controller-manager.
+const DefaultConcurrentSyncs = 5
+
+func (o Options) validate() error {
+	if o.ConcurrentSyncs < 0 {
+		return fmt.Errorf("ttl controller: the options have a limit of %d; use at least 1, or 0 for the default", o.ConcurrentSyncs)
+	}
+	if d := min(o.RetryBase, o.RetryMax); d < 0 {
+		return fmt.Errorf("ttl controller: the options have a duration of %s; use a positive one, or 0 for the default", d)
+	}
+	return nil
+}
+
 func (o Options) withDefaults() Options {
-	if o.Concurrency <= 0 {
-		o.Concurrency = 5
-	}
-	if o.RetryBase <= 0 {
-		o.RetryBase = 5 * time.Millisecond
-	}
-	if o.RetryMax <= 0 {
-		o.RetryMax = 1000 * time.Second
-	}
-	if o.Clock == nil {
-		o.Clock = clock.RealClock{}
-	}
+	o.ConcurrentSyncs = cmp.Or(o.ConcurrentSyncs, DefaultConcurrentSyncs)
+	o.RetryBase, o.RetryMax = cmp.Or(o.RetryBase, 5*time.Millisecond), cmp.Or(o.RetryMax, 1000*time.Second)
+	o.Clock = cmp.Or[clock.Clock](o.Clock, clock.RealClock{})
 	return o
 }
 
 // Add makes mgr delete finished Jobs in time. The manager's cache must span all namespaces.
 func Add(mgr ctrl.Manager, opts Options) error {
+	if err := opts.validate(); err != nil {
+		return err
+	}
 	opts = opts.withDefaults()
 	jobs, err := lister.For(context.Background(), mgr.GetCache(), &batchv1.Job{})
 	if err != nil {
 		return err
 	}
-	c := newController(opts, mgr.GetClient(), mgr.GetAPIReader(), func(key types.NamespacedName) *batchv1.Job {
+	timers := wallclock.NewTimers(opts.Clock)
+	c := newController(opts, mgr.GetClient(), mgr.GetAPIReader(), timers, func(key types.NamespacedName) *batchv1.Job {
 		obj, _ := jobs.Get(key)
 		j, _ := obj.(*batchv1.Job)
 		return j
@@ -83,7 +93,7 @@ func Add(mgr ctrl.Manager, opts Options) error {
 	if err := main.Watch(source.Kind(mgr.GetCache(), &batchv1.Job{}, c.jobEvents())); err != nil {
 		return err
 	}
-	return main.Watch(source.Func(c.ring))
+	return main.Watch(timers.Source())
 }
 
 // controller holds what outlives a sync: the instants at which Jobs expire. A
@@ -93,39 +103,25 @@ type controller struct {
 	client  client.Client
 	live    client.Reader
 	jobs    func(types.NamespacedName) *batchv1.Job
-	alarm   *alarm.Clock[types.NamespacedName]
-	enqueue func(types.NamespacedName)
+	// timers wake Jobs at instants of the wall clock: a time to live ends then, whatever the machine did meanwhile.
+	timers wallclock.Waker
 }
 
-func newController(opts Options, writes client.Client, live client.Reader, jobs func(types.NamespacedName) *batchv1.Job) *controller {
-	c := &controller{options: opts, client: writes, live: live, jobs: jobs, enqueue: func(types.NamespacedName) {}}
-	c.alarm = alarm.New(alarm.Options[types.NamespacedName]{Clock: opts.Clock, Ring: func(due []types.NamespacedName) {
-		for _, key := range due {
-			c.enqueue(key)
-		}
-	}})
-	return c
+func newController(opts Options, writes client.Client, live client.Reader, timers wallclock.Waker, jobs func(types.NamespacedName) *batchv1.Job) *controller {
+	return &controller{options: opts, client: writes, live: live, timers: timers, jobs: jobs}
 }
 
 // queueOptions bound what the queue does to the API server: so many Jobs at once, and a failed one again with back-off.
 func (c *controller) queueOptions() ctrlcontroller.Options {
 	return ctrlcontroller.Options{
 		Reconciler:              reconcile.Func(c.Reconcile),
-		MaxConcurrentReconciles: c.options.Concurrency,
+		MaxConcurrentReconciles: c.options.ConcurrentSyncs,
 		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](c.options.RetryBase, c.options.RetryMax),
 		SkipNameValidation:      ptr.To(true), // several managers may live in one process
 	}
 }
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
-
-// ring runs the alarm into the queue. A time to live ends at an instant of the
-// wall clock, whatever the machine did meanwhile.
-func (c *controller) ring(ctx context.Context, q queue) error {
-	c.enqueue = func(key types.NamespacedName) { q.Add(reconcile.Request{NamespacedName: key}) }
-	go c.alarm.Run(ctx)
-	return nil
-}
 
 type jobHandler = handler.TypedFuncs[*batchv1.Job, reconcile.Request]
 
@@ -134,12 +130,12 @@ func (c *controller) jobEvents() jobHandler {
 		CreateFunc: func(_ context.Context, e event.TypedCreateEvent[*batchv1.Job], q queue) { c.changed(e.Object, q) },
 		UpdateFunc: func(_ context.Context, e event.TypedUpdateEvent[*batchv1.Job], q queue) { c.changed(e.ObjectNew, q) },
 		DeleteFunc: func(_ context.Context, e event.TypedDeleteEvent[*batchv1.Job], _ queue) {
-			c.alarm.Cancel(types.NamespacedName{Namespace: e.Object.Namespace, Name: e.Object.Name})
+			c.timers.Cancel(types.NamespacedName{Namespace: e.Object.Namespace, Name: e.Object.Name})
 		},
 	}
 }
 
-// changed sets the alarm for a Job that will expire and enqueues one that has, and one that is to be warned of.
+// changed sets the timer of a Job that will expire and enqueues one that has, and one that is to be warned of.
 func (c *controller) changed(j *batchv1.Job, q queue) {
 	if !c.mine(j) {
 		return
@@ -147,7 +143,7 @@ func (c *controller) changed(j *batchv1.Job, q queue) {
 	key := types.NamespacedName{Namespace: j.Namespace, Name: j.Name}
 	switch d := ttl.Decide(j, c.options.Clock.Now()); {
 	case d.Action == ttl.Wait && !d.FinishedInFuture:
-		c.alarm.Wake(key, d.ExpireAt)
+		c.timers.Wake(key, d.ExpireAt)
 	case d.Action != ttl.Keep, d.Err != nil:
 		q.Add(reconcile.Request{NamespacedName: key})
 	}
@@ -179,14 +175,14 @@ func (c *controller) Reconcile(ctx context.Context, request reconcile.Request) (
 	return reconcile.Result{}, nil
 }
 
-// expired reports whether the Job is to be deleted now, and sets the alarm if that comes later.
+// expired reports whether the Job is to be deleted now, and sets the timer if that comes later.
 func (c *controller) expired(ctx context.Context, key types.NamespacedName, j *batchv1.Job) (bool, error) {
 	d := ttl.Decide(j, c.options.Clock.Now())
 	if d.FinishedInFuture {
 		log.FromContext(ctx).Info("The Job finished in the future: the clocks of this process and of the one that finished it differ", "expires", d.ExpireAt)
 	}
 	if d.Action == ttl.Wait {
-		c.alarm.Wake(key, d.ExpireAt)
+		c.timers.Wake(key, d.ExpireAt)
 	}
 	return d.Action == ttl.Delete, d.Err
 }

@@ -70,7 +70,7 @@ func TestDeletesInTime(t *testing.T) {
 				t.Errorf("observed %d more, %.2f s more", c-count, s-sum)
 			}
 			w.deliver()
-			if errs := w.run(); len(errs) > 0 || len(w.deletes) != 1 || w.ctl.alarm.Len() != 0 {
+			if errs := w.run(); len(errs) > 0 || len(w.deletes) != 1 || w.timers.Len() != 0 {
 				t.Errorf("it goes on: %v %v", errs, w.deletes)
 			}
 		})
@@ -102,7 +102,7 @@ func TestKeeps(t *testing.T) {
 			w := newWorld(t, Options{}, j)
 			w.clock.Step(time.Hour)
 			w.run()
-			if w.gets > 0 || len(w.deletes) > 0 || w.ctl.alarm.Len() > 0 {
+			if w.gets > 0 || len(w.deletes) > 0 || w.timers.Len() > 0 {
 				t.Errorf("%d reads, deletes %v", w.gets, w.deletes)
 			}
 		})
@@ -287,7 +287,7 @@ func TestOnlyOurs(t *testing.T) {
 	}
 }
 
-// After a restart all Jobs that expired meanwhile go, one read and one call each, no more than Concurrency of them at once,
+// After a restart all Jobs that expired meanwhile go, one read and one call each, no more than ConcurrentSyncs of them at once,
 // and nothing is kept about them (TTL-015).
 func TestManyExpired(t *testing.T) {
 	const many = 10000
@@ -328,8 +328,8 @@ func TestManyExpired(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	stop()
-	if reads.Load() != many || deletes.Load() != many || w.ctl.alarm.Len() != 0 {
-		t.Errorf("%d reads, %d deletes, %d alarms", reads.Load(), deletes.Load(), w.ctl.alarm.Len())
+	if reads.Load() != many || deletes.Load() != many || w.timers.Len() != 0 {
+		t.Errorf("%d reads, %d deletes, %d timers", reads.Load(), deletes.Load(), w.timers.Len())
 	}
 	if n := most.Load(); n > 5 {
 		t.Errorf("%d calls at once, want 5 at most", n)

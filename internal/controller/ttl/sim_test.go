@@ -145,19 +145,19 @@ func (s *simulation) start(stale int) {
 	}
 	jobs := p.Follow("Job", nil, stale)
 	opts := Options{Clock: clock}.withDefaults()
-	c := newController(opts, p.Client, p.Client, func(key types.NamespacedName) *batchv1.Job {
+	timers := &sim.Timers{}
+	c := newController(opts, p.Client, p.Client, timers, func(key types.NamespacedName) *batchv1.Job {
 		obj, _, _ := jobs.GetByKey(key.String())
 		j, _ := obj.(*batchv1.Job)
 		return j
 	})
 	q := p.NewQueue("ttl", opts.RetryBase, opts.RetryMax, c.Reconcile)
-	c.enqueue = func(key types.NamespacedName) { q.Add(reconcile.Request{NamespacedName: key}) }
-	p.Wake(c.alarm, func() (keys []types.NamespacedName) {
+	p.Wake(timers, func() (keys []types.NamespacedName) {
 		for _, name := range simNames {
 			keys = append(keys, types.NamespacedName{Namespace: ns, Name: name})
 		}
 		return keys
-	}, q)
+	}, func(key types.NamespacedName) { q.Add(reconcile.Request{NamespacedName: key}) })
 	sim.Handle(jobs, c.jobEvents(), q)
 }
 

@@ -25,6 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/carillon-dev/carillon/internal/testkit/make"
+	"github.com/carillon-dev/carillon/internal/testkit/sim"
 )
 
 const ns = "work"
@@ -33,13 +34,14 @@ var start = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
 
 // world is an API server and a controller whose cache is moved by hand.
 type world struct {
-	t     *testing.T
-	ctx   context.Context
-	clock *testingclock.FakeClock
-	api   client.WithWatch
-	ctl   *controller
-	cache map[types.NamespacedName]*batchv1.Job
-	queue *fakeQueue
+	t      *testing.T
+	ctx    context.Context
+	clock  *testingclock.FakeClock
+	api    client.WithWatch
+	ctl    *controller
+	cache  map[types.NamespacedName]*batchv1.Job
+	queue  *fakeQueue
+	timers *sim.Timers
 
 	gets    int
 	deletes []client.DeleteOptions
@@ -100,7 +102,8 @@ func newWorld(t *testing.T, opts Options, jobs ...*batchv1.Job) *world {
 		},
 	})
 	opts.Clock = w.clock
-	w.ctl = newController(opts.withDefaults(), faulty, faulty, func(key types.NamespacedName) *batchv1.Job { return w.cache[key] })
+	w.timers = &sim.Timers{}
+	w.ctl = newController(opts.withDefaults(), faulty, faulty, w.timers, func(key types.NamespacedName) *batchv1.Job { return w.cache[key] })
 	w.deliver()
 	return w
 }
@@ -123,8 +126,7 @@ func (w *world) deliver() {
 // run rings what is due and works the queue off once; it returns the errors.
 func (w *world) run() (errs []error) {
 	for key := range w.cache {
-		if at, ok := w.ctl.alarm.Next(key); ok && !at.After(w.clock.Now()) {
-			w.ctl.alarm.Cancel(key)
+		if w.timers.Due(key, w.clock.Now()) {
 			w.queue.Add(reconcile.Request{NamespacedName: key})
 		}
 	}

@@ -3,18 +3,18 @@
 
 // Package events writes the events that users see with `kubectl describe`.
 //
-// Controllers speak through a Recorder: core/v1 events with the controller's own source component, the form that
-// users' tooling has read for years. Compared with client-go's recorder it adds three things:
+// A controller makes them with a Recorder: core/v1 events with the controller's own source component, the form that
+// users' tooling has read for years. It differs from client-go's recorder in this:
 //
-//   - An event can name its cause (Event.Once). The same Warning for the same cause is then said once and not on every
-//     sync (cronjob.md B6).
-//   - Events wait while starts are due (package loadgate), and are written by a fixed number of writers: a burst of
-//     starts is never slowed by talk about it.
-//   - Nothing is thrown away by a per-object budget; repeated events become one event with a count, many similar
-//     ones become one combined event, and the queue is bounded.
+//   - An event can name its cause (Event.Cause). The same event for the same cause is then written once and not by
+//     every sync (cronjob.md B6).
+//   - Events wait while there is urgent work (package loadgate), and a fixed number of writers write them: a burst of
+//     starts is not slowed by events about it.
+//   - Repeated events become one event with a count, and many similar ones become one combined event, but none is
+//     dropped by a budget for each object; the queue is bounded. client-go's EventCorrelator cannot do this part: it
+//     combines for ever what comes every minute, counts what was never written, and always has a budget.
 //
-// The Recorder is safe to lose: events are told after the write that they report, so a crash costs the story, never
-// the state.
+// Losing the Recorder is safe: an event is made after the write that it reports, so a crash loses events, never state.
 package events
 
 import (
@@ -27,7 +27,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Event is one thing to say about an object.
+// Event is what happened to an object.
 type Event struct {
 	// About is the object that the event is shown with.
 	About corev1.ObjectReference
@@ -37,11 +37,11 @@ type Event struct {
 	Reason string
 	// Message is a sentence that names the object concerned and what to do. More than 1024 bytes are cut off.
 	Message string
-	// Once, if not empty, is its cause: a scheduled time, a generation. An event with the same About.UID,
-	// Reason and Once as one of the last few dozen about that object is not repeated.
-	Once string
+	// Cause, if not empty, is what it was made for: a scheduled time, a generation. An event with the same About.UID,
+	// Reason and Cause as one of the last 64 with a cause about that object is not written again.
+	Cause string
 
-	// at is when it was said, which may be some time before it is written.
+	// at is when it was made, which may be some time before it is written.
 	at time.Time
 }
 
@@ -61,6 +61,7 @@ func About(obj client.Object, gvk schema.GroupVersionKind) corev1.ObjectReferenc
 // maxMessage is the longest message that every version of the event API accepts.
 const maxMessage = 1024
 
+// cut shortens a message that is longer than limit bytes, between two characters.
 func cut(message string, limit int) string {
 	if len(message) <= limit {
 		return message

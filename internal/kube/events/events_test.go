@@ -34,8 +34,8 @@ func warning(r *events.Recorder, about corev1.ObjectReference, reason, message s
 	r.Event(events.Event{About: about, Type: corev1.EventTypeWarning, Reason: reason, Message: message})
 }
 
-// book is a Sink that keeps events like a server does, and fails as told.
-type book struct {
+// server is a Sink that keeps events like a server does, and fails as told.
+type server struct {
 	mu     sync.Mutex
 	fail   []error // answers for the next requests
 	events map[string]*corev1.Event
@@ -43,54 +43,54 @@ type book struct {
 	tries  int
 }
 
-func (b *book) Create(_ context.Context, e *corev1.Event) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if err := b.next(); err != nil {
+func (s *server) Create(_ context.Context, e *corev1.Event) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.next(); err != nil {
 		return err
 	}
-	if b.events == nil {
-		b.events = map[string]*corev1.Event{}
+	if s.events == nil {
+		s.events = map[string]*corev1.Event{}
 	}
 	key := e.Namespace + "/" + e.Name
-	if b.events[key] != nil {
+	if s.events[key] != nil {
 		return apierrors.NewAlreadyExists(schema.GroupResource{Resource: "events"}, e.Name)
 	}
-	b.events[key] = e.DeepCopy()
-	b.order = append(b.order, key)
+	s.events[key] = e.DeepCopy()
+	s.order = append(s.order, key)
 	return nil
 }
 
-func (b *book) Patch(_ context.Context, namespace, name string, patch []byte) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if err := b.next(); err != nil {
+func (s *server) Patch(_ context.Context, namespace, name string, patch []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.next(); err != nil {
 		return err
 	}
-	e := b.events[namespace+"/"+name]
+	e := s.events[namespace+"/"+name]
 	if e == nil {
 		return apierrors.NewNotFound(schema.GroupResource{Resource: "events"}, name)
 	}
 	return json.Unmarshal(patch, e)
 }
 
-func (b *book) next() error {
-	b.tries++
-	if len(b.fail) == 0 {
+func (s *server) next() error {
+	s.tries++
+	if len(s.fail) == 0 {
 		return nil
 	}
-	err := b.fail[0]
-	b.fail = b.fail[1:]
+	err := s.fail[0]
+	s.fail = s.fail[1:]
 	return err
 }
 
 // told lists the events as "reason xcount: message".
-func (b *book) told() []string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+func (s *server) told() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	var out []string
-	for _, key := range b.order {
-		if e := b.events[key]; e != nil {
+	for _, key := range s.order {
+		if e := s.events[key]; e != nil {
 			out = append(out, fmt.Sprintf("%s x%d: %s", e.Reason, e.Count, e.Message))
 		}
 	}
@@ -100,10 +100,10 @@ func (b *book) told() []string {
 var tick = corev1.ObjectReference{APIVersion: "batch/v1", Kind: "CronJob", Namespace: "batch", Name: "tick", UID: "cj-1"}
 
 func once(reason, cause string) events.Event {
-	return events.Event{About: tick, Type: corev1.EventTypeWarning, Reason: reason, Message: "said because of " + cause, Once: cause}
+	return events.Event{About: tick, Type: corev1.EventTypeWarning, Reason: reason, Message: "said because of " + cause, Cause: cause}
 }
 
-// What is noted becomes events: the same cause once, the same words counted, many similar ones combined.
+// The same cause is written once, the same message is counted, many similar ones combined.
 func TestRecorder(t *testing.T) {
 	unavailable := apierrors.NewServiceUnavailable("later")
 	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "events"}, "x", errors.New("namespace is terminating"))
@@ -116,7 +116,7 @@ func TestRecorder(t *testing.T) {
 			say:  func(r *events.Recorder) { normal(r, tick, "SuccessfulCreate", "Created job tick-1") },
 			want: []string{"SuccessfulCreate x1: Created job tick-1"},
 		},
-		"same words are counted": {
+		"the same message is counted": {
 			say: func(r *events.Recorder) {
 				for range 3 {
 					warning(r, tick, "FailedCreate", "quota")
@@ -124,7 +124,7 @@ func TestRecorder(t *testing.T) {
 			},
 			want: []string{"FailedCreate x3: quota"},
 		},
-		"same cause is said once (B6)": {
+		"the same cause is written once (B6)": {
 			say: func(r *events.Recorder) {
 				r.Event(once("UnsupportedSchedule", "generation 1"))
 				r.Event(once("UnsupportedSchedule", "generation 1"))
@@ -137,7 +137,7 @@ func TestRecorder(t *testing.T) {
 				"UnsupportedSchedule x1: said because of generation 2",
 			},
 		},
-		"causes that take turns are still said once each": {
+		"causes that alternate are written once each": {
 			say: func(r *events.Recorder) {
 				for range 5 {
 					r.Event(once("FailedCreate", "12:10"))
@@ -149,10 +149,10 @@ func TestRecorder(t *testing.T) {
 		"only the last causes are remembered": {
 			say: func(r *events.Recorder) {
 				for i := range 70 {
-					r.Event(events.Event{About: tick, Type: corev1.EventTypeWarning, Reason: "FailedCreate", Message: "quota", Once: fmt.Sprint(i)})
+					r.Event(events.Event{About: tick, Type: corev1.EventTypeWarning, Reason: "FailedCreate", Message: "quota", Cause: fmt.Sprint(i)})
 				}
-				r.Event(events.Event{About: tick, Type: corev1.EventTypeWarning, Reason: "FailedCreate", Message: "quota", Once: "69"})
-				r.Event(events.Event{About: tick, Type: corev1.EventTypeWarning, Reason: "FailedCreate", Message: "quota", Once: "0"})
+				r.Event(events.Event{About: tick, Type: corev1.EventTypeWarning, Reason: "FailedCreate", Message: "quota", Cause: "69"})
+				r.Event(events.Event{About: tick, Type: corev1.EventTypeWarning, Reason: "FailedCreate", Message: "quota", Cause: "0"})
 			},
 			want: []string{"FailedCreate x71: quota"},
 		},
@@ -171,6 +171,15 @@ func TestRecorder(t *testing.T) {
 				}
 			},
 			want: append(each(20, "SawCompletedJob x1: job %d"), "SawCompletedJob x5: (combined from similar events): job 24"),
+		},
+		"one a minute is never combined": {
+			say: func(r *events.Recorder) {
+				for i := range 60 {
+					normal(r, tick, "SuccessfulCreate", fmt.Sprintf("Created job tick-%d", i))
+					<-time.After(time.Minute)
+				}
+			},
+			want: each(60, "SuccessfulCreate x1: Created job tick-%d"),
 		},
 		"an error that passes is tried again": {
 			fail: []error{unavailable, errors.New("connection refused")},
@@ -203,7 +212,7 @@ func TestRecorder(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				sink := &book{fail: test.fail}
+				sink := &server{fail: test.fail}
 				r := events.NewRecorder(events.Options{Sink: sink, Component: "cronjob-controller", Logger: logr.Discard()})
 				ctx, stop := context.WithCancel(t.Context())
 				ended := make(chan error)
@@ -233,7 +242,7 @@ func each(n int, format string) []string {
 // An event names its object, its source and its time the way users' tooling reads it.
 func TestEventForm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		sink := &book{}
+		sink := &server{}
 		r := events.NewRecorder(events.Options{Sink: sink, Component: "cronjob-controller", Logger: logr.Discard()})
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error)
@@ -263,9 +272,10 @@ func TestEventForm(t *testing.T) {
 	})
 }
 
-// underLoad is a Recorder at work while one start is due, and never done by itself. stop stops it and waits for its end.
-func underLoad(t *testing.T) (r *events.Recorder, sink *book, gate *loadgate.Gate, stop func()) {
-	gate, sink = loadgate.New(clock.RealClock{}), &book{}
+// underLoad is a Recorder at work while one start is due, and never done by itself. stop stops it and waits for its
+// end.
+func underLoad(t *testing.T) (r *events.Recorder, sink *server, gate *loadgate.Gate, stop func()) {
+	gate, sink = loadgate.New(clock.RealClock{}), &server{}
 	gate.Enter(1)
 	r = events.NewRecorder(events.Options{Sink: sink, Component: "c", Gate: gate, Logger: logr.Discard()})
 	ctx, cancel := context.WithCancel(t.Context())

@@ -4,7 +4,9 @@
 package events
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"hash/fnv"
 	"slices"
 	"sync"
@@ -15,24 +17,25 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/lru"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/carillon-dev/carillon/internal/kube/loadgate"
 )
 
 const (
-	// writers is how many events are written at the same time. Notes about one object go to one writer, so that
-	// they are told in order.
+	// writers is how many events are written at the same time. Events about one object go to one writer, so that they
+	// are written in order.
 	writers = 4
 	// queueLimit bounds the events that wait for one writer; beyond it new ones are counted and dropped.
 	queueLimit = 20000
-	// politeness bounds how long events wait for urgent work. When it goes on after that, at least batch events are
-	// written, and a quarter of those that wait: under a load that does not end they are as many as come.
-	politeness = 5 * time.Second
-	batch      = 8
-	// farewell is how long a stopping Recorder goes on writing what is queued.
-	farewell = 3 * time.Second
-	// rememberedObjects bounds the objects for which Once is remembered, rememberedCauses the causes of each.
+	// maxEventDelay bounds how long events wait for urgent work. When it goes on after that, at least minBatch events
+	// are written, and a quarter of those that wait: under a load that does not end they are as many as come.
+	maxEventDelay = 5 * time.Second
+	minBatch      = 8
+	// drainTimeout is how long a stopping Recorder goes on writing what is queued.
+	drainTimeout = 3 * time.Second
+	// rememberedObjects bounds the objects whose causes are remembered, rememberedCauses the causes of each.
 	rememberedObjects = 1 << 16
 	rememberedCauses  = 64
 )
@@ -46,7 +49,7 @@ func init() { metrics.Registry.MustRegister(dropped) }
 
 // Options configure a Recorder.
 type Options struct {
-	Sink      Sink
+	Sink      Sink           // nil: the API server of the manager that Add is given
 	Component string         // source component of the events, such as "cronjob-controller"
 	Host      string         // source host; may be empty
 	Gate      *loadgate.Gate // events wait for urgent work; nil: never
@@ -54,40 +57,51 @@ type Options struct {
 	Logger    logr.Logger
 }
 
-// Recorder queues events and writes them as events. All methods may be called by several goroutines at once. It is
-// a runnable of a controller-runtime manager; events made before Start wait for it.
+// Recorder queues events and writes them. All methods may be called by several goroutines at once. It is a runnable of
+// a controller-runtime manager; events made before Start wait for it.
 type Recorder struct {
 	options Options
 	shards  [writers]chan Event
 
-	mu   sync.Mutex
-	said *lru.Cache // types.UID -> *causes
+	mu     sync.Mutex
+	causes *lru.Cache // types.UID -> *causes
+}
+
+// Add returns a new Recorder that mgr runs.
+func Add(mgr manager.Manager, options Options) (*Recorder, error) {
+	if options.Sink == nil {
+		sink, err := newSink(mgr.GetConfig(), mgr.GetHTTPClient())
+		if err != nil {
+			return nil, fmt.Errorf("client for events: %w", err)
+		}
+		options.Sink = sink
+	}
+	r := NewRecorder(options)
+	return r, mgr.Add(r)
 }
 
 // NewRecorder returns a Recorder that writes nothing before Start.
 func NewRecorder(options Options) *Recorder {
-	if options.Clock == nil {
-		options.Clock = clock.RealClock{}
-	}
-	r := &Recorder{options: options, said: lru.New(rememberedObjects)}
+	options.Clock = cmp.Or[clock.Clock](options.Clock, clock.RealClock{})
+	r := &Recorder{options: options, causes: lru.New(rememberedObjects)}
 	for i := range r.shards {
 		r.shards[i] = make(chan Event, queueLimit)
 	}
 	return r
 }
 
-// Event queues n, unless its cause has been told already, and returns at once. A nil Recorder says nothing.
-func (r *Recorder) Event(n Event) {
-	if r == nil || (n.Once != "" && r.saidAlready(n)) {
+// Event queues e, unless it repeats one of the same cause, and returns at once. A nil Recorder does nothing.
+func (r *Recorder) Event(e Event) {
+	if r == nil || (e.Cause != "" && r.repeats(e)) {
 		return
 	}
-	n.Message = cut(n.Message, maxMessage)
-	n.at = r.options.Clock.Now()
+	e.Message = cut(e.Message, maxMessage)
+	e.at = r.options.Clock.Now()
 	h := fnv.New32a()
-	h.Write([]byte(n.About.UID))
-	h.Write([]byte(n.About.Name))
+	h.Write([]byte(e.About.UID))
+	h.Write([]byte(e.About.Name))
 	select {
-	case r.shards[h.Sum32()%writers] <- n:
+	case r.shards[h.Sum32()%writers] <- e:
 	default:
 		dropped.WithLabelValues("queue_full").Inc()
 	}
@@ -100,39 +114,40 @@ func (r *Recorder) Forget(uid types.UID) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.said.Remove(uid)
+	r.causes.Remove(uid)
 }
 
-func (r *Recorder) saidAlready(n Event) bool {
+// repeats reports whether an event of the same reason and cause was made, and remembers this one.
+func (r *Recorder) repeats(e Event) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	known, _ := r.said.Get(n.About.UID)
-	said, ok := known.(*causes)
+	known, _ := r.causes.Get(e.About.UID)
+	remembered, ok := known.(*causes)
 	if !ok {
-		said = &causes{}
-		r.said.Add(n.About.UID, said)
+		remembered = &causes{}
+		r.causes.Add(e.About.UID, remembered)
 	}
-	return said.has(cause{n.Reason, n.Once})
+	return remembered.has(cause{e.Reason, e.Cause})
 }
 
-type cause struct{ reason, once string }
+type cause struct{ reason, cause string }
 
-// causes are the last ones that were told about one object.
+// causes are the last ones of the events about one object.
 type causes struct {
-	told []cause
+	ring []cause
 	next int
 }
 
-// has reports whether c was told, and remembers it.
+// has reports whether c is among the causes, and remembers it.
 func (cs *causes) has(c cause) bool {
-	if slices.Contains(cs.told, c) {
+	if slices.Contains(cs.ring, c) {
 		return true
 	}
-	if len(cs.told) < rememberedCauses {
-		cs.told = append(cs.told, c)
+	if len(cs.ring) < rememberedCauses {
+		cs.ring = append(cs.ring, c)
 		return false
 	}
-	cs.told[cs.next] = c
+	cs.ring[cs.next] = c
 	cs.next = (cs.next + 1) % rememberedCauses
 	return false
 }
@@ -155,15 +170,15 @@ func (r *Recorder) run(ctx context.Context, w *writer, events <-chan Event) {
 	for {
 		select {
 		case <-ctx.Done():
-			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
 			defer cancel()
 			w.drain(last, events, queueLimit)
 			return
-		case n := <-events:
-			calm := r.options.Gate.Wait(ctx, politeness)
-			w.write(ctx, n)
-			if !calm {
-				w.drain(ctx, events, max(batch, len(events)/4))
+		case e := <-events:
+			open := r.options.Gate.Wait(ctx, maxEventDelay)
+			w.write(ctx, e)
+			if !open {
+				w.drain(ctx, events, max(minBatch, len(events)/4))
 			}
 		}
 	}

@@ -23,8 +23,8 @@ type Sink interface {
 	Patch(ctx context.Context, namespace, name string, patch []byte) error
 }
 
-// NewSink returns a Sink that writes to the API server of config over httpClient.
-func NewSink(config *rest.Config, httpClient *http.Client) (Sink, error) {
+// newSink returns a Sink that writes to the API server of config over httpClient.
+func newSink(config *rest.Config, httpClient *http.Client) (Sink, error) {
 	config = rest.CopyConfig(config)
 	config.ContentType = runtime.ContentTypeProtobuf
 	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON

@@ -4,6 +4,7 @@
 package events
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -20,13 +21,13 @@ import (
 const (
 	// rememberedEvents bounds the events that a writer can still add to.
 	rememberedEvents = 8192
-	// memory is how long an event is added to instead of written anew; API servers keep events for an hour.
-	memory = 50 * time.Minute
+	// countFor is how long an event is counted up instead of written anew; API servers keep events for an hour.
+	countFor = 50 * time.Minute
 	// similarLimit events with the same object, type and reason but different messages are written within
 	// similarWindow; further ones are combined.
 	similarLimit  = 20
 	similarWindow = 10 * time.Minute
-	combined      = "(combined from similar events): "
+	combinedMark  = "(combined from similar events): "
 	// requestTimeout bounds one try.
 	requestTimeout = 10 * time.Second
 )
@@ -34,11 +35,11 @@ const (
 // backoff is how long a writer waits before it tries again after an error that may pass.
 var backoff = []time.Duration{200 * time.Millisecond, time.Second, 5 * time.Second}
 
-// writer turns events into events. One goroutine owns it.
+// writer writes Events as API objects. One goroutine owns it.
 type writer struct {
 	options Options
-	events  *lru.Cache // eventKey -> *told
-	similar *lru.Cache // eventKey without message -> *kin
+	written *lru.Cache // eventKey -> *written
+	similar *lru.Cache // eventKey without message -> *similar
 	stamp   int64
 }
 
@@ -48,27 +49,29 @@ type eventKey struct {
 	kind, reason, message string
 }
 
-type told struct {
+// written is an event that the server has.
+type written struct {
 	namespace, name string
 	count           int32
 	last            time.Time
 }
 
-type kin struct {
+// similar counts the events that differ in their message alone.
+type similar struct {
 	since    time.Time
 	messages int
 }
 
 func newWriter(options Options) *writer {
-	return &writer{options: options, events: lru.New(rememberedEvents), similar: lru.New(rememberedEvents)}
+	return &writer{options: options, written: lru.New(rememberedEvents), similar: lru.New(rememberedEvents)}
 }
 
 // drain writes at most limit events that are already queued.
 func (w *writer) drain(ctx context.Context, events <-chan Event, limit int) {
 	for range limit {
 		select {
-		case n := <-events:
-			w.write(ctx, n)
+		case e := <-events:
+			w.write(ctx, e)
 			if ctx.Err() != nil {
 				return
 			}
@@ -78,33 +81,33 @@ func (w *writer) drain(ctx context.Context, events <-chan Event, limit int) {
 	}
 }
 
-// write tells one event: it adds to an event that said the same before, or makes a new one. The end of ctx ends the
-// trying, but does not tear a request that is under way.
-func (w *writer) write(ctx context.Context, n Event) {
+// write counts up an event of the same message, or creates a new one. The end of ctx ends the tries, but does not cut
+// off a request that is under way.
+func (w *writer) write(ctx context.Context, e Event) {
 	now := w.options.Clock.Now()
-	kind := eventKey{uid: n.About.UID, name: n.About.Name, kind: n.Type, reason: n.Reason}
+	kind := eventKey{uid: e.About.UID, name: e.About.Name, kind: e.Type, reason: e.Reason}
 	key := kind
-	key.message = n.Message
-	event := w.told(key, now)
-	if event == nil && w.tooMany(kind, now) {
-		key.message = combined
-		n.Message = cut(combined+n.Message, maxMessage)
-		event = w.told(key, now)
+	key.message = e.Message
+	known := w.find(key, now)
+	if known == nil && w.tooMany(kind, now) {
+		key.message = combinedMark
+		e.Message = cut(combinedMark+e.Message, maxMessage)
+		known = w.find(key, now)
 	}
 	var err error
 	for try := 0; ; try++ {
 		request, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
-		if event != nil {
-			err = w.add(request, event, n, now)
-			if apierrors.IsNotFound(err) { // expired earlier than we thought, or deleted by hand
-				event = nil
-				err = w.create(request, key, n, now)
+		if known != nil {
+			err = w.countUp(request, known, e, now)
+			if apierrors.IsNotFound(err) { // the server keeps events for a shorter time, or somebody deleted it
+				known = nil
+				err = w.create(request, key, e, now)
 			}
 		} else {
-			err = w.create(request, key, n, now)
+			err = w.create(request, key, e, now)
 		}
 		cancel()
-		if err == nil || !passing(err) || try >= len(backoff) {
+		if err == nil || !transient(err) || try >= len(backoff) {
 			break
 		}
 		select {
@@ -115,64 +118,62 @@ func (w *writer) write(ctx context.Context, n Event) {
 	}
 	if err != nil {
 		dropped.WithLabelValues("refused").Inc()
-		w.options.Logger.V(1).Info("Event was not written", "reason", n.Reason, "object", n.About.Namespace+"/"+n.About.Name, "error", err.Error())
+		w.options.Logger.V(1).Info("Event was not written", "reason", e.Reason, "object", e.About.Namespace+"/"+e.About.Name, "error", err.Error())
 	}
 }
 
-func (w *writer) told(key eventKey, now time.Time) *told {
-	found, _ := w.events.Get(key)
-	event, ok := found.(*told)
-	if !ok || now.Sub(event.last) > memory {
+// find gives the event that can be counted up; nil: there is none.
+func (w *writer) find(key eventKey, now time.Time) *written {
+	found, _ := w.written.Get(key)
+	known, ok := found.(*written)
+	if !ok || now.Sub(known.last) > countFor {
 		return nil
 	}
-	return event
+	return known
 }
 
 // tooMany counts a new message of this kind and reports whether it must be combined with others.
 func (w *writer) tooMany(kind eventKey, now time.Time) bool {
 	found, _ := w.similar.Get(kind)
-	k, ok := found.(*kin)
-	if !ok || now.Sub(k.since) > similarWindow {
-		k = &kin{since: now}
-		w.similar.Add(kind, k)
+	s, ok := found.(*similar)
+	if !ok || now.Sub(s.since) > similarWindow {
+		s = &similar{since: now}
+		w.similar.Add(kind, s)
 	}
-	k.messages++
-	return k.messages > similarLimit
+	s.messages++
+	return s.messages > similarLimit
 }
 
-func (w *writer) add(ctx context.Context, event *told, n Event, now time.Time) error {
+func (w *writer) countUp(ctx context.Context, known *written, e Event, now time.Time) error {
 	patch, err := json.Marshal(map[string]any{
-		"count":         event.count + 1,
-		"message":       n.Message,
-		"lastTimestamp": metav1.NewTime(n.at),
+		"count":         known.count + 1,
+		"message":       e.Message,
+		"lastTimestamp": metav1.NewTime(e.at),
 	})
 	if err != nil {
 		return err
 	}
-	if err := w.options.Sink.Patch(ctx, event.namespace, event.name, patch); err != nil {
+	if err := w.options.Sink.Patch(ctx, known.namespace, known.name, patch); err != nil {
 		return err
 	}
-	event.count++
-	event.last = now
+	known.count++
+	known.last = now
 	return nil
 }
 
-func (w *writer) create(ctx context.Context, key eventKey, n Event, now time.Time) error {
+func (w *writer) create(ctx context.Context, key eventKey, e Event, now time.Time) error {
 	w.stamp = max(w.stamp+1, now.UnixNano())
-	namespace := n.About.Namespace
-	if namespace == "" {
-		namespace = metav1.NamespaceDefault
-	}
-	at := metav1.NewTime(n.at)
+	namespace := cmp.Or(e.About.Namespace, metav1.NamespaceDefault)
+	at := metav1.NewTime(e.at)
 	event := &corev1.Event{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: namespace,
-			Name:      eventName(n.About.Name, strconv.FormatInt(w.stamp, 16)),
+			Name:      eventName(e.About.Name, strconv.FormatInt(w.stamp, 16)),
 		},
-		InvolvedObject:      n.About,
-		Type:                n.Type,
-		Reason:              n.Reason,
-		Message:             n.Message,
+		InvolvedObject:      e.About,
+		Type:                e.Type,
+		Reason:              e.Reason,
+		Message:             e.Message,
 		Source:              corev1.EventSource{Component: w.options.Component, Host: w.options.Host},
 		ReportingController: w.options.Component,
 		FirstTimestamp:      at,
@@ -182,13 +183,13 @@ func (w *writer) create(ctx context.Context, key eventKey, n Event, now time.Tim
 	if err := w.options.Sink.Create(ctx, event); err != nil {
 		return err
 	}
-	w.events.Add(key, &told{namespace: namespace, name: event.Name, count: 1, last: now})
+	w.written.Add(key, &written{namespace: namespace, name: event.Name, count: 1, last: now})
 	return nil
 }
 
-// passing reports whether err may go away by itself. Refusals (a namespace that is going, missing rights, invalid
+// transient reports whether err may go away by itself. Refusals (a namespace that is going, missing rights, invalid
 // events) do not.
-func passing(err error) bool {
+func transient(err error) bool {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) {
 		code := status.Status().Code

@@ -90,5 +90,5 @@ func (l *Lister) ControlledBy(owner types.UID) []client.Object {
 	return objs
 }
 
-// Progress tells up to which resource version the cache is complete, "" when it cannot tell. See package wrote.
+// Progress tells up to which resource version the cache is complete, "" when it cannot tell. See package ownwrites.
 func (l *Lister) Progress() string { return l.indexer.LastStoreSyncResourceVersion() }

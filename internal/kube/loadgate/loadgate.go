@@ -1,12 +1,15 @@
 // Copyright The Carillon Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package loadgate lets work that can wait stand back while work that is due goes first.
+// Package loadgate delays calls to the API server that can wait while urgent ones are under way (ADR 0008).
 //
-// When thousands of CronJobs are due at one instant, each start is worth more than any status write or event: both
-// cost the API server as much as a start does; and of thousands of Jobs, Pods and ends are what is waited for. What is
-// urgent Enters the Gate, or is a Call; everything else Waits in front of it, or asks whether it is Busy, but never
-// for ever, so that a plane under constant pressure still gets the rest written.
+// When thousands of CronJobs are due at one instant, status writes and events cost the API server as much as the starts
+// do, and nobody waits for them. So there are two kinds of work:
+//
+//   - Urgent work is counted: Enter before it and Leave after it, or Call around one request, which also measures how
+//     slow the server is.
+//   - Work that can wait asks: Wait blocks until no urgent work is under way, but only for so long, so that under a
+//     load that does not end the rest is written too; Busy answers at once.
 package loadgate
 
 import (
@@ -18,33 +21,33 @@ import (
 )
 
 // Gate counts urgent work. The zero value is not usable; use New. All methods may be called by several
-// goroutines at once. A nil *Gate lets everything pass.
+// goroutines at once. A nil *Gate is never busy.
 type Gate struct {
 	clock clock.Clock
 
 	mu     sync.Mutex
 	urgent int
-	calm   chan struct{} // closed while urgent is zero
-	// until is when the server counts as slow no more.
-	until time.Time
+	idle   chan struct{} // closed while urgent is zero
+	// slowUntil is when the server no longer counts as slow.
+	slowUntil time.Time
 }
 
 const (
-	// slow is how long an urgent call takes at least if the server has more to do than it can. One that is at ease
-	// answers within a few milliseconds.
-	slow = 30 * time.Millisecond
-	// aftermath is for how long after such a call.
-	aftermath = 250 * time.Millisecond
+	// slowCall is the duration from which a call shows that the server is overloaded. One that is not answers within a
+	// few milliseconds.
+	slowCall = 30 * time.Millisecond
+	// slowFor is how long the server counts as slow after such a call.
+	slowFor = 250 * time.Millisecond
 )
 
 // New returns a Gate with no urgent work.
 func New(c clock.Clock) *Gate {
-	g := &Gate{clock: c, calm: make(chan struct{})}
-	close(g.calm)
+	g := &Gate{clock: c, idle: make(chan struct{})}
+	close(g.idle)
 	return g
 }
 
-// Enter announces n pieces of urgent work; each must be ended with Leave.
+// Enter counts n pieces of urgent work that begin; each must be ended with Leave.
 func (g *Gate) Enter(n int) {
 	if g == nil || n <= 0 {
 		return
@@ -52,12 +55,12 @@ func (g *Gate) Enter(n int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.urgent == 0 {
-		g.calm = make(chan struct{})
+		g.idle = make(chan struct{})
 	}
 	g.urgent += n
 }
 
-// Leave ends one piece of urgent work.
+// Leave counts one piece of urgent work as ended.
 func (g *Gate) Leave() {
 	if g == nil {
 		return
@@ -69,12 +72,12 @@ func (g *Gate) Leave() {
 	}
 	g.urgent--
 	if g.urgent == 0 {
-		close(g.calm)
+		close(g.idle)
 	}
 }
 
-// Call announces one urgent call to the API server, which must be ended with end. A call that took long keeps the Gate
-// busy for a moment after its end: a server that is slow to answer has more to do than it can, whoever asks it for that.
+// Call counts one urgent call to the API server, until end is called. A call that took long keeps the Gate busy for a
+// moment after its end: a server that is slow to answer is overloaded, whoever causes the load.
 func (g *Gate) Call() (end func()) {
 	if g == nil {
 		return func() {}
@@ -82,51 +85,51 @@ func (g *Gate) Call() (end func()) {
 	g.Enter(1)
 	began := g.clock.Now()
 	return func() {
-		if now := g.clock.Now(); now.Sub(began) >= slow {
+		if now := g.clock.Now(); now.Sub(began) >= slowCall {
 			g.mu.Lock()
-			g.until = now.Add(aftermath)
+			g.slowUntil = now.Add(slowFor)
 			g.mu.Unlock()
 		}
 		g.Leave()
 	}
 }
 
-// Busy reports whether urgent work is under way, or the server is slow.
+// Busy reports whether urgent work is under way or the server is slow.
 func (g *Gate) Busy() bool {
 	if g == nil {
 		return false
 	}
-	calm, rest := g.state()
+	idle, slow := g.state()
 	select {
-	case <-calm:
-		return rest > 0
+	case <-idle:
+		return slow > 0
 	default:
 		return true
 	}
 }
 
-// Wait returns once no urgent work is under way and the server is not slow, at the latest after most, or when ctx ends.
-// It reports which: calm is false when the work that is urgent goes on.
-func (g *Gate) Wait(ctx context.Context, most time.Duration) (calm bool) {
+// Wait blocks until the Gate is not busy, for the duration limit at most, or until ctx ends. It reports whether the
+// Gate is not busy: false means that the caller goes on although urgent work is under way.
+func (g *Gate) Wait(ctx context.Context, limit time.Duration) (idle bool) {
 	if g == nil || !g.Busy() {
 		return true
 	}
-	limit := g.clock.After(most)
+	over := g.clock.After(limit)
 	for g.Busy() {
-		quiet, _ := g.state()
+		idle, _ := g.state()
 		select {
-		case <-quiet:
+		case <-idle:
 		case <-ctx.Done():
 			return false
-		case <-limit:
+		case <-over:
 			return false
 		}
-		_, rest := g.state()
+		_, slow := g.state()
 		select {
-		case <-g.clock.After(rest):
+		case <-g.clock.After(slow):
 		case <-ctx.Done():
 			return false
-		case <-limit:
+		case <-over:
 			return false
 		}
 	}
@@ -134,11 +137,11 @@ func (g *Gate) Wait(ctx context.Context, most time.Duration) (calm bool) {
 }
 
 // state is a channel that is closed when no urgent work is under way, and for how long the server counts as slow.
-func (g *Gate) state() (calm <-chan struct{}, rest time.Duration) {
+func (g *Gate) state() (idle <-chan struct{}, slow time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if !g.until.IsZero() {
-		rest = min(g.until.Sub(g.clock.Now()), aftermath) // a clock that was set back makes it no longer
+	if !g.slowUntil.IsZero() {
+		slow = min(g.slowUntil.Sub(g.clock.Now()), slowFor) // a clock that was set back makes it no longer
 	}
-	return g.calm, rest
+	return g.idle, slow
 }

@@ -43,9 +43,9 @@ type entry[T client.Object] struct {
 	// obj is the server's answer to our newest write; unset if all that we did was to delete it.
 	obj    T
 	hasObj bool
-	// unborn: we created it and no cache has shown it yet. Only then does absence from the cache mean "not yet"
+	// unseen: we created it and the cache has not shown it yet. Only then does absence from the cache mean "not yet"
 	// and not "no longer".
-	unborn bool
+	unseen bool
 	// deleted: the server accepted our delete and the cache does not show it yet.
 	deleted bool
 }
@@ -71,7 +71,7 @@ func (s *Store[T]) Updated(owner types.UID, obj T) {
 	s.put(owner, obj, false)
 }
 
-func (s *Store[T]) put(owner types.UID, obj T, unborn bool) {
+func (s *Store[T]) put(owner types.UID, obj T, unseen bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	children := s.owners[owner]
@@ -83,7 +83,7 @@ func (s *Store[T]) put(owner types.UID, obj T, unborn bool) {
 	if e.hasObj && !newer(obj, e.obj) {
 		return
 	}
-	e.obj, e.hasObj, e.unborn = obj, true, e.unborn || unborn
+	e.obj, e.hasObj, e.unseen = obj, true, e.unseen || unseen
 	children[obj.GetUID()] = e
 }
 
@@ -148,7 +148,7 @@ func (s *Store[T]) Merge(owner types.UID, cached []T) (merged []T, fresh bool) {
 		if !ok {
 			continue
 		}
-		e.unborn = false
+		e.unseen = false
 		if e.hasObj && newer(e.obj, c) {
 			if &merged[0] == &cached[0] {
 				merged = slices.Clone(cached)
@@ -171,7 +171,7 @@ func (s *Store[T]) Merge(owner types.UID, cached []T) (merged []T, fresh bool) {
 		if _, ok := listed[uid]; ok {
 			continue
 		}
-		if !e.unborn || passed(done, e.obj) {
+		if !e.unseen || passed(done, e.obj) {
 			delete(children, uid)
 			continue
 		}
@@ -204,9 +204,9 @@ func (s *Store[T]) Latest(cached T) (latest T, own bool) {
 	return cached, false
 }
 
-// Is reports whether obj, as a watch shows it, is exactly what we wrote last for owner: an echo that tells the
-// controller nothing new.
-func (s *Store[T]) Is(owner types.UID, obj T) bool {
+// Wrote reports whether obj, as a watch shows it, is exactly what we wrote last for owner, and so tells the controller
+// nothing new.
+func (s *Store[T]) Wrote(owner types.UID, obj T) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e, ok := s.owners[owner][obj.GetUID()]
@@ -218,13 +218,6 @@ func (s *Store[T]) IsDeleted(owner, child types.UID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.owners[owner][child].deleted
-}
-
-// Pending returns how many own writes for owner the cache was not yet seen to show.
-func (s *Store[T]) Pending(owner types.UID) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.owners[owner])
 }
 
 // newer reports whether a was written after b. Resource versions that are no numbers cannot be compared; then

@@ -116,10 +116,10 @@ func TestIsDeleted(t *testing.T) {
 }
 
 // The newest of own status write and cache is used, and a watch event that repeats the own write is known.
-func TestLatestAndEcho(t *testing.T) {
+func TestLatestAndWrote(t *testing.T) {
 	s := ownwrites.New[*batchv1.Job](nil)
 	s.Updated("a", job("a", 6))
-	if !s.Is("a", job("a", 6)) || s.Is("a", job("a", 7)) {
+	if !s.Wrote("a", job("a", 6)) || s.Wrote("a", job("a", 7)) {
 		t.Error("exactly version 6 is the echo of our write")
 	}
 	if got, own := s.Latest(job("a", 5)); !own || got.ResourceVersion != "6" {

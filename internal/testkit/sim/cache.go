@@ -153,7 +153,7 @@ func (c *Cache) announce(old, obj client.Object, gone bool) {
 		for _, hear := range c.hear {
 			hear(old, obj, gone)
 		}
-		p.wind()
+		p.watchTimers()
 	}
 	if c.heard <= p.World.now {
 		tell()

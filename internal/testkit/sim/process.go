@@ -3,12 +3,7 @@
 
 package sim
 
-import (
-	"time"
-
-	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-)
+import "time"
 
 // Process is one process of controllers: a client, caches that follow the
 // server, queues, and whatever the controllers remember, which is the test's to
@@ -29,7 +24,7 @@ type Process struct {
 	paused time.Duration
 	caches []*Cache
 	queues []*Queue
-	alarms []alarm
+	timers []processTimers
 	// requests counts what was sent, did what reached the server, saw what the caches saw.
 	requests *int
 	did, saw int
@@ -42,7 +37,7 @@ func (s *Server) NewProcess(name string, clock *Clock, requests *int) *Process {
 	}
 	p := &Process{Name: name, World: s.World, Server: s, Clock: clock, requests: requests}
 	p.Client = &Client{server: s, process: p}
-	clock.steps = append(clock.steps, p.recheck)
+	clock.steps = append(clock.steps, p.recheckTimers)
 	s.OnChange(p.notice)
 	s.World.Story.Tell(name, "starts")
 	return p
@@ -114,70 +109,4 @@ func (p *Process) notice(c *Change) {
 			cache.expect()
 		}
 	}
-}
-
-// An AlarmClock wakes keys at instants of the wall clock; *alarm.Clock is one.
-type AlarmClock interface {
-	Next(types.NamespacedName) (time.Time, bool)
-	Cancel(types.NamespacedName)
-}
-
-type alarm struct {
-	clock AlarmClock
-	keys  func() []types.NamespacedName
-	ring  *Queue
-	next  map[types.NamespacedName]time.Time
-}
-
-// Wake makes an alarm clock of the process ring into a queue. keys are all keys for which it may be set.
-func (p *Process) Wake(clock AlarmClock, keys func() []types.NamespacedName, ring *Queue) {
-	p.alarms = append(p.alarms, alarm{clock, keys, ring, map[types.NamespacedName]time.Time{}})
-}
-
-// wind looks what the alarms are set to. It is called after everything that may set one.
-func (p *Process) wind() {
-	for i := range p.alarms {
-		a := &p.alarms[i]
-		for _, key := range a.keys() {
-			at, set := a.clock.Next(key)
-			if !set {
-				delete(a.next, key)
-				continue
-			}
-			if was, known := a.next[key]; known && was.Equal(at) {
-				continue
-			}
-			a.next[key] = at
-			p.watch(a, key, at, at.Sub(p.Clock.Now()))
-		}
-	}
-}
-
-// watch waits until an alarm is due, and then looks again: it may have been set
-// to another time, and the clock may have been set.
-func (p *Process) watch(a *alarm, key types.NamespacedName, at time.Time, in time.Duration) {
-	p.at(p.World.now+max(0, in), func() {
-		if next, known := a.next[key]; !known || !next.Equal(at) {
-			return
-		}
-		left := at.Sub(p.Clock.Now())
-		if left > 0 {
-			p.watch(a, key, at, left)
-			return
-		}
-		delete(a.next, key)
-		if set, ok := a.clock.Next(key); ok && !set.After(p.Clock.Now()) {
-			a.clock.Cancel(key)
-			a.ring.Add(reconcile.Request{NamespacedName: key})
-		}
-		p.wind()
-	})
-}
-
-// recheck is what alarm clocks do when the clock was set: they find out within ten seconds.
-func (p *Process) recheck() {
-	for i := range p.alarms {
-		clear(p.alarms[i].next)
-	}
-	p.at(p.World.now+p.World.Dice.Between(0, 10*time.Second, "recheck", Key(p.Name), uint64(p.World.now)), p.wind)
 }

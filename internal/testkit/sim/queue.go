@@ -126,7 +126,7 @@ func (q *Queue) run(r reconcile.Request) {
 		delete(q.again, r)
 		q.Add(r)
 	}
-	p.wind()
+	p.watchTimers()
 }
 
 // count finds a key that is worked on again and again though nothing changes.

@@ -378,40 +378,35 @@ func TestSpin(t *testing.T) {
 	}
 }
 
-// A clock can be wrong and be set; an alarm rings by the clock, not by the time that passed.
-func TestAlarm(t *testing.T) {
+// A clock can be wrong and be set; a timer fires by the clock, not by the time that passed.
+func TestTimers(t *testing.T) {
 	s := newSetting(t)
 	key := types.NamespacedName{Namespace: ns, Name: "k"}
-	var rang []time.Duration
+	var fired []time.Duration
 	q := s.process.NewQueue("queue", time.Second, time.Minute, func(context.Context, reconcile.Request) (reconcile.Result, error) {
-		rang = append(rang, s.world.Now())
+		fired = append(fired, s.world.Now())
 		return reconcile.Result{}, nil
 	})
-	a := &oneAlarm{}
-	s.process.Wake(a, func() []types.NamespacedName { return []types.NamespacedName{key} }, q)
-	a.at = s.process.Clock.Now().Add(time.Hour)
-	q.Add(reconcile.Request{NamespacedName: key}) // winds the alarms
+	timers := &sim.Timers{}
+	s.process.Wake(timers, func() []types.NamespacedName { return []types.NamespacedName{key} },
+		func(key types.NamespacedName) { q.Add(reconcile.Request{NamespacedName: key}) })
+	timers.Wake(key, s.process.Clock.Now().Add(time.Hour))
+	q.Add(reconcile.Request{NamespacedName: key}) // the agenda looks at the timers after it
 	s.world.Run(time.Minute)
 	s.process.Clock.Step(40 * time.Minute)
 	s.world.Run(2 * time.Hour)
-	if len(rang) != 2 || rang[1] != 20*time.Minute {
-		t.Errorf("rang at %v", rang)
+	if len(fired) != 2 || fired[1] != 20*time.Minute {
+		t.Errorf("fired at %v", fired)
 	}
-	a.at = s.process.Clock.Now().Add(time.Hour)
+	timers.Wake(key, s.process.Clock.Now().Add(time.Hour))
 	q.Add(reconcile.Request{NamespacedName: key})
 	s.world.Run(2*time.Hour + time.Minute)
 	s.process.Clock.Step(59 * time.Minute)
 	s.world.Run(2*time.Hour + 2*time.Minute)
-	if late := rang[len(rang)-1] - (2*time.Hour + time.Minute); late < 0 || late > 10*time.Second {
-		t.Errorf("after the clock was set it rang %s late", late)
+	if late := fired[len(fired)-1] - (2*time.Hour + time.Minute); late < 0 || late > 10*time.Second {
+		t.Errorf("after the clock was set it fired %s late", late)
 	}
 }
-
-// oneAlarm is set for whatever key is asked for.
-type oneAlarm struct{ at time.Time }
-
-func (a *oneAlarm) Next(types.NamespacedName) (time.Time, bool) { return a.at, !a.at.IsZero() }
-func (a *oneAlarm) Cancel(types.NamespacedName)                 { a.at = time.Time{} }
 
 // Lists answer label selectors, and dice the same question the same way.
 func TestListAndDice(t *testing.T) {
