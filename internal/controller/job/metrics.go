@@ -128,8 +128,8 @@ func (c *controller) measure(j *batchv1.Job, action job.Action, took time.Durati
 	syncsTotal.WithLabelValues(values...).Inc()
 }
 
-// countFacts counts what a status write says for the first time.
-func (w *work) countFacts(f job.Metrics) {
+// countMetrics counts what a status write says for the first time.
+func (w *work) countMetrics(f job.Metrics) {
 	mode := string(job.CompletionMode(w.job))
 	podsFinished.WithLabelValues(mode, "succeeded").Add(float64(f.PodsSucceeded))
 	podsFinished.WithLabelValues(mode, "failed").Add(float64(f.PodsFailed))

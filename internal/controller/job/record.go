@@ -102,7 +102,7 @@ func (w *work) write(ctx context.Context, write job.Write) error {
 // wrote carries out what a write that succeeded, or had nothing to write, brings with it.
 func (w *work) wrote(write job.Write) {
 	w.state.backoff, w.state.ended = write.Backoff, w.state.ended || write.Finished
-	w.countFacts(write.Metrics)
+	w.countMetrics(write.Metrics)
 	w.publish(write.Events)
 }
 
