@@ -61,8 +61,7 @@ func TestFailingWrites(t *testing.T) {
 	})
 }
 
-// JOB-266: a pod that never reached a node cannot end by itself; somebody must
-// say that it failed.
+// JOB-266: a pod that never reached a node cannot end by itself; somebody must say that it failed.
 func TestAnUnscheduledPodIsDeleted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(aJob("prp=Failed"))

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// BenchmarkDecide: one sync of a large Job of which most pods have ended and
-// are counted, a few ended just now and the rest runs.
+// BenchmarkDecide: one sync of a large Job of which most pods have ended and are counted, a few ended just now and the
+// rest runs.
 func BenchmarkDecide(b *testing.B) {
 	for _, mode := range []string{"", " indexed"} {
 		for _, n := range []int{100, 1000, 10000} {

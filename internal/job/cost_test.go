@@ -12,8 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// JOB-374, JOB-375 and the goals of job.md 11.4: how much a Job costs the API
-// server.
+// JOB-374, JOB-375 and the goals of job.md 11.4: how much a Job costs the API server.
 func TestCallsPerJob(t *testing.T) {
 	t.Parallel()
 	t.Run("one pod: four writes and two events", func(t *testing.T) {
@@ -21,8 +20,7 @@ func TestCallsPerJob(t *testing.T) {
 		w := newWorld(aJob(""))
 		w.settle(time.Second)
 		startAll(w)
-		// The kubelet's news of a ready pod does not make a write of its own:
-		// it is lazy.
+		// The kubelet's news of a ready pod does not make a write of its own: it is lazy.
 		plan, _, _ := func() (Plan, error, bool) {
 			return Decide(Snapshot{Job: w.job, Pods: w.cached(), PodsCurrent: true, Now: w.now, Expectations: w.expectations, Options: w.options}), nil, false
 		}()

@@ -12,8 +12,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// CP-01 to CP-20, JOB-072 to JOB-079: every story ends the same when the
-// controller dies after any one of its effects and another one takes over.
+// CP-01 to CP-20, JOB-072 to JOB-079: every story ends the same when the controller dies after any one of its effects
+// and another one takes over.
 func TestStoriesWithOneCrash(t *testing.T) {
 	t.Parallel()
 	for name, s := range stories {
@@ -55,8 +55,8 @@ func TestStoriesWithRefusals(t *testing.T) {
 	}
 }
 
-// JOB-089, CP-02, CP-18, CP-20: answers get lost, so every call may have
-// happened although the controller thinks that it failed.
+// JOB-089, CP-02, CP-18, CP-20: answers get lost, so every call may have happened although the controller thinks that
+// it failed.
 func TestStoriesWithLostAnswers(t *testing.T) {
 	t.Parallel()
 	for name, s := range stories {
@@ -71,8 +71,8 @@ func TestStoriesWithLostAnswers(t *testing.T) {
 	}
 }
 
-// The crash points of the contract, one by one: the controller dies right after
-// the effect named, and another takes over.
+// The crash points of the contract, one by one: the controller dies right after the effect named, and another takes
+// over.
 func TestCrashPoints(t *testing.T) {
 	t.Parallel()
 	after := func(prefix string, nth int) func(*world) {
@@ -133,8 +133,8 @@ func TestCrashPoints(t *testing.T) {
 	}
 }
 
-// JOB-083 (A2): a new controller whose pods are older than the Job must not
-// count a recorded pod as released before it can know.
+// JOB-083 (A2): a new controller whose pods are older than the Job must not count a recorded pod as released before it
+// can know.
 func TestARecordedPodThatIsNotSeenYet(t *testing.T) {
 	t.Parallel()
 	w := newWorld(aJob("p1 c3"))

@@ -22,24 +22,24 @@
 //	     then publish its Events and Metrics
 //	  5. remove the tracking finalizer from record.Unfinalize
 //
-// and wake up again no later than the earlier of the two Wakes. There is one status write per sync: pods whose finalizer
-// was removed in step 5 are moved from the recorded UIDs to the counters by the next one. A crash between any two effects
-// is safe: the next sync starts from the API objects alone and arrives at the same counts (the contract's crash points
-// CP-01 to CP-20 are tests of this package).
+// and wake up again no later than the earlier of the two Wakes. There is one status write per sync: pods whose
+// finalizer was removed in step 5 are moved from the recorded UIDs to the counters by the next one. A crash between any
+// two effects is safe: the next sync starts from the API objects alone and arrives at the same counts (the contract's
+// crash points CP-01 to CP-20 are tests of this package).
 //
 // Before steps 2 and 5 the shell notes what it is about to do (Expectations.Creating, Deleting, Unfinalizing, keyed by
-// the Job's UID) and takes an entry out again when the pod cache shows the effect or when the call is known to have done
-// nothing. After a write that carries Finished it notes that too, until the cache shows the finished Job.
+// the Job's UID) and takes an entry out again when the pod cache shows the effect or when the call is known to have
+// done nothing. After a write that carries Finished it notes that too, until the cache shows the finished Job.
 //
 // # Two departures from the built-in controller worth knowing
 //
-// A new outcome (FailureTarget, SuccessCriteriaMet) is written down before any running pod is stopped because of it: the
-// sync that finds it records it, the next one stops the pods. A crash or a failing delete can so never change how a Job
-// ends.
+// A new outcome (FailureTarget, SuccessCriteriaMet) is written down before any running pod is stopped because of it:
+// the sync that finds it records it, the next one stops the pods. A crash or a failing delete can so never change how a
+// Job ends.
 //
-// When no pod is active or terminating the whole end (counters, interim and terminal condition) goes into one write, and
-// the finalizers come off after it; a finished Job is never counted again, so nothing needs the two-phase bookkeeping of
-// uncounted UIDs then.
+// When no pod is active or terminating the whole end (counters, interim and terminal condition) goes into one write,
+// and the finalizers come off after it; a finished Job is never counted again, so nothing needs the two-phase
+// bookkeeping of uncounted UIDs then.
 //
 // # Where things are
 //
@@ -60,7 +60,7 @@
 //	podtemplate.go    the pod that is created
 //	podname.go        and its name
 //	suspend.go        the Suspended condition, and startTime with it
-//	record.go         what is written: the status after this sync, and its metrics
+//	status.go         the status that is written after a sync: Plan.Record
 //	urgency.go        who waits for that write
 //	conditions.go     how conditions are read and set: finished, interim, terminal
 //	invariants.go     what statuses the API server refuses

@@ -23,9 +23,8 @@ var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 func ago(d time.Duration) metav1.Time { return metav1.NewTime(now.Add(-d)) }
 
-// aJob reads the shorthand of the contract: p2 c5 bl6 blpi1 max1 ads10 indexed
-// suspend onfailure prp=Failed deleting, and c- for a work queue. Defaults
-// are those of the API server.
+// aJob reads the shorthand of the contract: p2 c5 bl6 blpi1 max1 ads10 indexed suspend onfailure prp=Failed deleting,
+// and c- for a work queue. Defaults are those of the API server.
 func aJob(shorthand string, edits ...func(*batchv1.Job)) *batchv1.Job {
 	j := &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "job", UID: "job-uid", Generation: 1, ResourceVersion: "1", CreationTimestamp: ago(time.Hour)},
@@ -147,11 +146,9 @@ func successPolicy(rules ...batchv1.SuccessPolicyRule) func(*batchv1.Job) {
 	return func(j *batchv1.Job) { j.Spec.SuccessPolicy = &batchv1.SuccessPolicy{Rules: rules} }
 }
 
-// aPod reads: NAME [pending|running|ready|unknown|succeeded|failed|nophase]
-// [deleting] [unscheduled] [-F] [orphan] [foreign] [stranger] [i0] [fc1] [ic1]
-// [exit3] [restarts2] [initrestarts2] [end10] (seconds ago) [age60]. The UID is
-// the name. A pod belongs to the Job of aJob and holds the finalizer unless it
-// says otherwise.
+// aPod reads: NAME [pending|running|ready|unknown|succeeded|failed|nophase] [deleting] [unscheduled] [-F] [orphan]
+// [foreign] [stranger] [i0] [fc1] [ic1] [exit3] [restarts2] [initrestarts2] [end10] (seconds ago) [age60]. The UID is
+// the name. A pod belongs to the Job of aJob and holds the finalizer unless it says otherwise.
 func aPod(shorthand string) *corev1.Pod {
 	words := strings.Fields(shorthand)
 	pod := &corev1.Pod{
@@ -240,8 +237,7 @@ func somePods(shorthands ...string) (pods []*corev1.Pod) {
 	return pods
 }
 
-// numbered makes n pods NAME-0, NAME-1, … of one shorthand; "iN" stands for
-// their own number as index.
+// numbered makes n pods NAME-0, NAME-1, … of one shorthand; "iN" stands for their own number as index.
 func numbered(n int, name, rest string) (pods []*corev1.Pod) {
 	for i := range n {
 		pods = append(pods, aPod(fmt.Sprintf("%s%d %s", name, i, strings.ReplaceAll(rest, "iN", fmt.Sprintf("i%d", i)))))
@@ -279,8 +275,7 @@ func (m mishaps) carryOut(p Plan) Results {
 
 var suffix = regexp.MustCompile(`\b(job-(?:\d+-)?)[bcdfghjklmnpqrstvwxz2456789]{5}\b`)
 
-// told is what a sync does, as text, with the random-looking part of pod names
-// hidden.
+// told is what a sync does, as text, with the random-looking part of pod names hidden.
 func told(p Plan, r Record) string {
 	return suffix.ReplaceAllString(p.String()+r.String(), "$1*")
 }

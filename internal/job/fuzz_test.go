@@ -21,8 +21,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// nonsense counts what odd things the worlds of a property contain, by kind. It
-// draws whether one occurs.
+// nonsense counts what odd things the worlds of a property contain, by kind. It draws whether one occurs.
 type nonsense map[string]int
 
 func (n nonsense) occurs(t *rapid.T, kind string) bool {
@@ -33,8 +32,8 @@ func (n nonsense) occurs(t *rapid.T, kind string) bool {
 	return true
 }
 
-// kinds of nonsense: what other tools, users with an editor, older controllers and
-// nodes with odd clocks leave in Jobs and pods.
+// kinds of nonsense: what other tools, users with an editor, older controllers and nodes with odd clocks leave in Jobs
+// and pods.
 var kinds = []string{
 	"spec without defaults", "spec with negative numbers", "unknown completion mode", "Indexed without completions", "selector that cannot be read",
 	"failure policy of odd rules", "success policy of odd rules", "odd managedBy", "template without labels",
@@ -45,8 +44,8 @@ var kinds = []string{
 	"expectations of the future", "expectations of nobody",
 }
 
-// drawAnyJob draws a Job whose spec and status may be anything that an API server
-// accepts, or that a user, a tool or an older controller could have left.
+// drawAnyJob draws a Job whose spec and status may be anything that an API server accepts, or that a user, a tool or an
+// older controller could have left.
 func drawAnyJob(t *rapid.T, n nonsense) *batchv1.Job {
 	j := drawJob(t)
 	if rapid.IntRange(0, 5).Draw(t, "deleting") == 0 {
@@ -271,9 +270,8 @@ func drawExpectations(t *rapid.T, n nonsense) Expectations {
 	return m
 }
 
-// Any state at all: Decide answers, twice the same, changes nothing, wakes only
-// in the future, and when the stored status is one that the API server would
-// take, so is the new one. Each kind of nonsense occurs.
+// Any state at all: Decide answers, twice the same, changes nothing, wakes only in the future, and when the stored
+// status is one that the API server would take, so is the new one. Each kind of nonsense occurs.
 func TestAnyState(t *testing.T) {
 	t.Parallel()
 	n, states := nonsense{}, 0

@@ -38,8 +38,7 @@ func TestPendingIndexes(t *testing.T) {
 			for _, c := range Decide(Snapshot{Job: j, Pods: pods, Now: now, PodsCurrent: true, Options: Options{Standalone: true}}).Create {
 				got = append(got, c.Index)
 			}
-			// JOB-211: index 3 is active and completed at once in the first
-			// case: such a pod is not useless.
+			// JOB-211: index 3 is active and completed at once in the first case: such a pod is not useless.
 			if !slices.Equal(got, test.want) {
 				t.Errorf("created %v, want %v", got, test.want)
 			}
@@ -81,8 +80,7 @@ func TestStatusOfAHugeJob(t *testing.T) {
 	}
 }
 
-// JOB-220: a sync looks once at each pod that is accounted for, and then only at
-// the others.
+// JOB-220: a sync looks once at each pod that is accounted for, and then only at the others.
 func TestSyncCostsWhatIsStillToBeDone(t *testing.T) {
 	t.Parallel()
 	pods := numbered(5000, "p", "succeeded iN -F")

@@ -14,8 +14,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// JOB-352: one write that breaks each rule of the API server, and none that is
-// broken by a legal one.
+// JOB-352: one write that breaks each rule of the API server, and none that is broken by a legal one.
 func TestCheckStatus(t *testing.T) {
 	t.Parallel()
 	type edit = func(*batchv1.Job)

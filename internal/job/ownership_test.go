@@ -100,8 +100,7 @@ func TestJobsThatNeedNothing(t *testing.T) {
 	}
 }
 
-// JOB-108: expectations is keyed by UID, so nothing of a Job's namesake matters; what
-// is left of its pods is ignored.
+// JOB-108: expectations is keyed by UID, so nothing of a Job's namesake matters; what is left of its pods is ignored.
 func TestARecreatedJobStartsAfresh(t *testing.T) {
 	t.Parallel()
 	old := somePods("a failed", "b running")

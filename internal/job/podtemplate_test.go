@@ -160,8 +160,8 @@ func TestPodNamesAreDeterministic(t *testing.T) {
 	}
 }
 
-// CP-01, CP-02: deciding again from the same view, or from one that shows some
-// of the pods, asks for the same names and for no other.
+// CP-01, CP-02: deciding again from the same view, or from one that shows some of the pods, asks for the same names and
+// for no other.
 func TestDecidingAgainMakesNoOtherPods(t *testing.T) {
 	t.Parallel()
 	for name, j := range map[string]*batchv1.Job{"NonIndexed": aJob("p5 c9"), "Indexed": aJob("p5 c9 indexed"), "per index": aJob("p5 c9 indexed blpi1")} {

@@ -55,18 +55,15 @@ func drawJob(t *rapid.T) *batchv1.Job {
 	return j
 }
 
-// Guarantee 5: whatever happens, in whatever order, through crashes, lost
-// answers and a cache that lags behind, the Job comes to an end, its counters
-// equal the truth, the API server accepts every write, no pod keeps our
-// finalizer, and a Job that replaces only failed pods never has more pods than
-// it may.
+// Guarantee 5: whatever happens, in whatever order, through crashes, lost answers and a cache that lags behind, the Job
+// comes to an end, its counters equal the truth, the API server accepts every write, no pod keeps our finalizer, and a
+// Job that replaces only failed pods never has more pods than it may.
 func TestCountersEqualTheTruth(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(drawJob(t))
 		w.lagging = true
-		// Duplicates are excluded by waiting as long as it takes; the timeout
-		// is another test.
+		// Duplicates are excluded by waiting as long as it takes; the timeout is another test.
 		w.options.ExpectationTimeout = 1000 * time.Hour
 		if rapid.Bool().Draw(t, "small") {
 			w.options.MaxUncounted, w.options.MaxPodChanges = 2, 2
@@ -161,8 +158,7 @@ func TestCountersEqualTheTruth(t *testing.T) {
 		}
 		t.Repeat(actions)
 
-		// The end: everything heals, the pods end well, nobody interferes any
-		// more.
+		// The end: everything heals, the pods end well, nobody interferes any more.
 		w.lagging = false
 		w.catchUpAll()
 		if suspended(w.job) && !Finished(w.job) {
@@ -181,8 +177,8 @@ func TestCountersEqualTheTruth(t *testing.T) {
 	})
 }
 
-// span is a number that may lie between two, where reality itself is
-// ambiguous: what became of a pod that ended while it was being stopped.
+// span is a number that may lie between two, where reality itself is ambiguous: what became of a pod that ended while
+// it was being stopped.
 type span struct{ least, most int }
 
 func (s *span) add(sure bool) {
@@ -205,15 +201,13 @@ func compareWithTruth(t *rapid.T, w *world, removedByUser, doneBefore sets.Set[t
 	for _, uid := range w.order {
 		index := indexOf(w.last[uid])
 		if !w.released.Has(uid) {
-			// Deleted by choice on a view from before it ended. Its index may
-			// be seen done all the same, and is.
+			// Deleted by choice on a view from before it ended. Its index may be seen done all the same, and is.
 			if w.ended[uid] == corev1.PodSucceeded {
 				perhaps = perhaps.Add(index)
 			}
 			continue
 		}
-		// A pod on its way out may count before it ends, depending on what is
-		// decided just then.
+		// A pod on its way out may count before it ends, depending on what is decided just then.
 		deleted := removedByUser.Has(uid)
 		stopped := w.stoppedByFailure.Has(uid)
 		ignored := policy != nil && codes[uid] == 3
@@ -267,16 +261,15 @@ func compareWithTruth(t *rapid.T, w *world, removedByUser, doneBefore sets.Set[t
 			t.Fatalf("no pod failed that fails the indexes %s: %s", wrong, tell())
 		}
 	}
-	// Each pod is in one counter at most, also one that was counted as failed
-	// while it was terminating and then succeeded (JOB-069).
+	// Each pod is in one counter at most, also one that was counted as failed while it was terminating and then
+	// succeeded (JOB-069).
 	if int(status.Succeeded+status.Failed) > w.released.Len() {
 		t.Fatalf("more pods counted than released: %s", tell())
 	}
 	// The end is justified by what is counted.
 	switch c, _ := findTrue(status.Conditions, batchv1.JobFailed); c.Reason {
 	case batchv1.JobReasonBackoffLimitExceeded:
-		// What did not fit into the write of the verdict may still turn out
-		// otherwise.
+		// What did not fit into the write of the verdict may still turn out otherwise.
 		if w.options.MaxUncounted == 0 && !resized && status.Failed <= *w.job.Spec.BackoffLimit {
 			t.Fatalf("failed without reason: %s", tell())
 		}

@@ -76,8 +76,7 @@ func TestBackoffRecord(t *testing.T) {
 	}
 }
 
-// JOB-130: two pods that fail together wait twice as long; the wait ends when
-// it says.
+// JOB-130: two pods that fail together wait twice as long; the wait ends when it says.
 func TestTwoPodsFailTogether(t *testing.T) {
 	t.Parallel()
 	j := aJob("p2 c2", started(time.Hour))
@@ -92,9 +91,8 @@ func TestTwoPodsFailTogether(t *testing.T) {
 	}
 }
 
-// A node whose clock is an hour ahead does not hold up a replacement for an
-// hour, neither the Job's nor that of one index, in whatever order the times
-// are.
+// A node whose clock is an hour ahead does not hold up a replacement for an hour, neither the Job's nor that of one
+// index, in whatever order the times are.
 func TestFailureInTheFuture(t *testing.T) {
 	t.Parallel()
 	for name, shorthand := range map[string]string{"the Job's delay": "p1 c1", "the delay of an index": "p1 c1 indexed blpi5"} {
@@ -206,8 +204,7 @@ func TestDeletionPreference(t *testing.T) {
 	}
 }
 
-// JOB-283, JOB-284, JOB-288 to JOB-291: which rule matches a failed pod, and
-// what it says.
+// JOB-283, JOB-284, JOB-288 to JOB-291: which rule matches a failed pod, and what it says.
 func TestFailurePolicyMatches(t *testing.T) {
 	t.Parallel()
 	const failJob, ignore = batchv1.PodFailurePolicyActionFailJob, batchv1.PodFailurePolicyActionIgnore

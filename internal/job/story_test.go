@@ -14,8 +14,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// A story is a Job's life: what the kubelet and users do, step by step. After
-// each step the controller comes to rest.
+// A story is a Job's life: what the kubelet and users do, step by step. After each step the controller comes to rest.
 type story struct {
 	job     *batchv1.Job
 	options Options
@@ -52,8 +51,7 @@ func endIndex(index string, code int32) func(*world) {
 	}
 }
 
-// restartAll restarts a container of every pod that runs, as a kubelet does
-// with restartPolicy OnFailure.
+// restartAll restarts a container of every pod that runs, as a kubelet does with restartPolicy OnFailure.
 func restartAll(w *world) {
 	for _, uid := range w.alive() {
 		w.restartContainer(uid)
@@ -122,8 +120,7 @@ func (s story) play(prepare func(*world)) *world {
 	return w
 }
 
-// check compares the end of the story with want, and what must hold in every
-// world.
+// check compares the end of the story with want, and what must hold in every world.
 func (s story) check(t *testing.T, w *world) {
 	t.Helper()
 	got := factsOf(w.job, Plan{}, Record{})
@@ -378,8 +375,8 @@ func TestStories(t *testing.T) {
 	}
 }
 
-// JOB-014: a node on which only four pods fit at a time works off ninety; the
-// others wait in phase Pending and are left alone.
+// JOB-014: a node on which only four pods fit at a time works off ninety; the others wait in phase Pending and are left
+// alone.
 func TestMorePodsThanFit(t *testing.T) {
 	t.Parallel()
 	w := newWorld(aJob("p90 c90"))

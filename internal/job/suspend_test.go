@@ -14,11 +14,9 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// JOB-178 to JOB-181: what users may change of the template while the Job is
-// suspended is in the pods that are made afterwards, and none is made before the
-// old ones are gone where only failed pods are replaced. The API server allows
-// the change when no pod is active and the Job either never started or says that
-// it is suspended: that moment comes.
+// JOB-178 to JOB-181: what users may change of the template while the Job is suspended is in the pods that are made
+// afterwards, and none is made before the old ones are gone where only failed pods are replaced. The API server allows
+// the change when no pod is active and the Job either never started or says that it is suspended: that moment comes.
 func TestTemplateOfASuspendedJob(t *testing.T) {
 	t.Parallel()
 	cores := resource.MustParse("2")

@@ -18,8 +18,8 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// facts says what one sync does, a word per fact. Lists are sorted and joined
-// by commas; "-" is nothing. Without a write the status is the stored one.
+// facts says what one sync does, a word per fact. Lists are sorted and joined by commas; "-" is nothing. Without a
+// write the status is the stored one.
 //
 //	skip verdict adopt release      create: a number, or the indexes
 //	delete (finalizer stays)        evict (finalizer first)
@@ -146,8 +146,8 @@ func or(s, otherwise string) string {
 	return s
 }
 
-// One sync: a Job, its pods, and what has to happen. Only the facts that want
-// names are compared. Every write is checked against the API server's rules.
+// One sync: a Job, its pods, and what has to happen. Only the facts that want names are compared. Every write is
+// checked against the API server's rules.
 type syncTest struct {
 	job          *batchv1.Job
 	pods         []*corev1.Pod

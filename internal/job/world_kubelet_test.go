@@ -86,8 +86,7 @@ func (w *world) edit(spec func(*batchv1.Job)) {
 	w.shrunk = w.shrunk || ptr.Deref(w.job.Spec.Completions, 0) < ptr.Deref(before.Spec.Completions, 0)
 }
 
-// settle syncs until nothing changes any more, moving time to the wake-ups that
-// come within the given span.
+// settle syncs until nothing changes any more, moving time to the wake-ups that come within the given span.
 func (w *world) settle(within time.Duration) {
 	until := w.now.Add(within)
 	for range 1000 {

@@ -110,9 +110,9 @@ func (w *world) mayCreate(c Creation) {
 	}
 }
 
-// failuresOf an index that count towards its limit. It is not sure when a pod
-// of it was removed before it ended, because with such a pod goes the count, or
-// when the Job had fewer indexes for a while, because then it forgot the others.
+// failuresOf an index that count towards its limit. It is not sure when a pod of it was removed before it ended,
+// because with such a pod goes the count, or when the Job had fewer indexes for a while, because then it forgot the
+// others.
 func (w *world) failuresOf(index int) (n int, sure bool) {
 	if w.shrunk {
 		return 0, false
@@ -199,8 +199,7 @@ func (w *world) delete(d Deletion, v Verdict) DeleteOutcome {
 	return Deleted
 }
 
-// remove is DELETE: what never ran or has ended goes at once, unless a
-// finalizer holds it.
+// remove is DELETE: what never ran or has ended goes at once, unless a finalizer holds it.
 func (w *world) remove(uid types.UID) {
 	pod := w.pods[uid]
 	if pod == nil {

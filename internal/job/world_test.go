@@ -16,9 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 )
 
-// world is a Job, its pods, an API server that keeps the rules, a kubelet, and
-// a controller that carries plans out. Time stands still unless it is moved.
-// The controller sees the pods through a cache that may lag behind.
+// world is a Job, its pods, an API server that keeps the rules, a kubelet, and a controller that carries plans out.
+// Time stands still unless it is moved. The controller sees the pods through a cache that may lag behind.
 type world struct {
 	now time.Time
 	// clockAhead is by how much the clock of the nodes is ahead.
@@ -33,15 +32,14 @@ type world struct {
 	// version is the last resource version given to a pod.
 	version int
 
-	// cache is what the controller sees of the pods; events are what it has
-	// not seen yet, per pod in order.
+	// cache is what the controller sees of the pods; events are what it has not seen yet, per pod in order.
 	cache        map[types.UID]*corev1.Pod
 	unseen       map[types.UID][]*corev1.Pod // nil element: deleted
 	lagging      bool
 	expectations Expectations
 
-	// effects counts API calls that changed something; crashAfter stops the
-	// controller right after that many (-1: never).
+	// effects counts API calls that changed something; crashAfter stops the controller right after that many (-1:
+	// never).
 	effects, crashAfter int
 	// crashOn stops the controller right after the effect that it says yes to.
 	crashOn func(effect string) bool
@@ -103,8 +101,8 @@ func (w *world) changed(uid types.UID) {
 	}
 }
 
-// catchUp shows the controller the next n events of a pod, and works what they
-// prove into its expectations as the protocol says.
+// catchUp shows the controller the next n events of a pod, and works what they prove into its expectations as the
+// protocol says.
 func (w *world) catchUp(uid types.UID, n int) {
 	for range min(n, len(w.unseen[uid])) {
 		pod := w.unseen[uid][0]

@@ -22,8 +22,8 @@ var now = time.Date(2026, 5, 4, 12, 30, 0, 0, time.UTC)
 
 const failure = batchv1.JobReasonBackoffLimitExceeded
 
-// A finished Job is deleted when its time to live has passed since it finished, and
-// not before; every other Job is kept.
+// A finished Job is deleted when its time to live has passed since it finished, and not before; every other Job is
+// kept.
 func TestDecide(t *testing.T) {
 	job := make.Job("batch", "j")
 	after := func(d time.Duration) time.Time { return now.Add(d) }
@@ -125,8 +125,7 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// TTL-010: when the TTL is removed while a deletion is due, the fresh look keeps the
-// Job.
+// TTL-010: when the TTL is removed while a deletion is due, the fresh look keeps the Job.
 func TestTTLRemoved(t *testing.T) {
 	job := make.Job("batch", "j").TTL(0).Complete(now).Obj()
 	if got := ttl.Decide(job, now).Action; got != ttl.Delete {
@@ -138,8 +137,7 @@ func TestTTLRemoved(t *testing.T) {
 	}
 }
 
-// TTL-017: a Job that does not say when it finished is not deleted, and the error
-// names it.
+// TTL-017: a Job that does not say when it finished is not deleted, and the error names it.
 func TestNoFinishTime(t *testing.T) {
 	got := ttl.Decide(make.Job("batch", "j").TTL(0).Complete(time.Time{}).Obj(), now)
 	if got.Action != ttl.Keep || got.Err == nil || !strings.Contains(got.Err.Error(), "batch/j") {
@@ -147,8 +145,8 @@ func TestNoFinishTime(t *testing.T) {
 	}
 }
 
-// Looking again at ExpireAt deletes, a moment earlier still waits, and the decision
-// depends on nothing else: it never goes back.
+// Looking again at ExpireAt deletes, a moment earlier still waits, and the decision depends on nothing else: it never
+// goes back.
 func TestWaitingEnds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		seconds := rapid.Int32Range(0, 1<<31-1).Draw(t, "ttl")

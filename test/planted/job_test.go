@@ -40,11 +40,11 @@ func TestJob(t *testing.T) {
 			breaks: "the list of UIDs outgrows the object",
 		},
 		"ended while terminating": {
-			file: "record.go", old: "a.active == 0 && a.terminating == 0 &&", new: "a.active == 0 &&",
+			file: "status.go", old: "a.active == 0 && a.terminating == 0 &&", new: "a.active == 0 &&",
 			breaks: "a Job is finished while pods of it are on their way out",
 		},
 		"ended while creating": {
-			file: "record.go", old: "!s.creationsPending && !acc.podsStale", new: "!acc.podsStale",
+			file: "status.go", old: "!s.creationsPending && !acc.podsStale", new: "!acc.podsStale",
 			breaks: "a Job is finished while a pod of it is being made",
 		},
 		"ended before all is counted": {
@@ -72,7 +72,7 @@ func TestJob(t *testing.T) {
 			breaks: "a Job of which the success is stored may fail after all",
 		},
 		"interim condition left out": {
-			file: "record.go", old: "\tsetInterim(status, s.verdict, s.stamp())\n", new: "",
+			file: "status.go", old: "\tsetInterim(status, s.verdict, s.stamp())\n", new: "",
 			breaks: "the end comes without the condition that announces it",
 		},
 		"one pod too many": {
@@ -140,7 +140,7 @@ func TestJob(t *testing.T) {
 			breaks: "a failure that is to be ignored uses up the limit",
 		},
 		"wake now": {
-			file:   "record.go",
+			file:   "status.go",
 			old:    "\t\treturn s.now.Add(soon), RemainderUncounted\n\tcase !ends && s.verdict.Outcome != Undecided && !s.verdict.Stored && a.active > 0:\n\t\treturn s.now.Add(soon), RemainderNone\n",
 			new:    "\t\treturn s.now, RemainderUncounted\n\tcase !ends && s.verdict.Outcome != Undecided && !s.verdict.Stored && a.active > 0:\n\t\treturn s.now, RemainderNone\n",
 			breaks: "the controller spins",

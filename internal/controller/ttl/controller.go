@@ -1,13 +1,11 @@
 // Copyright The Carillon Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ttl deletes finished Jobs when their spec.ttlSecondsAfterFinished has
-// passed. When is decided by package internal/ttl; here Jobs are read
-// (gather.go), waited for (controller.go) and deleted (apply.go).
+// Package ttl deletes finished Jobs when their spec.ttlSecondsAfterFinished has passed. When is decided by package
+// internal/ttl; here Jobs are read (gather.go), waited for (controller.go) and deleted (apply.go).
 //
-// Behaviour is that of pkg/controller/ttlafterfinished of Kubernetes 1.36
-// (KEP-592), with one addition: the deletion names the resource version that was
-// decided upon, so that an edit which comes in between is not lost.
+// Behaviour is that of pkg/controller/ttlafterfinished of Kubernetes 1.36 (KEP-592), with one addition: the deletion
+// names the resource version that was decided upon, so that an edit which comes in between is not lost.
 package ttl
 
 import (
@@ -96,8 +94,7 @@ func Add(mgr ctrl.Manager, opts Options) error {
 	return main.Watch(timers.Source())
 }
 
-// controller holds what outlives a sync: the instants at which Jobs expire. A
-// restart makes them anew from the Jobs.
+// controller holds what outlives a sync: the instants at which Jobs expire. A restart makes them anew from the Jobs.
 type controller struct {
 	options Options
 	client  client.Client
@@ -149,8 +146,7 @@ func (c *controller) changed(j *batchv1.Job, q queue) {
 	}
 }
 
-// Reconcile deletes the Job if its time to live is over, decided first on the
-// cached and then on the live Job.
+// Reconcile deletes the Job if its time to live is over, decided first on the cached and then on the live Job.
 func (c *controller) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	key := request.NamespacedName
 	j := c.cached(key)

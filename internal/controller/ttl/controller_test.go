@@ -34,9 +34,8 @@ import (
 	"github.com/carillon-dev/carillon/internal/testkit/make"
 )
 
-// A finished Job is deleted when its time is over, not earlier, in the
-// foreground and by UID and resource version; how late is observed (TTL-004,
-// TTL-005, TTL-007, TTL-008, TTL-019).
+// A finished Job is deleted when its time is over, not earlier, in the foreground and by UID and resource version; how
+// late is observed (TTL-004, TTL-005, TTL-007, TTL-008, TTL-019).
 func TestDeletesInTime(t *testing.T) {
 	for name, j := range map[string]*batchv1.Job{
 		"complete": done(10),
@@ -109,8 +108,7 @@ func TestKeeps(t *testing.T) {
 	}
 }
 
-// An edit that the cache does not show yet is honoured: the live Job decides
-// (TTL-009, TTL-010, TTL-013).
+// An edit that the cache does not show yet is honoured: the live Job decides (TTL-009, TTL-010, TTL-013).
 func TestLiveJobDecides(t *testing.T) {
 	for name, c := range map[string]struct {
 		edit  func(*batchv1.Job)
@@ -157,8 +155,7 @@ func TestEdits(t *testing.T) {
 	}
 }
 
-// A Job that is replaced or edited between the live read and the delete survives,
-// and is judged on its own (TTL-008).
+// A Job that is replaced or edited between the live read and the delete survives, and is judged on its own (TTL-008).
 func TestReplacedJobSurvives(t *testing.T) {
 	for name, between := range map[string]func(w *world){
 		"replaced": func(w *world) {
@@ -287,8 +284,8 @@ func TestOnlyOurs(t *testing.T) {
 	}
 }
 
-// After a restart all Jobs that expired meanwhile go, one read and one call each, no more than ConcurrentSyncs of them at once,
-// and nothing is kept about them (TTL-015).
+// After a restart all Jobs that expired meanwhile go, one read and one call each, no more than ConcurrentSyncs of them
+// at once, and nothing is kept about them (TTL-015).
 func TestManyExpired(t *testing.T) {
 	const many = 10000
 	template := make.Job(ns, "j").Started(start.Add(-time.Hour)).Complete(start.Add(-time.Hour)).TTL(60)

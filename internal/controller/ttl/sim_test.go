@@ -26,10 +26,9 @@ import (
 // An ordinary run replays the same worlds; see package replay.
 func TestMain(m *testing.M) { os.Exit(replay.Run(m, 1000)) }
 
-// Whatever fails, dies, lags or is edited, and however wrong the clocks are: no
-// Job is deleted before its time to live is over, none that has not finished,
-// and never another one of the same name; and every Job goes in the end
-// (TTL-004 to TTL-013, TTL-016 to TTL-019). A failure shows its seed:
+// Whatever fails, dies, lags or is edited, and however wrong the clocks are: no Job is deleted before its time to live
+// is over, none that has not finished, and never another one of the same name; and every Job goes in the end (TTL-004
+// to TTL-013, TTL-016 to TTL-019). A failure shows its seed:
 //
 //	go test ./internal/controller/ttl -run TestSimulation -rapid.seed=…
 func TestSimulation(t *testing.T) {

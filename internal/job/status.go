@@ -14,9 +14,8 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// Record takes in what became of the pods and gives the status write of this
-// sync and the finalizers that may go after it (job.md 2.7). It may be called
-// more than once and does not change the plan.
+// Record takes in what became of the pods and gives the status write of this sync and the finalizers that may go after
+// it (job.md 2.7). It may be called more than once and does not change the plan.
 func (p Plan) Record(r Results) Record {
 	s := p.sync
 	if s == nil {
@@ -105,9 +104,8 @@ func (s *syncState) afterEffects(p Plan, r Results) podsAfter {
 	return a
 }
 
-// mayFinish reports whether this very write can end the Job: it is decided how,
-// nothing runs, terminates or is being created, and it is known what is left to count; all of
-// that goes into the write ([syncState.withPostponed]).
+// mayFinish reports whether this very write can end the Job: it is decided how, nothing runs, terminates or is being
+// created, and it is known what is left to count; all of that goes into the write ([syncState.withPostponed]).
 func (s *syncState) mayFinish(a podsAfter, acc *accounting) bool {
 	return s.verdict.Outcome != Undecided &&
 		a.active == 0 && a.terminating == 0 &&
@@ -117,8 +115,7 @@ func (s *syncState) mayFinish(a podsAfter, acc *accounting) bool {
 // stamp is Now with the resolution that the API stores.
 func (s *syncState) stamp() metav1.Time { return metav1.NewTime(s.now.Truncate(time.Second)) }
 
-// newStatus is the stored status brought up to date, short of the end.
-// Conditions of others stay as they are.
+// newStatus is the stored status brought up to date, short of the end. Conditions of others stay as they are.
 func (s *syncState) newStatus(a podsAfter, acc *accounting) (*batchv1.JobStatus, []Event) {
 	status := s.job.Status.DeepCopy()
 	var events []Event
@@ -145,10 +142,9 @@ func (s *syncState) newStatus(a podsAfter, acc *accounting) (*batchv1.JobStatus,
 	return status, events
 }
 
-// writeIndexes writes the index sets and their number. The number may become
-// smaller when the Job was scaled down, but the API server takes that only
-// while parallelism equals completions; otherwise the old number stays until
-// that holds again.
+// writeIndexes writes the index sets and their number. The number may become smaller when the Job was scaled down, but
+// the API server takes that only while parallelism equals completions; otherwise the old number stays until that holds
+// again.
 func (s *syncState) writeIndexes(status *batchv1.JobStatus) []Event {
 	x := s.indexes
 	status.CompletedIndexes = x.completed.String()
