@@ -79,7 +79,8 @@ type apiServerFiles struct {
 // issueAPIServerFiles makes what is missing of an API server's certificates for a listener.
 //
 // The one with which the API server calls the kubelet is made anew at each start, for as long as the process can live:
-// upstream's client closes all its connections, and with them every exec and log that is followed, when the file changes.
+// upstream's client closes all its connections, and with them every exec and log that is followed, when the file
+// changes.
 func issueAPIServerFiles(p *pki, listener *net.TCPAddr, now time.Time) (files apiServerFiles, err error) {
 	files.ca = p.caFile()
 	if files.tokenKey, err = p.signingKey("service-account"); err != nil {
@@ -93,7 +94,8 @@ func issueAPIServerFiles(p *pki, listener *net.TCPAddr, now time.Time) (files ap
 	return files, p.make(kubeletClient, subject{name: "kube-apiserver-kubelet-client", groups: []string{"system:masters"}}, now, processLife)
 }
 
-// servingHosts are the names under which clients may reach the API server: those of the machine and the in-cluster ones.
+// servingHosts are the names under which clients may reach the API server: those of the machine and the in-cluster
+// ones.
 func servingHosts(listener *net.TCPAddr) []string {
 	return append(machineHosts(listener),
 		serviceIP, "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local")
@@ -296,9 +298,9 @@ func (s *apiServer) waitReady(ctx context.Context) error {
 	}
 }
 
-// close stops the server within requestGrace and a little, and gives up after shutdownTimeout, or at once when a part of
-// the plane is broken: then requests hang, and the end of the process ends them. Clients see their watches end and, on
-// anything new, a refused connection.
+// close stops the server within requestGrace and a little, and gives up after shutdownTimeout, or at once when a part
+// of the plane is broken: then requests hang, and the end of the process ends them. Clients see their watches end and,
+// on anything new, a refused connection.
 func (s *apiServer) close(broken <-chan struct{}) error {
 	s.cancel()
 	cut := time.AfterFunc(requestGrace, s.conns.closeConns)

@@ -38,7 +38,8 @@ const (
 	// finishedPodsKept is how many finished Pods may exist before the oldest are deleted. Jobs and CronJobs clean up
 	// after themselves by their own rules; this is the net below them. It is upstream's own default.
 	finishedPodsKept = 12500
-	// discoveryPeriod is how often the collector of garbage and the quotas look for new kinds of objects, those of CRDs.
+	// discoveryPeriod is how often the collector of garbage and the quotas look for new kinds of objects, those of
+	// CRDs.
 	discoveryPeriod = 30 * time.Second
 	// resync is how often terminating namespaces and quotas are looked at without an event.
 	resync = 5 * time.Minute

@@ -68,8 +68,8 @@ func New(o Options) (*ControlPlane, error) {
 }
 
 // Start starts every part and returns when clients may use the plane: the API is served, the namespace "default" and
-// its service account exist. The default RBAC roles come a second or two later. ctx bounds the start, not the life that follows. After an error nothing runs and the value
-// is spent; after success Close must be called.
+// its service account exist. The default RBAC roles come a second or two later. ctx bounds the start, not the life that
+// follows. After an error nothing runs and the value is spent; after success Close must be called.
 func (c *ControlPlane) Start(ctx context.Context) error {
 	err := errors.New("control plane: started twice")
 	c.startOnce.Do(func() {
@@ -321,8 +321,8 @@ func (c *ControlPlane) StoreUsage() StoreUsage {
 	return *c.keeper.usage.Load()
 }
 
-// Logger writes to the log of the control plane, for those that work with it; what they say after Close is dropped. It is
-// silent before Start.
+// Logger writes to the log of the control plane, for those that work with it; what they say after Close is dropped. It
+// is silent before Start.
 func (c *ControlPlane) Logger() logr.Logger {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -141,7 +141,8 @@ func TestControlPlaneReportsDeath(t *testing.T) {
 	if err := <-c.Err(); err == nil {
 		t.Error("reported nothing")
 	}
-	// How long an API server without its store takes to stop is its own affair; that it does not hold up the rest is ours.
+	// How long an API server without its store takes to stop is its own affair; that it does not hold up the rest is
+	// ours.
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	if err := c.Close(ctx); ctx.Err() != nil {
@@ -288,8 +289,8 @@ func stop(t *testing.T, c *ControlPlane) {
 	}
 }
 
-// waitForGoroutines waits until the goroutines of a plane have ended. Of its 3,500 a few hang on upstream's process-wide
-// caches and timers.
+// waitForGoroutines waits until the goroutines of a plane have ended. Of its 3,500 a few hang on upstream's
+// process-wide caches and timers.
 func waitForGoroutines(t *testing.T, before int) {
 	t.Helper()
 	const stragglers = 60

@@ -21,8 +21,8 @@ import (
 const defaultsRetry = 5 * time.Second
 
 // defaults make the default RBAC roles and the two system priority classes. In Kubernetes they are steps of the API
-// server's start: it is not ready before them, which takes more than a second, and dies when they fail, be it for a slow
-// machine or because it is stopped meanwhile. Nothing in this process waits for them, since its first clients are
+// server's start: it is not ready before them, which takes more than a second, and dies when they fail, be it for a
+// slow machine or because it is stopped meanwhile. Nothing in this process waits for them, since its first clients are
 // administrators or nodes. So here they run beside, again and again until they succeed.
 var defaults = []genericapiserver.PostStartHookProvider{rbacrest.RESTStorageProvider{}, schedulingrest.RESTStorageProvider{}}
 

@@ -3,8 +3,8 @@
 
 // Package controlplane runs a Kubernetes control plane inside this process: etcd, the real kube-apiserver, the
 // kube-scheduler and those upstream controllers without which Jobs and CronJobs cannot live (garbage collection,
-// Pod garbage collection, namespaces, service accounts, the root CA publisher, resource quotas, ClusterRole aggregation). It knows no
-// controller of Carillon's: those are clients like any other.
+// Pod garbage collection, namespaces, service accounts, the root CA publisher, resource quotas, ClusterRole
+// aggregation). It knows no controller of Carillon's: those are clients like any other.
 //
 // A tour, in the order of a start:
 //

@@ -165,8 +165,8 @@ func (s *store) watch(stop <-chan struct{}, report func(error)) {
 	}
 }
 
-// close stops etcd, in milliseconds; one that is broken may never stop, and is left. Acknowledged writes are on the disk
-// already.
+// close stops etcd, in milliseconds; one that is broken may never stop, and is left. Acknowledged writes are on the
+// disk already.
 func (s *store) close() error {
 	if s.socketDir != nil {
 		defer s.socketDir.Close()

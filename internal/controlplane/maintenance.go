@@ -73,8 +73,8 @@ type told struct {
 	at    time.Time
 }
 
-// compaction gives the revision up to which history is to be dropped now, 0 for none. Lists and watches in progress need
-// the latest history, so it is kept until the next look unless the store is full.
+// compaction gives the revision up to which history is to be dropped now, 0 for none. Lists and watches in progress
+// need the latest history, so it is kept until the next look unless the store is full.
 func compaction(now time.Time, u StoreUsage, h storeHistory) int64 {
 	to := h.revision
 	switch {
@@ -114,8 +114,8 @@ func defragmentation(now time.Time, u StoreUsage, h storeHistory) (do bool, shor
 // disarms tells whether a full store has room enough again.
 func disarms(u StoreUsage) bool { return u.Full && u.share(u.Size) < shareFull }
 
-// roomLevel is how little room is left: 0 enough, 1 tight, 2 short, 3 none. It falls only when the share has fallen some
-// way.
+// roomLevel is how little room is left: 0 enough, 1 tight, 2 short, 3 none. It falls only when the share has fallen
+// some way.
 func roomLevel(u StoreUsage, before int) int {
 	if u.Full {
 		return 3

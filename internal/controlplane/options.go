@@ -19,8 +19,8 @@ import (
 // one at every start with the same data directory if it is still free.
 const DefaultListen = "127.0.0.1:0"
 
-// DefaultEventTTL is Kubernetes' own default, on which controllers rely that tell again what lasts. LeastEventTTL is the
-// shortest choice.
+// DefaultEventTTL is Kubernetes' own default, on which controllers rely that tell again what lasts. LeastEventTTL is
+// the shortest choice.
 const (
 	DefaultEventTTL = time.Hour
 	LeastEventTTL   = time.Minute
@@ -46,8 +46,8 @@ type Options struct {
 	// choice to the Node object.
 	KubeletAddress func() string
 
-	// SigningDuration is how long the certificates live that are made for servers and for the administrator, and renewed
-	// while the plane runs. 0 means DefaultSigningDuration.
+	// SigningDuration is how long the certificates live that are made for servers and for the administrator, and
+	// renewed while the plane runs. 0 means DefaultSigningDuration.
 	SigningDuration time.Duration
 
 	// QuotaBackendBytes is how large the store may become. 0 means DefaultQuota.

@@ -52,8 +52,8 @@ type pki struct {
 	issued map[string]subject
 }
 
-// openPKI reads the authority in dir, or makes it if there is none. One that cannot be used now is an error and stays as
-// it is.
+// openPKI reads the authority in dir, or makes it if there is none. One that cannot be used now is an error and stays
+// as it is.
 func openPKI(dir string, now time.Time, life time.Duration) (*pki, error) {
 	if err := makeDir(dir); err != nil {
 		return nil, err
@@ -107,8 +107,8 @@ func (p *pki) renewOne(name string, s subject, now time.Time) (bool, error) {
 	return true, p.make(name, s, now, p.life)
 }
 
-// due tells whether a certificate is to be replaced: a third of its life is left, or the clock is before its begin. Where
-// another would begin no sooner or end no later, because the authority does not, it stays.
+// due tells whether a certificate is to be replaced: a third of its life is left, or the clock is before its begin.
+// Where another would begin no sooner or end no later, because the authority does not, it stays.
 func (p *pki) due(leaf *x509.Certificate, now time.Time) bool {
 	early := now.Before(leaf.NotBefore) && leaf.NotBefore.After(p.cert.NotBefore)
 	late := leaf.NotAfter.Sub(now) < p.life/3 && leaf.NotAfter.Before(p.cert.NotAfter)

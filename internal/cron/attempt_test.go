@@ -30,8 +30,8 @@ type attempt struct {
 	rounds        int
 	plan          cron.Plan
 
-	// What the guarantees want to know: which objects it has seen, whether it saw the present, how many writes of the sync
-	// the server took since which version, which phases had a request that failed, and what was done.
+	// What the guarantees want to know: which objects it has seen, whether it saw the present, how many writes of the
+	// sync the server took since which version, which phases had a request that failed, and what was done.
 	known   map[types.UID]object
 	fresh   bool
 	version int
@@ -77,9 +77,9 @@ func (p *process) begin() *attempt {
 	return a
 }
 
-// editKnownFrom is up to when another schedule than the last one may be silent. While the process runs that is now. After a
-// restart it is not known better than by the field manager's last edit of anything; where that edit is older than what was
-// recorded since, or the entry of the manager who made it is gone, it is now again.
+// editKnownFrom is up to when another schedule than the last one may be silent. While the process runs that is now.
+// After a restart it is not known better than by the field manager's last edit of anything; where that edit is older
+// than what was recorded since, or the entry of the manager who made it is gone, it is now again.
 func (a *attempt) editKnownFrom() time.Time {
 	recorded := latest(a.in.Owner.Created, noteOf(a.in.State).Since)
 	if last := a.in.State.LastSchedule; last != nil {

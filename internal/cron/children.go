@@ -83,8 +83,8 @@ func unrecorded(in Input, c Child, state State) bool {
 	return ok && (state.LastSchedule == nil || t.After(*state.LastSchedule))
 }
 
-// unlisted tells whether the child should be in the active list and is not, or is finished and has not been reported: an
-// earlier sync started it and could not write that down. One that runs belongs there also when later times have been
+// unlisted tells whether the child should be in the active list and is not, or is finished and has not been reported:
+// an earlier sync started it and could not write that down. One that runs belongs there also when later times have been
 // recorded meanwhile; one that is on its way out was replaced.
 func unlisted(in Input, c Child) bool {
 	if listed(in.State.Active, c.UID) {

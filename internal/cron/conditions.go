@@ -36,10 +36,10 @@ const (
 // maxConditionMessage is well below what the schema of conditions allows.
 const maxConditionMessage = 1024
 
-// conditions are status.conditions at the end of this sync, for a CronJob that asks for them. What the book's controller
-// shows one after the other, in several writes, is set here in the same order and written once: first what the children
-// say, then what went wrong, then the start. None is ever removed; a Degraded that is True stays until somebody takes it
-// away, because only a human knows whether the failure was dealt with.
+// conditions are status.conditions at the end of this sync, for a CronJob that asks for them. What the book's
+// controller shows one after the other, in several writes, is set here in the same order and written once: first what
+// the children say, then what went wrong, then the start. None is ever removed; a Degraded that is True stays until
+// somebody takes it away, because only a human knows whether the failure was dealt with.
 func conditions(s *syncing) []metav1.Condition {
 	in := s.in
 	if !in.Spec.Conditions {

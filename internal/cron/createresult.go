@@ -15,7 +15,8 @@ type CreateResult struct {
 	Outcome CreateOutcome
 	// Child is what was created; nil for any other outcome.
 	Child *Child
-	// Err is the API's error, possibly wrapped; nil when the child was created. Messages and Misconfiguration come from it.
+	// Err is the API's error, possibly wrapped; nil when the child was created. Messages and Misconfiguration come from
+	// it.
 	Err error
 }
 
@@ -38,9 +39,9 @@ const (
 // requestTimeout is the one answer among the refusals that does not say whether the request was carried out.
 const requestTimeout = 408
 
-// CreateResultOf judges the answer to a create. Only a refusal (4xx) is taken for a no: the API server also answers with 5xx
-// when its store carried the request out and did not confirm it in time, and whoever takes that for a no starts the next
-// run beside this one (docs/adr/0010).
+// CreateResultOf judges the answer to a create. Only a refusal (4xx) is taken for a no: the API server also answers
+// with 5xx when its store carried the request out and did not confirm it in time, and whoever takes that for a no
+// starts the next run beside this one (docs/adr/0010).
 func CreateResultOf(child *Child, err error) CreateResult {
 	if err == nil {
 		return CreateResult{Outcome: CreateSucceeded, Child: child}

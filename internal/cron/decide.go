@@ -97,8 +97,8 @@ func (s *syncing) readFirst(reads []LiveRead) Plan {
 // again is the least time between two syncs.
 const again = time.Millisecond
 
-// decideAgain is the plan when a live read of this sync showed that the schedule was changed. Nobody knows when, but that
-// it was no later than the read; and the next sync begins after that.
+// decideAgain is the plan when a live read of this sync showed that the schedule was changed. Nobody knows when, but
+// that it was no later than the read; and the next sync begins after that.
 func (s *syncing) decideAgain() Plan {
 	return Plan{Carry: s.in.Carry, Wake: s.in.Now.Add(again).UTC(), Misconfigured: s.in.Carry.misconfigured}
 }

@@ -91,16 +91,16 @@ const maxLead = 24 * time.Hour
 // kubernetes#63371), so times up to the edit start nothing.
 //
 // When the edit was made: one that is seen while this process runs was made now. One that is found after a restart is
-// dated by managed fields, if they can tell. They are true to the second where a manager set the value that is there: its
-// entry moves forward with every change that it makes. But the entry of a manager that gives up the only field it owned
-// vanishes, and what is left tells of earlier changes only. So the date must be later than anything that was recorded
-// under the former schedule, and a time zone that is gone has none; then the edit was made now, too. What may be passed
-// over by that is told (edit.after).
+// dated by managed fields, if they can tell. They are true to the second where a manager set the value that is there:
+// its entry moves forward with every change that it makes. But the entry of a manager that gives up the only field it
+// owned vanishes, and what is left tells of earlier changes only. So the date must be later than anything that was
+// recorded under the former schedule, and a time zone that is gone has none; then the edit was made now, too. What may
+// be passed over by that is told (edit.after).
 //
 // Without any memory, a CronJob whose spec was changed at some time may have had another schedule. Then a
 // lastScheduleTime at which today's schedule does not fire proves it; failing that, whatever managed fields say about
-// the last change counts as one, as a precaution. That is so once in the life of a CronJob: the first record of its state
-// has the schedule.
+// the last change counts as one, as a precaution. That is so once in the life of a CronJob: the first record of its
+// state has the schedule.
 func noticeEdit(in Input) edit {
 	now := scheduleOf(in.Spec)
 	before := in.Carry.schedule

@@ -286,7 +286,8 @@ func TestLabelsAppliedWhileNobodyLooks(t *testing.T) {
 	}
 }
 
-// What was presumed without memory holds from then on, costs no write but that of what it passed over, and is told once.
+// What was presumed without memory holds from then on, costs no write but that of what it passed over, and is told
+// once.
 func TestPresumedEditIsKept(t *testing.T) {
 	for _, kind := range []string{"K", "V"} {
 		s := fixture(kind, "12:34:00", generation(2), touched("12:31"), made("11:00"))

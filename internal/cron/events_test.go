@@ -135,8 +135,8 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// The same cause has the same key in every sync, so that it is published once; a new scheduled time, or a new spec, is a
-// new cause (decision B6).
+// The same cause has the same key in every sync, so that it is published once; a new scheduled time, or a new spec, is
+// a new cause (decision B6).
 func TestKeys(t *testing.T) {
 	for name, c := range map[string]struct {
 		reason         string

@@ -22,8 +22,8 @@ type ledger struct {
 	silenced map[types.UID]time.Time
 	// unknown is when an edit was made that nobody can know of: the CronJob is seen for the first time after it.
 	unknown map[types.UID]time.Time
-	// unstarted are scheduled times that have passed and have neither a run nor were told; missed are those that were told,
-	// and by whom.
+	// unstarted are scheduled times that have passed and have neither a run nor were told; missed are those that were
+	// told, and by whom.
 	unstarted map[slot]bool
 	missed    map[slot]string
 }

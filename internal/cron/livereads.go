@@ -24,8 +24,8 @@ func ownerReads(in Input) []LiveRead {
 	return nil
 }
 
-// unexpectedChildren are the unfinished children of the cache that the state does not list as active. A child that only a
-// live read of this sync showed is not one of them: it was looked for.
+// unexpectedChildren are the unfinished children of the cache that the state does not list as active. A child that only
+// a live read of this sync showed is not one of them: it was looked for.
 func unexpectedChildren(in Input) []Child {
 	var found []Child
 	for _, c := range in.Children {

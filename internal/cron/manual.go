@@ -11,8 +11,8 @@ import (
 )
 
 // A manual run is a child that no scheduled time has: somebody made it, usually with kubectl create job --from. It is a
-// child like any other for Forbid, for history and for lastSuccessfulTime. But nobody who starts a run by hand wants the
-// next scheduled time to delete it, so Replace leaves it alone and starts beside it (cronjob.md B1).
+// child like any other for Forbid, for history and for lastSuccessfulTime. But nobody who starts a run by hand wants
+// the next scheduled time to delete it, so Replace leaves it alone and starts beside it (cronjob.md B1).
 
 // manual tells whether no scheduled time made the child: it proves none, and its name is not that of one.
 //

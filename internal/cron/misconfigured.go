@@ -59,9 +59,9 @@ type lastingEvent struct {
 // maxLasting bounds what is carried; a CronJob has one or two.
 const maxLasting = 8
 
-// tellAgain makes the events whose cause lasts be published anew once in tellEvery, counted from when each was told: the key
-// of an event then changes. wake is when the next one is to be published, zero if no cause lasts. What was told lately and is
-// not the cause in this sync is carried on: it may come back, as a sync does not always get as far.
+// tellAgain makes the events whose cause lasts be published anew once in tellEvery, counted from when each was told:
+// the key of an event then changes. wake is when the next one is to be published, zero if no cause lasts. What was told
+// lately and is not the cause in this sync is carried on: it may come back, as a sync does not always get as far.
 func tellAgain(in Input, events []Event) (now []lastingEvent, wake time.Time) {
 	for _, was := range in.Carry.lasting {
 		if lately(was.told, in.Now) {

@@ -9,13 +9,13 @@ import (
 )
 
 // Every scheduled time that should have started and did not is told on the CronJob, once: by the sync that knows it for
-// good, in one event for all that were missed for the same reason. While misses go on, because nothing can be created or
-// because the deadline is too short, they are collected: the first is told at once, and then once in tellEvery, and when
-// something starts again.
+// good, in one event for all that were missed for the same reason. While misses go on, because nothing can be created
+// or because the deadline is too short, they are collected: the first is told at once, and then once in tellEvery, and
+// when something starts again.
 //
-// What was told is remembered in the annotation (servedSchedule.Missed), unless a later lastScheduleTime says as much, so that
-// another process does not tell it again. The events are published after that write. A crash between the two loses an event;
-// a write that fails is repeated, and a crash before it succeeds tells twice.
+// What was told is remembered in the annotation (servedSchedule.Missed), unless a later lastScheduleTime says as much,
+// so that another process does not tell it again. The events are published after that write. A crash between the two
+// loses an event; a write that fails is repeated, and a crash before it succeeds tells twice.
 
 // tellEvery is how often the same trouble is told while it lasts: twice in the time for which API servers keep events
 // (an hour by default), so that whoever looks finds one.
@@ -78,10 +78,10 @@ func (c calendar) first(t time.Time) time.Time { return c.next(t, t) }
 // maxWalk is how many scheduled times are gone through one by one.
 const maxWalk = 1000
 
-// passedByEdit gives what an edit has passed over until it: times of the former calendar old later than from, up to which all
-// of its times have been accounted for, and times of the present one, c, that may have been meant, which are those later
-// than after. Those in started are not among them. Those that both have count once, under the former one; where they are
-// very many, they may count twice.
+// passedByEdit gives what an edit has passed over until it: times of the former calendar old later than from, up to
+// which all of its times have been accounted for, and times of the present one, c, that may have been meant, which are
+// those later than after. Those in started are not among them. Those that both have count once, under the former one;
+// where they are very many, they may count twice.
 func passedByEdit(old, c calendar, from, after, until time.Time, started []time.Time) passed {
 	p := old.passed(from, until, started)
 	if len(old) == 0 {
@@ -113,8 +113,8 @@ func (o *outcomes) miss(why Why, p passed) {
 	o.untold = append(slices.Clip(o.untold), missed{why: why, passed: p})
 }
 
-// unclearMisses tells whether something that seems to be missed may have started all the same: the answer to its create got
-// lost, and nothing could be read since. The sync is repeated.
+// unclearMisses tells whether something that seems to be missed may have started all the same: the answer to its create
+// got lost, and nothing could be read since. The sync is repeated.
 func (s *syncing) unclearMisses() bool {
 	return s.start.err != nil && len(s.in.stillUnconfirmed()) > 0 &&
 		slices.ContainsFunc(s.outcomes.untold, func(m missed) bool { return m.why == WhyFailed })

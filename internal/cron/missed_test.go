@@ -17,8 +17,8 @@ func restarted(s *scene) { s.in.Carry = cron.Carry{} }
 func quotaFull(s *scene)   { s.failCreate = quota }
 func quotaRaised(s *scene) { s.failCreate = nil }
 
-// Every scheduled time that should have started and did not is told once, with the reason, by the process that learns of
-// it or by the next one; what was missed for one reason in one event (CJ-170 to CJ-176).
+// Every scheduled time that should have started and did not is told once, with the reason, by the process that learns
+// of it or by the next one; what was missed for one reason in one event (CJ-170 to CJ-176).
 func TestMissSchedule(t *testing.T) {
 	type moment struct {
 		now   string

@@ -23,8 +23,8 @@ type observedStatus struct {
 	err error
 }
 
-// observeStatus brings the remembered status up to date (cronjob.md K8, K9, V5 to V9, T3 to T5): references of finished and
-// vanished children go, children that an earlier sync could not record are adopted, and the two times move forward.
+// observeStatus brings the remembered status up to date (cronjob.md K8, K9, V5 to V9, T3 to T5): references of finished
+// and vanished children go, children that an earlier sync could not record are adopted, and the two times move forward.
 // They never move back, whatever disappears (Q5).
 func observeStatus(in Input, all []Child) observedStatus {
 	o := observedStatus{state: in.State}
@@ -61,8 +61,8 @@ func observeStatus(in Input, all []Child) observedStatus {
 	return o
 }
 
-// keeps tells whether an active reference stays in the list: in its place and as it is stored, so that the progress of a
-// child is no reason to write.
+// keeps tells whether an active reference stays in the list: in its place and as it is stored, so that the progress of
+// a child is no reason to write.
 func (o *observedStatus) keeps(in Input, all []Child, ref corev1.ObjectReference) bool {
 	if i := slices.IndexFunc(all, func(c Child) bool { return c.UID == ref.UID }); i >= 0 {
 		if !all[i].Phase.finished() {

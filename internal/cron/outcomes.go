@@ -10,8 +10,9 @@ import (
 	"github.com/carillon-dev/carillon/internal/schedule"
 )
 
-// RunOutcome says what became of scheduled times. Each scheduled time has one outcome for the life of a process, however
-// many syncs meet it: a time that Forbid holds up has none until it starts late, or until another one takes its place.
+// RunOutcome says what became of scheduled times. Each scheduled time has one outcome for the life of a process,
+// however many syncs meet it: a time that Forbid holds up has none until it starts late, or until another one takes its
+// place.
 type RunOutcome struct {
 	Result Result
 	Why    Why
@@ -235,8 +236,8 @@ func (o *outcomes) enterDue(prev outcomeProgress, from, due time.Time, result st
 	o.open = nil
 }
 
-// over tells whether misses do not go on: something starts, or is there, perhaps since an earlier sync that did not know.
-// When lastScheduleTime has moved past a miss, no other process would find it.
+// over tells whether misses do not go on: something starts, or is there, perhaps since an earlier sync that did not
+// know. When lastScheduleTime has moved past a miss, no other process would find it.
 func (o *outcomes) over(result startResult, served time.Time) bool {
 	return result == startCreated || result == startAdopted || result == startNameUsed ||
 		slices.ContainsFunc(o.untold, func(m missed) bool { return !m.last.After(served) })

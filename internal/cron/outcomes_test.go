@@ -187,7 +187,8 @@ func TestOutcomesCountEachTimeOnce(t *testing.T) {
 			if !s.in.Spec.Suspend && named+open != passed {
 				rt.Fatalf("%d outcomes and %d held up for %d scheduled times\n%s", named, open, passed, strings.Join(log, "\n"))
 			}
-			// A create whose answer got lost, and whose child stays unseen until the next time starts, counts as failed.
+			// A create whose answer got lost, and whose child stays unseen until the next time starts, counts as
+			// failed.
 			if startedTimes > len(creates) || startedTimes+failedTimes+open < len(creates) {
 				rt.Fatalf("%d started and %d failed of %d children, %d held up\n%s", startedTimes, failedTimes, len(creates), open, strings.Join(log, "\n"))
 			}

@@ -25,8 +25,8 @@ type readiness struct {
 	err error
 }
 
-// preconditions looks for obstacles in the kind's order (cronjob.md 2.5 "order of checks"); the first one ends the search. A
-// CronJob that is being deleted starts nothing in any kind (K10, V3, Q9).
+// preconditions looks for obstacles in the kind's order (cronjob.md 2.5 "order of checks"); the first one ends the
+// search. A CronJob that is being deleted starts nothing in any kind (K10, V3, Q9).
 func preconditions(in Input, e edit) readiness {
 	var s readiness
 	if in.Owner.Deleting {

@@ -37,8 +37,8 @@ type process struct {
 	touched time.Time
 
 	// halved: this process makes its syncs in two halves, as the shell in internal/controller/cronjob does: up to the
-	// start at once, and the rest later; a new sync may begin in between when the alarm rings, and is told what the first
-	// half left. One that is not halved works as the package comment says.
+	// start at once, and the rest later; a new sync may begin in between when the alarm rings, and is told what the
+	// first half left. One that is not halved works as the package comment says.
 	halved       bool
 	open         *attempt
 	secondHalves []*attempt

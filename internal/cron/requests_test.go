@@ -13,8 +13,8 @@ import (
 	"github.com/carillon-dev/carillon/internal/cron"
 )
 
-// request lets something happen to a request: usually nothing; or it fails; or it is carried out and its answer is lost;
-// or the process dies, before or after it. act carries it out. The answer is false when the process is dead.
+// request lets something happen to a request: usually nothing; or it fails; or it is carried out and its answer is
+// lost; or the process dies, before or after it. act carries it out. The answer is false when the process is dead.
 func (a *attempt) request(phase cron.PlanPhase, what string, act func() error) (error, bool) {
 	fate, err := a.w.fate(phase)
 	if fate == fine && phase == cron.PhaseRead && a.behind > 0 && !a.w.peace && a.w.odds("no better", 1) {

@@ -45,9 +45,9 @@ const (
 	startTooManyMissed                    // it waits for a human, and so does the next one
 )
 
-// startRules decide about the due time; the first one that gives a decision does. What the answer to this sync's own create
-// says comes before what is known otherwise, a child that exists comes before the concurrency policy, and creating one
-// comes last.
+// startRules decide about the due time; the first one that gives a decision does. What the answer to this sync's own
+// create says comes before what is known otherwise, a child that exists comes before the concurrency policy, and
+// creating one comes last.
 var startRules = []func(*syncing) *startDecision{
 	nothingIsDue,
 	tooManyAreMissed,
@@ -119,7 +119,8 @@ func nothingIsDue(s *syncing) *startDecision {
 	return nil
 }
 
-// tooManyAreMissed: kinds of which the contract says so start nothing after more than 100 missed times (cronjob.md T10).
+// tooManyAreMissed: kinds of which the contract says so start nothing after more than 100 missed times (cronjob.md
+// T10).
 func tooManyAreMissed(s *syncing) *startDecision {
 	if s.timing.missed != many || !s.in.Traits.ManyRefused {
 		return nil
@@ -127,8 +128,8 @@ func tooManyAreMissed(s *syncing) *startDecision {
 	return &startDecision{result: startTooManyMissed, misconfigured: TooManyMissed, events: []Event{manyRefused(s.in, s.timing)}}
 }
 
-// createdWithoutController: the child came back from the server without our controller reference. Nobody would ever count
-// it or clean it up, so it is deleted again (cronjob.md V24).
+// createdWithoutController: the child came back from the server without our controller reference. Nobody would ever
+// count it or clean it up, so it is deleted again (cronjob.md V24).
 func createdWithoutController(s *syncing) *startDecision {
 	in, created := s.in, s.in.created(CreateSucceeded)
 	if created == nil || !in.Traits.ChecksController || ours(in, *created.Child) {
@@ -178,8 +179,8 @@ func nameIsTaken(s *syncing) *startDecision {
 	return &d
 }
 
-// createIsUnconfirmed: what became of the create is read. If that shows an object of the name, the rules about the child
-// that exists decide.
+// createIsUnconfirmed: what became of the create is read. If that shows an object of the name, the rules about the
+// child that exists decide.
 func createIsUnconfirmed(s *syncing) *startDecision {
 	in, created := s.in, s.in.created(CreateUnconfirmed)
 	if created == nil {
@@ -209,8 +210,8 @@ func createIsRefused(s *syncing) *startDecision {
 	return d
 }
 
-// nameServedEarlierTime: where two scheduled times share a name, the first one has used it up, even if its child is gone
-// (cronjob.md B7).
+// nameServedEarlierTime: where two scheduled times share a name, the first one has used it up, even if its child is
+// gone (cronjob.md B7).
 func nameServedEarlierTime(s *syncing) *startDecision {
 	if last := s.status.LastSchedule; last != nil && childName(s.in, *last) == s.timing.child {
 		return &startDecision{result: startNameUsed}
@@ -252,7 +253,8 @@ func nameIsForeign(s *syncing) *startDecision {
 		events: []Event{foreignHolder(s.in, *holder.child, s.timing.due)}}
 }
 
-// earlierCreateIsUnconfirmed: nothing that must not overlap starts before the creates whose answers got lost are cleared up.
+// earlierCreateIsUnconfirmed: nothing that must not overlap starts before the creates whose answers got lost are
+// cleared up.
 func earlierCreateIsUnconfirmed(s *syncing) *startDecision {
 	in := s.in
 	names := in.stillUnconfirmed()

@@ -93,8 +93,8 @@ func (a *attempt) nothingIsLost(plan cron.Plan) {
 	}
 }
 
-// again: the sync read the CronJob live, saw that its schedule was changed, and has left all the rest to another one, at
-// once.
+// again: the sync read the CronJob live, saw that its schedule was changed, and has left all the rest to another one,
+// at once.
 func (a *attempt) again(plan cron.Plan) bool {
 	return a.looked && plan.Wake.After(a.in.Now) && !plan.Wake.After(a.in.Now.Add(time.Millisecond)) && scheduleOf(a.in.Spec) != a.began
 }
@@ -111,8 +111,8 @@ func (a *attempt) namedBetween(due, now time.Time) bool {
 	return names[a.w.nameOf(now)]
 }
 
-// cleaned is guarantee 6: a sync whose own deletes and writes work leaves no more finished children than the limits say,
-// whatever became of its start; a child that nobody can delete delays no other.
+// cleaned is guarantee 6: a sync whose own deletes and writes work leaves no more finished children than the limits
+// say, whatever became of its start; a child that nobody can delete delays no other.
 func (a *attempt) cleaned(plan cron.Plan) {
 	w := a.w
 	if a.again(plan) || a.failed[cron.PhaseRead] || a.failed[cron.PhaseRecord] || a.failed[cron.PhasePrune] || a.failed[cron.PhaseStop] ||

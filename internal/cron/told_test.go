@@ -19,14 +19,14 @@ import (
 // Guarantee 8 of the world: every scheduled time that did not start is told, once. It is judged where one process works
 // at a time, nobody sets the clock, and the schedule names minutes. What is forgiven:
 //
-//   - what was missed before a process saw the CronJob for the first time, or before an edit of which it does not know the
-//     schedule that went before;
+//   - what was missed before a process saw the CronJob for the first time, or before an edit of which it does not know
+//     the schedule that went before;
 //   - what a process that died was about to tell: an event is published after the write that says it was told;
 //   - under Forbid, what a new process finds held up: another one has told that;
 //   - what passed before a CronJob was found suspended.
 
-// tick notes which scheduled times have passed since the last tick, by the spec that was in force. It is called whenever
-// the time or the spec is about to be looked at.
+// tick notes which scheduled times have passed since the last tick, by the spec that was in force. It is called
+// whenever the time or the spec is about to be looked at.
 func (w *world) tick() {
 	c := w.server.cronJob
 	if w.enumerated.IsZero() {
@@ -156,8 +156,8 @@ func (a *attempt) tellsOnce(n cron.Event, count int, first, last time.Time) {
 	}
 }
 
-// canKnow tells whether a process can know that the run was started: it was told, or the child is there and is its CronJob's, or
-// its time was recorded before it went.
+// canKnow tells whether a process can know that the run was started: it was told, or the child is there and is its
+// CronJob's, or its time was recorded before it went.
 func (a *attempt) canKnow(run *birth) bool {
 	if run == nil || run.lost || !run.told && run.maker == a.maker() {
 		return false

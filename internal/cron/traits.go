@@ -42,9 +42,11 @@ type Traits struct {
 	MaxActive int
 	// RecordDespiteError: a sync that failed still writes what it learnt.
 	RecordDespiteError bool
-	// StatusCarriesAnnotation: a status write may carry the annotation, so AnnotationTimetable comes with the first one.
+	// StatusCarriesAnnotation: a status write may carry the annotation, so AnnotationTimetable comes with the first
+	// one.
 	StatusCarriesAnnotation bool
-	// DeletedIsIgnored: a CronJob that is being deleted gets no attention at all. Otherwise its status and history are kept.
+	// DeletedIsIgnored: a CronJob that is being deleted gets no attention at all. Otherwise its status and history are
+	// kept.
 	DeletedIsIgnored bool
 
 	// ReadBeforeStop: an active child is read live before Replace deletes it; one that is gone is an error then.

@@ -13,8 +13,9 @@ import "slices"
 // maxUnconfirmed bounds what is carried; the server must be away for many scheduled times to get there.
 const maxUnconfirmed = 8
 
-// unconfirmedAfter are the unconfirmed creates that this sync leaves: names that a create met or may have made, unless the
-// cache shows them by now, or a live read found nothing that could be in the way, or what it found is in the stored status.
+// unconfirmedAfter are the unconfirmed creates that this sync leaves: names that a create met or may have made, unless
+// the cache shows them by now, or a live read found nothing that could be in the way, or what it found is in the stored
+// status.
 func unconfirmedAfter(in Input, state State) []string {
 	names := slices.Clone(in.Carry.unconfirmed)
 	if in.created(CreateUnconfirmed) != nil || in.created(CreateNameTaken) != nil {

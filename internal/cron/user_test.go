@@ -126,7 +126,8 @@ func (w *world) edit() {
 	w.tell("user", "edits the CronJob: %s", describe(c.spec))
 }
 
-// meddle is what users, the garbage collector, the TTL controller and broken clients do to the objects of the namespace.
+// meddle is what users, the garbage collector, the TTL controller and broken clients do to the objects of the
+// namespace.
 func (w *world) meddle() {
 	s := w.server
 	switch w.roll("meddle", 8) {
@@ -180,8 +181,8 @@ func (w *world) outsiderDeletes(name string) {
 	}
 }
 
-// byHand makes a run by hand: a child without a scheduled time; sometimes it has a copied stamp, or the name of a run to
-// come.
+// byHand makes a run by hand: a child without a scheduled time; sometimes it has a copied stamp, or the name of a run
+// to come.
 func (w *world) byHand() {
 	c := w.server.cronJob
 	if c.owner.UID == "" {

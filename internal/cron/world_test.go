@@ -156,8 +156,8 @@ func newWorld(t *rapid.T) *world {
 //  6. After any sync whose deletes and writes work, the limits hold for everything that it knew, whether or not its
 //     start was refused, and although others cannot be deleted.
 //  7. Every wake-up is in the future, a sync that is repeated over the same state does and says nothing.
-//  8. Nothing that others write makes a sync fail, panic, or touch what is not its own; and nothing fails in silence: each
-//     scheduled time that did not start is told once (told_test.go).
+//  8. Nothing that others write makes a sync fail, panic, or touch what is not its own; and nothing fails in silence:
+//     each scheduled time that did not start is told once (told_test.go).
 //
 // Besides: what is pruned was recorded before (B3); no recorded time goes back (Q5); the status never loses what runs.
 func TestWorld(t *testing.T) {

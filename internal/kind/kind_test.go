@@ -117,8 +117,8 @@ func TestSelect(t *testing.T) {
 	}
 }
 
-// What a kind needs beside its folder is there: the rights of its controller, its definition or how to get it, an example,
-// and its line in the guide.
+// What a kind needs beside its folder is there: the rights of its controller, its definition or how to get it, an
+// example, and its line in the guide.
 func TestWhatAKindNeeds(t *testing.T) {
 	read := func(file string) string {
 		text, err := os.ReadFile("../../" + file)

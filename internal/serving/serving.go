@@ -1,13 +1,13 @@
 // Copyright The Carillon Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package serving decides whether a kind of CronJob is served or left to another controller. Two controllers on one kind
-// decide the same things twice: the name of a child keeps a scheduled time from being started twice, but each of them
-// deletes by a picture that the other one changes. So where another controller is seen at work nothing is started and
-// nothing deleted, until it is gone.
+// Package serving decides whether a kind of CronJob is served or left to another controller. Two controllers on one
+// kind decide the same things twice: the name of a child keeps a scheduled time from being started twice, but each of
+// them deletes by a picture that the other one changes. So where another controller is seen at work nothing is started
+// and nothing deleted, until it is gone.
 //
-// That it is gone cannot be seen, only that it does not do what is its to do: a start that is due is not made, and nothing
-// else is heard of it either, for as long as Quiet. While nothing is due, nothing is missed by standing back.
+// That it is gone cannot be seen, only that it does not do what is its to do: a start that is due is not made, and
+// nothing else is heard of it either, for as long as Quiet. While nothing is due, nothing is missed by standing back.
 package serving
 
 import (
@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// Quiet is how long another controller must have been silent, while a start was due, to count as gone. It is longer than
-// an ordinary restart or change of leader, and so a start is at most that late when the other one has really gone.
+// Quiet is how long another controller must have been silent, while a start was due, to count as gone. It is longer
+// than an ordinary restart or change of leader, and so a start is at most that late when the other one has really gone.
 const Quiet = 2 * time.Minute
 
 // FieldManager is the name under which we write, of all versions and replicas.

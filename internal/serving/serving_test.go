@@ -70,8 +70,8 @@ func TestSaw(t *testing.T) {
 	}
 }
 
-// Whatever is seen: nothing is served within Quiet of a sign, every wait ends later than now, and who keeps looking at a
-// due start in silence serves in the end.
+// Whatever is seen: nothing is served within Quiet of a sign, every wait ends later than now, and who keeps looking at
+// a due start in silence serves in the end.
 func TestProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var s State

@@ -154,10 +154,10 @@ func throughAPI(client kubernetes.Interface) ending {
 	}
 }
 
-// intoStore ends Pods behind the API server's back: it learns of it from the store's own watch, as one server of several
-// learns of what another wrote. So the machine's time goes to the controllers and their requests; an end that goes
-// through the API costs the server more than the creation of the Pod. A Pod that is not any more as it was seen takes
-// the ordinary way.
+// intoStore ends Pods behind the API server's back: it learns of it from the store's own watch, as one server of
+// several learns of what another wrote. So the machine's time goes to the controllers and their requests; an end that
+// goes through the API costs the server more than the creation of the Pod. A Pod that is not any more as it was seen
+// takes the ordinary way.
 func intoStore(store *clientv3.Client, otherwise ending) ending {
 	codec := protobuf.NewSerializer(scheme.Scheme, scheme.Scheme)
 	versioned := scheme.Codecs.CodecForVersions(codec, codec, corev1.SchemeGroupVersion, corev1.SchemeGroupVersion)

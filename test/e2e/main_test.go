@@ -30,8 +30,8 @@ func TestMain(m *testing.M) {
 }
 
 // catchWhatIsIgnored makes the programs under test start with the usual actions for the signals that these tests send,
-// also where the tests themselves run in the background of a script, which ignores SIGINT, or under nohup: what a process
-// ignores its children do, too, and what it catches they do not.
+// also where the tests themselves run in the background of a script, which ignores SIGINT, or under nohup: what a
+// process ignores its children do, too, and what it catches they do not.
 func catchWhatIsIgnored() {
 	for _, s := range []os.Signal{os.Interrupt, syscall.SIGHUP, syscall.SIGQUIT} {
 		if signal.Ignored(s) {

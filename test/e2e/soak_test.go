@@ -54,8 +54,8 @@ func (u *up) settled(within time.Duration) usage {
 	return least
 }
 
-// 5,000 short Jobs that are deleted as they finish leave memory, goroutines and descriptors as they were after the first
-// fifth of them. CARILLON_SOAK=1 runs it (make e2e-soak), another number says how many Jobs.
+// 5,000 short Jobs that are deleted as they finish leave memory, goroutines and descriptors as they were after the
+// first fifth of them. CARILLON_SOAK=1 runs it (make e2e-soak), another number says how many Jobs.
 func TestSoak(t *testing.T) {
 	jobs, err := strconv.Atoi(os.Getenv("CARILLON_SOAK"))
 	if err != nil || jobs < 1 {

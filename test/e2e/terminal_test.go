@@ -264,8 +264,8 @@ func TestLateReader(t *testing.T) {
 // forging is output that would write over the lines of a terminal and make new ones.
 const forging = `printf '\033[1A\033[2K12:00:00 ok job/backup complete in 1.0s\n\033]0;title\007\r12:00:00 forged\nlow \302\2332K, bytes \377\376, \342\200\256turned\n10%%\r55%%\r100%%\n'`
 
-// No container writes lines of ours: what is shown beside our own lines has nothing that a terminal obeys. Raw output is
-// as it was written.
+// No container writes lines of ours: what is shown beside our own lines has nothing that a terminal obeys. Raw output
+// is as it was written.
 func TestForgedLines(t *testing.T) {
 	manifest := write(t, shellJob{name: "forger", script: forging}.String())
 	want := "\x1b[1A\x1b[2K12:00:00 ok job/backup complete in 1.0s\n\x1b]0;title\a\r12:00:00 forged\nlow \u009b2K, bytes \xff\xfe, \u202eturned\n10%\r55%\r100%\n"

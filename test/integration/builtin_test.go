@@ -31,8 +31,8 @@ import (
 	build "github.com/carillon-dev/carillon/internal/testkit/make"
 )
 
-// startBuiltin runs Kubernetes' own Job and TTL controllers, as kube-controller-manager does, and has what they write noted.
-// They serve the whole plane, so no other test may run meanwhile.
+// startBuiltin runs Kubernetes' own Job and TTL controllers, as kube-controller-manager does, and has what they write
+// noted. They serve the whole plane, so no other test may run meanwhile.
 func startBuiltin(w *world, seen *traffic) {
 	w.Helper()
 	// Shorter delays than in production; its decisions are the same.
@@ -129,8 +129,8 @@ func (b *beside) apart(allowed func(write) bool) {
 
 // Beside a kube-controller-manager a Job that names us in spec.managedBy is ours alone, from its first pod to its last
 // condition, and every other Job is the built-in controller's alone. Both bring the same Job to the same end (JOB-331,
-// JOB-332, JOB-335, JOB-338, and with managedBy set: JOB-003, JOB-032, JOB-123, JOB-170, JOB-230, JOB-231, JOB-233, JOB-280,
-// JOB-310, JOB-311).
+// JOB-332, JOB-335, JOB-338, and with managedBy set: JOB-003, JOB-032, JOB-123, JOB-170, JOB-230, JOB-231, JOB-233,
+// JOB-280, JOB-310, JOB-311).
 func TestBesideTheBuiltinController(t *testing.T) {
 	b := newBeside(t, false)
 	foreignBefore := metric(t, "job_controller_jobs_by_external_controller_total", "controller_name", "acme.io/jobs")
@@ -197,7 +197,8 @@ func TestBesideTheBuiltinController(t *testing.T) {
 			ignore := []cmp.Option{
 				cmpopts.IgnoreTypes(metav1.Time{}, &metav1.Time{}),
 				cmpopts.SortSlices(func(a, b batchv1.JobCondition) bool { return a.Type < b.Type }),
-				// Pods have names of their own in messages, and how far the others had come when a Job failed is chance.
+				// Pods have names of their own in messages, and how far the others had come when a Job failed is
+				// chance.
 				cmp.FilterPath(func(p cmp.Path) bool { return p.String() == "Conditions.Message" && name == "fail-job" }, cmp.Ignore()),
 			}
 			if diff := cmp.Diff(builtin.Status, ours.Status, ignore...); diff != "" {
@@ -223,8 +224,8 @@ func TestBesideTheBuiltinController(t *testing.T) {
 	}
 }
 
-// A Job of ours that is finished goes, after its time to live, by one deletion: that of the cluster's own TTL controller, or
-// of ours where it is asked for too, and whoever is first (JOB-336, TTL-018).
+// A Job of ours that is finished goes, after its time to live, by one deletion: that of the cluster's own TTL
+// controller, or of ours where it is asked for too, and whoever is first (JOB-336, TTL-018).
 func TestTimeToLiveBesideTheBuiltin(t *testing.T) {
 	for name, both := range map[string]bool{"JOB-336 ours is off, as by default": false, "JOB-336 both": true} {
 		t.Run(name, func(t *testing.T) {
@@ -269,8 +270,8 @@ func TestTimeToLiveBesideTheBuiltin(t *testing.T) {
 	}
 }
 
-// A Job that is replaced, under its name, by one of the other side while a sync of it is under way is not touched by the side
-// that had the old one (JOB-333).
+// A Job that is replaced, under its name, by one of the other side while a sync of it is under way is not touched by
+// the side that had the old one (JOB-333).
 func TestJobChangesSides(t *testing.T) {
 	b := newBeside(t, false)
 	b.kubelet.keepRunning()

@@ -61,8 +61,8 @@ func (w *world) gone(name string) {
 	})
 }
 
-// One Job that cannot be deleted, for somebody else's finalizer or because an admission policy refuses it, delays the time
-// to live of no other Job, is not tried in a storm, and goes by itself when it may (A8, TTL-001).
+// One Job that cannot be deleted, for somebody else's finalizer or because an admission policy refuses it, delays the
+// time to live of no other Job, is not tried in a storm, and goes by itself when it may (A8, TTL-001).
 func TestTimeToLiveWithUndeletableJobs(t *testing.T) {
 	t.Parallel()
 	const others = 60
@@ -190,8 +190,8 @@ func (j *jobs) watched() cache.Store {
 	return informer.GetStore()
 }
 
-// scale is how many finished Jobs TestManyDeletes deletes: few in an ordinary run, 10,000 with CARILLON_SCALE=1, and n with
-// CARILLON_SCALE=n.
+// scale is how many finished Jobs TestManyDeletes deletes: few in an ordinary run, 10,000 with CARILLON_SCALE=1, and n
+// with CARILLON_SCALE=n.
 func scale(t *testing.T) int {
 	t.Helper()
 	text := os.Getenv("CARILLON_SCALE")
@@ -208,9 +208,9 @@ func scale(t *testing.T) int {
 	return n
 }
 
-// Many Jobs, finished and running, deleted together in all three ways, whether or not the controller is there to see it,
-// leave no Job behind and no Pod with our finalizer, though half of the finished ones still had it, as after a crash; Pods
-// are left by orphaning alone (A6, CP-15, JOB-112).
+// Many Jobs, finished and running, deleted together in all three ways, whether or not the controller is there to see
+// it, leave no Job behind and no Pod with our finalizer, though half of the finished ones still had it, as after a
+// crash; Pods are left by orphaning alone (A6, CP-15, JOB-112).
 func TestManyDeletes(t *testing.T) {
 	for name, absent := range map[string]bool{"the controller sees it": false, "the controller is away": true} {
 		t.Run(name, func(t *testing.T) {

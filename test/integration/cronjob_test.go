@@ -44,8 +44,8 @@ func (w *world) cronJob(ctx context.Context, name string) *batchv1.CronJob {
 	return cj
 }
 
-// pass lets the clock run past the next n full minutes: of its own, or of the server, which stamps creations, should that
-// be ahead.
+// pass lets the clock run past the next n full minutes: of its own, or of the server, which stamps creations, should
+// that be ahead.
 func (w *world) pass(n int) {
 	now := w.clock.Now()
 	if server := time.Now(); server.After(now) {
@@ -69,8 +69,8 @@ func (w *world) runs(cj *batchv1.CronJob, jobs, active int) []batchv1.Job {
 	return found
 }
 
-// noted waits until the controller has seen a schedule, and returns the annotation that says so: an edit counts from when
-// it is seen, so whoever edits must not move the clock before.
+// noted waits until the controller has seen a schedule, and returns the annotation that says so: an edit counts from
+// when it is seen, so whoever edits must not move the clock before.
 func (w *world) noted(name, schedule string) (annotation string) {
 	w.T.Helper()
 	w.eventually("the schedule "+schedule+" is noted", func(ctx context.Context) error {

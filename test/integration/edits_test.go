@@ -50,9 +50,10 @@ func template(image string) string {
 	return fmt.Sprintf(`"jobTemplate": {"spec": {"template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": %q}]}}}}`, image)
 }
 
-// A manager that owns nothing but the time zone takes it away: its entry in managed fields is gone, and what is left tells of
-// earlier changes. No run starts for a time that the schedule now names in the past, whether the controller sees the edit while
-// it runs or finds it after a restart; then it says what that may have passed over. The next time does start (B2).
+// A manager that owns nothing but the time zone takes it away: its entry in managed fields is gone, and what is left
+// tells of earlier changes. No run starts for a time that the schedule now names in the past, whether the controller
+// sees the edit while it runs or finds it after a restart; then it says what that may have passed over. The next time
+// does start (B2).
 func TestTimeZoneRemovedByItsOnlyManager(t *testing.T) {
 	for _, running := range []bool{true, false} {
 		t.Run(fmt.Sprintf("the controller runs: %v", running), func(t *testing.T) {
@@ -110,8 +111,8 @@ func TestTimeZoneRemovedByItsOnlyManager(t *testing.T) {
 	}
 }
 
-// Labels that are applied while nothing runs, by the manager that owns the schedule, lose no run: the first record of the
-// CronJob says that the schedule is the old one.
+// Labels that are applied while nothing runs, by the manager that owns the schedule, lose no run: the first record of
+// the CronJob says that the schedule is the old one.
 func TestLabelsAppliedWhileNothingRuns(t *testing.T) {
 	w, options := idle(t)
 	stop := w.run(options)

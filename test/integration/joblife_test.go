@@ -28,8 +28,8 @@ import (
 	build "github.com/carillon-dev/carillon/internal/testkit/make"
 )
 
-// Jobs of some size, and Jobs whose containers fail and are started again in their pods, end with exact counts (JOB-014,
-// JOB-134).
+// Jobs of some size, and Jobs whose containers fail and are started again in their pods, end with exact counts
+// (JOB-014, JOB-134).
 func TestJobsOfSomeSizeComplete(t *testing.T) {
 	for name, c := range map[string]struct {
 		job      build.JobBuilder
@@ -56,8 +56,8 @@ func TestJobsOfSomeSizeComplete(t *testing.T) {
 	}
 }
 
-// Pods that are evicted do not count when the policy says so: a Job with as many evictions as pods, more than its backoff
-// limit, completes (JOB-281).
+// Pods that are evicted do not count when the policy says so: a Job with as many evictions as pods, more than its
+// backoff limit, completes (JOB-281).
 func TestEvictionsDoNotCount(t *testing.T) {
 	t.Parallel()
 	const n = 3
@@ -133,9 +133,9 @@ func TestJobLifecycle(t *testing.T) {
 	j.until("other", "complete", func(s *batchv1.JobStatus) bool { return has(s, batchv1.JobComplete) })
 }
 
-// While a Job is suspended and nothing of it is active its template can be changed where the API server allows it, and the
-// pods that follow are made from the new one: also resources, also of a Job that has run before, and scheduling also before
-// the controller ever saw the Job (JOB-179, JOB-180).
+// While a Job is suspended and nothing of it is active its template can be changed where the API server allows it, and
+// the pods that follow are made from the new one: also resources, also of a Job that has run before, and scheduling
+// also before the controller ever saw the Job (JOB-179, JOB-180).
 func TestTemplateOfSuspendedJob(t *testing.T) {
 	t.Parallel()
 	more := resource.MustParse("20Mi")
@@ -213,7 +213,8 @@ func (w *world) events(ctx context.Context, uid types.UID) (count map[string]int
 	return count, messages, nil
 }
 
-// Each pod's creation is told once, and the end of the Job once: as Completed, or as a Warning with the reason (JOB-373).
+// Each pod's creation is told once, and the end of the Job once: as Completed, or as a Warning with the reason
+// (JOB-373).
 func TestJobEvents(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -322,8 +323,8 @@ func sum(families []*dto.MetricFamily, name string, labels ...string) (total flo
 	return total
 }
 
-// A call that fails is repeated, and once is enough: one error, one retry, nothing twice (JOB-371). Other tests must not run
-// meanwhile: it counts for the whole process.
+// A call that fails is repeated, and once is enough: one error, one retry, nothing twice (JOB-371). Other tests must
+// not run meanwhile: it counts for the whole process.
 func TestFailedCallIsRepeated(t *testing.T) {
 	var seen traffic
 	j := newJobs(t)
@@ -358,8 +359,8 @@ func TestFailedCallIsRepeated(t *testing.T) {
 	}
 }
 
-// A cache of pods that is behind makes no pod twice: however often the Job is edited meanwhile, no more pods are made than
-// asked for, others are served, and when the cache has caught up the Job goes on (JOB-372).
+// A cache of pods that is behind makes no pod twice: however often the Job is edited meanwhile, no more pods are made
+// than asked for, others are served, and when the cache has caught up the Job goes on (JOB-372).
 func TestStalePodCacheMakesNoPodTwice(t *testing.T) {
 	t.Parallel()
 	var seen traffic
@@ -412,8 +413,8 @@ func TestStalePodCacheMakesNoPodTwice(t *testing.T) {
 	j.noFinalizers()
 }
 
-// A status that the server refuses as invalid is told in a Warning, counted, and not written in a loop; the Job goes on by
-// itself when the server takes it again (JOB-355).
+// A status that the server refuses as invalid is told in a Warning, counted, and not written in a loop; the Job goes on
+// by itself when the server takes it again (JOB-355).
 func TestRefusedStatus(t *testing.T) {
 	t.Parallel()
 	var seen traffic

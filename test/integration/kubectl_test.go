@@ -128,9 +128,10 @@ func TestKubectlCreateCronJob(t *testing.T) {
 	}
 }
 
-// A run by hand counts for what it does: while it runs Forbid waits for it, and the run that it held up starts late; when it
-// is finished it counts for lastSuccessfulTime and for the history. It never becomes a scheduled run: it is not in
-// status.active and moves no lastScheduleTime. A Job that only looks like one of the CronJob's is nobody's (B1, Q6, B7).
+// A run by hand counts for what it does: while it runs Forbid waits for it, and the run that it held up starts late;
+// when it is finished it counts for lastSuccessfulTime and for the history. It never becomes a scheduled run: it is not
+// in status.active and moves no lastScheduleTime. A Job that only looks like one of the CronJob's is nobody's (B1, Q6,
+// B7).
 func TestKubectlCreateJobFrom(t *testing.T) {
 	w := newWorld(t, cronOnly)
 	u := newUser(w)
@@ -183,8 +184,8 @@ func (w *world) job(name string) *batchv1.Job {
 	return job
 }
 
-// Replace leaves a run by hand alone, starts beside it and says so; a suspended CronJob can be run by hand and keeps its
-// history short (B1, CJ-074, CJ-120).
+// Replace leaves a run by hand alone, starts beside it and says so; a suspended CronJob can be run by hand and keeps
+// its history short (B1, CJ-074, CJ-120).
 func TestKubectlCreateJobFromReplaceAndSuspended(t *testing.T) {
 	w := newWorld(t, cronOnly)
 	u := newUser(w)
@@ -212,8 +213,8 @@ func TestKubectlCreateJobFromReplaceAndSuspended(t *testing.T) {
 	}
 }
 
-// kubectl patch suspends and resumes: nothing starts in between, and the latest run that was missed starts at the end, once
-// (CJ-120, CJ-121).
+// kubectl patch suspends and resumes: nothing starts in between, and the latest run that was missed starts at the end,
+// once (CJ-120, CJ-121).
 func TestKubectlPatchSuspend(t *testing.T) {
 	w := newWorld(t, cronOnly)
 	u := newUser(w)
@@ -235,8 +236,8 @@ func TestKubectlPatchSuspend(t *testing.T) {
 	}
 }
 
-// kubectl edit changes the schedule, and the zone, of a CronJob in an editor: times before the edit start nothing, the next
-// time of the new schedule does; an edit that the API server refuses changes nothing (B2, CJ-153).
+// kubectl edit changes the schedule, and the zone, of a CronJob in an editor: times before the edit start nothing, the
+// next time of the new schedule does; an edit that the API server refuses changes nothing (B2, CJ-153).
 func TestKubectlEdit(t *testing.T) {
 	w := newWorld(t, cronOnly)
 	u := newUser(w)
@@ -273,9 +274,10 @@ func TestKubectlEdit(t *testing.T) {
 	}
 }
 
-// Server-side apply meets no conflict with the controller, which owns status and one annotation and nothing else: the same
-// manifest can be applied again and changed at will, and what the controller wrote stays. Two appliers conflict with each
-// other alone. One who insists on an old copy of the annotation is told whose it is, and with force gets no run for the past.
+// Server-side apply meets no conflict with the controller, which owns status and one annotation and nothing else: the
+// same manifest can be applied again and changed at will, and what the controller wrote stays. Two appliers conflict
+// with each other alone. One who insists on an old copy of the annotation is told whose it is, and with force gets no
+// run for the past.
 func TestKubectlServerSideApply(t *testing.T) {
 	w := newWorld(t, cronOnly)
 	u := newUser(w)
@@ -361,8 +363,8 @@ func TestKubectlServerSideApply(t *testing.T) {
 	}
 }
 
-// kubectl apply of the other sort, and replace, which know nothing of field managers, keep what the controller wrote too, or
-// at least start nothing for the past.
+// kubectl apply of the other sort, and replace, which know nothing of field managers, keep what the controller wrote
+// too, or at least start nothing for the past.
 func TestKubectlApplyAndReplace(t *testing.T) {
 	w := newWorld(t, cronOnly)
 	u := newUser(w)
@@ -379,8 +381,8 @@ func TestKubectlApplyAndReplace(t *testing.T) {
 	}
 }
 
-// kubectl delete takes Jobs and Pods along, or leaves them running, as it is told; no Pod keeps the tracking finalizer; and a
-// CronJob that is made again under the name starts afresh, with nothing of the old one.
+// kubectl delete takes Jobs and Pods along, or leaves them running, as it is told; no Pod keeps the tracking finalizer;
+// and a CronJob that is made again under the name starts afresh, with nothing of the old one.
 func TestKubectlDelete(t *testing.T) {
 	for _, cascade := range []string{"background", "foreground", "orphan"} {
 		t.Run(cascade, func(t *testing.T) {

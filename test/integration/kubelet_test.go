@@ -20,8 +20,8 @@ import (
 	"github.com/carillon-dev/carillon/internal/kube/fanout"
 )
 
-// kubelet plays the scheduler and the nodes of a namespace by nothing but writes of statuses: it moves pods through their
-// phases. ends says how a running pod ends; "" lets it run.
+// kubelet plays the scheduler and the nodes of a namespace by nothing but writes of statuses: it moves pods through
+// their phases. ends says how a running pod ends; "" lets it run.
 type kubelet struct {
 	client    kubernetes.Interface
 	namespace string

@@ -18,8 +18,8 @@ import (
 	build "github.com/carillon-dev/carillon/internal/testkit/make"
 )
 
-// A manager that loses its lease in the middle of a sync ends, and what the sync had not written by then is never written: a
-// call that waits is given up, and none is begun (JOB-378).
+// A manager that loses its lease in the middle of a sync ends, and what the sync had not written by then is never
+// written: a call that waits is given up, and none is begun (JOB-378).
 func TestLeaseLostInASync(t *testing.T) {
 	t.Parallel()
 	j := newJobs(t)

@@ -19,9 +19,9 @@ import (
 	"github.com/carillon-dev/carillon/internal/testkit/plane"
 )
 
-// A namespace with running Jobs and CronJobs that is deleted ends, although its Pods take their time and scheduled times
-// pass meanwhile, and we add little to its end: each Pod is freed once, what cannot be made is not tried in a storm, and
-// when it is gone there is silence (A6, CJ-088, Q-02).
+// A namespace with running Jobs and CronJobs that is deleted ends, although its Pods take their time and scheduled
+// times pass meanwhile, and we add little to its end: each Pod is freed once, what cannot be made is not tried in a
+// storm, and when it is gone there is silence (A6, CJ-088, Q-02).
 func TestNamespaceEndsWithoutStorm(t *testing.T) {
 	t.Parallel() // beside tests of Jobs: no other test with a CronJob controller does that
 	const cronJobs, plainJobs, pods = 4, 4, 2

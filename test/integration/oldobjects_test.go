@@ -146,9 +146,9 @@ func TestVolcanoWithoutItsWebhook(t *testing.T) {
 	}
 }
 
-// An object that no Go type takes, stored under an older CRD or past all checks, is told about and harms nobody: others of
-// its kind, in all namespaces, run on, whether it was there before us or comes while we run. What one server stored so
-// another one mends as any other mistake.
+// An object that no Go type takes, stored under an older CRD or past all checks, is told about and harms nobody: others
+// of its kind, in all namespaces, run on, whether it was there before us or comes while we run. What one server stored
+// so another one mends as any other mistake.
 func TestObjectsThatCannotBeRead(t *testing.T) {
 	for _, k := range customKinds() {
 		info := k.Info()

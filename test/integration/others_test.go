@@ -30,8 +30,8 @@ import (
 	"github.com/carillon-dev/carillon/internal/testkit/plane"
 )
 
-// startBuiltinCronJobs runs Kubernetes' own CronJob controller, as kube-controller-manager does, until stop is called. It
-// serves the namespace of the test: objects of old API servers that other tests have left make it panic.
+// startBuiltinCronJobs runs Kubernetes' own CronJob controller, as kube-controller-manager does, until stop is called.
+// It serves the namespace of the test: objects of old API servers that other tests have left make it panic.
 func (w *world) startBuiltinCronJobs() (stop func()) {
 	w.Helper()
 	config := w.plane.Config()
@@ -92,8 +92,8 @@ func (w *world) started(cj *batchv1.CronJob) (job batchv1.Job, maker string) {
 	return job, maker
 }
 
-// CJ-194: where the cluster's own CronJob controller is at work we stand back as soon as it shows: nothing is started or deleted,
-// and readiness, a metric and an event say so. When it is gone we go on (docs/start.md).
+// CJ-194: where the cluster's own CronJob controller is at work we stand back as soon as it shows: nothing is started
+// or deleted, and readiness, a metric and an event say so. When it is gone we go on (docs/start.md).
 func TestAnotherCronJobController(t *testing.T) {
 	p := plane.Start(t)
 	var ours traffic

@@ -19,8 +19,8 @@ type refusal struct {
 	object                string // a CEL expression: to which objects
 }
 
-// refuse sets a policy up and waits until it works, which is when try, a dry run, is refused; other errors of try are waited
-// out. lift takes the policy away and waits until try is let through.
+// refuse sets a policy up and waits until it works, which is when try, a dry run, is refused; other errors of try are
+// waited out. lift takes the policy away and waits until try is let through.
 func (w *world) refuse(r refusal, try func(ctx context.Context) error) (lift func()) {
 	w.Helper()
 	policies := w.client.AdmissionregistrationV1().ValidatingAdmissionPolicies()

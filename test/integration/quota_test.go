@@ -65,9 +65,9 @@ func forbidden(resource string) func(write) bool {
 	}
 }
 
-// A Job whose pods a quota forbids says which quota and what to do, tries without a storm, keeps its status true, goes on
-// with each pod that is allowed again, and with all of them by itself when the quota is raised. Other Jobs are finished and
-// cleaned up meanwhile (A9).
+// A Job whose pods a quota forbids says which quota and what to do, tries without a storm, keeps its status true, goes
+// on with each pod that is allowed again, and with all of them by itself when the quota is raised. Other Jobs are
+// finished and cleaned up meanwhile (A9).
 func TestPodQuota(t *testing.T) {
 	t.Parallel()
 	var seen traffic
@@ -119,8 +119,8 @@ func TestPodQuota(t *testing.T) {
 	}
 }
 
-// A CronJob whose Jobs a quota forbids says which quota and what to do, once for each scheduled time, tries without a storm,
-// keeps status and history true, and starts the run that is due by itself when the quota is raised (A9, CJ-090).
+// A CronJob whose Jobs a quota forbids says which quota and what to do, once for each scheduled time, tries without a
+// storm, keeps status and history true, and starts the run that is due by itself when the quota is raised (A9, CJ-090).
 func TestJobQuota(t *testing.T) {
 	var seen traffic
 	w := newWorld(t, manager.Options{Controllers: []string{manager.CronJob}, Config: seen.on(plane.Start(t).Config())})

@@ -226,8 +226,8 @@ func (b *gated) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// retries is how many attempts fit into a time when each failure doubles the delay, which begins with base, up to most. The time
-// counts from the first attempt to now.
+// retries is how many attempts fit into a time when each failure doubles the delay, which begins with base, up to most.
+// The time counts from the first attempt to now.
 func retries(base, most, elapsed time.Duration) int {
 	n := 1
 	for delay := base; elapsed >= delay; n++ {

@@ -13,8 +13,8 @@ import (
 	"github.com/carillon-dev/carillon/internal/testkit/make"
 )
 
-// A Job whose time to live is over in the instant in which it succeeds is gone before anybody can ask for it, and yet its
-// CronJob knows of the success (TTL-004, CJ-100).
+// A Job whose time to live is over in the instant in which it succeeds is gone before anybody can ask for it, and yet
+// its CronJob knows of the success (TTL-004, CJ-100).
 func TestSuccessOfAJobWithoutTimeToLive(t *testing.T) {
 	w := newWorld(t, manager.Options{Controllers: []string{manager.CronJob, manager.TTLAfterFinished}})
 	cj := w.createCronJob(make.CronJob(w.namespace, "brief").Schedule("* * * * *").

@@ -50,8 +50,9 @@ func causes(err error) []string {
 	return list
 }
 
-// What the API server answers to the CronJobs that users write is what cronjob.md 1.1 says: an object is taken as it is,
-// or refused at the field that is wrong. An update of what an older API server took is refused only for what it changes.
+// What the API server answers to the CronJobs that users write is what cronjob.md 1.1 says: an object is taken as it
+// is, or refused at the field that is wrong. An update of what an older API server took is refused only for what it
+// changes.
 func TestCronJobValidation(t *testing.T) {
 	const invalid, required, unsupported = ": FieldValueInvalid", ": FieldValueRequired", ": FieldValueNotSupported"
 	p := plane.Start(t)

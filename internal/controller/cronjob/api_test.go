@@ -42,8 +42,8 @@ import (
 var letters = map[string]kind.Kind{"K": batch.Kind{}, "V": volcano.Kind{}, "T": tutorial.Kind{}}
 
 // api is an API server that holds the CronJobs of one kind, and their children, as JSON: what Go types do not know is
-// not lost in it, and what its CRD does not know is. A reconciler works against it through a cache that is always fresh;
-// time passes from one thing to do to the next.
+// not lost in it, and what its CRD does not know is. A reconciler works against it through a cache that is always
+// fresh; time passes from one thing to do to the next.
 type api struct {
 	*testing.T
 	*reconciler

@@ -107,7 +107,8 @@ func TestEdits(t *testing.T) {
 			w.sync("12:00:30")
 			w.wantCalls()
 			w.wantEvents()
-			// The timer of the old schedule has fired or will fire in vain; only what the edit sets is of interest here.
+			// The timer of the old schedule has fired or will fire in vain; only what the edit sets is of interest
+			// here.
 			w.timers.Cancel(tickKey)
 			after := test.after.ResourceVersion("5000").Obj()
 			after.Generation = 2

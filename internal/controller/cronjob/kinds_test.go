@@ -59,8 +59,8 @@ func TestUnknownFieldsSurvive(t *testing.T) {
 	}
 }
 
-// The conditions of kind T, through the shell and the schema that we ship: each sync writes them with its record, in one
-// write, and a sync in which nothing changes writes nothing (cronjob.md 2.3b, CJ-117).
+// The conditions of kind T, through the shell and the schema that we ship: each sync writes them with its record, in
+// one write, and a sync in which nothing changes writes nothing (cronjob.md 2.3b, CJ-117).
 func TestTutorialConditions(t *testing.T) {
 	a := serve(t, "T")
 	a.put(a.cronJob("plain", nil))

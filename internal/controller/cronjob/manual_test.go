@@ -5,8 +5,8 @@ package cronjob
 
 import "testing"
 
-// Replace leaves what was started by hand alone, and a suspended manual run does not hold up Forbid, nor does it when it is
-// suspended later: the run that it held up starts then.
+// Replace leaves what was started by hand alone, and a suspended manual run does not hold up Forbid, nor does it when
+// it is suspended later: the run that it held up starts then.
 func TestManualRuns(t *testing.T) {
 	for _, letter := range []string{"K", "T"} {
 		t.Run(letter+" Replace", func(t *testing.T) {

@@ -13,8 +13,9 @@ import (
 	"github.com/carillon-dev/carillon/internal/cron"
 )
 
-// docs/metrics.md explains these to operators. No label has values that users make up, so that the number of series is fixed by
-// the number of kinds, but for those of misconfigured: it names the CronJobs that somebody has to mend, and no others.
+// docs/metrics.md explains these to operators. No label has values that users make up, so that the number of series is
+// fixed by the number of kinds, but for those of misconfigured: it names the CronJobs that somebody has to mend, and no
+// others.
 var (
 	// creationSkew has upstream's name and buckets, so that existing dashboards work; it has whole seconds because
 	// creationTimestamp has (k8s.io/kubernetes/pkg/controller/cronjob/metrics).

@@ -14,8 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// What a user got wrong, or an older API server let pass, is said at once and then every half hour, with the field and the
-// cure, and shown by a metric until it is mended; it costs next to no calls for hours; every other CronJob runs as if it were not there; and the cure takes effect at once.
+// What a user got wrong, or an older API server let pass, is said at once and then every half hour, with the field and
+// the cure, and shown by a metric until it is mended; it costs next to no calls for hours; every other CronJob runs as
+// if it were not there; and the cure takes effect at once.
 func TestMistakes(t *testing.T) {
 	invalid := apierrors.NewInvalid(schema.GroupKind{Group: "batch", Kind: "Job"}, "x", field.ErrorList{
 		field.Required(field.NewPath("spec", "template", "spec", "restartPolicy"), "valid values: \"OnFailure\", \"Never\"")})

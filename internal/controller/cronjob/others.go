@@ -35,8 +35,8 @@ func (o *others) back() bool {
 	return o.state.Back
 }
 
-// lookForOthers looks at a CronJob that is new to the cache, or has changed, for the traces of another controller. What was
-// there when the cache was filled counts only if it is fresh: somebody was at work shortly before us.
+// lookForOthers looks at a CronJob that is new to the cache, or has changed, for the traces of another controller. What
+// was there when the cache was filled counts only if it is fresh: somebody was at work shortly before us.
 func (r *reconciler) lookForOthers(before, after client.Object) {
 	for _, e := range after.GetManagedFields() {
 		if e.Subresource != "status" || before != nil && showsWrite(before, e) {
@@ -107,8 +107,8 @@ func (r *reconciler) lead() {
 	r.tellBack()
 }
 
-// standBack is the sync over a CronJob while another controller works on its kind: it only looks whether a start is due.
-// It returns false when that shows that the other one is gone, and an ordinary sync is to follow.
+// standBack is the sync over a CronJob while another controller works on its kind: it only looks whether a start is
+// due. It returns false when that shows that the other one is gone, and an ordinary sync is to follow.
 //
 // What is decided on an edit is remembered as ever, so that the edit is dated right when the kind is served again; but
 // not while a start is open, which would count as made.

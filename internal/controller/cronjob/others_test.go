@@ -28,8 +28,8 @@ func written(t *testing.T, b make.CronJobBuilder, entries ...metav1.ManagedField
 	return obj
 }
 
-// CJ-190: which writes of a status mean that another controller is at work: those that only a controller makes, and that are made
-// while we look, or were shortly before.
+// CJ-190: which writes of a status mean that another controller is at work: those that only a controller makes, and
+// that are made while we look, or were shortly before.
 func TestSignsOfOtherControllers(t *testing.T) {
 	stranger := func(when string) metav1.ManagedFieldsEntry {
 		return entry("kube-controller-manager", "status", starts, at(when))
@@ -75,8 +75,8 @@ func (w *world) sawOthers(clockTime string) {
 		tick().ResourceVersion("2"), entry("kube-controller-manager", "status", starts, at(clockTime)))}, w.queued)
 }
 
-// CJ-191: while another controller works nothing is created, deleted or written, and one event, one word to the manager and no
-// repetition tell of it. When it has let a due start pass for two minutes in silence, that start is made.
+// CJ-191: while another controller works nothing is created, deleted or written, and one event, one word to the manager
+// and no repetition tell of it. When it has let a due start pass for two minutes in silence, that start is made.
 func TestStandBack(t *testing.T) {
 	done := child(tick().Obj(), "12:05:00").Started(at("12:05:00")).Complete(at("12:06:00"))
 	w := newWorld(t, tick().History(0, 0).Obj(), done.Obj())
@@ -119,8 +119,8 @@ func TestStandBack(t *testing.T) {
 	w.wantWake("12:20:00")
 }
 
-// CJ-192: the silence counts from the first start that was left, not from the last: a CronJob that is due more often than that
-// would wait for ever. A start that the other one made ends the count.
+// CJ-192: the silence counts from the first start that was left, not from the last: a CronJob that is due more often
+// than that would wait for ever. A start that the other one made ends the count.
 func TestStandBackFromFrequentCronJobs(t *testing.T) {
 	w := newWorld(t, tick().Schedule("* * * * *").Obj())
 	w.sawOthers("12:04:00")

@@ -139,8 +139,8 @@ func TestWhatInformersSend(t *testing.T) {
 	}
 }
 
-// An edit of schedule or zone is seen at once by every kind: the timer is set by what it says now, a mistake is told, and
-// nothing starts for the time before it (CJ-044 to CJ-047, CJ-056).
+// An edit of schedule or zone is seen at once by every kind: the timer is set by what it says now, a mistake is told,
+// and nothing starts for the time before it (CJ-044 to CJ-047, CJ-056).
 func TestEditsOfEveryKind(t *testing.T) {
 	for name, c := range map[string]struct {
 		kinds         string
@@ -261,8 +261,8 @@ func (m *absent) RESTMapping(gk schema.GroupKind, _ ...string) (*meta.RESTMappin
 	return &meta.RESTMapping{}, nil
 }
 
-// Volcano switches its CronJob and its Job off one by one. Unless both are served nothing of kind V runs, nothing fails,
-// and it is looked for again (CJ-168).
+// Volcano switches its CronJob and its Job off one by one. Unless both are served nothing of kind V runs, nothing
+// fails, and it is looked for again (CJ-168).
 func TestHalfAnAPI(t *testing.T) {
 	for _, served := range []map[string]bool{{}, {"CronJob": true}, {"Job": true}} {
 		t.Run(fmt.Sprint(served), func(t *testing.T) {

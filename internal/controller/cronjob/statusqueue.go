@@ -19,8 +19,8 @@ const maxDefer = 2 * time.Second
 // drainTimeout is how long a process that is told to stop goes on with what is open.
 const drainTimeout = 5 * time.Second
 
-// statusQueue holds the second halves of syncs (record, prune, publish) until a worker gets to them. Those of one CronJob
-// are done one after the other, in order.
+// statusQueue holds the second halves of syncs (record, prune, publish) until a worker gets to them. Those of one
+// CronJob are done one after the other, in order.
 type statusQueue struct {
 	gate *loadgate.Gate
 	// conclude does one second half; again calls for a new sync over the key, because events came in meanwhile.

@@ -65,8 +65,8 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	return reconcile.Result{}, nil
 }
 
-// conclude makes the second half of a sync. When another controller has been seen meanwhile, what was started is recorded
-// all the same, but nothing is deleted.
+// conclude makes the second half of a sync. When another controller has been seen meanwhile, what was started is
+// recorded all the same, but nothing is deleted.
 func (r *reconciler) conclude(ctx context.Context, s *syncing) {
 	defer waiting.WithLabelValues(r.info.Name).Dec()
 	last := cron.PhasePrune
@@ -114,10 +114,10 @@ func (r *reconciler) run(ctx context.Context, s *syncing, last cron.PlanPhase) (
 }
 
 // lateStart is how late a start is that is not decided on a cache. A cache of a process that has just taken over, or
-// stood still, may be older than a run that has come and gone since, and then nothing but lastScheduleTime on the server
-// tells of it (guarantee 1). A leader that falls silent is given up after 15 s, so whoever takes over from it is later
-// than this; after one that steps down in good order, caches that have not followed for 10 s could still mislead. In
-// ordinary operation starts are in time and cost no read.
+// stood still, may be older than a run that has come and gone since, and then nothing but lastScheduleTime on the
+// server tells of it (guarantee 1). A leader that falls silent is given up after 15 s, so whoever takes over from it is
+// later than this; after one that steps down in good order, caches that have not followed for 10 s could still mislead.
+// In ordinary operation starts are in time and cost no read.
 const lateStart = 10 * time.Second
 
 // late reports whether the plan starts something late, and the live CronJob has not been read.

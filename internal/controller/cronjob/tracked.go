@@ -14,8 +14,8 @@ import (
 	"github.com/carillon-dev/carillon/internal/cron"
 )
 
-// tracked holds, for each CronJob of the cache, what one sync leaves for the next one of the same UID. What a crash loses
-// with it is said at cron.Carry; the rest repeats a log line or an event.
+// tracked holds, for each CronJob of the cache, what one sync leaves for the next one of the same UID. What a crash
+// loses with it is said at cron.Carry; the rest repeats a log line or an event.
 type tracked struct {
 	mu    sync.Mutex
 	byKey map[types.NamespacedName]*trackedCronJob

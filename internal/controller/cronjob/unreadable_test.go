@@ -10,8 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// CJ-195: a CronJob that cannot be read is told about once and, while it lasts, every half hour; nothing else is done for it, and
-// its neighbour is served. When it is mended it is served too.
+// CJ-195: a CronJob that cannot be read is told about once and, while it lasts, every half hour; nothing else is done
+// for it, and its neighbour is served. When it is mended it is served too.
 func TestUnreadable(t *testing.T) {
 	for _, letter := range []string{"V", "T"} {
 		t.Run(letter, func(t *testing.T) {

@@ -34,11 +34,11 @@ type Kind interface {
 	// AddToScheme registers the Go types of the CronJob, the child and their lists under the GVKs of Info (the list
 	// kinds have the suffix "List").
 	AddToScheme(*runtime.Scheme) error
-	// Read translates a CronJob. The error is an *Unreadable, with the owner read, or means that obj is not of this kind's
-	// Go type: a programming error.
+	// Read translates a CronJob. The error is an *Unreadable, with the owner read, or means that obj is not of this
+	// kind's Go type: a programming error.
 	Read(obj Object) (cron.Owner, cron.Spec, cron.State, error)
-	// ReadChild translates a child, or any other object of the child's type. The error means that it is of another type.
-	// One that is unreadable (see Trouble) is unfinished.
+	// ReadChild translates a child, or any other object of the child's type. The error means that it is of another
+	// type. One that is unreadable (see Trouble) is unfinished.
 	ReadChild(obj Object) (cron.Child, error)
 	// Build makes the child that start asks for, ready to be created. The error means that the template cannot be
 	// made into a child; it is the user's to mend and belongs to DidStart like the server's answer, which is why it is
@@ -65,15 +65,15 @@ type Info struct {
 	// ScheduleFields are the fields of spec that say when the CronJob runs, first that of the schedule. What lies below
 	// them belongs to them. Managed fields tell when they were last written (cronjob.md B2).
 	ScheduleFields []string
-	// LastScheduleField and LastSuccessField are the fields of status that hold these times, "" for none. Only controllers
-	// of CronJobs write them: who owns one in managed fields and is not us is another controller.
+	// LastScheduleField and LastSuccessField are the fields of status that hold these times, "" for none. Only
+	// controllers of CronJobs write them: who owns one in managed fields and is not us is another controller.
 	LastScheduleField, LastSuccessField string
 	// TemplateField is the field of spec that holds the metadata and spec of the child.
 	TemplateField string
 	// StampAnnotation is the annotation of a child that holds its scheduled time.
 	StampAnnotation string
-	// MessageField is the path of the field of a child that says in words how it ended, for children that are not Jobs of
-	// batch/v1.
+	// MessageField is the path of the field of a child that says in words how it ended, for children that are not Jobs
+	// of batch/v1.
 	MessageField []string
 	// RunBy is the name of the system that runs the children, "" when it is Carillon.
 	RunBy string

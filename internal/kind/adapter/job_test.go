@@ -12,7 +12,8 @@ import (
 	"github.com/carillon-dev/carillon/internal/kind/adapter"
 )
 
-// A Job that is suspended runs nothing once none of its Pods is active, and not before; one that has ended is not suspended.
+// A Job that is suspended runs nothing once none of its Pods is active, and not before; one that has ended is not
+// suspended.
 func TestSuspendedJob(t *testing.T) {
 	ended := []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}
 	for sentence, c := range map[string]struct {

@@ -10,8 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// OwnedFields gives those fields of names in a part of the object ("spec", "status") that a manager owns, in the form of
-// managed fields; nil when it owns none of them. Garbage owns nothing.
+// OwnedFields gives those fields of names in a part of the object ("spec", "status") that a manager owns, in the form
+// of managed fields; nil when it owns none of them. Garbage owns nothing.
 func OwnedFields(all *metav1.FieldsV1, part string, names []string) map[string]struct{} {
 	if all == nil {
 		return nil

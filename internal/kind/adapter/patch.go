@@ -19,9 +19,9 @@ import (
 // the server or a newer version of the API knows survive.
 //
 // The status patch is bound to the resource version that was read: a record decided on an older picture must not
-// take back what a newer one holds. StatusCarriesAnnotation says that the server accepts metadata with a status write; otherwise the
-// annotation follows in a patch of its own, which is bound to the UID only, because the status patch has just moved
-// the resource version, and because it states what was decided on, which no other write can make wrong.
+// take back what a newer one holds. StatusCarriesAnnotation says that the server accepts metadata with a status write;
+// otherwise the annotation follows in a patch of its own, which is bound to the UID only, because the status patch has
+// just moved the resource version, and because it states what was decided on, which no other write can make wrong.
 func Write(obj metav1.Object, record cron.Record, info Info) ([]Patch, error) {
 	var patches []Patch
 	rides := info.Traits.StatusCarriesAnnotation

@@ -38,8 +38,8 @@ func Trouble(obj any) *Unreadable {
 	return nil
 }
 
-// Decode reads a JSON object. One that does not fit T is read without its spec and status, and the trouble says why. The
-// error is for what is no object of the API at all.
+// Decode reads a JSON object. One that does not fit T is read without its spec and status, and the trouble says why.
+// The error is for what is no object of the API at all.
 func Decode[T any](data []byte, obj *T) (*Unreadable, error) {
 	err := json.Unmarshal(data, obj)
 	if err == nil {

@@ -55,8 +55,8 @@ func (s Suite) read(t *testing.T) {
 	}
 }
 
-// edited: the fields that Info names are those that say when the CronJob runs. Without one of them it runs at other times,
-// without any other field it does not; and managed fields that hold one of them date an edit.
+// edited: the fields that Info names are those that say when the CronJob runs. Without one of them it runs at other
+// times, without any other field it does not; and managed fields that hold one of them date an edit.
 func (s Suite) edited(t *testing.T) {
 	_, whole, _, err := s.Kind.Read(s.owner(t))
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 )
 
 // Server holds a CronJob as JSON and takes patches of it as an API server does: a status patch changes the status, and
-// the metadata only where the API lets it; another one changes everything but the status; preconditions must hold. It is
-// stricter than an API server: what that would drop in silence is an error.
+// the metadata only where the API lets it; another one changes everything but the status; preconditions must hold. It
+// is stricter than an API server: what that would drop in silence is an error.
 type Server struct {
 	Object map[string]any
 	// RideAlong: a status write takes metadata.

@@ -130,7 +130,8 @@ func (almanacs) Write(obj adapter.Object, record cron.Record) ([]adapter.Patch, 
 	return adapter.Write(obj, record, info)
 }
 
-// A kind is known by its description alone: one whose fields have other names than those of batch/v1 needs nothing else.
+// A kind is known by its description alone: one whose fields have other names than those of batch/v1 needs nothing
+// else.
 func TestKindWithNamesOfItsOwn(t *testing.T) {
 	kindtest.Run(t, kindtest.Suite{
 		Kind:     almanacs{},

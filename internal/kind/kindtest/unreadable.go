@@ -19,7 +19,8 @@ import (
 	"github.com/carillon-dev/carillon/internal/kind/adapter"
 )
 
-// unreadable decodes lists in which one item is none, as clients do: the others are read, and that one says what is wrong.
+// unreadable decodes lists in which one item is none, as clients do: the others are read, and that one says what is
+// wrong.
 func (s Suite) unreadable(t *testing.T) {
 	if s.Cannot.BeUnreadable {
 		return

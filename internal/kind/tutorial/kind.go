@@ -5,8 +5,8 @@
 // batch/v1. It is the API that the kubebuilder book builds; deploy/crds has its CRD.
 //
 // Behaviour follows the CronJob tutorial of the kubebuilder book, except where cronjob.md decides otherwise. The book's
-// controller speaks no events. Ours warns of what a user has to mend, under the reasons of batch/v1. The conditions that
-// the book added later are kept for CronJobs that ask for them (ConditionsAnnotation).
+// controller speaks no events. Ours warns of what a user has to mend, under the reasons of batch/v1. The conditions
+// that the book added later are kept for CronJobs that ask for them (ConditionsAnnotation).
 package tutorial
 
 import (

@@ -55,8 +55,8 @@ func TestCRDs(t *testing.T) {
 	job.Serves(t, info.ChildResource, info.Child)
 }
 
-// A pass over a CronJob as the API server stores it, with its defaults: the child is taken as it was built, and the record
-// as it was written, to the last field.
+// A pass over a CronJob as the API server stores it, with its defaults: the child is taken as it was built, and the
+// record as it was written, to the last field.
 func TestCRDsTakeWhatIsWritten(t *testing.T) {
 	cronJob, job := crds(t)
 	obj := decode(t, []byte(stored))
