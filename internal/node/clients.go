@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"sync"
 	"time"
 
@@ -32,8 +33,9 @@ type clients struct {
 const heartbeatTimeout = 10 * time.Second
 
 // newClients makes the kubelet's clients from one configuration. They are not
-// rate limited: the API server is in this process and guards itself.
-func newClients(config *rest.Config) (*clients, error) {
+// rate limited: the API server is in this process and guards itself. With
+// listed, the kubelet gets its Pods when that is closed, see podSource.
+func newClients(config *rest.Config, listed <-chan struct{}) (*clients, error) {
 	cut := newConnections()
 	config = rest.CopyConfig(config)
 	config.Dial = cut.dial
@@ -43,13 +45,16 @@ func newClients(config *rest.Config) (*clients, error) {
 	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
 
 	made := &clients{connections: cut}
-	heartbeat := rest.CopyConfig(config)
+	kube, heartbeat := rest.CopyConfig(config), rest.CopyConfig(config)
+	if listed != nil {
+		kube.Wrap(func(next http.RoundTripper) http.RoundTripper { return &podSource{next, listed} })
+	}
 	heartbeat.Timeout = heartbeatTimeout
 	for _, each := range []struct {
 		config *rest.Config
 		client *kubernetes.Interface
 	}{
-		{config, &made.kube},
+		{kube, &made.kube},
 		{heartbeat, &made.heartbeat},
 		{config, &made.events},
 	} {

@@ -119,7 +119,9 @@ func (n *Node) Start(ctx context.Context) (err error) {
 	}()
 
 	endpoint := n.options.RuntimeEndpoint
+	var listed <-chan struct{}
 	if endpoint == "" {
+		listed = awaitRelist(running, n.options.Logger, relists)
 		if n.runtime, err = startRuntime(ctx, &n.options); err != nil {
 			return err
 		}
@@ -128,7 +130,7 @@ func (n *Node) Start(ctx context.Context) (err error) {
 		}
 		endpoint = n.runtime.Endpoint()
 	}
-	if n.clients, err = newClients(n.options.Client); err != nil {
+	if n.clients, err = newClients(n.options.Client, listed); err != nil {
 		return err
 	}
 	if n.options.Admin != nil && n.options.RuntimeEndpoint == "" {

@@ -122,7 +122,7 @@ func startUpWith(t *testing.T, user *syscall.Credential, env []string, dataDir s
 		}
 		if t.Failed() {
 			t.Logf("carillon up said:\n%s\n%s", tail(u.stdout.String()), tail(u.stderr.String()))
-			t.Logf("log:\n%s", tail(logOf(dataDir)))
+			t.Logf("log:\n%s", logOf(dataDir))
 		}
 	})
 	return u
@@ -355,8 +355,9 @@ func logOf(dataDir string) string {
 	var all strings.Builder
 	_ = filepath.WalkDir(dataDir, func(path string, entry os.DirEntry, err error) error {
 		if err == nil && strings.HasSuffix(path, ".log") && !strings.Contains(path, "/node/logs/") && !entry.IsDir() {
-			data, _ := os.ReadFile(path)
-			all.WriteString(path + ":\n" + tail(string(data)))
+			if data, _ := os.ReadFile(path); len(data) > 0 {
+				all.WriteString(path + ":\n" + tail(string(data)))
+			}
 		}
 		return nil
 	})
