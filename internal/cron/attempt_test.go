@@ -50,13 +50,13 @@ type attempt struct {
 // begin gathers what the process knows; nil if there is no CronJob.
 func (p *process) begin() *attempt {
 	p.w.tick()
-	if !p.alarm.After(p.w.now) { // it has rung
-		p.alarm = time.Time{}
+	if !p.timer.After(p.w.now) { // it has fired
+		p.timer = time.Time{}
 	}
 	c := p.cronJob()
 	if c.owner.UID == "" {
 		p.forget("")
-		p.alarm = time.Time{}
+		p.timer = time.Time{}
 		return nil
 	}
 	if p.uid != c.owner.UID {
@@ -182,7 +182,7 @@ func (a *attempt) requests(plan cron.Plan) (todo []func()) {
 	return todo
 }
 
-// startsAreDone ends the first half of a sync: what is known is remembered, and the alarm is set.
+// startsAreDone ends the first half of a sync: what is known is remembered, and the timer is set.
 func (a *attempt) startsAreDone(plan cron.Plan) {
 	a.arm(plan)
 	a.remember(plan)
@@ -224,12 +224,12 @@ func (a *attempt) leave() {
 	a.secondHalves = slices.DeleteFunc(a.secondHalves, func(b *attempt) bool { return b == a })
 }
 
-// arm sets the alarm; an earlier one stays.
+// arm sets the timer; an earlier one stays.
 func (a *attempt) arm(plan cron.Plan) {
 	a.wakesInTime(plan)
 	if plan.Wake.IsZero() {
-		a.alarm = time.Time{}
-	} else if a.alarm.IsZero() || plan.Wake.Before(a.alarm) {
-		a.alarm = plan.Wake
+		a.timer = time.Time{}
+	} else if a.timer.IsZero() || plan.Wake.Before(a.timer) {
+		a.timer = plan.Wake
 	}
 }

@@ -37,7 +37,7 @@ type process struct {
 	touched time.Time
 
 	// halved: this process makes its syncs in two halves, as the shell in internal/controller/cronjob does: up to the
-	// start at once, and the rest later; a new sync may begin in between when the alarm rings, and is told what the
+	// start at once, and the rest later; a new sync may begin in between when the timer fires, and is told what the
 	// first half left. One that is not halved works as the package comment says.
 	halved       bool
 	open         *attempt
@@ -45,7 +45,7 @@ type process struct {
 	syncs        int
 	// last is the latest instant at which a sync that has ended began.
 	last  time.Time
-	alarm time.Time
+	timer time.Time
 }
 
 // maker is this life of the process.
@@ -61,7 +61,7 @@ func (p *process) restart(fresh bool) {
 		p.forgiven()
 	}
 	p.life++
-	p.open, p.secondHalves, p.alarm, p.behind = nil, nil, time.Time{}, 0
+	p.open, p.secondHalves, p.timer, p.behind = nil, nil, time.Time{}, 0
 	p.forget("")
 	if fresh {
 		p.catchUp()

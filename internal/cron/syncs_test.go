@@ -18,7 +18,7 @@ import (
 func (a *attempt) wakesInTime(plan cron.Plan) {
 	w, in := a.w, a.in
 	if !plan.Wake.IsZero() && !plan.Wake.After(in.Now) {
-		w.broken("guarantee 7: now it is %v, and the alarm is set to %v", in.Now, plan.Wake)
+		w.broken("guarantee 7: now it is %v, and the timer is set to %v", in.Now, plan.Wake)
 	}
 	r := rhythmOf(in.Spec)
 	if in.Spec.Suspend || in.Owner.Deleting || !r.fires() || a.tooMany(r) {
@@ -32,7 +32,7 @@ func (a *attempt) wakesInTime(plan cron.Plan) {
 	}
 	from = latest(latest(from, w.ledger.latest[in.Owner.UID]), w.ledger.claimed[in.Owner.UID])
 	if next := r.next(from); plan.Wake.IsZero() || plan.Wake.After(next) {
-		w.broken("guarantee 3: the alarm is set to %v, the next scheduled time is %v", plan.Wake, next)
+		w.broken("guarantee 3: the timer is set to %v, the next scheduled time is %v", plan.Wake, next)
 	}
 }
 

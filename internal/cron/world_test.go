@@ -222,12 +222,12 @@ func (w *world) happen() {
 	}
 }
 
-// pass lets time go by: usually until an alarm rings.
+// pass lets time go by: usually until a timer fires.
 func (w *world) pass() {
 	p := choose(w, "process", w.processes)
 	switch how := w.roll("time", 8); {
-	case how < 5 && p.alarm.After(w.now):
-		w.now = p.alarm
+	case how < 5 && p.timer.After(w.now):
+		w.now = p.timer
 		w.finishSome()
 		w.sync(p)
 	case how < 6:
@@ -261,7 +261,7 @@ func (w *world) sync(p *process) {
 		p.catchUp()
 	}
 	a := p.open
-	if a == nil && len(p.secondHalves) > 0 && (p.alarm.After(w.now) || w.odds("books first", 1)) {
+	if a == nil && len(p.secondHalves) > 0 && (p.timer.After(w.now) || w.odds("books first", 1)) {
 		a = p.secondHalves[0]
 	}
 	if a == nil {
@@ -327,10 +327,10 @@ func (w *world) settle() {
 			}
 		}
 		w.calm(p)
-		if !p.alarm.After(w.now) {
-			w.broken("guarantee 3: no alarm is set: %v", p.alarm)
+		if !p.timer.After(w.now) {
+			w.broken("guarantee 3: no timer is set: %v", p.timer)
 		}
-		w.now = p.alarm
+		w.now = p.timer
 	}
 	w.allTold(p)
 	for phase, limit := range map[cron.Phase]*int32{cron.Complete: c.spec.KeepSuccessful, cron.Failed: c.spec.KeepFailed} {

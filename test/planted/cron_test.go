@@ -157,11 +157,11 @@ func TestCron(t *testing.T) {
 			file: "timing.go", old: "t := c.next(baseOf(in, state), maxTime(in.Now, e.since))", new: "t := c.next(baseOf(in, state), maxTime(in.Now.Add(2*time.Minute), e.since))",
 			breaks: "a time passes without a sync",
 		},
-		"failed sync keeps no alarm": {
+		"failed sync keeps no timer": {
 			file: "decide.go", old: "if s.ready.open && s.start.result != startTooManyMissed {", new: "if s.ready.open && s.start.result != startTooManyMissed && p.Err == nil {",
 			breaks: "the next time waits for the back-off of a sync that failed",
 		},
-		"reading keeps no alarm": {
+		"reading keeps no timer": {
 			file: "decide.go", old: "Carry: s.in.Carry, Wake: s.wakeAnyhow(), Misconfigured", new: "Carry: s.in.Carry, Misconfigured",
 			breaks: "the next time waits for the back-off of a sync that could not begin",
 		},

@@ -42,7 +42,7 @@ func TestCronShell(t *testing.T) {
 			file: "sync.go", old: "\tr.tracked.setCarry(key, s.in.Owner.UID, plan.Carry)\n", new: "",
 			breaks: "a run that was deleted before it could be recorded starts again",
 		},
-		"alarm armed after the status write": {
+		"timer set after the status write": {
 			file: "sync.go", old: "\tr.arm(s, plan)\n\tif open {", new: "\tif open {",
 			breaks: "a status write that hangs delays the next start",
 		},
