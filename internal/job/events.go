@@ -112,7 +112,7 @@ func podEvents(p Plan, r Results, limit int) []Event {
 		return !again
 	}
 	for i, c := range p.Create {
-		result := r.create(i)
+		result := resultOf(r.Create, i)
 		switch result.Outcome {
 		case Created:
 			if created++; created <= limit {
@@ -133,7 +133,7 @@ func podEvents(p Plan, r Results, limit int) []Event {
 		events = append(events, createdMore(created-limit))
 	}
 	for i, d := range p.Delete {
-		result := r.delete(i)
+		result := resultOf(r.Delete, i)
 		switch result.Outcome {
 		case Deleted:
 			if deleted++; deleted <= limit {

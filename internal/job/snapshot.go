@@ -136,22 +136,18 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	number := func(v *int, d int) {
-		if *v <= 0 {
-			*v = d
-		}
-	}
-	span := func(v *time.Duration, d time.Duration) {
-		if *v <= 0 {
-			*v = d
-		}
-	}
-	number(&o.MaxUncounted, 500)
-	number(&o.MaxPodChanges, 500)
-	number(&o.EventsPerSync, 25)
-	span(&o.BackoffBase, 10*time.Second)
-	span(&o.BackoffMax, 10*time.Minute)
-	span(&o.SyncPeriod, time.Second)
-	span(&o.ExpectationTimeout, 10*time.Second)
+	setDefault(&o.MaxUncounted, 500)
+	setDefault(&o.MaxPodChanges, 500)
+	setDefault(&o.EventsPerSync, 25)
+	setDefault(&o.BackoffBase, 10*time.Second)
+	setDefault(&o.BackoffMax, 10*time.Minute)
+	setDefault(&o.SyncPeriod, time.Second)
+	setDefault(&o.ExpectationTimeout, 10*time.Second)
 	return o
+}
+
+func setDefault[T int | time.Duration](v *T, d T) {
+	if *v <= 0 {
+		*v = d
+	}
 }

@@ -72,7 +72,7 @@ func (s *syncState) afterEffects(p Plan, r Results) podsAfter {
 		stopped:     sets.New[types.UID](),
 	}
 	for i, d := range p.Delete {
-		outcome := r.delete(i).Outcome
+		outcome := resultOf(r.Delete, i).Outcome
 		if outcome != Deleted && outcome != Vanished {
 			continue
 		}
@@ -88,7 +88,7 @@ func (s *syncState) afterEffects(p Plan, r Results) podsAfter {
 		}
 	}
 	for i := range p.Create {
-		switch r.create(i).Outcome {
+		switch resultOf(r.Create, i).Outcome {
 		case Created:
 			a.creation.Succeeded++
 			a.active++
@@ -210,16 +210,10 @@ func (s *syncState) metrics(status *batchv1.JobStatus, acc *accounting, ends boo
 	return m
 }
 
-func (r Results) create(i int) CreateResult {
-	if i < len(r.Create) {
-		return r.Create[i]
+// resultOf is the result of the i-th effect; without one it was not tried.
+func resultOf[T any](results []T, i int) (result T) {
+	if i < len(results) {
+		result = results[i]
 	}
-	return CreateResult{}
-}
-
-func (r Results) delete(i int) DeleteResult {
-	if i < len(r.Delete) {
-		return r.Delete[i]
-	}
-	return DeleteResult{}
+	return result
 }
