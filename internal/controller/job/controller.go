@@ -57,12 +57,12 @@ type Options struct {
 	// and 96.
 	FanOut, Calls int
 
-	// BatchLeast, BatchPerPod and BatchMost shape the window in which a Job is synced at most once: least, and a bit
+	// WindowLeast, WindowPerPod and WindowMost shape the window in which a Job is synced at most once: least, and a bit
 	// for every pod, up to most. Default 20 ms, 200 µs, 1 s.
-	BatchLeast, BatchPerPod, BatchMost time.Duration
-	// ReportPerPod and ReportMost shape for how long mere progress of a Job is not written to its status: a bit for
-	// every pod but the first, up to most (statuswrite.go). Default 5 ms, 10 s.
-	ReportPerPod, ReportMost time.Duration
+	WindowLeast, WindowPerPod, WindowMost time.Duration
+	// ProgressDeferPerPod and ProgressDeferMost shape for how long mere progress of a Job is not written to its status:
+	// a bit for every pod but the first, up to most (statuswrite.go). Default 5 ms, 10 s.
+	ProgressDeferPerPod, ProgressDeferMost time.Duration
 	// SyncPeriod, MaxPodChanges, MaxUncounted, BackoffBase, BackoffMax: see the options of the core. Default 1 s, 500,
 	// 500, 10 s, 10 min.
 	SyncPeriod                  time.Duration
@@ -95,11 +95,11 @@ func (o Options) withDefaults() Options {
 	o.ManagedBy = cmp.Or(o.ManagedBy, ManagedBy)
 	o.ConcurrentSyncs = cmp.Or(o.ConcurrentSyncs, DefaultConcurrentSyncs)
 	o.FanOut, o.Calls = cmp.Or(o.FanOut, 16), cmp.Or(o.Calls, 96)
-	o.BatchLeast = cmp.Or(o.BatchLeast, 20*time.Millisecond)
-	o.BatchPerPod = cmp.Or(o.BatchPerPod, 200*time.Microsecond)
-	o.BatchMost = cmp.Or(o.BatchMost, time.Second)
-	o.ReportPerPod = cmp.Or(o.ReportPerPod, 5*time.Millisecond)
-	o.ReportMost = cmp.Or(o.ReportMost, 10*time.Second)
+	o.WindowLeast = cmp.Or(o.WindowLeast, 20*time.Millisecond)
+	o.WindowPerPod = cmp.Or(o.WindowPerPod, 200*time.Microsecond)
+	o.WindowMost = cmp.Or(o.WindowMost, time.Second)
+	o.ProgressDeferPerPod = cmp.Or(o.ProgressDeferPerPod, 5*time.Millisecond)
+	o.ProgressDeferMost = cmp.Or(o.ProgressDeferMost, 10*time.Second)
 	o.SyncPeriod = cmp.Or(o.SyncPeriod, time.Second)
 	o.MaxPodChanges, o.MaxUncounted = cmp.Or(o.MaxPodChanges, 500), cmp.Or(o.MaxUncounted, 500)
 	o.RetryBase, o.RetryMax = cmp.Or(o.RetryBase, time.Second), cmp.Or(o.RetryMax, time.Minute)
@@ -112,8 +112,8 @@ func (o Options) validate() error {
 	if n := min(o.ConcurrentSyncs, o.FanOut, o.Calls, o.MaxPodChanges, o.MaxUncounted); n < 0 {
 		return fmt.Errorf("job controller: the options have a limit of %d; use at least 1, or 0 for the default", n)
 	}
-	if d := min(o.BatchLeast, o.BatchPerPod, o.BatchMost, o.ReportPerPod, o.ReportMost, o.SyncPeriod, o.BackoffBase, o.BackoffMax,
-		o.RetryBase, o.RetryMax); d < 0 {
+	if d := min(o.WindowLeast, o.WindowPerPod, o.WindowMost, o.ProgressDeferPerPod, o.ProgressDeferMost, o.SyncPeriod,
+		o.BackoffBase, o.BackoffMax, o.RetryBase, o.RetryMax); d < 0 {
 		return fmt.Errorf("job controller: the options have a duration of %s; use a positive one, or 0 for the default", d)
 	}
 	return nil

@@ -92,7 +92,7 @@ func TestFinalizersArePutOff(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, func(o *Options) {
-				o.ReportPerPod = time.Millisecond
+				o.ProgressDeferPerPod = time.Millisecond
 				if test.options != nil {
 					test.options(o)
 				}
@@ -129,7 +129,7 @@ func TestFinalizersArePutOff(t *testing.T) {
 
 // What is put off is looked at now and then, however much of it there is.
 func TestPutOffFinalizersWakeSeldom(t *testing.T) {
-	w := newWorld(t, func(o *Options) { o.MaxUncounted, o.ReportPerPod = 2, time.Millisecond })
+	w := newWorld(t, func(o *Options) { o.MaxUncounted, o.ProgressDeferPerPod = 2, time.Millisecond })
 	busy(w)
 	w.add(make.Job(ns, "wide").Indexed(20).Parallelism(20).Obj())
 	w.pass(2 * startMaxDefer)
@@ -165,7 +165,9 @@ func TestLargeJobCreatesFirst(t *testing.T) {
 		"Indexed":    func(b make.JobBuilder) make.JobBuilder { return b.Indexed(20) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, func(o *Options) { o.MaxPodChanges, o.BatchLeast, o.ReportPerPod = 4, time.Minute, time.Nanosecond })
+			w := newWorld(t, func(o *Options) {
+				o.MaxPodChanges, o.WindowLeast, o.ProgressDeferPerPod = 4, time.Minute, time.Nanosecond
+			})
 			w.add(mode(make.Job(ns, "wide")).Parallelism(20).Obj())
 			for range 5 {
 				w.run()

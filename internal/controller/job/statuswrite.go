@@ -15,7 +15,7 @@ import (
 //
 //	Immediate  not at all
 //	Start      startMaxDefer while the server has more urgent work, else not at all
-//	Progress   ReportPerPod for every pod but the first, up to ReportMost
+//	Progress   ProgressDeferPerPod for every pod but the first, up to ProgressDeferMost
 //	Lazy       SyncPeriod
 //
 // record.go does the write or leaves it out, and wakeup.go wakes the Job when a write that was left out is due. What
@@ -32,7 +32,7 @@ func (o Options) putOffWrite(u job.Urgency, unwritten, now time.Time, pods int, 
 	case u == job.UrgencyStart && busy:
 		most = startMaxDefer
 	case u == job.UrgencyProgress:
-		most = min(time.Duration(max(0, pods-1))*o.ReportPerPod, o.ReportMost)
+		most = min(time.Duration(max(0, pods-1))*o.ProgressDeferPerPod, o.ProgressDeferMost)
 	case u == job.UrgencyLazy:
 		most = o.SyncPeriod
 	}

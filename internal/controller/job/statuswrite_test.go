@@ -16,7 +16,7 @@ import (
 
 // Until when each urgency lets a status write be put off.
 func TestPutOffWrite(t *testing.T) {
-	o := Options{ReportPerPod: 5 * time.Millisecond, ReportMost: 10 * time.Second, SyncPeriod: time.Second}
+	o := Options{ProgressDeferPerPod: 5 * time.Millisecond, ProgressDeferMost: 10 * time.Second, SyncPeriod: time.Second}
 	for name, test := range map[string]struct {
 		urgency job.Urgency
 		waited  time.Duration
@@ -79,12 +79,12 @@ func TestEndDoesNotWait(t *testing.T) {
 		"Indexed":    func(b make.JobBuilder) make.JobBuilder { return b.Indexed(60) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, func(o *Options) { o.MaxUncounted, o.ReportPerPod = 7, time.Second })
+			w := newWorld(t, func(o *Options) { o.MaxUncounted, o.ProgressDeferPerPod = 7, time.Second })
 			w.add(mode(make.Job(ns, "wide")).Parallelism(60).Obj())
 			w.pass(time.Hour)
 			before := w.count("status", "Job")
 			w.finishAll(corev1.PodSucceeded)
-			w.pass(w.opts.withDefaults().BatchMost)
+			w.pass(w.opts.withDefaults().WindowMost)
 			w.wantStatus("wide", func(s batchv1.JobStatus) bool { return condition(s, batchv1.JobComplete) && s.Succeeded == 60 }, "complete")
 			if n := w.count("status", "Job") - before; n != 1 {
 				t.Errorf("%d status writes to end the Job, want 1", n)
@@ -97,12 +97,12 @@ func TestEndDoesNotWait(t *testing.T) {
 
 // What did not fit into a write has waited long enough: it follows at once.
 func TestRestOfALimitedWriteFollowsAtOnce(t *testing.T) {
-	w := newWorld(t, func(o *Options) { o.MaxUncounted, o.ReportPerPod = 10, time.Second })
+	w := newWorld(t, func(o *Options) { o.MaxUncounted, o.ProgressDeferPerPod = 10, time.Second })
 	w.add(make.Job(ns, "wide").Completions(60).Parallelism(60).Obj())
 	w.pass(time.Hour)
 	for _, pod := range w.pods()[:50] {
 		w.finish(pod, corev1.PodSucceeded)
 	}
-	w.pass(w.opts.withDefaults().ReportMost + 5*time.Second)
+	w.pass(w.opts.withDefaults().ProgressDeferMost + 5*time.Second)
 	w.wantStatus("wide", func(s batchv1.JobStatus) bool { return s.Succeeded >= 40 && s.Active == 10 }, "nearly all of what ended counted")
 }

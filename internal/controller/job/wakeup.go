@@ -17,7 +17,7 @@ import (
 // syncWindow is the time in which a Job with this many pods is synced once at most (OPT-04). It grows with the Job: a
 // sync looks at all of its pods, so a large one is looked at less often.
 func (o Options) syncWindow(pods int) time.Duration {
-	return min(o.BatchLeast+time.Duration(pods)*o.BatchPerPod, o.BatchMost)
+	return min(o.WindowLeast+time.Duration(pods)*o.WindowPerPod, o.WindowMost)
 }
 
 // windowLeft is how long a sync that is wanted now waits for the end of the window that the last sync began: not at all
