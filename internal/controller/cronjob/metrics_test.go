@@ -60,7 +60,7 @@ func runsSince(t *testing.T, kind string, before map[string]*dto.Metric) map[str
 	return added
 }
 
-// Runs are counted by outcome, for each kind, once per scheduled time: however many passes look at it, and whether or
+// Runs are counted by outcome, for each kind, once per scheduled time: however many syncs look at it, and whether or
 // not its events are told again.
 func TestRunsAreCountedOnce(t *testing.T) {
 	poke := func(a *api, times ...string) {

@@ -43,9 +43,9 @@ func (t *truth) unheard(e corev1.Event) {
 	}
 }
 
-// checkTold is guarantee 8 for the CronJobs that nobody has touched, up to their latest run: what was missed before it has
-// been told by then. Where two processes lead, or one begins with an old list, each of them knows a part. What Forbid holds
-// up is another story.
+// checkTold is guarantee 8 for the CronJobs that nobody has touched, up to their latest run: what was missed before it
+// has been told by then. Where two processes lead, or one begins with an old list, each of them knows a part. What
+// Forbid holds up is another story.
 func (t *truth) checkTold() {
 	if t.world.Broken() != "" || t.overlap || t.stale {
 		return

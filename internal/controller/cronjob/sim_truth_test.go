@@ -53,8 +53,8 @@ type truth struct {
 	made   int
 	unsure map[string]bool
 	told   map[string]int
-	// excess are the requests that events account for: each half hour a name that is taken is tried again, which takes a look
-	// at the CronJob, the create, and a look at who has the name; and what was missed is recorded.
+	// excess are the requests that events account for: each half hour a name that is taken is tried again, which takes
+	// a look at the CronJob, the create, and a look at who has the name; and what was missed is recorded.
 	excess int
 	parsed map[[2]string]parsed
 }
