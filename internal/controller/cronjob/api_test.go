@@ -162,10 +162,10 @@ func (a *api) edit(name string, change func(obj, spec map[string]any)) {
 }
 
 // until lets time pass, from one thing to do to the next, up to that time of day. A controller that spins never gets
-// there; it is stopped after far more passes than anything needs.
+// there; it is stopped after far more syncs than anything needs.
 func (a *api) until(clockTime string) {
 	a.Helper()
-	end, passes := hour(clockTime), 0
+	end, syncs := hour(clockTime), 0
 	for {
 		var key types.NamespacedName
 		next := end.Add(time.Second)
@@ -184,8 +184,8 @@ func (a *api) until(clockTime string) {
 			a.time.SetTime(end)
 			return
 		}
-		if passes++; passes > 5000 {
-			a.Fatalf("%d passes and it is only %s", passes, a.time.Now().Format(time.TimeOnly))
+		if syncs++; syncs > 5000 {
+			a.Fatalf("%d syncs and it is only %s", syncs, a.time.Now().Format(time.TimeOnly))
 		}
 		if next.After(a.time.Now()) {
 			a.time.SetTime(next)

@@ -140,7 +140,7 @@ func (w *world) running() []string {
 	return running
 }
 
-// Every failure of every single call, alone: the next passes put it right (A3, A11).
+// Every failure of every single call, alone: the next syncs put it right (A3, A11).
 func TestEverySingleFault(t *testing.T) {
 	for _, policy := range []batchv1.ConcurrencyPolicy{batchv1.AllowConcurrent, batchv1.ForbidConcurrent, batchv1.ReplaceConcurrent} {
 		for _, call := range []string{"create", "record", "delete", "get"} {

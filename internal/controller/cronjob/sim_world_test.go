@@ -54,7 +54,7 @@ type simManager struct {
 	controller       *reconciler
 	owners, children *sim.Cache
 	statusWriter     *sim.Queue
-	// halves are the halves of passes that are under way, the innermost last; views is what the caches showed when
+	// halves are the halves of syncs that are under way, the innermost last; views is what the caches showed when
 	// the latest sync over a CronJob began.
 	halves []string
 	views  map[types.NamespacedName]view

@@ -182,7 +182,7 @@ func TestSync(t *testing.T) {
 	}
 }
 
-// However far the cache is behind our own writes, the next passes neither start nor record anything twice.
+// However far the cache is behind our own writes, the next syncs neither start nor record anything twice.
 func TestOwnWritesAreRead(t *testing.T) {
 	w := newWorld(t, tick().Obj())
 	w.sync("12:10:00")
