@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// relistPoll is how often the kubelet is asked whether it has listed all containers, and relistTimeout how long that is
-	// waited for: a start with Pods that are looked at too early is better than none.
+	// relistPoll is how often the kubelet is asked whether it has listed all containers, and relistTimeout how long
+	// that is waited for: a start with Pods that are looked at too early is better than none.
 	relistPoll    = 2 * time.Millisecond
 	relistTimeout = time.Minute
 )
@@ -28,8 +28,8 @@ const (
 //
 // With container events in use the kubelet calls what it knows of containers complete from its first moment on, before
 // it has listed any. A Pod that it looks at in between seems to have no containers; and if the API has one of them as
-// running, the kubelet writes that it vanished (ContainerStatusUnknown, exit code 137), which fails a Job for our restart.
-// So the Pods come after the containers.
+// running, the kubelet writes that it vanished (ContainerStatusUnknown, exit code 137), which fails a Job for our
+// restart. So the Pods come after the containers.
 type podSource struct {
 	next   http.RoundTripper
 	listed <-chan struct{}

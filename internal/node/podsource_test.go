@@ -20,8 +20,8 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// The kubelet gets its Pods when it has listed its containers, and anything else at once: a Pod that it looked at before
-// would seem to have lost what runs.
+// The kubelet gets its Pods when it has listed its containers, and anything else at once: a Pod that it looked at
+// before would seem to have lost what runs.
 func TestPodsComeAfterContainers(t *testing.T) {
 	const pods = "https://server/api/v1/pods?fieldSelector=spec.nodeName%3Dme&limit=500"
 	for name, tt := range map[string]struct {

@@ -4,7 +4,8 @@
 // Command bench measures Carillon's controllers beside Kubernetes' own, in one run on one machine:
 //
 //	go run ./test/bench cron       2,000 CronJobs at one instant, with and without old Jobs, one idle, memory
-//	go run ./test/bench job        one-pod Jobs, new ones and waiting ones, one big Job, a small one beside it, latency when idle, memory
+//	go run ./test/bench job        one-pod Jobs, new ones and waiting ones, one big Job, a small one beside it,
+//	                               latency when idle, memory
 //
 // Each side gets a control plane of its own as a process, and its controller as another process; this
 // process only creates the work, plays the kubelet (kubelet.go) and watches. CPU and memory are those

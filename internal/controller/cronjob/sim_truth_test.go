@@ -32,7 +32,8 @@ import (
 //  2. Forbid never starts beside an unfinished Job, and Replace never beside one that it has not stopped. It holds
 //     against every Job that the process made itself, whatever its caches show and whether or not it was told; and
 //     against those of former processes, other leaders and users from the moment at which one of the caches shows the
-//     Job or its entry in status.active. So two processes that lead at once may overlap for as long as their caches lag.
+//     Job or its entry in status.active. So two processes that lead at once may overlap for as long as their caches
+//     lag.
 //  3. When nothing stands between a scheduled time and its Job (a failing status write, an old cache, a Job that
 //     cannot be deleted do not), the Job is made at once; when something did, the latest one is made when it is over.
 //  4. Nothing starts for a time up to the edit that set the schedule or the zone, nor while suspended.

@@ -395,3 +395,15 @@ func (w *world) setReady(pod corev1.Pod) {
 		s.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(w.clock.Now())}}
 	})
 }
+
+// Zero is the default, and less than that is a mistake that is told before anything runs.
+func TestOptions(t *testing.T) {
+	if o := (Options{}).withDefaults(); o.ConcurrentSyncs != DefaultConcurrentSyncs || o.Clock == nil || o.Gate == nil {
+		t.Errorf("defaults %+v", o)
+	}
+	for _, wrong := range []Options{{ConcurrentSyncs: -1}, {Calls: -1}, {MaxPodChanges: -1}, {RetryMax: -1}} {
+		if err := Add(nil, wrong); err == nil {
+			t.Errorf("%+v was accepted", wrong)
+		}
+	}
+}

@@ -362,3 +362,15 @@ func TestOneBrokenJobHoldsUpNothing(t *testing.T) {
 		})
 	}
 }
+
+// Zero is the default, and less than that is a mistake that is told before anything runs.
+func TestOptions(t *testing.T) {
+	if o := (Options{}).withDefaults(); o.ConcurrentSyncs != DefaultConcurrentSyncs || o.Clock == nil {
+		t.Errorf("defaults %+v", o)
+	}
+	for _, wrong := range []Options{{ConcurrentSyncs: -1}, {RetryBase: -1}, {RetryMax: -1}} {
+		if err := Add(nil, wrong); err == nil {
+			t.Errorf("%+v was accepted", wrong)
+		}
+	}
+}
