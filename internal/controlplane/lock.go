@@ -8,10 +8,10 @@ package controlplane
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -40,8 +40,13 @@ func (e *LockedError) Error() string {
 	return fmt.Sprintf("the data directory %s is in use by %s: stop that process, or choose another directory with --data-dir", e.Dir, who)
 }
 
-// LockDir creates dir with mode 0700 if need be and takes the sole use of it, without waiting. It returns a
-// *LockedError when another process, or another value in this process, has it. A directory that somebody else made is
+// orphanedTimeout is how long the lock of a process that was killed is waited for. A child that it was making holds the
+// lock with it until it executes its own program, which takes milliseconds, and longer on a machine with much to do.
+const orphanedTimeout = 5 * time.Second
+
+// LockDir creates dir with mode 0700 if need be and takes the sole use of it. It returns a *LockedError when another
+// process, or another value in this process, has it: at once if that lives, so that only what a kill leaves is waited
+// for. A directory that somebody else made is
 // refused, since keys will lie in it; one of ours that others can read is narrowed to 0700.
 func LockDir(dir string) (*Lock, error) {
 	d, err := privatedir.Make(dir)
@@ -59,14 +64,19 @@ func LockOpen(d *privatedir.Dir) (*Lock, error) {
 	if err != nil {
 		return nil, unusableDir(dir, err)
 	}
-	if err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		defer file.Close()
+	for end := time.Now().Add(orphanedTimeout); ; time.Sleep(10 * time.Millisecond) { // nobody tells of a lock that is free
+		err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if err == nil {
+			break
+		}
 		if !errors.Is(err, unix.EWOULDBLOCK) {
+			file.Close()
 			return nil, fmt.Errorf("lock the data directory %s (does its file system support locks?): %w", dir, err)
 		}
-		text, _ := io.ReadAll(io.LimitReader(file, 32))
-		pid, _ := strconv.Atoi(strings.TrimSpace(string(text)))
-		return nil, &LockedError{Dir: dir, PID: pid}
+		if pid := holder(file); pid == 0 || !errors.Is(unix.Kill(pid, 0), unix.ESRCH) || time.Now().After(end) {
+			file.Close()
+			return nil, &LockedError{Dir: dir, PID: pid}
+		}
 	}
 	// The pid is only for the message of the next one who tries; the lock does not depend on it.
 	err = file.Truncate(0)
@@ -78,6 +88,14 @@ func LockOpen(d *privatedir.Dir) (*Lock, error) {
 		return nil, unusableDir(dir, err)
 	}
 	return &Lock{file: file}, nil
+}
+
+// holder is the process that took the lock, as it says itself; 0 when it did not say.
+func holder(lock *os.File) int {
+	text := make([]byte, 32)
+	n, _ := lock.ReadAt(text, 0) // what is shorter is read, too
+	pid, _ := strconv.Atoi(strings.TrimSpace(string(text[:n])))
+	return max(pid, 0)
 }
 
 // Release gives the directory up. Calling it again does nothing.

@@ -7,7 +7,9 @@ package controlplane
 
 import (
 	"errors"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -193,5 +195,32 @@ func TestFilesAreNotLinks(t *testing.T) {
 	}
 	if text, err := os.ReadFile(victim); err != nil || len(text) > 0 {
 		t.Errorf("the file behind the link holds %q (%v)", text, err)
+	}
+}
+
+// A process that was killed may leave its lock to a child that it was just making, for a moment. The next start waits for
+// that, and not for a process that lives.
+func TestLockOfAKilledProcess(t *testing.T) {
+	dir := t.TempDir()
+	killed := exec.Command("true")
+	if err := killed.Run(); err != nil {
+		t.Skip("needs true:", err)
+	}
+	lock, err := LockDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, lockFile), fmt.Appendln(nil, killed.Process.Pid), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	time.AfterFunc(50*time.Millisecond, lock.Release)
+	next, err := LockDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer next.Release()
+	var locked *LockedError
+	if _, err := LockDir(dir); !errors.As(err, &locked) || locked.PID != os.Getpid() {
+		t.Errorf("of a process that lives: %v", err)
 	}
 }
