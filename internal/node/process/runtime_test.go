@@ -16,6 +16,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/carillon-dev/carillon/internal/privatedir"
 )
 
 // rig is a Runtime and a client of its socket.
@@ -50,6 +52,13 @@ func stoppedRig(t *testing.T) *rig {
 	t.Cleanup(func() { os.RemoveAll(short) })
 	g := &rig{t: t, opts: Options{RootDir: filepath.Join(dir, "state"), Socket: filepath.Join(short, "s"), APIServer: "127.0.0.1:6443"}, logs: filepath.Join(dir, "logs")}
 	t.Cleanup(func() {
+		// What a container wrote is removed behind its end, by the next Runtime if this one is closed first; and an
+		// overlay's directories are none that t.TempDir could remove as an ordinary user.
+		defer func() {
+			if err := privatedir.RemoveTree(g.opts.RootDir); err != nil {
+				t.Error(err)
+			}
+		}()
 		if g.run == nil {
 			return
 		}
