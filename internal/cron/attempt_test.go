@@ -36,7 +36,7 @@ type attempt struct {
 	fresh   bool
 	version int
 	writes  int
-	failed  map[cron.PlanPhase]bool
+	failed  map[cron.Step]bool
 	started *object
 	// unanswered is a child that was created without an answer.
 	unanswered object
@@ -64,7 +64,7 @@ func (p *process) begin() *attempt {
 		c = p.cronJob()
 	}
 	a := &attempt{process: p, base: c, known: map[types.UID]object{}, fresh: p.fresh(), version: p.w.server.version,
-		failed: map[cron.PlanPhase]bool{}, deleted: map[types.UID]bool{}, stuck: map[types.UID]bool{}}
+		failed: map[cron.Step]bool{}, deleted: map[types.UID]bool{}, stuck: map[types.UID]bool{}}
 	a.began = scheduleOf(c.spec)
 	p.syncs++
 	a.nth = p.syncs
@@ -146,29 +146,29 @@ func (a *attempt) requests(plan cron.Plan) (todo []func()) {
 		}
 	}
 	phase := plan.Next()
-	if a.halved && !a.second && phase > cron.PhaseStart {
+	if a.halved && !a.second && phase > cron.StepStart {
 		a.second = true
 		a.startsAreDone(plan)
 		a.process.open = nil
-		if phase != cron.PhasePublish {
+		if phase != cron.StepPublish {
 			a.secondHalves = append(a.secondHalves, a)
 		}
 	}
 	steps, did := plan.Stop, a.in.DidStop
 	switch phase {
-	case cron.PhaseRead:
+	case cron.StepRead:
 		a.wakesInTime(plan) // should the shell give up here
 		for _, l := range plan.Read {
 			todo = append(todo, func() { a.look(l) })
 		}
-	case cron.PhaseStart:
+	case cron.StepStart:
 		todo = append(todo, func() { a.start(*plan.Start) })
-	case cron.PhaseRecord:
+	case cron.StepRecord:
 		todo = append(todo, func() { a.record(*plan.Record) })
-	case cron.PhasePrune:
+	case cron.StepPrune:
 		steps, did = plan.Prune, a.in.DidPrune
 		fallthrough
-	case cron.PhaseStop:
+	case cron.StepStop:
 		for _, s := range steps {
 			todo = append(todo, func() { a.remove(phase, s, did) })
 		}

@@ -11,12 +11,12 @@
 //	for {
 //		plan := cron.Decide(in)
 //		switch plan.Next() {
-//		case cron.PhaseRead:    // read live what plan.Read names;   in.DidReadOwner, in.DidReadChild
-//		case cron.PhaseStop:    // delete plan.Stop;                 in.DidStop
-//		case cron.PhaseStart:   // create the child of plan.Start;   in.DidStart
-//		case cron.PhaseRecord:  // write plan.Record;                in.DidRecord
-//		case cron.PhasePrune:   // delete plan.Prune;                in.DidPrune
-//		case cron.PhasePublish: // nothing is left: publish plan.Events, arm plan.Wake, return plan.Err
+//		case cron.StepRead:    // read live what plan.Read names;   in.DidReadOwner, in.DidReadChild
+//		case cron.StepStop:    // delete plan.Stop;                 in.DidStop
+//		case cron.StepStart:   // create the child of plan.Start;   in.DidStart
+//		case cron.StepRecord:  // write plan.Record;                in.DidRecord
+//		case cron.StepPrune:   // delete plan.Prune;                in.DidPrune
+//		case cron.StepPublish: // nothing is left: publish plan.Events, arm plan.Wake, return plan.Err
 //		}
 //	}
 //

@@ -88,7 +88,7 @@ func lists(refs []corev1.ObjectReference, uid types.UID) bool {
 }
 
 // mayDelete checks a delete before it is carried out.
-func (a *attempt) mayDelete(phase cron.PlanPhase, s cron.Deletion) {
+func (a *attempt) mayDelete(phase cron.Step, s cron.Deletion) {
 	w := a.w
 	o, ok := w.server.children[s.Name]
 	if !ok || o.UID != s.UID {
@@ -97,7 +97,7 @@ func (a *attempt) mayDelete(phase cron.PlanPhase, s cron.Deletion) {
 	if o.of != a.in.Owner.UID {
 		w.broken("%s is not ours to delete", s.Name)
 	}
-	if phase == cron.PhaseStop {
+	if phase == cron.StepStop {
 		if a.in.Spec.Concurrency != batchv1.ReplaceConcurrent {
 			w.broken("%s is stopped under %s", s.Name, a.in.Spec.Concurrency)
 		}

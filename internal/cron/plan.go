@@ -30,7 +30,7 @@ type Plan struct {
 	Events []Event
 	// Outcomes are what became of the scheduled times that have passed since the last sync, if each step goes well.
 	// They are final with the start: no step after it changes them.
-	Outcomes []RunOutcome
+	Outcomes []ScheduleOutcome
 	// Misconfigured is what keeps the CronJob from starting anything until somebody mends it; "" if nothing does.
 	Misconfigured Misconfiguration
 	// Wake is when to decide again at the latest; always after Now. Zero: not before an event.
@@ -42,34 +42,34 @@ type Plan struct {
 	Carry Carry
 }
 
-// PlanPhase is what the shell has to do next.
-type PlanPhase int
+// Step is what the shell has to do next.
+type Step int
 
-// The phases in the order in which they are carried out. PhasePublish is the last one: nothing else is left.
+// The steps in the order in which they are carried out. StepPublish is the last one: nothing else is left.
 const (
-	PhaseRead PlanPhase = iota
-	PhaseStop
-	PhaseStart
-	PhaseRecord
-	PhasePrune
-	PhasePublish
+	StepRead Step = iota
+	StepStop
+	StepStart
+	StepRecord
+	StepPrune
+	StepPublish
 )
 
 // Next says which phase is to be carried out now.
-func (p Plan) Next() PlanPhase {
+func (p Plan) Next() Step {
 	switch {
 	case len(p.Read) > 0:
-		return PhaseRead
+		return StepRead
 	case len(p.Stop) > 0:
-		return PhaseStop
+		return StepStop
 	case p.Start != nil:
-		return PhaseStart
+		return StepStart
 	case p.Record != nil:
-		return PhaseRecord
+		return StepRecord
 	case len(p.Prune) > 0:
-		return PhasePrune
+		return StepPrune
 	default:
-		return PhasePublish
+		return StepPublish
 	}
 }
 

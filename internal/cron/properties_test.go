@@ -142,15 +142,15 @@ func TestProperties(t *testing.T) {
 			plan := decideTwice(t, in)
 			checkPlan(t, in, plan)
 			switch plan.Next() {
-			case cron.PhaseRead:
+			case cron.StepRead:
 				for _, l := range plan.Read {
 					answer(t, &in, l)
 				}
-			case cron.PhaseStop:
+			case cron.StepStop:
 				for _, s := range plan.Stop {
 					in.DidStop(s, failures.Draw(t, "stop"))
 				}
-			case cron.PhaseStart:
+			case cron.StepStart:
 				if starts++; starts > 1 {
 					t.Fatalf("a second start in one sync: %v", plan.Start)
 				}
@@ -160,9 +160,9 @@ func TestProperties(t *testing.T) {
 					c := children(in.Traits).Draw(t, "created")
 					in.DidStart(*plan.Start, cron.CreateResultOf(&c, nil))
 				}
-			case cron.PhaseRecord:
+			case cron.StepRecord:
 				in.DidRecord(failures.Draw(t, "record"))
-			case cron.PhasePrune:
+			case cron.StepPrune:
 				for _, s := range plan.Prune {
 					in.DidPrune(s, failures.Draw(t, "prune"))
 				}

@@ -15,9 +15,9 @@ import (
 
 // request lets something happen to a request: usually nothing; or it fails; or it is carried out and its answer is
 // lost; or the process dies, before or after it. act carries it out. The answer is false when the process is dead.
-func (a *attempt) request(phase cron.PlanPhase, what string, act func() error) (error, bool) {
+func (a *attempt) request(phase cron.Step, what string, act func() error) (error, bool) {
 	fate, err := a.w.fate(phase)
-	if fate == fine && phase == cron.PhaseRead && a.behind > 0 && !a.w.peace && a.w.odds("no better", 1) {
+	if fate == fine && phase == cron.StepRead && a.behind > 0 && !a.w.peace && a.w.odds("no better", 1) {
 		fate, err = refused, errCut
 	}
 	if fate == dies {
@@ -44,7 +44,7 @@ func (a *attempt) request(phase cron.PlanPhase, what string, act func() error) (
 	}
 	if answer != nil {
 		a.tell("cannot %s: %v", what, answer)
-		a.failed[phase] = a.failed[phase] || phase == cron.PhaseStop || phase == cron.PhaseRecord
+		a.failed[phase] = a.failed[phase] || phase == cron.StepStop || phase == cron.StepRecord
 	}
 	return answer, true
 }
@@ -60,7 +60,7 @@ func (a *attempt) look(l cron.LiveRead) {
 	if l.Owner {
 		what = "read the CronJob"
 	}
-	err, alive := a.request(cron.PhaseRead, what, func() error { return nil })
+	err, alive := a.request(cron.StepRead, what, func() error { return nil })
 	switch {
 	case !alive:
 	case l.Owner:
@@ -71,7 +71,7 @@ func (a *attempt) look(l cron.LiveRead) {
 		live := a.w.server.cronJob
 		if err == nil && live.owner.UID != a.in.Owner.UID {
 			err = notFound
-			a.failed[cron.PhaseRead] = true
+			a.failed[cron.StepRead] = true
 		}
 		a.in.DidReadOwner(live.owner, live.spec, live.state, err)
 		if err == nil {
@@ -108,9 +108,9 @@ func (a *attempt) listsAnother(o object) bool {
 	return slices.ContainsFunc(a.in.State.Active, func(r corev1.ObjectReference) bool { return r.Name == o.Name && r.UID != o.UID })
 }
 
-func (a *attempt) remove(phase cron.PlanPhase, s cron.Deletion, did func(cron.Deletion, error)) {
+func (a *attempt) remove(phase cron.Step, s cron.Deletion, did func(cron.Deletion, error)) {
 	verb := "prune "
-	if phase == cron.PhaseStop {
+	if phase == cron.StepStop {
 		verb = "stop "
 	}
 	err, alive := a.request(phase, verb+s.Name, func() error {
@@ -139,7 +139,7 @@ func (a *attempt) remove(phase cron.PlanPhase, s cron.Deletion, did func(cron.De
 
 func (a *attempt) start(start cron.Start) {
 	var made object
-	err, alive := a.request(cron.PhaseStart, "create "+start.Name, func() (err error) {
+	err, alive := a.request(cron.StepStart, "create "+start.Name, func() (err error) {
 		o := object{Child: cron.Child{APIVersion: "batch/v1", Kind: "Job", Namespace: "batch", Name: start.Name,
 			Controller: controlledBy(a.w.traits, a.in.Owner.UID), Created: a.w.now, Started: new(a.w.now), Stamp: start.Stamp},
 			of: a.in.Owner.UID, maker: a.maker(), scheduled: start.Time, stubborn: !a.w.peace && a.w.odds("stubborn", 5), held: !a.w.peace && a.w.odds("held", 4),
@@ -172,9 +172,9 @@ func (a *attempt) record(r cron.Record) {
 	rides := a.w.traits.StatusCarriesAnnotation
 	var second error
 	var after cronJob
-	err, alive := a.request(cron.PhaseRecord, "record", func() error {
+	err, alive := a.request(cron.StepRecord, "record", func() error {
 		if r.Status && r.Timetable && !rides {
-			_, second = a.w.fate(cron.PhaseRecord)
+			_, second = a.w.fate(cron.StepRecord)
 		}
 		before := a.w.server.cronJob
 		err := a.w.server.record(a.base, r, rides, second)

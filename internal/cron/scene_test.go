@@ -53,7 +53,7 @@ type scene struct {
 
 	// events are those of the last sync, outcomes what it names.
 	events   []cron.Event
-	outcomes []cron.RunOutcome
+	outcomes []cron.ScheduleOutcome
 	// plan is the last one of the last sync.
 	plan cron.Plan
 }
@@ -272,19 +272,19 @@ func (s *scene) play(t testing.TB) string {
 	for range maxRounds {
 		plan := cron.Decide(in)
 		switch plan.Next() {
-		case cron.PhaseRead:
+		case cron.StepRead:
 			for _, l := range plan.Read {
 				s.look(&in, l, tell)
 			}
-		case cron.PhaseStop:
+		case cron.StepStop:
 			for _, step := range plan.Stop {
 				in.DidStop(step, s.delete("stop", step, tell))
 			}
-		case cron.PhaseStart:
+		case cron.StepStart:
 			tell("start %s for %s", plan.Start.Name, plan.Start.Stamp)
 			child, err := s.create(*plan.Start)
 			in.DidStart(*plan.Start, cron.CreateResultOf(child, err))
-		case cron.PhaseRecord:
+		case cron.StepRecord:
 			r := *plan.Record
 			r.Timetable = r.Timetable && !r.Status // it rides; the tests of edits look at it
 			tell("%s", r)
@@ -292,7 +292,7 @@ func (s *scene) play(t testing.TB) string {
 				s.in.State = plan.Record.State
 			}
 			in.DidRecord(s.failRecord)
-		case cron.PhasePrune:
+		case cron.StepPrune:
 			for _, step := range plan.Prune {
 				in.DidPrune(step, s.delete("prune", step, tell))
 			}

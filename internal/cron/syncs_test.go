@@ -87,7 +87,7 @@ func (a *attempt) nothingIsLost(plan cron.Plan) {
 	case a.again(plan):
 	case plan.Err == nil:
 		w.broken("guarantee 3: the run of %v is lost: it did not start, and the sync is not repeated:\n%s", due, plan)
-	case a.failed[cron.PhaseRead], a.failed[cron.PhaseStart], a.failed[cron.PhaseStop], a.gone:
+	case a.failed[cron.StepRead], a.failed[cron.StepStart], a.failed[cron.StepStop], a.gone:
 	default:
 		w.broken("guarantee 3: nothing that matters failed, and the run of %v did not start: %v", due, plan.Err)
 	}
@@ -115,7 +115,7 @@ func (a *attempt) namedBetween(due, now time.Time) bool {
 // say, whatever became of its start; a child that nobody can delete delays no other.
 func (a *attempt) cleaned(plan cron.Plan) {
 	w := a.w
-	if a.again(plan) || a.failed[cron.PhaseRead] || a.failed[cron.PhaseRecord] || a.failed[cron.PhasePrune] || a.failed[cron.PhaseStop] ||
+	if a.again(plan) || a.failed[cron.StepRead] || a.failed[cron.StepRecord] || a.failed[cron.StepPrune] || a.failed[cron.StepStop] ||
 		a.in.Owner.Deleting && w.traits.DeletedIsIgnored || !rhythmOf(a.in.Spec).fires() && !w.traits.RecordDespiteError {
 		return // the last one: a sync that fails over a user's mistake writes nothing, so it prunes no proof (V26)
 	}
@@ -179,7 +179,7 @@ func (a *attempt) truthful(plan cron.Plan) {
 	a.seesCronJob, a.seesFamily = cronJobs, families
 	again := cron.Decide(in)
 	for range maxRounds {
-		if again.Next() != cron.PhaseRead {
+		if again.Next() != cron.StepRead {
 			break
 		}
 		for _, l := range again.Read {
@@ -193,7 +193,7 @@ func (a *attempt) truthful(plan cron.Plan) {
 		}
 		again = cron.Decide(in)
 	}
-	if again.Next() != cron.PhasePublish || again.Err != nil {
+	if again.Next() != cron.StepPublish || again.Err != nil {
 		w.broken("guarantee 7: the same sync again would do something:\n%s", again)
 	}
 	for _, n := range again.Events {
@@ -210,7 +210,7 @@ func (a *attempt) published(plan cron.Plan) {
 		switch {
 		case n.Type == corev1.EventTypeWarning && n.Key == "":
 			a.w.broken("a warning without a key: %s", n)
-		case n.Reason == a.w.traits.Events.FailedCreate.Reason && a.unanswered.UID != "" && !a.failed[cron.PhaseRead]:
+		case n.Reason == a.w.traits.Events.FailedCreate.Reason && a.unanswered.UID != "" && !a.failed[cron.StepRead]:
 			// One that an outsider has taken from its CronJob meanwhile is a stranger's.
 			if o, there := a.w.server.find(a.unanswered.UID); there && o.Controller != nil {
 				a.w.broken("%s is there, although: %s", a.unanswered.Name, n)

@@ -150,7 +150,7 @@ func (a *attempt) tellsOnce(n cron.Event, count int, first, last time.Time) {
 		w.broken("guarantee 8: %d of these were told before, or did start: %s", count-len(news), n)
 	}
 	for _, time := range news {
-		if len(news) == count && !a.failed[cron.PhaseRecord] { // no process has a reason to tell it again
+		if len(news) == count && !a.failed[cron.StepRecord] { // no process has a reason to tell it again
 			w.ledger.missed[time] = recordedToo
 		}
 	}

@@ -29,14 +29,14 @@ var (
 )
 
 // fate draws what happens to a request of that phase.
-func (w *world) fate(phase cron.PlanPhase) (fate, error) {
+func (w *world) fate(phase cron.Step) (fate, error) {
 	if err := w.outage[phase]; err != nil {
 		return refused, err
 	}
 	if w.rough == 0 || !w.odds("trouble", w.rough) {
 		return fine, nil
 	}
-	if phase == cron.PhaseRead {
+	if phase == cron.StepRead {
 		if w.odds("dies", 2) {
 			return dies, nil
 		}
@@ -58,11 +58,11 @@ func (w *world) fate(phase cron.PlanPhase) (fate, error) {
 	}
 }
 
-func (w *world) refusal(phase cron.PlanPhase) error {
+func (w *world) refusal(phase cron.Step) error {
 	switch phase {
-	case cron.PhaseStart:
+	case cron.StepStart:
 		return quota
-	case cron.PhaseRecord:
+	case cron.StepRecord:
 		return conflict
 	default:
 		return broken
@@ -74,22 +74,22 @@ func (w *world) refusal(phase cron.PlanPhase) error {
 func (w *world) breakOrMend() {
 	if len(w.outage) > 0 {
 		w.tell("server", "is well again")
-		w.outage = map[cron.PlanPhase]error{}
+		w.outage = map[cron.Step]error{}
 		return
 	}
 	switch w.roll("outage", 4) {
 	case 0:
 		w.tell("server", "lets nobody create anything: the quota is full")
-		w.outage[cron.PhaseStart] = quota
+		w.outage[cron.StepStart] = quota
 	case 1:
 		w.tell("server", "lets nobody create anything: a webhook is broken")
-		w.outage[cron.PhaseStart] = broken
+		w.outage[cron.StepStart] = broken
 	case 2:
 		w.tell("server", "lets nobody write a status")
-		w.outage[cron.PhaseRecord] = broken
+		w.outage[cron.StepRecord] = broken
 	default:
 		w.tell("server", "is away")
-		for phase := cron.PhaseRead; phase < cron.PhasePublish; phase++ {
+		for phase := cron.StepRead; phase < cron.StepPublish; phase++ {
 			w.outage[phase] = errCut
 		}
 	}

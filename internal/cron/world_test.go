@@ -43,7 +43,7 @@ type world struct {
 
 	// outage is what fails for a while. rough is how seldom single requests fail: each with a chance of one in
 	// 2^rough; zero for never.
-	outage map[cron.PlanPhase]error
+	outage map[cron.Step]error
 	rough  int
 	// lag is how seldom the caches catch up; freshStarts: a new process begins with a fresh list.
 	// alone: there is one process at a time, and it begins with a fresh list.
@@ -101,7 +101,7 @@ func (w *world) roll(what string, n int) int {
 func choose[T any](w *world, what string, from []T) T { return from[w.roll(what, len(from))] }
 
 func newWorld(t *rapid.T) *world {
-	w := &world{t: t, now: at("12:00:17"), ledger: newLedger(), outage: map[cron.PlanPhase]error{}}
+	w := &world{t: t, now: at("12:00:17"), ledger: newLedger(), outage: map[cron.Step]error{}}
 	w.kind = choose(w, "kind", []string{"K", "V", "T", "K"})
 	w.traits = traits[w.kind]
 	w.server = &server{children: map[string]object{}, families: []family{{}}}
@@ -287,7 +287,7 @@ func (w *world) sync(p *process) {
 func (w *world) settle() {
 	w.tick()
 	w.tell("world", "is at peace")
-	w.outage, w.rough, w.peace = map[cron.PlanPhase]error{}, 0, true
+	w.outage, w.rough, w.peace = map[cron.Step]error{}, 0, true
 	if w.server.cronJob.owner.UID == "" || w.server.cronJob.owner.Deleting {
 		w.server.set(cronJob{})
 		w.apply()

@@ -68,7 +68,7 @@ func refOf(pod *corev1.Pod) PodRef {
 	return PodRef{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}
 }
 
-// exactly is the reference for a call that must meet the pod as the snapshot shows it.
+// refAtVersion is the reference for a call that must meet the pod as the snapshot shows it.
 func refAtVersion(pod *corev1.Pod) PodRef {
 	ref := refOf(pod)
 	ref.ResourceVersion = pod.ResourceVersion

@@ -49,7 +49,7 @@ func TestOneSyncLeavesOthersAlone(t *testing.T) {
 			}
 		})
 	}
-	if Mine(aJob("", by("")), Options{}) {
+	if ManagedByUs(aJob("", by("")), Options{}) {
 		t.Error("without a name of ours an empty managedBy is nobody's, not ours")
 	}
 }

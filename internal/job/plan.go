@@ -236,7 +236,7 @@ type Write struct {
 	// Finished: this write ends the Job. It is for Expectations.Finished.
 	Finished bool
 
-	// Backoff is for Expectations.Backoff, when the write succeeded, is left out, or has nothing to write.
+	// Backoff is for Expectations.Backoff, when the write succeeded, is lazy and left out, or has nothing to write.
 	Backoff Backoff
 }
 

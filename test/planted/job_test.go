@@ -171,7 +171,7 @@ func TestJobShell(t *testing.T) {
 			breaks: "a second leader overwrites what the first one counted",
 		},
 		"told before it is written": {
-			file: "record.go", old: "\tanswered := w.gate.Call()\n", new: "\tw.publish(write.Events)\n\tanswered := w.gate.Call()\n",
+			file: "record.go", old: "\tanswered := w.gate.BeginCall()\n", new: "\tw.publish(write.Events)\n\tanswered := w.gate.BeginCall()\n",
 			breaks: "events tell of what did not happen, again and again",
 		},
 		"own removals in flight not remembered": {

@@ -128,8 +128,8 @@ func (r *reconciler) nameReused(ctx context.Context, step cron.Deletion) bool {
 // start creates the child of a scheduled time. A crash right after it leaves a child without a record, which the next
 // sync adopts.
 func (r *reconciler) start(ctx context.Context, s *syncing, start cron.Start) {
-	r.gate.Enter(1)
-	defer r.gate.Leave()
+	r.gate.BeginUrgent(1)
+	defer r.gate.EndUrgent()
 	obj, err := r.kind.Build(s.owner, start)
 	if err == nil {
 		ctx, cancel := context.WithTimeout(ctx, requestTimeout)

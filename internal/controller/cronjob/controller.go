@@ -358,7 +358,7 @@ func (r *reconciler) begin() {
 
 // ring puts the keys that are due at the head of the queue.
 func (r *reconciler) ring(keys []types.NamespacedName) {
-	r.gate.Enter(r.dueKeys.add(keys))
+	r.gate.BeginUrgent(r.dueKeys.add(keys))
 	requests := make([]reconcile.Request, len(keys))
 	for i, key := range keys {
 		requests[i].NamespacedName = key

@@ -36,7 +36,7 @@ func (r *reconciler) ownerHandlers() handlers {
 		UpdateFunc: func(_ context.Context, e event.TypedUpdateEvent[client.Object], q queue) {
 			r.lookForOthers(e.ObjectOld, e.ObjectNew)
 			resync := e.ObjectOld.GetResourceVersion() == e.ObjectNew.GetResourceVersion()
-			if resync && r.info.Traits.ResyncIgnored || !resync && r.ownWrites.Wrote(e.ObjectNew.GetUID(), e.ObjectNew) {
+			if resync && r.info.Traits.ResyncIgnored || !resync && r.ownWrites.IsOwnWrite(e.ObjectNew.GetUID(), e.ObjectNew) {
 				return
 			}
 			q.Add(request(e.ObjectNew))
@@ -50,7 +50,7 @@ func (r *reconciler) ownerHandlers() handlers {
 func (r *reconciler) childHandlers() handlers {
 	return handlers{
 		CreateFunc: func(_ context.Context, e event.TypedCreateEvent[client.Object], q queue) {
-			if ref := metav1.GetControllerOfNoCopy(e.Object); ref != nil && r.childWrites.Wrote(ref.UID, e.Object) {
+			if ref := metav1.GetControllerOfNoCopy(e.Object); ref != nil && r.childWrites.IsOwnWrite(ref.UID, e.Object) {
 				return // the echo of our own create
 			}
 			r.enqueueOwner(e.Object, q)

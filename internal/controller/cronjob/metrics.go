@@ -67,7 +67,7 @@ func init() {
 }
 
 // countOutcomes adds the outcomes of a sync.
-func (r *reconciler) countOutcomes(outcomes []cron.RunOutcome) {
+func (r *reconciler) countOutcomes(outcomes []cron.ScheduleOutcome) {
 	for _, o := range outcomes {
 		runs.WithLabelValues(r.info.Name, string(o.Result), string(o.Why)).Add(float64(o.Count))
 	}

@@ -113,7 +113,7 @@ func (r *reconciler) lead() {
 // What is decided on an edit is remembered as ever, so that the edit is dated right when the kind is served again; but
 // not while a start is open, which would count as made.
 func (r *reconciler) standBack(ctx context.Context, s *syncing) bool {
-	plan, _ := r.run(ctx, s, cron.PhaseRead)
+	plan, _ := r.run(ctx, s, cron.StepRead)
 	again, back := r.stillBack(s.in.Now, r.tracked.leftToOther(s.key, s.in.Owner.UID, plan.Start))
 	if !back {
 		return false

@@ -111,7 +111,7 @@ func (q *statusQueue) next(ctx context.Context) bool {
 	q.mu.Unlock()
 
 	for s != nil {
-		q.gate.Wait(ctx, maxDefer)
+		q.gate.WaitIdle(ctx, maxDefer)
 		q.conclude(ctx, s)
 		s = q.done(key, o)
 	}

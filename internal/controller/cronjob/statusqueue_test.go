@@ -101,7 +101,7 @@ func TestStatusQueue(t *testing.T) {
 func TestStatusQueueDefers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := loadgate.New(clock.RealClock{})
-		gate.Enter(1)
+		gate.BeginUrgent(1)
 		d := newSlowQueue(gate)
 		ctx, stop := context.WithCancel(t.Context())
 		var running sync.WaitGroup

@@ -36,7 +36,7 @@ type syncing struct {
 func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	key := request.NamespacedName
 	if due := r.dueKeys.take(key); due {
-		defer r.gate.Leave()
+		defer r.gate.EndUrgent()
 	} else if r.statusQueue.pending(key) {
 		// The second half of an earlier sync is still to come. A sync now would decide on a picture without it and
 		// ask for the same again; the status queue calls for one when it is done.
@@ -49,7 +49,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if r.others.back() && r.standBack(ctx, s) {
 		return reconcile.Result{}, nil
 	}
-	plan, open := r.run(ctx, s, cron.PhaseStart)
+	plan, open := r.run(ctx, s, cron.StepStart)
 	// Nothing that the next sync has to know, and no outcome, depends on the second half, which may end after the first
 	// half of the next sync.
 	r.tracked.setCarry(key, s.in.Owner.UID, plan.Carry)
@@ -69,45 +69,45 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 // recorded all the same, but nothing is deleted.
 func (r *reconciler) conclude(ctx context.Context, s *syncing) {
 	defer waiting.WithLabelValues(r.info.Name).Dec()
-	last := cron.PhasePrune
+	last := cron.StepPrune
 	if r.others.back() {
-		last = cron.PhaseRecord
+		last = cron.StepRecord
 	}
 	plan, _ := r.run(ctx, s, last)
 	r.arm(s, plan)
 	r.finish(s, plan)
 }
 
-// run decides and does the next step, until nothing is left that belongs to a phase up to last. open tells that later
-// phases before the last one remain.
-func (r *reconciler) run(ctx context.Context, s *syncing, last cron.PlanPhase) (plan cron.Plan, open bool) {
+// run decides and does the next step, until nothing is left that belongs to a step up to last. open tells that later
+// steps before the last one remain.
+func (r *reconciler) run(ctx context.Context, s *syncing, last cron.Step) (plan cron.Plan, open bool) {
 	for ; ; s.steps++ {
 		plan = cron.Decide(s.in)
-		phase := plan.Next()
-		if phase == cron.PhasePublish {
+		step := plan.Next()
+		if step == cron.StepPublish {
 			return plan, false
 		}
 		if s.steps == maxSteps {
 			plan.Err = fmt.Errorf("no end after %d steps, next one would be: %s", maxSteps, plan)
 			return plan, false
 		}
-		if phase > last {
+		if step > last {
 			return plan, true
 		}
 		if r.late(s, plan) {
 			r.readOwnerFirst(ctx, s)
 			continue
 		}
-		switch phase {
-		case cron.PhaseRead:
+		switch step {
+		case cron.StepRead:
 			r.readLive(ctx, s, plan.Read)
-		case cron.PhaseStop:
+		case cron.StepStop:
 			r.remove(ctx, s, plan.Stop, s.in.DidStop)
-		case cron.PhaseStart:
+		case cron.StepStart:
 			r.start(ctx, s, *plan.Start)
-		case cron.PhaseRecord:
+		case cron.StepRecord:
 			r.record(ctx, s, *plan.Record)
-		case cron.PhasePrune:
+		case cron.StepPrune:
 			r.remove(ctx, s, plan.Prune, s.in.DidPrune)
 		}
 	}

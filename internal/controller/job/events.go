@@ -54,7 +54,7 @@ func (c *controller) podEvents() podHandler {
 	}
 }
 
-func (c *controller) mine(j *batchv1.Job) bool { return job.Mine(j, c.options.rules()) }
+func (c *controller) mine(j *batchv1.Job) bool { return job.ManagedByUs(j, c.options.rules()) }
 
 func (c *controller) jobAdded(j *batchv1.Job, q queue) {
 	if !c.mine(j) {
@@ -77,7 +77,7 @@ func (c *controller) jobUpdated(old, j *batchv1.Job, q queue) {
 		return
 	}
 	key := keyOf(j)
-	own := c.expectations.ownWrites.Wrote(j.UID, j)
+	own := c.expectations.ownWrites.IsOwnWrite(j.UID, j)
 	if _, older := c.expectations.ownWrites.Latest(j); older {
 		own = true
 	}

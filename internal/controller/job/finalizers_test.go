@@ -19,7 +19,7 @@ func busy(w *world) *loadgate.Gate {
 	gate := loadgate.New(w.clock)
 	w.opts.Gate = gate
 	w.restart()
-	gate.Enter(1)
+	gate.BeginUrgent(1)
 	return gate
 }
 
@@ -42,7 +42,7 @@ func TestTrailingWorkIsPutOff(t *testing.T) {
 		t.Errorf("%d status writes, want 1", n)
 	}
 	w.wantHeld(1)
-	gate.Leave()
+	gate.EndUrgent()
 	w.pass(time.Second)
 	w.wantHeld(0)
 }
@@ -72,7 +72,7 @@ func TestFinalizersArePutOff(t *testing.T) {
 		held    int // how many of the two pods that ended keep theirs
 	}{
 		"as long as the urgent work goes on": {then: func(w *world, _ *loadgate.Gate) { w.pass(finalizerMaxDefer / 2) }, held: 2},
-		"until the urgent work is done":      {then: func(w *world, gate *loadgate.Gate) { gate.Leave(); w.pass(time.Second) }},
+		"until the urgent work is done":      {then: func(w *world, gate *loadgate.Gate) { gate.EndUrgent(); w.pass(time.Second) }},
 		"not for ever":                       {then: func(w *world, _ *loadgate.Gate) { w.pass(finalizerMaxDefer) }},
 		"not for ever by a clock put back": {then: func(w *world, _ *loadgate.Gate) {
 			w.clock.SetTime(start.Add(-time.Hour))
@@ -117,7 +117,7 @@ func TestFinalizersArePutOff(t *testing.T) {
 				t.Errorf("%d pods that ended keep the finalizer, want %d", kept, test.held)
 			}
 			if test.held > 0 {
-				gate.Leave()
+				gate.EndUrgent()
 				w.finishAll(corev1.PodSucceeded)
 				w.pass(time.Minute)
 				w.wantStatus("two", func(s batchv1.JobStatus) bool { return condition(s, batchv1.JobComplete) && s.Succeeded == 4 }, "complete")

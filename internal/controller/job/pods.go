@@ -94,7 +94,7 @@ func (w *work) createOne(ctx context.Context, creation job.Creation) (job.Create
 	pod := creation.Pod
 	uid, name := w.job.UID, pod.Name
 	w.expectations.expectCreation(uid, name, expectedPod{sent: w.now, after: w.reached()})
-	defer w.gate.Call()()
+	defer w.gate.BeginCall()()
 	err := w.client.Create(ctx, pod)
 	if apierrors.IsAlreadyExists(err) {
 		existing, getErr := w.ours(ctx, creation.Pod.Namespace, name)

@@ -72,7 +72,7 @@ func (w *work) write(ctx context.Context, write job.Write) error {
 		w.rejected("check", fmt.Sprint(broken))
 		return errRejected
 	}
-	answered := w.gate.Call()
+	answered := w.gate.BeginCall()
 	err := w.client.Status().Update(ctx, next)
 	answered()
 	result := outcome(err, "success", "error")

@@ -90,7 +90,7 @@ func (s Suite) pass(t *testing.T) {
 	}
 	in := read()
 	plan := cron.Decide(in)
-	if plan.Next() != cron.PhaseStart {
+	if plan.Next() != cron.StepStart {
 		t.Fatalf("nothing starts:\n%s", plan)
 	}
 	built, err := s.Kind.Build(s.decode(t, v.Object), *plan.Start)

@@ -276,7 +276,7 @@ func TestEventForm(t *testing.T) {
 // end.
 func underLoad(t *testing.T) (r *events.Recorder, sink *server, gate *loadgate.Gate, stop func()) {
 	gate, sink = loadgate.New(clock.RealClock{}), &server{}
-	gate.Enter(1)
+	gate.BeginUrgent(1)
 	r = events.NewRecorder(events.Options{Sink: sink, Component: "c", Gate: gate, Logger: logr.Discard()})
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
@@ -328,7 +328,7 @@ func TestEventsUnderLoad(t *testing.T) {
 			t.Errorf("%d of 19 events written after some seconds, want a portion", n)
 		}
 		<-time.After(10 * time.Second)
-		gate.Leave()
+		gate.EndUrgent()
 		if n := told(); n != 19 {
 			t.Errorf("%d of 19 events written when nothing was due any more", n)
 		}

@@ -175,7 +175,7 @@ func (r *Recorder) run(ctx context.Context, w *writer, events <-chan Event) {
 			w.drain(last, events, queueLimit)
 			return
 		case e := <-events:
-			open := r.options.Gate.Wait(ctx, maxEventDelay)
+			open := r.options.Gate.WaitIdle(ctx, maxEventDelay)
 			w.write(ctx, e)
 			if !open {
 				w.drain(ctx, events, max(minBatch, len(events)/4))

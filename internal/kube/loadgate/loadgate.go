@@ -6,9 +6,9 @@
 // When thousands of CronJobs are due at one instant, status writes and events cost the API server as much as the starts
 // do, and nobody waits for them. So there are two kinds of work:
 //
-//   - Urgent work is counted: Enter before it and Leave after it, or Call around one request, which also measures how
-//     slow the server is.
-//   - Work that can wait asks: Wait blocks until no urgent work is under way, but only for so long, so that under a
+//   - Urgent work is counted: BeginUrgent before it and EndUrgent after it, or BeginCall around one request, which also
+//     measures how slow the server is.
+//   - Work that can wait asks: WaitIdle blocks until no urgent work is under way, but only for so long, so that under a
 //     load that does not end the rest is written too; Busy answers at once.
 package loadgate
 
@@ -47,8 +47,8 @@ func New(c clock.Clock) *Gate {
 	return g
 }
 
-// Enter counts n pieces of urgent work that begin; each must be ended with Leave.
-func (g *Gate) Enter(n int) {
+// BeginUrgent counts n pieces of urgent work that begin; each must be ended with EndUrgent.
+func (g *Gate) BeginUrgent(n int) {
 	if g == nil || n <= 0 {
 		return
 	}
@@ -60,8 +60,8 @@ func (g *Gate) Enter(n int) {
 	g.urgent += n
 }
 
-// Leave counts one piece of urgent work as ended.
-func (g *Gate) Leave() {
+// EndUrgent counts one piece of urgent work as ended.
+func (g *Gate) EndUrgent() {
 	if g == nil {
 		return
 	}
@@ -76,13 +76,13 @@ func (g *Gate) Leave() {
 	}
 }
 
-// Call counts one urgent call to the API server, until end is called. A call that took long keeps the Gate busy for a
+// BeginCall counts one urgent call to the API server, until end is called. A call that took long keeps the Gate busy for a
 // moment after its end: a server that is slow to answer is overloaded, whoever causes the load.
-func (g *Gate) Call() (end func()) {
+func (g *Gate) BeginCall() (end func()) {
 	if g == nil {
 		return func() {}
 	}
-	g.Enter(1)
+	g.BeginUrgent(1)
 	began := g.clock.Now()
 	return func() {
 		if now := g.clock.Now(); now.Sub(began) >= slowCall {
@@ -90,7 +90,7 @@ func (g *Gate) Call() (end func()) {
 			g.slowUntil = now.Add(slowFor)
 			g.mu.Unlock()
 		}
-		g.Leave()
+		g.EndUrgent()
 	}
 }
 
@@ -108,9 +108,9 @@ func (g *Gate) Busy() bool {
 	}
 }
 
-// Wait blocks until the Gate is not busy, for the duration limit at most, or until ctx ends. It reports whether the
+// WaitIdle blocks until the Gate is not busy, for the duration limit at most, or until ctx ends. It reports whether the
 // Gate is not busy: false means that the caller goes on although urgent work is under way.
-func (g *Gate) Wait(ctx context.Context, limit time.Duration) (idle bool) {
+func (g *Gate) WaitIdle(ctx context.Context, limit time.Duration) (idle bool) {
 	if g == nil || !g.Busy() {
 		return true
 	}

@@ -28,12 +28,12 @@ func TestWait(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				g := loadgate.New(clock.RealClock{})
-				g.Enter(len(test.urgent))
+				g.BeginUrgent(len(test.urgent))
 				for _, d := range test.urgent {
-					time.AfterFunc(d, g.Leave)
+					time.AfterFunc(d, g.EndUrgent)
 				}
 				start := time.Now()
-				g.Wait(context.Background(), test.most)
+				g.WaitIdle(context.Background(), test.most)
 				if got := time.Since(start); got != test.want {
 					t.Errorf("waited %v, want %v", got, test.want)
 				}
@@ -56,10 +56,10 @@ func TestSlowServer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				g := loadgate.New(clock.RealClock{})
-				end := g.Call()
+				end := g.BeginCall()
 				time.AfterFunc(test.takes, end)
 				start := time.Now()
-				g.Wait(context.Background(), time.Minute)
+				g.WaitIdle(context.Background(), time.Minute)
 				if got := time.Since(start); got != test.want {
 					t.Errorf("waited %v, want %v", got, test.want)
 				}
@@ -75,16 +75,16 @@ func TestSlowServer(t *testing.T) {
 // A controller without a gate, and one that leaves more often than it entered, work on.
 func TestGateIsForgiving(t *testing.T) {
 	var none *loadgate.Gate
-	none.Enter(1)
-	none.Wait(t.Context(), time.Hour)
-	none.Leave()
+	none.BeginUrgent(1)
+	none.WaitIdle(t.Context(), time.Hour)
+	none.EndUrgent()
 	g := loadgate.New(clock.RealClock{})
-	g.Leave()
-	g.Enter(1)
+	g.EndUrgent()
+	g.BeginUrgent(1)
 	if !g.Busy() {
 		t.Error("one piece is under way")
 	}
-	g.Leave()
+	g.EndUrgent()
 	if g.Busy() || none.Busy() {
 		t.Error("nothing is under way")
 	}

@@ -204,9 +204,9 @@ func (s *Store[T]) Latest(cached T) (latest T, own bool) {
 	return cached, false
 }
 
-// Wrote reports whether obj, as a watch shows it, is exactly what we wrote last for owner, and so tells the controller
+// IsOwnWrite reports whether obj, as a watch shows it, is exactly what we wrote last for owner, and so tells the controller
 // nothing new.
-func (s *Store[T]) Wrote(owner types.UID, obj T) bool {
+func (s *Store[T]) IsOwnWrite(owner types.UID, obj T) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e, ok := s.owners[owner][obj.GetUID()]

@@ -119,7 +119,7 @@ func TestIsDeleted(t *testing.T) {
 func TestLatestAndWrote(t *testing.T) {
 	s := ownwrites.New[*batchv1.Job](nil)
 	s.Updated("a", job("a", 6))
-	if !s.Wrote("a", job("a", 6)) || s.Wrote("a", job("a", 7)) {
+	if !s.IsOwnWrite("a", job("a", 6)) || s.IsOwnWrite("a", job("a", 7)) {
 		t.Error("exactly version 6 is the echo of our write")
 	}
 	if got, own := s.Latest(job("a", 5)); !own || got.ResourceVersion != "6" {
