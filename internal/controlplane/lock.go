@@ -64,7 +64,7 @@ func LockOpen(d *privatedir.Dir) (*Lock, error) {
 	if err != nil {
 		return nil, unusableDir(dir, err)
 	}
-	for end := time.Now().Add(orphanedTimeout); ; time.Sleep(10 * time.Millisecond) { // nobody tells of a lock that is free
+	for end := time.Now().Add(orphanedTimeout); ; <-time.After(10 * time.Millisecond) { // nobody tells of a lock that is free
 		err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 		if err == nil {
 			break

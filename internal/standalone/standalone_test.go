@@ -317,12 +317,3 @@ func running(t *testing.T, argument string) bool {
 	}
 	return false
 }
-
-func read(t *testing.T, path string) string {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
