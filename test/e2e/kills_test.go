@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -74,7 +75,7 @@ func (k *killed) kill(round int) {
 	deadline := time.Now().Add(forever)
 	for k.started(names) < wanted {
 		if time.Now().After(deadline) {
-			k.t.Fatalf("%d of %d Jobs started, want %d", k.started(names), jobsPerKill, wanted)
+			k.t.Fatalf("%d of %d Jobs started, want %d; what it was doing is in %s", k.started(names), jobsPerKill, wanted, u.stacks())
 		}
 		time.Sleep(time.Millisecond)
 	}
@@ -101,6 +102,24 @@ func (k *killed) write(round int) []string {
 		k.t.Fatal(err)
 	}
 	return names
+}
+
+// stacks ends the program and returns the name of a file, which is kept, with what its goroutines were doing.
+func (u *up) stacks() string {
+	u.t.Helper()
+	_ = u.cmd.Process.Signal(syscall.SIGQUIT)
+	<-u.ended
+	f, err := os.CreateTemp("", "carillon-stacks-")
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	defer f.Close()
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if _, err := f.WriteString(u.stderr.String() + "\n" + logOf(u.dataDir)); err != nil {
+		u.t.Error(err)
+	}
+	return f.Name()
 }
 
 func (k *killed) started(names []string) int {
