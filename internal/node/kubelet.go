@@ -34,7 +34,7 @@ const hostResolvConf = "/etc/resolv.conf"
 // kubeletServer is the kubelet's configuration for a node that is one process
 // on one machine. address is the host:port it serves on, endpoint that of the
 // container runtime.
-func kubeletServer(o *Options, address, endpoint string) (*options.KubeletServer, error) {
+func kubeletServer(o *Options, address, endpoint string, events bool) (*options.KubeletServer, error) {
 	host, portText, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, err
@@ -111,10 +111,15 @@ func kubeletServer(o *Options, address, endpoint string) (*options.KubeletServer
 		// known at once, in place of with the next listing of all containers.
 		// Other runtimes send each event once, with which the kubelet is slower
 		// than without and can start a container twice.
-		server.FeatureGates = map[string]bool{"EventedPLEG": true}
+		server.FeatureGates = map[string]bool{"EventedPLEG": events}
 	}
 	return server, nil
 }
+
+// usesEvents tells whether the kubelet can use container events when it finds so many sandboxes and containers at its
+// start. It queues an event for each of the first listing, a thousand at most, and with a full queue it does nothing any
+// more, for ever, if container events are in use. Without them it makes do with what it lists each second.
+func usesEvents(found int) bool { return found < 800 }
 
 // nameServers gives Pods with a network of their own the machine's name
 // servers, as those of the cluster that there is not. Without any the kubelet

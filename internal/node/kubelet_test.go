@@ -27,7 +27,7 @@ func TestKubeletServer(t *testing.T) {
 			if err := o.complete(); err != nil {
 				t.Fatal(err)
 			}
-			server, err := kubeletServer(&o, "127.0.0.1:10299", "unix:///x.sock")
+			server, err := kubeletServer(&o, "127.0.0.1:10299", "unix:///x.sock", usesEvents(799))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -44,6 +44,20 @@ func TestKubeletServer(t *testing.T) {
 				t.Errorf("container events used: %v", events)
 			}
 		})
+	}
+}
+
+// What the kubelet finds at its start must fit into its queue of events; else it starts without container events.
+func TestContainerEventsNeedRoom(t *testing.T) {
+	o := Options{}
+	for found, want := range map[int]bool{0: true, 799: true, 800: false, 5000: false} {
+		server, err := kubeletServer(&o, "127.0.0.1:10299", "unix:///x.sock", usesEvents(found))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := server.FeatureGates["EventedPLEG"]; got != want {
+			t.Errorf("with %d containers and sandboxes: %v", found, got)
+		}
 	}
 }
 

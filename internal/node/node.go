@@ -150,7 +150,7 @@ func (n *Node) Start(ctx context.Context) (err error) {
 	mounter := newMounter(rights.mount)
 	n.mounter = &mounter
 	kubelet.ContainerLogsDir = logsDir(n.options.DataDir)
-	server, err := kubeletServer(&n.options, n.address, endpoint)
+	server, err := kubeletServer(&n.options, n.address, endpoint, n.runtime != nil && usesEvents(n.runtime.Known()))
 	if err != nil {
 		return err
 	}

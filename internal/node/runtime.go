@@ -17,6 +17,8 @@ import (
 
 // containerRuntime is the life of the built-in runtime.
 type containerRuntime interface {
+	// Known is how many sandboxes and containers there are, ended ones too.
+	Known() int
 	Endpoint() string
 	StreamCertificate() *x509.Certificate
 	Err() <-chan error

@@ -127,6 +127,13 @@ func New(opts Options) (*Runtime, error) {
 // unix:// and an absolute path.
 func (r *Runtime) Endpoint() string { return "unix://" + r.opts.Socket }
 
+// Known is how many sandboxes and containers there are, ended ones too.
+func (r *Runtime) Known() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.sandboxes) + len(r.containers)
+}
+
 // Ready is closed when the socket answers and the state of an earlier run has
 // been read back.
 func (r *Runtime) Ready() <-chan struct{} { return r.ready }
