@@ -28,7 +28,7 @@ func BenchmarkDecide(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
 					plan := Decide(Snapshot{Job: j, Pods: pods, Now: now, PodsCurrent: true, Options: Options{Standalone: true}})
-					if r := plan.Record(Results{}); len(r.Unfinalize) != 10 || len(plan.Delete) > 0 {
+					if r := plan.PlanStatus(Results{}); len(r.Unfinalize) != 10 || len(plan.Delete) > 0 {
 						b.Fatalf("%d finalizers", len(r.Unfinalize))
 					}
 				}

@@ -24,7 +24,7 @@ func TestCallsPerJob(t *testing.T) {
 		plan, _, _ := func() (Plan, error, bool) {
 			return Decide(Snapshot{Job: w.job, Pods: w.cached(), PodsCurrent: true, Now: w.now, Expectations: w.expectations, Options: w.options}), nil, false
 		}()
-		if r := plan.Record(Results{}); r.Write.Urgency != UrgencyLazy {
+		if r := plan.PlanStatus(Results{}); r.Write.Urgency != UrgencyLazy {
 			t.Errorf("a ready pod alone causes a write: %s", r)
 		}
 		endAll(0)(w)

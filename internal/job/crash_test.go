@@ -151,7 +151,7 @@ func TestARecordedPodThatIsNotSeenYet(t *testing.T) {
 	delete(w.cache, first)
 	w.unseen[first] = []*corev1.Pod{seen}
 	plan, _, _ := w.sync()
-	if !plan.PodsStale || w.job.Status.Succeeded != 0 {
+	if !plan.RelistPods || w.job.Status.Succeeded != 0 {
 		t.Errorf("counted %d without knowing: %s", w.job.Status.Succeeded, plan)
 	}
 	untilDone(0)(w)

@@ -86,8 +86,8 @@ func Decide(snapshot Snapshot) Plan {
 	}
 
 	// When time alone asks for the next sync.
-	plan.Wake = earlier(plan.Wake, s.nextWake())
-	plan.Verdict, plan.PodsStale, plan.sync = s.verdict, s.settled.podsStale, s
+	plan.Wake = Earlier(plan.Wake, s.nextWake())
+	plan.Verdict, plan.RelistPods, plan.sync = s.verdict, s.settled.podsStale, s
 	return plan
 }
 
@@ -191,13 +191,21 @@ func (s *syncState) policy(v *podView) policyMatch {
 // nextWake is when time alone makes a difference.
 func (s *syncState) nextWake() (at time.Time) {
 	if s.creationsPending {
-		at = earlier(at, s.creationsExpire)
+		at = Earlier(at, s.creationsExpire)
 	}
 	if s.settled.podsStale {
-		at = earlier(at, s.now.Add(s.options.SyncPeriod))
+		at = Earlier(at, s.now.Add(s.options.SyncPeriod))
 	}
 	if end, ok := deadline(s.job, s.start); ok && s.verdict.Outcome == Undecided {
-		at = earlier(at, end)
+		at = Earlier(at, end)
 	}
 	return at
+}
+
+// Earlier of two times of which zero means never.
+func Earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
 }

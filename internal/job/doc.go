@@ -16,11 +16,11 @@
 //	  0. carry out plan.Cleanup              nothing depends on it
 //	  1. carry out plan.Claim                any effect that is not a success ends the sync: gather again
 //	  2. carry out plan.Delete, plan.Create  never both; report each outcome
-//	record := plan.Record(results)
-//	  3. publish record.Events               what happened to the pods
-//	  4. write record.Write (if any)         fails: end of the sync, nothing below may happen
+//	status := plan.PlanStatus(results)
+//	  3. publish status.Events               what happened to the pods
+//	  4. write status.Write (if any)         fails: end of the sync, nothing below may happen
 //	     then publish its Events and Metrics
-//	  5. remove the tracking finalizer from record.Unfinalize
+//	  5. remove the tracking finalizer from status.Unfinalize
 //
 // and wake up again no later than the earlier of the two Wakes. There is one status write per sync: pods whose
 // finalizer was removed in step 5 are moved from the recorded UIDs to the counters by the next one. A crash between any
@@ -44,14 +44,18 @@
 // # Where things are
 //
 //	snapshot.go       what goes in: Snapshot, Expectations, Options
-//	plan.go           what comes out: Plan, then Record with the status Write
+//	plan.go           what comes out: Plan, then StatusPlan with the status write
 //	decide.go         one sync from the one to the other, and the Jobs that need none
 //	managedby.go      whose Job it is
 //	claim.go          which pods are the Job's: adopt and release
 //	pods.go           what state each pod is in, by podReplacementPolicy too
 //	accounting.go     which pods are counted, when; which finalizers may go
-//	indexes.go        completion indexes, and backoffLimitPerIndex
-//	backoff.go        the delay before a retry, when pods finished, and backoffLimit
+//	indexes.go        completion indexes: which are done, which are pending
+//	backoff.go        back-off: the delay before a failed pod is replaced
+//	backofflimit.go   backoffLimit
+//	backofflimitperindex.go
+//	                  backoffLimitPerIndex: retries and back-off of each index
+//	finishtime.go     when a pod ended
 //	deadline.go       activeDeadlineSeconds, and from when it counts
 //	failurepolicy.go  podFailurePolicy
 //	successpolicy.go  successPolicy
@@ -60,7 +64,7 @@
 //	podtemplate.go    the pod that is created
 //	podname.go        and its name
 //	suspend.go        the Suspended condition, and startTime with it
-//	status.go         the status that is written after a sync: Plan.Record
+//	status.go         the status that is written after a sync: Plan.PlanStatus
 //	urgency.go        who waits for that write
 //	conditions.go     how conditions are read and set: finished, interim, terminal
 //	invariants.go     what statuses the API server refuses

@@ -311,14 +311,14 @@ func anyState(t *rapid.T, n nonsense) {
 	for range plan.Create {
 		results.Create = append(results.Create, CreateResult{Outcome: CreateOutcome(rapid.IntRange(0, 5).Draw(t, "created"))})
 	}
-	record := plan.Record(results)
+	record := plan.PlanStatus(results)
 	text := plan.String() + record.String()
 
 	again := Decide(snapshot)
-	if other := again.String() + again.Record(results).String(); other != text {
+	if other := again.String() + again.PlanStatus(results).String(); other != text {
 		t.Fatalf("not the same twice:\n%s\n%s", text, other)
 	}
-	if record2 := plan.Record(results); record2.String() != record.String() {
+	if record2 := plan.PlanStatus(results); record2.String() != record.String() {
 		t.Fatalf("another record the second time:\n%s\n%s", record, record2)
 	}
 	if d := cmp.Diff(before, j); d != "" {

@@ -71,7 +71,7 @@ func TestStatusOfAHugeJob(t *testing.T) {
 	}
 	j := aJob("p1000 c100000 indexed", started(time.Hour), indexesDone(strings.TrimSuffix(odd.String(), ","), ""))
 	plan := Decide(Snapshot{Job: j, Now: now, PodsCurrent: true, Options: Options{Standalone: true}})
-	r := plan.Record(mishaps{}.carryOut(plan))
+	r := plan.PlanStatus(mishaps{}.carryOut(plan))
 	if len(plan.Create) != 500 || plan.Create[499].Index != 998 || r.Write.Status.Succeeded != 50000 {
 		t.Errorf("%d pods, %d done", len(plan.Create), r.Write.Status.Succeeded)
 	}

@@ -43,7 +43,7 @@ func TestOneSyncLeavesOthersAlone(t *testing.T) {
 				if mine := p.Skip != SkipNotOurs; mine != test.mine {
 					t.Errorf("%q: ours is %t, want %t", shorthand, mine, test.mine)
 				}
-				if !test.mine && (len(p.Claim.Adopt)+len(p.Claim.Release)+len(p.Delete)+len(p.Create)+len(p.Cleanup)+len(p.Events) > 0 || p.Record(Results{}).Write.Status != nil) {
+				if !test.mine && (len(p.Claim.Adopt)+len(p.Claim.Release)+len(p.Delete)+len(p.Create)+len(p.Cleanup)+len(p.Events) > 0 || p.PlanStatus(Results{}).Write.Status != nil) {
 					t.Errorf("%q: touched: %s", shorthand, p)
 				}
 			}
@@ -81,7 +81,7 @@ func TestOrphanedFinalizers(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := Orphaned(test.pod, test.job, Options{Standalone: true}); got != test.want {
+			if got := HasOrphanedFinalizer(test.pod, test.job, Options{Standalone: true}); got != test.want {
 				t.Errorf("orphaned is %t, want %t", got, test.want)
 			}
 		})
@@ -95,7 +95,7 @@ func TestJobsThatNeedNothing(t *testing.T) {
 		t.Errorf("JOB-021: no Job: %s", p)
 	}
 	p := Decide(Snapshot{Job: aJob("p2 c2"), Pods: somePods("a failed"), Now: now, Expectations: Expectations{Finished: true}, Options: Options{Standalone: true}})
-	if p.Skip != SkipJustFinished || p.Forget || len(p.Create) != 0 || p.Record(Results{}).Write.Status != nil || len(p.Cleanup) != 1 {
+	if p.Skip != SkipJustFinished || p.Forget || len(p.Create) != 0 || p.PlanStatus(Results{}).Write.Status != nil || len(p.Cleanup) != 1 {
 		t.Errorf("JOB-084: a Job that we ended, seen late: %s", p)
 	}
 }

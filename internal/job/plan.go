@@ -15,7 +15,7 @@ import (
 // nothing.
 type Plan struct {
 	// Skip says why the Job needs nothing at all; "" when it was decided upon. With a Skip only Forget, Cleanup and
-	// Events can be set, and Record gives nothing.
+	// Events can be set, and PlanStatus gives nothing.
 	Skip Skip
 
 	// Forget says that everything remembered about this Job's UID may be dropped.
@@ -42,9 +42,9 @@ type Plan struct {
 	// Snapshot.Now.
 	Wake time.Time
 
-	// PodsStale says that recorded pods are missing from Pods while PodsCurrent is false: read the pods anew, so that
+	// RelistPods says that recorded pods are missing from Pods while PodsCurrent is false: read the pods anew, so that
 	// they are, and decide again, now or by Wake.
-	PodsStale bool
+	RelistPods bool
 
 	// Action is the label of the sync metrics.
 	Action Action
@@ -185,8 +185,8 @@ const (
 	NamespaceTerminating
 )
 
-// Record is the second and last answer: what to write down, and which finalizers go after it.
-type Record struct {
+// StatusPlan is the second and last answer: what to write down, and which finalizers go after it.
+type StatusPlan struct {
 	// Events about pods, to publish whether or not the write succeeds.
 	Events []Event
 

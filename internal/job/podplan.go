@@ -13,8 +13,8 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// deleteAll are the deletions of a Job whose end is decided and stored. The pods
-// keep their finalizer: those of a failed Job count as failed.
+// deleteAll are the deletions of a Job whose end is decided and stored. The pods keep their finalizer: those of a
+// failed Job count as failed.
 func (s *syncState) deleteAll() []Deletion {
 	why := "the Job succeeded: " + s.verdict.Reason
 	if s.verdict.Outcome == Failure {
@@ -27,8 +27,8 @@ func (s *syncState) deleteAll() []Deletion {
 	return deletions
 }
 
-// managePods fills in which pods to delete or create so that as many run as
-// the Job wants now (job.md 2.6). A sync either deletes or creates.
+// managePods fills in which pods to delete or create so that as many run as the Job wants now (job.md 2.6). A sync
+// either deletes or creates.
 func (s *syncState) managePods(p *Plan) {
 	p.Action = ActionTracking
 	if suspended(s.job) {
@@ -52,8 +52,7 @@ func (s *syncState) managePods(p *Plan) {
 	s.createPods(p, min(missing, s.options.MaxPodChanges))
 }
 
-// wantActive is how many pods should run. A work queue starts none once a pod
-// succeeded; the others drain.
+// wantActive is how many pods should run. A work queue starts none once a pod succeeded; the others drain.
 func (s *syncState) wantActive() int {
 	parallelism := int(ptr.Deref(s.job.Spec.Parallelism, 1))
 	if s.job.Spec.Completions == nil {
@@ -65,9 +64,8 @@ func (s *syncState) wantActive() int {
 	return max(0, min(parallelism, int(*s.job.Spec.Completions)-s.succeeded))
 }
 
-// surplus are the pods that must go: those that can do no good (no usable
-// index, an index that a better pod works on), and as many more as there are
-// too many.
+// surplus are the pods that must go: those that can do no good (no usable index, an index that a better pod works on),
+// and as many more as there are too many.
 func (s *syncState) surplus(want int) []Deletion {
 	useless, useful := s.uselessPods()
 	tooMany := max(0, len(s.pods.active)-want)
@@ -78,16 +76,14 @@ func (s *syncState) surplus(want int) []Deletion {
 		}
 	}
 	if more := tooMany - len(useless); more > 0 {
-		// A work queue of which all pods are wanted, and any Job with just
-		// enough, comes here not at all.
+		// A work queue of which all pods are wanted, and any Job with just enough, comes here not at all.
 		slices.SortStableFunc(useful, byDeletionPreference(s.now))
 		deletions = append(deletions, deleteUncounted(useful[:min(more, len(useful))], "more pods than wanted")...)
 	}
 	return deletions[:min(len(deletions), s.options.MaxPodChanges)]
 }
 
-// uselessPods splits the active pods of an Indexed Job; a NonIndexed Job has no
-// useless ones.
+// uselessPods splits the active pods of an Indexed Job; a NonIndexed Job has no useless ones.
 func (s *syncState) uselessPods() (useless, useful []*podView) {
 	if s.indexes == nil {
 		return nil, slices.Clone(s.pods.active)
@@ -125,7 +121,7 @@ func deleteUncounted(pods []*podView, why string) []Deletion {
 func (s *syncState) createPods(p *Plan, n int) {
 	if s.indexes == nil || !s.indexes.perIndex {
 		if wait := s.backoff.remaining(s.now, s.options); wait > 0 {
-			p.Wake = earlier(p.Wake, s.now.Add(wait))
+			p.Wake = Earlier(p.Wake, s.now.Add(wait))
 			return
 		}
 	}
@@ -144,7 +140,7 @@ func (s *syncState) createPods(p *Plan, n int) {
 	if s.indexes.perIndex {
 		ready, next := s.readyIndexes(wanted)
 		if len(ready) == 0 {
-			p.Wake = earlier(p.Wake, next)
+			p.Wake = Earlier(p.Wake, next)
 		}
 		wanted = ready
 	}
@@ -165,9 +161,8 @@ func (s *syncState) createPods(p *Plan, n int) {
 	}
 }
 
-// attempts is a number of pods of a NonIndexed Job that surely were made
-// before: those counted in the status. Their names are free again if the pods
-// are gone, and trying them all anew would take longer with every pod.
+// attempts is a number of pods of a NonIndexed Job that surely were made before: those counted in the status. Their
+// names are free again if the pods are gone, and trying them all anew would take longer with every pod.
 func (s *syncState) attempts() int {
 	return max(0, int(s.job.Status.Succeeded)) + max(0, int(s.job.Status.Failed))
 }
@@ -185,9 +180,8 @@ func (s *syncState) creationReason() string {
 	}
 }
 
-// byDeletionPreference orders active pods: the ones that lose least by being
-// deleted come first (job.md 2.8). Facts: ActivePods in
-// pkg/controller/controller_utils.go.
+// byDeletionPreference orders active pods: the ones that lose least by being deleted come first (job.md 2.8). Facts:
+// ActivePods in pkg/controller/controller_utils.go.
 func byDeletionPreference(now time.Time) func(a, b *podView) int {
 	return func(a, b *podView) int {
 		return cmp.Or(
@@ -221,8 +215,7 @@ func phaseRank(phase corev1.PodPhase) int {
 	}
 }
 
-// readyFor is how long a pod has been ready; 0 for one that is not or does not
-// say since when.
+// readyFor is how long a pod has been ready; 0 for one that is not or does not say since when.
 func readyFor(v *podView, now time.Time) time.Duration {
 	if !v.ready {
 		return 0
@@ -259,12 +252,4 @@ func newerFirst(a, b *corev1.Pod) int {
 		return rank(tb.IsZero()) - rank(ta.IsZero())
 	}
 	return tb.Time.Compare(ta.Time)
-}
-
-// earlier of two times of which zero means none.
-func earlier(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
-	}
-	return a
 }

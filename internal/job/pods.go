@@ -162,7 +162,7 @@ func pendingCreations(snapshot Snapshot, timeout time.Duration) (pending bool, u
 		if names[name] || !snapshot.Now.Before(end) {
 			continue
 		}
-		until, pending = earlier(until, end), true
+		until, pending = Earlier(until, end), true
 	}
 	return pending, until
 }

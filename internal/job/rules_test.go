@@ -258,9 +258,9 @@ func TestFailurePolicyMatches(t *testing.T) {
 // The metric facts of one sync: JOB-296, Q-01 and 8.1 of the contract.
 func TestFactsOfOneSync(t *testing.T) {
 	t.Parallel()
-	one := func(j *batchv1.Job, m mishaps, pods ...string) Record {
+	one := func(j *batchv1.Job, m mishaps, pods ...string) StatusPlan {
 		p := Decide(Snapshot{Job: j, Pods: somePods(pods...), Now: now, PodsCurrent: true, Options: Options{Standalone: true}})
-		return p.Record(m.carryOut(p))
+		return p.PlanStatus(m.carryOut(p))
 	}
 	r := one(aJob("p5 c5"), mishaps{creates: CreateFailed, createUpTo: 2})
 	if want := (PodsCreation{Reason: "new", Succeeded: 2, Failed: 3}); r.PodsCreation != want {
@@ -293,7 +293,7 @@ func TestFactsOfOneSync(t *testing.T) {
 func TestEventsOfALargeBatch(t *testing.T) {
 	t.Parallel()
 	p := Decide(Snapshot{Job: aJob("p100 c100"), Now: now, PodsCurrent: true, Options: Options{Standalone: true}})
-	events := p.Record(mishaps{}.carryOut(p)).Events
+	events := p.PlanStatus(mishaps{}.carryOut(p)).Events
 	if len(events) != 26 || events[25].Message != "Created 75 more pods" {
 		t.Errorf("%d events, the last is %v", len(events), events[len(events)-1])
 	}

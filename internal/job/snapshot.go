@@ -28,7 +28,7 @@ type Snapshot struct {
 	Pods []*corev1.Pod
 
 	// PodsCurrent says that Pods are at least as new as Job. Only then does the absence of a recorded pod prove that
-	// its finalizer was removed (assumption A2 of job.md 3.2). When false such pods stay recorded and Plan.PodsStale
+	// its finalizer was removed (assumption A2 of job.md 3.2). When false such pods stay recorded and Plan.RelistPods
 	// asks for newer ones; everything else goes on.
 	PodsCurrent bool
 
@@ -75,10 +75,10 @@ type Expectations struct {
 	Backoff Backoff
 }
 
-// Expired are the creations and deletions that were sent so long ago that a decision does not wait any more for them to
+// ListExpired gives the creations and deletions that were sent so long ago that a decision does not wait any more for them to
 // be seen. When there are any, the pods should not come from a cache: it lags, or the calls did nothing, and only the
 // API server can tell which.
-func (e Expectations) Expired(now time.Time, o Options) (creating []string, deleting []types.UID) {
+func (e Expectations) ListExpired(now time.Time, o Options) (creating []string, deleting []types.UID) {
 	timeout := o.withDefaults().ExpectationTimeout
 	for name, sent := range e.Creating {
 		if now.Sub(sent) >= timeout {
@@ -91,16 +91,6 @@ func (e Expectations) Expired(now time.Time, o Options) (creating []string, dele
 		}
 	}
 	return creating, deleting
-}
-
-// Backoff is from what the delay before a failed pod is replaced follows (job.md 5.2). The API has no place for it: a
-// restart begins anew, with the failed pods that are not accounted for yet. (With a backoff limit per index the pods
-// carry the counts.)
-type Backoff struct {
-	// Failures since the last success.
-	Failures int
-	// LastFailure is when the latest of them happened; zero when there is none.
-	LastFailure time.Time
 }
 
 // Options are the limits and habits of the controller. Zero fields mean the default named with them.

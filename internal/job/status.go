@@ -14,12 +14,12 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// Record takes in what became of the pods and gives the status write of this sync and the finalizers that may go after
-// it (job.md 2.7). It may be called more than once and does not change the plan.
-func (p Plan) Record(r Results) Record {
+// PlanStatus takes in what became of the pods and gives the status write of this sync and the finalizers that may go
+// after it (job.md 2.7). It may be called more than once and does not change the plan.
+func (p Plan) PlanStatus(r Results) StatusPlan {
 	s := p.sync
 	if s == nil {
-		return Record{}
+		return StatusPlan{}
 	}
 	after := s.afterEffects(p, r)
 	acc, ends := s.account(after.stopped), false
@@ -32,7 +32,7 @@ func (p Plan) Record(r Results) Record {
 		setTerminal(s.job, status, s.verdict, s.stamp())
 		events = append(events, finishEvents(s.job, s.verdict, status.Succeeded)...)
 	}
-	record := Record{
+	plan := StatusPlan{
 		Events:       podEvents(p, r, s.options.EventsPerSync),
 		PodsCreation: after.creation,
 		Write: Write{
@@ -41,19 +41,19 @@ func (p Plan) Record(r Results) Record {
 			Backoff:  s.lastBackoff.after(acc.successTimes, acc.failureTimes, s.now),
 		},
 	}
-	record.Wake, record.Remainder = s.wakeAfter(after, acc, ends)
+	plan.Wake, plan.Remainder = s.wakeAfter(after, acc, ends)
 	if changed(&s.job.Status, status) {
-		record.Write.Status, record.Write.Urgency = status, s.urgency(status, after, acc, ends)
+		plan.Write.Status, plan.Write.Urgency = status, s.urgency(status, after, acc, ends)
 	}
-	record.Write.Metrics = s.metrics(status, acc, ends)
+	plan.Write.Metrics = s.metrics(status, acc, ends)
 	for _, v := range acc.unfinalize {
 		ref := refOf(v.pod)
 		if !PodFinished(v.pod) && !acc.isUncounted(v.uid()) {
 			ref = refAtVersion(v.pod) // it may have ended meanwhile, and then it counts
 		}
-		record.Unfinalize = append(record.Unfinalize, ref)
+		plan.Unfinalize = append(plan.Unfinalize, ref)
 	}
-	return record
+	return plan
 }
 
 // podsAfter is the pods as they are after what this sync did to them.

@@ -123,7 +123,7 @@ func (s story) play(prepare func(*world)) *world {
 // check compares the end of the story with want, and what must hold in every world.
 func (s story) check(t *testing.T, w *world) {
 	t.Helper()
-	got := factsOf(w.job, Plan{}, Record{})
+	got := factsOf(w.job, Plan{}, StatusPlan{})
 	if got["completion"] == "now" {
 		got["completion"] = "other" // some time or other
 	}
@@ -392,7 +392,7 @@ func TestMorePodsThanFit(t *testing.T) {
 		}
 		w.settle(time.Minute)
 	}
-	if got := factsOf(w.job, Plan{}, Record{}); got["succ"] != "90" || got["fail"] != "0" || !hasTrue(w.job.Status.Conditions, batchv1.JobComplete) {
+	if got := factsOf(w.job, Plan{}, StatusPlan{}); got["succ"] != "90" || got["fail"] != "0" || !hasTrue(w.job.Status.Conditions, batchv1.JobComplete) {
 		t.Errorf("%v", got)
 	}
 	if len(w.order) != 90 || w.holders() > 0 || len(w.broken) > 0 {

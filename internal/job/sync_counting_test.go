@@ -143,7 +143,7 @@ func TestOneWriteRecordsLimitedNumber(t *testing.T) {
 		pods := append(numbered(500, "s", "succeeded"), somePods("a succeeded -F", "b failed")...)
 		j := aJob("p1 c502 bl6", started(time.Minute), uncounted("a", "b"))
 		p := Decide(Snapshot{Job: j, Pods: pods, Now: now, PodsCurrent: true, Options: Options{Standalone: true}})
-		r := p.Record(Results{})
+		r := p.PlanStatus(Results{})
 		u := r.Write.Status.UncountedTerminatedPods
 		if len(u.Succeeded) != 499 || len(u.Failed) != 1 || r.Write.Status.Succeeded != 1 {
 			t.Errorf("recorded %d+%d, counted %d; want 499+1 and 1", len(u.Succeeded), len(u.Failed), r.Write.Status.Succeeded)
@@ -155,7 +155,7 @@ func TestOneWriteRecordsLimitedNumber(t *testing.T) {
 	t.Run("JOB-068 at most 500 finalizers, while the Job goes on", func(t *testing.T) {
 		t.Parallel()
 		j := aJob("p1 c502 indexed", started(time.Minute))
-		r := Decide(Snapshot{Job: j, Pods: numbered(501, "s", "succeeded iN"), Now: now, PodsCurrent: true, Options: Options{Standalone: true}}).Record(Results{})
+		r := Decide(Snapshot{Job: j, Pods: numbered(501, "s", "succeeded iN"), Now: now, PodsCurrent: true, Options: Options{Standalone: true}}).PlanStatus(Results{})
 		if r.Write.Finished || len(r.Unfinalize) != 500 || r.Write.Status.CompletedIndexes != "0-500" || !r.Wake.Equal(now.Add(soon)) {
 			t.Errorf("finished %t, %d finalizers, completed %s, wake %s", r.Write.Finished, len(r.Unfinalize), r.Write.Status.CompletedIndexes, r.Wake)
 		}
@@ -164,7 +164,7 @@ func TestOneWriteRecordsLimitedNumber(t *testing.T) {
 		t.Parallel()
 		j := aJob("p1 c501 indexed", started(time.Minute))
 		snapshot := Snapshot{Job: j, Pods: numbered(501, "s", "succeeded iN"), Now: now, PodsCurrent: true, Options: Options{Standalone: true}}
-		r := Decide(snapshot).Record(Results{})
+		r := Decide(snapshot).PlanStatus(Results{})
 		if !r.Write.Finished || len(r.Unfinalize) != 500 || r.Write.Status.CompletedIndexes != "0-500" || !r.Wake.Equal(now.Add(soon)) {
 			t.Fatalf("finished %t, %d finalizers, completed %s, wake %s", r.Write.Finished, len(r.Unfinalize), r.Write.Status.CompletedIndexes, r.Wake)
 		}
@@ -187,7 +187,7 @@ func TestOneWriteRecordsLimitedNumber(t *testing.T) {
 		t.Parallel()
 		j := aJob("p9 c600 indexed bl1000", started(time.Minute))
 		pods := append(numbered(590, "f", "failed i599"), numbered(590, "s", "succeeded iN")...)
-		r := Decide(Snapshot{Job: j, Pods: pods, Now: now, PodsCurrent: true, Options: Options{Standalone: true}}).Record(Results{})
+		r := Decide(Snapshot{Job: j, Pods: pods, Now: now, PodsCurrent: true, Options: Options{Standalone: true}}).PlanStatus(Results{})
 		s := r.Write.Status
 		if s.CompletedIndexes != "0-589" || len(s.UncountedTerminatedPods.Failed) != 500 || r.Remainder != RemainderUncounted || len(r.Unfinalize) != 500 {
 			t.Errorf("remainder %q, %d finalizers, %s", r.Remainder, len(r.Unfinalize), statusText(s))
@@ -197,7 +197,7 @@ func TestOneWriteRecordsLimitedNumber(t *testing.T) {
 		t.Parallel()
 		j := aJob("p9 c600 indexed", started(time.Minute))
 		pods := append(numbered(590, "s", "succeeded iN"), aPod("f failed i599"))
-		r := Decide(Snapshot{Job: j, Pods: pods, Now: now, PodsCurrent: true, Options: Options{Standalone: true}}).Record(Results{})
+		r := Decide(Snapshot{Job: j, Pods: pods, Now: now, PodsCurrent: true, Options: Options{Standalone: true}}).PlanStatus(Results{})
 		s := r.Write.Status
 		if s.CompletedIndexes != "0-589" || len(s.UncountedTerminatedPods.Failed) != 1 || r.Remainder == RemainderUncounted || len(r.Unfinalize) != 500 || !r.Wake.After(now) {
 			t.Errorf("remainder %q, %d finalizers, wake %v, %s", r.Remainder, len(r.Unfinalize), r.Wake, statusText(s))
@@ -216,7 +216,7 @@ func TestOneWriteRecordsLimitedNumber(t *testing.T) {
 			"Indexed":               {"p9 c600 indexed bl0", append(numbered(590, "s", "succeeded iN"), aPod("z failed i595")), 590, 1},
 		} {
 			j := aJob(test.job, started(time.Minute))
-			r := Decide(Snapshot{Job: j, Pods: test.pods, Now: now, PodsCurrent: true, Options: Options{Standalone: true}}).Record(Results{})
+			r := Decide(Snapshot{Job: j, Pods: test.pods, Now: now, PodsCurrent: true, Options: Options{Standalone: true}}).PlanStatus(Results{})
 			s := r.Write.Status
 			if !r.Write.Finished || len(r.Unfinalize) != 500 || s.Succeeded != test.succeeded || s.Failed != test.failed || len(s.UncountedTerminatedPods.Succeeded)+len(s.UncountedTerminatedPods.Failed) > 0 {
 				t.Errorf("%s: finished %t, %d finalizers, %s", name, r.Write.Finished, len(r.Unfinalize), statusText(s))
@@ -227,7 +227,7 @@ func TestOneWriteRecordsLimitedNumber(t *testing.T) {
 		t.Parallel()
 		j := aJob("p3 c3 indexed", started(time.Minute), failurePolicy(onExit(batchv1.PodFailurePolicyActionIgnore, 3)))
 		pods := append(numbered(3, "s", "succeeded iN"), somePods("x failed exit3 i2", "y failed exit3 i2")...)
-		r := Decide(Snapshot{Job: j, Pods: pods, Now: now, PodsCurrent: true, Options: Options{Standalone: true, MaxUncounted: 2}}).Record(Results{})
+		r := Decide(Snapshot{Job: j, Pods: pods, Now: now, PodsCurrent: true, Options: Options{Standalone: true, MaxUncounted: 2}}).PlanStatus(Results{})
 		if !r.Write.Finished || r.Write.Metrics.PolicyActions[batchv1.PodFailurePolicyActionIgnore] != 2 || r.Write.Status.Failed != 0 || len(r.Unfinalize) != 2 {
 			t.Errorf("finished %t, facts %+v, %d finalizers", r.Write.Finished, r.Write.Metrics, len(r.Unfinalize))
 		}

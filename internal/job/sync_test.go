@@ -28,7 +28,7 @@ import (
 //	active ready term succ fail     usucc ufail: uncounted UIDs
 //	conds                           start: none, now, kept; completion: none, now, other
 //	completed failedidx             events wake action look
-func factsOf(j *batchv1.Job, p Plan, r Record) map[string]string {
+func factsOf(j *batchv1.Job, p Plan, r StatusPlan) map[string]string {
 	list := func(items []string) string {
 		if len(items) == 0 {
 			return "-"
@@ -56,7 +56,7 @@ func factsOf(j *batchv1.Job, p Plan, r Record) map[string]string {
 	f := map[string]string{
 		"skip": or(string(p.Skip), "-"), "verdict": or(p.Verdict.Reason, "-"), "action": string(p.Action),
 		"adopt": names(p.Claim.Adopt), "release": names(p.Claim.Release),
-		"unfinalize": names(r.Unfinalize), "cleanup": names(p.Cleanup), "stale": strconv.FormatBool(p.PodsStale),
+		"unfinalize": names(r.Unfinalize), "cleanup": names(p.Cleanup), "stale": strconv.FormatBool(p.RelistPods),
 	}
 	var deleted, evicted, events []string
 	for _, d := range p.Delete {
@@ -82,7 +82,7 @@ func factsOf(j *batchv1.Job, p Plan, r Record) map[string]string {
 	}
 	f["events"] = or(strings.Join(events, ","), "-")
 	f["wake"] = "-"
-	if wake := earlier(p.Wake, r.Wake); !wake.IsZero() {
+	if wake := Earlier(p.Wake, r.Wake); !wake.IsZero() {
 		f["wake"] = wake.Sub(now).String()
 	}
 	status := &j.Status
@@ -166,7 +166,7 @@ func runSyncs(t *testing.T, tests map[string]syncTest) {
 			options := test.options
 			options.Standalone = true
 			plan := Decide(Snapshot{Job: test.job, Pods: test.pods, Now: now, Expectations: test.expectations, Options: options, PodsCurrent: !test.stale})
-			record := plan.Record(test.mishaps.carryOut(plan))
+			record := plan.PlanStatus(test.mishaps.carryOut(plan))
 			got := factsOf(test.job, plan, record)
 			for word := range strings.FieldsSeq(test.want) {
 				key, want, _ := strings.Cut(word, "=")
@@ -184,7 +184,7 @@ func runSyncs(t *testing.T, tests map[string]syncTest) {
 			if d := cmp.Diff(before, test.job); d != "" {
 				t.Errorf("the snapshot was changed (-before +after):\n%s", d)
 			}
-			if wake := earlier(plan.Wake, record.Wake); !wake.IsZero() && !wake.After(now) {
+			if wake := Earlier(plan.Wake, record.Wake); !wake.IsZero() && !wake.After(now) {
 				t.Errorf("wake-up at %s is not in the future", wake)
 			}
 			if t.Failed() {

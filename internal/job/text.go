@@ -47,7 +47,7 @@ func (p Plan) String() string {
 		line("create %s", c.Pod.Name)
 	}
 	writeEvents(line, p.Events)
-	if p.PodsStale {
+	if p.RelistPods {
 		line("read the pods anew: recorded ones are missing, and they may be older than the Job")
 	}
 	if p.sync != nil {
@@ -56,23 +56,23 @@ func (p Plan) String() string {
 	return b.String()
 }
 
-// String gives the record as text, as [Plan.String] gives the plan.
-func (r Record) String() string {
+// String gives the status plan as text, as [Plan.String] gives the plan.
+func (p StatusPlan) String() string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	writeEvents(line, r.Events)
-	if r.Write.Status != nil {
+	writeEvents(line, p.Events)
+	if p.Write.Status != nil {
 		how := "write"
-		if r.Write.Urgency == UrgencyLazy {
+		if p.Write.Urgency == UrgencyLazy {
 			how = "write later"
 		}
-		if r.Write.Finished {
+		if p.Write.Finished {
 			how = "write the end"
 		}
-		line("%s: %s", how, statusText(r.Write.Status))
+		line("%s: %s", how, statusText(p.Write.Status))
 	}
-	writeEvents(line, r.Write.Events)
-	for _, ref := range r.Unfinalize {
+	writeEvents(line, p.Write.Events)
+	for _, ref := range p.Unfinalize {
 		line("remove finalizer of %s", ref.Name)
 	}
 	return b.String()

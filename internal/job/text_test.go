@@ -19,7 +19,7 @@ func TestPlansTellThemselves(t *testing.T) {
 		j := aJob(shorthand, started(time.Minute))
 		list := somePods(pods...)
 		plan := Decide(Snapshot{Job: j, Pods: list, Expectations: expectations, Now: now, Options: Options{Standalone: true}})
-		return told(plan, plan.Record(m.carryOut(plan)))
+		return told(plan, plan.PlanStatus(m.carryOut(plan)))
 	}
 	tests := map[string]struct{ got, want string }{
 		"one ended, one starts": {tell("p2 c5", mishaps{}, Expectations{}, "a ready", "b succeeded"), `

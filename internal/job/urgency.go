@@ -25,7 +25,7 @@ const (
 	// UrgencyProgress: only readers of the counters wait. Pods still run, and their ends can join the write.
 	UrgencyProgress Urgency = "progress"
 	// UrgencyLazy: nobody waits. Only numbers of pods that are ready or terminating changed, or recorded pods become
-	// counted. Alone among writes that are put off it does not hold up the finalizers in [Record].
+	// counted. Alone among writes that are put off it does not hold up the finalizers in [StatusPlan].
 	UrgencyLazy Urgency = "lazy"
 )
 

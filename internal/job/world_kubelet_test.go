@@ -102,11 +102,11 @@ func (w *world) settle(within time.Duration) {
 			continue
 		}
 		wake := plan.Wake
-		if record := plan.Record(Results{}); plan.sync != nil {
-			wake = earlier(wake, record.Wake)
+		if record := plan.PlanStatus(Results{}); plan.sync != nil {
+			wake = Earlier(wake, record.Wake)
 		}
 		if err != nil {
-			wake = earlier(wake, w.now.Add(time.Second))
+			wake = Earlier(wake, w.now.Add(time.Second))
 		}
 		if wake.IsZero() || wake.After(until) {
 			return

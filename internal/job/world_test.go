@@ -226,7 +226,7 @@ func (w *world) apply(plan Plan) error {
 		}
 		results.Create = append(results.Create, CreateResult{Outcome: outcome})
 	}
-	record := plan.Record(results)
+	record := plan.PlanStatus(results)
 	if !record.Wake.IsZero() && !record.Wake.After(w.now) {
 		w.breaks("wake-up in the past")
 	}

@@ -84,11 +84,11 @@ func TestJob(t *testing.T) {
 			breaks: "pods are made although enough succeeded",
 		},
 		"backoffLimit one too low": {
-			file: "backoff.go", old: "if s.failed > limit {", new: "if s.failed >= limit && s.failed > 0 {",
+			file: "backofflimit.go", old: "if s.failed > limit {", new: "if s.failed >= limit && s.failed > 0 {",
 			breaks: "a Job fails one try early",
 		},
 		"backoffLimit one too high": {
-			file: "backoff.go", old: "if s.failed > limit {", new: "if s.failed > limit+1 {",
+			file: "backofflimit.go", old: "if s.failed > limit {", new: "if s.failed > limit+1 {",
 			breaks: "a Job gets a try more than it was given",
 		},
 		"completedIndexes dropped": {
@@ -153,25 +153,25 @@ func TestJobShell(t *testing.T) {
 	t.Parallel()
 	simulate(t, simulation{dir: "internal/controller/job", test: "TestSimulation", histories: "8000"}, map[string]bug{
 		"finalizer removed before the status is written": {
-			file:   "record.go",
-			old:    "\t\tif err := w.write(ctx, write); err != nil {\n\t\t\treturn err\n\t\t}\n",
-			new:    "\t\tif err := w.write(ctx, write); err != nil {\n\t\t\t_, _ = w.unfinalize(ctx, record.Unfinalize)\n\t\t\treturn err\n\t\t}\n",
+			file:   "status.go",
+			old:    "\t\tif err := w.writeStatus(ctx, write); err != nil {\n\t\t\treturn err\n\t\t}\n",
+			new:    "\t\tif err := w.writeStatus(ctx, write); err != nil {\n\t\t\t_, _ = w.unfinalize(ctx, plan.Unfinalize)\n\t\t\treturn err\n\t\t}\n",
 			breaks: "a write that fails leaves pods that are in no book and that nothing holds",
 		},
 		"conflict taken for success": {
-			file: "record.go", old: "\t\treturn fmt.Errorf(\"Job %s changed while its status was written: %w\", w.key, err)\n", new: "",
+			file: "status.go", old: "\t\treturn fmt.Errorf(\"Job %s changed while its status was written: %w\", w.key, err)\n", new: "",
 			breaks: "what another write left out is taken for written",
 		},
 		"lost answer taken for success": {
-			file: "record.go", old: "\t\treturn fmt.Errorf(\"writing the status of Job %s: %w\", w.key, err)\n", new: "",
+			file: "status.go", old: "\t\treturn fmt.Errorf(\"writing the status of Job %s: %w\", w.key, err)\n", new: "",
 			breaks: "finalizers go though nobody knows whether the status was written",
 		},
 		"status without resource version": {
-			file: "record.go", old: "\tnext.Status = *write.Status\n", new: "\tnext.Status = *write.Status\n\tnext.ResourceVersion = \"\"\n",
+			file: "status.go", old: "\tnext.Status = *write.Status\n", new: "\tnext.Status = *write.Status\n\tnext.ResourceVersion = \"\"\n",
 			breaks: "a second leader overwrites what the first one counted",
 		},
-		"told before it is written": {
-			file: "record.go", old: "\tanswered := w.gate.BeginCall()\n", new: "\tw.publish(write.Events)\n\tanswered := w.gate.BeginCall()\n",
+		"published before it is written": {
+			file: "status.go", old: "\tanswered := w.gate.BeginCall()\n", new: "\tw.publish(write.Events)\n\tanswered := w.gate.BeginCall()\n",
 			breaks: "events tell of what did not happen, again and again",
 		},
 		"own removals in flight not remembered": {
@@ -207,11 +207,11 @@ func TestJobShell(t *testing.T) {
 			breaks: "a pod that was refused once is never made",
 		},
 		"in-flight accounting forgotten by a restart": {
-			file: "stale.go", old: "if state.status == nil && !pristine(j) || state.status != nil && !sameCounts(state.status, &j.Status) {", new: "if state.status != nil && !sameCounts(state.status, &j.Status) {",
+			file: "stale.go", old: "if carry.status == nil && !pristine(j) || carry.status != nil && !sameCounts(carry.status, &j.Status) {", new: "if carry.status != nil && !sameCounts(carry.status, &j.Status) {",
 			breaks: "a new process believes a cache that still shows pods as uncounted that were counted",
 		},
 		"counts of another leader taken for known": {
-			file: "stale.go", old: "if state.status == nil && !pristine(j) || state.status != nil && !sameCounts(state.status, &j.Status) {", new: "if state.status == nil && !pristine(j) {",
+			file: "stale.go", old: "if carry.status == nil && !pristine(j) || carry.status != nil && !sameCounts(carry.status, &j.Status) {", new: "if carry.status == nil && !pristine(j) {",
 			breaks: "pods that another leader counted count once more while the cache lags",
 		},
 		"waiting given up": {
@@ -235,11 +235,11 @@ func TestJobShell(t *testing.T) {
 			breaks: "a pod that ended after it was looked at counts nowhere",
 		},
 		"going by our own hand wakes nobody": {
-			file: "events.go", old: "return !job.PodFinished(pod) || job.HasFinalizer(pod) && !own", new: "return !own && (!job.PodFinished(pod) || job.HasFinalizer(pod))",
+			file: "handlers.go", old: "return !job.PodFinished(pod) || job.HasFinalizer(pod) && !own", new: "return !own && (!job.PodFinished(pod) || job.HasFinalizer(pod))",
 			breaks: "a Job waits for ever for a pod that is gone",
 		},
 		"end of a pod of ours not noticed": {
-			file: "events.go", old: "return !own || job.PodFinished(pod) || pod.DeletionTimestamp != nil || !job.HasFinalizer(pod) || restarts(pod) > 0", new: "return !own",
+			file: "handlers.go", old: "return !own || job.PodFinished(pod) || pod.DeletionTimestamp != nil || !job.HasFinalizer(pod) || restarts(pod) > 0", new: "return !own",
 			breaks: "a Job does not hear of pods of which the end is the first that is seen",
 		},
 		"orphan of a deleted Job": {

@@ -22,7 +22,7 @@ type work struct {
 	key types.NamespacedName
 	// job is the Job as last read or written.
 	job   *batchv1.Job
-	state *syncState
+	carry *carry
 	now   time.Time
 	next  nextSync
 	// refused: the server did not want a pod.
@@ -30,11 +30,11 @@ type work struct {
 }
 
 // apply carries a plan out in the order that makes a crash after any step harmless: remove finalizers that serve
-// nobody, claim, delete or create, record, remove the finalizers of what is recorded.
+// nobody, claim, delete or create, write the status, remove the finalizers of what it records.
 func (w *work) apply(ctx context.Context, plan job.Plan) error {
 	w.next.plan = plan.Wake
-	if plan.PodsStale {
-		w.state.minPodVersion = w.job.ResourceVersion
+	if plan.RelistPods {
+		w.carry.minPodVersion = w.job.ResourceVersion
 		w.continueIn(0)
 	}
 	_, cleanupErr := w.unfinalize(ctx, plan.Cleanup)
@@ -51,12 +51,12 @@ func (w *work) apply(ctx context.Context, plan job.Plan) error {
 	if podErr == nil {
 		results.Create, podErr = w.create(ctx, plan.Create)
 	}
-	record := plan.Record(results)
-	w.publish(record.Events)
-	countCreations(record.PodsCreation)
+	status := plan.PlanStatus(results)
+	w.publish(status.Events)
+	countCreations(status.PodsCreation)
 	podErr = errors.Join(podErr, cleanupErr)
 	creating := len(plan.Create) >= w.options.MaxPodChanges
-	if err := w.record(ctx, record, creating); err != nil {
+	if err := w.applyStatus(ctx, status, creating); err != nil {
 		return errors.Join(err, podErr)
 	}
 	if creating {

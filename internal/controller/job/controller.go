@@ -80,9 +80,9 @@ type Options struct {
 	Events EventRecorder
 }
 
-// An EventRecorder tells users what happens to an object. *events.Recorder is one.
+// An EventRecorder publishes events about objects. *events.Recorder is one.
 type EventRecorder interface {
-	// Event tells e, now or soon. It does not wait.
+	// Event publishes e, now or soon. It does not wait.
 	Event(events.Event)
 	// Forget drops what is remembered about an object that is gone.
 	Forget(types.UID)
@@ -252,7 +252,7 @@ func (c *controller) Reconcile(ctx context.Context, request reconcile.Request) (
 	if snapshot.Job == nil || plan.Skip == job.SkipNotOurs {
 		return reconcile.Result{}, nil
 	}
-	w := &work{controller: c, key: key, job: snapshot.Job, now: snapshot.Now, state: c.expectations.state(snapshot.Job.UID)}
+	w := &work{controller: c, key: key, job: snapshot.Job, now: snapshot.Now, carry: c.expectations.carry(snapshot.Job.UID)}
 	w.publish(plan.Events)
 	if plan.Skip != "" {
 		err = w.cleanup(ctx, plan)
@@ -267,8 +267,8 @@ func (c *controller) Reconcile(ctx context.Context, request reconcile.Request) (
 	return reconcile.Result{}, w.wake(err)
 }
 
-// tidy drops what a sync expects of a Job that vanished or ended under its hands: the event that would have told to
-// drop it has come already.
+// tidy drops what a sync expects of a Job that vanished or ended under its hands: the event for which that is
+// done has come already.
 func (c *controller) tidy(key types.NamespacedName, uid types.UID) {
 	switch j := c.cache.job(key); {
 	case j == nil || j.UID != uid:

@@ -12,7 +12,7 @@
 //	apply.go        the effects in their order
 //	claim.go        adopt and release pods
 //	pods.go         delete and create pods; how the answer to a creation is judged
-//	record.go       write the status, or leave it out, and what goes with it
+//	status.go       write the status, or leave it out, and what goes with it
 //	finalizers.go   remove tracking finalizers, now or a little later
 //	patch.go        the patches of pods
 //
@@ -20,7 +20,7 @@
 //
 //	statuswrite.go  until when a status write may be put off
 //	wakeup.go       when a Job is synced: now, soon, later, and again
-//	events.go       which events of Jobs and pods ask for a sync
+//	handlers.go     which watch events of Jobs and pods ask for a sync
 //	expectations.go what this process did and the caches do not show yet
 //	orphan.go       tracking finalizers of pods whose Job is gone: a queue of its own
 //

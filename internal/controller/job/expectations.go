@@ -35,7 +35,7 @@ import (
 //
 // A crash loses all of it. Creations and deletions are then sent again and change nothing, as names are deterministic.
 // Pods that were counted could count again, so a process that knows nothing of a Job trusts the pod cache only when it
-// has come as far as the Job's status (cacheCaughtUp). The back-off begins anew, and what was put off is put off again
+// has come as far as the Job's status (podCacheCoversStatus). The back-off begins anew, and what was put off is put off again
 // from the start.
 //
 // Events and the sync of the Job meet here; every method may be called by several goroutines at once.
@@ -48,7 +48,7 @@ type expectations struct {
 	byJob map[types.UID]*jobExpectations
 }
 
-// jobExpectations are about one Job. Its own fields belong to the mutex of expectations, those of syncState to the
+// jobExpectations are about one Job. Its own fields belong to the mutex of expectations, those of carry to the
 // sync.
 type jobExpectations struct {
 	creating     map[string]expectedPod // by name
@@ -70,11 +70,11 @@ type jobExpectations struct {
 	// unwritten is since when there is something to write that can wait; zero: there is nothing.
 	unwritten time.Time
 
-	syncState
+	carry
 }
 
-// syncState is what one sync of a Job leaves to the next. There is one at a time, and nobody else touches it.
-type syncState struct {
+// carry is what one sync of a Job leaves to the next. There is one at a time, and nobody else touches it.
+type carry struct {
 	// ended: this process wrote the end of the Job.
 	ended   bool
 	backoff job.Backoff
@@ -87,8 +87,8 @@ type syncState struct {
 	batch int
 	// refusals counts the syncs in a row in which the server refused pods.
 	refusals int
-	// unreleased is since when finalizers that may go are put off; zero: none is.
-	unreleased time.Time
+	// finalizersDeferred is since when finalizers that may go are put off; zero: none is.
+	finalizersDeferred time.Time
 	// complaint is the last complaint about a status that cannot be written.
 	complaint string
 }
@@ -127,11 +127,11 @@ func (e *expectations) update(uid types.UID, change func(*jobExpectations)) {
 	change(e.get(uid))
 }
 
-// state is what the last sync of the Job left, for the next one.
-func (e *expectations) state(uid types.UID) *syncState {
+// carry is what the last sync of the Job left, for the next one.
+func (e *expectations) carry(uid types.UID) *carry {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return &e.get(uid).syncState
+	return &e.get(uid).carry
 }
 
 func (e *expectations) get(uid types.UID) *jobExpectations {

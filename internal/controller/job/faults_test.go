@@ -137,9 +137,9 @@ func TestInvalidStatusIsNotSent(t *testing.T) {
 	w.deliver()
 	bad := job.Write{Status: &batchv1.JobStatus{Active: 1, Ready: ptr.To[int32](2)}}
 	before := testutil.ToFloat64(statusRejected.WithLabelValues("check"))
-	k := &work{controller: w.ctl, key: keyOf(j), job: w.job("j"), state: w.ctl.expectations.state(j.UID), now: w.clock.Now()}
+	k := &work{controller: w.ctl, key: keyOf(j), job: w.job("j"), carry: w.ctl.expectations.carry(j.UID), now: w.clock.Now()}
 	for range 2 {
-		if err := k.write(context.Background(), bad); !errors.Is(err, errRejected) {
+		if err := k.writeStatus(context.Background(), bad); !errors.Is(err, errRejected) {
 			t.Errorf("got %v", err)
 		}
 	}

@@ -30,18 +30,18 @@ const (
 
 // removableFinalizers gives, of the finalizers that may go after a write, those that go now. A full list of UIDs must
 // be emptied before the Job can go on counting; and a Job that has more pods to create does that first.
-func (w *work) removableFinalizers(record job.Record, creating bool) []job.PodRef {
-	refs := record.Unfinalize
-	if record.Remainder == job.RemainderUncounted || !creating && !w.gate.Busy() {
-		w.state.unreleased = time.Time{}
+func (w *work) removableFinalizers(plan job.StatusPlan, creating bool) []job.PodRef {
+	refs := plan.Unfinalize
+	if plan.Remainder == job.RemainderUncounted || !creating && !w.gate.Busy() {
+		w.carry.finalizersDeferred = time.Time{}
 		return refs
 	}
-	if w.state.unreleased.IsZero() {
-		w.state.unreleased = w.now
+	if w.carry.finalizersDeferred.IsZero() {
+		w.carry.finalizersDeferred = w.now
 	}
-	now := w.deferFinalizers(refs, w.state.unreleased)
+	now := w.deferFinalizers(refs, w.carry.finalizersDeferred)
 	if len(now) == len(refs) {
-		w.state.unreleased = time.Time{}
+		w.carry.finalizersDeferred = time.Time{}
 	}
 	return now
 }

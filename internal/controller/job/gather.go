@@ -48,8 +48,8 @@ func (c *controller) gather(ctx context.Context, key types.NamespacedName) (job.
 	} else {
 		s.Pods = owned
 	}
-	caughtUp := c.cacheCaughtUp(s.Job, progress)
-	creating, deleting := s.Expectations.Expired(s.Now, s.Options)
+	caughtUp := c.podCacheCoversStatus(s.Job, progress)
+	creating, deleting := s.Expectations.ListExpired(s.Now, s.Options)
 	if caughtUp && len(creating)+len(deleting) == 0 {
 		return s, nil
 	}

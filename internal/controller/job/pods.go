@@ -68,7 +68,7 @@ func (w *work) delete(ctx context.Context, deletions []job.Deletion) ([]job.Dele
 func (w *work) create(ctx context.Context, creations []job.Creation) ([]job.CreateResult, error) {
 	results := make([]job.CreateResult, len(creations))
 	for begin := 0; begin < len(creations) && ctx.Err() == nil; {
-		n := min(max(1, w.state.batch), len(creations)-begin)
+		n := min(max(1, w.carry.batch), len(creations)-begin)
 		var failed atomic.Bool
 		errs := w.each(ctx, n, func(ctx context.Context, i int) (err error) {
 			results[begin+i], err = w.createOne(ctx, creations[begin+i])
@@ -78,11 +78,11 @@ func (w *work) create(ctx context.Context, creations []job.Creation) ([]job.Crea
 			return err
 		})
 		if failed.Load() {
-			w.state.batch = 1
+			w.carry.batch = 1
 			return results, joinErrors(errs)
 		}
 		begin += n
-		w.state.batch = max(w.state.batch, min(2*n, maxBatch))
+		w.carry.batch = max(w.carry.batch, min(2*n, maxBatch))
 	}
 	return results, ctx.Err()
 }
@@ -164,8 +164,8 @@ func createResult(err error) (result job.CreateOutcome, refused bool) {
 // has come, or a live list that was newer.
 func (w *work) reached() string {
 	progress := w.progress()
-	if order, err := resourceversion.CompareResourceVersion(w.state.minPodVersion, progress); err == nil && order > 0 {
-		return w.state.minPodVersion
+	if order, err := resourceversion.CompareResourceVersion(w.carry.minPodVersion, progress); err == nil && order > 0 {
+		return w.carry.minPodVersion
 	}
 	return progress
 }

@@ -33,7 +33,7 @@ import (
 // one surplus pod could follow the other.
 func (c *controller) confirmJob(ctx context.Context, s *job.Snapshot, pods []*corev1.Pod, jobProgress string) (asked bool, err error) {
 	j := s.Job
-	needed := len(pods) > 0 && c.expectations.state(j.UID).status == nil && !newerThan(jobProgress, pods)
+	needed := len(pods) > 0 && c.expectations.carry(j.UID).status == nil && !newerThan(jobProgress, pods)
 	c.expectations.update(j.UID, func(e *jobExpectations) { needed = needed || e.otherWriter })
 	if !needed {
 		return false, nil
@@ -65,22 +65,22 @@ func newerThan(progress string, pods []*corev1.Pod) bool {
 	return true
 }
 
-// cacheCaughtUp reports whether the pod cache is new enough for this Job. Of a Job on which another process worked, a
+// podCacheCoversStatus reports whether the pod cache is new enough for this Job. Of a Job on which another process worked, a
 // pod that the cache still shows with its finalizer may have been counted already, and one that it does not show yet
 // may be recorded. Both would be counted twice. So wherever we find counts that we did not write, the cache must first
 // come as far as the Job that has them.
-func (c *controller) cacheCaughtUp(j *batchv1.Job, progress string) bool {
-	state := c.expectations.state(j.UID)
-	if state.status == nil && !pristine(j) || state.status != nil && !sameCounts(state.status, &j.Status) {
-		state.minPodVersion = j.ResourceVersion
+func (c *controller) podCacheCoversStatus(j *batchv1.Job, progress string) bool {
+	carry := c.expectations.carry(j.UID)
+	if carry.status == nil && !pristine(j) || carry.status != nil && !sameCounts(carry.status, &j.Status) {
+		carry.minPodVersion = j.ResourceVersion
 	}
-	state.status = &j.Status
-	if state.minPodVersion == "" {
+	carry.status = &j.Status
+	if carry.minPodVersion == "" {
 		return true
 	}
-	order, err := resourceversion.CompareResourceVersion(progress, state.minPodVersion)
+	order, err := resourceversion.CompareResourceVersion(progress, carry.minPodVersion)
 	if err == nil && order >= 0 {
-		state.minPodVersion = ""
+		carry.minPodVersion = ""
 		return true
 	}
 	return false
@@ -117,7 +117,7 @@ func (c *controller) listLive(ctx context.Context, j *batchv1.Job, cached []*cor
 	if list.ResourceVersion != "" {
 		// What was decided upon must not be undone by an older view: the cache is believed again when it has come as
 		// far.
-		c.expectations.state(j.UID).minPodVersion = list.ResourceVersion
+		c.expectations.carry(j.UID).minPodVersion = list.ResourceVersion
 	}
 	pods := make([]*corev1.Pod, 0, len(list.Items))
 	listed := sets.New[types.UID]()

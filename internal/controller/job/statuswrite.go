@@ -18,15 +18,15 @@ import (
 //	Progress   ProgressDeferPerPod for every pod but the first, up to ProgressDeferMost
 //	Lazy       SyncPeriod
 //
-// record.go does the write or leaves it out, and wakeup.go wakes the Job when a write that was left out is due. What
+// status.go does the write or leaves it out, and wakeup.go wakes the Job when a write that was left out is due. What
 // was put off begins anew after a crash.
 
 // startMaxDefer is for how long the write may be put off that says that a Job started.
 const startMaxDefer = 2 * time.Second
 
-// putOffWrite is until when a status write is put off; zero: write it now. unwritten is since when there is something
+// deferWriteUntil is until when a status write is put off; zero: write it now. unwritten is since when there is something
 // to write, zero if only since now; pods is the size of the Job; busy tells that the server has more urgent work.
-func (o Options) putOffWrite(u job.Urgency, unwritten, now time.Time, pods int, busy bool) (until time.Time) {
+func (o Options) deferWriteUntil(u job.Urgency, unwritten, now time.Time, pods int, busy bool) (until time.Time) {
 	var most time.Duration
 	switch {
 	case u == job.UrgencyStart && busy:

@@ -44,10 +44,10 @@ func TestPutOffWrite(t *testing.T) {
 			if test.want > 0 {
 				want = start.Add(test.want)
 			}
-			if got := o.putOffWrite(test.urgency, start, now, test.pods, test.busy); !got.Equal(want) {
+			if got := o.deferWriteUntil(test.urgency, start, now, test.pods, test.busy); !got.Equal(want) {
 				t.Errorf("put off until %v, want %v", got, want)
 			}
-			if test.waited == 0 && !o.putOffWrite(test.urgency, time.Time{}, now, test.pods, test.busy).Equal(want) {
+			if test.waited == 0 && !o.deferWriteUntil(test.urgency, time.Time{}, now, test.pods, test.busy).Equal(want) {
 				t.Error("what is found now has not waited")
 			}
 		})

@@ -50,9 +50,9 @@ func TestTrimmedPodsDecideAlike(t *testing.T) {
 				must(t, err)
 				trimmed = append(trimmed, obj.(*corev1.Pod))
 			}
-			decide := func(pods []*corev1.Pod) (job.Plan, job.Record) {
+			decide := func(pods []*corev1.Pod) (job.Plan, job.StatusPlan) {
 				plan := job.Decide(job.Snapshot{Job: j, Pods: pods, PodsCurrent: true, Now: start.Add(time.Minute), Options: job.Options{Standalone: true}})
-				return plan, plan.Record(job.Results{})
+				return plan, plan.PlanStatus(job.Results{})
 			}
 			plan, record := decide(pods)
 			gotPlan, gotRecord := decide(trimmed)

@@ -251,7 +251,7 @@ func hangingCallsHoldUpNothing(t *testing.T) {
 	}
 	w.deliver()
 	ctx, end := context.WithCancel(t.Context())
-	w.ctl.expectations.state(w.job("hangs").UID).batch = maxBatch
+	w.ctl.expectations.carry(w.job("hangs").UID).batch = maxBatch
 	w.fault = func(c call) error {
 		if strings.HasPrefix(c.name, "hangs-") {
 			<-ctx.Done()

@@ -9,9 +9,11 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/carillon-dev/carillon/internal/job"
 )
 
-// When is a Job synced? An event (events.go) asks for a sync now, soon or later; a sync asks for the next one by what
+// When is a Job synced? An event (handlers.go) asks for a sync now, soon or later; a sync asks for the next one by what
 // it leaves undone (nextSync). Errors come back through the queue, later each time. Nothing else wakes a Job.
 
 // syncWindow is the time in which a Job with this many pods is synced once at most (OPT-04). It grows with the Job: a
@@ -55,8 +57,8 @@ func (c *controller) syncLater(key types.NamespacedName, uid types.UID, q queue)
 
 // nextSync is what a sync leaves undone, and so why the Job is synced again although nothing happens to it.
 type nextSync struct {
-	// plan and record: time alone makes a difference then.
-	plan, record time.Time
+	// plan and statusPlan: time alone makes a difference then.
+	plan, statusPlan time.Time
 	// write: a status write is put off until then. finalizers: some that may go are looked at again then.
 	write, finalizers time.Time
 	// refused: pods that the server refused are tried again then.
@@ -72,37 +74,29 @@ func (n nextSync) at(now time.Time, o Options) (at time.Time) {
 	if n.changed {
 		at = now.Add(o.SyncPeriod)
 	}
-	for _, t := range []time.Time{n.plan, n.record, n.write, n.finalizers, n.more, n.refused} {
-		at = earlier(at, t)
+	for _, t := range []time.Time{n.plan, n.statusPlan, n.write, n.finalizers, n.more, n.refused} {
+		at = job.Earlier(at, t)
 	}
 	return at
 }
 
-// earlier is the earlier one of two instants, of which the zero time is none.
-func earlier(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
-	}
-	return a
-}
-
 // continueIn has the Job synced again after the window of a Job with this many pods.
 func (w *work) continueIn(pods int) {
-	w.next.more = earlier(w.next.more, w.now.Add(w.options.syncWindow(pods)))
+	w.next.more = job.Earlier(w.next.more, w.now.Add(w.options.syncWindow(pods)))
 }
 
 // retryRefused has refused pods tried again: later each time, as after an error, and sooner if something else happens
 // to the Job, such as the end of a pod that took up the quota. It returns errRefused for the metrics.
 func (w *work) retryRefused() error {
 	if !w.refused.Load() {
-		w.state.refusals = 0
+		w.carry.refusals = 0
 		return nil
 	}
 	delay := w.options.RetryMax
-	if n := w.state.refusals; n < 32 {
+	if n := w.carry.refusals; n < 32 {
 		delay = min(w.options.RetryBase<<n, delay)
 	}
-	w.state.refusals++
+	w.carry.refusals++
 	w.next.refused = w.now.Add(delay)
 	return errRefused
 }
@@ -112,7 +106,7 @@ func (w *work) wake(err error) error {
 	at := w.next.at(w.now, w.options)
 	switch {
 	case errors.Is(err, errRejected):
-		// Told already. Another event, or time, may bring another status.
+		// Reported already. Another event, or time, may bring another status.
 		at, err = w.now.Add(w.options.RetryMax), nil
 	case errors.Is(err, errGone):
 		return nil

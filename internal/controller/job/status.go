@@ -15,42 +15,42 @@ import (
 	"github.com/carillon-dev/carillon/internal/job"
 )
 
-// record writes down what a sync found, and removes the finalizers that may go after it. Pods that lost theirs are
+// applyStatus writes down what a sync found, and removes the finalizers that may go after it. Pods that lost theirs are
 // counted by the next sync. creating tells that the Job has more pods to create than one sync may.
-func (w *work) record(ctx context.Context, record job.Record, creating bool) error {
-	write := record.Write
-	if w.putOff(write) {
+func (w *work) applyStatus(ctx context.Context, plan job.StatusPlan, creating bool) error {
+	write := plan.Write
+	if w.deferWrite(write) {
 		if write.Urgency != job.UrgencyLazy {
 			return nil
 		}
-		w.state.backoff = write.Backoff
+		w.carry.backoff = write.Backoff
 	} else {
-		if err := w.write(ctx, write); err != nil {
+		if err := w.writeStatus(ctx, write); err != nil {
 			return err
 		}
-		if write.Status == nil || record.Remainder != job.RemainderUncounted { // else the rest has waited long enough, too
+		if write.Status == nil || plan.Remainder != job.RemainderUncounted { // else the rest has waited long enough, too
 			w.expectations.update(w.job.UID, func(e *jobExpectations) { e.unwritten = time.Time{} })
 		}
 	}
-	refs := w.removableFinalizers(record, creating)
+	refs := w.removableFinalizers(plan, creating)
 	removed, err := w.unfinalize(ctx, refs)
 	switch {
 	case err != nil && len(removed) == 0: // nothing to go on with before the retry, which comes later each time
-	case record.Remainder == job.RemainderFinalizers && len(refs) < len(record.Unfinalize): // put off with the others
+	case plan.Remainder == job.RemainderFinalizers && len(refs) < len(plan.Unfinalize): // put off with the others
 	default:
-		w.next.record = record.Wake
+		w.next.statusPlan = plan.Wake
 	}
 	return err
 }
 
-// putOff reports whether a write is left out of this sync, and has the Job woken when it is due.
-func (w *work) putOff(write job.Write) bool {
+// deferWrite reports whether a write is left out of this sync, and has the Job woken when it is due.
+func (w *work) deferWrite(write job.Write) bool {
 	if write.Status == nil {
 		return false
 	}
 	busy := w.gate.Busy()
 	w.expectations.update(w.job.UID, func(e *jobExpectations) {
-		w.next.write = w.options.putOffWrite(write.Urgency, e.unwritten, w.now, e.pods, busy)
+		w.next.write = w.options.deferWriteUntil(write.Urgency, e.unwritten, w.now, e.pods, busy)
 		if !w.next.write.IsZero() && e.unwritten.IsZero() {
 			e.unwritten = w.now
 		}
@@ -58,8 +58,8 @@ func (w *work) putOff(write job.Write) bool {
 	return !w.next.write.IsZero()
 }
 
-// write sends one status. Nothing that it reports is published or counted before the server took it.
-func (w *work) write(ctx context.Context, write job.Write) error {
+// writeStatus sends one status. Nothing that it reports is published or counted before the server took it.
+func (w *work) writeStatus(ctx context.Context, write job.Write) error {
 	if write.Status == nil {
 		w.wrote(write)
 		return nil
@@ -94,14 +94,14 @@ func (w *work) write(ctx context.Context, write job.Write) error {
 		return fmt.Errorf("writing the status of Job %s: %w", w.key, err)
 	}
 	w.expectations.ownWrites.Updated(w.job.UID, next)
-	w.job, w.state.status, w.state.complaint = next, &next.Status, ""
+	w.job, w.carry.status, w.carry.complaint = next, &next.Status, ""
 	w.wrote(write)
 	return nil
 }
 
 // wrote carries out what a write that succeeded, or had nothing to write, brings with it.
 func (w *work) wrote(write job.Write) {
-	w.state.backoff, w.state.ended = write.Backoff, w.state.ended || write.Finished
+	w.carry.backoff, w.carry.ended = write.Backoff, w.carry.ended || write.Finished
 	w.countMetrics(write.Metrics)
 	w.publish(write.Events)
 }
@@ -109,20 +109,20 @@ func (w *work) wrote(write job.Write) {
 var (
 	// errRejected: the status is invalid. It was reported; trying the same again helps nobody.
 	errRejected = errors.New("the status is invalid")
-	// errRefused: pods were refused, and the user told why. The next try comes by itself.
+	// errRefused: pods were refused, and the user hears why by an event. The next try comes by itself.
 	errRefused = errors.New("pods were refused")
 	// errGone: the Job does not exist any more.
 	errGone = errors.New("the Job is gone")
 )
 
-// rejected reports a status that must not, or could not, be written. That is always a bug of ours, so it is told
-// loudly, but once.
+// rejected reports a status that must not, or could not, be written. That is always a bug of ours, so it is
+// reported loudly, but once.
 func (w *work) rejected(by, why string) {
 	statusRejected.WithLabelValues(by).Inc()
-	if w.state.complaint == why {
+	if w.carry.complaint == why {
 		return
 	}
-	w.state.complaint = why
+	w.carry.complaint = why
 	w.publish([]job.Event{{
 		Type:    corev1.EventTypeWarning,
 		Reason:  "InvalidStatus",

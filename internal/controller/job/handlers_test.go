@@ -151,7 +151,7 @@ func TestOwnWritesCauseNoSync(t *testing.T) {
 func TestCollapsedRecreation(t *testing.T) {
 	w := newWorld(t)
 	first, second := make.Job(ns, "j").UID("first").Obj(), make.Job(ns, "j").UID("second").ResourceVersion("2").Obj()
-	w.ctl.expectations.state("first")
+	w.ctl.expectations.carry("first")
 	w.ctl.jobUpdated(first, second, w.main)
 	if _, kept := w.ctl.expectations.byJob["first"]; kept || len(w.main.due()) != 1 {
 		t.Errorf("expectations %v, queue %v", w.ctl.expectations.byJob, w.main.at)
