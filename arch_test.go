@@ -57,7 +57,7 @@ var layers = []struct {
 	{path: "internal/cron", level: 1, bans: pure},
 	{path: "internal/job", level: 1, bans: pure},
 	{path: "internal/ttl", level: 2, bans: pure},
-	{path: "internal/serving", level: 1, bans: pure},
+	{path: "internal/othercontroller", level: 1, bans: pure},
 	{path: "internal/kind", level: 2},
 	{path: "internal/kube", level: 2},
 	{path: "internal/controller", level: 3},

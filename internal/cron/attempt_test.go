@@ -68,7 +68,7 @@ func (p *process) begin() *attempt {
 	a.began = scheduleOf(c.spec)
 	p.syncs++
 	a.nth = p.syncs
-	a.in = cron.Input{Now: p.w.now, Traits: p.w.traits, Owner: c.owner, Spec: c.spec, State: c.state, Carry: p.carry}
+	a.in = cron.Input{Now: p.w.now, Traits: p.w.traits, Owner: c.owner, Spec: c.spec, StoredStatus: c.state, Carry: p.carry}
 	for _, o := range p.family() {
 		a.in.Children = append(a.in.Children, o.Child)
 		a.known[o.UID] = o
@@ -81,15 +81,15 @@ func (p *process) begin() *attempt {
 // After a restart it is not known better than by the field manager's last edit of anything; where that edit is older
 // than what was recorded since, or the entry of the manager who made it is gone, it is now again.
 func (a *attempt) editKnownFrom() time.Time {
-	recorded := latest(a.in.Owner.Created, noteOf(a.in.State).Since)
-	if last := a.in.State.LastSchedule; last != nil {
+	recorded := latest(a.in.Owner.Created, noteOf(a.in.StoredStatus).Since)
+	if last := a.in.StoredStatus.LastSchedule; last != nil {
 		recorded = latest(recorded, *last)
 	}
-	zoneGone := noteOf(a.in.State).TimeZone != "" && a.in.Spec.TimeZone == nil
-	if a.served != "" || a.base.undated || zoneGone || !a.in.Owner.Touched.After(recorded) {
-		return latest(a.in.Now, a.in.Owner.Touched)
+	zoneGone := noteOf(a.in.StoredStatus).TimeZone != "" && a.in.Spec.TimeZone == nil
+	if a.served != "" || a.base.undated || zoneGone || !a.in.Owner.ScheduleChangedAt.After(recorded) {
+		return latest(a.in.Now, a.in.Owner.ScheduleChangedAt)
 	}
-	return a.in.Owner.Touched
+	return a.in.Owner.ScheduleChangedAt
 }
 
 // annotated is what the annotation says.
@@ -99,7 +99,7 @@ type annotated struct {
 	Since, Missed time.Time
 }
 
-func noteOf(state cron.State) (n annotated) {
+func noteOf(state cron.Status) (n annotated) {
 	if state.Timetable != "" && json.Unmarshal([]byte(state.Timetable), &n) != nil {
 		return annotated{}
 	}
@@ -114,7 +114,7 @@ func (a *attempt) block() {
 	for _, o := range a.w.server.children {
 		a.blocked = a.blocked || o.of == a.uid && o.running() && !o.rests()
 	}
-	for _, ref := range a.in.State.Active { // also what is no longer ours
+	for _, ref := range a.in.StoredStatus.Active { // also what is no longer ours
 		o, ok := a.w.server.find(ref.UID)
 		a.blocked = a.blocked || ok && o.running()
 	}
@@ -141,11 +141,11 @@ func (a *attempt) requests(plan cron.Plan) (todo []func()) {
 	if scheduleOf(a.in.Spec) != a.served {
 		a.w.ledger.silence(a.uid, a.editKnownFrom())
 		a.meets()
-		if a.base.undated && a.served == "" && noteOf(a.in.State).TimeZone == "" {
+		if a.base.undated && a.served == "" && noteOf(a.in.StoredStatus).TimeZone == "" {
 			a.w.ledger.unknown[a.uid] = a.base.edited // nobody remembers that there was a time zone, and nothing dates its end
 		}
 	}
-	phase := plan.Next()
+	phase := plan.NextStep()
 	if a.halved && !a.second && phase > cron.StepStart {
 		a.second = true
 		a.startsAreDone(plan)
@@ -154,7 +154,7 @@ func (a *attempt) requests(plan cron.Plan) (todo []func()) {
 			a.secondHalves = append(a.secondHalves, a)
 		}
 	}
-	steps, did := plan.Stop, a.in.DidStop
+	steps, did := plan.Stop, a.in.AddStopResult
 	switch phase {
 	case cron.StepRead:
 		a.wakesInTime(plan) // should the shell give up here
@@ -166,7 +166,7 @@ func (a *attempt) requests(plan cron.Plan) (todo []func()) {
 	case cron.StepRecord:
 		todo = append(todo, func() { a.record(*plan.Record) })
 	case cron.StepPrune:
-		steps, did = plan.Prune, a.in.DidPrune
+		steps, did = plan.Prune, a.in.AddPruneResult
 		fallthrough
 	case cron.StepStop:
 		for _, s := range steps {
@@ -212,7 +212,7 @@ func (a *attempt) remember(plan cron.Plan) {
 	a.carry = plan.Carry
 	// A sync that could not read the CronJob, or saw that it was edited meanwhile, remembers nothing of it.
 	if was := plan.Carry.Spec(); len(was.Schedules) > 0 {
-		a.served, a.touched = scheduleOf(was), a.in.Owner.Touched
+		a.served, a.touched = scheduleOf(was), a.in.Owner.ScheduleChangedAt
 	}
 }
 

@@ -8,8 +8,8 @@ import (
 )
 
 // Carry is what one sync hands to the next one over the same UID in the same process: the schedule that it decided on,
-// the creates that it could not get to the bottom of, the outcomes that it named, and what it told. The zero Carry is
-// that of a process which has not seen the CronJob before. Only what concerns the schedule survives a process, in
+// the creates that it could not get to the bottom of, the outcomes that it named, and what it reported. The zero Carry
+// is that of a process which has not seen the CronJob before. Only what concerns the schedule survives a process, in
 // AnnotationTimetable; a crash that loses the rest may start a scheduled time again whose child was deleted before it
 // could be recorded, or start beside a child whose create was not answered and that the cache does not show yet.
 //
@@ -25,31 +25,31 @@ type Carry struct {
 	// lasting are the events of lately whose cause lasts, and misconfigured is what the sync found.
 	lasting       []lastingEvent
 	misconfigured Misconfiguration
-	// touched is Owner.Touched, in seconds; zero when it was unknown.
-	touched int64
+	// scheduleChangedAt is Owner.ScheduleChangedAt, in seconds; zero when it was unknown.
+	scheduleChangedAt int64
 }
 
 // carry is what this sync leaves. A create that is still to be made has changed nothing yet.
-func (s *syncing) carry(told []lastingEvent, found Misconfiguration) Carry {
+func (s *syncState) carry(reported []lastingEvent, found Misconfiguration) Carry {
 	known := s.status
 	if s.start.create != nil {
-		known = s.observed.state
+		known = s.observed.status
 	}
 	c := Carry{schedule: s.edit.now, outcomes: s.outcomes.outcomeProgress, unconfirmed: unconfirmedAfter(s.in, known),
-		unrecorded: unrecordedTime(s.in, known), lasting: told, misconfigured: found}
-	if !s.in.Owner.Touched.IsZero() {
-		c.touched = s.in.Owner.Touched.Unix()
+		unrecorded: unrecordedTime(s.in, known), lasting: reported, misconfigured: found}
+	if !s.in.Owner.ScheduleChangedAt.IsZero() {
+		c.scheduleChangedAt = s.in.Owner.ScheduleChangedAt.Unix()
 	}
 	return c
 }
 
 // unrecordedTime is lastScheduleTime as the sync knows it, nil if the server knows it too.
-func unrecordedTime(in Input, state State) *time.Time {
-	last := state.LastSchedule
+func unrecordedTime(in Input, status Status) *time.Time {
+	last := status.LastSchedule
 	if last == nil || in.done.record != nil && in.done.record.err == nil {
 		return nil
 	}
-	if stored := in.State.LastSchedule; stored != nil && !last.After(*stored) {
+	if stored := in.StoredStatus.LastSchedule; stored != nil && !last.After(*stored) {
 		return nil
 	}
 	return last

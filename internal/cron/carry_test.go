@@ -167,7 +167,7 @@ func TestReadWakes(t *testing.T) {
 			if s.in.Now.Equal(want) {
 				want = at("12:30:00")
 			}
-			if plan.Next() != cron.StepRead || !plan.Wake.Equal(want) {
+			if plan.NextStep() != cron.StepRead || !plan.Wake.Equal(want) {
 				t.Errorf("want looks and a wake-up at %v, got:\n%s", want, plan)
 			}
 		})

@@ -76,20 +76,20 @@ func proof(in Input, c Child) (time.Time, bool) {
 	return t, true
 }
 
-// unrecorded tells whether the child proves a scheduled time that state does not know of yet: an earlier sync started
-// it and could not write that down (cronjob.md R1, R2).
-func unrecorded(in Input, c Child, state State) bool {
+// timeUnrecorded tells whether the child proves a scheduled time that status does not know of yet: an earlier sync
+// started it and could not write that down (cronjob.md R1, R2).
+func timeUnrecorded(in Input, c Child, status Status) bool {
 	t, ok := proof(in, c)
-	return ok && (state.LastSchedule == nil || t.After(*state.LastSchedule))
+	return ok && (status.LastSchedule == nil || t.After(*status.LastSchedule))
 }
 
-// unlisted tells whether the child should be in the active list and is not, or is finished and has not been reported:
-// an earlier sync started it and could not write that down. One that runs belongs there also when later times have been
-// recorded meanwhile; one that is on its way out was replaced.
-func unlisted(in Input, c Child) bool {
-	if listed(in.State.Active, c.UID) {
+// startUnrecorded tells whether the child should be in the active list and is not, or is finished and has not been
+// reported: an earlier sync started it and could not write that down. One that runs belongs there also when later times
+// have been recorded meanwhile; one that is on its way out was replaced.
+func startUnrecorded(in Input, c Child) bool {
+	if listed(in.StoredStatus.Active, c.UID) {
 		return false
 	}
 	_, started := proof(in, c)
-	return unrecorded(in, c, in.State) || started && !c.Phase.finished() && !c.Deleting
+	return timeUnrecorded(in, c, in.StoredStatus) || started && !c.Phase.finished() && !c.Deleting
 }

@@ -40,12 +40,12 @@ const maxConditionMessage = 1024
 // controller shows one after the other, in several writes, is set here in the same order and written once: first what
 // the children say, then what went wrong, then the start. None is ever removed; a Degraded that is True stays until
 // somebody takes it away, because only a human knows whether the failure was dealt with.
-func conditions(s *syncing) []metav1.Condition {
+func conditions(s *syncState) []metav1.Condition {
 	in := s.in
 	if !in.Spec.Conditions {
-		return in.State.Conditions
+		return in.StoredStatus.Conditions
 	}
-	list := conditionList{in: in, now: slices.Clone(in.State.Conditions)}
+	list := conditionList{in: in, now: slices.Clone(in.StoredStatus.Conditions)}
 	if len(list.now) == 0 {
 		list.set(conditionProgressing, metav1.ConditionUnknown, reasonReconciling, "Seen for the first time")
 	}
@@ -112,9 +112,9 @@ func (l *conditionList) set(kind string, status metav1.ConditionStatus, reason, 
 		return
 	}
 	// What was set a moment ago, in this sync, has not been seen by anybody: the transition is from what is stored.
-	if before := slices.IndexFunc(l.in.State.Conditions, func(c metav1.Condition) bool { return c.Type == kind }); before >= 0 &&
-		l.in.State.Conditions[before].Status == status {
-		c.LastTransitionTime = l.in.State.Conditions[before].LastTransitionTime
+	if before := slices.IndexFunc(l.in.StoredStatus.Conditions, func(c metav1.Condition) bool { return c.Type == kind }); before >= 0 &&
+		l.in.StoredStatus.Conditions[before].Status == status {
+		c.LastTransitionTime = l.in.StoredStatus.Conditions[before].LastTransitionTime
 	}
 	l.now[i] = c
 }

@@ -36,8 +36,8 @@ const (
 	CreateUnconfirmed
 )
 
-// requestTimeout is the one answer among the refusals that does not say whether the request was carried out.
-const requestTimeout = 408
+// statusRequestTimeout is the one answer among the refusals that does not say whether the request was carried out.
+const statusRequestTimeout = 408
 
 // CreateResultOf judges the answer to a create. Only a refusal (4xx) is taken for a no: the API server also answers
 // with 5xx when its store carried the request out and did not confirm it in time, and whoever takes that for a no
@@ -54,7 +54,7 @@ func CreateResultOf(child *Child, err error) CreateResult {
 	case apierrors.IsAlreadyExists(err):
 		result.Outcome = CreateNameTaken
 	case errors.As(err, &status):
-		if code := status.Status().Code; code >= 400 && code < 500 && code != requestTimeout {
+		if code := status.Status().Code; code >= 400 && code < 500 && code != statusRequestTimeout {
 			result.Outcome = CreateRefused
 		}
 	}

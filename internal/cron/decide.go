@@ -11,15 +11,15 @@ import (
 	"time"
 )
 
-// syncing is what is known in one sync: derived from the input phase by phase by Decide, each field once.
-type syncing struct {
+// syncState is what is known in one sync: derived from the input phase by phase by Decide, each field once.
+type syncState struct {
 	in       Input
 	edit     edit
 	ready    readiness
 	children []Child
 	// observed is the status as the children show it. status begins as that, and has what the start changes.
 	observed observedStatus
-	status   State
+	status   Status
 	timing   timing
 	start    startDecision
 	outcomes outcomes
@@ -29,21 +29,21 @@ type syncing struct {
 // makes it panic. See the package comment for how a plan is carried out.
 func Decide(in Input) Plan {
 	if in.Traits == nil {
-		in.Traits = &Traits{}
+		in.Traits = &KindTraits{}
 	}
 	if in.Owner.Deleting && in.Traits.DeletedIsIgnored {
 		return Plan{}
 	}
 	in.Now = in.Now.Round(0) // what is carried to later syncs compares by the wall clock
-	s := &syncing{in: in}
+	s := &syncState{in: in}
 	s.edit = noticeEdit(in)
-	s.ready = preconditions(in, s.edit)
+	s.ready = checkStart(in, s.edit)
 
 	if reads := ownerReads(in); len(reads) > 0 {
 		return s.readFirst(reads)
 	}
 	if in.read.edited {
-		return s.decideAgain()
+		return s.decideInNextSync()
 	}
 	s.children = children(in)
 	if in.read.ownerErr != nil {
@@ -54,7 +54,7 @@ func Decide(in Input) Plan {
 	}
 
 	s.observed = observeStatus(in, s.children)
-	s.status = s.observed.state
+	s.status = s.observed.status
 	if s.ready.open {
 		s.timing = timingOf(in, s.ready.calendar, s.status, s.edit)
 		if s.observed.err == nil {
@@ -77,77 +77,77 @@ func Decide(in Input) Plan {
 	}
 	pruned := s.recordAndPrune(&p)
 	p.Events = s.events(pruned)
-	lasting, tellAt := tellAgain(in, p.Events)
+	lasting, tellAt := repeatLasting(in, p.Events)
 	p.Carry = s.carry(lasting, p.Misconfigured)
 	if s.ready.open && s.start.result != startTooManyMissed {
 		p.Wake = wake(in, s.ready.calendar, s.status, s.edit)
 	}
 	for _, t := range []time.Time{pruneAgain(in, pruned), tellAt, s.outcomes.wake} {
-		p.Wake = sooner(p.Wake, t)
+		p.Wake = earlier(p.Wake, t)
 	}
 	return p
 }
 
 // readFirst is the plan when something has to be read before anything can be said. A shell that cannot even try, or
 // gives up the sync, still has a time to wake at: the next scheduled time waits for nobody's back-off.
-func (s *syncing) readFirst(reads []LiveRead) Plan {
+func (s *syncState) readFirst(reads []ReadRequest) Plan {
 	return Plan{Read: reads, Carry: s.in.Carry, Wake: s.wakeAnyhow(), Misconfigured: s.in.Carry.misconfigured}
 }
 
-// again is the least time between two syncs.
-const again = time.Millisecond
+// minRequeue is the least time between two syncs.
+const minRequeue = time.Millisecond
 
-// decideAgain is the plan when a live read of this sync showed that the schedule was changed. Nobody knows when, but
-// that it was no later than the read; and the next sync begins after that.
-func (s *syncing) decideAgain() Plan {
-	return Plan{Carry: s.in.Carry, Wake: s.in.Now.Add(again).UTC(), Misconfigured: s.in.Carry.misconfigured}
+// decideInNextSync is the plan when a live read of this sync showed that the schedule was changed. Nobody knows when,
+// but that it was no later than the read; and the next sync begins after that.
+func (s *syncState) decideInNextSync() Plan {
+	return Plan{Carry: s.in.Carry, Wake: s.in.Now.Add(minRequeue).UTC(), Misconfigured: s.in.Carry.misconfigured}
 }
 
 // pruneOnly is the plan when the live CronJob could not be read: nothing is known well enough to start or record, but
 // cleaning up goes on (cronjob.md R23), and the next scheduled time that the cache knows of does not wait for the
 // back-off.
-func (s *syncing) pruneOnly() Plan {
-	deletions := s.provable(s.in.State, history(s.in, s.children), true)
+func (s *syncState) pruneOnly() Plan {
+	deletions := s.safeWithoutRecord(s.in.StoredStatus, beyondHistoryLimits(s.in, s.children), true)
 	return Plan{
 		Prune:  pending(s.in, deletions),
-		Events: audible(pruneEvents(s.in, deletions)),
+		Events: withReason(pruneEvents(s.in, deletions)),
 		Err:    fmt.Errorf("reading the live CronJob: %w", s.in.read.ownerErr),
 		Carry:  s.in.Carry,
-		Wake:   sooner(s.wakeAnyhow(), pruneAgain(s.in, deletions)),
+		Wake:   earlier(s.wakeAnyhow(), pruneAgain(s.in, deletions)),
 
 		Misconfigured: s.in.Carry.misconfigured,
 	}
 }
 
 // wakeAnyhow is the next scheduled time as far as it can be told from what is known already.
-func (s *syncing) wakeAnyhow() time.Time {
+func (s *syncState) wakeAnyhow() time.Time {
 	if !s.ready.open {
 		return time.Time{}
 	}
-	return wake(s.in, s.ready.calendar, s.in.State, s.edit)
+	return wake(s.in, s.ready.calendar, s.in.StoredStatus, s.edit)
 }
 
-// events are what is to be told of the sync, in the order in which it happens.
-func (s *syncing) events(pruned []Deletion) []Event {
+// events are what is to be reported of the sync, in the order in which it happens.
+func (s *syncState) events(pruned []Deletion) []Event {
 	in := s.in
 	var events []Event
 	if in.done.record == nil || in.done.record.err == nil { // else the sync that records it reports it
 		events = append(s.completions(pruned), s.observed.events...)
 	}
-	if s.edit.garbage {
-		events = append(events, garbage(in))
+	if s.edit.malformed {
+		events = append(events, malformedAnnotation(in))
 	}
 	events = append(events, s.ready.events...)
-	if len(s.outcomes.tells) > 0 {
-		events = append(events, notStarted(in, s.outcomes.tells))
+	if len(s.outcomes.reported) > 0 {
+		events = append(events, notStarted(in, s.outcomes.reported))
 	}
 	events = append(events, s.start.events...)
-	return audible(append(events, pruneEvents(in, pruned)...))
+	return withReason(append(events, pruneEvents(in, pruned)...))
 }
 
 // completions reports the children that have left the active list. Some kinds leave it out when the child is pruned
 // in the same sync (cronjob.md 2.1.2 note 3).
-func (s *syncing) completions(pruned []Deletion) []Event {
+func (s *syncState) completions(pruned []Deletion) []Event {
 	var events []Event
 	for _, c := range s.observed.completed {
 		goes := slices.ContainsFunc(pruned, func(d Deletion) bool { return d.UID == c.UID && s.in.done.pruned[d.UID] == nil })
@@ -158,13 +158,13 @@ func (s *syncing) completions(pruned []Deletion) []Event {
 	return events
 }
 
-// audible drops what the kind has no event for.
-func audible(events []Event) []Event {
+// withReason drops the events for which the kind has no reason: it does not have them.
+func withReason(events []Event) []Event {
 	return slices.DeleteFunc(events, func(e Event) bool { return e.Reason == "" })
 }
 
-// sooner is the earlier of two wake-ups; zero is none.
-func sooner(a, b time.Time) time.Time {
+// earlier is the earlier of two wake-ups; zero is none.
+func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
 	}

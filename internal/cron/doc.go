@@ -10,12 +10,12 @@
 //
 //	for {
 //		plan := cron.Decide(in)
-//		switch plan.Next() {
-//		case cron.StepRead:    // read live what plan.Read names;   in.DidReadOwner, in.DidReadChild
-//		case cron.StepStop:    // delete plan.Stop;                 in.DidStop
-//		case cron.StepStart:   // create the child of plan.Start;   in.DidStart
-//		case cron.StepRecord:  // write plan.Record;                in.DidRecord
-//		case cron.StepPrune:   // delete plan.Prune;                in.DidPrune
+//		switch plan.NextStep() {
+//		case cron.StepRead:    // read live what plan.Read names;   in.AddReadOwnerResult, in.AddReadChildResult
+//		case cron.StepStop:    // delete plan.Stop;                 in.AddStopResult
+//		case cron.StepStart:   // create the child of plan.Start;   in.AddStartResult
+//		case cron.StepRecord:  // write plan.Record;                in.AddRecordResult
+//		case cron.StepPrune:   // delete plan.Prune;                in.AddPruneResult
 //		case cron.StepPublish: // nothing is left: publish plan.Events, arm plan.Wake, return plan.Err
 //		}
 //	}
@@ -32,11 +32,11 @@
 //   - status.lastScheduleTime is written before the finished child that proves the scheduled time is pruned (B3);
 //   - events are published after the write that they report.
 //
-// The kinds differ in names, event reasons and a few rules. All of that is data, in Traits; no rule asks which kind
+// The kinds differ in names, event reasons and a few rules. All of that is data, in KindTraits; no rule asks which kind
 // it serves. Read Decide first (decide.go), then one file per rule, in the order in which they run:
 //
 //	edit.go           a changed schedule starts nothing for the time before the change
-//	preconditions.go  deletion, suspension, time zone, schedule: what keeps a CronJob from starting anything
+//	startchecks.go    deletion, suspension, time zone, schedule: what keeps a CronJob from starting anything
 //	livereads.go      what has to be read live before anything can be said
 //	children.go       which objects are ours, and which scheduled time each one proves
 //	observed.go       the active list, lastScheduleTime and lastSuccessfulTime, from what the children show
@@ -46,13 +46,15 @@
 //	unconfirmed.go    a create whose answer got lost
 //	manual.go         which children somebody started by hand, and what the policies make of them
 //	outcomes.go       the outcome of each scheduled time, for whoever counts
-//	missed.go         scheduled times that did not start: told once
-//	misconfigured.go  what somebody has to mend: told again while it lasts
+//	missed.go         scheduled times that did not start: reported once
+//	misconfigured.go  what somebody has to mend, in one word
+//	repeatevents.go   what lasts: reported again from time to time
 //	conditions.go     status.conditions, for the kind that has them
 //	record.go         what of the status is written, and which deletes wait for that
 //	history.go        which finished children go, and when they may
 //	events.go         the events, a constructor each
 //	carry.go          what one sync hands to the next
 //
-// The contract is cronjob.md; comments name its rules (K20, B1, Q4, …).
+// The contract is docs/contract/cronjob.md, where the ids that comments cite (K20, B1, Q4, CJ-117, …) are found; the
+// numbered guarantees are in docs/concepts.md.
 package cron

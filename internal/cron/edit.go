@@ -23,7 +23,7 @@ type servedSchedule struct {
 	Since *time.Time `json:"since,omitempty"`
 	// Presumed: nobody saw a change, but there may have been one, until Since at the latest.
 	Presumed bool `json:"presumed,omitempty"`
-	// Missed is the latest scheduled time that is known to have been missed and was told (missed.go); absent when
+	// Missed is the latest scheduled time that is known to have been missed and was reported (missed.go); absent when
 	// lastScheduleTime is later.
 	Missed *time.Time `json:"missed,omitempty"`
 }
@@ -69,7 +69,7 @@ type edit struct {
 	// since: scheduled times up to and including this one belong to an older schedule and start nothing.
 	since time.Time
 	// after: the change was made no earlier than this. Scheduled times of the present schedule from here to since may
-	// have been meant, and start nothing all the same; they are told as missed.
+	// have been meant, and start nothing all the same; they are reported as missed.
 	after time.Time
 	// fresh: this sync is the first to see the change. before is what was served until then, if that is known.
 	fresh  bool
@@ -78,8 +78,8 @@ type edit struct {
 	now       servedSchedule
 	stored    servedSchedule
 	hasStored bool
-	// garbage: the annotation is there and tells nothing.
-	garbage bool
+	// malformed: the annotation is there and tells nothing.
+	malformed bool
 }
 
 // maxLead is how far a remembered edit may lie in the future and still be believed: a clock that was set back has
@@ -95,7 +95,7 @@ const maxLead = 24 * time.Hour
 // its entry moves forward with every change that it makes. But the entry of a manager that gives up the only field it
 // owned vanishes, and what is left tells of earlier changes only. So the date must be later than anything that was
 // recorded under the former schedule, and a time zone that is gone has none; then the edit was made now, too. What may
-// be passed over by that is told (edit.after).
+// be passed over by that is reported (edit.after).
 //
 // Without any memory, a CronJob whose spec was changed at some time may have had another schedule. Then a
 // lastScheduleTime at which today's schedule does not fire proves it; failing that, whatever managed fields say about
@@ -106,8 +106,8 @@ func noticeEdit(in Input) edit {
 	before := in.Carry.schedule
 	carried := len(before.Schedules) > 0
 	var e edit
-	e.stored, e.hasStored = parseSchedule(in.State.Timetable)
-	e.garbage = in.State.Timetable != "" && !e.hasStored
+	e.stored, e.hasStored = parseSchedule(in.StoredStatus.Timetable)
+	e.malformed = in.StoredStatus.Timetable != "" && !e.hasStored
 	for _, t := range []servedSchedule{e.stored, before} {
 		if t.Since != nil && t.Since.After(e.since) && t.Since.Sub(in.Now) <= maxLead {
 			e.since = *t.Since
@@ -116,11 +116,11 @@ func noticeEdit(in Input) edit {
 			now.Missed = t.Missed
 		}
 	}
-	recorded := maxTime(baseOf(in, in.State), e.since) // the former schedule was in force until then at least
+	recorded := maxTime(baseOf(in, in.StoredStatus), e.since) // the former schedule was in force until then at least
 	if !carried {
 		before = e.stored
 	}
-	touched := in.Owner.Touched
+	touched := in.Owner.ScheduleChangedAt
 	if touched.After(in.Now) { // by a clock that has been set back since, or that is ahead of ours
 		touched = in.Now
 	}
@@ -132,7 +132,7 @@ func noticeEdit(in Input) edit {
 		e.fresh, e.before = true, new(before)
 		e.since = maxTime(e.since, in.Now)
 		e.after = e.since
-		if touched.Unix() > in.Carry.touched && touched.Before(e.since) {
+		if touched.Unix() > in.Carry.scheduleChangedAt && touched.Before(e.since) {
 			e.after = touched
 		}
 	case known, in.Owner.Generation > 1 && offSchedule(in):
@@ -161,7 +161,7 @@ func noticeEdit(in Input) edit {
 }
 
 // asStored is the schedule as the annotation is to have it beside that state.
-func (e edit) asStored(state State) servedSchedule {
+func (e edit) asStored(state Status) servedSchedule {
 	t := e.now
 	if t.Missed != nil && state.LastSchedule != nil && !t.Missed.After(*state.LastSchedule) {
 		t.Missed = nil
@@ -170,8 +170,7 @@ func (e edit) asStored(state State) servedSchedule {
 }
 
 // needsWrite tells whether t has to be written for its own sake: it tells of an edit, or of misses that nothing else
-// tells of.
-// Otherwise writing it is worth it only with a write that is made anyway.
+// tells of. Otherwise writing it is worth it only with a write that is made anyway.
 func (e edit) needsWrite(t servedSchedule) bool {
 	if t.equal(e.stored) {
 		return false
@@ -208,7 +207,7 @@ func calendarOf(in Input, t *servedSchedule) calendar {
 // offSchedule tells whether lastScheduleTime is no scheduled time of the present schedule. It says no when it cannot
 // know: nothing recorded, a schedule that does not parse, or one without a grid of its own.
 func offSchedule(in Input) bool {
-	last := in.State.LastSchedule
+	last := in.StoredStatus.LastSchedule
 	if last == nil || last.IsZero() {
 		return false
 	}

@@ -13,13 +13,13 @@ import (
 )
 
 // noted is what the annotation says.
-func noted(text string) given { return func(s *scene) { s.in.State.Timetable = text } }
+func noted(text string) given { return func(s *scene) { s.in.StoredStatus.Timetable = text } }
 
 // generation is how often the spec was changed, plus one.
 func generation(n int64) given { return func(s *scene) { s.in.Owner.Generation = n } }
 
 // touched is what managed fields say about the last edit.
-func touched(text string) given { return func(s *scene) { s.in.Owner.Touched = at(text) } }
+func touched(text string) given { return func(s *scene) { s.in.Owner.ScheduleChangedAt = at(text) } }
 
 // A change of the schedule or the time zone starts nothing for a time up to the change (decision B2). That replaces
 // what the contract's handlers do with a delayed wake-up: an edit is decided on at once.
@@ -253,15 +253,15 @@ func TestFirstRecordHasTheTimetable(t *testing.T) {
 	for _, kind := range []string{"K", "V", "T"} {
 		s := fixture(kind, "12:10:00")
 		r := cron.Decide(s.in).Record
-		if r == nil || !r.Status || !r.Timetable || r.State.Timetable != `{"schedules":["*/10 * * * *"]}` {
+		if r == nil || !r.StatusChanged || !r.TimetableChanged || r.Status.Timetable != `{"schedules":["*/10 * * * *"]}` {
 			t.Errorf("%s: the first start records %+v; want the timetable with it", kind, r)
 		}
 		s = fixture(kind, "12:20:00", last("12:10"), noted(`{"schedules":["*/10 * * * *"]}`))
-		if r := cron.Decide(s.in).Record; r == nil || !r.Status || r.Timetable {
+		if r := cron.Decide(s.in).Record; r == nil || !r.StatusChanged || r.TimetableChanged {
 			t.Errorf("%s: the second start records %+v; want the status alone", kind, r)
 		}
 		s = fixture(kind, "12:20:00", last("12:10"), noted(`{"schedules":["*/10 * * * *"],"missed":"2026-05-04T12:05:00Z"}`))
-		if r := cron.Decide(s.in).Record; r == nil || !r.Status || r.Timetable != traits[kind].StatusCarriesAnnotation {
+		if r := cron.Decide(s.in).Record; r == nil || !r.StatusChanged || r.TimetableChanged != traits[kind].StatusCarriesAnnotation {
 			t.Errorf("%s: a miss that is past is recorded as %+v; want it forgotten where that costs nothing", kind, r)
 		}
 		s = fixture(kind, "12:11:00", last("12:10"), active("12:10"))
@@ -280,7 +280,7 @@ func TestLabelsAppliedWhileNobodyLooks(t *testing.T) {
 		s.in.Carry = cron.Carry{} // another process
 		s.catchUp("12:34:00", touched("12:32"), generation(3))
 		s.play(t)
-		if last := s.in.State.LastSchedule; last == nil || !last.Equal(at("12:30")) {
+		if last := s.in.StoredStatus.LastSchedule; last == nil || !last.Equal(at("12:30")) {
 			t.Errorf("%s: the run of 12:30 is lost: %v", kind, last)
 		}
 	}

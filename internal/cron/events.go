@@ -18,7 +18,7 @@ import (
 // the cause, so that it is published once and not in every sync (B6).
 
 func (r EventReason) event(key, format string, args ...any) Event {
-	return Event{Type: r.Type, Reason: r.Reason, Message: fmt.Sprintf(format, args...), Key: key}
+	return Event{Type: r.Type, Reason: r.Reason, Message: fmt.Sprintf(format, args...), DedupKey: key}
 }
 
 // lasting makes an event whose cause stays until somebody mends it.
@@ -27,8 +27,8 @@ func (e Event) lasting() Event {
 	return e
 }
 
-// eventKey makes a key; the first part keeps causes apart that a kind reports under one reason.
-func eventKey(cause string, scope ...any) string {
+// dedupKey makes a key; the first part keeps causes apart that a kind reports under one reason.
+func dedupKey(cause string, scope ...any) string {
 	parts := []string{cause}
 	for _, s := range scope {
 		if t, ok := s.(time.Time); ok {
@@ -52,13 +52,13 @@ func completed(in Input, c Child) Event {
 	if c.Status != "" {
 		how = c.Status
 	}
-	return in.Traits.Events.Completed.event(eventKey("completed", c.UID),
+	return in.Traits.Events.Completed.event(dedupKey("completed", c.UID),
 		"%s %s has finished, condition: %s; it is no longer active", in.Traits.ChildKind, c.Name, how)
 }
 
 // missing is about an active reference; instead is the UID of the object that has its name now, if any.
 func missing(in Input, ref corev1.ObjectReference, instead types.UID) Event {
-	key := eventKey("missing", ref.UID)
+	key := dedupKey("missing", ref.UID)
 	if instead != "" {
 		return in.Traits.Events.Missing.event(key, "Active %s %s with UID %s is gone, another one with UID %s has its name; "+
 			"it is no longer active", in.Traits.ChildKind, ref.Name, ref.UID, instead)
@@ -68,7 +68,7 @@ func missing(in Input, ref corev1.ObjectReference, instead types.UID) Event {
 }
 
 func unexpected(in Input, c Child, adopted bool) Event {
-	key := eventKey("unexpected", c.UID)
+	key := dedupKey("unexpected", c.UID)
 	if adopted {
 		return in.Traits.Events.Unexpected.event(key, "%s %s with UID %s is running and was not recorded as active, "+
 			"because its start was interrupted; it is active now", in.Traits.ChildKind, c.Name, c.UID)
@@ -87,18 +87,18 @@ func forbidden(in Input, blockers []Child, due time.Time) Event {
 	if n := len(blockers) - 1; n > 0 {
 		state += fmt.Sprintf(", nor are %d more", n)
 	}
-	return in.Traits.Events.Forbidden.event(eventKey("forbidden", due), "Not starting the run of %s: %s %s %s and "+
+	return in.Traits.Events.Forbidden.event(dedupKey("forbidden", due), "Not starting the run of %s: %s %s %s and "+
 		"concurrencyPolicy is Forbid; it starts late if that ends before the next run and within startingDeadlineSeconds",
 		stamp(in, due), in.Traits.ChildKind, c.Name, state)
 }
 
 func replacing(in Input, blockers []Child, due time.Time) Event {
-	return in.Traits.Events.Replacing.event(eventKey("replacing", due), "Replacing %s %s by the run of %s, because "+
+	return in.Traits.Events.Replacing.event(dedupKey("replacing", due), "Replacing %s %s by the run of %s, because "+
 		"concurrencyPolicy is Replace", in.Traits.ChildKind, namesOf(blockers), stamp(in, due))
 }
 
 func besideManual(in Input, runs []Child, due time.Time) Event {
-	return in.Traits.Events.ManualActive.event(eventKey("manual", due), "Starting the run of %s beside %s %s, which was started by "+
+	return in.Traits.Events.ManualActive.event(dedupKey("manual", due), "Starting the run of %s beside %s %s, which was started by "+
 		"hand: concurrencyPolicy Replace replaces only what the schedule started", stamp(in, due), in.Traits.ChildKind, namesOf(runs))
 }
 
@@ -117,42 +117,42 @@ func namesOf(children []Child) string {
 	return text
 }
 
-// whyText says why scheduled times did not start, and what to do about it.
-var whyText = map[Why]string{
-	WhyOutage: "nobody looked before the next one was due, because no controller ran or the machine slept (or, before a restart, " +
+// reasonText says why scheduled times did not start, and what to do about it.
+var reasonText = map[NotStartedReason]string{
+	NotStartedOutage: "nobody looked before the next one was due, because no controller ran or the machine slept (or, before a restart, " +
 		"because it was suspended or Forbid held it up)",
-	WhyDeadline: "they were found too late for .spec.startingDeadlineSeconds; raise it if they should start late",
-	WhyFailed: "the API server failed or refused what their start needed until the next one was due, or gave no answer, and what " +
+	NotStartedDeadline: "they were found too late for .spec.startingDeadlineSeconds; raise it if they should start late",
+	NotStartedFailed: "the API server failed or refused what their start needed until the next one was due, or gave no answer, and what " +
 		"became of it could not be read; other events tell its answer",
-	WhyForeign: "an object of someone else had the name",
-	WhyTooMany: "more than 100 were missed before; set or decrease .spec.startingDeadlineSeconds",
-	WhyEdit: ".spec.schedule or .spec.timeZone was changed before they could start, at a time that nothing tells exactly; " +
+	NotStartedForeign: "an object of someone else had the name",
+	NotStartedTooMany: "more than 100 were missed before; set or decrease .spec.startingDeadlineSeconds",
+	NotStartedEdit: ".spec.schedule or .spec.timeZone was changed before they could start, at a time that nothing tells exactly; " +
 		"start them by hand if they are needed",
 }
 
-// notStarted tells what was missed, in one event whatever the reasons are.
-func notStarted(in Input, told []missed) Event {
+// notStarted reports what was missed, in one event whatever the reasons are.
+func notStarted(in Input, list []missed) Event {
 	var all passed
 	var whys []string
 	var reasons strings.Builder
-	for _, m := range told {
+	for _, m := range list {
 		all = all.and(m.passed)
-		whys = append(whys, string(m.why))
-		reasons.WriteString(", reason " + string(m.why))
-		if len(told) > 1 {
+		whys = append(whys, string(m.reason))
+		reasons.WriteString(", reason " + string(m.reason))
+		if len(list) > 1 {
 			fmt.Fprintf(&reasons, " for %d", m.count)
 		}
-		reasons.WriteString(": " + whyText[m.why])
+		reasons.WriteString(": " + reasonText[m.reason])
 	}
 	what := fmt.Sprintf("The scheduled time %s was not started", stamp(in, all.last))
 	if all.count > 1 {
 		what = fmt.Sprintf("%d scheduled times from %s to %s were not started", all.count, stamp(in, all.first), stamp(in, all.last))
 	}
-	return in.Traits.Events.NotStarted.event(eventKey("not started", strings.Join(whys, "+"), all.last), "%s%s", what, reasons.String())
+	return in.Traits.Events.NotStarted.event(dedupKey("not started", strings.Join(whys, "+"), all.last), "%s%s", what, reasons.String())
 }
 
 func tooManyMissed(in Input, tm timing) Event {
-	return in.Traits.Events.TooManyMissed.event(eventKey("missed", tm.base), "Too many scheduled times were missed since %s; "+
+	return in.Traits.Events.TooManyMissed.event(dedupKey("missed", tm.base), "Too many scheduled times were missed since %s; "+
 		"only the latest one runs. Set or decrease .spec.startingDeadlineSeconds, or check the clock", stamp(in, tm.base))
 }
 
@@ -160,11 +160,11 @@ const manyRefusedText = "Nothing starts any more, because more than 100 schedule
 	".spec.startingDeadlineSeconds, so that fewer of them count"
 
 func manyRefused(in Input, tm timing) Event {
-	return in.Traits.Events.TooManyMissed.event(eventKey("refused", tm.base), manyRefusedText).lasting()
+	return in.Traits.Events.TooManyMissed.event(dedupKey("refused", tm.base), manyRefusedText).lasting()
 }
 
-func garbage(in Input) Event {
-	return in.Traits.Events.BadTimetable.event(eventKey("timetable", in.State.Timetable), "Annotation %s cannot be read and is "+
+func malformedAnnotation(in Input) Event {
+	return in.Traits.Events.BadTimetable.event(dedupKey("timetable", in.StoredStatus.Timetable), "Annotation %s cannot be read and is "+
 		"ignored, so an edit of the schedule that was made while nobody looked may be missed. Remove it", AnnotationTimetable)
 }
 
@@ -173,12 +173,12 @@ func unknownZone(in Input, err error) Event {
 	if in.Spec.TimeZone != nil {
 		zone = *in.Spec.TimeZone
 	}
-	return in.Traits.Events.UnknownZone.event(eventKey("zone", in.Owner.Generation, zone), "Nothing is scheduled: "+
+	return in.Traits.Events.UnknownZone.event(dedupKey("zone", in.Owner.Generation, zone), "Nothing is scheduled: "+
 		".spec.timeZone %q cannot be loaded: %v. Set it to a name of the tz database, such as Europe/Rome", zone, err).lasting()
 }
 
 func zoneInSchedule(in Input, text string) Event {
-	return in.Traits.Events.ZoneInSchedule.event(eventKey("zone in schedule", in.Owner.Generation, text), "The schedule %q "+
+	return in.Traits.Events.ZoneInSchedule.event(dedupKey("zone in schedule", in.Owner.Generation, text), "The schedule %q "+
 		"carries TZ or CRON_TZ, which is not supported officially, and .spec.timeZone is ignored; set .spec.timeZone "+
 		"instead, see https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/#time-zones", text)
 }
@@ -188,7 +188,7 @@ func badSchedule(in Input, text string, edited bool, err error) Event {
 	if edited {
 		reason = in.Traits.Events.BadEdit
 	}
-	return reason.event(eventKey("schedule", in.Owner.Generation, text), "%s", badScheduleText(text, err)).lasting()
+	return reason.event(dedupKey("schedule", in.Owner.Generation, text), "%s", badScheduleText(text, err)).lasting()
 }
 
 func badScheduleText(text string, err error) string {
@@ -197,7 +197,7 @@ func badScheduleText(text string, err error) string {
 }
 
 func neverFires(in Input, text string) Event {
-	return in.Traits.Events.NeverFires.event(eventKey("never", in.Owner.Generation, text), "%s", neverFiresText(text)).lasting()
+	return in.Traits.Events.NeverFires.event(dedupKey("never", in.Owner.Generation, text), "%s", neverFiresText(text)).lasting()
 }
 
 func neverFiresText(text string) string {
@@ -205,23 +205,23 @@ func neverFiresText(text string) string {
 }
 
 func tooFine(in Input, text string) Event {
-	return in.Traits.Events.TooFine.event(eventKey("too fine", in.Owner.Generation, text), "Schedule %q fires more than once "+
+	return in.Traits.Events.TooFine.event(dedupKey("too fine", in.Owner.Generation, text), "Schedule %q fires more than once "+
 		"in %v, but each %s is named after its %v: one of them starts each time, the others are skipped", text,
 		in.Traits.NameUnit, in.Traits.ChildKind, in.Traits.NameUnit)
 }
 
 func failedGet(in Input, c Child, due time.Time, err error) Event {
-	return in.Traits.Events.FailedGet.event(eventKey("get", c.UID, due), "%s %s is to be replaced and cannot be read: %v",
+	return in.Traits.Events.FailedGet.event(dedupKey("get", c.UID, due), "%s %s is to be replaced and cannot be read: %v",
 		in.Traits.ChildKind, c.Name, err)
 }
 
 func failedDelete(in Input, c Child, err error) Event {
-	return in.Traits.Events.FailedDelete.event(eventKey("delete", c.UID), "%s %q cannot be deleted: %v",
+	return in.Traits.Events.FailedDelete.event(dedupKey("delete", c.UID), "%s %q cannot be deleted: %v",
 		in.Traits.ChildKind, c.Name, err)
 }
 
 func failedCreate(in Input, start Start, err error) Event {
-	return in.Traits.Events.FailedCreate.event(eventKey("create", start.Time), "%s %s cannot be created: %v%s",
+	return in.Traits.Events.FailedCreate.event(dedupKey("create", start.Time), "%s %s cannot be created: %v%s",
 		in.Traits.ChildKind, start.Name, err, cure(err)).lasting()
 }
 
@@ -242,7 +242,7 @@ func cure(err error) string {
 }
 
 func namespaceTerminating(in Input) Event {
-	return in.Traits.Events.NamespaceTerminating.event(eventKey("namespace"), "Nothing can be created: namespace %s is being "+
+	return in.Traits.Events.NamespaceTerminating.event(dedupKey("namespace"), "Nothing can be created: namespace %s is being "+
 		"deleted", in.Owner.Namespace)
 }
 
@@ -251,7 +251,7 @@ func foreignHolder(in Input, c Child, due time.Time) Event {
 	if ref := c.Controller; ref != nil {
 		owner = fmt.Sprintf("%s %s with UID %s", ref.Kind, ref.Name, ref.UID)
 	}
-	return in.Traits.Events.Foreign.event(eventKey("foreign", due), "%s %s cannot be created: one of that name exists and "+
+	return in.Traits.Events.Foreign.event(dedupKey("foreign", due), "%s %s cannot be created: one of that name exists and "+
 		"is not ours, its controller is %s. The run of %s is lost unless it is deleted or renamed before the next",
 		in.Traits.ChildKind, c.Name, owner, stamp(in, due)).lasting()
 }

@@ -153,7 +153,7 @@ func TestKeys(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			key := func(now string, more ...given) string {
-				return fixture("K", now, append(append([]given{}, c.given...), more...)...).note(t, c.reason).Key
+				return fixture("K", now, append(append([]given{}, c.given...), more...)...).note(t, c.reason).DedupKey
 			}
 			first := key(c.now)
 			if first == "" {

@@ -24,7 +24,7 @@ func ExampleDecide() {
 		Traits: kindk.Kind{}.Info().Traits,
 		Owner:  cron.Owner{Namespace: "batch", Name: "tick", UID: "cj-1", Created: now.Add(-time.Hour)},
 		Spec:   cron.Spec{Schedules: []string{"*/10 * * * *"}},
-		State: cron.State{LastSchedule: &before,
+		StoredStatus: cron.Status{LastSchedule: &before,
 			Active: []corev1.ObjectReference{{Namespace: "batch", Name: "tick-29631600", UID: "job-1"}}},
 		Children: []cron.Child{{Namespace: "batch", Name: "tick-29631600", UID: "job-1", Stamp: "2026-05-04T12:00:00Z",
 			Controller: &metav1.OwnerReference{APIVersion: "batch/v1", Kind: "CronJob", Name: "tick", UID: "cj-1"}}},
@@ -38,9 +38,9 @@ func ExampleDecide() {
 	plan := cron.Decide(in)
 	fmt.Println("Allow starts:", plan.Start.Name, "for", plan.Start.Stamp)
 
-	in.DidStart(*plan.Start, cron.CreateResultOf(&cron.Child{Namespace: "batch", Name: plan.Start.Name, UID: "job-2"}, nil))
+	in.AddStartResult(*plan.Start, cron.CreateResultOf(&cron.Child{Namespace: "batch", Name: plan.Start.Name, UID: "job-2"}, nil))
 	plan = cron.Decide(in)
-	for _, ref := range plan.Record.State.Active {
+	for _, ref := range plan.Record.Status.Active {
 		fmt.Println("then status.active has:", ref.Name)
 	}
 	fmt.Println("and the next sync is at:", plan.Wake.Format(time.TimeOnly))

@@ -26,12 +26,12 @@ func (c Carry) Spec() Spec {
 	return spec
 }
 
-// IsOpen tells whether a scheduled time may still start.
-func (c Carry) IsOpen() bool { return c.outcomes.open != nil }
+// HasPendingTime tells whether a scheduled time may still start.
+func (c Carry) HasPendingTime() bool { return c.outcomes.open != nil }
 
-// Untold tells whether t is among the missed times that no event has told of yet.
-func (c Carry) Untold(t time.Time) bool {
-	for _, m := range c.outcomes.untold {
+// IsUnreported tells whether t is among the missed times that no event has reported yet.
+func (c Carry) IsUnreported(t time.Time) bool {
+	for _, m := range c.outcomes.unreported {
 		if !t.Before(m.first) && !t.After(m.last) {
 			return true
 		}

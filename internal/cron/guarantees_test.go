@@ -75,7 +75,7 @@ func (a *attempt) noOverlap(o object) {
 		case other.Controller == nil: // taken away from the CronJob
 		case policy == batchv1.ReplaceConcurrent && (other.Deleting || other.scheduled.IsZero()):
 		case other.rests():
-		case other.maker != a.maker() && !seen && !lists(a.in.State.Active, other.UID):
+		case other.maker != a.maker() && !seen && !lists(a.in.StoredStatus.Active, other.UID):
 			// somebody else made it, and no cache of this process shows it
 		default:
 			a.w.broken("guarantee 2: %s, and %s (%s) is unfinished", policy, other.Name, other.UID)
@@ -140,24 +140,24 @@ func (a *attempt) mayDelete(phase cron.Step, s cron.Deletion) {
 // mayRecord checks a status that has been written.
 func (a *attempt) mayRecord(before cronJob, r cron.Record) {
 	w := a.w
-	if o := a.started; o != nil && (!r.Status || r.State.LastSchedule == nil || r.State.LastSchedule.Before(o.scheduled) ||
-		!lists(r.State.Active, o.UID)) {
+	if o := a.started; o != nil && (!r.StatusChanged || r.Status.LastSchedule == nil || r.Status.LastSchedule.Before(o.scheduled) ||
+		!lists(r.Status.Active, o.UID)) {
 		w.broken("the record of the sync that started %s does not have it", o.Name)
 	}
-	if !r.Status {
+	if !r.StatusChanged {
 		return
 	}
-	if !r.Timetable && len(noteOf(before.state).Schedules) == 0 && !a.in.Owner.Deleting {
+	if !r.TimetableChanged && len(noteOf(before.state).Schedules) == 0 && !a.in.Owner.Deleting {
 		w.broken("B2: the first record does not have the schedule that was decided on")
 	}
-	if backwards(before.state.LastSchedule, r.State.LastSchedule) {
+	if backwards(before.state.LastSchedule, r.Status.LastSchedule) {
 		w.broken("lastScheduleTime goes back")
 	}
-	if backwards(before.state.LastSuccessful, r.State.LastSuccessful) {
+	if backwards(before.state.LastSuccessful, r.Status.LastSuccessful) {
 		w.broken("lastSuccessfulTime goes back")
 	}
-	for i, ref := range r.State.Active {
-		if lists(r.State.Active[:i], ref.UID) {
+	for i, ref := range r.Status.Active {
+		if lists(r.Status.Active[:i], ref.UID) {
 			w.broken("%s is listed twice", ref.Name)
 		}
 		if ref.Namespace == "other" {
@@ -172,7 +172,7 @@ func (a *attempt) mayRecord(before cronJob, r cron.Record) {
 		if orphaned := o.Controller == nil; orphaned && w.traits.ActiveRebuilt {
 			continue // this kind lists its children, and nothing else
 		}
-		if ok && o.running() && !o.Deleting && !lists(r.State.Active, ref.UID) {
+		if ok && o.running() && !o.Deleting && !lists(r.Status.Active, ref.UID) {
 			w.broken("%s runs and is dropped from the list", ref.Name)
 		}
 	}
@@ -193,7 +193,7 @@ func (a *attempt) staleStatus() {
 }
 
 // looksInside: a reference to another namespace is no reason to read anything.
-func (a *attempt) looksInside(l cron.LiveRead) {
+func (a *attempt) looksInside(l cron.ReadRequest) {
 	if l.Name == "elsewhere" || l.Namespace != "batch" {
 		a.w.broken("%s of another namespace is read", l.Name)
 	}

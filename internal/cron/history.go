@@ -12,12 +12,12 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// history gives the finished children beyond the limits, oldest first in each class (cronjob.md 4.4). It runs in every
-// sync, whatever happens to the start, so that cleaning up never waits for a quota to be freed by cleaning up.
-// Children that are being deleted already are counted as old as they are, and not deleted again.
-func history(in Input, all []Child) []Deletion {
+// beyondHistoryLimits gives the finished children beyond the limits, oldest first in each class (cronjob.md 4.4). It
+// runs in every sync, whatever happens to the start, so that cleaning up never waits for a quota to be freed by
+// cleaning up. Children that are being deleted already are counted as old as they are, and not deleted again.
+func beyondHistoryLimits(in Input, all []Child) []Deletion {
 	classes := []struct {
-		phase Phase
+		phase ChildPhase
 		keep  *int32
 	}{{Complete, in.Spec.KeepSuccessful}, {Failed, in.Spec.KeepFailed}}
 	if in.Traits.FailedFirst {
@@ -81,15 +81,15 @@ func present(t time.Time) *time.Time {
 	return &t
 }
 
-// provable keeps the deletions that may be made although the record of this sync was not written: those whose child
-// proves nothing that the stored state does not know (cronjob.md B3), and does not serve the due time either.
+// safeWithoutRecord keeps the deletions that may be made although the record of this sync was not written: those whose
+// child proves nothing that the stored state does not know (cronjob.md B3), and does not serve the due time either.
 // keepListed: references to pruned children must not stay behind.
-func (s *syncing) provable(stored State, deletions []Deletion, keepListed bool) []Deletion {
+func (s *syncState) safeWithoutRecord(stored Status, deletions []Deletion, keepListed bool) []Deletion {
 	return slices.DeleteFunc(slices.Clone(deletions), func(d Deletion) bool {
 		i := slices.IndexFunc(s.children, func(c Child) bool { return c.UID == d.UID })
 		c := s.children[i]
 		switch {
-		case unrecorded(s.in, c, stored), c.Name == s.timing.child:
+		case timeUnrecorded(s.in, c, stored), c.Name == s.timing.child:
 			return true
 		case keepListed && listed(stored.Active, c.UID):
 			return true

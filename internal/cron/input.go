@@ -14,7 +14,7 @@ import (
 )
 
 // Input is everything a decision may know. Decide does not modify it; between two calls of the same sync the shell
-// adds to it through the Did methods only. The zero Input is legal and decides nothing.
+// adds to it through the Add…Result methods only. The zero Input is legal and decides nothing.
 //
 // An Input serves one sync of one CronJob, and one goroutine.
 type Input struct {
@@ -22,13 +22,14 @@ type Input struct {
 	Now time.Time
 	// Zone is the zone of schedules that name none: that of the process. Nil means UTC.
 	Zone *time.Location
-	// Traits says how the kind behaves. Nil behaves like a kind without events that rests on every error.
-	Traits *Traits
+	// Traits say how the kind behaves. Nil behaves like a kind without events that rests on every error.
+	Traits *KindTraits
 
-	// Owner, Spec and State describe the CronJob as the cache shows it, or, after DidReadOwner, as the server does.
-	Owner Owner
-	Spec  Spec
-	State State
+	// Owner, Spec and StoredStatus describe the CronJob as the cache shows it, or, after AddReadOwnerResult, as the server
+	// does.
+	Owner        Owner
+	Spec         Spec
+	StoredStatus Status
 
 	// Children are the objects that claim to be made by this CronJob, in any order. Those that another object
 	// controls are ignored, so the shell may hand over more than it must.
@@ -52,9 +53,9 @@ type Owner struct {
 	Created time.Time
 	// Deleting is whether metadata.deletionTimestamp is set.
 	Deleting bool
-	// Touched is the latest time at which a field manager that owns the schedule or the time zone changed
-	// anything (metadata.managedFields): not before the last edit of the schedule. Zero when unknown.
-	Touched time.Time
+	// ScheduleChangedAt is the latest time at which the schedule or the time zone can have been changed: when a field
+	// manager that owns one of them last changed anything (metadata.managedFields). Zero when unknown.
+	ScheduleChangedAt time.Time
 }
 
 // Spec is what the user asked for, the same for all kinds. Nil and empty mean "not set"; defaults are the API's.
@@ -75,8 +76,8 @@ type Spec struct {
 	Conditions bool
 }
 
-// State is what the CronJob's status, and one annotation of ours, remember.
-type State struct {
+// Status is what the CronJob's status, and one annotation of ours, remember.
+type Status struct {
 	// Active are the references of status.active, in their order.
 	Active []corev1.ObjectReference
 	// LastSchedule is status.lastScheduleTime, nil when absent; a pointer to the zero time is a value like any other.
@@ -106,7 +107,7 @@ type Child struct {
 	// Stamp is the raw value of the annotation that holds the scheduled time, "" when absent.
 	Stamp string
 	// Phase says whether it is finished and, if so, in which class it counts.
-	Phase Phase
+	Phase ChildPhase
 	// Succeeded: it counts for lastSuccessfulTime. Usually Phase is Complete too, but a Job with both terminal
 	// conditions may be in the failed class and still have succeeded (cronjob.md 1.6).
 	Succeeded bool
@@ -118,12 +119,12 @@ type Child struct {
 	Status string
 }
 
-// Phase is what a child's state means for its CronJob.
-type Phase int
+// ChildPhase is what a child's state means for its CronJob.
+type ChildPhase int
 
 const (
 	// Unfinished is everything that is not in a final state: also suspended, aborted, or being deleted.
-	Unfinished Phase = iota
+	Unfinished ChildPhase = iota
 	// Complete is finished, and counted in the history of successes.
 	Complete
 	// Failed is finished, and counted in the history of failures.
@@ -131,10 +132,10 @@ const (
 )
 
 // finished tells whether the phase is final. A phase that is none of ours is not: better to wait than to overlap.
-func (p Phase) finished() bool { return p == Complete || p == Failed }
+func (p ChildPhase) finished() bool { return p == Complete || p == Failed }
 
 // String gives the name of the phase as events write it.
-func (p Phase) String() string {
+func (p ChildPhase) String() string {
 	switch p {
 	case Complete:
 		return "Complete"
@@ -197,20 +198,20 @@ func (in Input) deletion(c Child, why string) Deletion {
 	return Deletion{Namespace: in.Owner.Namespace, Name: c.Name, UID: c.UID, Why: why}
 }
 
-// DidReadOwner reports a live read of the CronJob itself. With a nil error, owner, spec and state replace those of the
-// cache for the rest of the sync (cronjob.md 2.1.2 note 1), and the shell must write Record on top of that live
-// object. An object of that name with another UID is an error (NotFound).
-func (in *Input) DidReadOwner(owner Owner, spec Spec, state State, err error) {
+// AddReadOwnerResult enters the answer to a live read of the CronJob itself. With a nil error, owner, spec and status
+// replace those of the cache for the rest of the sync (cronjob.md 2.1.2 note 1), and the shell must write Record on top
+// of that live object. An object of that name with another UID is an error (NotFound).
+func (in *Input) AddReadOwnerResult(owner Owner, spec Spec, status Status, err error) {
 	in.read.owner, in.read.ownerErr = true, err
 	if err == nil {
 		in.read.edited = in.read.edited || !scheduleOf(spec).same(scheduleOf(in.Spec))
-		in.Owner, in.Spec, in.State = owner, spec, state
+		in.Owner, in.Spec, in.StoredStatus = owner, spec, status
 	}
 }
 
-// DidReadChild reports a live read of the object that read names: the child, or a nil child and a nil error when there
-// is none of that name, or the error.
-func (in *Input) DidReadChild(read LiveRead, child *Child, err error) {
+// AddReadChildResult enters the answer to a live read of the object that read names: the child, or a nil child and a
+// nil error when there is none of that name, or the error.
+func (in *Input) AddReadChildResult(read ReadRequest, child *Child, err error) {
 	if in.read.children == nil {
 		in.read.children = map[string]readResult{}
 	}
@@ -220,16 +221,16 @@ func (in *Input) DidReadChild(read LiveRead, child *Child, err error) {
 	in.read.children[read.Name] = readResult{child: child, err: err}
 }
 
-// DidStop reports that the delete which d asks for was accepted, or why not.
-func (in *Input) DidStop(d Deletion, err error) {
+// AddStopResult enters that the delete which d asks for was accepted, or why not.
+func (in *Input) AddStopResult(d Deletion, err error) {
 	if in.done.stopped == nil {
 		in.done.stopped = map[types.UID]error{}
 	}
 	in.done.stopped[d.UID] = err
 }
 
-// DidStart reports the server's answer to the create that start asks for.
-func (in *Input) DidStart(start Start, result CreateResult) {
+// AddStartResult enters the server's answer to the create that start asks for.
+func (in *Input) AddStartResult(start Start, result CreateResult) {
 	switch {
 	case result.Outcome != CreateSucceeded: // what a read said of the name before the create says nothing about it now
 		delete(in.read.children, start.Name)
@@ -239,11 +240,11 @@ func (in *Input) DidStart(start Start, result CreateResult) {
 	in.done.create = &createdStart{start: start, result: result}
 }
 
-// DidRecord reports whether Record was written.
-func (in *Input) DidRecord(err error) { in.done.record = &recorded{err: err} }
+// AddRecordResult enters whether Record was written.
+func (in *Input) AddRecordResult(err error) { in.done.record = &recorded{err: err} }
 
-// DidPrune reports that the delete which d asks for was accepted, or why not.
-func (in *Input) DidPrune(d Deletion, err error) {
+// AddPruneResult enters that the delete which d asks for was accepted, or why not.
+func (in *Input) AddPruneResult(d Deletion, err error) {
 	if in.done.pruned == nil {
 		in.done.pruned = map[types.UID]error{}
 	}

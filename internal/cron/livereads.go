@@ -13,23 +13,23 @@ import (
 
 // ownerReads asks for the live CronJob when an unfinished child is not in the active list: perhaps only the cache does
 // not show our last status write yet (cronjob.md K8a, V8). Kinds that rebuild the list have nothing to compare.
-func ownerReads(in Input) []LiveRead {
+func ownerReads(in Input) []ReadRequest {
 	if in.Traits.ActiveRebuilt || in.read.owner {
 		return nil
 	}
-	for _, c := range unexpectedChildren(in) {
-		return []LiveRead{{Owner: true, Namespace: in.Owner.Namespace, Name: in.Owner.Name,
+	for _, c := range unlistedChildren(in) {
+		return []ReadRequest{{Owner: true, Namespace: in.Owner.Namespace, Name: in.Owner.Name,
 			Why: fmt.Sprintf("%s %s is unfinished and not in status.active", in.Traits.ChildKind, c.Name)}}
 	}
 	return nil
 }
 
-// unexpectedChildren are the unfinished children of the cache that the state does not list as active. A child that only
+// unlistedChildren are the unfinished children of the cache that status.active does not list. A child that only
 // a live read of this sync showed is not one of them: it was looked for.
-func unexpectedChildren(in Input) []Child {
+func unlistedChildren(in Input) []Child {
 	var found []Child
 	for _, c := range in.Children {
-		if ours(in, c) && !c.Phase.finished() && !listed(in.State.Active, c.UID) {
+		if ours(in, c) && !c.Phase.finished() && !listed(in.StoredStatus.Active, c.UID) {
 			found = append(found, c)
 		}
 	}
@@ -40,14 +40,14 @@ func unexpectedChildren(in Input) []Child {
 // activeReads asks for the live object of each active reference that no child explains: deleted, or not in the cache
 // yet (cronjob.md K9, Q4). A reference that points outside the namespace or nowhere needs no read: nothing of ours is
 // there.
-func activeReads(in Input, all []Child) []LiveRead {
-	var reads []LiveRead
-	for _, ref := range in.State.Active {
+func activeReads(in Input, all []Child) []ReadRequest {
+	var reads []ReadRequest
+	for _, ref := range in.StoredStatus.Active {
 		if known(all, ref.UID) || !inNamespace(in, ref) {
 			continue
 		}
-		read := in.readChild(ref.Name, "in status.active, but the cache has no such child")
-		if _, asked := in.liveRead(ref.Name); asked || slices.Contains(reads, read) {
+		read := in.requestChild(ref.Name, "in status.active, but the cache has no such child")
+		if _, asked := in.readAnswer(ref.Name); asked || slices.Contains(reads, read) {
 			continue
 		}
 		reads = append(reads, read)
@@ -59,13 +59,13 @@ func inNamespace(in Input, ref corev1.ObjectReference) bool {
 	return ref.Name != "" && (ref.Namespace == "" || ref.Namespace == in.Owner.Namespace)
 }
 
-// readChild asks for the object that has a child's name.
-func (in Input) readChild(name, why string) LiveRead {
-	return LiveRead{Namespace: in.Owner.Namespace, Name: name, Why: why}
+// requestChild asks for the object that has a child's name.
+func (in Input) requestChild(name, why string) ReadRequest {
+	return ReadRequest{Namespace: in.Owner.Namespace, Name: name, Why: why}
 }
 
-// liveRead gives the answer to a live read of the object of that name, if there was one in this sync.
-func (in Input) liveRead(name string) (readResult, bool) {
+// readAnswer gives the answer to a live read of the object of that name, if there was one in this sync.
+func (in Input) readAnswer(name string) (readResult, bool) {
 	result, ok := in.read.children[name]
 	return result, ok
 }

@@ -59,7 +59,7 @@ func TestMisconfigured(t *testing.T) {
 					}
 					for _, n := range plan.Events {
 						if n.Reason == c.reason[kind] {
-							keys[n.Key] = true
+							keys[n.DedupKey] = true
 						}
 					}
 					if want := []int{1, 1, 1, 2, 2, 3, 4}[i]; len(keys) != want {

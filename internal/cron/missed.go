@@ -8,21 +8,14 @@ import (
 	"time"
 )
 
-// Every scheduled time that should have started and did not is told on the CronJob, once: by the sync that knows it for
-// good, in one event for all that were missed for the same reason. While misses go on, because nothing can be created
-// or because the deadline is too short, they are collected: the first is told at once, and then once in tellEvery, and
-// when something starts again.
+// Every scheduled time that should have started and did not is reported on the CronJob, once: by the sync that knows it
+// for good, in one event for all that were missed for the same reason. While misses go on, because nothing can be
+// created or because the deadline is too short, they are collected: the first is reported at once, and then once in
+// repeatInterval, and when something starts again.
 //
-// What was told is remembered in the annotation (servedSchedule.Missed), unless a later lastScheduleTime says as much,
-// so that another process does not tell it again. The events are published after that write. A crash between the two
-// loses an event; a write that fails is repeated, and a crash before it succeeds tells twice.
-
-// tellEvery is how often the same trouble is told while it lasts: twice in the time for which API servers keep events
-// (an hour by default), so that whoever looks finds one.
-const tellEvery = 30 * time.Minute
-
-// lately tells whether what was told then need not be told again yet. A clock that was set back a little is no reason.
-func lately(told, now time.Time) bool { return now.Sub(told) < tellEvery && told.Sub(now) < tellEvery }
+// What was reported is remembered in the annotation (servedSchedule.Missed), unless a later lastScheduleTime says as
+// much, so that another process does not report it again. The events are published after that write. A crash between
+// the two loses an event; a write that fails is repeated, and a crash before it succeeds reports twice.
 
 // passed are scheduled times that have gone by.
 type passed struct {
@@ -48,7 +41,7 @@ func (p passed) and(q passed) passed {
 
 // missed are scheduled times that did not start for one reason.
 type missed struct {
-	why Why
+	reason NotStartedReason
 	passed
 }
 
@@ -101,41 +94,41 @@ func passedByEdit(old, c calendar, from, after, until time.Time, started []time.
 }
 
 // miss collects what was missed.
-func (o *outcomes) miss(why Why, p passed) {
+func (o *outcomes) miss(reason NotStartedReason, p passed) {
 	if p.count == 0 {
 		return
 	}
-	if i := slices.IndexFunc(o.untold, func(m missed) bool { return m.why == why }); i >= 0 {
-		o.untold = slices.Clone(o.untold)
-		o.untold[i].passed = o.untold[i].and(p)
+	if i := slices.IndexFunc(o.unreported, func(m missed) bool { return m.reason == reason }); i >= 0 {
+		o.unreported = slices.Clone(o.unreported)
+		o.unreported[i].passed = o.unreported[i].and(p)
 		return
 	}
-	o.untold = append(slices.Clip(o.untold), missed{why: why, passed: p})
+	o.unreported = append(slices.Clip(o.unreported), missed{reason: reason, passed: p})
 }
 
-// unclearMisses tells whether something that seems to be missed may have started all the same: the answer to its create
-// got lost, and nothing could be read since. The sync is repeated.
-func (s *syncing) unclearMisses() bool {
+// missesUnconfirmed tells whether something that seems to be missed may have started all the same: the answer to its
+// create got lost, and nothing could be read since. The sync is repeated.
+func (s *syncState) missesUnconfirmed() bool {
 	return s.start.err != nil && len(s.in.stillUnconfirmed()) > 0 &&
-		slices.ContainsFunc(s.outcomes.untold, func(m missed) bool { return m.why == WhyFailed })
+		slices.ContainsFunc(s.outcomes.unreported, func(m missed) bool { return m.reason == NotStartedFailed })
 }
 
-// tell decides whether what was missed is told now. over: misses do not go on. What has a child by now is not told: its
-// create had succeeded after all, or its deadline was raised.
-func (o *outcomes) tell(in Input, all []Child, c calendar, due time.Time, over bool) {
-	if len(o.untold) == 0 {
+// reportMissed decides whether what was missed is reported now. over: misses do not go on. What has a child by now is
+// not: its create had succeeded after all, or its deadline was raised.
+func (o *outcomes) reportMissed(in Input, all []Child, c calendar, due time.Time, over bool) {
+	if len(o.unreported) == 0 {
 		return
 	}
 	now := in.Now
-	if told := o.told; !over && told != nil && lately(*told, now) {
-		o.wake = told.Add(tellEvery)
+	if at := o.reportedAt; !over && at != nil && recently(*at, now) {
+		o.wake = at.Add(repeatInterval)
 		return
 	}
-	for _, m := range o.untold {
+	for _, m := range o.unreported {
 		o.missedUpto = maxTime(o.missedUpto, m.last)
 		before := m.first.Add(-time.Nanosecond)
 		var started []time.Time
-		if m.why == WhyFailed || m.why == WhyDeadline { // the others do not count what has started
+		if m.reason == NotStartedFailed || m.reason == NotStartedDeadline { // the others do not count what has started
 			started = provedBetween(in, all, before, m.last)
 		}
 		if over && due.After(before) && !due.After(m.last) && !slices.ContainsFunc(started, due.Equal) {
@@ -145,12 +138,12 @@ func (o *outcomes) tell(in Input, all []Child, c calendar, due time.Time, over b
 			if slices.ContainsFunc(started, m.last.Equal) {
 				m.last = maxTime(m.first, c.last(before, m.last.Add(-time.Nanosecond)).UTC())
 			}
-			o.tells = append(o.tells, m)
+			o.reported = append(o.reported, m)
 		}
 	}
-	o.untold = nil
-	if len(o.tells) > 0 {
-		o.told = &now
+	o.unreported = nil
+	if len(o.reported) > 0 {
+		o.reportedAt = &now
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 
 // observedStatus is the status as the children show it, before anything is started.
 type observedStatus struct {
-	state State
+	status Status
 	// completed are the children whose completion this sync reports.
 	completed []Child
 	events    []Event
@@ -27,35 +27,35 @@ type observedStatus struct {
 // and vanished children go, children that an earlier sync could not record are adopted, and the two times move forward.
 // They never move back, whatever disappears (Q5).
 func observeStatus(in Input, all []Child) observedStatus {
-	o := observedStatus{state: in.State}
-	o.state.Active = nil
-	for _, ref := range in.State.Active {
-		if !listed(o.state.Active, ref.UID) && o.keeps(in, all, ref) {
-			o.state.Active = append(o.state.Active, ref)
+	o := observedStatus{status: in.StoredStatus}
+	o.status.Active = nil
+	for _, ref := range in.StoredStatus.Active {
+		if !listed(o.status.Active, ref.UID) && o.keeps(in, all, ref) {
+			o.status.Active = append(o.status.Active, ref)
 		}
 	}
 	if !in.Traits.ActiveRebuilt {
-		for _, c := range unexpectedChildren(in) {
-			o.events = append(o.events, unexpected(in, c, unlisted(in, c)))
+		for _, c := range unlistedChildren(in) {
+			o.events = append(o.events, unexpected(in, c, startUnrecorded(in, c)))
 		}
 	}
 
 	if served := in.Carry.unrecorded; served != nil {
-		o.state.LastSchedule = later(o.state.LastSchedule, *served)
+		o.status.LastSchedule = later(o.status.LastSchedule, *served)
 	}
 	for _, c := range all {
 		if t, ok := proof(in, c); ok {
-			o.state.LastSchedule = later(o.state.LastSchedule, t)
+			o.status.LastSchedule = later(o.status.LastSchedule, t)
 		}
-		// What is unlisted an earlier sync started without being able to write that down.
+		// A start that is unrecorded is that of an earlier sync, which could not write it down.
 		switch running := !c.Phase.finished(); {
-		case running && (unlisted(in, c) || in.Traits.ActiveRebuilt && !listed(o.state.Active, c.UID)):
-			o.state.Active = append(o.state.Active, reference(c))
-		case !running && in.Traits.AdoptionReports && unlisted(in, c):
+		case running && (startUnrecorded(in, c) || in.Traits.ActiveRebuilt && !listed(o.status.Active, c.UID)):
+			o.status.Active = append(o.status.Active, reference(c))
+		case !running && in.Traits.AdoptionReports && startUnrecorded(in, c):
 			o.completed = append(o.completed, c)
 		}
 		if in.Traits.HasSuccess && c.Succeeded && c.Finished != nil {
-			o.state.LastSuccessful = later(o.state.LastSuccessful, *c.Finished)
+			o.status.LastSuccessful = later(o.status.LastSuccessful, *c.Finished)
 		}
 	}
 	return o
@@ -75,7 +75,7 @@ func (o *observedStatus) keeps(in Input, all []Child, ref corev1.ObjectReference
 		o.events = append(o.events, missing(in, ref, ""))
 		return false
 	}
-	switch read, _ := in.liveRead(ref.Name); {
+	switch read, _ := in.readAnswer(ref.Name); {
 	case read.err != nil:
 		o.err = errors.Join(o.err, fmt.Errorf("reading active %s %s: %w", in.Traits.ChildKind, ref.Name, read.err))
 		return true
@@ -96,7 +96,7 @@ func (o *observedStatus) keeps(in Input, all []Child, ref corev1.ObjectReference
 // unfinished are the children, and the active references to what is no child any more, that Forbid and Replace must
 // know of: every one of them, also manual runs and those that no status lists (cronjob.md B1). What they make of manual
 // runs is in manual.go.
-func unfinished(in Input, all []Child, state State) []Child {
+func unfinished(in Input, all []Child, state Status) []Child {
 	var found []Child
 	for _, c := range all {
 		if !c.Phase.finished() {

@@ -15,7 +15,7 @@ import (
 // place.
 type ScheduleOutcome struct {
 	Result Result
-	Why    Why
+	Reason NotStartedReason
 	// Count is how many scheduled times it is, at least one; First and Last are the first and the last of them.
 	Count       int
 	First, Last time.Time
@@ -33,54 +33,54 @@ const (
 	Missed Result = "missed"
 )
 
-// Why says why a scheduled time did not start; "" for one that did.
-type Why string
+// NotStartedReason says why a scheduled time did not start; "" for one that did.
+type NotStartedReason string
 
 const (
-	// WhyForbidden (skipped): a child was unfinished and concurrencyPolicy is Forbid.
-	WhyForbidden Why = "forbidden"
-	// WhySuspended (skipped): the CronJob was suspended at that time.
-	WhySuspended Why = "suspended"
-	// WhySharedName (skipped): its child would have the name of an earlier one's (cronjob.md B7).
-	WhySharedName Why = "shared_name"
-	// WhyOutage (missed): nobody looked between it and the next one, which starts in its place.
-	WhyOutage Why = "outage"
-	// WhyDeadline (missed): it was found too late for spec.startingDeadlineSeconds.
-	WhyDeadline Why = "deadline"
-	// WhyFailed (missed): the API refused or failed what the start needed, until its time was over.
-	WhyFailed Why = "failed"
-	// WhyForeign (missed): an object of someone else held its child's name.
-	WhyForeign Why = "foreign"
-	// WhyTooMany (missed): the kind starts nothing after more than 100 missed times.
-	WhyTooMany Why = "too_many"
-	// WhyEdit (missed): the schedule was changed before it could start, or at a time that nothing tells exactly.
-	WhyEdit Why = "edit"
+	// NotStartedForbidden (skipped): a child was unfinished and concurrencyPolicy is Forbid.
+	NotStartedForbidden NotStartedReason = "forbidden"
+	// NotStartedSuspended (skipped): the CronJob was suspended at that time.
+	NotStartedSuspended NotStartedReason = "suspended"
+	// NotStartedSharedName (skipped): its child would have the name of an earlier one's (cronjob.md B7).
+	NotStartedSharedName NotStartedReason = "shared_name"
+	// NotStartedOutage (missed): nobody looked between it and the next one, which starts in its place.
+	NotStartedOutage NotStartedReason = "outage"
+	// NotStartedDeadline (missed): it was found too late for spec.startingDeadlineSeconds.
+	NotStartedDeadline NotStartedReason = "deadline"
+	// NotStartedFailed (missed): the API refused or failed what the start needed, until its time was over.
+	NotStartedFailed NotStartedReason = "failed"
+	// NotStartedForeign (missed): an object of someone else held its child's name.
+	NotStartedForeign NotStartedReason = "foreign"
+	// NotStartedTooMany (missed): the kind starts nothing after more than 100 missed times.
+	NotStartedTooMany NotStartedReason = "too_many"
+	// NotStartedEdit (missed): the schedule was changed before it could start, or at a time that nothing tells exactly.
+	NotStartedEdit NotStartedReason = "edit"
 )
 
-// Whys are all values of Why but "".
-var Whys = []Why{WhyForbidden, WhySuspended, WhySharedName, WhyOutage, WhyDeadline, WhyFailed, WhyForeign, WhyTooMany, WhyEdit}
+// NotStartedReasons are all values of NotStartedReason but "".
+var NotStartedReasons = []NotStartedReason{NotStartedForbidden, NotStartedSuspended, NotStartedSharedName, NotStartedOutage, NotStartedDeadline, NotStartedFailed, NotStartedForeign, NotStartedTooMany, NotStartedEdit}
 
-// Result is whether times that did not start for this reason were skipped or missed.
-func (w Why) Result() Result {
+// SkippedOrMissed is the outcome of times that did not start for this reason.
+func (w NotStartedReason) SkippedOrMissed() Result {
 	switch w {
-	case WhyForbidden, WhySuspended, WhySharedName:
+	case NotStartedForbidden, NotStartedSuspended, NotStartedSharedName:
 		return Skipped
 	default:
 		return Missed
 	}
 }
 
-// waitsFor is the reason that becomes final if the time never starts.
-func (r startResult) waitsFor() Why {
+// reasonIfNeverStarted is the reason that becomes final if the time never starts.
+func (r startResult) reasonIfNeverStarted() NotStartedReason {
 	switch r {
 	case startForbidden:
-		return WhyForbidden
+		return NotStartedForbidden
 	case startNameForeign:
-		return WhyForeign
+		return NotStartedForeign
 	case startTooManyMissed:
-		return WhyTooMany
+		return NotStartedTooMany
 	default:
-		return WhyFailed
+		return NotStartedFailed
 	}
 }
 
@@ -93,34 +93,34 @@ type outcomeProgress struct {
 	open *openTime
 	// suspended: the latest sync found the CronJob suspended.
 	suspended bool
-	// untold were missed, and no event has told of them yet; told is when one did last.
-	untold []missed
-	told   *time.Time
+	// unreported were missed, and no event has reported them yet; reportedAt is when one last reported any.
+	unreported []missed
+	reportedAt *time.Time
 }
 
 type openTime struct {
-	time time.Time
-	why  Why
+	time   time.Time
+	reason NotStartedReason
 }
 
 // outcomes are what a sync names.
 type outcomes struct {
 	outcomeProgress
 	named []ScheduleOutcome
-	// tells are the misses that this sync tells, missedUpto is the last of them, and wake is when it is time for those
-	// that it does not tell yet.
-	tells      []missed
+	// reported are the misses that this sync reports, missedUpto is the last of them, and wake is when it is time for
+	// those that it does not report yet.
+	reported   []missed
 	missedUpto time.Time
 	wake       time.Time
 }
 
-func (o *outcomes) enter(result Result, why Why, p passed) {
+func (o *outcomes) enter(result Result, reason NotStartedReason, p passed) {
 	if p.count <= 0 {
 		return
 	}
-	o.named = append(o.named, ScheduleOutcome{Result: result, Why: why, Count: p.count, First: p.first, Last: p.last})
+	o.named = append(o.named, ScheduleOutcome{Result: result, Reason: reason, Count: p.count, First: p.first, Last: p.last})
 	if result == Missed {
-		o.miss(why, p)
+		o.miss(reason, p)
 	}
 }
 
@@ -128,24 +128,24 @@ func one(t time.Time) passed { return passed{count: 1, first: t, last: t} }
 
 // tooLate tells whether this sync found scheduled times that are too old for the deadline.
 func (o *outcomes) tooLate() bool {
-	return slices.ContainsFunc(o.named, func(r ScheduleOutcome) bool { return r.Why == WhyDeadline })
+	return slices.ContainsFunc(o.named, func(r ScheduleOutcome) bool { return r.Reason == NotStartedDeadline })
 }
 
 // nameOutcomes names the outcomes of the scheduled times that have passed since the last sync. It is a function of the
 // sync's input, so all plans of a sync that get to the same point name the same ones; the shell counts them once.
-func (s *syncing) nameOutcomes() {
+func (s *syncState) nameOutcomes() {
 	in, e, prev, o := s.in, s.edit, s.in.Carry.outcomes, &s.outcomes
 	o.outcomeProgress = prev
 	if in.Owner.Deleting {
 		return
 	}
 	if open := prev.open; open != nil && !open.time.After(e.since) { // the edit has cancelled it
-		o.enter(open.why.Result(), open.why, one(open.time))
+		o.enter(open.reason.SkippedOrMissed(), open.reason, one(open.time))
 		o.open = nil
 	}
-	base, due, result := baseOf(in, s.observed.state), s.timing.due, s.start.result
+	base, due, result := baseOf(in, s.observed.status), s.timing.due, s.start.result
 	if done := in.done.create; done != nil && due.IsZero() { // its child was read, and the observed status has it already
-		base, due, result = baseOf(in, in.State), done.start.Time, in.createdOrAdopted()
+		base, due, result = baseOf(in, in.StoredStatus), done.start.Time, in.createdOrAdopted()
 	}
 	from := o.countsFrom(in, base, e)
 	if !in.Spec.Suspend {
@@ -153,7 +153,7 @@ func (s *syncing) nameOutcomes() {
 	}
 	if !s.ready.open {
 		o.suspended = prev.suspended || in.Spec.Suspend
-		o.tell(in, s.children, nil, time.Time{}, true)
+		o.reportMissed(in, s.children, nil, time.Time{}, true)
 		return
 	}
 	o.suspended = false
@@ -162,10 +162,10 @@ func (s *syncing) nameOutcomes() {
 	o.close(base, due, s.timing.earliest)
 	calendar := s.ready.calendar
 	if prev.upto == nil && base.After(from) {
-		// Children prove later times than the status: the process that started them died before it could write or tell
-		// anything.
+		// Children prove later times than the status: the process that started them died before it could write or
+		// report anything.
 		if !finerThanNames(in, calendar) {
-			o.enter(Missed, WhyOutage, calendar.passed(from, base, provedBetween(in, s.children, from, base)))
+			o.enter(Missed, NotStartedOutage, calendar.passed(from, base, provedBetween(in, s.children, from, base)))
 		}
 		from = base
 	}
@@ -181,15 +181,15 @@ func (s *syncing) nameOutcomes() {
 		o.upto = &from
 	}
 	o.enterDue(prev, from, due, result)
-	if !s.unclearMisses() {
-		o.tell(in, s.children, calendar, due, e.fresh || o.over(result, baseOf(in, s.observed.state)))
+	if !s.missesUnconfirmed() {
+		o.reportMissed(in, s.children, calendar, due, e.fresh || o.over(result, baseOf(in, s.observed.status)))
 	}
 }
 
 // countsFrom is the instant up to which every scheduled time has been accounted for: in this process, or by what is
 // recorded.
 func (o *outcomes) countsFrom(in Input, base time.Time, e edit) time.Time {
-	from := baseOf(in, in.State)
+	from := baseOf(in, in.StoredStatus)
 	if o.upto != nil {
 		from = maxTime(base, *o.upto)
 	}
@@ -202,14 +202,14 @@ func (o *outcomes) countsFrom(in Input, base time.Time, e edit) time.Time {
 
 // passedByEdit names what an edit has passed over: times of the former schedule that nobody got to before it, and times
 // of the present one that may be later than the edit.
-func (s *syncing) passedByEdit(from time.Time) {
+func (s *syncState) passedByEdit(from time.Time) {
 	in, e, o := s.in, s.edit, &s.outcomes
-	why := WhyEdit
+	reason := NotStartedEdit
 	if o.suspended {
-		why = WhySuspended
+		reason = NotStartedSuspended
 	}
 	if e.fresh || e.now.Presumed && o.upto == nil {
-		o.enter(why.Result(), why, passedByEdit(calendarOf(in, e.before), s.ready.calendar, from, e.after, e.since,
+		o.enter(reason.SkippedOrMissed(), reason, passedByEdit(calendarOf(in, e.before), s.ready.calendar, from, e.after, e.since,
 			provedBetween(in, s.children, from, e.since)))
 	}
 }
@@ -228,9 +228,9 @@ func (o *outcomes) enterDue(prev outcomeProgress, from, due time.Time, result st
 			o.enter(Started, "", one(due))
 		}
 	case startNameUsed:
-		o.enter(Skipped, WhySharedName, one(due))
+		o.enter(Skipped, NotStartedSharedName, one(due))
 	default:
-		o.open = &openTime{time: due, why: result.waitsFor()}
+		o.open = &openTime{time: due, reason: result.reasonIfNeverStarted()}
 		return
 	}
 	o.open = nil
@@ -240,7 +240,7 @@ func (o *outcomes) enterDue(prev outcomeProgress, from, due time.Time, result st
 // know. When lastScheduleTime has moved past a miss, no other process would find it.
 func (o *outcomes) over(result startResult, served time.Time) bool {
 	return result == startCreated || result == startAdopted || result == startNameUsed ||
-		slices.ContainsFunc(o.untold, func(m missed) bool { return !m.last.After(served) })
+		slices.ContainsFunc(o.unreported, func(m missed) bool { return !m.last.After(served) })
 }
 
 // finerThanNames tells whether several scheduled times share one name.
@@ -260,7 +260,7 @@ func (o *outcomes) close(base, due, earliest time.Time) {
 	case open.time.Equal(base): // it has started after all: our create whose answer got lost, or another process
 		o.enter(Started, "", one(open.time))
 	case open.time.Before(due), due.IsZero() && !open.time.After(earliest):
-		o.enter(open.why.Result(), open.why, one(open.time))
+		o.enter(open.reason.SkippedOrMissed(), open.reason, one(open.time))
 	default: // the clock was set back
 		return
 	}
@@ -268,7 +268,7 @@ func (o *outcomes) close(base, due, earliest time.Time) {
 }
 
 // passedOver names the outcomes of the times in (from, latest] except for due.
-func (s *syncing) passedOver(from, due, latest time.Time, result startResult) {
+func (s *syncState) passedOver(from, due, latest time.Time, result startResult) {
 	in, c, o, prev, earliest := s.in, s.ready.calendar, &s.outcomes, s.in.Carry.outcomes, s.timing.earliest
 	until := latest
 	if !due.IsZero() {
@@ -279,13 +279,13 @@ func (s *syncing) passedOver(from, due, latest time.Time, result startResult) {
 	switch {
 	case n <= 0:
 	case prev.suspended:
-		o.enter(Skipped, WhySuspended, c.passed(from, until, nil))
+		o.enter(Skipped, NotStartedSuspended, c.passed(from, until, nil))
 	case due.IsZero():
-		o.enter(Missed, WhyDeadline, c.passed(from, until, nil))
+		o.enter(Missed, NotStartedDeadline, c.passed(from, until, nil))
 	case prev.upto == nil && waits:
-		// A new process, and a child is in the way: so it may have been for long, and another process has told that.
+		// A new process, and a child is in the way: so it may have been for long, and another process has reported that.
 	case result == startTooManyMissed:
-		o.enter(Missed, WhyTooMany, c.passed(from, until, nil))
+		o.enter(Missed, NotStartedTooMany, c.passed(from, until, nil))
 	default:
 		between := from
 		if earliest.After(from) {
@@ -294,7 +294,7 @@ func (s *syncing) passedOver(from, due, latest time.Time, result startResult) {
 				between = until
 			}
 		}
-		o.enter(Missed, WhyDeadline, c.passed(from, between, nil))
-		o.enter(Missed, WhyOutage, c.passed(between, until, nil))
+		o.enter(Missed, NotStartedDeadline, c.passed(from, between, nil))
+		o.enter(Missed, NotStartedOutage, c.passed(between, until, nil))
 	}
 }

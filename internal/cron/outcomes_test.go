@@ -21,8 +21,8 @@ func told(outcomes []cron.ScheduleOutcome) string {
 	var parts []string
 	for _, o := range outcomes {
 		text := fmt.Sprintf("%d %s", o.Count, o.Result)
-		if o.Why != "" {
-			text += "/" + string(o.Why)
+		if o.Reason != "" {
+			text += "/" + string(o.Reason)
 		}
 		parts = append(parts, text)
 	}
@@ -175,12 +175,12 @@ func TestOutcomesCountEachTimeOnce(t *testing.T) {
 				if o.Result == cron.Started {
 					startedTimes += o.Count
 				}
-				if o.Why == cron.WhyFailed {
+				if o.Reason == cron.NotStartedFailed {
 					failedTimes += o.Count
 				}
 			}
 			open := 0
-			if s.in.Carry.IsOpen() {
+			if s.in.Carry.HasPendingTime() {
 				open = 1
 			}
 			passed := int(s.in.Now.Sub(at("12:00")) / (10 * time.Minute))

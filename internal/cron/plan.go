@@ -16,7 +16,7 @@ import (
 // reason. A plan that asks for live reads asks for nothing else, because it depends on the answers.
 type Plan struct {
 	// Read: read these live, then decide again.
-	Read []LiveRead
+	Read []ReadRequest
 	// Stop: delete these unfinished children, each with its UID as precondition. Independent of one another.
 	Stop []Deletion
 	// Start: create this child. Nil when nothing is to be started.
@@ -55,8 +55,8 @@ const (
 	StepPublish
 )
 
-// Next says which phase is to be carried out now.
-func (p Plan) Next() Step {
+// NextStep says which step is to be carried out now.
+func (p Plan) NextStep() Step {
 	switch {
 	case len(p.Read) > 0:
 		return StepRead
@@ -73,9 +73,10 @@ func (p Plan) Next() Step {
 	}
 }
 
-// LiveRead asks for one read past every cache.
-type LiveRead struct {
-	// Owner: read the CronJob itself, answer with DidReadOwner. Otherwise read the child, answer with DidReadChild.
+// ReadRequest asks for one read past every cache.
+type ReadRequest struct {
+	// Owner: read the CronJob itself, answer with AddReadOwnerResult. Otherwise read the child, answer with
+	// AddReadChildResult.
 	Owner     bool
 	Namespace string
 	Name      string
@@ -102,11 +103,11 @@ type Start struct {
 
 // Record asks for a state to be remembered. It is whole: what it does not hold is no longer so.
 type Record struct {
-	State State
-	// Status: the status differs from what is stored. Timetable: the annotation does. A kind whose status writes
-	// accept metadata needs one write for both.
-	Status    bool
-	Timetable bool
+	Status Status
+	// StatusChanged: the status differs from what is stored. TimetableChanged: the annotation does. A kind whose status
+	// writes accept metadata needs one write for both.
+	StatusChanged    bool
+	TimetableChanged bool
 }
 
 // Event is one event about the CronJob.
@@ -115,11 +116,11 @@ type Event struct {
 	Type    string
 	Reason  string
 	Message string
-	// Key names the cause. The shell publishes an event with a key only once per CronJob UID and key for as long as
+	// DedupKey names the cause. The shell publishes an event with a key only once per CronJob UID and key for as long as
 	// it remembers (cronjob.md B6). An empty key marks the report of an act: each one is published.
-	Key string
-	// Lasts: the cause stays until somebody mends it, and is told again from time to time (tellEvery). Key already
-	// changes with that; a shell need not look at it.
+	DedupKey string
+	// Lasts: the cause stays until somebody mends it, and is reported again from time to time (repeatInterval). DedupKey
+	// already changes with that; a shell need not look at it.
 	Lasts bool
 }
 
@@ -164,25 +165,25 @@ func (p Plan) String() string {
 // String tells the record in one line: the names in the active list, the two times and the conditions, then the
 // annotation if it is written too.
 func (r Record) String() string {
-	names := make([]string, len(r.State.Active))
-	for i, ref := range r.State.Active {
+	names := make([]string, len(r.Status.Active))
+	for i, ref := range r.Status.Active {
 		names[i] = ref.Name
 	}
 	var parts []string
-	if r.Status {
+	if r.StatusChanged {
 		parts = append(parts, fmt.Sprintf("active [%s]", strings.Join(names, " ")))
-		if t := r.State.LastSchedule; t != nil {
+		if t := r.Status.LastSchedule; t != nil {
 			parts = append(parts, "last scheduled "+t.UTC().Format(time.RFC3339))
 		}
-		if t := r.State.LastSuccessful; t != nil {
+		if t := r.Status.LastSuccessful; t != nil {
 			parts = append(parts, "last successful "+t.UTC().Format(time.RFC3339))
 		}
-		for _, c := range r.State.Conditions {
+		for _, c := range r.Status.Conditions {
 			parts = append(parts, fmt.Sprintf("%s=%s/%s", c.Type, c.Status, c.Reason))
 		}
 	}
-	if r.Timetable {
-		parts = append(parts, "timetable "+r.State.Timetable)
+	if r.TimetableChanged {
+		parts = append(parts, "timetable "+r.Status.Timetable)
 	}
 	return "record " + strings.Join(parts, ", ")
 }

@@ -54,7 +54,7 @@ func maybe[T any](g *rapid.Generator[T]) *rapid.Generator[*T] {
 	})
 }
 
-func children(tr *cron.Traits) *rapid.Generator[cron.Child] {
+func children(tr *cron.KindTraits) *rapid.Generator[cron.Child] {
 	return rapid.Custom(func(t *rapid.T) cron.Child {
 		c := cron.Child{
 			APIVersion: "batch/v1", Kind: "Job", Namespace: "batch",
@@ -64,7 +64,7 @@ func children(tr *cron.Traits) *rapid.Generator[cron.Child] {
 			Deleting:  rapid.Bool().Draw(t, "deleting"),
 			Started:   maybe(instants).Draw(t, "started"),
 			Stamp:     stamps.Draw(t, "stamp"),
-			Phase:     cron.Phase(rapid.IntRange(-1, 3).Draw(t, "phase")),
+			Phase:     cron.ChildPhase(rapid.IntRange(-1, 3).Draw(t, "phase")),
 			Succeeded: rapid.Bool().Draw(t, "succeeded"),
 			Finished:  maybe(instants).Draw(t, "finished"),
 			Status:    rapid.SampledFrom([]string{"", "Aborted"}).Draw(t, "status"),
@@ -96,12 +96,12 @@ func specs(t *rapid.T) cron.Spec {
 	}
 }
 
-func states(t *rapid.T) cron.State {
+func states(t *rapid.T) cron.Status {
 	refs := rapid.Custom(func(t *rapid.T) corev1.ObjectReference {
 		return corev1.ObjectReference{APIVersion: "batch/v1", Kind: "Job", Name: names.Draw(t, "name"), UID: uids.Draw(t, "uid"),
 			Namespace: rapid.SampledFrom([]string{"batch", "batch", "", "other"}).Draw(t, "namespace")}
 	})
-	return cron.State{
+	return cron.Status{
 		Active:         rapid.SliceOfN(refs, 0, 4).Draw(t, "active"),
 		LastSchedule:   maybe(instants).Draw(t, "last"),
 		LastSuccessful: maybe(instants).Draw(t, "success"),
@@ -120,11 +120,11 @@ func inputs(t *rapid.T) cron.Input {
 		Traits: traits[kind],
 		Owner: cron.Owner{Namespace: "batch", Name: "tick", UID: rapid.SampledFrom([]types.UID{"cj-1", "cj-1", ""}).Draw(t, "uid"),
 			Generation: rapid.Int64Range(0, 3).Draw(t, "generation"), Created: instants.Draw(t, "created"),
-			Deleting: rapid.IntRange(0, 5).Draw(t, "deleting") == 0, Touched: instants.Draw(t, "touched")},
-		Spec:     specs(t),
-		State:    states(t),
-		Children: rapid.SliceOfN(children(traits[kind]), 0, 6).Draw(t, "children"),
-		Carry:    cron.CarryFrom(timetables.Draw(t, "carry")),
+			Deleting: rapid.IntRange(0, 5).Draw(t, "deleting") == 0, ScheduleChangedAt: instants.Draw(t, "touched")},
+		Spec:         specs(t),
+		StoredStatus: states(t),
+		Children:     rapid.SliceOfN(children(traits[kind]), 0, 6).Draw(t, "children"),
+		Carry:        cron.CarryFrom(timetables.Draw(t, "carry")),
 	}
 }
 
@@ -141,30 +141,30 @@ func TestProperties(t *testing.T) {
 			}
 			plan := decideTwice(t, in)
 			checkPlan(t, in, plan)
-			switch plan.Next() {
+			switch plan.NextStep() {
 			case cron.StepRead:
 				for _, l := range plan.Read {
 					answer(t, &in, l)
 				}
 			case cron.StepStop:
 				for _, s := range plan.Stop {
-					in.DidStop(s, failures.Draw(t, "stop"))
+					in.AddStopResult(s, failures.Draw(t, "stop"))
 				}
 			case cron.StepStart:
 				if starts++; starts > 1 {
 					t.Fatalf("a second start in one sync: %v", plan.Start)
 				}
 				if err := failures.Draw(t, "create"); err != nil {
-					in.DidStart(*plan.Start, cron.CreateResultOf(nil, err))
+					in.AddStartResult(*plan.Start, cron.CreateResultOf(nil, err))
 				} else {
 					c := children(in.Traits).Draw(t, "created")
-					in.DidStart(*plan.Start, cron.CreateResultOf(&c, nil))
+					in.AddStartResult(*plan.Start, cron.CreateResultOf(&c, nil))
 				}
 			case cron.StepRecord:
-				in.DidRecord(failures.Draw(t, "record"))
+				in.AddRecordResult(failures.Draw(t, "record"))
 			case cron.StepPrune:
 				for _, s := range plan.Prune {
-					in.DidPrune(s, failures.Draw(t, "prune"))
+					in.AddPruneResult(s, failures.Draw(t, "prune"))
 				}
 			default:
 				return
@@ -173,21 +173,21 @@ func TestProperties(t *testing.T) {
 	})
 }
 
-func answer(t *rapid.T, in *cron.Input, l cron.LiveRead) {
+func answer(t *rapid.T, in *cron.Input, l cron.ReadRequest) {
 	err := failures.Draw(t, "look")
 	switch {
 	case l.Owner && err == nil && rapid.Bool().Draw(t, "owner changed"):
-		in.DidReadOwner(in.Owner, specs(t), states(t), nil)
+		in.AddReadOwnerResult(in.Owner, specs(t), states(t), nil)
 	case l.Owner:
-		in.DidReadOwner(in.Owner, in.Spec, in.State, err)
+		in.AddReadOwnerResult(in.Owner, in.Spec, in.StoredStatus, err)
 	case err != nil:
-		in.DidReadChild(l, nil, err)
+		in.AddReadChildResult(l, nil, err)
 	default:
 		c := maybe(children(in.Traits)).Draw(t, "live")
 		if c != nil {
 			c.Name = l.Name
 		}
-		in.DidReadChild(l, c, nil)
+		in.AddReadChildResult(l, c, nil)
 	}
 }
 
@@ -253,10 +253,10 @@ func checkPlan(t *rapid.T, in cron.Input, plan cron.Plan) {
 		if d := in.Spec.Deadline; d != nil && *d < 1e9 && !s.Time.After(in.Now.Add(-time.Duration(*d)*time.Second)) {
 			t.Fatalf("now %v: started beyond the deadline:\n%s", in.Now, plan)
 		}
-		if in.State.LastSchedule != nil && !s.Time.After(*in.State.LastSchedule) {
-			t.Fatalf("last %v: started again:\n%s", in.State.LastSchedule, plan)
+		if in.StoredStatus.LastSchedule != nil && !s.Time.After(*in.StoredStatus.LastSchedule) {
+			t.Fatalf("last %v: started again:\n%s", in.StoredStatus.LastSchedule, plan)
 		}
-		if strings.Contains(in.State.Timetable, "12:03:04") && !s.Time.After(at("12:03:04.5")) && in.Now.After(at("12:00").Add(-23*time.Hour)) {
+		if strings.Contains(in.StoredStatus.Timetable, "12:03:04") && !s.Time.After(at("12:03:04.5")) && in.Now.After(at("12:00").Add(-23*time.Hour)) {
 			t.Fatalf("started for a time before the edit:\n%s", plan)
 		}
 		if in.Spec.Concurrency == batchv1.ForbidConcurrent {
@@ -268,7 +268,7 @@ func checkPlan(t *rapid.T, in cron.Input, plan cron.Plan) {
 		}
 	}
 	if r := plan.Record; r != nil {
-		if backwards(in.State.LastSchedule, r.State.LastSchedule) || backwards(in.State.LastSuccessful, r.State.LastSuccessful) {
+		if backwards(in.StoredStatus.LastSchedule, r.Status.LastSchedule) || backwards(in.StoredStatus.LastSuccessful, r.Status.LastSuccessful) {
 			t.Fatalf("a recorded time goes back:\n%s", plan)
 		}
 	}
@@ -276,7 +276,7 @@ func checkPlan(t *rapid.T, in cron.Input, plan cron.Plan) {
 		if n.Reason == "" || n.Message == "" || n.Type != corev1.EventTypeNormal && n.Type != corev1.EventTypeWarning {
 			t.Fatalf("an empty note: %+v", n)
 		}
-		if n.Type == corev1.EventTypeWarning && n.Key == "" {
+		if n.Type == corev1.EventTypeWarning && n.DedupKey == "" {
 			t.Fatalf("a warning without a key repeats in every sync: %+v", n)
 		}
 	}
@@ -300,10 +300,10 @@ func FuzzDecide(f *testing.F) {
 				zone(tz)(s)
 			}
 			in := s.in
-			in.DidReadOwner(in.Owner, in.Spec, in.State, nil)
+			in.AddReadOwnerResult(in.Owner, in.Spec, in.StoredStatus, nil)
 			plan := cron.Decide(in)
 			for _, l := range plan.Read {
-				in.DidReadChild(l, nil, nil)
+				in.AddReadChildResult(l, nil, nil)
 			}
 			plan = cron.Decide(in)
 			if !plan.Wake.IsZero() && !plan.Wake.After(in.Now) {

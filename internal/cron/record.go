@@ -14,16 +14,16 @@ import (
 
 // recordAndPrune plans the status write and the deletes that wait for it: a child that proves something goes only when
 // that is on the server (cronjob.md B3). It returns all deletes of the sync, also those that were tried.
-func (s *syncing) recordAndPrune(p *Plan) []Deletion {
+func (s *syncState) recordAndPrune(p *Plan) []Deletion {
 	in := s.in
-	deletions := history(in, s.children)
+	deletions := beyondHistoryLimits(in, s.children)
 	written := p.Err == nil || in.Traits.RecordDespiteError
-	stored := in.State
-	if !written && s.start.err != nil && len(s.provable(in.State, deletions, false)) < len(deletions) {
+	stored := in.StoredStatus
+	if !written && s.start.err != nil && len(s.safeWithoutRecord(in.StoredStatus, deletions, false)) < len(deletions) {
 		// The start failed, and a prune waits for what the children prove. That is written all the same, and nothing of
 		// what failed: else a create that a quota refuses would keep the very children that use the quota up (V26 does
 		// not stand above guarantee 6).
-		stored = s.observed.state
+		stored = s.observed.status
 		p.Record = record(in, stored, s.edit, true)
 	} else {
 		p.Record = record(in, s.status, s.edit, written)
@@ -32,12 +32,12 @@ func (s *syncing) recordAndPrune(p *Plan) []Deletion {
 	if done := in.done.record; done != nil {
 		p.Record = nil
 		if done.err != nil {
-			failed, written, stored = true, false, in.State
+			failed, written, stored = true, false, in.StoredStatus
 			p.Err = errors.Join(p.Err, fmt.Errorf("recording what was done: %w", done.err))
 		}
 	}
 	if !written {
-		deletions = s.provable(stored, deletions, failed)
+		deletions = s.safeWithoutRecord(stored, deletions, failed)
 	}
 	p.Prune = pending(in, deletions)
 	return deletions
@@ -45,29 +45,29 @@ func (s *syncing) recordAndPrune(p *Plan) []Deletion {
 
 // record is what has to be remembered, nil if nothing is new. A kind that does not write the status of a failed sync
 // (cronjob.md V26) still remembers an edit: no later sync could notice it again.
-func record(in Input, state State, e edit, written bool) *Record {
+func record(in Input, state Status, e edit, written bool) *Record {
 	if room := in.Traits.MaxActive; room > 0 && len(state.Active) > room {
 		state.Active = state.Active[:room:room]
 	}
-	r := Record{State: in.State}
+	r := Record{Status: in.StoredStatus}
 	if written {
-		r.State, r.Status = state, !sameStatus(in.State, state)
+		r.Status, r.StatusChanged = state, !sameStatus(in.StoredStatus, state)
 	}
 	// The first record of a state has the schedule that was decided on, for all kinds: a later process need not guess.
-	t := e.asStored(r.State)
+	t := e.asStored(r.Status)
 	first := (!e.hasStored || !t.same(e.stored)) && !in.Owner.Deleting
-	if e.needsWrite(t) || r.Status && (first || in.Traits.StatusCarriesAnnotation && !t.equal(e.stored)) {
+	if e.needsWrite(t) || r.StatusChanged && (first || in.Traits.StatusCarriesAnnotation && !t.equal(e.stored)) {
 		if text := t.text(); text != "" {
-			r.Timetable, r.State.Timetable = true, text
+			r.TimetableChanged, r.Status.Timetable = true, text
 		}
 	}
-	if !r.Status && !r.Timetable {
+	if !r.StatusChanged && !r.TimetableChanged {
 		return nil
 	}
 	return &r
 }
 
-func sameStatus(a, b State) bool {
+func sameStatus(a, b Status) bool {
 	return slices.EqualFunc(a.Active, b.Active, func(x, y corev1.ObjectReference) bool { return x == y }) &&
 		sameTime(a.LastSchedule, b.LastSchedule) && sameTime(a.LastSuccessful, b.LastSuccessful) &&
 		slices.EqualFunc(a.Conditions, b.Conditions, sameCondition)

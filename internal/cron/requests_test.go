@@ -55,7 +55,7 @@ func (a *attempt) die() {
 	a.restart(a.w.freshStarts)
 }
 
-func (a *attempt) look(l cron.LiveRead) {
+func (a *attempt) look(l cron.ReadRequest) {
 	what := "read " + l.Name
 	if l.Owner {
 		what = "read the CronJob"
@@ -73,7 +73,7 @@ func (a *attempt) look(l cron.LiveRead) {
 			err = notFound
 			a.failed[cron.StepRead] = true
 		}
-		a.in.DidReadOwner(live.owner, live.spec, live.state, err)
+		a.in.AddReadOwnerResult(live.owner, live.spec, live.state, err)
 		if err == nil {
 			a.base, a.written, a.looked = live, live, true
 			a.block()
@@ -83,7 +83,7 @@ func (a *attempt) look(l cron.LiveRead) {
 	}
 }
 
-func (a *attempt) sawChild(l cron.LiveRead, err error) {
+func (a *attempt) sawChild(l cron.ReadRequest, err error) {
 	a.looksInside(l)
 	if !a.w.peace && a.w.odds("deleted under our eyes", 4) {
 		a.w.outsiderDeletes(l.Name)
@@ -93,19 +93,19 @@ func (a *attempt) sawChild(l cron.LiveRead, err error) {
 		if err == nil {
 			a.gone, a.foreign = true, false
 		}
-		a.in.DidReadChild(l, nil, err)
+		a.in.AddReadChildResult(l, nil, err)
 	} else {
 		_, known := a.known[o.UID]
 		a.gone = a.gone || !known || a.listsAnother(o) // it was another one that was to be read
 		a.known[o.UID] = o
 		a.block()
-		a.in.DidReadChild(l, &o.Child, nil)
+		a.in.AddReadChildResult(l, &o.Child, nil)
 	}
 }
 
 // listsAnother tells whether the status lists something else that had the object's name.
 func (a *attempt) listsAnother(o object) bool {
-	return slices.ContainsFunc(a.in.State.Active, func(r corev1.ObjectReference) bool { return r.Name == o.Name && r.UID != o.UID })
+	return slices.ContainsFunc(a.in.StoredStatus.Active, func(r corev1.ObjectReference) bool { return r.Name == o.Name && r.UID != o.UID })
 }
 
 func (a *attempt) remove(phase cron.Step, s cron.Deletion, did func(cron.Deletion, error)) {
@@ -158,13 +158,13 @@ func (a *attempt) start(start cron.Start) {
 		holder, taken := a.w.server.children[start.Name]
 		a.foreign = taken && (holder.Controller == nil || holder.Controller.UID != a.uid)
 		a.unanswered = made
-		a.in.DidStart(start, cron.CreateResultOf(nil, err))
+		a.in.AddStartResult(start, cron.CreateResultOf(nil, err))
 	default:
 		a.made[made.UID] = made
 		a.known[made.UID] = made
 		a.started = &made
 		a.w.ledger.told(made)
-		a.in.DidStart(start, cron.CreateResultOf(&made.Child, nil))
+		a.in.AddStartResult(start, cron.CreateResultOf(&made.Child, nil))
 	}
 }
 
@@ -173,7 +173,7 @@ func (a *attempt) record(r cron.Record) {
 	var second error
 	var after cronJob
 	err, alive := a.request(cron.StepRecord, "record", func() error {
-		if r.Status && r.Timetable && !rides {
+		if r.StatusChanged && r.TimetableChanged && !rides {
 			_, second = a.w.fate(cron.StepRecord)
 		}
 		before := a.w.server.cronJob
@@ -198,5 +198,5 @@ func (a *attempt) record(r cron.Record) {
 	if err != nil && a.started != nil && !a.w.peace && a.w.odds("its TTL is over", 3) {
 		a.w.outsiderDeletes(a.started.Name)
 	}
-	a.in.DidRecord(err)
+	a.in.AddRecordResult(err)
 }

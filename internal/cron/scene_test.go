@@ -26,7 +26,7 @@ import (
 )
 
 // traits of the kinds, by the letter that the contract uses.
-var traits = map[string]*cron.Traits{
+var traits = map[string]*cron.KindTraits{
 	"K": kindk.Kind{}.Info().Traits,
 	"V": kindv.Kind{}.Info().Traits,
 	"T": kindt.Kind{}.Info().Traits,
@@ -107,11 +107,11 @@ func forbid(s *scene)            { s.in.Spec.Concurrency = batchv1.ForbidConcurr
 func replace(s *scene)           { s.in.Spec.Concurrency = batchv1.ReplaceConcurrent }
 
 func last(text string) given {
-	return func(s *scene) { s.in.State.LastSchedule = new(at(text)) }
+	return func(s *scene) { s.in.StoredStatus.LastSchedule = new(at(text)) }
 }
 
 func succeeded(text string) given {
-	return func(s *scene) { s.in.State.LastSuccessful = new(at(text)) }
+	return func(s *scene) { s.in.StoredStatus.LastSuccessful = new(at(text)) }
 }
 
 // limits sets the history limits; below zero means nil.
@@ -153,7 +153,7 @@ type childOpt func(*cron.Child)
 
 func complete(c *cron.Child) { c.Phase, c.Succeeded = cron.Complete, true }
 func failed(c *cron.Child)   { c.Phase = cron.Failed }
-func phase(word string, p cron.Phase) childOpt {
+func phase(word string, p cron.ChildPhase) childOpt {
 	return func(c *cron.Child) { c.Status, c.Phase, c.Succeeded = word, p, p == cron.Complete }
 }
 func finished(text string) childOpt { return func(c *cron.Child) { c.Finished = new(at(text)) } }
@@ -190,14 +190,16 @@ func (s *scene) controller(owner types.UID) *metav1.OwnerReference {
 func active(scheduled string, opts ...childOpt) given {
 	return func(s *scene) {
 		c := s.child(scheduled, opts...)
-		s.in.State.Active = append(s.in.State.Active, ref(c))
+		s.in.StoredStatus.Active = append(s.in.StoredStatus.Active, ref(c))
 		s.has(c)
 	}
 }
 
 // listed is an active reference without any object.
 func listed(scheduled string, opts ...childOpt) given {
-	return func(s *scene) { s.in.State.Active = append(s.in.State.Active, ref(s.child(scheduled, opts...))) }
+	return func(s *scene) {
+		s.in.StoredStatus.Active = append(s.in.StoredStatus.Active, ref(s.child(scheduled, opts...)))
+	}
 }
 
 // has is a child that the state does not list.
@@ -227,7 +229,7 @@ func liveState(givens ...given) given {
 	return func(s *scene) {
 		s.liveOwner = func(in *cron.Input) {
 			live := scene{in: *in, live: map[string]cron.Child{}}
-			live.in.State.Active = slices.Clone(in.State.Active)
+			live.in.StoredStatus.Active = slices.Clone(in.StoredStatus.Active)
 			for _, g := range givens {
 				g(&live)
 			}
@@ -271,30 +273,30 @@ func (s *scene) play(t testing.TB) string {
 	in := s.in
 	for range maxRounds {
 		plan := cron.Decide(in)
-		switch plan.Next() {
+		switch plan.NextStep() {
 		case cron.StepRead:
 			for _, l := range plan.Read {
 				s.look(&in, l, tell)
 			}
 		case cron.StepStop:
 			for _, step := range plan.Stop {
-				in.DidStop(step, s.delete("stop", step, tell))
+				in.AddStopResult(step, s.delete("stop", step, tell))
 			}
 		case cron.StepStart:
 			tell("start %s for %s", plan.Start.Name, plan.Start.Stamp)
 			child, err := s.create(*plan.Start)
-			in.DidStart(*plan.Start, cron.CreateResultOf(child, err))
+			in.AddStartResult(*plan.Start, cron.CreateResultOf(child, err))
 		case cron.StepRecord:
 			r := *plan.Record
-			r.Timetable = r.Timetable && !r.Status // it rides; the tests of edits look at it
+			r.TimetableChanged = r.TimetableChanged && !r.StatusChanged // it rides; the tests of edits look at it
 			tell("%s", r)
 			if s.failRecord == nil {
-				s.in.State = plan.Record.State
+				s.in.StoredStatus = plan.Record.Status
 			}
-			in.DidRecord(s.failRecord)
+			in.AddRecordResult(s.failRecord)
 		case cron.StepPrune:
 			for _, step := range plan.Prune {
-				in.DidPrune(step, s.delete("prune", step, tell))
+				in.AddPruneResult(step, s.delete("prune", step, tell))
 			}
 		default:
 			s.events, s.outcomes, s.plan = plan.Events, plan.Outcomes, plan
@@ -318,23 +320,23 @@ func (s *scene) play(t testing.TB) string {
 	return ""
 }
 
-func (s *scene) look(in *cron.Input, l cron.LiveRead, tell func(string, ...any)) {
+func (s *scene) look(in *cron.Input, l cron.ReadRequest, tell func(string, ...any)) {
 	if l.Owner {
 		tell("look at owner")
 		live := *in
 		if s.liveOwner != nil {
 			s.liveOwner(&live)
 		}
-		in.DidReadOwner(live.Owner, live.Spec, live.State, s.failOwner)
+		in.AddReadOwnerResult(live.Owner, live.Spec, live.StoredStatus, s.failOwner)
 		return
 	}
 	tell("look at %s", l.Name)
 	if err := s.failGet[l.Name]; err != nil {
-		in.DidReadChild(l, nil, err)
+		in.AddReadChildResult(l, nil, err)
 	} else if c, ok := s.live[l.Name]; ok {
-		in.DidReadChild(l, &c, nil)
+		in.AddReadChildResult(l, &c, nil)
 	} else {
-		in.DidReadChild(l, nil, nil)
+		in.AddReadChildResult(l, nil, nil)
 	}
 }
 

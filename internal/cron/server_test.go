@@ -35,7 +35,7 @@ type server struct {
 type cronJob struct {
 	owner   cron.Owner
 	spec    cron.Spec
-	state   cron.State
+	state   cron.Status
 	version int
 	// edited is when its schedule and zone were set, zero for the first ones.
 	edited time.Time
@@ -151,26 +151,26 @@ func (s *server) record(base cronJob, r cron.Record, rides bool, second error) e
 	if s.cronJob.owner.UID != base.owner.UID {
 		return notFound
 	}
-	if (r.Status || rides) && s.cronJob.version != base.version {
+	if (r.StatusChanged || rides) && s.cronJob.version != base.version {
 		return conflict
 	}
 	next := s.cronJob
-	if r.Status {
-		next.state = r.State
+	if r.StatusChanged {
+		next.state = r.Status
 		next.state.Timetable = s.cronJob.state.Timetable
 	}
-	if r.Timetable && (rides || second == nil) {
-		next.state.Timetable = r.State.Timetable
+	if r.TimetableChanged && (rides || second == nil) {
+		next.state.Timetable = r.Status.Timetable
 	}
 	s.set(next)
-	if r.Timetable && !rides {
+	if r.TimetableChanged && !rides {
 		return second
 	}
 	return nil
 }
 
 // finish ends an object.
-func (s *server) finish(o object, now time.Time, phase cron.Phase) object {
+func (s *server) finish(o object, now time.Time, phase cron.ChildPhase) object {
 	o.Phase = phase
 	if phase == cron.Complete {
 		o.Succeeded, o.Finished = true, new(now)
@@ -179,6 +179,6 @@ func (s *server) finish(o object, now time.Time, phase cron.Phase) object {
 }
 
 // controlledBy is a controller reference to the CronJob with the UID.
-func controlledBy(traits *cron.Traits, uid types.UID) *metav1.OwnerReference {
+func controlledBy(traits *cron.KindTraits, uid types.UID) *metav1.OwnerReference {
 	return &metav1.OwnerReference{APIVersion: traits.Group + "/v1", Kind: traits.Kind, Name: "tick", UID: uid, Controller: new(true)}
 }

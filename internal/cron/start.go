@@ -16,7 +16,7 @@ import (
 type startDecision struct {
 	result startResult
 	// reads have to be answered first; then it is decided anew.
-	reads  []LiveRead
+	reads  []ReadRequest
 	stop   []Deletion
 	create *Start
 	events []Event
@@ -48,7 +48,7 @@ const (
 // startRules decide about the due time; the first one that gives a decision does. What the answer to this sync's own
 // create says comes before what is known otherwise, a child that exists comes before the concurrency policy, and
 // creating one comes last.
-var startRules = []func(*syncing) *startDecision{
+var startRules = []func(*syncState) *startDecision{
 	nothingIsDue,
 	tooManyAreMissed,
 	createdWithoutController,
@@ -68,7 +68,7 @@ var startRules = []func(*syncing) *startDecision{
 }
 
 // decideStart finds the rule that decides, and works the decision into the status.
-func (s *syncing) decideStart() {
+func (s *syncState) decideStart() {
 	events := s.replaced() // there had been no create if a stop had failed
 	if s.timing.missed == many && !s.in.Traits.ManyRefused {
 		events = append(events, tooManyMissed(s.in, s.timing))
@@ -92,7 +92,7 @@ func (s *syncing) decideStart() {
 }
 
 // replaced takes the children that this sync stopped to make room for its create out of the status, and reports them.
-func (s *syncing) replaced() (events []Event) {
+func (s *syncState) replaced() (events []Event) {
 	in := s.in
 	if in.done.create == nil {
 		return nil
@@ -112,7 +112,7 @@ func (s *syncing) replaced() (events []Event) {
 }
 
 // nothingIsDue: perhaps because the create met a child that proves the due time, which the observed status has by now.
-func nothingIsDue(s *syncing) *startDecision {
+func nothingIsDue(s *syncState) *startDecision {
 	if s.timing.due.IsZero() {
 		return &startDecision{}
 	}
@@ -121,7 +121,7 @@ func nothingIsDue(s *syncing) *startDecision {
 
 // tooManyAreMissed: kinds of which the contract says so start nothing after more than 100 missed times (cronjob.md
 // T10).
-func tooManyAreMissed(s *syncing) *startDecision {
+func tooManyAreMissed(s *syncState) *startDecision {
 	if s.timing.missed != many || !s.in.Traits.ManyRefused {
 		return nil
 	}
@@ -130,7 +130,7 @@ func tooManyAreMissed(s *syncing) *startDecision {
 
 // createdWithoutController: the child came back from the server without our controller reference. Nobody would ever
 // count it or clean it up, so it is deleted again (cronjob.md V24).
-func createdWithoutController(s *syncing) *startDecision {
+func createdWithoutController(s *syncState) *startDecision {
 	in, created := s.in, s.in.created(CreateSucceeded)
 	if created == nil || !in.Traits.ChecksController || ours(in, *created.Child) {
 		return nil
@@ -144,7 +144,7 @@ func createdWithoutController(s *syncing) *startDecision {
 }
 
 // childIsCreated: the server says so (cronjob.md K23).
-func childIsCreated(s *syncing) *startDecision {
+func childIsCreated(s *syncState) *startDecision {
 	if created := s.in.created(CreateSucceeded); created != nil {
 		return s.creates(&startDecision{}, *created.Child)
 	}
@@ -152,7 +152,7 @@ func childIsCreated(s *syncing) *startDecision {
 }
 
 // namespaceIsTerminating: that is nobody's mistake, and an event of its own says it.
-func namespaceIsTerminating(s *syncing) *startDecision {
+func namespaceIsTerminating(s *syncState) *startDecision {
 	if s.in.created(CreateNamespaceTerminating) == nil {
 		return nil
 	}
@@ -160,15 +160,15 @@ func namespaceIsTerminating(s *syncing) *startDecision {
 }
 
 // nameIsTaken: who has the name is read. Once that is known, the rules about the child that exists decide.
-func nameIsTaken(s *syncing) *startDecision {
+func nameIsTaken(s *syncState) *startDecision {
 	in := s.in
 	if in.created(CreateNameTaken) == nil || in.Traits.ExistsFails {
 		return nil
 	}
 	d, name := startDecision{result: startFailed}, in.done.create.start.Name
-	switch holder, asked := in.liveRead(name); {
+	switch holder, asked := in.readAnswer(name); {
 	case !asked:
-		d.reads = []LiveRead{in.readChild(name, "it exists already; is it ours?")}
+		d.reads = []ReadRequest{in.requestChild(name, "it exists already; is it ours?")}
 	case holder.err != nil:
 		d.err = fmt.Errorf("reading %s %s, which exists already: %w", in.Traits.ChildKind, name, holder.err)
 	case holder.child == nil:
@@ -181,15 +181,15 @@ func nameIsTaken(s *syncing) *startDecision {
 
 // createIsUnconfirmed: what became of the create is read. If that shows an object of the name, the rules about the
 // child that exists decide.
-func createIsUnconfirmed(s *syncing) *startDecision {
+func createIsUnconfirmed(s *syncState) *startDecision {
 	in, created := s.in, s.in.created(CreateUnconfirmed)
 	if created == nil {
 		return nil
 	}
 	start := in.done.create.start
-	switch holder, asked := in.liveRead(start.Name); {
+	switch holder, asked := in.readAnswer(start.Name); {
 	case !asked:
-		return &startDecision{result: startFailed, reads: []LiveRead{in.readChild(start.Name, "the answer to its create got lost")}}
+		return &startDecision{result: startFailed, reads: []ReadRequest{in.requestChild(start.Name, "the answer to its create got lost")}}
 	case holder.child != nil:
 		return nil
 	}
@@ -197,7 +197,7 @@ func createIsUnconfirmed(s *syncing) *startDecision {
 }
 
 // createIsRefused: it is tried again with back-off, until the next time is due.
-func createIsRefused(s *syncing) *startDecision {
+func createIsRefused(s *syncState) *startDecision {
 	refused := s.in.created(CreateRefused)
 	if refused == nil && s.in.Traits.ExistsFails {
 		refused = s.in.created(CreateNameTaken)
@@ -212,7 +212,7 @@ func createIsRefused(s *syncing) *startDecision {
 
 // nameServedEarlierTime: where two scheduled times share a name, the first one has used it up, even if its child is
 // gone (cronjob.md B7).
-func nameServedEarlierTime(s *syncing) *startDecision {
+func nameServedEarlierTime(s *syncState) *startDecision {
 	if last := s.status.LastSchedule; last != nil && childName(s.in, *last) == s.timing.child {
 		return &startDecision{result: startNameUsed}
 	}
@@ -220,7 +220,7 @@ func nameServedEarlierTime(s *syncing) *startDecision {
 }
 
 // childIsActive: the status lists the child of the due time.
-func childIsActive(s *syncing) *startDecision {
+func childIsActive(s *syncState) *startDecision {
 	for _, ref := range s.status.Active {
 		if ref.Name == s.timing.child && inNamespace(s.in, ref) {
 			return &startDecision{result: s.in.createdOrAdopted(), served: s.in.Traits.ActiveRebuilt}
@@ -231,7 +231,7 @@ func childIsActive(s *syncing) *startDecision {
 
 // childExists: a child of an earlier sync is adopted (cronjob.md K23b3, V22c): that sync crashed, or its answer or its
 // status write got lost.
-func childExists(s *syncing) *startDecision {
+func childExists(s *syncState) *startDecision {
 	i := slices.IndexFunc(s.children, func(c Child) bool { return c.Name == s.timing.child })
 	if i < 0 {
 		return nil
@@ -244,18 +244,18 @@ func childExists(s *syncing) *startDecision {
 }
 
 // nameIsForeign: the create met an object that is not ours (cronjob.md Q1).
-func nameIsForeign(s *syncing) *startDecision {
+func nameIsForeign(s *syncState) *startDecision {
 	if s.in.done.create == nil {
 		return nil
 	}
-	holder, _ := s.in.liveRead(s.in.done.create.start.Name)
+	holder, _ := s.in.readAnswer(s.in.done.create.start.Name)
 	return &startDecision{result: startNameForeign, misconfigured: NameTaken,
 		events: []Event{foreignHolder(s.in, *holder.child, s.timing.due)}}
 }
 
 // earlierCreateIsUnconfirmed: nothing that must not overlap starts before the creates whose answers got lost are
 // cleared up.
-func earlierCreateIsUnconfirmed(s *syncing) *startDecision {
+func earlierCreateIsUnconfirmed(s *syncState) *startDecision {
 	in := s.in
 	names := in.stillUnconfirmed()
 	if len(names) == 0 || !in.replaces() && !in.forbids() {
@@ -263,8 +263,8 @@ func earlierCreateIsUnconfirmed(s *syncing) *startDecision {
 	}
 	d := startDecision{result: startFailed}
 	for _, name := range names {
-		if read, asked := in.liveRead(name); !asked {
-			d.reads = append(d.reads, in.readChild(name, "an earlier create may have succeeded"))
+		if read, asked := in.readAnswer(name); !asked {
+			d.reads = append(d.reads, in.requestChild(name, "an earlier create may have succeeded"))
 		} else {
 			d.err = errors.Join(d.err, fmt.Errorf("reading %s %s, which may have been created: %w", in.Traits.ChildKind, name, read.err))
 		}
@@ -273,7 +273,7 @@ func earlierCreateIsUnconfirmed(s *syncing) *startDecision {
 }
 
 // policyForbids: a child is unfinished (cronjob.md K20, B1).
-func policyForbids(s *syncing) *startDecision {
+func policyForbids(s *syncState) *startDecision {
 	if !s.in.forbids() {
 		return nil
 	}
@@ -285,7 +285,7 @@ func policyForbids(s *syncing) *startDecision {
 
 // policyReplaces: every unfinished child that the schedule started is stopped, and then the due time starts (cronjob.md
 // K21). Nothing starts if one of them cannot be stopped.
-func policyReplaces(s *syncing) *startDecision {
+func policyReplaces(s *syncState) *startDecision {
 	in, due := s.in, s.timing.due
 	if !in.replaces() {
 		return nil
@@ -299,8 +299,8 @@ func policyReplaces(s *syncing) *startDecision {
 		if tried, _ := in.stopped(c); tried || !in.Traits.ReadBeforeStop {
 			continue
 		}
-		if read, asked := in.liveRead(c.Name); !asked {
-			d.reads = append(d.reads, in.readChild(c.Name, "about to be replaced"))
+		if read, asked := in.readAnswer(c.Name); !asked {
+			d.reads = append(d.reads, in.requestChild(c.Name, "about to be replaced"))
 		} else if err := read.notThere(c); err != nil {
 			d.events = append(d.events, failedGet(in, c, due, err))
 			d.err = errors.Join(d.err, fmt.Errorf("reading %s %s, which is to be replaced: %w", in.Traits.ChildKind, c.Name, err))
@@ -342,20 +342,20 @@ func (r readResult) notThere(c Child) error {
 }
 
 // nothingIsInTheWay: the child is to be created.
-func nothingIsInTheWay(s *syncing) *startDecision { return s.asksFor(&startDecision{}) }
+func nothingIsInTheWay(s *syncState) *startDecision { return s.asksFor(&startDecision{}) }
 
 // asksFor adds the create of the due time's child to a decision.
-func (s *syncing) asksFor(d *startDecision) *startDecision {
+func (s *syncState) asksFor(d *startDecision) *startDecision {
 	d.create = &Start{Name: s.timing.child, Time: s.timing.due, Stamp: stamp(s.in, s.timing.due)}
 	return s.creates(d, Child{Namespace: s.in.Owner.Namespace, Name: s.timing.child})
 }
 
 // creates enters the due time's child into a decision.
-func (s *syncing) creates(d *startDecision, c Child) *startDecision {
+func (s *syncState) creates(d *startDecision, c Child) *startDecision {
 	d.result, d.active, d.served = startCreated, &c, true
 	d.events = append(d.events, created(s.in, c, s.timing.due))
 	if s.in.replaces() {
-		if manual := manualRuns(s.in, unfinished(s.in, s.children, s.observed.state)); len(manual) > 0 {
+		if manual := manualRuns(s.in, unfinished(s.in, s.children, s.observed.status)); len(manual) > 0 {
 			d.events = append(d.events, besideManual(s.in, manual, s.timing.due))
 		}
 	}
@@ -363,7 +363,7 @@ func (s *syncing) creates(d *startDecision, c Child) *startDecision {
 }
 
 // createFailed is the decision after a create that failed: the sync is repeated.
-func (s *syncing) createFailed(e Event) *startDecision {
+func (s *syncState) createFailed(e Event) *startDecision {
 	done := s.in.done.create
 	return &startDecision{result: startFailed, events: []Event{e},
 		err: fmt.Errorf("creating %s %s: %w", s.in.Traits.ChildKind, done.start.Name, done.result.Err)}

@@ -25,7 +25,7 @@ func (a *attempt) wakesInTime(plan cron.Plan) {
 		return
 	}
 	from := latest(latest(in.Now, in.Owner.Created), w.ledger.silenced[in.Owner.UID])
-	for _, t := range []*time.Time{in.State.LastSchedule, a.w.server.cronJob.state.LastSchedule} {
+	for _, t := range []*time.Time{in.StoredStatus.LastSchedule, a.w.server.cronJob.state.LastSchedule} {
 		if t != nil {
 			from = latest(from, *t)
 		}
@@ -43,7 +43,7 @@ func (a *attempt) tooMany(r rhythm) bool {
 		period = time.Minute
 	}
 	base := a.in.Owner.Created
-	if last := a.in.State.LastSchedule; last != nil {
+	if last := a.in.StoredStatus.LastSchedule; last != nil {
 		base = *last
 	}
 	return a.w.traits.ManyRefused && a.in.Now.Sub(base) > 100*period
@@ -119,7 +119,7 @@ func (a *attempt) cleaned(plan cron.Plan) {
 		a.in.Owner.Deleting && w.traits.DeletedIsIgnored || !rhythmOf(a.in.Spec).fires() && !w.traits.RecordDespiteError {
 		return // the last one: a sync that fails over a user's mistake writes nothing, so it prunes no proof (V26)
 	}
-	for phase, keep := range map[cron.Phase]*int32{cron.Complete: a.in.Spec.KeepSuccessful, cron.Failed: a.in.Spec.KeepFailed} {
+	for phase, keep := range map[cron.ChildPhase]*int32{cron.Complete: a.in.Spec.KeepSuccessful, cron.Failed: a.in.Spec.KeepFailed} {
 		var left []string
 		for uid, k := range a.known {
 			o, ok := w.server.find(uid)
@@ -172,32 +172,32 @@ func (a *attempt) truthful(plan cron.Plan) {
 	cronJobs, families := a.seesCronJob, a.seesFamily
 	a.catchUp()
 	c := a.cronJob()
-	in := cron.Input{Now: a.in.Now, Traits: w.traits, Owner: c.owner, Spec: c.spec, State: c.state, Carry: a.carry}
+	in := cron.Input{Now: a.in.Now, Traits: w.traits, Owner: c.owner, Spec: c.spec, StoredStatus: c.state, Carry: a.carry}
 	for _, o := range a.family() {
 		in.Children = append(in.Children, o.Child)
 	}
 	a.seesCronJob, a.seesFamily = cronJobs, families
 	again := cron.Decide(in)
 	for range maxRounds {
-		if again.Next() != cron.StepRead {
+		if again.NextStep() != cron.StepRead {
 			break
 		}
 		for _, l := range again.Read {
 			if o, ok := w.server.children[l.Name]; l.Owner {
-				in.DidReadOwner(c.owner, c.spec, c.state, nil)
+				in.AddReadOwnerResult(c.owner, c.spec, c.state, nil)
 			} else if ok {
-				in.DidReadChild(l, &o.Child, nil)
+				in.AddReadChildResult(l, &o.Child, nil)
 			} else {
-				in.DidReadChild(l, nil, nil)
+				in.AddReadChildResult(l, nil, nil)
 			}
 		}
 		again = cron.Decide(in)
 	}
-	if again.Next() != cron.StepPublish || again.Err != nil {
+	if again.NextStep() != cron.StepPublish || again.Err != nil {
 		w.broken("guarantee 7: the same sync again would do something:\n%s", again)
 	}
 	for _, n := range again.Events {
-		if n.Key == "" {
+		if n.DedupKey == "" {
 			w.broken("guarantee 7: the same sync again would say %s", n)
 		}
 	}
@@ -208,14 +208,14 @@ func (a *attempt) published(plan cron.Plan) {
 	var created, deleted int
 	for _, n := range plan.Events {
 		switch {
-		case n.Type == corev1.EventTypeWarning && n.Key == "":
+		case n.Type == corev1.EventTypeWarning && n.DedupKey == "":
 			a.w.broken("a warning without a key: %s", n)
 		case n.Reason == a.w.traits.Events.FailedCreate.Reason && a.unanswered.UID != "" && !a.failed[cron.StepRead]:
 			// One that an outsider has taken from its CronJob meanwhile is a stranger's.
 			if o, there := a.w.server.find(a.unanswered.UID); there && o.Controller != nil {
 				a.w.broken("%s is there, although: %s", a.unanswered.Name, n)
 			}
-		case n.Key != "":
+		case n.DedupKey != "":
 		case n.Reason == a.w.traits.Events.Created.Reason:
 			created++
 		default:

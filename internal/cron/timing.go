@@ -90,7 +90,7 @@ type timing struct {
 }
 
 // timingOf finds the scheduled time that is due (cronjob.md 3.2 to 3.4). Times at or before an edit do not count.
-func timingOf(in Input, c calendar, state State, e edit) timing {
+func timingOf(in Input, c calendar, state Status, e edit) timing {
 	t := timing{base: baseOf(in, state), missed: none}
 	t.earliest = earliest(t.base, in.Spec.Deadline, in.Now)
 	t.due = c.last(t.earliest, in.Now).UTC()
@@ -105,7 +105,7 @@ func timingOf(in Input, c calendar, state State, e edit) timing {
 }
 
 // wake is the next scheduled time. The deadline plays no part in it, an edit does. It is always later than Now.
-func wake(in Input, c calendar, state State, e edit) time.Time {
+func wake(in Input, c calendar, state Status, e edit) time.Time {
 	t := c.next(baseOf(in, state), maxTime(in.Now, e.since))
 	if !t.After(in.Now) {
 		return time.Time{}
@@ -113,7 +113,7 @@ func wake(in Input, c calendar, state State, e edit) time.Time {
 	return t.UTC()
 }
 
-func baseOf(in Input, state State) time.Time {
+func baseOf(in Input, state Status) time.Time {
 	if state.LastSchedule != nil {
 		return *state.LastSchedule
 	}

@@ -9,9 +9,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Traits are the differences between the kinds, as data (cronjob.md 2.5). They are constants of a kind: shared, and
+// KindTraits are the differences between the kinds, as data (cronjob.md 2.5). They are constants of a kind: shared, and
 // never modified. The zero value of each field is the quiet choice.
-type Traits struct {
+type KindTraits struct {
 	// Group and Kind identify the CronJob in a child's controller reference (Q6).
 	Group string
 	Kind  string
@@ -25,8 +25,8 @@ type Traits struct {
 	// TrustStamp: a stamp alone proves a scheduled time. Otherwise the child's name must be the one of that time, too.
 	TrustStamp bool
 
-	// Preconditions is the order in which they are checked.
-	Preconditions []Precondition
+	// StartChecks are what has to hold before anything starts, in the order in which they are checked.
+	StartChecks []StartCheck
 	// BadZoneRetries, BadScheduleRetries and NeverFiresRetries: a sync that meets this mistake of the user fails and is
 	// repeated with back-off. Otherwise the mistake waits for an edit.
 	BadZoneRetries, BadScheduleRetries, NeverFiresRetries bool
@@ -79,16 +79,16 @@ type Traits struct {
 	Events EventReasons
 }
 
-// Precondition is one that a CronJob must meet before anything starts.
-type Precondition int
+// StartCheck is something that has to hold before a CronJob starts anything.
+type StartCheck int
 
 const (
-	// ZoneLoads: the time zone can be loaded.
-	ZoneLoads Precondition = iota + 1
-	// NotSuspended: the CronJob is not suspended.
-	NotSuspended
-	// ScheduleFires: the schedules parse, and name a time at all.
-	ScheduleFires
+	// CheckZoneLoads: the time zone can be loaded.
+	CheckZoneLoads StartCheck = iota + 1
+	// CheckNotSuspended: the CronJob is not suspended.
+	CheckNotSuspended
+	// CheckScheduleFires: the schedules parse, and name a time at all.
+	CheckScheduleFires
 )
 
 // HistoryOrder says which of two finished children is older.

@@ -16,14 +16,14 @@ const maxUnconfirmed = 8
 // unconfirmedAfter are the unconfirmed creates that this sync leaves: names that a create met or may have made, unless
 // the cache shows them by now, or a live read found nothing that could be in the way, or what it found is in the stored
 // status.
-func unconfirmedAfter(in Input, state State) []string {
+func unconfirmedAfter(in Input, state Status) []string {
 	names := slices.Clone(in.Carry.unconfirmed)
 	if in.created(CreateUnconfirmed) != nil || in.created(CreateNameTaken) != nil {
 		if name := in.done.create.start.Name; !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
-	stored := in.State.Active
+	stored := in.StoredStatus.Active
 	if in.done.record != nil && in.done.record.err == nil {
 		stored = state.Active
 	}
@@ -31,7 +31,7 @@ func unconfirmedAfter(in Input, state State) []string {
 		if cached(in, name) {
 			return true
 		}
-		read, asked := in.liveRead(name)
+		read, asked := in.readAnswer(name)
 		if !asked || read.err != nil {
 			return false
 		}
@@ -43,7 +43,7 @@ func unconfirmedAfter(in Input, state State) []string {
 // stillUnconfirmed are the carried names of which this sync has found out nothing yet.
 func (in Input) stillUnconfirmed() []string {
 	return slices.DeleteFunc(slices.Clone(in.Carry.unconfirmed), func(name string) bool {
-		read, asked := in.liveRead(name)
+		read, asked := in.readAnswer(name)
 		return cached(in, name) || asked && read.err == nil
 	})
 }

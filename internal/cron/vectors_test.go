@@ -82,14 +82,14 @@ func (v vector) check(t *testing.T) {
 		t.Fatal(err)
 	}
 	in := Input{
-		Now:    v.Now,
-		Zone:   zone,
-		Traits: &Traits{NameUnit: time.Minute, Preconditions: []Precondition{ZoneLoads, NotSuspended, ScheduleFires}},
-		Owner:  Owner{Name: "tick", Created: v.Creation},
-		Spec:   Spec{Schedules: []string{v.Schedule}, TimeZone: v.TimeZone, Deadline: v.DeadlineSeconds},
-		State:  State{LastSchedule: v.LastSchedule},
+		Now:          v.Now,
+		Zone:         zone,
+		Traits:       &KindTraits{NameUnit: time.Minute, StartChecks: []StartCheck{CheckZoneLoads, CheckNotSuspended, CheckScheduleFires}},
+		Owner:        Owner{Name: "tick", Created: v.Creation},
+		Spec:         Spec{Schedules: []string{v.Schedule}, TimeZone: v.TimeZone, Deadline: v.DeadlineSeconds},
+		StoredStatus: Status{LastSchedule: v.LastSchedule},
 	}
-	g := preconditions(in, edit{})
+	g := checkStart(in, edit{})
 	if want := v.Expect.Unsatisfiable; g.open == want {
 		t.Fatalf("open: %v, want unsatisfiable: %v", g.open, want)
 	}
@@ -97,7 +97,7 @@ func (v vector) check(t *testing.T) {
 		return
 	}
 
-	tm := timingOf(in, g.calendar, in.State, edit{})
+	tm := timingOf(in, g.calendar, in.StoredStatus, edit{})
 	if !tm.earliest.Equal(v.Expect.Earliest) {
 		t.Errorf("earliest %v, want %v", tm.earliest, v.Expect.Earliest)
 	}
@@ -107,13 +107,13 @@ func (v vector) check(t *testing.T) {
 
 	patient := in
 	patient.Spec.Deadline = nil
-	tm2 := timingOf(patient, g.calendar, in.State, edit{})
+	tm2 := timingOf(patient, g.calendar, in.StoredStatus, edit{})
 	check(t, "due ignoring the deadline", due(tm2.due), or(exact, v.Expect.MostRecentIgnoringDeadline))
 	check(t, "missed class ignoring the deadline", tm2.missed, classFor(v, v.Expect.MissedClassIgnoringDeadline))
 
-	check(t, "wake", wake(in, g.calendar, in.State, edit{}).Sub(v.Now)+pad, time.Duration(v.Expect.NextRequeueNanos))
+	check(t, "wake", wake(in, g.calendar, in.StoredStatus, edit{}).Sub(v.Now)+pad, time.Duration(v.Expect.NextRequeueNanos))
 	if after := v.Expect.NextRequeueAfterStartNanos; after != nil {
-		started := State{LastSchedule: &tm.due}
+		started := Status{LastSchedule: &tm.due}
 		check(t, "wake after the start", wake(in, g.calendar, started, edit{}).Sub(v.Now)+pad, time.Duration(*after))
 	}
 	if suffix := v.Expect.JobNameSuffix; suffix != "" {
@@ -132,7 +132,7 @@ func (v vector) check(t *testing.T) {
 		}
 		if l.Error == nil && l.LastMissed != nil {
 			check(t, "last listed", due(tm.due), due(*l.LastMissed))
-			in.Traits = &Traits{NameUnit: time.Second}
+			in.Traits = &KindTraits{NameUnit: time.Second}
 			check(t, "name in seconds", childName(in, tm.due), "tick-"+l.SecondsNameSuffix.String())
 		}
 	}

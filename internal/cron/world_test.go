@@ -31,7 +31,7 @@ import (
 type world struct {
 	t      *rapid.T
 	kind   string
-	traits *cron.Traits
+	traits *cron.KindTraits
 	now    time.Time
 	story  []string
 
@@ -58,14 +58,16 @@ type world struct {
 
 // history is what came of one world. It is drawn as a whole, so that a failing test tells its story and not each throw
 // of the dice.
-type history struct {
+type beyondHistoryLimits struct {
 	kind  string
 	wrong string
 	story []string
 }
 
 // GoString is what rapid prints of a drawn history.
-func (h history) GoString() string { return fmt.Sprintf("kind %s, %d events", h.kind, len(h.story)) }
+func (h beyondHistoryLimits) GoString() string {
+	return fmt.Sprintf("kind %s, %d events", h.kind, len(h.story))
+}
 
 // wrong is the panic that ends a history.
 type wrong string
@@ -170,10 +172,10 @@ func TestWorld(t *testing.T) {
 }
 
 // live is one history.
-func live(t *rapid.T) (h history) {
+func live(t *rapid.T) (h beyondHistoryLimits) {
 	w := newWorld(t)
 	defer func() {
-		h = history{kind: w.kind, story: w.story}
+		h = beyondHistoryLimits{kind: w.kind, story: w.story}
 		if r := recover(); r != nil {
 			what, ok := r.(wrong)
 			if !ok {
@@ -301,7 +303,7 @@ func (w *world) settle() {
 		c.spec.Deadline = new(int64(600)) // as its message advises
 	}
 	c.owner.Generation++
-	c.owner.Touched = w.now.Truncate(time.Second)
+	c.owner.ScheduleChangedAt = w.now.Truncate(time.Second)
 	w.server.set(c)
 	w.tell("user", "leaves the CronJob alone: %s", describe(c.spec))
 	for _, name := range w.server.names() {
@@ -333,7 +335,7 @@ func (w *world) settle() {
 		w.now = p.timer
 	}
 	w.allTold(p)
-	for phase, limit := range map[cron.Phase]*int32{cron.Complete: c.spec.KeepSuccessful, cron.Failed: c.spec.KeepFailed} {
+	for phase, limit := range map[cron.ChildPhase]*int32{cron.Complete: c.spec.KeepSuccessful, cron.Failed: c.spec.KeepFailed} {
 		n := 0
 		for _, o := range w.server.children {
 			if o.of == c.owner.UID && o.Phase == phase {

@@ -35,14 +35,14 @@ var DefaultControllers = []string{CronJob, Job}
 // controller goes before what can wait in any other: they ask the same API server.
 type shared struct {
 	gate *loadgate.Gate
-	// stoodBack hears of kinds that are left to another controller.
-	stoodBack func(kind, why string)
+	// pauseChanged is called about kinds that are left to another controller.
+	pauseChanged func(kind, why string)
 }
 
 func (s shared) cronJob(o Options) cronjob.Options {
 	return cronjob.Options{
 		Kinds: o.Kinds, Clock: o.Clock, Zone: o.Zone, ConcurrentSyncs: o.Syncs.CronJobs,
-		Discovery: o.Discovery, Quiet: o.Quiet, StoodBack: s.stoodBack, Gate: s.gate,
+		Discovery: o.Discovery, TakeoverAfter: o.TakeoverAfter, PauseChanged: s.pauseChanged, Gate: s.gate,
 	}
 }
 

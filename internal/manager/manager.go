@@ -92,19 +92,19 @@ type Options struct {
 	Zone *time.Location
 	// Syncs is how much is worked on at the same time.
 	Syncs Syncs
-	// Quiet is how long another controller of a kind must have been silent to count as gone; 0: the default.
-	Quiet time.Duration
+	// TakeoverAfter is how long another controller of a kind must have been silent to count as gone; 0: the default.
+	TakeoverAfter time.Duration
 	// Discovery is how often the API of a kind that is not served is looked for; 0: the default.
 	Discovery time.Duration
 }
 
 // Manager is a set of controllers with a life.
 type Manager struct {
-	manager  ctrl.Manager
-	needs    []client.Object // types whose caches must be filled before it is ready
-	ready    chan struct{}
-	log      logr.Logger
-	unserved unserved
+	manager ctrl.Manager
+	needs   []client.Object // types whose caches must be filled before it is ready
+	ready   chan struct{}
+	log     logr.Logger
+	paused  pausedKinds
 }
 
 // New checks the options, finds out whether the API server can be reached, and sets the controllers up. Nothing runs
@@ -185,14 +185,14 @@ func New(options Options) (*Manager, error) {
 	if err := m.manager.AddReadyzCheck("controllers", m.isReady); err != nil {
 		return nil, fmt.Errorf("manager: %w", err)
 	}
-	if err := m.manager.AddReadyzCheck("kinds", m.unserved.check); err != nil {
+	if err := m.manager.AddReadyzCheck("kinds", m.paused.check); err != nil {
 		return nil, fmt.Errorf("manager: %w", err)
 	}
 	return m, nil
 }
 
 func (m *Manager) addControllers(names []string, options Options) error {
-	shared := shared{gate: loadgate.New(clock.RealClock{}), stoodBack: m.unserved.set}
+	shared := shared{gate: loadgate.New(clock.RealClock{}), pauseChanged: m.paused.set}
 	needs := map[string]client.Object{}
 	for _, name := range names {
 		c := controllers[name]

@@ -108,7 +108,7 @@ func TestAnotherCronJobController(t *testing.T) {
 	stopBuiltin := w.startBuiltinCronJobs()
 	options := manager.Options{
 		Config: ours.on(p.Config()), Controllers: []string{manager.CronJob}, Clock: clock.RealClock{}, Zone: time.UTC,
-		HealthAddr: freeAddr(t), MetricsAddr: freeAddr(t), MetricsInsecure: true, Quiet: 3 * time.Second,
+		HealthAddr: freeAddr(t), MetricsAddr: freeAddr(t), MetricsInsecure: true, TakeoverAfter: 3 * time.Second,
 	}
 	w.run(options)
 	state := func(status int, text, metric string) error {

@@ -16,7 +16,7 @@ func TestCron(t *testing.T) {
 		"Forbid trusts status.active": {
 			file:   "observed.go",
 			old:    "\tvar found []Child\n\tfor _, c := range all {\n\t\tif !c.Phase.finished() {",
-			new:    "\tvar found []Child\n\tfor _, c := range all {\n\t\tif !c.Phase.finished() && listed(in.State.Active, c.UID) {",
+			new:    "\tvar found []Child\n\tfor _, c := range all {\n\t\tif !c.Phase.finished() && listed(in.StoredStatus.Active, c.UID) {",
 			breaks: "a child that no status lists is no obstacle",
 		},
 		"prune before record": {
@@ -26,11 +26,11 @@ func TestCron(t *testing.T) {
 			breaks: "a crash between the two forgets a scheduled time",
 		},
 		"prune what proves": {
-			file: "history.go", old: "case unrecorded(s.in, c, stored), c.Name == s.timing.child:", new: "case c.Name == s.timing.child:",
+			file: "history.go", old: "case timeUnrecorded(s.in, c, stored), c.Name == s.timing.child:", new: "case c.Name == s.timing.child:",
 			breaks: "a failed write and a prune together forget a scheduled time",
 		},
 		"crashed start not remembered": {
-			file: "observed.go", old: "\t\t\to.state.LastSchedule = later(o.state.LastSchedule, t)\n", new: "\t\t\t_ = t\n",
+			file: "observed.go", old: "\t\t\to.status.LastSchedule = later(o.status.LastSchedule, t)\n", new: "\t\t\t_ = t\n",
 			breaks: "a child that a crashed sync started is pruned, and its scheduled time starts again",
 		},
 		"no edit guard": {
@@ -70,7 +70,7 @@ func TestCron(t *testing.T) {
 			breaks: "more finished children are kept than the limit says",
 		},
 		"suspended is started": {
-			file: "preconditions.go", old: "if in.Spec.Suspend {", new: "if in.Spec.Suspend && len(in.State.Active) > 0 {",
+			file: "startchecks.go", old: "if in.Spec.Suspend {", new: "if in.Spec.Suspend && len(in.StoredStatus.Active) > 0 {",
 			breaks: "a suspended CronJob starts runs",
 		},
 		"deadline ignored": {
@@ -98,7 +98,7 @@ func TestCron(t *testing.T) {
 			breaks: "a child is said to have failed that runs",
 		},
 		"unclear answers taken for refusals": {
-			file: "createresult.go", old: "code >= 400 && code < 500 && code != requestTimeout", new: "code >= 0 && requestTimeout > 0",
+			file: "createresult.go", old: "code >= 400 && code < 500 && code != statusRequestTimeout", new: "code >= 0 && statusRequestTimeout > 0",
 			breaks: "a create that may have succeeded is forgotten, and the next run starts beside it",
 		},
 		"unconfirmed creates forgotten": {
@@ -126,11 +126,11 @@ func TestCron(t *testing.T) {
 			breaks: "nonsense in the status makes the controller read what is not its own",
 		},
 		"duplicate references": {
-			file: "observed.go", old: "if !listed(o.state.Active, ref.UID) && o.keeps(in, all, ref) {", new: "if o.keeps(in, all, ref) {",
+			file: "observed.go", old: "if !listed(o.status.Active, ref.UID) && o.keeps(in, all, ref) {", new: "if o.keeps(in, all, ref) {",
 			breaks: "nonsense in the status stays there",
 		},
 		"running child never listed": {
-			file: "children.go", old: "return unrecorded(in, c, in.State) || started && !c.Phase.finished() && !c.Deleting", new: "return started && unrecorded(in, c, in.State)",
+			file: "children.go", old: "return timeUnrecorded(in, c, in.StoredStatus) || started && !c.Phase.finished() && !c.Deleting", new: "return started && timeUnrecorded(in, c, in.StoredStatus)",
 			breaks: "a run whose start was interrupted stays out of the status when a later time was recorded first",
 		},
 		"no catch-up": {
@@ -212,11 +212,11 @@ func TestCron(t *testing.T) {
 			breaks: "an edit whose manager has vanished starts a run for a past time",
 		},
 		"first record without the timetable": {
-			file: "record.go", old: "r.Status && (first || in.Traits.StatusCarriesAnnotation && !t.equal(e.stored))", new: "r.Status && (first || true) && in.Traits.StatusCarriesAnnotation && !t.equal(e.stored)",
+			file: "record.go", old: "r.StatusChanged && (first || in.Traits.StatusCarriesAnnotation && !t.equal(e.stored))", new: "r.StatusChanged && (first || true) && in.Traits.StatusCarriesAnnotation && !t.equal(e.stored)",
 			breaks: "a later process takes a change of labels for an edit, and a run is lost",
 		},
 		"miss not told": {
-			file: "decide.go", old: "if len(s.outcomes.tells) > 0 {", new: "if len(s.outcomes.tells) > 100 {",
+			file: "decide.go", old: "if len(s.outcomes.reported) > 0 {", new: "if len(s.outcomes.reported) > 100 {",
 			breaks: "a scheduled time is lost in silence",
 		},
 		"miss told again after a restart": {
@@ -228,7 +228,7 @@ func TestCron(t *testing.T) {
 			breaks: "what was told before is told by the next process",
 		},
 		"misses of a crashed process forgotten": {
-			file: "outcomes.go", old: "\t\t\to.enter(Missed, WhyOutage, calendar.passed(from, base, provedBetween(in, s.children, from, base)))\n", new: "",
+			file: "outcomes.go", old: "\t\t\to.enter(Missed, NotStartedOutage, calendar.passed(from, base, provedBetween(in, s.children, from, base)))\n", new: "",
 			breaks: "what a process had passed over when it died is never told",
 		},
 		"what a crashed process started told as missed": {
@@ -236,7 +236,7 @@ func TestCron(t *testing.T) {
 			breaks: "runs that did start are told as missed",
 		},
 		"collected misses lost": {
-			file: "missed.go", old: "\to.untold = append(slices.Clip(o.untold), missed{why: why, passed: p})\n", new: "\tif o.told == nil {\n\t\to.untold = append(slices.Clip(o.untold), missed{why: why, passed: p})\n\t}\n",
+			file: "missed.go", old: "\to.unreported = append(slices.Clip(o.unreported), missed{reason: reason, passed: p})\n", new: "\tif o.reportedAt == nil {\n\t\to.unreported = append(slices.Clip(o.unreported), missed{reason: reason, passed: p})\n\t}\n",
 			breaks: "only the first of many misses is told",
 		},
 		"an edit passes times over in silence": {

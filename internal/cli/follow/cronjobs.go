@@ -47,7 +47,7 @@ func (f *Follower) forgetCronJob(uid types.UID) {
 }
 
 // next is the scheduled time after now, and the time zone if the CronJob names one.
-func next(owner cron.Owner, spec cron.Spec, state cron.State, now time.Time) (due time.Time, zone string, ok bool) {
+func next(owner cron.Owner, spec cron.Spec, state cron.Status, now time.Time) (due time.Time, zone string, ok bool) {
 	if spec.Suspend {
 		return time.Time{}, "", false
 	}

@@ -27,50 +27,50 @@ const (
 )
 
 // readLive reads past every cache.
-func (r *reconciler) readLive(ctx context.Context, s *syncing, looks []cron.LiveRead) {
-	for _, l := range looks {
+func (r *reconciler) readLive(ctx context.Context, s *ongoingSync, requests []cron.ReadRequest) {
+	for _, request := range requests {
 		ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-		if l.Owner {
+		if request.Owner {
 			s.ownerRead = true
 			r.readOwner(ctx, s)
 		} else {
-			r.readChild(ctx, s, l)
+			r.readChild(ctx, s, request)
 		}
 		cancel()
 	}
 }
 
-func (r *reconciler) readOwner(ctx context.Context, s *syncing) {
+func (r *reconciler) readOwner(ctx context.Context, s *ongoingSync) {
 	live := r.newOwner()
 	err := r.live.Get(ctx, s.key, live)
 	if err == nil && live.GetUID() != s.in.Owner.UID {
 		err = apierrors.NewNotFound(r.info.OwnerResource.GroupResource(), s.key.Name)
 	}
 	if err != nil {
-		s.in.DidReadOwner(cron.Owner{}, cron.Spec{}, cron.State{}, err)
+		s.in.AddReadOwnerResult(cron.Owner{}, cron.Spec{}, cron.Status{}, err)
 		return
 	}
-	owner, spec, state, err := r.kind.Read(live)
-	s.in.DidReadOwner(owner, spec, state, err)
+	owner, spec, status, err := r.kind.Read(live)
+	s.in.AddReadOwnerResult(owner, spec, status, err)
 	if err == nil {
 		s.owner = live
 		r.ownWrites.Updated(owner.UID, live) // as good as an own write: the cache will come to it
 	}
 }
 
-func (r *reconciler) readChild(ctx context.Context, s *syncing, l cron.LiveRead) {
-	live, err := r.find(ctx, s, l.Name)
+func (r *reconciler) readChild(ctx context.Context, s *ongoingSync, request cron.ReadRequest) {
+	live, err := r.find(ctx, s, request.Name)
 	if err != nil || live == nil {
-		s.in.DidReadChild(l, nil, err)
+		s.in.AddReadChildResult(request, nil, err)
 		return
 	}
 	child, err := r.kind.ReadChild(live)
-	s.in.DidReadChild(l, &child, err)
+	s.in.AddReadChildResult(request, &child, err)
 }
 
 // find reads a child live; nil without an error means that there is none. A child of ours that the cache does not show
 // yet is remembered like an own write, which it may be, its answer lost: the cache will come to it.
-func (r *reconciler) find(ctx context.Context, s *syncing, name string) (client.Object, error) {
+func (r *reconciler) find(ctx context.Context, s *ongoingSync, name string) (client.Object, error) {
 	live, key := r.newChild(), types.NamespacedName{Namespace: s.key.Namespace, Name: name}
 	err := r.live.Get(ctx, key, live)
 	if apierrors.IsNotFound(err) {
@@ -88,7 +88,7 @@ func (r *reconciler) find(ctx context.Context, s *syncing, name string) (client.
 }
 
 // remove deletes children, each only if it still has the UID that was decided on.
-func (r *reconciler) remove(ctx context.Context, s *syncing, steps []cron.Deletion, did func(cron.Deletion, error)) {
+func (r *reconciler) remove(ctx context.Context, s *ongoingSync, steps []cron.Deletion, did func(cron.Deletion, error)) {
 	errs := fanout.Each(ctx, r.removals, len(steps), func(ctx context.Context, i int) error {
 		ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 		defer cancel()
@@ -127,7 +127,7 @@ func (r *reconciler) nameReused(ctx context.Context, step cron.Deletion) bool {
 
 // start creates the child of a scheduled time. A crash right after it leaves a child without a record, which the next
 // sync adopts.
-func (r *reconciler) start(ctx context.Context, s *syncing, start cron.Start) {
+func (r *reconciler) start(ctx context.Context, s *ongoingSync, start cron.Start) {
 	r.gate.BeginUrgent(1)
 	defer r.gate.EndUrgent()
 	obj, err := r.kind.Build(s.owner, start)
@@ -137,13 +137,13 @@ func (r *reconciler) start(ctx context.Context, s *syncing, start cron.Start) {
 		err = r.writer.Create(ctx, obj)
 	}
 	if err != nil {
-		s.in.DidStart(start, cron.CreateResultOf(nil, err))
+		s.in.AddStartResult(start, cron.CreateResultOf(nil, err))
 		return
 	}
 	r.backoff.Forget(s.key) // what failed before is over; what fails from here on is tried again soon
 	r.childWrites.Created(s.in.Owner.UID, obj)
 	child, err := r.kind.ReadChild(obj)
-	s.in.DidStart(start, cron.CreateResultOf(&child, err))
+	s.in.AddStartResult(start, cron.CreateResultOf(&child, err))
 
 	late := max(0, r.clock.Now().Sub(start.Time)).Seconds()
 	startLateness.WithLabelValues(r.info.Name).Observe(late)
@@ -155,15 +155,15 @@ func (r *reconciler) start(ctx context.Context, s *syncing, start cron.Start) {
 
 // record writes the state by patches that are bound to what was read: a conflict is the server's answer and changes
 // nothing.
-func (r *reconciler) record(ctx context.Context, s *syncing, record cron.Record) {
+func (r *reconciler) record(ctx context.Context, s *ongoingSync, record cron.Record) {
 	patches, err := r.kind.Write(s.owner, record)
 	for i := 0; err == nil && i < len(patches); i++ {
 		err = r.patch(ctx, s, patches[i])
 	}
-	s.in.DidRecord(err)
+	s.in.AddRecordResult(err)
 }
 
-func (r *reconciler) patch(ctx context.Context, s *syncing, patch kind.Patch) error {
+func (r *reconciler) patch(ctx context.Context, s *ongoingSync, patch kind.Patch) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	answer := r.newOwner()
@@ -187,14 +187,14 @@ func (r *reconciler) patch(ctx context.Context, s *syncing, patch kind.Patch) er
 	return nil
 }
 
-// publish tells what there is to say about the CronJob, each cause once. A CronJob that went during the second half of
+// publish queues the events about the CronJob, each cause once. A CronJob that went during the second half of
 // its last sync is not talked about: what was said of it before is forgotten already.
-func (r *reconciler) publish(s *syncing, list []cron.Event) {
+func (r *reconciler) publish(s *ongoingSync, list []cron.Event) {
 	if len(list) == 0 || !r.tracked.has(s.key, s.in.Owner.UID) {
 		return
 	}
 	about := events.About(s.owner, r.info.Owner)
 	for _, e := range list {
-		r.recorder.Event(events.Event{About: about, Type: e.Type, Reason: e.Reason, Message: e.Message, Cause: e.Key})
+		r.recorder.Event(events.Event{About: about, Type: e.Type, Reason: e.Reason, Message: e.Message, DedupKey: e.DedupKey})
 	}
 }

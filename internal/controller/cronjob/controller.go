@@ -35,7 +35,7 @@ import (
 	"github.com/carillon-dev/carillon/internal/kube/loadgate"
 	"github.com/carillon-dev/carillon/internal/kube/ownwrites"
 	"github.com/carillon-dev/carillon/internal/kube/wallclock"
-	"github.com/carillon-dev/carillon/internal/serving"
+	"github.com/carillon-dev/carillon/internal/othercontroller"
 )
 
 // Name is the controller's name in lists of controllers, and that of the queue of batch/v1 CronJobs in metrics.
@@ -58,11 +58,12 @@ type Options struct {
 	Sink events.Sink
 	// Gate holds back what can wait while starts are due; nil: one for this controller alone.
 	Gate *loadgate.Gate
-	// Quiet is how long another controller of a kind must have been silent to count as gone; 0: serving.Quiet.
-	Quiet time.Duration
-	// StoodBack is told when a kind is left to another controller, and why; "" when it is served again. It must not
-	// block. Nil: nobody listens.
-	StoodBack func(kind, why string)
+	// TakeoverAfter is how long another controller of a kind must have been silent to count as gone; 0: that of package
+	// othercontroller.
+	TakeoverAfter time.Duration
+	// PauseChanged is called when a kind is paused, that is left to another controller, and why; "" when it is served
+	// again. It must not block. Nil: nobody listens.
+	PauseChanged func(kind, why string)
 	// Discovery is how often an API that is not served is looked for; 0: every 10 s.
 	Discovery time.Duration
 }
@@ -78,7 +79,7 @@ func (o Options) validate() error {
 	if n := min(o.ConcurrentSyncs, o.StatusWriters); n < 0 {
 		return fmt.Errorf("cronjob controller: the options have a limit of %d; use at least 1, or 0 for the default", n)
 	}
-	if d := min(o.Quiet, o.Discovery); d < 0 {
+	if d := min(o.TakeoverAfter, o.Discovery); d < 0 {
 		return fmt.Errorf("cronjob controller: the options have a duration of %s; use a positive one, or 0 for the default", d)
 	}
 	return nil
@@ -93,7 +94,7 @@ func (o Options) withDefaults() Options {
 	o.Clock = cmp.Or[clock.Clock](o.Clock, clock.RealClock{})
 	o.Zone = cmp.Or(o.Zone, time.Local)
 	o.Gate = cmp.Or(o.Gate, loadgate.New(clock.RealClock{}))
-	o.Quiet, o.Discovery = cmp.Or(o.Quiet, serving.Quiet), cmp.Or(o.Discovery, 10*time.Second)
+	o.TakeoverAfter, o.Discovery = cmp.Or(o.TakeoverAfter, othercontroller.TakeoverAfter), cmp.Or(o.Discovery, 10*time.Second)
 	return o
 }
 
@@ -131,19 +132,19 @@ func (*starter) NeedLeaderElection() bool { return false }
 func (s *starter) Start(ctx context.Context) error {
 	info := s.kind.Info()
 	log := s.mgr.GetLogger().WithName(Name).WithValues("kind", info.Name)
-	told := false
+	waited := false
 	for {
 		served, err := s.served()
 		switch {
 		case served:
-			if told {
+			if waited {
 				log.Info("The API is served now")
 			}
 			return s.add(ctx, log)
 		case err != nil:
 			log.Error(err, "Cannot find out whether the API is served; trying again", "after", s.options.Discovery.String())
-		case !told:
-			told = true
+		case !waited:
+			waited = true
 			log.Info("The API is not served; the controller starts by itself when it appears", "owner", info.Owner.String(), "child", info.Child.String())
 		}
 		select {
@@ -188,8 +189,8 @@ func (s *starter) add(ctx context.Context, log logr.Logger) error {
 	}
 	r.owners, r.children = owners, children
 	r.ownWrites, r.childWrites = ownwrites.New[client.Object](owners.Progress), ownwrites.New[client.Object](children.Progress)
-	r.live, r.writer = s.mgr.GetAPIReader(), client.WithFieldOwner(s.mgr.GetClient(), serving.FieldManager)
-	r.quiet, r.stoodBack = s.options.Quiet, s.options.StoodBack
+	r.live, r.writer = s.mgr.GetAPIReader(), client.WithFieldOwner(s.mgr.GetClient(), othercontroller.OurFieldManager)
+	r.takeoverAfter, r.pauseChanged = s.options.TakeoverAfter, s.options.PauseChanged
 	r.clock, r.zone, r.gate, r.log = s.options.Clock, s.options.Zone, s.options.Gate, log
 	if info.Traits.EventSource != "" {
 		r.recorder, err = events.Add(s.mgr, events.Options{Sink: s.options.Sink, Component: info.Traits.EventSource, Gate: r.gate, Logger: log})
@@ -307,23 +308,23 @@ type reconciler struct {
 	// removals is how many children of one CronJob are deleted at the same time.
 	removals int
 
-	others others
-	// quiet and stoodBack are of Options.
-	quiet     time.Duration
-	stoodBack func(kind, why string)
+	other otherController
+	// takeoverAfter and pauseChanged are of Options.
+	takeoverAfter time.Duration
+	pauseChanged  func(kind, why string)
 
 	ownWrites   *ownwrites.Store[client.Object]
 	childWrites *ownwrites.Store[client.Object]
 	tracked     *tracked
 	backoff     workqueue.TypedRateLimiter[types.NamespacedName]
 	dueKeys     dueKeys
-	timers      wallclock.Waker
+	timers      wallclock.WakeScheduler
 	statusQueue *statusQueue
 	queue       atomic.Pointer[queue]
 }
 
 func newReconciler(k kind.Kind, scheme *runtime.Scheme) (*reconciler, error) {
-	r := &reconciler{kind: k, info: k.Info(), trim: Trim(k), tracked: newTracked(), removals: removals, quiet: serving.Quiet}
+	r := &reconciler{kind: k, info: k.Info(), trim: Trim(k), tracked: newTracked(), removals: removals, takeoverAfter: othercontroller.TakeoverAfter}
 	var err error
 	if r.newOwner, err = maker(scheme, r.info.Owner); err != nil {
 		return nil, err

@@ -21,8 +21,8 @@
 //
 //	tracked.go    what one sync leaves for the next one of the same CronJob
 //	duekeys.go    which CronJobs are due and not begun: everything else waits for them
-//	others.go     stands back while another controller works on the kind (package serving decides)
-//	unreadable.go what is told of objects that cannot be read
+//	othercontroller.go  pauses while another controller works on the kind (package othercontroller decides)
+//	unreadable.go what is reported of objects that cannot be read
 //	handlers.go   which watch events call for a sync
 //	controller.go set-up; kinds whose API appears later start by themselves
 //	trim.go       what of an object is worth keeping in the cache

@@ -20,19 +20,19 @@ type cache interface {
 // gather collects what the decision wants to know, without a call to the server and without copying: the cached CronJob
 // and its children, each in the state of our own last write where the cache is behind. It returns nil when there is no
 // such CronJob.
-func (r *reconciler) gather(key types.NamespacedName) *syncing {
+func (r *reconciler) gather(key types.NamespacedName) *ongoingSync {
 	owner, ok := r.owners.Get(key)
 	if !ok {
 		r.forget(key)
 		return nil
 	}
 	owner, _ = r.ownWrites.Latest(owner)
-	s := &syncing{key: key, owner: owner}
+	s := &ongoingSync{key: key, owner: owner}
 	s.in.Now = r.clock.Now()
 	s.in.Zone = r.zone
 	s.in.Traits = r.info.Traits
 	var err error
-	s.in.Owner, s.in.Spec, s.in.State, err = r.kind.Read(owner)
+	s.in.Owner, s.in.Spec, s.in.StoredStatus, err = r.kind.Read(owner)
 	if trouble := adapter.Trouble(owner); trouble != nil {
 		r.unreadable(key, owner, trouble)
 		return nil

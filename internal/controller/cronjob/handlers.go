@@ -30,11 +30,11 @@ type (
 func (r *reconciler) ownerHandlers() handlers {
 	return handlers{
 		CreateFunc: func(_ context.Context, e event.TypedCreateEvent[client.Object], q queue) {
-			r.lookForOthers(nil, e.Object)
+			r.lookForOtherController(nil, e.Object)
 			q.Add(request(e.Object))
 		},
 		UpdateFunc: func(_ context.Context, e event.TypedUpdateEvent[client.Object], q queue) {
-			r.lookForOthers(e.ObjectOld, e.ObjectNew)
+			r.lookForOtherController(e.ObjectOld, e.ObjectNew)
 			resync := e.ObjectOld.GetResourceVersion() == e.ObjectNew.GetResourceVersion()
 			if resync && r.info.Traits.ResyncIgnored || !resync && r.ownWrites.IsOwnWrite(e.ObjectNew.GetUID(), e.ObjectNew) {
 				return

@@ -52,7 +52,7 @@ var (
 		Name: "carillon_cronjob_records_waiting",
 		Help: "Syncs whose status write, clean-up and events are still to be done.",
 	}, []string{"kind"})
-	standingBack = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+	pausedKinds = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "carillon_cronjob_standing_back",
 		Help: "1 while another controller works on the kind, and nothing is started or deleted.",
 	}, []string{"kind"})
@@ -63,13 +63,13 @@ var (
 )
 
 func init() {
-	metrics.Registry.MustRegister(creationSkew, startLateness, lastLateness, runs, misconfigured, failures, waiting, standingBack, clockJumps)
+	metrics.Registry.MustRegister(creationSkew, startLateness, lastLateness, runs, misconfigured, failures, waiting, pausedKinds, clockJumps)
 }
 
 // countOutcomes adds the outcomes of a sync.
 func (r *reconciler) countOutcomes(outcomes []cron.ScheduleOutcome) {
 	for _, o := range outcomes {
-		runs.WithLabelValues(r.info.Name, string(o.Result), string(o.Why)).Add(float64(o.Count))
+		runs.WithLabelValues(r.info.Name, string(o.Result), string(o.Reason)).Add(float64(o.Count))
 	}
 }
 
@@ -87,13 +87,13 @@ func (r *reconciler) setMisconfigured(key types.NamespacedName, uid types.UID, r
 // expose makes the counters of a kind visible before they count anything, so that their first increase is one.
 func expose(kind string) {
 	runs.WithLabelValues(kind, string(cron.Started), "")
-	for _, why := range cron.Whys {
-		runs.WithLabelValues(kind, string(why.Result()), string(why))
+	for _, why := range cron.NotStartedReasons {
+		runs.WithLabelValues(kind, string(why.SkippedOrMissed()), string(why))
 	}
 	failures.WithLabelValues(kind)
 	startLateness.WithLabelValues(kind)
 	waiting.WithLabelValues(kind)
-	standingBack.WithLabelValues(kind)
+	pausedKinds.WithLabelValues(kind)
 	for _, direction := range []string{"forward", "backward"} {
 		clockJumps.WithLabelValues(direction)
 	}

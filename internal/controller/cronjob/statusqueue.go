@@ -23,9 +23,9 @@ const drainTimeout = 5 * time.Second
 // CronJob are done one after the other, in order.
 type statusQueue struct {
 	gate *loadgate.Gate
-	// conclude does one second half; again calls for a new sync over the key, because events came in meanwhile.
-	conclude func(context.Context, *syncing)
-	again    func(types.NamespacedName)
+	// conclude does one second half; requeue calls for a new sync over the key, because events came in meanwhile.
+	conclude func(context.Context, *ongoingSync)
+	requeue  func(types.NamespacedName)
 
 	mu    sync.Mutex
 	open  map[types.NamespacedName]*openSyncs
@@ -36,25 +36,25 @@ type statusQueue struct {
 
 // openSyncs are those of one CronJob whose second half is still to be done.
 type openSyncs struct {
-	syncs []*syncing
+	syncs []*ongoingSync
 	asked bool // a new sync was called for meanwhile
 }
 
-func newStatusQueue(gate *loadgate.Gate, conclude func(context.Context, *syncing), again func(types.NamespacedName)) *statusQueue {
-	q := &statusQueue{gate: gate, conclude: conclude, again: again, open: map[types.NamespacedName]*openSyncs{}}
+func newStatusQueue(gate *loadgate.Gate, conclude func(context.Context, *ongoingSync), requeue func(types.NamespacedName)) *statusQueue {
+	q := &statusQueue{gate: gate, conclude: conclude, requeue: requeue, open: map[types.NamespacedName]*openSyncs{}}
 	q.work = sync.NewCond(&q.mu)
 	return q
 }
 
 // add takes over a sync whose first half is done.
-func (q *statusQueue) add(s *syncing) {
+func (q *statusQueue) add(s *ongoingSync) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if o := q.open[s.key]; o != nil {
 		o.syncs = append(o.syncs, s)
 		return
 	}
-	q.open[s.key] = &openSyncs{syncs: []*syncing{s}}
+	q.open[s.key] = &openSyncs{syncs: []*ongoingSync{s}}
 	q.queue = append(q.queue, s.key)
 	q.work.Signal()
 }
@@ -119,7 +119,7 @@ func (q *statusQueue) next(ctx context.Context) bool {
 }
 
 // done takes out the first sync that is open for the key and returns the next one, or nil when there is none.
-func (q *statusQueue) done(key types.NamespacedName, o *openSyncs) *syncing {
+func (q *statusQueue) done(key types.NamespacedName, o *openSyncs) *ongoingSync {
 	q.mu.Lock()
 	o.syncs = o.syncs[1:]
 	if len(o.syncs) > 0 {
@@ -130,7 +130,7 @@ func (q *statusQueue) done(key types.NamespacedName, o *openSyncs) *syncing {
 	asked := o.asked
 	q.mu.Unlock()
 	if asked {
-		q.again(key)
+		q.requeue(key)
 	}
 	return nil
 }

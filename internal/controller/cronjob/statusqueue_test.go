@@ -39,7 +39,7 @@ func newSlowQueue(gate *loadgate.Gate) *slowQueue {
 	return d
 }
 
-func (d *slowQueue) conclude(_ context.Context, s *syncing) {
+func (d *slowQueue) conclude(_ context.Context, s *ongoingSync) {
 	d.mu.Lock()
 	d.running[s.key.Name]++
 	total := 0
@@ -64,7 +64,7 @@ func (d *slowQueue) busy() int {
 }
 
 func (d *slowQueue) take(name string, n int) {
-	d.add(&syncing{key: types.NamespacedName{Name: name}, steps: n})
+	d.add(&ongoingSync{key: types.NamespacedName{Name: name}, steps: n})
 }
 
 // Several CronJobs are worked on at once, those of one CronJob in order, and everything that is open when the process

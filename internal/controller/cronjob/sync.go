@@ -20,8 +20,8 @@ import (
 // not become a busy loop.
 const maxSteps = 50
 
-// syncing is one sync of one CronJob under way: the input that grows with each answer.
-type syncing struct {
+// ongoingSync is one sync of one CronJob under way: the input that grows with each answer.
+type ongoingSync struct {
 	key types.NamespacedName
 	// owner is the object that in was read from; templates come from it and records are written on top of it.
 	owner client.Object
@@ -46,7 +46,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if s == nil {
 		return reconcile.Result{}, nil
 	}
-	if r.others.back() && r.standBack(ctx, s) {
+	if r.other.paused() && r.syncPaused(ctx, s) {
 		return reconcile.Result{}, nil
 	}
 	plan, open := r.run(ctx, s, cron.StepStart)
@@ -67,10 +67,10 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 
 // conclude makes the second half of a sync. When another controller has been seen meanwhile, what was started is
 // recorded all the same, but nothing is deleted.
-func (r *reconciler) conclude(ctx context.Context, s *syncing) {
+func (r *reconciler) conclude(ctx context.Context, s *ongoingSync) {
 	defer waiting.WithLabelValues(r.info.Name).Dec()
 	last := cron.StepPrune
-	if r.others.back() {
+	if r.other.paused() {
 		last = cron.StepRecord
 	}
 	plan, _ := r.run(ctx, s, last)
@@ -80,10 +80,10 @@ func (r *reconciler) conclude(ctx context.Context, s *syncing) {
 
 // run decides and does the next step, until nothing is left that belongs to a step up to last. open tells that later
 // steps before the last one remain.
-func (r *reconciler) run(ctx context.Context, s *syncing, last cron.Step) (plan cron.Plan, open bool) {
+func (r *reconciler) run(ctx context.Context, s *ongoingSync, last cron.Step) (plan cron.Plan, open bool) {
 	for ; ; s.steps++ {
 		plan = cron.Decide(s.in)
-		step := plan.Next()
+		step := plan.NextStep()
 		if step == cron.StepPublish {
 			return plan, false
 		}
@@ -102,13 +102,13 @@ func (r *reconciler) run(ctx context.Context, s *syncing, last cron.Step) (plan 
 		case cron.StepRead:
 			r.readLive(ctx, s, plan.Read)
 		case cron.StepStop:
-			r.remove(ctx, s, plan.Stop, s.in.DidStop)
+			r.remove(ctx, s, plan.Stop, s.in.AddStopResult)
 		case cron.StepStart:
 			r.start(ctx, s, *plan.Start)
 		case cron.StepRecord:
 			r.record(ctx, s, *plan.Record)
 		case cron.StepPrune:
-			r.remove(ctx, s, plan.Prune, s.in.DidPrune)
+			r.remove(ctx, s, plan.Prune, s.in.AddPruneResult)
 		}
 	}
 }
@@ -121,17 +121,17 @@ func (r *reconciler) run(ctx context.Context, s *syncing, last cron.Step) (plan 
 const lateStart = 10 * time.Second
 
 // late reports whether the plan starts something late, and the live CronJob has not been read.
-func (r *reconciler) late(s *syncing, plan cron.Plan) bool {
+func (r *reconciler) late(s *ongoingSync, plan cron.Plan) bool {
 	return plan.Start != nil && !s.ownerRead && s.in.Now.Sub(plan.Start.Time) > lateStart
 }
 
 // readOwnerFirst reads the live CronJob although the decision has not asked for it.
-func (r *reconciler) readOwnerFirst(ctx context.Context, s *syncing) {
-	r.readLive(ctx, s, []cron.LiveRead{{Owner: true, Namespace: s.key.Namespace, Name: s.key.Name, Why: "it is late"}})
+func (r *reconciler) readOwnerFirst(ctx context.Context, s *ongoingSync) {
+	r.readLive(ctx, s, []cron.ReadRequest{{Owner: true, Namespace: s.key.Namespace, Name: s.key.Name, Why: "it is late"}})
 }
 
 // arm sets the timer as soon as the time is known: the next start must not wait for the second half of this sync.
-func (r *reconciler) arm(s *syncing, plan cron.Plan) {
+func (r *reconciler) arm(s *ongoingSync, plan cron.Plan) {
 	if plan.Wake.IsZero() {
 		r.timers.Cancel(s.key)
 		return
@@ -140,7 +140,7 @@ func (r *reconciler) arm(s *syncing, plan cron.Plan) {
 }
 
 // finish publishes the events, and has a failed sync repeated.
-func (r *reconciler) finish(s *syncing, plan cron.Plan) {
+func (r *reconciler) finish(s *ongoingSync, plan cron.Plan) {
 	r.publish(s, plan.Events)
 	if plan.Err != nil {
 		r.fail(s.key, plan.Err)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/carillon-dev/carillon/internal/kind"
 	"github.com/carillon-dev/carillon/internal/kind/adapter"
-	"github.com/carillon-dev/carillon/internal/serving"
+	"github.com/carillon-dev/carillon/internal/othercontroller"
 )
 
 // Trim is the transform for a cache of CronJobs of these kinds: it drops managed fields, which are often the greater
@@ -42,7 +42,7 @@ func trimManagedFields(entries []metav1.ManagedFieldsEntry, schedule, starts []s
 	var kept []metav1.ManagedFieldsEntry
 	for _, e := range entries {
 		part, names := "spec", schedule
-		if e.Subresource == "status" && serving.Controller(e.Manager) {
+		if e.Subresource == "status" && othercontroller.Is(e.Manager) {
 			part, names = "status", starts
 		} else if e.Subresource != "" {
 			continue

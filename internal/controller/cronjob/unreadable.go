@@ -16,33 +16,33 @@ import (
 	"github.com/carillon-dev/carillon/internal/kube/events"
 )
 
-// retell is how often a mistake that lasts is told again: events are kept for an hour.
-const retell = 30 * time.Minute
+// repeatInterval is how often a mistake that lasts is reported again: events are kept for an hour.
+const repeatInterval = 30 * time.Minute
 
-// unreadable tells what of a CronJob cannot be read, and how that is mended. Nothing else is done for it: what it asks
-// for is not known, and so not what may be started, deleted or recorded.
+// unreadable reports what of a CronJob cannot be read, and how that is mended. Nothing else is done for it: what it
+// asks for is not known, and so not what may be started, deleted or recorded.
 func (r *reconciler) unreadable(key types.NamespacedName, owner client.Object, trouble *adapter.Unreadable) {
 	uid := owner.GetUID()
 	r.tracked.track(key, uid, r.forgetUID)
 	r.backoff.Forget(key)
 	now := r.clock.Now()
 	since := r.tracked.unreadableSince(key, uid, trouble.Error(), now)
-	times := now.Sub(since) / retell
+	times := now.Sub(since) / repeatInterval
 	r.timers.Cancel(key)
-	r.timers.Wake(key, since.Add((times+1)*retell))
+	r.timers.Wake(key, since.Add((times+1)*repeatInterval))
 	edit := "kubectl edit " + r.info.Name + " " + key.Name + " -n " + key.Namespace
 	if strings.HasPrefix(trouble.Field, "status") {
 		edit += " --subresource=status"
 	}
 	r.recorder.Event(events.Event{About: events.About(owner, r.info.Owner), Type: corev1.EventTypeWarning, Reason: "Unreadable",
-		Message: fmt.Sprintf("%s. Nothing is started or deleted for this CronJob until that is mended (%s)", trouble, edit),
-		Cause:   fmt.Sprintf("%s %d %d", trouble, since.UnixNano(), times)})
+		Message:  fmt.Sprintf("%s. Nothing is started or deleted for this CronJob until that is mended (%s)", trouble, edit),
+		DedupKey: fmt.Sprintf("%s %d %d", trouble, since.UnixNano(), times)})
 }
 
-// unreadableChild tells what of a child cannot be read. It is in the way of others like any unfinished one.
+// unreadableChild reports what of a child cannot be read. It is in the way of others like any unfinished one.
 func (r *reconciler) unreadableChild(owner, child client.Object, trouble *adapter.Unreadable) {
 	r.recorder.Event(events.Event{About: events.About(owner, r.info.Owner), Type: corev1.EventTypeWarning, Reason: "Unreadable",
 		Message: fmt.Sprintf("%s %s: %s. It counts as unfinished until that is mended, or it is deleted",
 			r.info.Traits.ChildKind, child.GetName(), trouble),
-		Cause: string(child.GetUID()) + " " + trouble.Error()})
+		DedupKey: string(child.GetUID()) + " " + trouble.Error()})
 }

@@ -217,14 +217,14 @@ type controller struct {
 	expectations *expectations
 	// timers wake Jobs at instants of the wall clock (a deadline goes on while a laptop sleeps), which a delayed add of
 	// the queue is not.
-	timers wallclock.Waker
+	timers wallclock.WakeScheduler
 	slots  chan struct{}
 	gate   *loadgate.Gate
 	// progress and jobProgress are how far the caches of pods and Jobs have come.
 	progress, jobProgress func() string
 }
 
-func newController(opts Options, writes client.Client, live client.Reader, timers wallclock.Waker, c caches) *controller {
+func newController(opts Options, writes client.Client, live client.Reader, timers wallclock.WakeScheduler, c caches) *controller {
 	return &controller{
 		options:      opts,
 		clock:        opts.Clock,

@@ -101,10 +101,10 @@ type controller struct {
 	live    client.Reader
 	jobs    func(types.NamespacedName) *batchv1.Job
 	// timers wake Jobs at instants of the wall clock: a time to live ends then, whatever the machine did meanwhile.
-	timers wallclock.Waker
+	timers wallclock.WakeScheduler
 }
 
-func newController(opts Options, writes client.Client, live client.Reader, timers wallclock.Waker, jobs func(types.NamespacedName) *batchv1.Job) *controller {
+func newController(opts Options, writes client.Client, live client.Reader, timers wallclock.WakeScheduler, jobs func(types.NamespacedName) *batchv1.Job) *controller {
 	return &controller{options: opts, client: writes, live: live, timers: timers, jobs: jobs}
 }
 

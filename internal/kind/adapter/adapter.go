@@ -6,7 +6,7 @@
 //
 // An adapter translates. It reads a CronJob and its children into the terms of package cron, and turns the two steps
 // that carry content (start, record) back into API objects and patches. It judges nothing and holds no client; what
-// the kinds do differently is data, in cron.Traits.
+// the kinds do differently is data, in cron.KindTraits.
 package adapter
 
 import (
@@ -36,13 +36,13 @@ type Kind interface {
 	AddToScheme(*runtime.Scheme) error
 	// Read translates a CronJob. The error is an *Unreadable, with the owner read, or means that obj is not of this
 	// kind's Go type: a programming error.
-	Read(obj Object) (cron.Owner, cron.Spec, cron.State, error)
+	Read(obj Object) (cron.Owner, cron.Spec, cron.Status, error)
 	// ReadChild translates a child, or any other object of the child's type. The error means that it is of another
 	// type. One that is unreadable (see Trouble) is unfinished.
 	ReadChild(obj Object) (cron.Child, error)
-	// Build makes the child that start asks for, ready to be created. The error means that the template cannot be
-	// made into a child; it is the user's to mend and belongs to DidStart like the server's answer, which is why it is
-	// an API error that refuses (BadRequest, Invalid).
+	// Build makes the child that start asks for, ready to be created. The error means that the template cannot be made
+	// into a child; it is the user's to mend and belongs to AddStartResult like the server's answer, which is why it is an
+	// API error that refuses (BadRequest, Invalid).
 	Build(obj Object, start cron.Start) (Object, error)
 	// Write turns a record into patches of obj, to be sent in this order; the first one that fails ends the write.
 	// None is empty; a record that changes nothing gives no patch.
@@ -83,7 +83,7 @@ type Info struct {
 	// SwitchOff says how the controller that usually serves this API is switched off.
 	SwitchOff string
 	// Traits are the kind's differences in behaviour.
-	Traits *cron.Traits
+	Traits *cron.KindTraits
 }
 
 // Patch is one write to the CronJob.

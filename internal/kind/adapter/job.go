@@ -28,7 +28,7 @@ func JobChild(job *batchv1.Job, info Info) cron.Child {
 
 // jobPhase tells the phase of a batch/v1 Job, and whether it succeeded. The first terminal condition that is True, in
 // the order of the list, decides the phase; success is a Complete condition anywhere (cronjob.md 1.6).
-func jobPhase(conditions []batchv1.JobCondition) (phase cron.Phase, succeeded bool) {
+func jobPhase(conditions []batchv1.JobCondition) (phase cron.ChildPhase, succeeded bool) {
 	finished := job.FinishedCondition(conditions)
 	switch {
 	case finished == nil:

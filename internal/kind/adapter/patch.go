@@ -26,23 +26,23 @@ func Write(obj metav1.Object, record cron.Record, info Info) ([]Patch, error) {
 	var patches []Patch
 	rides := info.Traits.StatusCarriesAnnotation
 	annotations := map[string]any{}
-	if record.Timetable {
-		annotations[cron.AnnotationTimetable] = record.State.Timetable
+	if record.TimetableChanged {
+		annotations[cron.AnnotationTimetable] = record.Status.Timetable
 	}
-	if record.Status || (rides && record.Timetable) {
+	if record.StatusChanged || (rides && record.TimetableChanged) {
 		metadata := map[string]any{"resourceVersion": obj.GetResourceVersion(), "uid": obj.GetUID()}
-		if rides && record.Timetable {
+		if rides && record.TimetableChanged {
 			metadata["annotations"] = annotations
 		}
 		status := map[string]any{}
-		if record.Status {
-			status["active"] = references(record.State.Active)
-			status[info.LastScheduleField] = instant(record.State.LastSchedule)
+		if record.StatusChanged {
+			status["active"] = references(record.Status.Active)
+			status[info.LastScheduleField] = instant(record.Status.LastSchedule)
 			if info.LastSuccessField != "" {
-				status[info.LastSuccessField] = instant(record.State.LastSuccessful)
+				status[info.LastSuccessField] = instant(record.Status.LastSuccessful)
 			}
-			if len(record.State.Conditions) > 0 {
-				status["conditions"] = record.State.Conditions
+			if len(record.Status.Conditions) > 0 {
+				status["conditions"] = record.Status.Conditions
 			}
 		}
 		patch, err := mergePatch("status", map[string]any{"metadata": metadata, "status": status})
@@ -51,7 +51,7 @@ func Write(obj metav1.Object, record cron.Record, info Info) ([]Patch, error) {
 		}
 		patches = append(patches, patch)
 	}
-	if record.Timetable && !rides {
+	if record.TimetableChanged && !rides {
 		metadata := map[string]any{"uid": obj.GetUID(), "annotations": annotations}
 		patch, err := mergePatch("", map[string]any{"metadata": metadata})
 		if err != nil {

@@ -50,8 +50,8 @@ type CronJobStatus struct {
 }
 
 // Cron translates the status, and the annotation of ours in metadata.
-func (s *CronJobStatus) Cron(metadata *metav1.ObjectMeta) cron.State {
-	return cron.State{
+func (s *CronJobStatus) Cron(metadata *metav1.ObjectMeta) cron.Status {
+	return cron.Status{
 		Active:       s.Active,
 		LastSchedule: Time(s.LastScheduleTime),
 		Timetable:    metadata.Annotations[cron.AnnotationTimetable],

@@ -37,14 +37,14 @@ var info = adapter.Info{
 	TemplateField:     "jobTemplate",
 	StampAnnotation:   batchv1.CronJobScheduledTimestampAnnotation,
 	SwitchOff:         "switch the cluster's own controller off (kube-controller-manager --controllers=*,-cronjob-controller)",
-	Traits: &cron.Traits{
+	Traits: &cron.KindTraits{
 		Group:     batchv1.GroupName,
 		Kind:      "CronJob",
 		ChildKind: "Job",
 
 		NameUnit: time.Minute,
 
-		Preconditions: []cron.Precondition{cron.ZoneLoads, cron.NotSuspended, cron.ScheduleFires},
+		StartChecks: []cron.StartCheck{cron.CheckZoneLoads, cron.CheckNotSuspended, cron.CheckScheduleFires},
 
 		HasSuccess:              true,
 		RecordDespiteError:      true,
@@ -91,10 +91,10 @@ func (Kind) Info() adapter.Info { return info }
 func (Kind) AddToScheme(scheme *runtime.Scheme) error { return batchv1.AddToScheme(scheme) }
 
 // Read implements adapter.Kind.
-func (Kind) Read(obj adapter.Object) (cron.Owner, cron.Spec, cron.State, error) {
+func (Kind) Read(obj adapter.Object) (cron.Owner, cron.Spec, cron.Status, error) {
 	cj, ok := obj.(*batchv1.CronJob)
 	if !ok || cj == nil {
-		return cron.Owner{}, cron.Spec{}, cron.State{}, adapter.Wrong(info, cj, obj)
+		return cron.Owner{}, cron.Spec{}, cron.Status{}, adapter.Wrong(info, cj, obj)
 	}
 	spec := cron.Spec{
 		Schedules:      []string{cj.Spec.Schedule},
@@ -105,7 +105,7 @@ func (Kind) Read(obj adapter.Object) (cron.Owner, cron.Spec, cron.State, error) 
 		KeepSuccessful: cj.Spec.SuccessfulJobsHistoryLimit,
 		KeepFailed:     cj.Spec.FailedJobsHistoryLimit,
 	}
-	state := cron.State{
+	state := cron.Status{
 		Active:         cj.Status.Active,
 		LastSchedule:   adapter.Time(cj.Status.LastScheduleTime),
 		LastSuccessful: adapter.Time(cj.Status.LastSuccessfulTime),

@@ -152,7 +152,7 @@ func instant(t *testing.T, text string) *time.Time {
 }
 
 // stored is the state of the suite's CronJob, changed.
-func (s Suite) stored(t *testing.T, change func(*cron.State)) cron.State {
+func (s Suite) stored(t *testing.T, change func(*cron.Status)) cron.Status {
 	t.Helper()
 	_, _, state, err := s.Kind.Read(s.owner(t))
 	if err != nil {

@@ -55,7 +55,7 @@ type Cannot struct {
 // Meaning is a child's status, and what it means.
 type Meaning struct {
 	Status    string
-	Phase     cron.Phase
+	Phase     cron.ChildPhase
 	Succeeded bool
 	// Suspended: it runs nothing until somebody resumes it.
 	Suspended bool

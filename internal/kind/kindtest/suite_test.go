@@ -37,10 +37,10 @@ var info = adapter.Info{
 	TemplateField:     "work",
 	StampAnnotation:   "example.com/start",
 	SwitchOff:         "remove its controller",
-	Traits: &cron.Traits{
+	Traits: &cron.KindTraits{
 		Group: "example.com", Kind: "Almanac", ChildKind: "Job",
-		NameUnit:      time.Minute,
-		Preconditions: []cron.Precondition{cron.ZoneLoads, cron.NotSuspended, cron.ScheduleFires},
+		NameUnit:    time.Minute,
+		StartChecks: []cron.StartCheck{cron.CheckZoneLoads, cron.CheckNotSuspended, cron.CheckScheduleFires},
 	},
 }
 
@@ -93,14 +93,14 @@ func (almanacs) AddToScheme(scheme *runtime.Scheme) error {
 	return batchv1.AddToScheme(scheme)
 }
 
-func (almanacs) Read(obj adapter.Object) (cron.Owner, cron.Spec, cron.State, error) {
+func (almanacs) Read(obj adapter.Object) (cron.Owner, cron.Spec, cron.Status, error) {
 	a, ok := obj.(*almanac)
 	if !ok {
-		return cron.Owner{}, cron.Spec{}, cron.State{}, adapter.Wrong(info, a, obj)
+		return cron.Owner{}, cron.Spec{}, cron.Status{}, adapter.Wrong(info, a, obj)
 	}
 	spec := cron.Spec{Schedules: []string{a.Spec.Timetable}, TimeZone: a.Spec.Place, Deadline: a.Spec.Deadline, Concurrency: a.Spec.Concurrency,
 		Suspend: a.Spec.Suspend, KeepSuccessful: a.Spec.Succeeded, KeepFailed: a.Spec.Failed}
-	state := cron.State{Active: a.Status.Active, LastSchedule: adapter.Time(a.Status.LastStart), Timetable: a.Annotations[cron.AnnotationTimetable]}
+	state := cron.Status{Active: a.Status.Active, LastSchedule: adapter.Time(a.Status.LastStart), Timetable: a.Annotations[cron.AnnotationTimetable]}
 	return adapter.Owner(a, info), spec, state, nil
 }
 

@@ -29,16 +29,16 @@ func (s Suite) write(t *testing.T) {
 		record  cron.Record
 		patches int
 	}{
-		"a status": {cron.Record{Status: true, State: cron.State{Active: []corev1.ObjectReference{ref}, LastSchedule: moved, LastSuccessful: success,
+		"a status": {cron.Record{StatusChanged: true, Status: cron.Status{Active: []corev1.ObjectReference{ref}, LastSchedule: moved, LastSuccessful: success,
 			Conditions: conditions, Timetable: `{"schedules":["*/10 * * * *"]}`}}, 1},
-		"an empty status": {cron.Record{Status: true, State: cron.State{Conditions: conditions, Timetable: `{"schedules":["*/10 * * * *"]}`}}, 1},
-		"a timetable": {cron.Record{Timetable: true, State: s.stored(t, func(st *cron.State) {
+		"an empty status": {cron.Record{StatusChanged: true, Status: cron.Status{Conditions: conditions, Timetable: `{"schedules":["*/10 * * * *"]}`}}, 1},
+		"a timetable": {cron.Record{TimetableChanged: true, Status: s.stored(t, func(st *cron.Status) {
 			st.Timetable = `{"schedules":["0 3 * * *"],"since":"2026-05-04T12:03:04.5Z"}`
 		})}, 1},
-		"both": {cron.Record{Status: true, Timetable: true, State: s.stored(t, func(st *cron.State) {
+		"both": {cron.Record{StatusChanged: true, TimetableChanged: true, Status: s.stored(t, func(st *cron.Status) {
 			st.LastSchedule, st.Timetable = moved, `{"schedules":["0 3 * * *"]}`
 		})}, map[bool]int{false: 1, true: 2}[s.Cannot.RideAlong]},
-		"nothing": {cron.Record{State: s.stored(t, func(*cron.State) {})}, 0},
+		"nothing": {cron.Record{Status: s.stored(t, func(*cron.Status) {})}, 0},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			v := Server{Object: s.ownerJSON(t), RideAlong: !s.Cannot.RideAlong}
@@ -61,7 +61,7 @@ func (s Suite) write(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(c.record.State, state); diff != "" {
+			if diff := cmp.Diff(c.record.Status, state); diff != "" {
 				t.Errorf("state (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(spec, v.Object["spec"]); diff != "" {
@@ -86,11 +86,11 @@ func (s Suite) pass(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return cron.Input{Now: now, Traits: s.Kind.Info().Traits, Owner: owner, Spec: spec, State: state, Children: children}
+		return cron.Input{Now: now, Traits: s.Kind.Info().Traits, Owner: owner, Spec: spec, StoredStatus: state, Children: children}
 	}
 	in := read()
 	plan := cron.Decide(in)
-	if plan.Next() != cron.StepStart {
+	if plan.NextStep() != cron.StepStart {
 		t.Fatalf("nothing starts:\n%s", plan)
 	}
 	built, err := s.Kind.Build(s.decode(t, v.Object), *plan.Start)
@@ -103,7 +103,7 @@ func (s Suite) pass(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	in.DidStart(*plan.Start, cron.CreateResultOf(&child, nil))
+	in.AddStartResult(*plan.Start, cron.CreateResultOf(&child, nil))
 	plan = cron.Decide(in)
 	if plan.Err != nil || plan.Record == nil {
 		t.Fatalf("the start is not recorded:\n%s", plan)
@@ -119,11 +119,11 @@ func (s Suite) pass(t *testing.T) {
 	}
 
 	again := read(child)
-	if len(again.State.Active) != 1 || again.State.Active[0].UID != "u1" || again.State.Active[0].Kind != s.Kind.Info().Child.Kind {
-		t.Errorf("active: %+v", again.State.Active)
+	if len(again.StoredStatus.Active) != 1 || again.StoredStatus.Active[0].UID != "u1" || again.StoredStatus.Active[0].Kind != s.Kind.Info().Child.Kind {
+		t.Errorf("active: %+v", again.StoredStatus.Active)
 	}
-	if again.State.LastSchedule == nil || !again.State.LastSchedule.Equal(now) {
-		t.Errorf("last scheduled: %v, want %v", again.State.LastSchedule, now)
+	if again.StoredStatus.LastSchedule == nil || !again.StoredStatus.LastSchedule.Equal(now) {
+		t.Errorf("last scheduled: %v, want %v", again.StoredStatus.LastSchedule, now)
 	}
 	plan = cron.Decide(again)
 	if len(plan.Read) > 0 || plan.Start != nil || plan.Err != nil || plan.Record != nil {
@@ -135,10 +135,10 @@ func (s Suite) pass(t *testing.T) {
 	lost := read(child)
 	plan = cron.Decide(lost)
 	if len(plan.Read) > 0 {
-		lost.DidReadOwner(lost.Owner, lost.Spec, lost.State, nil)
+		lost.AddReadOwnerResult(lost.Owner, lost.Spec, lost.StoredStatus, nil)
 		plan = cron.Decide(lost)
 	}
-	if plan.Start != nil || plan.Record == nil || plan.Record.State.LastSchedule == nil || !plan.Record.State.LastSchedule.Equal(now) {
+	if plan.Start != nil || plan.Record == nil || plan.Record.Status.LastSchedule == nil || !plan.Record.Status.LastSchedule.Equal(now) {
 		t.Errorf("the child is not adopted:\n%s", plan)
 	}
 }

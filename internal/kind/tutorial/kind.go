@@ -51,7 +51,7 @@ var info = adapter.Info{
 	TemplateField:     "jobTemplate",
 	StampAnnotation:   StampAnnotation,
 	SwitchOff:         "remove the Deployment of the other controller",
-	Traits: &cron.Traits{
+	Traits: &cron.KindTraits{
 		Group:     GroupVersion.Group,
 		Kind:      "CronJob",
 		ChildKind: "Job",
@@ -60,8 +60,8 @@ var info = adapter.Info{
 		StampInZone: true,
 		TrustStamp:  true,
 
-		Preconditions: []cron.Precondition{cron.NotSuspended, cron.ScheduleFires},
-		ManyRefused:   true,
+		StartChecks: []cron.StartCheck{cron.CheckNotSuspended, cron.CheckScheduleFires},
+		ManyRefused: true,
 
 		ActiveRebuilt:      true,
 		MaxActive:          maxActive,
@@ -97,13 +97,13 @@ func (Kind) Info() adapter.Info { return info }
 func (Kind) AddToScheme(scheme *runtime.Scheme) error { return AddToScheme(scheme) }
 
 // Read implements adapter.Kind.
-func (Kind) Read(obj adapter.Object) (cron.Owner, cron.Spec, cron.State, error) {
+func (Kind) Read(obj adapter.Object) (cron.Owner, cron.Spec, cron.Status, error) {
 	cj, ok := obj.(*CronJob)
 	if !ok || cj == nil {
-		return cron.Owner{}, cron.Spec{}, cron.State{}, adapter.Wrong(info, cj, obj)
+		return cron.Owner{}, cron.Spec{}, cron.Status{}, adapter.Wrong(info, cj, obj)
 	}
 	if cj.trouble != nil {
-		return adapter.Owner(cj, info), cron.Spec{}, cron.State{}, cj.trouble
+		return adapter.Owner(cj, info), cron.Spec{}, cron.Status{}, cj.trouble
 	}
 	spec, state := cj.Spec.Cron(), cj.Status.Cron(&cj.ObjectMeta)
 	if spec.Conditions = cj.Annotations[ConditionsAnnotation] == "true"; spec.Conditions {

@@ -70,7 +70,7 @@ func TestCRDsTakeWhatIsWritten(t *testing.T) {
 	k := volcano.Kind{}
 	in := cron.Input{Now: time.Date(2026, 5, 4, 12, 10, 0, 0, time.UTC), Traits: k.Info().Traits}
 	var err error
-	if in.Owner, in.Spec, in.State, err = k.Read(owner); err != nil {
+	if in.Owner, in.Spec, in.StoredStatus, err = k.Read(owner); err != nil {
 		t.Fatal(err)
 	}
 	if s := in.Spec; s.Concurrency != "Allow" || s.Suspend || *s.KeepSuccessful != 3 || *s.KeepFailed != 1 || *s.Deadline != 60 || *s.TimeZone != "Asia/Shanghai" {
@@ -112,7 +112,7 @@ func TestCRDsTakeWhatIsWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	child.UID, child.ResourceVersion = "j-2", "9"
-	in.DidStart(*plan.Start, cron.CreateResultOf(&child, nil))
+	in.AddStartResult(*plan.Start, cron.CreateResultOf(&child, nil))
 	plan = cron.Decide(in)
 	patches, err := k.Write(owner, *plan.Record)
 	if err != nil {
@@ -136,7 +136,7 @@ func TestCRDsTakeWhatIsWritten(t *testing.T) {
 // A Job has one of the phases that Volcano's schema lists, and the adapter has a meaning for each.
 func TestEveryPhase(t *testing.T) {
 	_, job := crds(t)
-	for phase, want := range map[string]cron.Phase{
+	for phase, want := range map[string]cron.ChildPhase{
 		"Pending": cron.Unfinished, "Aborting": cron.Unfinished, "Aborted": cron.Unfinished, "Running": cron.Unfinished, "Restarting": cron.Unfinished,
 		"Completing": cron.Unfinished, "Completed": cron.Complete, "Terminating": cron.Unfinished, "Terminated": cron.Failed, "Failed": cron.Failed,
 	} {

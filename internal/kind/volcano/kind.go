@@ -40,14 +40,14 @@ var info = adapter.Info{
 	RunBy:             "Volcano",
 	Install:           "install Volcano first (its definitions, its scheduler, and its controllers without their cron gate)",
 	SwitchOff:         "switch Volcano's own controller off (vc-controller-manager --feature-gates=CronVolcanoJobSupport=false)",
-	Traits: &cron.Traits{
+	Traits: &cron.KindTraits{
 		Group:     GroupVersion.Group,
 		Kind:      "CronJob",
 		ChildKind: "Job",
 
 		NameUnit: time.Minute,
 
-		Preconditions:      []cron.Precondition{cron.NotSuspended, cron.ZoneLoads, cron.ScheduleFires},
+		StartChecks:        []cron.StartCheck{cron.CheckNotSuspended, cron.CheckZoneLoads, cron.CheckScheduleFires},
 		BadZoneRetries:     true,
 		BadScheduleRetries: true,
 		NeverFiresRetries:  true,
@@ -97,13 +97,13 @@ func (Kind) Info() adapter.Info { return info }
 func (Kind) AddToScheme(scheme *runtime.Scheme) error { return AddToScheme(scheme) }
 
 // Read implements adapter.Kind.
-func (Kind) Read(obj adapter.Object) (cron.Owner, cron.Spec, cron.State, error) {
+func (Kind) Read(obj adapter.Object) (cron.Owner, cron.Spec, cron.Status, error) {
 	cj, ok := obj.(*CronJob)
 	if !ok || cj == nil {
-		return cron.Owner{}, cron.Spec{}, cron.State{}, adapter.Wrong(info, cj, obj)
+		return cron.Owner{}, cron.Spec{}, cron.Status{}, adapter.Wrong(info, cj, obj)
 	}
 	if cj.trouble != nil {
-		return adapter.Owner(cj, info), cron.Spec{}, cron.State{}, cj.trouble
+		return adapter.Owner(cj, info), cron.Spec{}, cron.Status{}, cj.trouble
 	}
 	spec := cj.Spec.Cron()
 	spec.TimeZone = cj.Spec.TimeZone
@@ -138,7 +138,7 @@ func (Kind) ReadChild(obj adapter.Object) (cron.Child, error) {
 
 // phase sorts the phases of a Volcano Job (cronjob.md 1.6). Terminated counts as failed, so that it is pruned (Q3);
 // Aborted is a pause, from which a Job can be resumed (Q8).
-func phase(word string) cron.Phase {
+func phase(word string) cron.ChildPhase {
 	switch word {
 	case "Completed":
 		return cron.Complete

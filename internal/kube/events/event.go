@@ -6,7 +6,7 @@
 // A controller makes them with a Recorder: core/v1 events with the controller's own source component, the form that
 // users' tooling has read for years. It differs from client-go's recorder in this:
 //
-//   - An event can name its cause (Event.Cause). The same event for the same cause is then written once and not by
+//   - An event can name its cause (Event.DedupKey). The same event for the same cause is then written once and not by
 //     every sync (cronjob.md B6).
 //   - Events wait while there is urgent work (package loadgate), and a fixed number of writers write them: a burst of
 //     starts is not slowed by events about it.
@@ -37,9 +37,9 @@ type Event struct {
 	Reason string
 	// Message is a sentence that names the object concerned and what to do. More than 1024 bytes are cut off.
 	Message string
-	// Cause, if not empty, is what it was made for: a scheduled time, a generation. An event with the same About.UID,
-	// Reason and Cause as one of the last 64 with a cause about that object is not written again.
-	Cause string
+	// DedupKey, if not empty, names the cause: a scheduled time, a generation. An event with the same About.UID, Reason
+	// and DedupKey as one of the last 64 with a key about that object is not written again.
+	DedupKey string
 
 	// at is when it was made, which may be some time before it is written.
 	at time.Time

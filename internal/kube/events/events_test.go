@@ -100,7 +100,7 @@ func (s *server) told() []string {
 var tick = corev1.ObjectReference{APIVersion: "batch/v1", Kind: "CronJob", Namespace: "batch", Name: "tick", UID: "cj-1"}
 
 func once(reason, cause string) events.Event {
-	return events.Event{About: tick, Type: corev1.EventTypeWarning, Reason: reason, Message: "said because of " + cause, Cause: cause}
+	return events.Event{About: tick, Type: corev1.EventTypeWarning, Reason: reason, Message: "said because of " + cause, DedupKey: cause}
 }
 
 // The same cause is written once, the same message is counted, many similar ones combined.
@@ -149,10 +149,10 @@ func TestRecorder(t *testing.T) {
 		"only the last causes are remembered": {
 			say: func(r *events.Recorder) {
 				for i := range 70 {
-					r.Event(events.Event{About: tick, Type: corev1.EventTypeWarning, Reason: "FailedCreate", Message: "quota", Cause: fmt.Sprint(i)})
+					r.Event(events.Event{About: tick, Type: corev1.EventTypeWarning, Reason: "FailedCreate", Message: "quota", DedupKey: fmt.Sprint(i)})
 				}
-				r.Event(events.Event{About: tick, Type: corev1.EventTypeWarning, Reason: "FailedCreate", Message: "quota", Cause: "69"})
-				r.Event(events.Event{About: tick, Type: corev1.EventTypeWarning, Reason: "FailedCreate", Message: "quota", Cause: "0"})
+				r.Event(events.Event{About: tick, Type: corev1.EventTypeWarning, Reason: "FailedCreate", Message: "quota", DedupKey: "69"})
+				r.Event(events.Event{About: tick, Type: corev1.EventTypeWarning, Reason: "FailedCreate", Message: "quota", DedupKey: "0"})
 			},
 			want: []string{"FailedCreate x71: quota"},
 		},

@@ -35,9 +35,9 @@ const (
 	minBatch      = 8
 	// drainTimeout is how long a stopping Recorder goes on writing what is queued.
 	drainTimeout = 3 * time.Second
-	// rememberedObjects bounds the objects whose causes are remembered, rememberedCauses the causes of each.
+	// rememberedObjects bounds the objects whose keys are remembered, rememberedKeys the keys of each.
 	rememberedObjects = 1 << 16
-	rememberedCauses  = 64
+	rememberedKeys    = 64
 )
 
 var dropped = prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -63,8 +63,8 @@ type Recorder struct {
 	options Options
 	shards  [writers]chan Event
 
-	mu     sync.Mutex
-	causes *lru.Cache // types.UID -> *causes
+	mu        sync.Mutex
+	published *lru.Cache // types.UID -> *dedupKeys
 }
 
 // Add returns a new Recorder that mgr runs.
@@ -83,16 +83,16 @@ func Add(mgr manager.Manager, options Options) (*Recorder, error) {
 // NewRecorder returns a Recorder that writes nothing before Start.
 func NewRecorder(options Options) *Recorder {
 	options.Clock = cmp.Or[clock.Clock](options.Clock, clock.RealClock{})
-	r := &Recorder{options: options, causes: lru.New(rememberedObjects)}
+	r := &Recorder{options: options, published: lru.New(rememberedObjects)}
 	for i := range r.shards {
 		r.shards[i] = make(chan Event, queueLimit)
 	}
 	return r
 }
 
-// Event queues e, unless it repeats one of the same cause, and returns at once. A nil Recorder does nothing.
+// Event queues e, unless it repeats one of the same key, and returns at once. A nil Recorder does nothing.
 func (r *Recorder) Event(e Event) {
-	if r == nil || (e.Cause != "" && r.repeats(e)) {
+	if r == nil || (e.DedupKey != "" && r.repeats(e)) {
 		return
 	}
 	e.Message = cut(e.Message, maxMessage)
@@ -114,41 +114,41 @@ func (r *Recorder) Forget(uid types.UID) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.causes.Remove(uid)
+	r.published.Remove(uid)
 }
 
-// repeats reports whether an event of the same reason and cause was made, and remembers this one.
+// repeats reports whether an event of the same reason and key was made, and remembers this one.
 func (r *Recorder) repeats(e Event) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	known, _ := r.causes.Get(e.About.UID)
-	remembered, ok := known.(*causes)
+	known, _ := r.published.Get(e.About.UID)
+	remembered, ok := known.(*dedupKeys)
 	if !ok {
-		remembered = &causes{}
-		r.causes.Add(e.About.UID, remembered)
+		remembered = &dedupKeys{}
+		r.published.Add(e.About.UID, remembered)
 	}
-	return remembered.has(cause{e.Reason, e.Cause})
+	return remembered.has(dedupKey{e.Reason, e.DedupKey})
 }
 
-type cause struct{ reason, cause string }
+type dedupKey struct{ reason, key string }
 
-// causes are the last ones of the events about one object.
-type causes struct {
-	ring []cause
+// dedupKeys are the last ones of the events about one object.
+type dedupKeys struct {
+	ring []dedupKey
 	next int
 }
 
-// has reports whether c is among the causes, and remembers it.
-func (cs *causes) has(c cause) bool {
-	if slices.Contains(cs.ring, c) {
+// has reports whether k is among the keys, and remembers it.
+func (ks *dedupKeys) has(k dedupKey) bool {
+	if slices.Contains(ks.ring, k) {
 		return true
 	}
-	if len(cs.ring) < rememberedCauses {
-		cs.ring = append(cs.ring, c)
+	if len(ks.ring) < rememberedKeys {
+		ks.ring = append(ks.ring, k)
 		return false
 	}
-	cs.ring[cs.next] = c
-	cs.next = (cs.next + 1) % rememberedCauses
+	ks.ring[ks.next] = k
+	ks.next = (ks.next + 1) % rememberedKeys
 	return false
 }
 

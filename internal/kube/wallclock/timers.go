@@ -30,8 +30,8 @@ const (
 	Tolerance = 2 * time.Second
 )
 
-// A Waker makes keys due at instants of the wall clock. *Timers is one.
-type Waker interface {
+// A WakeScheduler makes keys due at instants of the wall clock. *Timers is one.
+type WakeScheduler interface {
 	// Wake makes key due at the instant at, or at once if that has passed. An earlier instant that is already set for
 	// the key stays.
 	Wake(key types.NamespacedName, at time.Time)
@@ -60,7 +60,7 @@ func NewTimers(c clock.Clock) *Timers {
 	return &Timers{clock: c, changed: make(chan struct{}, 1), byKey: map[types.NamespacedName]*timer{}}
 }
 
-// Wake implements Waker.
+// Wake implements WakeScheduler.
 func (t *Timers) Wake(key types.NamespacedName, at time.Time) {
 	at = at.Round(0) // wall clock only
 	t.mu.Lock()
@@ -85,7 +85,7 @@ func (t *Timers) Wake(key types.NamespacedName, at time.Time) {
 	}
 }
 
-// Cancel implements Waker.
+// Cancel implements WakeScheduler.
 func (t *Timers) Cancel(key types.NamespacedName) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -60,7 +60,7 @@ func TestSignsOfOtherControllers(t *testing.T) {
 				w.ownerHandlers().Update(w.Context(), updateEvent{ObjectOld: written(t, tick().ResourceVersion("1"), test.before...),
 					ObjectNew: written(t, tick().ResourceVersion("2"), test.after...)}, w.queued)
 			}
-			if got := w.others.back(); got != test.back {
+			if got := w.other.paused(); got != test.back {
 				t.Errorf("stands back: %v", got)
 			}
 		})
@@ -81,7 +81,7 @@ func TestStandBack(t *testing.T) {
 	done := child(tick().Obj(), "12:05:00").Started(at("12:05:00")).Complete(at("12:06:00"))
 	w := newWorld(t, tick().History(0, 0).Obj(), done.Obj())
 	var told []string
-	w.stoodBack = func(kind, why string) { told = append(told, kind+": "+why) }
+	w.pauseChanged = func(kind, why string) { told = append(told, kind+": "+why) }
 	w.sawOthers("12:09:00")
 	w.wantEvents() // who does not lead does not speak
 	w.lead()
@@ -135,7 +135,7 @@ func TestStandBackFromFrequentCronJobs(t *testing.T) {
 	for _, clockTime := range []string{"12:06:00.1", "12:07:00.1", "12:07:59"} {
 		w.sync(clockTime)
 		w.did()
-		if !w.others.back() {
+		if !w.other.paused() {
 			t.Fatalf("served at %s", clockTime)
 		}
 	}

@@ -62,7 +62,7 @@ func (w *world) judged() bool { return w.alone && !w.clockSet }
 // meets is called by a sync that sees another schedule than its process, or its annotation, knew.
 func (a *attempt) meets() {
 	known := a.served
-	if n := noteOf(a.in.State); known == "" && len(n.Schedules) > 0 {
+	if n := noteOf(a.in.StoredStatus); known == "" && len(n.Schedules) > 0 {
 		was := cron.Spec{Schedules: n.Schedules}
 		if n.TimeZone != "" {
 			was.TimeZone = &n.TimeZone
@@ -73,7 +73,7 @@ func (a *attempt) meets() {
 		return
 	}
 	// Managed fields tell less than they might where the same manager has changed something else since.
-	vague := a.base.undated || a.in.Owner.Touched.After(a.base.edited) || !a.in.Owner.Touched.After(a.touched)
+	vague := a.base.undated || a.in.Owner.ScheduleChangedAt.After(a.base.edited) || !a.in.Owner.ScheduleChangedAt.After(a.touched)
 	if known == "" || known != a.base.previous || vague {
 		a.w.ledger.forgives(a.in.Owner.UID, a.in.Now)
 	}
@@ -116,7 +116,7 @@ func (a *attempt) tells(plan cron.Plan) {
 		if count := max(1, number(found[1])); w.judged() && !strings.Contains(n.Message, "reason edit") {
 			a.tellsOnce(n, count, first, last)
 		}
-		if recorded := a.in.State.LastSchedule; w.judged() && !strings.Contains(n.Message, "reason edit") && (recorded != nil && !last.After(*recorded) || !last.After(noteOf(a.in.State).Missed)) {
+		if recorded := a.in.StoredStatus.LastSchedule; w.judged() && !strings.Contains(n.Message, "reason edit") && (recorded != nil && !last.After(*recorded) || !last.After(noteOf(a.in.StoredStatus).Missed)) {
 			w.broken("guarantee 8: recorded already, and told again: %s", n)
 		}
 		w.ledger.settled(of, first, last)
@@ -186,7 +186,7 @@ func (w *world) allTold(p *process) {
 	of := w.server.cronJob.owner.UID
 	for s := range w.ledger.unstarted {
 		t := time.Unix(s.scheduled, 0).UTC()
-		collected := p.carry.Untold(t) // it is told within half an hour
+		collected := p.carry.IsUnreported(t) // it is told within half an hour
 		if s.of == of && !w.ledger.names[of][w.nameOf(t)] && !t.After(p.last) && !collected {
 			w.broken("guarantee 8: %v did not start, and nobody was told", t)
 		}

@@ -25,27 +25,27 @@ type readiness struct {
 	err error
 }
 
-// preconditions looks for obstacles in the kind's order (cronjob.md 2.5 "order of checks"); the first one ends the
+// checkStart looks for obstacles in the kind's order (cronjob.md 2.5 "order of checks"); the first one ends the
 // search. A CronJob that is being deleted starts nothing in any kind (K10, V3, Q9).
-func preconditions(in Input, e edit) readiness {
+func checkStart(in Input, e edit) readiness {
 	var s readiness
 	if in.Owner.Deleting {
 		return s
 	}
-	for _, condition := range in.Traits.Preconditions {
-		switch condition {
-		case ZoneLoads:
+	for _, check := range in.Traits.StartChecks {
+		switch check {
+		case CheckZoneLoads:
 			if _, err := zoneOf(in); err != nil {
 				s.events = append(s.events, unknownZone(in, err))
 				s.misconfigured = InvalidTimeZone
 				s.err = retried(in.Traits.BadZoneRetries, "spec.timeZone", err)
 				return s
 			}
-		case NotSuspended:
+		case CheckNotSuspended:
 			if in.Spec.Suspend {
 				return s
 			}
-		case ScheduleFires:
+		case CheckScheduleFires:
 			if !s.parse(in, e) {
 				return s
 			}

@@ -1,7 +1,7 @@
 // Copyright The Carillon Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package serving
+package othercontroller
 
 import (
 	"fmt"
@@ -41,7 +41,7 @@ func TestAt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var s State
 			for _, at := range c.signs {
-				s = s.Saw(sign(at))
+				s = s.AfterSign(sign(at))
 			}
 			var due time.Time
 			if c.due != 0 {
@@ -52,10 +52,10 @@ func TestAt(t *testing.T) {
 			if c.again != 0 {
 				want = at(c.again)
 			}
-			if next.Back != c.back || !again.Equal(want) {
-				t.Errorf("back %v, again %v; want %v, %v", next.Back, again, c.back, want)
+			if next.Paused != c.back || !again.Equal(want) {
+				t.Errorf("back %v, again %v; want %v, %v", next.Paused, again, c.back, want)
 			}
-			if !next.Back && next != (State{}) {
+			if !next.Paused && next != (State{}) {
 				t.Errorf("something is left of the time before: %+v", next)
 			}
 		})
@@ -64,8 +64,8 @@ func TestAt(t *testing.T) {
 
 // The first sign dates the state, the last one is told.
 func TestSaw(t *testing.T) {
-	s := State{}.Saw(sign(10)).Saw(sign(30)).Saw(sign(20))
-	if !s.Back || !s.Since.Equal(at(10)) || !s.Last.Seen.Equal(at(30)) {
+	s := State{}.AfterSign(sign(10)).AfterSign(sign(30)).AfterSign(sign(20))
+	if !s.Paused || !s.Since.Equal(at(10)) || !s.Last.Seen.Equal(at(30)) {
 		t.Errorf("%+v", s)
 	}
 }
@@ -79,25 +79,25 @@ func TestProperties(t *testing.T) {
 		for range rapid.IntRange(1, 20).Draw(t, "steps") {
 			now += rapid.IntRange(-30, 100).Draw(t, "passes")
 			if rapid.Bool().Draw(t, "seen") {
-				s = s.Saw(sign(now))
+				s = s.AfterSign(sign(now))
 				continue
 			}
 			due = rapid.IntRange(now-300, now).Draw(t, "due")
-			next, again := s.At(at(now), at(due), Quiet)
-			if s.Back && !next.Back && at(now).Sub(s.Last.Seen) < Quiet {
+			next, again := s.At(at(now), at(due), TakeoverAfter)
+			if s.Paused && !next.Paused && at(now).Sub(s.Last.Seen) < TakeoverAfter {
 				t.Fatalf("served %v after a sign", at(now).Sub(s.Last.Seen))
 			}
-			if next.Back != !again.IsZero() || next.Back && !again.After(at(now)) {
-				t.Fatalf("back %v, again %v at %v", next.Back, again, at(now))
+			if next.Paused != !again.IsZero() || next.Paused && !again.After(at(now)) {
+				t.Fatalf("back %v, again %v at %v", next.Paused, again, at(now))
 			}
 			s = next
 		}
-		for looks := 0; s.Back; looks++ {
+		for looks := 0; s.Paused; looks++ {
 			if looks > 2 {
 				t.Fatal("it never serves again")
 			}
 			var again time.Time
-			if s, again = s.At(at(now), at(due), Quiet); s.Back {
+			if s, again = s.At(at(now), at(due), TakeoverAfter); s.Paused {
 				now = int(again.Sub(noon) / time.Second)
 			}
 		}
@@ -111,7 +111,7 @@ func TestController(t *testing.T) {
 		"carillon-manager": false, "kubectl": false, "kubectl-edit": false, "kubectl-client-side-apply": false, "kubectl-patch": false,
 	} {
 		t.Run(fmt.Sprintf("%q", manager), func(t *testing.T) {
-			if got := Controller(manager); got != want {
+			if got := Is(manager); got != want {
 				t.Errorf("got %v", got)
 			}
 		})
