@@ -6,8 +6,6 @@ package cron_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/carillon-dev/carillon/internal/cron"
 )
 
@@ -136,15 +134,7 @@ func TestCarry(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := fixture(c.kind, c.syncs[0].now, c.given...)
-			for i, p := range c.syncs {
-				if i > 0 {
-					s.catchUp(p.now, p.given...)
-				}
-				if diff := cmp.Diff(lines(p.want), s.play(t)); diff != "" {
-					t.Errorf("sync %d at %s (-want +got):\n%s", i+1, p.now, diff)
-				}
-			}
+			fixture(c.kind, c.syncs[0].now, c.given...).playAll(t, c.syncs)
 		})
 	}
 }

@@ -100,7 +100,7 @@ const maxLead = 24 * time.Hour
 // Without any memory, a CronJob whose spec was changed at some time may have had another schedule. Then a
 // lastScheduleTime at which today's schedule does not fire proves it; failing that, whatever managed fields say about
 // the last change counts as one, as a precaution. That is so once in the life of a CronJob: the first record of its
-// state has the schedule.
+// status has the schedule.
 func noticeEdit(in Input) edit {
 	now := scheduleOf(in.Spec)
 	before := in.Carry.schedule
@@ -120,9 +120,9 @@ func noticeEdit(in Input) edit {
 	if !carried {
 		before = e.stored
 	}
-	touched := in.Owner.ScheduleChangedAt
-	if touched.After(in.Now) { // by a clock that has been set back since, or that is ahead of ours
-		touched = in.Now
+	changedAt := in.Owner.ScheduleChangedAt
+	if changedAt.After(in.Now) { // by a clock that has been set back since, or that is ahead of ours
+		changedAt = in.Now
 	}
 	known := carried || e.hasStored
 	switch {
@@ -132,8 +132,8 @@ func noticeEdit(in Input) edit {
 		e.fresh, e.before = true, new(before)
 		e.since = maxTime(e.since, in.Now)
 		e.after = e.since
-		if touched.Unix() > in.Carry.scheduleChangedAt && touched.Before(e.since) {
-			e.after = touched
+		if changedAt.Unix() > in.Carry.scheduleChangedAt && changedAt.Before(e.since) {
+			e.after = changedAt
 		}
 	case known, in.Owner.Generation > 1 && offSchedule(in):
 		e.fresh = true
@@ -141,16 +141,16 @@ func noticeEdit(in Input) edit {
 		if known {
 			e.before = new(before)
 		}
-		if touched.After(recorded) && !zoneGone {
-			e.since = maxTime(e.since, touched)
+		if changedAt.After(recorded) && !zoneGone {
+			e.since = maxTime(e.since, changedAt)
 			e.after = e.since
 		} else {
 			e.since = maxTime(e.since, in.Now)
 			e.after = recorded
 		}
-	case in.Owner.Generation > 1 && !touched.IsZero():
+	case in.Owner.Generation > 1 && !changedAt.IsZero():
 		now.Presumed = true
-		e.since, e.after = touched, recorded
+		e.since, e.after = changedAt, recorded
 	}
 	if !e.since.IsZero() {
 		since := e.since.UTC()
@@ -160,10 +160,10 @@ func noticeEdit(in Input) edit {
 	return e
 }
 
-// asStored is the schedule as the annotation is to have it beside that state.
-func (e edit) asStored(state Status) servedSchedule {
+// asStored is the schedule as the annotation is to have it beside that status.
+func (e edit) asStored(status Status) servedSchedule {
 	t := e.now
-	if t.Missed != nil && state.LastSchedule != nil && !t.Missed.After(*state.LastSchedule) {
+	if t.Missed != nil && status.LastSchedule != nil && !t.Missed.After(*status.LastSchedule) {
 		t.Missed = nil
 	}
 	return t

@@ -290,16 +290,15 @@ func TestLabelsAppliedWhileNobodyLooks(t *testing.T) {
 // once.
 func TestPresumedEditIsKept(t *testing.T) {
 	for _, kind := range []string{"K", "V"} {
-		s := fixture(kind, "12:34:00", generation(2), touched("12:31"), made("11:00"))
-		for _, p := range []sync{{now: "12:34:00", want: lines(`
+		fixture(kind, "12:34:00", generation(2), touched("12:31"), made("11:00")).playAll(t, []sync{{now: "12:34:00", want: `
 			record timetable {"schedules":["*/10 * * * *"],"since":"2026-05-04T12:31:00Z","presumed":true,"missed":"2026-05-04T12:30:00Z"}
 			say Warning MissSchedule
-			rq 6m0s`)}, {now: "12:35:00", want: "rq 5m0s"}, {now: "12:36:00", given: []given{func(s *scene) { s.in.Carry = cron.Carry{} }}, want: "rq 4m0s"}} {
-			s.catchUp(p.now, p.given...)
-			if diff := cmp.Diff(p.want, s.play(t)); diff != "" {
-				t.Errorf("%s at %s (-want +got):\n%s", kind, p.now, diff)
-			}
-		}
+			rq 6m0s`,
+		}, {
+			now: "12:35:00", want: "rq 5m0s",
+		}, {
+			now: "12:36:00", given: []given{func(s *scene) { s.in.Carry = cron.Carry{} }}, want: "rq 4m0s",
+		}})
 	}
 }
 

@@ -96,14 +96,14 @@ func (o *observedStatus) keeps(in Input, all []Child, ref corev1.ObjectReference
 // unfinished are the children, and the active references to what is no child any more, that Forbid and Replace must
 // know of: every one of them, also manual runs and those that no status lists (cronjob.md B1). What they make of manual
 // runs is in manual.go.
-func unfinished(in Input, all []Child, state Status) []Child {
+func unfinished(in Input, all []Child, status Status) []Child {
 	var found []Child
 	for _, c := range all {
 		if !c.Phase.finished() {
 			found = append(found, c)
 		}
 	}
-	for _, ref := range state.Active {
+	for _, ref := range status.Active {
 		if !known(all, ref.UID) {
 			found = append(found, Child{Namespace: in.Owner.Namespace, Name: ref.Name, UID: ref.UID})
 		}

@@ -21,7 +21,7 @@ type Plan struct {
 	Stop []Deletion
 	// Start: create this child. Nil when nothing is to be started.
 	Start *Start
-	// Record: write this state. Nil when nothing changed.
+	// Record: write this status. Nil when nothing changed.
 	Record *Record
 	// Prune: delete these finished children, each with its UID as precondition. Independent of one another; a
 	// failure delays nothing else.
@@ -101,7 +101,7 @@ type Start struct {
 	Stamp string
 }
 
-// Record asks for a state to be remembered. It is whole: what it does not hold is no longer so.
+// Record asks for a status to be written. It is whole: what it does not hold is no longer so.
 type Record struct {
 	Status Status
 	// StatusChanged: the status differs from what is stored. TimetableChanged: the annotation does. A kind whose status

@@ -45,15 +45,15 @@ func (s *syncState) recordAndPrune(p *Plan) []Deletion {
 
 // record is what has to be remembered, nil if nothing is new. A kind that does not write the status of a failed sync
 // (cronjob.md V26) still remembers an edit: no later sync could notice it again.
-func record(in Input, state Status, e edit, written bool) *Record {
-	if room := in.Traits.MaxActive; room > 0 && len(state.Active) > room {
-		state.Active = state.Active[:room:room]
+func record(in Input, status Status, e edit, written bool) *Record {
+	if room := in.Traits.MaxActive; room > 0 && len(status.Active) > room {
+		status.Active = status.Active[:room:room]
 	}
 	r := Record{Status: in.StoredStatus}
 	if written {
-		r.Status, r.StatusChanged = state, !sameStatus(in.StoredStatus, state)
+		r.Status, r.StatusChanged = status, !sameStatus(in.StoredStatus, status)
 	}
-	// The first record of a state has the schedule that was decided on, for all kinds: a later process need not guess.
+	// The first record of a status has the schedule that was decided on, for all kinds: a later process need not guess.
 	t := e.asStored(r.Status)
 	first := (!e.hasStored || !t.same(e.stored)) && !in.Owner.Deleting
 	if e.needsWrite(t) || r.StatusChanged && (first || in.Traits.StatusCarriesAnnotation && !t.equal(e.stored)) {

@@ -4,7 +4,6 @@
 package cron_test
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -374,6 +374,27 @@ func (s *scene) delete(verb string, step cron.Deletion, tell func(string, ...any
 // stays makes the next sync see the cache as it was.
 func stays(s *scene) { s.in.Children = nil }
 
+// sync is one of a sequence: what happens before it, and what it does.
+type sync struct {
+	now   string
+	given []given
+	want  string
+}
+
+// playAll plays syncs one after the other. The first one is over the scene as it is, each later one over what the server
+// has by then.
+func (s *scene) playAll(t testing.TB, syncs []sync) {
+	t.Helper()
+	for i, p := range syncs {
+		if i > 0 {
+			s.catchUp(p.now, p.given...)
+		}
+		if diff := cmp.Diff(lines(p.want), s.play(t)); diff != "" {
+			t.Errorf("sync %d at %s (-want +got):\n%s", i+1, p.now, diff)
+		}
+	}
+}
+
 // catchUp lets the cache show what the server has, later.
 func (s *scene) catchUp(now string, givens ...given) {
 	s.in.Now = at(now)
@@ -381,7 +402,7 @@ func (s *scene) catchUp(now string, givens ...given) {
 	for _, c := range s.live {
 		s.in.Children = append(s.in.Children, c)
 	}
-	slices.SortFunc(s.in.Children, func(a, b cron.Child) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(s.in.Children, func(a, b cron.Child) int { return strings.Compare(a.Name, b.Name) })
 	for _, g := range givens {
 		g(s)
 	}

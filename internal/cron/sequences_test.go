@@ -3,18 +3,7 @@
 
 package cron_test
 
-import (
-	"testing"
-
-	"github.com/google/go-cmp/cmp"
-)
-
-// sync is one of a sequence: what happens before it, and what it does.
-type sync struct {
-	now   string
-	given []given
-	want  string
-}
+import "testing"
 
 // Scenarios that take more than one sync. The cache shows everything by the time of the next sync.
 func TestSequences(t *testing.T) {
@@ -286,15 +275,7 @@ func TestSequences(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := fixture(c.kind, c.syncs[0].now, c.given...)
-			for i, p := range c.syncs {
-				if i > 0 {
-					s.catchUp(p.now, p.given...)
-				}
-				if diff := cmp.Diff(lines(p.want), s.play(t)); diff != "" {
-					t.Errorf("sync %d at %s (-want +got):\n%s", i+1, p.now, diff)
-				}
-			}
+			fixture(c.kind, c.syncs[0].now, c.given...).playAll(t, c.syncs)
 		})
 	}
 }

@@ -90,8 +90,8 @@ type timing struct {
 }
 
 // timingOf finds the scheduled time that is due (cronjob.md 3.2 to 3.4). Times at or before an edit do not count.
-func timingOf(in Input, c calendar, state Status, e edit) timing {
-	t := timing{base: baseOf(in, state), missed: none}
+func timingOf(in Input, c calendar, status Status, e edit) timing {
+	t := timing{base: baseOf(in, status), missed: none}
 	t.earliest = earliest(t.base, in.Spec.Deadline, in.Now)
 	t.due = c.last(t.earliest, in.Now).UTC()
 	if !t.due.After(e.since) {
@@ -105,17 +105,17 @@ func timingOf(in Input, c calendar, state Status, e edit) timing {
 }
 
 // wake is the next scheduled time. The deadline plays no part in it, an edit does. It is always later than Now.
-func wake(in Input, c calendar, state Status, e edit) time.Time {
-	t := c.next(baseOf(in, state), maxTime(in.Now, e.since))
+func wake(in Input, c calendar, status Status, e edit) time.Time {
+	t := c.next(baseOf(in, status), maxTime(in.Now, e.since))
 	if !t.After(in.Now) {
 		return time.Time{}
 	}
 	return t.UTC()
 }
 
-func baseOf(in Input, state Status) time.Time {
-	if state.LastSchedule != nil {
-		return *state.LastSchedule
+func baseOf(in Input, status Status) time.Time {
+	if status.LastSchedule != nil {
+		return *status.LastSchedule
 	}
 	return in.Owner.Created
 }

@@ -16,7 +16,7 @@ const maxUnconfirmed = 8
 // unconfirmedAfter are the unconfirmed creates that this sync leaves: names that a create met or may have made, unless
 // the cache shows them by now, or a live read found nothing that could be in the way, or what it found is in the stored
 // status.
-func unconfirmedAfter(in Input, state Status) []string {
+func unconfirmedAfter(in Input, status Status) []string {
 	names := slices.Clone(in.Carry.unconfirmed)
 	if in.created(CreateUnconfirmed) != nil || in.created(CreateNameTaken) != nil {
 		if name := in.done.create.start.Name; !slices.Contains(names, name) {
@@ -25,7 +25,7 @@ func unconfirmedAfter(in Input, state Status) []string {
 	}
 	stored := in.StoredStatus.Active
 	if in.done.record != nil && in.done.record.err == nil {
-		stored = state.Active
+		stored = status.Active
 	}
 	names = slices.DeleteFunc(names, func(name string) bool {
 		if cached(in, name) {

@@ -27,7 +27,7 @@ import (
 //	ledger_test.go      what really happened
 //	guarantees_test.go  what is checked when something is started, deleted or recorded
 //	syncs_test.go       what is checked when a sync has done its starts, and when it ends
-//	told_test.go        what is checked of the events about scheduled times that did not start
+//	reported_test.go    what is checked of the events about scheduled times that did not start
 type world struct {
 	t      *rapid.T
 	kind   string
@@ -159,7 +159,7 @@ func newWorld(t *rapid.T) *world {
 //     start was refused, and although others cannot be deleted.
 //  7. Every wake-up is in the future, a sync that is repeated over the same state does and says nothing.
 //  8. Nothing that others write makes a sync fail, panic, or touch what is not its own; and nothing fails in silence:
-//     each scheduled time that did not start is told once (told_test.go).
+//     each scheduled time that did not start is reported once (reported_test.go).
 //
 // Besides: what is pruned was recorded before (B3); no recorded time goes back (Q5); the status never loses what runs.
 func TestWorld(t *testing.T) {

@@ -71,4 +71,6 @@
 //	events.go         every event
 //	orphan.go         finalizers of pods whose Job is gone or finished
 //	text.go           plans and records as text
+//
+// The contract is docs/contract/job.md, where the ids that comments cite (JOB-123, CP-01, TTL-004, …) are found.
 package job

@@ -54,7 +54,7 @@ func TestCron(t *testing.T) {
 			breaks: "the controller spins",
 		},
 		"wake now": {
-			file: "timing.go", old: "t := c.next(baseOf(in, state), maxTime(in.Now, e.since))\n\tif !t.After(in.Now) {", new: "t := in.Now\n\tif t.IsZero() {",
+			file: "timing.go", old: "t := c.next(baseOf(in, status), maxTime(in.Now, e.since))\n\tif !t.After(in.Now) {", new: "t := in.Now\n\tif t.IsZero() {",
 			breaks: "the controller spins",
 		},
 		"lastScheduleTime goes back": {
@@ -154,7 +154,7 @@ func TestCron(t *testing.T) {
 			breaks: "a crash between the two loses a time",
 		},
 		"wakes late": {
-			file: "timing.go", old: "t := c.next(baseOf(in, state), maxTime(in.Now, e.since))", new: "t := c.next(baseOf(in, state), maxTime(in.Now.Add(2*time.Minute), e.since))",
+			file: "timing.go", old: "t := c.next(baseOf(in, status), maxTime(in.Now, e.since))", new: "t := c.next(baseOf(in, status), maxTime(in.Now.Add(2*time.Minute), e.since))",
 			breaks: "a time passes without a sync",
 		},
 		"failed sync keeps no timer": {
@@ -204,11 +204,11 @@ func TestCron(t *testing.T) {
 			breaks: "a Job that runs nothing holds up every run",
 		},
 		"edit dated by what is left of managed fields": {
-			file: "edit.go", old: "if touched.After(recorded) && !zoneGone {", new: "if !touched.IsZero() && (zoneGone || !zoneGone) {",
+			file: "edit.go", old: "if changedAt.After(recorded) && !zoneGone {", new: "if !changedAt.IsZero() && (zoneGone || !zoneGone) {",
 			breaks: "an edit whose manager has vanished starts a run for a past time",
 		},
 		"edit seen while running dated by managed fields": {
-			file: "edit.go", old: "\t\te.since = maxTime(e.since, in.Now)\n\t\te.after = e.since\n", new: "\t\te.since = maxTime(e.since, touched)\n\t\te.after = e.since\n",
+			file: "edit.go", old: "\t\te.since = maxTime(e.since, in.Now)\n\t\te.after = e.since\n", new: "\t\te.since = maxTime(e.since, changedAt)\n\t\te.after = e.since\n",
 			breaks: "an edit whose manager has vanished starts a run for a past time",
 		},
 		"first record without the timetable": {

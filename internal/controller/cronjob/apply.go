@@ -153,7 +153,7 @@ func (r *reconciler) start(ctx context.Context, s *ongoingSync, start cron.Start
 	}
 }
 
-// record writes the state by patches that are bound to what was read: a conflict is the server's answer and changes
+// record writes the status by patches that are bound to what was read: a conflict is the server's answer and changes
 // nothing.
 func (r *reconciler) record(ctx context.Context, s *ongoingSync, record cron.Record) {
 	patches, err := r.kind.Write(s.owner, record)

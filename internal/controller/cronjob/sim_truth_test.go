@@ -37,7 +37,7 @@ import (
 //  3. When nothing stands between a scheduled time and its Job (a failing status write, an old cache, a Job that
 //     cannot be deleted do not), the Job is made at once; when something did, the latest one is made when it is over.
 //  4. Nothing starts for a time up to the edit that set the schedule or the zone, nor while suspended.
-//  8. Each scheduled time of a CronJob that nobody touches has its Job or is told as missed (sim_told_test.go).
+//  8. Each scheduled time of a CronJob that nobody touches has its Job or is reported as missed (sim_reported_test.go).
 //
 // The rest is judged by what is left (checkHistory, checkEnd) and by how the requests are protected (requested).
 type truth struct {

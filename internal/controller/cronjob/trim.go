@@ -16,7 +16,8 @@ import (
 
 // Trim is the transform for a cache of CronJobs of these kinds: it drops managed fields, which are often the greater
 // part of an object and which no controller here reads, except for two facts in them: when the manager that owns a
-// field of the schedule last wrote (cronjob.md B2), and when another controller last wrote the status of a CronJob.
+// field of the schedule last wrote (cronjob.md B2), and when another controller last wrote the status of a CronJob
+// (othercontroller.go).
 // Cached objects are never written back whole, so nothing is lost by it. What is trimmed already stays as it is: caches
 // trim some objects twice.
 func Trim(kinds ...kind.Kind) toolscache.TransformFunc {

@@ -105,13 +105,13 @@ func (Kind) Read(obj adapter.Object) (cron.Owner, cron.Spec, cron.Status, error)
 		KeepSuccessful: cj.Spec.SuccessfulJobsHistoryLimit,
 		KeepFailed:     cj.Spec.FailedJobsHistoryLimit,
 	}
-	state := cron.Status{
+	status := cron.Status{
 		Active:         cj.Status.Active,
 		LastSchedule:   adapter.Time(cj.Status.LastScheduleTime),
 		LastSuccessful: adapter.Time(cj.Status.LastSuccessfulTime),
 		Timetable:      cj.Annotations[cron.AnnotationTimetable],
 	}
-	return adapter.Owner(cj, info), spec, state, nil
+	return adapter.Owner(cj, info), spec, status, nil
 }
 
 // ReadChild implements adapter.Kind.

@@ -151,13 +151,13 @@ func instant(t *testing.T, text string) *time.Time {
 	return &parsed
 }
 
-// stored is the state of the suite's CronJob, changed.
+// stored is the status of the suite's CronJob, changed.
 func (s Suite) stored(t *testing.T, change func(*cron.Status)) cron.Status {
 	t.Helper()
-	_, _, state, err := s.Kind.Read(s.owner(t))
+	_, _, status, err := s.Kind.Read(s.owner(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	change(&state)
-	return state
+	change(&status)
+	return status
 }

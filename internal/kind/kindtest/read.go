@@ -18,7 +18,7 @@ import (
 func (s Suite) read(t *testing.T) {
 	obj := s.owner(t)
 	before := encode(t, obj)
-	owner, spec, state, err := s.Kind.Read(obj)
+	owner, spec, status, err := s.Kind.Read(obj)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,18 +27,18 @@ func (s Suite) read(t *testing.T) {
 	if !s.Cannot.TimeZone {
 		wantSpec.TimeZone = new("Europe/Rome")
 	}
-	wantState := cron.Status{
+	wantStatus := cron.Status{
 		Active: []corev1.ObjectReference{{APIVersion: "batch/v1", Kind: "Job", Namespace: "batch", Name: "tick-1",
 			UID: "u1"}},
 		LastSchedule: instant(t, "2026-05-04T12:00:00Z"),
 		Timetable:    `{"schedules":["*/10 * * * *"]}`,
 	}
 	if !s.Cannot.LastSuccessful {
-		wantState.LastSuccessful = instant(t, "2026-05-04T12:01:00Z")
+		wantStatus.LastSuccessful = instant(t, "2026-05-04T12:01:00Z")
 	}
 	if !s.Cannot.Conditions {
 		wantSpec.Conditions = true
-		wantState.Conditions = []metav1.Condition{{Type: "Available", Status: "True", Reason: "JobsActive", Message: "m",
+		wantStatus.Conditions = []metav1.Condition{{Type: "Available", Status: "True", Reason: "JobsActive", Message: "m",
 			LastTransitionTime: metav1.NewTime(*instant(t, "2026-05-04T12:01:00Z")), ObservedGeneration: 2}}
 	}
 	wantOwner := cron.Owner{Namespace: "batch", Name: "tick", UID: "cj-1", Generation: 2,
@@ -46,7 +46,7 @@ func (s Suite) read(t *testing.T) {
 	for what, diff := range map[string]string{
 		"owner":  cmp.Diff(wantOwner, owner),
 		"spec":   cmp.Diff(wantSpec, spec),
-		"state":  cmp.Diff(wantState, state),
+		"status": cmp.Diff(wantStatus, status),
 		"object": cmp.Diff(before, encode(t, obj)),
 	} {
 		if diff != "" {
@@ -84,15 +84,15 @@ func (s Suite) edited(t *testing.T) {
 func (s Suite) readEmpty(t *testing.T) {
 	apiVersion, kind := s.Kind.Info().Owner.ToAPIVersionAndKind()
 	obj := s.decode(t, map[string]any{"apiVersion": apiVersion, "kind": kind})
-	_, spec, state, err := s.Kind.Read(obj)
+	_, spec, status, err := s.Kind.Read(obj)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(cron.Spec{Schedules: []string{""}}, spec); diff != "" {
 		t.Errorf("spec (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(cron.Status{}, state); diff != "" {
-		t.Errorf("state (-want +got):\n%s", diff)
+	if diff := cmp.Diff(cron.Status{}, status); diff != "" {
+		t.Errorf("status (-want +got):\n%s", diff)
 	}
 }
 

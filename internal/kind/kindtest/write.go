@@ -57,12 +57,12 @@ func (s Suite) write(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			_, _, state, err := s.Kind.Read(s.decode(t, v.Object))
+			_, _, status, err := s.Kind.Read(s.decode(t, v.Object))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(c.record.Status, state); diff != "" {
-				t.Errorf("state (-want +got):\n%s", diff)
+			if diff := cmp.Diff(c.record.Status, status); diff != "" {
+				t.Errorf("status (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(spec, v.Object["spec"]); diff != "" {
 				t.Errorf("spec (-want +got):\n%s", diff)
@@ -82,11 +82,11 @@ func (s Suite) pass(t *testing.T) {
 	now := time.Date(2026, 5, 4, 12, 10, 0, 0, time.UTC)
 
 	read := func(children ...cron.Child) cron.Input {
-		owner, spec, state, err := s.Kind.Read(s.decode(t, v.Object))
+		owner, spec, status, err := s.Kind.Read(s.decode(t, v.Object))
 		if err != nil {
 			t.Fatal(err)
 		}
-		return cron.Input{Now: now, Traits: s.Kind.Info().Traits, Owner: owner, Spec: spec, StoredStatus: state, Children: children}
+		return cron.Input{Now: now, Traits: s.Kind.Info().Traits, Owner: owner, Spec: spec, StoredStatus: status, Children: children}
 	}
 	in := read()
 	plan := cron.Decide(in)

@@ -105,11 +105,11 @@ func (Kind) Read(obj adapter.Object) (cron.Owner, cron.Spec, cron.Status, error)
 	if cj.trouble != nil {
 		return adapter.Owner(cj, info), cron.Spec{}, cron.Status{}, cj.trouble
 	}
-	spec, state := cj.Spec.Cron(), cj.Status.Cron(&cj.ObjectMeta)
+	spec, status := cj.Spec.Cron(), cj.Status.Cron(&cj.ObjectMeta)
 	if spec.Conditions = cj.Annotations[ConditionsAnnotation] == "true"; spec.Conditions {
-		state.Conditions = cj.Status.Conditions
+		status.Conditions = cj.Status.Conditions
 	}
-	return adapter.Owner(cj, info), spec, state, nil
+	return adapter.Owner(cj, info), spec, status, nil
 }
 
 // ReadChild implements adapter.Kind.

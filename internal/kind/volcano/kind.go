@@ -107,9 +107,9 @@ func (Kind) Read(obj adapter.Object) (cron.Owner, cron.Spec, cron.Status, error)
 	}
 	spec := cj.Spec.Cron()
 	spec.TimeZone = cj.Spec.TimeZone
-	state := cj.Status.Cron(&cj.ObjectMeta)
-	state.LastSuccessful = adapter.Time(cj.Status.LastSuccessfulTime)
-	return adapter.Owner(cj, info), spec, state, nil
+	status := cj.Status.Cron(&cj.ObjectMeta)
+	status.LastSuccessful = adapter.Time(cj.Status.LastSuccessfulTime)
+	return adapter.Owner(cj, info), spec, status, nil
 }
 
 // ReadChild implements adapter.Kind.

@@ -74,11 +74,7 @@ func (s *Store[T]) Updated(owner types.UID, obj T) {
 func (s *Store[T]) put(owner types.UID, obj T, unseen bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	children := s.owners[owner]
-	if children == nil {
-		children = map[types.UID]entry[T]{}
-		s.owners[owner] = children
-	}
+	children := s.children(owner)
 	e := children[obj.GetUID()]
 	if e.hasObj && !newer(obj, e.obj) {
 		return
@@ -93,11 +89,7 @@ func (s *Store[T]) put(owner types.UID, obj T, unseen bool) {
 func (s *Store[T]) Deleted(owner, child types.UID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	children := s.owners[owner]
-	if children == nil {
-		children = map[types.UID]entry[T]{}
-		s.owners[owner] = children
-	}
+	children := s.children(owner)
 	e := children[child]
 	e.deleted = true
 	children[child] = e
@@ -115,6 +107,14 @@ func (s *Store[T]) Forget(owner types.UID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.owners, owner)
+}
+
+// children is what is remembered for owner, made if there is nothing yet.
+func (s *Store[T]) children(owner types.UID) map[types.UID]entry[T] {
+	if s.owners[owner] == nil {
+		s.owners[owner] = map[types.UID]entry[T]{}
+	}
+	return s.owners[owner]
 }
 
 func (s *Store[T]) drop(owner, child types.UID) {
