@@ -150,7 +150,12 @@ func (n *Node) Start(ctx context.Context) (err error) {
 	mounter := newMounter(rights.mount)
 	n.mounter = &mounter
 	kubelet.ContainerLogsDir = logsDir(n.options.DataDir)
-	server, err := kubeletServer(&n.options, n.address, endpoint, n.runtime != nil && usesEvents(n.runtime.Known()))
+	events := n.runtime != nil && usesEvents(n.runtime.Known())
+	if n.runtime != nil && !events {
+		n.options.Logger.Info("Ends of containers are noticed up to a second late until the next start: very many containers were found. "+
+			"Delete old Jobs or give them ttlSecondsAfterFinished, then restart.", "found", n.runtime.Known())
+	}
+	server, err := kubeletServer(&n.options, n.address, endpoint, events)
 	if err != nil {
 		return err
 	}

@@ -163,6 +163,32 @@ func TestBurstStartsOnce(t *testing.T) {
 	}
 }
 
+// A start that finds the containers of very many finished Pods runs new ones. The kubelet queues an event for each that
+// it finds, and with a full queue it does nothing any more if container events are in use.
+func TestStartWithManyContainers(t *testing.T) {
+	if os.Getenv("CARILLON_SOAK") == "" {
+		t.Skip("takes a minute on an idle machine; make e2e-soak runs it")
+	}
+	const pods = 600 // with their sandboxes more than the thousand that the queue holds
+	dataDir := newDataDir(t)
+	u := startReady(t, dataDir, "-f", write(t, shellJob{
+		name: "old", script: "true", job: fmt.Sprintf("completions: %d\nparallelism: 60", pods)}.String()))
+	u.job("old", "complete", complete)
+	u.kill()
+
+	u = startReady(t, dataDir, "-f", write(t, shellJob{name: "new", script: "echo here"}.String()))
+	u.job("new", "complete", complete)
+	if got := len(u.pods("old")); got != pods {
+		t.Errorf("%d Pods of the old Job are left of %d", got, pods)
+	}
+	log, err := os.ReadFile(filepath.Join(dataDir, "log", "carillon.log"))
+	if want := "very many containers were found"; err != nil || !strings.Contains(string(log), want) {
+		t.Errorf("the log does not say %q (%v)", want, err)
+	}
+	u.stop()
+	wantNothingLeft(t, dataDir, dataDir)
+}
+
 func starts(t *testing.T, dir, name string) int {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(dir, name+".starts"))
