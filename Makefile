@@ -67,7 +67,7 @@ e2e: ## Drive the built binary: up, run, kill -9, restart
 	go test -count=1 -timeout 20m ./test/e2e/...
 
 .PHONY: e2e-crash
-e2e-crash: ## Kill the built binary KILLS (200) times while Jobs start; SEED=n repeats a run (an hour)
+e2e-crash: ## Kill the built binary KILLS (200) times while Jobs start; SEED=n repeats a run (20 minutes)
 	CARILLON_KILLS=$(or $(KILLS),200) CARILLON_SEED=$(SEED) go test -count=1 -timeout 180m -run '^TestRandomKills$$' -v ./test/e2e/
 
 .PHONY: e2e-soak
