@@ -161,11 +161,17 @@ func (a *api) edit(name string, change func(obj, spec map[string]any)) {
 	a.put(obj)
 }
 
-// until lets time pass, from one thing to do to the next, up to that time of day. A controller that spins never gets
-// there; it is stopped after far more syncs than anything needs.
+// until lets time pass up to that time of day.
 func (a *api) until(clockTime string) {
 	a.Helper()
-	end, syncs := hour(clockTime), 0
+	a.pass(hour(clockTime))
+}
+
+// pass lets time pass, from one thing to do to the next, up to and with that instant. A controller that spins never gets
+// there; it is stopped after far more syncs than anything needs.
+func (a *api) pass(end time.Time) {
+	a.Helper()
+	syncs := 0
 	for {
 		var key types.NamespacedName
 		next := end.Add(time.Second)
@@ -261,10 +267,28 @@ func (a *api) see() {
 	}
 }
 
+// restart gives the API with another process at work on it, which knows what the server has and nothing else.
+func (a *api) restart() *api {
+	a.Helper()
+	next := serve(a.T, a.letter)
+	next.cronJobs, next.jobs, next.version, next.refuse = a.cronJobs, a.jobs, a.version, a.refuse
+	next.calls, next.trail, next.told = a.calls, a.trail, a.told
+	next.time.SetTime(a.time.Now())
+	for name := range a.cronJobs {
+		next.enqueue(reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "batch", Name: name}}, 0)
+	}
+	return next
+}
+
 // finish ends a child of a batch/v1 Job's form, or of Volcano's.
 func (a *api) finish(child string, ok bool, clockTime string) {
 	a.Helper()
-	at := hour(clockTime).Format(time.RFC3339)
+	a.finishAt(child, ok, hour(clockTime))
+}
+
+func (a *api) finishAt(child string, ok bool, ended time.Time) {
+	a.Helper()
+	at := ended.Format(time.RFC3339)
 	condition, phase := "Failed", "Failed"
 	if ok {
 		condition, phase = "Complete", "Completed"
