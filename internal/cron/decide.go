@@ -77,12 +77,12 @@ func Decide(in Input) Plan {
 	}
 	pruned := s.recordAndPrune(&p)
 	p.Events = s.events(pruned)
-	lasting, tellAt := repeatLasting(in, p.Events)
+	lasting, repeatAt := repeatLasting(in, p.Events)
 	p.Carry = s.carry(lasting, p.Misconfigured)
 	if s.ready.open && s.start.result != startTooManyMissed {
 		p.Wake = wake(in, s.ready.calendar, s.status, s.edit)
 	}
-	for _, t := range []time.Time{pruneAgain(in, pruned), tellAt, s.outcomes.wake} {
+	for _, t := range []time.Time{retryPruneAt(in, pruned), repeatAt, s.outcomes.wake} {
 		p.Wake = earlier(p.Wake, t)
 	}
 	return p
@@ -113,7 +113,7 @@ func (s *syncState) pruneOnly() Plan {
 		Events: withReason(pruneEvents(s.in, deletions)),
 		Err:    fmt.Errorf("reading the live CronJob: %w", s.in.read.ownerErr),
 		Carry:  s.in.Carry,
-		Wake:   earlier(s.wakeAnyhow(), pruneAgain(s.in, deletions)),
+		Wake:   earlier(s.wakeAnyhow(), retryPruneAt(s.in, deletions)),
 
 		Misconfigured: s.in.Carry.misconfigured,
 	}

@@ -5,7 +5,7 @@
 //
 // Decide takes everything that is known (the clock, the spec, the stored status, the children) and returns a
 // Plan: what is left to do, on the assumption that all of it goes well. It is total, deterministic and silent; it
-// knows no client, no clock and no logger. The shell carries the plan out one phase at a time, tells the Input how
+// knows no client, no clock and no logger. The shell carries the plan out one step at a time, tells the Input how
 // each step went, and asks again:
 //
 //	for {

@@ -126,8 +126,8 @@ func pruneEvents(in Input, deletions []Deletion) []Event {
 	return events
 }
 
-// pruneAgain is when a failed delete is tried again, zero if none is.
-func pruneAgain(in Input, deletions []Deletion) time.Time {
+// retryPruneAt is when a failed delete is tried again, zero if none is.
+func retryPruneAt(in Input, deletions []Deletion) time.Time {
 	for _, d := range deletions {
 		if err := in.done.pruned[d.UID]; err != nil && !apierrors.IsNotFound(err) {
 			return in.Now.Add(pruneRetry).UTC()

@@ -92,7 +92,7 @@ func (w *world) started(cj *batchv1.CronJob) (job batchv1.Job, maker string) {
 	return job, maker
 }
 
-// CJ-194: where the cluster's own CronJob controller is at work we stand back as soon as it shows: nothing is started
+// CJ-194: where the cluster's own CronJob controller is at work we pause as soon as it shows: nothing is started
 // or deleted, and readiness, a metric and an event say so. When it is gone we go on (docs/start.md).
 func TestAnotherCronJobController(t *testing.T) {
 	p := plane.Start(t)
@@ -125,7 +125,7 @@ func TestAnotherCronJobController(t *testing.T) {
 
 	// Both may start it: the name of the Job lets only one.
 	rounds := 0
-	w.eventually("we stand back", func(context.Context) error {
+	w.eventually("we pause", func(context.Context) error {
 		rounds++
 		cj := w.overdue(fmt.Sprintf("both-%d", rounds))
 		job, _ := w.started(cj)
@@ -197,7 +197,7 @@ func TestAnotherControllerBeforeUs(t *testing.T) {
 	w.run(manager.Options{
 		Config: ours.on(p.Config()), Controllers: []string{manager.CronJob}, Clock: clock.RealClock{}, Zone: time.UTC, HealthAddr: health,
 	})
-	w.eventually("we stand back", func(context.Context) error {
+	w.eventually("we pause", func(context.Context) error {
 		status, body, err := get("http://" + health + "/readyz?verbose")
 		if err == nil && (status != http.StatusInternalServerError || !strings.Contains(body, "kinds failed")) {
 			err = fmt.Errorf("%d %s", status, body)

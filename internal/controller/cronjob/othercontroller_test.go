@@ -61,7 +61,7 @@ func TestSignsOfOtherControllers(t *testing.T) {
 					ObjectNew: written(t, tick().ResourceVersion("2"), test.after...)}, w.queued)
 			}
 			if got := w.other.paused(); got != test.back {
-				t.Errorf("stands back: %v", got)
+				t.Errorf("paused: %v", got)
 			}
 		})
 	}
