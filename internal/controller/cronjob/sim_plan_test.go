@@ -5,6 +5,7 @@ package cronjob
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,6 +21,7 @@ import (
 // before the world begins, so that rapid can take away from it what a failure
 // does not need.
 type simPlan struct {
+	kind     *simKind
 	dice     sim.Dice
 	pace     int // of requests and caches: 0 quick, 1 as in a busy cluster, 2 slow
 	cronJobs []simCronJob
@@ -52,7 +54,7 @@ type simEdit struct {
 
 var simEdits = []string{
 	"schedule", "zone", "policy", "deadline", "limits", "suspend", "resume", "template", "annotate", "break the schedule", "break the zone",
-	"delete", "recreate", "delete a Job", "delete the latest Job", "delete the latest Job", "orphan a Job", "run by hand", "squat", "garbage",
+	"delete", "recreate", "delete a Job", "delete the latest Job", "delete the latest Job", "orphan a Job", "run by hand", "run by hand, suspended", "squat", "garbage",
 }
 
 // simMishap befalls some requests in a row.
@@ -95,9 +97,13 @@ func drawPlan(t *rapid.T) simPlan {
 	sometime := func(most time.Duration) time.Duration {
 		return rapid.SampledFrom([]time.Duration{0, most / 5, 2 * most / 5, 3 * most / 5, 4 * most / 5}).Draw(t, "fifth") + within(most/5, "at")
 	}
-	p := simPlan{dice: sim.Dice(rapid.Uint64().Draw(t, "dice")), pace: rapid.IntRange(0, 2).Draw(t, "pace")}
+	p := simPlan{kind: drawKind(t), dice: sim.Dice(rapid.Uint64().Draw(t, "dice")), pace: rapid.IntRange(0, 2).Draw(t, "pace")}
 	for i := range rapid.IntRange(2, 4).Draw(t, "CronJobs") {
-		p.cronJobs = append(p.cronJobs, drawCronJob(t, fmt.Sprintf("c%d", i+1), within))
+		c := drawCronJob(t, fmt.Sprintf("c%d", i+1), within)
+		if !p.kind.zones {
+			c.obj.Spec.TimeZone = nil
+		}
+		p.cronJobs = append(p.cronJobs, c)
 	}
 	for range rapid.IntRange(0, 10).Draw(t, "edits") {
 		p.edits = append(p.edits, simEdit{
@@ -117,6 +123,11 @@ func drawPlan(t *rapid.T) simPlan {
 		})
 	}
 	return p
+}
+
+func drawKind(t *rapid.T) *simKind {
+	name := rapid.SampledFrom(simKindNames).Draw(t, "kind")
+	return simKinds[slices.Index(simKindNames, name)]
 }
 
 func drawCronJob(t *rapid.T, name string, within func(time.Duration, string) time.Duration) simCronJob {
@@ -158,7 +169,7 @@ func drawCronJob(t *rapid.T, name string, within func(time.Duration, string) tim
 // String is the plan in words.
 func (p simPlan) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "  dice %d, pace %d\n", p.dice, p.pace)
+	fmt.Fprintf(&b, "  kind %s, dice %d, pace %d\n", p.kind.Info().ShortName, p.dice, p.pace)
 	for _, c := range p.cronJobs {
 		s := &c.obj.Spec
 		fmt.Fprintf(&b, "  at %s CronJob %s %q in %q, %s, deadline %d, keeps %d and %d, quiet %t, of 100 Jobs %d fail, %d hang, running up to %s, number %d is stuck, ttl %d\n",

@@ -61,7 +61,7 @@ func (t *truth) checkTold() {
 			continue
 		}
 		for at := s.Next(o.created); !at.IsZero() && !at.After(o.latest); at = s.Next(at) {
-			if !o.ran(at) && !o.toldOf(at) {
+			if !t.ran(o, at) && !o.toldOf(at) {
 				t.breaks("guarantee 8: the run of %s for %v is not there, and nobody was told", cj.Name, at)
 			}
 		}

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
+	"github.com/carillon-dev/carillon/internal/cron"
 	"github.com/carillon-dev/carillon/internal/schedule"
 	"github.com/carillon-dev/carillon/internal/testkit/sim"
 )
@@ -73,6 +74,8 @@ type ownerTruth struct {
 	told       []toldTruth
 	latest     time.Time
 	generation int64
+	// deadlines: it had one at some time.
+	deadlines bool
 }
 
 type timetableTruth struct {
@@ -92,13 +95,19 @@ type jobTruth struct {
 	gone, lost, hangs bool
 }
 
+// rests reports whether it is a run by hand that runs nothing: what is suspended holds up nobody (B1).
+func (j *jobTruth) rests() bool {
+	return j.scheduled.IsZero() && ptr.Deref(j.last.Spec.Suspend, false) && j.last.Status.Active == 0
+}
+
 // orphaned reports whether somebody took the Job from its CronJob.
 func (j *jobTruth) orphaned() bool { return metav1.GetControllerOfNoCopy(j.last) == nil }
 
-// view is what the caches of a process showed when a sync began.
+// view is what the caches of a process showed when a sync began. Its owner has no UID if there was none.
 type view struct {
 	now      time.Time
-	owner    *batchv1.CronJob
+	owner    cron.Owner
+	status   cron.Status
 	children []types.UID
 }
 
@@ -124,7 +133,10 @@ func (m *simManager) see(key types.NamespacedName) view {
 	m.truth.clocks()
 	v := view{now: m.process.Clock.Now()}
 	if obj, ok := m.controller.owners.Get(key); ok {
-		v.owner = obj.(*batchv1.CronJob)
+		var err error
+		if v.owner, _, v.status, err = m.kind.Read(obj); err != nil {
+			panic(err)
+		}
 		for _, child := range m.controller.children.ControlledBy(v.owner.UID) {
 			v.children = append(v.children, child.GetUID())
 		}
@@ -180,11 +192,16 @@ func (t *truth) requested(r sim.Request) {
 	if !ours(r.By) {
 		return
 	}
+	if t.kind.existsFails && r.Verb == "create" && t.server.Get(r.Kind, r.Namespace, r.Name) != nil {
+		t.excess += 3 // this, and what was looked at before
+	}
 	switch {
 	case r.Verb == "status" && (r.Version == "" || r.UID == ""):
 		t.breaks("%s without a resource version and a UID", r)
 	case r.Verb == "delete" && r.UID == "":
 		t.breaks("%s without a UID", r)
+	case r.Verb == "patch" && r.Kind == "CronJob" && slices.Contains(t.kind.custom, r.Kind) && r.UID != "":
+		// the annotation of ours, which goes with the status where the API allows it
 	case r.Verb == "list", r.Verb == "update", r.Verb == "patch",
 		r.Kind == "CronJob" && r.Verb != "status" && r.Verb != "get", r.Kind == "Job" && r.Verb == "status":
 		t.breaks("%s: that is not the business of the controller", r)
@@ -211,6 +228,7 @@ func (t *truth) ownerChanged(old, cj *batchv1.CronJob, c *sim.Change) {
 	o.generation = cj.Generation
 	if !ours(c.By) {
 		o.touched, o.edited = t.world.Now(), t.server.Clock.Now()
+		o.deadlines = o.deadlines || cj.Spec.StartingDeadlineSeconds != nil
 		is := timetableTruth{cj.Generation, cj.Spec.Schedule, ptr.Deref(cj.Spec.TimeZone, ""), t.server.Clock.Now()}
 		if n := len(o.timetables); n == 0 || o.timetables[n-1].schedule != is.schedule || o.timetables[n-1].zone != is.zone {
 			o.timetables = append(o.timetables, is)
@@ -229,7 +247,7 @@ func (t *truth) statusWritten(o *ownerTruth, old, cj *batchv1.CronJob, by string
 	if back(was.LastSuccessfulTime, is.LastSuccessfulTime) {
 		t.breaks("%s takes lastSuccessfulTime of %s back from %v to %v", by, cj.Name, was.LastSuccessfulTime, is.LastSuccessfulTime)
 	}
-	if last := is.LastScheduleTime; last != nil && !last.Equal(was.LastScheduleTime) && !o.ran(last.Time) {
+	if last := is.LastScheduleTime; last != nil && !last.Equal(was.LastScheduleTime) && !t.ran(o, last.Time) {
 		t.breaks("%s records %v as the last scheduled time of %s, for which no Job was made", by, last, cj.Name)
 	}
 	for i, ref := range is.Active {
@@ -243,6 +261,9 @@ func (t *truth) statusWritten(o *ownerTruth, old, cj *batchv1.CronJob, by string
 	}
 	for _, ref := range was.Active {
 		j := t.jobs[ref.UID]
+		if t.kind.rebuilt && (j.orphaned() || len(is.Active) == t.kind.maxActive) {
+			continue
+		}
 		if j.ended == 0 && j.last.DeletionTimestamp == nil && !lists(is.Active, ref.UID) {
 			t.breaks("%s drops %s, which runs, from %s", by, ref.Name, cj.Name)
 		}
@@ -260,17 +281,22 @@ func (o *ownerTruth) had(schedule string) bool {
 	return slices.ContainsFunc(o.timetables, func(t timetableTruth) bool { return t.schedule == schedule })
 }
 
-// ran reports whether there was a Job for the scheduled time, or for another one of the same minute (cronjob.md B7).
-func (o *ownerTruth) ran(at time.Time) bool {
+// ran reports whether there was a Job for the scheduled time, or for another one that shares its name (cronjob.md B7).
+func (t *truth) ran(o *ownerTruth, at time.Time) bool {
 	if o.runs[at.Unix()] != nil {
 		return true
 	}
 	for tick := range o.runs {
-		if tick/60 == at.Unix()/60 {
+		if tick/t.kind.nameUnit == at.Unix()/t.kind.nameUnit {
 			return true
 		}
 	}
 	return false
+}
+
+// nameOf is the name of the Job of a scheduled time.
+func (t *truth) nameOf(owner string, at time.Time) string {
+	return fmt.Sprintf("%s-%d", owner, at.Unix()/t.kind.nameUnit)
 }
 
 func (t *truth) jobChanged(old, job *batchv1.Job, c *sim.Change) {
@@ -280,7 +306,7 @@ func (t *truth) jobChanged(old, job *batchv1.Job, c *sim.Change) {
 		if ref := metav1.GetControllerOfNoCopy(job); ref != nil {
 			j.of, j.owner = ref.Name, ref.UID
 		}
-		if at, err := time.Parse(time.RFC3339, job.Annotations[batchv1.CronJobScheduledTimestampAnnotation]); err == nil {
+		if at, err := time.Parse(time.RFC3339, job.Annotations[t.kind.Info().StampAnnotation]); err == nil {
 			j.scheduled = at
 		}
 		t.jobs[job.UID] = j
@@ -316,10 +342,10 @@ func (t *truth) jobMade(j *jobTruth, m *simManager) {
 	case o == nil || j.scheduled.IsZero():
 		t.breaks("%s is made for nobody, or for no scheduled time", j.name)
 		return
-	case v.owner == nil || v.owner.UID != j.owner:
+	case v.owner.UID != j.owner:
 		t.breaks("%s is made for %s, which the cache does not show", j.name, j.owner)
 		return
-	case j.name != fmt.Sprintf("%s-%d", o.name, j.scheduled.Unix()/60):
+	case j.name != t.nameOf(o.name, j.scheduled):
 		t.breaks("%s is made for %v", j.name, j.scheduled)
 	case !j.scheduled.After(o.created):
 		t.breaks("%s is made for %v, before the CronJob was", j.name, j.scheduled)
@@ -381,10 +407,10 @@ func (t *truth) noSecond(o *ownerTruth, j *jobTruth, m *simManager, v view) {
 		return
 	}
 	another := first.maker != j.maker || t.unsure[first.name]
-	switch last := v.owner.Status.LastScheduleTime; {
+	switch last := v.status.LastSchedule; {
 	case first.lost && another:
 		return
-	case another && (t.overlap || t.stale) && (last == nil || last.Time.Before(j.scheduled)):
+	case another && (t.overlap || t.stale) && (last == nil || last.Before(j.scheduled)):
 		return
 	}
 	t.breaks("guarantee 1: %s makes %s (%s) for %v, for which %s made %s", m.process.Name, j.name, j.last.UID, j.scheduled, first.maker, first.last.UID)
@@ -412,9 +438,9 @@ func (t *truth) noOverlap(o *ownerTruth, made *jobTruth, m *simManager, v view, 
 		j := t.jobs[obj.GetUID()]
 		ref := metav1.GetControllerOfNoCopy(obj)
 		switch {
-		case j == made, ref == nil || ref.UID != o.uid, j.ended != 0:
+		case j == made, ref == nil || ref.UID != o.uid, j.ended != 0, j.rests():
 		case policy == batchv1.ReplaceConcurrent && (obj.GetDeletionTimestamp() != nil || j.scheduled.IsZero()):
-		case j.maker != m.process.Name && !slices.Contains(v.children, obj.GetUID()) && !lists(v.owner.Status.Active, obj.GetUID()):
+		case j.maker != m.process.Name && !slices.Contains(v.children, obj.GetUID()) && !lists(v.status.Active, obj.GetUID()):
 			// somebody else made it, and no cache of this process showed it
 		default:
 			t.breaks("guarantee 2: %s, and %s makes %s beside %s (%s), which is unfinished", policy, m.process.Name, made.name, j.name, obj.GetUID())
@@ -436,7 +462,7 @@ func (t *truth) jobDeleted(j *jobTruth, old *batchv1.Job, m *simManager) {
 	}
 	if len(m.halves) > 0 && m.halves[len(m.halves)-1] == "first" {
 		v := m.views[types.NamespacedName{Namespace: ns, Name: o.name}]
-		if v.owner != nil && v.owner.Generation == cj.Generation && cj.Spec.ConcurrencyPolicy != batchv1.ReplaceConcurrent {
+		if v.owner.UID == cj.UID && v.owner.Generation == cj.Generation && cj.Spec.ConcurrencyPolicy != batchv1.ReplaceConcurrent {
 			t.breaks("%s stops %s under %s", m.process.Name, j.name, cj.Spec.ConcurrencyPolicy)
 		}
 		if j.scheduled.IsZero() {
@@ -449,7 +475,7 @@ func (t *truth) jobDeleted(j *jobTruth, old *batchv1.Job, m *simManager) {
 		t.breaks("%s prunes %s, which is unfinished", m.process.Name, j.name)
 	case old.DeletionTimestamp == nil && ref != nil && !j.scheduled.IsZero() && !t.recorded(j):
 		t.breaks("%s prunes %s before its scheduled time is recorded", m.process.Name, j.name)
-	case simSucceeded(old) && old.DeletionTimestamp == nil && back(old.Status.CompletionTime, cj.Status.LastSuccessfulTime):
+	case t.kind.successes && simSucceeded(old) && old.DeletionTimestamp == nil && back(old.Status.CompletionTime, cj.Status.LastSuccessfulTime):
 		t.breaks("%s prunes %s before its success is recorded", m.process.Name, j.name)
 	}
 }
@@ -466,30 +492,33 @@ func (t *truth) said(m *simManager, e corev1.Event) {
 	if slices.ContainsFunc(t.plan.upsets, func(u simUpset) bool { return strings.HasPrefix(u.what, "clock") }) {
 		again++ // by a clock that somebody sets
 	}
-	switch e.Reason {
-	case "MissSchedule":
+	switch r := t.kind.Info().Traits.Events; e.Reason {
+	case r.NotStarted.Reason:
 		t.toldOf(o, e.Message)
-	case "FailedCreate", "FailedDelete", "FailedGet", "JobAlreadyActive":
+	case r.FailedCreate.Reason, r.Foreign.Reason, r.FailedDelete.Reason, r.FailedGet.Reason, r.Forbidden.Reason:
 		cause, _, _ = strings.Cut(cause, ": ")
-		if e.Reason == "FailedDelete" && (t.overlap || t.stale) {
+		if e.Reason == r.FailedDelete.Reason && (t.overlap || t.stale) {
 			most = 2 // of each of two Jobs of the name
 		}
 		if strings.Contains(e.Message, "not ours") {
 			cause += " (foreign)"
 			t.excess += 3
 		}
-		if e.Reason == "FailedGet" {
+		if e.Reason == r.FailedGet.Reason {
 			return // told for each scheduled time at which it is in the way
+		}
+		if o.had(simSchedules[8]) && o.deadlines {
+			return // the deadline moves the grid of @every (cronjob.md 3.4), so that each try is for another time
 		}
 		if o.had(simSchedules[8]) {
 			most = 2 // two scheduled times of a minute share a name
 		}
 		most += again
-	case "SuccessfulCreate", "SuccessfulDelete", "SawCompletedJob":
+	case r.Created.Reason, r.Deleted.Reason, r.Completed.Reason:
 		if t.overlap || t.stale {
 			most = 2 // there may have been two Jobs of the name (noSecond)
 		}
-	case "UnparseableSchedule", "UnParseableCronJobSchedule", "UnsupportedSchedule", "UnknownTimeZone", "InvalidSchedule", "UnparseableTimetable":
+	case r.BadSchedule.Reason, r.BadEdit.Reason, r.ZoneInSchedule.Reason, r.UnknownZone.Reason, r.NeverFires.Reason, r.BadTimetable.Reason:
 		most = int(o.generation) + again // once for each of them
 	}
 	what := fmt.Sprintf("%s %s %s %s", m.process.Name, o.uid, e.Reason, cause)
@@ -549,7 +578,7 @@ func (t *truth) excused(cj *batchv1.CronJob, o *ownerTruth, due time.Time) bool 
 	if d := cj.Spec.StartingDeadlineSeconds; d != nil && (*d < 30 || t.troubled > now-t.server.Clock.Now().Sub(due)-15*time.Minute) {
 		return true
 	}
-	if holder := t.server.Get("Job", ns, fmt.Sprintf("%s-%d", o.name, due.Unix()/60)); holder != nil {
+	if holder := t.server.Get("Job", ns, t.nameOf(o.name, due)); holder != nil {
 		if ref := metav1.GetControllerOfNoCopy(holder); ref == nil || ref.UID != o.uid {
 			return true
 		}
@@ -561,7 +590,7 @@ func (t *truth) excused(cj *batchv1.CronJob, o *ownerTruth, due time.Time) bool 
 		return true
 	}
 	for _, j := range t.jobs {
-		if j.owner != o.uid || j.ended != 0 && j.ended < lately {
+		if j.owner != o.uid || j.ended != 0 && j.ended < lately || j.rests() {
 			continue
 		}
 		if cj.Spec.ConcurrencyPolicy == batchv1.ForbidConcurrent || t.immovable(j) || cj.Spec.JobTemplate.Spec.TTLSecondsAfterFinished != nil {
@@ -571,9 +600,19 @@ func (t *truth) excused(cj *batchv1.CronJob, o *ownerTruth, due time.Time) bool 
 	return false
 }
 
+// failsOverMistake reports whether every sync fails because somebody wrote a schedule or a zone that nobody can read, in
+// a kind that writes nothing then.
+func (t *truth) failsOverMistake(cj *batchv1.CronJob) bool {
+	if !t.kind.mistakesFail || ptr.Deref(cj.Spec.Suspend, false) {
+		return false
+	}
+	s, err := t.parse(&cj.Spec)
+	return err != nil || s.Next(t.server.Clock.Now()).IsZero()
+}
+
 // checkHistory is guarantee 6: of what ended that long ago, no more is left than the limits say; nor is it active.
 func (t *truth) checkHistory(ago time.Duration) {
-	if t.world.Broken() != "" {
+	if t.world.Broken() != "" || ago > 0 && t.slowed > t.world.Now() {
 		return
 	}
 	for _, u := range t.plan.upsets {
@@ -583,7 +622,13 @@ func (t *truth) checkHistory(ago time.Duration) {
 	}
 	for _, obj := range t.server.List("CronJob") {
 		cj := obj.(*batchv1.CronJob)
+		if t.failsOverMistake(cj) {
+			continue
+		}
 		for _, ref := range cj.Status.Active {
+			if ago > 0 && t.kind.failuresWriteNothing {
+				break // as long as creates are refused nothing has to be written
+			}
 			// Nothing tells of the end of a Job that was taken from its CronJob, until the next sync looks.
 			if j := t.jobs[ref.UID]; j.ended != 0 && j.ended <= t.world.Now()-ago && cj.DeletionTimestamp == nil && !j.orphaned() {
 				t.breaks("%s lists %s, which has ended", cj.Name, ref.Name)
@@ -626,7 +671,7 @@ func (t *truth) checkEnd() {
 			if j.owner != cj.UID {
 				continue
 			}
-			if j.ended == 0 && !j.scheduled.IsZero() && !j.orphaned() {
+			if j.ended == 0 && (!j.scheduled.IsZero() || t.kind.rebuilt) && !j.orphaned() {
 				running = append(running, j.name)
 			}
 			if j.scheduled.After(least) && !j.lost {
@@ -650,10 +695,16 @@ func (t *truth) checkEnd() {
 		slices.Sort(running)
 		slices.Sort(active)
 		last, success := cj.Status.LastScheduleTime, cj.Status.LastSuccessfulTime
+		if n := t.kind.maxActive; t.kind.rebuilt && len(running) > n && len(active) == n {
+			running = active
+		}
+		if !t.kind.successes {
+			succeeded = time.Time{}
+		}
 		switch {
 		case !slices.Equal(running, active):
 			t.breaks("%s lists %v, and %v are unfinished", cj.Name, active, running)
-		case last != nil && last.After(o.latest) && !o.ran(last.Time), !least.IsZero() && (last == nil || last.Time.Before(least)):
+		case last != nil && last.After(o.latest) && !t.ran(o, last.Time), !least.IsZero() && (last == nil || last.Time.Before(least)):
 			t.breaks("lastScheduleTime of %s is %v; its latest run was for %v", cj.Name, last, o.latest)
 		case success != nil && success.After(atMost), !succeeded.IsZero() && (success == nil || success.Time.Before(succeeded)):
 			t.breaks("lastSuccessfulTime of %s is %v; its latest success was at %v", cj.Name, success, atMost)

@@ -57,6 +57,9 @@ func (s *simulation) edit(e simEdit) {
 		return
 	}
 	change := func(edit func(*batchv1.CronJob)) { s.change(e.cronJob, e.what, edit) }
+	if !s.kind.zones && (e.what == "zone" || e.what == "break the zone") {
+		return
+	}
 	// Nobody goes back to a timetable: what the controller did not see, and was undone, it cannot know of.
 	retime := func(schedule string, zone *string) {
 		if !s.truth.used(cj.UID, schedule, ptr.Deref(zone, "")) {
@@ -98,15 +101,16 @@ func (s *simulation) edit(e simEdit) {
 		_ = s.server.Delete("user", "CronJob", ns, name, sim.Deletion{Propagation: how[e.arg%len(how)]})
 		// Most users who delete a CronJob want another one.
 		s.world.After(time.Duration(e.arg)*time.Second, func() { s.make(e.cronJob) })
-	case "run by hand":
+	case "run by hand", "run by hand, suspended":
 		j := make.Job(ns, fmt.Sprintf("%s-manual-%d", name, s.world.Now()/time.Millisecond)).New()
 		j.Spec = *cj.Spec.JobTemplate.Spec.DeepCopy()
 		j.Annotations = map[string]string{"cronjob.kubernetes.io/instantiate": "manual"}
-		j.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(cj, batchv1.SchemeGroupVersion.WithKind("CronJob"))}
+		j.OwnerReferences = s.kind.controlledBy(cj)
+		j.Spec.Suspend = new(e.what != "run by hand")
 		_ = s.server.Create("user", j)
 	case "squat":
-		minute := s.server.Clock.Now().Unix()/60 + 1 + int64(e.arg%3)
-		_ = s.server.Create("stranger", make.Job(ns, fmt.Sprintf("%s-%d", name, minute)).New())
+		minute := s.server.Clock.Now().Truncate(time.Minute).Add(time.Duration(1+e.arg%3) * time.Minute)
+		_ = s.server.Create("stranger", make.Job(ns, s.truth.nameOf(name, minute)).New())
 	default:
 		s.editJob(e, cj)
 	}

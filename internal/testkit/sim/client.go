@@ -126,7 +126,7 @@ func (c *Client) get(ctx context.Context, into client.Object, r Request, effect 
 	if err != nil {
 		return err
 	}
-	return fill(into, answer)
+	return c.server.fill(into, answer)
 }
 
 // List reads objects from the server. It knows the options InNamespace and label selectors.

@@ -44,6 +44,9 @@ func (s *Server) patch(by, kind string, key types.NamespacedName, how types.Patc
 	if status {
 		verb = "status"
 		keepSpec(old, updated)
+		if slices.Contains(s.Custom, kind) {
+			*metaOf(updated) = *metaOf(old).DeepCopy()
+		}
 		if err := s.valid(old, updated); err != nil {
 			return nil, err
 		}

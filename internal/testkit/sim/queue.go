@@ -38,8 +38,10 @@ type spin struct {
 }
 
 // tooOften is how often a key may be worked on within a second in which its
-// process has neither done nor seen anything new.
-const tooOften = 10
+// process has neither done nor seen anything new. Delays after errors that begin
+// at 5 ms and double make eight tries in their first second, and what has piled up
+// during a standstill comes on top.
+const tooOften = 20
 
 // NewQueue gives the process a queue. The delay after errors grows from base to most.
 func (p *Process) NewQueue(name string, base, most time.Duration, do reconcile.Func) *Queue {

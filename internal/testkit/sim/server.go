@@ -6,6 +6,7 @@ package sim
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,6 +30,12 @@ type Server struct {
 	Validate func(old, updated client.Object) string
 	// Trim, if set, makes of an object what caches keep of it. It gets a copy.
 	Trim func(client.Object) client.Object
+	// Served and Stored convert between the types that clients use and those that the server stores; nil: they are the
+	// same. Both get a copy, and leave an object that is of the right type already as it is.
+	Served, Stored func(client.Object) client.Object
+	// Custom are the kinds of custom resources: a write of their status takes no metadata, and a delete that asks for
+	// nothing deletes the dependents in the background.
+	Custom []string
 
 	store  *store
 	named  int
@@ -66,11 +73,14 @@ func (s *Server) Create(by string, obj client.Object) error {
 	if err != nil {
 		return err
 	}
-	return fill(obj, made)
+	return s.fill(obj, made)
 }
 
 // create makes an object of made, which it keeps.
 func (s *Server) create(by string, made client.Object) (client.Object, error) {
+	if s.Stored != nil {
+		made = s.Stored(made)
+	}
 	kind := KindOf(made)
 	if made.GetName() == "" {
 		if made.GetGenerateName() == "" {
@@ -200,7 +210,11 @@ func (s *Server) Delete(by, kind, namespace, name string, d Deletion) error {
 		updated.SetGeneration(old.GetGeneration() + 1)
 	}
 	if kind != "Pod" {
-		propagate(updated, d.Propagation)
+		how := d.Propagation
+		if how == "" && slices.Contains(s.Custom, kind) {
+			how = metav1.DeletePropagationBackground
+		}
+		propagate(updated, how)
 	}
 	if same(old, updated) && !over(updated) {
 		return nil

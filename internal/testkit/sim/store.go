@@ -163,14 +163,17 @@ func KindOf(obj client.Object) string {
 func duplicate[T client.Object](obj T) T { return obj.DeepCopyObject().(T) }
 
 // fill makes of into what obj is.
-func fill(into, obj client.Object) error {
+func (s *Server) fill(into, obj client.Object) error {
 	switch to := into.(type) {
 	case *metav1.PartialObjectMetadata:
 		to.ObjectMeta = *metaOf(obj).DeepCopy()
 		return nil
 	default:
-		from := reflect.ValueOf(duplicate(obj))
-		dst := reflect.ValueOf(into)
+		copied, dst := duplicate(obj), reflect.ValueOf(into)
+		if s.Served != nil && reflect.TypeOf(obj) != dst.Type() {
+			copied = s.Served(copied)
+		}
+		from := reflect.ValueOf(copied)
 		if from.Type() != dst.Type() {
 			return fmt.Errorf("sim: a %T was asked for, %s/%s is a %T", into, obj.GetNamespace(), obj.GetName(), obj)
 		}
