@@ -11,7 +11,7 @@ import (
 // Every scheduled time that should have started and did not is reported on the CronJob, once: by the sync that knows it
 // for good, in one event for all that were missed for the same reason. While misses go on, because nothing can be
 // created or because the deadline is too short, they are collected: the first is reported at once, and then once in
-// repeatInterval, and when something starts again.
+// RepeatInterval, and when something starts again.
 //
 // What was reported is remembered in the annotation (servedSchedule.Missed), unless a later lastScheduleTime says as
 // much, so that another process does not report it again. The events are published after that write. A crash between
@@ -121,7 +121,7 @@ func (o *outcomes) reportMissed(in Input, all []Child, c calendar, due time.Time
 	}
 	now := in.Now
 	if at := o.reportedAt; !over && at != nil && recently(*at, now) {
-		o.wake = at.Add(repeatInterval)
+		o.wake = at.Add(RepeatInterval)
 		return
 	}
 	for _, m := range o.unreported {

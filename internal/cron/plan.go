@@ -119,7 +119,7 @@ type Event struct {
 	// DedupKey names the cause. The shell publishes an event with a key only once per CronJob UID and key for as long as
 	// it remembers (cronjob.md B6). An empty key marks the report of an act: each one is published.
 	DedupKey string
-	// Lasts: the cause stays until somebody mends it, and is reported again from time to time (repeatInterval). DedupKey
+	// Lasts: the cause stays until somebody mends it, and is reported again from time to time (RepeatInterval). DedupKey
 	// already changes with that; a shell need not look at it.
 	Lasts bool
 }

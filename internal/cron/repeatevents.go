@@ -8,15 +8,13 @@ import (
 	"time"
 )
 
-// repeatInterval is how often the same trouble is reported while it lasts: twice in the time for which API servers keep
+// RepeatInterval is how often the same trouble is reported while it lasts: twice in the time for which API servers keep
 // events (an hour by default), so that whoever looks finds one.
-const repeatInterval = 30 * time.Minute
+const RepeatInterval = 30 * time.Minute
 
 // recently tells whether what was reported then need not be repeated yet. A clock that was set back a little is no
 // reason.
-func recently(reported, now time.Time) bool {
-	return now.Sub(reported) < repeatInterval && reported.Sub(now) < repeatInterval
-}
+func recently(reported, now time.Time) bool { return now.Sub(reported).Abs() < RepeatInterval }
 
 // lastingEvent is what one sync leaves for the next one about a cause that lasts.
 type lastingEvent struct {
@@ -28,7 +26,7 @@ type lastingEvent struct {
 // maxLasting bounds what is carried; a CronJob has one or two.
 const maxLasting = 8
 
-// repeatLasting makes the events whose cause lasts be published anew once in repeatInterval, counted from when each was
+// repeatLasting makes the events whose cause lasts be published anew once in RepeatInterval, counted from when each was
 // reported: the key of an event then changes. wake is when the next one is to be published, zero if no cause lasts.
 // What was reported recently and is not the cause in this sync is carried on: it may come back, as a sync does not
 // always get as far.
@@ -49,7 +47,7 @@ func repeatLasting(in Input, events []Event) (now []lastingEvent, wake time.Time
 			last = len(now) - 1
 		}
 		events[i].DedupKey = dedupKey(e.DedupKey, now[last].reportedAt)
-		wake = earlier(wake, now[last].reportedAt.Add(repeatInterval).UTC())
+		wake = earlier(wake, now[last].reportedAt.Add(RepeatInterval).UTC())
 	}
 	return now[max(0, len(now)-maxLasting):], wake
 }

@@ -6,18 +6,15 @@ package cronjob
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/carillon-dev/carillon/internal/cron"
 	"github.com/carillon-dev/carillon/internal/kind/adapter"
 	"github.com/carillon-dev/carillon/internal/kube/events"
 )
-
-// repeatInterval is how often a mistake that lasts is reported again: events are kept for an hour.
-const repeatInterval = 30 * time.Minute
 
 // unreadable reports what of a CronJob cannot be read, and how that is mended. Nothing else is done for it: what it
 // asks for is not known, and so not what may be started, deleted or recorded.
@@ -27,9 +24,9 @@ func (r *reconciler) unreadable(key types.NamespacedName, owner client.Object, t
 	r.backoff.Forget(key)
 	now := r.clock.Now()
 	since := r.tracked.unreadableSince(key, uid, trouble.Error(), now)
-	times := now.Sub(since) / repeatInterval
+	times := now.Sub(since) / cron.RepeatInterval
 	r.timers.Cancel(key)
-	r.timers.Wake(key, since.Add((times+1)*repeatInterval))
+	r.timers.Wake(key, since.Add((times+1)*cron.RepeatInterval))
 	edit := "kubectl edit " + r.info.Name + " " + key.Name + " -n " + key.Namespace
 	if strings.HasPrefix(trouble.Field, "status") {
 		edit += " --subresource=status"
