@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
 	"sync"
 	"testing"
 	"time"
@@ -21,10 +22,24 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/carillon-dev/carillon/internal/manager"
+	"github.com/carillon-dev/carillon/internal/manager/command"
 	"github.com/carillon-dev/carillon/internal/testkit/plane"
 )
 
-func TestMain(m *testing.M) { plane.Main(m) }
+func TestMain(m *testing.M) {
+	if os.Getenv(processVariable) != "" {
+		c := command.New("manager")
+		c.SetArgs(os.Args[1:])
+		if err := c.Execute(); err != nil {
+			os.Exit(1)
+		}
+		return
+	}
+	plane.Main(m)
+}
+
+// processVariable is set for a process that a test starts: this binary is the manager then.
+const processVariable = "CARILLON_INTEGRATION_PROCESS"
 
 // patience bounds every wait for the server or a controller; it is reached only when something is wrong.
 const patience = time.Minute
