@@ -4,6 +4,7 @@
 package job
 
 import (
+	"cmp"
 	"math"
 	"strconv"
 	"time"
@@ -21,6 +22,8 @@ func (s *syncState) failsIndex(v *podView) bool {
 	return match.counts() && readCount(v.pod, failureCountKey) >= int(*s.job.Spec.BackoffLimitPerIndex)
 }
 
+// delayedPods keeps of several pods of an index the one with the most failures, and only of equals the one that ended
+// last: nodes' clocks differ.
 func (s *syncState) delayedPods(x *indexes) map[int]*podView {
 	running := make(map[int]bool, len(s.pods.active))
 	for _, v := range s.pods.active {
@@ -32,7 +35,7 @@ func (s *syncState) delayedPods(x *indexes) map[int]*podView {
 			continue
 		}
 		kept := delayed[v.index]
-		if kept == nil || tries(v.pod) >= tries(kept.pod) && !finishTime(v.pod).Before(finishTime(kept.pod)) {
+		if kept == nil || cmp.Or(cmp.Compare(tries(v.pod), tries(kept.pod)), finishTime(v.pod).Compare(finishTime(kept.pod))) >= 0 {
 			delayed[v.index] = v
 		}
 	}

@@ -42,6 +42,8 @@ type podView struct {
 	finalizer bool
 	// tracked: it has the finalizer and this process did not take it off already, so it is still to be accounted for.
 	tracked bool
+	// deleting: this process deleted it, and the cache may not show that yet.
+	deleting bool
 	// index is the completion index, unknownIndex if there is no usable one.
 	index int
 }
@@ -63,7 +65,7 @@ func (v *podView) succeeded() bool   { return v.state == podSucceeded }
 func (v *podView) uid() types.UID    { return v.pod.UID }
 
 // deleted: its deletion was asked for, whether it has ended since or not.
-func (v *podView) deleted() bool { return v.terminating() || v.pod.DeletionTimestamp != nil }
+func (v *podView) deleted() bool { return v.deleting || v.pod.DeletionTimestamp != nil }
 
 // jobPods is the pods of the Job and their numbers.
 type jobPods struct {
@@ -96,8 +98,9 @@ func classifyPods(owned []claimedPod, recorded recordedPods, e Expectations, now
 		if _, twice := p.byUID[pod.UID]; twice {
 			continue
 		}
-		v := &podView{pod: pod, finalizer: finalizer, tracked: tracked, index: indexOf(pod)}
 		sent, deleting := e.Deleting[pod.UID]
+		deleting = deleting && now.Sub(sent) < timeout
+		v := &podView{pod: pod, finalizer: finalizer, tracked: tracked, deleting: deleting, index: indexOf(pod)}
 		switch {
 		case pod.Status.Phase == corev1.PodSucceeded && recorded.failed.Has(pod.UID):
 			// It was recorded while it was terminating, and then ended well. It stays a failure, or it would be in two
@@ -107,7 +110,7 @@ func classifyPods(owned []claimedPod, recorded recordedPods, e Expectations, now
 			v.state = podSucceeded
 		case pod.Status.Phase == corev1.PodFailed:
 			v.state = podFailed
-		case pod.DeletionTimestamp != nil, deleting && now.Sub(sent) < timeout:
+		case v.deleted():
 			v.state = podTerminating
 			p.terminating++
 		default:

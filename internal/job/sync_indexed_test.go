@@ -8,6 +8,7 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 )
 
@@ -128,6 +129,10 @@ func TestOneSyncLimitsFailuresPerIndex(t *testing.T) {
 			job: aJob("p2 c2 indexed blpi1 bl1", started(time.Hour)), pods: somePods("a failed i0 fc0", "b failed i1 fc0"),
 			want: "write=end fail=2 failedidx=- conds=FailureTarget:BackoffLimitExceeded,Failed:BackoffLimitExceeded",
 		},
+		"JOB-238 a pod that was stopped fails no index, not even if it ended well and is not shown as deleted": {
+			job:  aJob("p1 c1 indexed blpi0", started(time.Hour), withCondition(batchv1.JobFailureTarget, "True", "DeadlineExceeded"), uncounted("", "a"), indexesDone("", "")),
+			pods: somePods("a succeeded i0 fc0"), expectations: Expectations{Deleting: map[types.UID]time.Time{"a": now}}, want: "failedidx=- completed=-",
+		},
 		"JOB-239 max failed indexes with a pod running": {
 			job: aJob("p4 c4 indexed blpi0", started(time.Hour), two(1)), pods: somePods("a failed i0 fc0", "b failed i1 fc0", "c running i2 fc0"),
 			want: "conds=FailureTarget:MaxFailedIndexesExceeded ufail=a,b active=1 failedidx=0,1",
@@ -156,6 +161,9 @@ func TestOneSyncLimitsFailuresPerIndex(t *testing.T) {
 		"JOB-244 of several failed pods the one with most failures is kept": {
 			job: aJob("p1 c1 indexed blpi9", started(time.Hour)), pods: somePods("a failed i0 fc0 end400", "b failed i0 fc2 end200", "c failed i0 fc1 end300"),
 			want: "create=0 unfinalize=a,c ufail=a,c",
+		},
+		"JOB-244 the one with most failures ended first": {
+			job: aJob("p1 c1 indexed blpi9", started(time.Hour)), pods: somePods("a failed i0 fc0 end200", "b failed i0 fc1 end400"), want: "create=0 unfinalize=a ufail=a",
 		},
 		"JOB-246 a pod without finalizer fails no index; stored indexes out of range go": {
 			job: aJob("p2 c2 indexed blpi0", started(time.Hour), indexesDone("", "9")), pods: somePods("a failed i0 fc0 -F", "b failed i5 fc0"), want: "failedidx=- unfinalize=b fail=0",
