@@ -16,6 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/ptr"
+
+	"github.com/carillon-dev/carillon/internal/testkit/make"
 )
 
 // now is the instant of all one-sync tests.
@@ -26,61 +28,53 @@ func ago(d time.Duration) metav1.Time { return metav1.NewTime(now.Add(-d)) }
 // aJob reads the shorthand of the contract: p2 c5 bl6 blpi1 max1 ads10 indexed suspend onfailure prp=Failed deleting,
 // and c- for a work queue. Defaults are those of the API server.
 func aJob(shorthand string, edits ...func(*batchv1.Job)) *batchv1.Job {
-	j := &batchv1.Job{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "job", UID: "job-uid", Generation: 1, ResourceVersion: "1", CreationTimestamp: ago(time.Hour)},
-		Spec: batchv1.JobSpec{
-			Parallelism: ptr.To[int32](1), Completions: ptr.To[int32](1), BackoffLimit: ptr.To[int32](6),
-			CompletionMode: ptr.To(batchv1.NonIndexedCompletion),
-			Selector:       &metav1.LabelSelector{MatchLabels: map[string]string{"of": "job"}},
-			Template: corev1.PodTemplateSpec{
-				ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"of": "job"}},
-				Spec: corev1.PodSpec{
-					RestartPolicy: corev1.RestartPolicyNever,
-					Containers:    []corev1.Container{{Name: "main", Image: "x"}},
-				},
-			},
-		},
-	}
+	b := make.Job("ns", "job").UID("job-uid").ResourceVersion("1").Created(now.Add(-time.Hour))
+	indexed, limit := false, (*int32)(nil)
 	for word := range strings.FieldsSeq(shorthand) {
 		name := strings.TrimRight(word, "-0123456789")
-		number := func() *int32 {
+		number := func() int32 {
 			n, err := strconv.Atoi(strings.TrimPrefix(word, name))
 			if err != nil {
 				panic("shorthand " + word)
 			}
-			return ptr.To(int32(n))
+			return int32(n)
 		}
 		switch {
 		case word == "c-":
-			j.Spec.Completions = nil
-		case strings.HasPrefix(word, "prp="):
-			j.Spec.PodReplacementPolicy = ptr.To(batchv1.PodReplacementPolicy(strings.TrimPrefix(word, "prp=")))
+			b = b.WorkQueue()
+		case word == "prp=Failed":
+			b = b.ReplaceOnlyFailed()
+		case word == "prp=TerminatingOrFailed":
 		case name == "p":
-			j.Spec.Parallelism = number()
+			b = b.Parallelism(number())
 		case name == "c":
-			j.Spec.Completions = number()
+			b = b.Completions(number())
 		case name == "bl":
-			j.Spec.BackoffLimit = number()
+			limit = ptr.To(number())
 		case name == "blpi":
-			j.Spec.BackoffLimitPerIndex = number()
-			if !strings.Contains(shorthand, " bl") || !regexp.MustCompile(`\bbl\d`).MatchString(shorthand) {
-				j.Spec.BackoffLimit = ptr.To[int32](1<<31 - 1)
-			}
+			b = b.BackoffLimitPerIndex(number())
 		case name == "max":
-			j.Spec.MaxFailedIndexes = number()
+			b = b.MaxFailedIndexes(number())
 		case name == "ads":
-			j.Spec.ActiveDeadlineSeconds = ptr.To(int64(*number()))
+			b = b.ActiveDeadline(int64(number()))
 		case word == "indexed":
-			j.Spec.CompletionMode = ptr.To(batchv1.IndexedCompletion)
+			indexed = true
 		case word == "suspend":
-			j.Spec.Suspend = ptr.To(true)
+			b = b.Suspend(true)
 		case word == "onfailure":
-			j.Spec.Template.Spec.RestartPolicy = corev1.RestartPolicyOnFailure
+			b = b.RestartPolicy(corev1.RestartPolicyOnFailure)
 		case word == "deleting":
-			j.DeletionTimestamp = ptr.To(ago(time.Second))
+			b = b.Deleted(now.Add(-time.Second))
 		default:
 			panic("shorthand " + word)
 		}
+	}
+	if limit != nil {
+		b = b.BackoffLimit(*limit)
+	}
+	j := b.Obj()
+	if indexed {
+		j.Spec.CompletionMode = ptr.To(batchv1.IndexedCompletion)
 	}
 	for _, edit := range edits {
 		edit(j)
@@ -151,16 +145,9 @@ func successPolicy(rules ...batchv1.SuccessPolicyRule) func(*batchv1.Job) {
 // the name. A pod belongs to the Job of aJob and holds the finalizer unless it says otherwise.
 func aPod(shorthand string) *corev1.Pod {
 	words := strings.Fields(shorthand)
-	pod := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: "ns", Name: words[0], UID: types.UID(words[0]), CreationTimestamp: ago(10 * time.Minute),
-			Labels: map[string]string{"of": "job"}, Annotations: map[string]string{},
-			Finalizers:      []string{Finalizer},
-			OwnerReferences: []metav1.OwnerReference{OwnerReference(aJob(""))},
-		},
-		Spec:   corev1.PodSpec{NodeName: "node", Containers: []corev1.Container{{Name: "main"}}},
-		Status: corev1.PodStatus{Phase: corev1.PodRunning},
-	}
+	pod := make.Pod("ns", words[0]).UID(types.UID(words[0])).ResourceVersion("").Created(now.Add(-10 * time.Minute)).
+		Of(aJob("")).Node("node").Phase(corev1.PodRunning).Obj()
+	pod.Annotations = map[string]string{}
 	end, code := 9*time.Minute, int32(0)
 	restarts, initRestarts := int32(0), int32(0)
 	for _, word := range words[1:] {
@@ -198,7 +185,7 @@ func aPod(shorthand string) *corev1.Pod {
 		case word == "foreign":
 			pod.OwnerReferences[0].UID = "other"
 		case word == "stranger":
-			pod.Labels = map[string]string{"of": "nobody"}
+			pod.Labels = map[string]string{batchv1.ControllerUidLabel: "nobody"}
 		case strings.HasPrefix(word, "fc"):
 			pod.Annotations[failureCountKey] = word[2:]
 		case strings.HasPrefix(word, "ic"):

@@ -44,6 +44,42 @@ var kinds = []string{
 	"expectations of the future", "expectations of nobody",
 }
 
+// drawJob draws a Job that the API server would accept.
+func drawJob(t *rapid.T) *batchv1.Job {
+	p := rapid.Int32Range(1, 4).Draw(t, "parallelism")
+	c := rapid.Int32Range(0, 6).Draw(t, "completions")
+	words := []string{fmt.Sprintf("p%d c%d bl%d", p, c, rapid.Int32Range(0, 6).Draw(t, "backoffLimit"))}
+	indexed := rapid.Bool().Draw(t, "indexed")
+	if indexed {
+		words = append(words, "indexed")
+		if rapid.Bool().Draw(t, "perIndex") {
+			words = append(words, fmt.Sprintf("blpi%d", rapid.Int32Range(0, 2).Draw(t, "backoffLimitPerIndex")))
+			if rapid.Bool().Draw(t, "maxFailed") {
+				words = append(words, fmt.Sprintf("max%d", rapid.Int32Range(0, c).Draw(t, "maxFailedIndexes")))
+			}
+		}
+	} else if rapid.Bool().Draw(t, "workQueue") {
+		words = append(words, "c-")
+	}
+	words = append(words, "prp="+rapid.SampledFrom([]string{"Failed", "TerminatingOrFailed"}).Draw(t, "replacement"))
+	if rapid.IntRange(0, 4).Draw(t, "suspended") == 0 {
+		words = append(words, "suspend")
+	}
+	j := aJob(strings.Join(words, " "))
+	if rapid.IntRange(0, 2).Draw(t, "failurePolicy") == 0 {
+		j.Spec.PodReplacementPolicy = ptr.To(batchv1.Failed)
+		rules := []batchv1.PodFailurePolicyRule{onExit(batchv1.PodFailurePolicyActionIgnore, 3), onExit(batchv1.PodFailurePolicyActionCount, 5)}
+		if rapid.Bool().Draw(t, "failJob") {
+			rules = append(rules, onExit(batchv1.PodFailurePolicyActionFailJob, 4))
+		}
+		failurePolicy(rules...)(j)
+	}
+	if indexed && c > 0 && rapid.IntRange(0, 2).Draw(t, "successPolicy") == 0 {
+		successPolicy(batchv1.SuccessPolicyRule{SucceededCount: ptr.To(rapid.Int32Range(0, c).Draw(t, "succeededCount"))})(j)
+	}
+	return j
+}
+
 // drawAnyJob draws a Job whose spec and status may be anything that an API server accepts, or that a user, a tool or an
 // older controller could have left.
 func drawAnyJob(t *rapid.T, n nonsense) *batchv1.Job {
@@ -311,15 +347,15 @@ func anyState(t *rapid.T, n nonsense) {
 	for range plan.Create {
 		results.Create = append(results.Create, CreateResult{Outcome: CreateOutcome(rapid.IntRange(0, 5).Draw(t, "created"))})
 	}
-	record := plan.PlanStatus(results)
-	text := plan.String() + record.String()
+	status := plan.PlanStatus(results)
+	text := plan.String() + status.String()
 
 	again := Decide(snapshot)
 	if other := again.String() + again.PlanStatus(results).String(); other != text {
 		t.Fatalf("not the same twice:\n%s\n%s", text, other)
 	}
-	if record2 := plan.PlanStatus(results); record2.String() != record.String() {
-		t.Fatalf("another record the second time:\n%s\n%s", record, record2)
+	if twice := plan.PlanStatus(results); twice.String() != status.String() {
+		t.Fatalf("another status the second time:\n%s\n%s", status, twice)
 	}
 	if d := cmp.Diff(before, j); d != "" {
 		t.Fatalf("the Job was changed:\n%s", d)
@@ -330,16 +366,16 @@ func anyState(t *rapid.T, n nonsense) {
 	if len(plan.Delete) > 0 && len(plan.Create) > 0 {
 		t.Fatalf("deletes and creates:\n%s", text)
 	}
-	for _, wake := range []time.Time{plan.Wake, record.Wake} {
+	for _, wake := range []time.Time{plan.Wake, status.Wake} {
 		if !wake.IsZero() && !wake.After(now) {
 			t.Fatalf("wake-up not in the future:\n%s", text)
 		}
 	}
-	if record.Write.Status == nil || len(CheckStatus(before, before)) > 0 || len(CheckStatus(&batchv1.Job{Spec: before.Spec}, before)) > 0 {
+	if status.Write.Status == nil || len(CheckStatus(before, before)) > 0 || len(CheckStatus(&batchv1.Job{Spec: before.Spec}, before)) > 0 {
 		return
 	}
 	after := before.DeepCopy()
-	after.Status = *record.Write.Status
+	after.Status = *status.Write.Status
 	if broken := CheckStatus(before, after); len(broken) > 0 {
 		t.Fatalf("the write breaks %v:\nfrom %s\n%s", broken, statusText(&before.Status), text)
 	}

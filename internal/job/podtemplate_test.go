@@ -47,7 +47,7 @@ func TestPodsOfAJob(t *testing.T) {
 		if d := cmp.Diff([]string{"x/y", Finalizer}, pod.Finalizers); d != "" {
 			t.Errorf("JOB-037 finalizers (-want +got):\n%s", d)
 		}
-		if pod.Namespace != "ns" || pod.Annotations["note"] != "kept" || pod.Labels["of"] != "job" {
+		if pod.Namespace != "ns" || pod.Annotations["note"] != "kept" || pod.Labels["job-name"] != "job" {
 			t.Errorf("metadata of the template is not there: %+v", pod.ObjectMeta)
 		}
 	})

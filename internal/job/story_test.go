@@ -332,6 +332,12 @@ var stories = map[string]story{
 			}
 		},
 	},
+	"JOB-266 a pod that never reached a node waits until somebody says that it failed": {
+		job: aJob("prp=Failed"), steps: []func(*world){deleteNth(0)}, want: "active=0 fail=0 term=1",
+	},
+	"JOB-266 then it is replaced": { // the pod garbage collector says so
+		job: aJob("prp=Failed"), steps: []func(*world){deleteNth(0), finishDeletions}, want: "active=1 fail=1 term=0",
+	},
 	"JOB-294 FailJob stops the sibling": {
 		job:   aJob("p2 c2", failurePolicy(onExit(batchv1.PodFailurePolicyActionFailJob, 3))),
 		steps: []func(*world){startAll, endNth(0, 3), finishDeletions}, want: "fail=2" + failedBy("PodFailurePolicy"),

@@ -3,11 +3,11 @@
 
 // Package planted proves that the simulations find bugs.
 //
-// internal/cron and internal/job each have a simulated world: a server, a cache
-// that lags, requests that fail or lose their answers, crashes between any two
-// steps, and users who interfere; the controllers around them live in a whole
-// simulated cluster (internal/testkit/sim). Thousands of random histories per run have to
-// keep the guarantees. A simulation that always passes could also be one that
+// The controllers live in a whole simulated cluster (internal/testkit/sim): a
+// server, caches that lag, requests that fail or lose their answers, crashes
+// between any two steps, and users who interfere; internal/cron has such a world
+// of its own besides. Thousands of random histories per run have to keep the
+// guarantees. A simulation that always passes could also be one that
 // looks away, so this package breaks the code on purpose, one small bug at a
 // time, and expects the simulation to fail:
 //
@@ -15,8 +15,8 @@
 //	cron_test.go     the bugs planted in internal/cron, judged by TestWorld
 //	cronshell_test.go
 //	                 the bugs planted in the controller of CronJobs, judged by TestSimulation
-//	job_test.go      the bugs planted in internal/job, judged by TestCountersEqualTheTruth, and in the
-//	                 controllers of Jobs and of their time to live, judged by TestSimulation
+//	job_test.go      the bugs planted in internal/job and in the controller of Jobs, both judged by
+//	                 TestSimulation of the latter, and in the controller of their time to live
 //
 // A bug is a replacement of some text in a source file. The text has to be
 // there exactly once: when the code has moved on, the test says so, and the bug

@@ -5,10 +5,10 @@ package planted_test
 
 import "testing"
 
-// The simulated world of internal/job finds each of these.
+// The simulated cluster of internal/controller/job finds each of these in the decisions.
 func TestJob(t *testing.T) {
 	t.Parallel()
-	simulate(t, simulation{dir: "internal/job", test: "TestCountersEqualTheTruth", histories: "20000"}, map[string]bug{
+	simulate(t, simulation{dir: "internal/controller/job", bugs: "internal/job", test: "TestSimulation", histories: "8000"}, map[string]bug{
 		"finalizer removed before recording": {
 			file: "accounting.go", old: "\t\tif !a.recorded.Has(v.uid()) {\n", new: "\t\tif !a.recorded.Has(v.uid()) && v.succeeded() {\n",
 			breaks: "a failed pod loses its finalizer and is counted nowhere",
@@ -60,7 +60,7 @@ func TestJob(t *testing.T) {
 			breaks: "more pods are made than are wanted while the cache lags",
 		},
 		"own deletions in flight ignored": {
-			file: "pods.go", old: "case pod.DeletionTimestamp != nil, deleting && now.Sub(sent) < timeout:", new: "case pod.DeletionTimestamp != nil, deleting && now.Sub(sent) < 0:",
+			file: "pods.go", old: "deleting = deleting && now.Sub(sent) < timeout", new: "deleting = deleting && now.Sub(sent) < 0",
 			breaks: "a pod that was deleted is taken for one that runs while the cache lags",
 		},
 		"stopped before the outcome is stored": {

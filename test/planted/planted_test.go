@@ -4,6 +4,7 @@
 package planted_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,8 +20,10 @@ import (
 
 // simulation is the test that has to find the bugs planted in a package.
 type simulation struct {
-	// dir is the package's folder, seen from the root of the repository.
+	// dir is the folder of the test's package, seen from the root of the repository.
 	dir string
+	// bugs is the folder of the package with the bugs, if that is another one.
+	bugs string
 	// test is the name of its simulation.
 	test string
 	// histories is how many random histories it may try before a bug counts as not found. Default 20000.
@@ -46,13 +49,14 @@ func simulate(t *testing.T, s simulation, bugs map[string]bug) {
 	if s.histories == "" {
 		s.histories = histories
 	}
-	dir, err := filepath.Abs(filepath.Join("..", "..", filepath.FromSlash(s.dir)))
+	root, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {
 		t.Fatal(err)
 	}
+	dir, places := filepath.Join(root, filepath.FromSlash(s.dir)), filepath.Join(root, filepath.FromSlash(cmp.Or(s.bugs, s.dir)))
 	t.Run("every bug has its place", func(t *testing.T) {
 		for _, name := range slices.Sorted(maps.Keys(bugs)) {
-			if _, _, err := bugs[name].place(dir); err != nil {
+			if _, _, err := bugs[name].place(places); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -72,7 +76,7 @@ func simulate(t *testing.T, s simulation, bugs map[string]bug) {
 		b := bugs[name]
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			output, err := s.run(t, dir, s.build(t, dir, b.plant(t, dir)))
+			output, err := s.run(t, dir, s.build(t, dir, b.plant(t, places)))
 			var exit *exec.ExitError
 			switch found := propertyFailed.FindStringSubmatch(output); {
 			case err == nil:

@@ -18,7 +18,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/carillon-dev/carillon/internal/job"
 	"github.com/carillon-dev/carillon/internal/testkit/make"
@@ -319,4 +321,52 @@ func TestEvictionIsTriedAgain(t *testing.T) {
 	if len(w.main.fails) > 0 || len(w.said.reasons()) != 4 {
 		t.Errorf("a conflict is no error: %v, events %v", w.main.fails, w.said.reasons())
 	}
+}
+
+// Once the lease is lost nothing more is written: what has begun ends, what has
+// not begun does not begin (JOB-378).
+func TestNoWriteAfterTheLeaseIsLost(t *testing.T) {
+	w := newWorld(t, func(o *Options) { o.FanOut = 1 })
+	w.add(make.Job(ns, "j").Parallelism(20).Completions(20).Obj())
+	w.deliver()
+	ctx, lose := context.WithCancel(context.Background())
+	w.fault = func(call) error {
+		if w.count("create", "Pod") == 5 {
+			lose()
+		}
+		return ctx.Err()
+	}
+	_, err := w.ctl.Reconcile(ctx, reconcile.Request{NamespacedName: types.NamespacedName{Namespace: ns, Name: "j"}})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	if n := w.count("create", "Pod"); n != 5 || len(w.pods()) != 4 {
+		t.Errorf("%d create calls, %d pods", n, len(w.pods()))
+	}
+	w.wantStatus("j", func(s batchv1.JobStatus) bool { return s.StartTime == nil }, "unwritten")
+}
+
+// Edits of the spec at every write cost conflicts and nothing else (JOB-354).
+func TestEditsAtEveryWrite(t *testing.T) {
+	w := newWorld(t)
+	w.add(make.Job(ns, "j").Parallelism(2).Completions(6).Obj())
+	edits := 0
+	w.fault = on("status", 0, func(c call) error {
+		if edits++; edits%2 == 1 {
+			w.edit("j", func(j *batchv1.Job) { j.Spec.BackoffLimit = ptr.To(int32(100 + edits)) })
+		}
+		return nil
+	})
+	for range 20 {
+		w.pass(3 * time.Second)
+		w.finishAll(corev1.PodSucceeded)
+	}
+	w.pass(time.Minute)
+	w.wantStatus("j", func(s batchv1.JobStatus) bool {
+		return condition(s, batchv1.JobComplete) && s.Succeeded == 6 && s.Failed == 0
+	}, "6 successes")
+	if n := len(w.pods()); n != 6 {
+		t.Errorf("%d pods, want 6", n)
+	}
+	w.wantHeld(0)
 }

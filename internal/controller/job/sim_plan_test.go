@@ -24,6 +24,8 @@ type simPlan struct {
 	// cluster: there is another Job controller, and only Jobs that name ours are ours.
 	cluster bool
 	pace    int // of requests and caches: 0 quick, 1 as in a busy cluster, 2 slow
+	// small: one sync may create or delete two pods at most, and record two.
+	small   bool
 	jobs    []simJob
 	edits   []simEdit
 	mishaps []simMishap
@@ -87,6 +89,7 @@ func drawPlan(t *rapid.T) simPlan {
 	}
 	p := simPlan{dice: sim.Dice(rapid.Uint64().Draw(t, "dice")), pace: rapid.IntRange(0, 2).Draw(t, "pace")}
 	p.cluster = rapid.IntRange(0, 3).Draw(t, "cluster") == 3
+	p.small = rapid.Bool().Draw(t, "small")
 	for i := range rapid.IntRange(2, 6).Draw(t, "Jobs") {
 		p.jobs = append(p.jobs, drawJob(t, fmt.Sprintf("j%d", i+1), p.cluster, within))
 	}
@@ -206,7 +209,7 @@ func failurePolicy(perIndex bool) []batchv1.PodFailurePolicyRule {
 // String is the plan in words.
 func (p simPlan) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "  dice %d, pace %d, cluster %t\n", p.dice, p.pace, p.cluster)
+	fmt.Fprintf(&b, "  dice %d, pace %d, cluster %t, small %t\n", p.dice, p.pace, p.cluster, p.small)
 	for _, j := range p.jobs {
 		fmt.Fprintf(&b, "  at %s Job %s, quiet %t, of 100 pods %d fail, %d hang, %d are doomed, running up to %s\n", j.created, j.obj.Name, j.quiet, j.fails, j.hangs, j.doom, j.runs)
 	}

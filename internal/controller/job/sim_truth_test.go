@@ -6,7 +6,6 @@ package job
 import (
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -39,6 +38,10 @@ type truth struct {
 	events  map[string]int
 	// names counts the pods that were made under a name.
 	names map[string]int
+	// deletes has the deletions that were answered well, by process and pod, with the time on the process's clock.
+	deletes map[string]time.Time
+	// befallen is the last request that was not answered well.
+	befallen int
 }
 
 type jobTruth struct {
@@ -51,6 +54,8 @@ type jobTruth struct {
 	most, completions int32
 	// shrunk: it wanted fewer pods at some time than before.
 	shrunk bool
+	// suspended: it is, and its status says so.
+	suspended bool
 	// flips counts how often it was suspended, and resumed, in its status.
 	flips map[string]int
 	ended time.Duration // when it ended or went; 0: not yet
@@ -69,12 +74,12 @@ type podTruth struct {
 	// claimed: a user changed whose it is. freed: a user took the finalizer off.
 	// evicted: the controller took it off a pod that was not to count.
 	claimed, freed, evicted bool
-	// dying: it was being deleted before it ended.
-	dying bool
+	// dying: it was being deleted before it ended. stopped: by the controller, because its Job ends.
+	dying, stopped bool
 }
 
 func newTruth(s *simulation) *truth {
-	t := &truth{simulation: s, jobs: map[types.UID]*jobTruth{}, pods: map[types.UID]*podTruth{}, events: map[string]int{}, names: map[string]int{}}
+	t := &truth{simulation: s, jobs: map[types.UID]*jobTruth{}, pods: map[types.UID]*podTruth{}, events: map[string]int{}, names: map[string]int{}, deletes: map[string]time.Time{}}
 	s.server.OnChange(t.changed)
 	s.server.OnRequest(t.requested)
 	return t
@@ -99,6 +104,21 @@ func (t *truth) requested(r sim.Request) {
 		t.breaks("%s without a UID", r)
 	case r.Verb == "update", r.Kind == "Job" && r.Verb != "status" && r.Verb != "get":
 		t.breaks("%s: that is not the business of the controller", r)
+	case r.Verb == "delete":
+		t.podDeleted(r)
+	}
+}
+
+// podDeleted judges that a process asks for each deletion once, as long as it may expect to see the effect.
+func (t *truth) podDeleted(r sim.Request) {
+	key := r.By + " " + string(r.UID)
+	i := slices.IndexFunc(t.processes, func(p *sim.Process) bool { return p.Name == r.By })
+	now := t.processes[i].Clock.Now()
+	if before, again := t.deletes[key]; again && !t.overlap && !t.pods[r.UID].claimed && !now.Before(before) && now.Sub(before) < 10*time.Second {
+		t.breaks("%s for the second time within %s", r, now.Sub(before))
+	}
+	if delete(t.deletes, key); t.befallen != r.Number {
+		t.deletes[key] = now
 	}
 }
 
@@ -128,6 +148,7 @@ func (t *truth) jobChanged(old, j *batchv1.Job, c *sim.Change) {
 	if completions := ptr.Deref(j.Spec.Completions, 1000); completions < jt.completions || *j.Spec.Parallelism < jt.most {
 		jt.shrunk = true
 	}
+	jt.suspended = ptr.Deref(j.Spec.Suspend, false) && (ours(c.By) && suspension(j) == corev1.ConditionTrue || jt.suspended && old.Generation == j.Generation)
 	jt.most = max(jt.most, *j.Spec.Parallelism)
 	jt.completions = max(jt.completions, ptr.Deref(j.Spec.Completions, 1000))
 	if ours(c.By) {
@@ -159,6 +180,13 @@ func (t *truth) statusWritten(old, j *batchv1.Job, jt *jobTruth, by string) {
 	ended := job.Finished(j)
 	failing := condition(j.Status, batchv1.JobFailureTarget)
 	was, is := booksOf(old), booksOf(j)
+	if n := len(is); n > t.options.MaxUncounted {
+		t.breaks("%s records %d pods at once, limit %d", j.Name, n, t.options.MaxUncounted)
+	}
+	if n := int(j.Status.Failed) + countOf(is, "failed"); !ended && !outcomeStored(j) && n > int(*j.Spec.BackoffLimit) {
+		t.breaks("%s goes on with %d failed pods, limit %d", j.Name, n, *j.Spec.BackoffLimit)
+	}
+	t.outcomeFound(old, j)
 	dropped, free := map[string]int{}, map[string]int{}
 	for _, uid := range slices.Sorted(maps.Keys(is)) {
 		if was[uid] == "" {
@@ -176,7 +204,7 @@ func (t *truth) statusWritten(old, j *batchv1.Job, jt *jobTruth, by string) {
 	}
 	indexed := job.CompletionMode(j) == batchv1.IndexedCompletion
 	if ended {
-		free = t.jobEnded(j, dropped, indexed)
+		free = t.jobEnded(j, dropped, indexed, t.stale && pristine(old))
 	}
 	if got := int(j.Status.Failed - old.Status.Failed); got < dropped["failed"] || got > dropped["failed"]+free["failed"] {
 		t.breaks("%s: failed grows by %d, and %d failed pods are counted", j.Name, got, dropped["failed"])
@@ -202,6 +230,15 @@ func booksOf(j *batchv1.Job) map[types.UID]string {
 		}
 	}
 	return books
+}
+
+func countOf(books map[types.UID]string, as string) (n int) {
+	for _, list := range books {
+		if list == as {
+			n++
+		}
+	}
+	return n
 }
 
 // booked judges that a pod is recorded.
@@ -232,13 +269,14 @@ func (t *truth) booked(uid types.UID, as string, j *batchv1.Job, failing bool) {
 }
 
 // jobEnded judges the end of a Job: nothing of it is alive, and what was not
-// recorded before is counted in this very write. free tells how many more may be.
-func (t *truth) jobEnded(j *batchv1.Job, counted map[string]int, indexed bool) (free map[string]int) {
+// recorded before is counted in this very write. free tells how many more may be; all, when it is unsure which pods a
+// process could know of.
+func (t *truth) jobEnded(j *batchv1.Job, counted map[string]int, indexed, unsure bool) (free map[string]int) {
 	free = map[string]int{}
 	for _, p := range t.podsOf(j.UID) {
 		pod := p.last
 		switch ref := jobRef(pod); {
-		case (p.claimed && !p.gone || p.freed && p.booked == "") && job.PodFinished(pod):
+		case (unsure || p.claimed && !p.gone || p.freed && p.booked == "") && job.PodFinished(pod):
 			free[map[bool]string{true: "succeeded", false: "failed"}[pod.Status.Phase == corev1.PodSucceeded]]++
 		case p.gone, p.booked != "", ref == nil || ref.UID != j.UID:
 		case !job.PodFinished(pod):
@@ -264,6 +302,36 @@ func (t *truth) jobEnded(j *batchv1.Job, counted map[string]int, indexed bool) (
 	return free
 }
 
+// outcomeFound judges that there is reason for an outcome that is written for the first time.
+func (t *truth) outcomeFound(old, j *batchv1.Job) {
+	if outcomeStored(old) {
+		return
+	}
+	successes, failures, restarted := 0, 0, 0
+	for _, p := range t.podsOf(j.UID) {
+		if p.last.Status.Phase == corev1.PodSucceeded {
+			successes++
+		}
+		switch {
+		case p.claimed:
+			return // adopted again, it counts again
+		case p.booked == "failed", p.dying, p.freed, p.last.Status.Phase == corev1.PodFailed:
+			failures++
+		}
+		restarted += int(restarts(p.last))
+	}
+	limit, completions := int(*j.Spec.BackoffLimit), int(ptr.Deref(j.Spec.Completions, 1))
+	inPlace := j.Spec.Template.Spec.RestartPolicy == corev1.RestartPolicyOnFailure && restarted > 0 && restarted >= limit
+	for _, c := range j.Status.Conditions {
+		switch {
+		case c.Reason == batchv1.JobReasonBackoffLimitExceeded && failures <= limit && !inPlace:
+			t.breaks("%s fails with %d failed pods and %d restarts, limit %d", j.Name, failures, restarted, limit)
+		case c.Reason == batchv1.JobReasonCompletionsReached && successes < completions:
+			t.breaks("%s has reached its completions with %d successes of %d", j.Name, successes, completions)
+		}
+	}
+}
+
 // indexesWritten judges completedIndexes.
 func (t *truth) indexesWritten(old, j *batchv1.Job, jt *jobTruth) {
 	bound := int(jt.completions)
@@ -278,120 +346,21 @@ func (t *truth) indexesWritten(old, j *batchv1.Job, jt *jobTruth) {
 			t.breaks("%s: index %d is not completed any more", j.Name, i)
 		}
 	}
+	wasFailed, isFailed := failedIndexes(old, bound), failedIndexes(j, bound)
+	if gone := wasFailed.Minus(isFailed); gone.Len() > 0 && !jt.shrunk {
+		t.breaks("%s: the indexes %s are not failed any more", j.Name, gone)
+	}
+	for i := range bound {
+		// A pod that is stopped because the Job ends fails no index (JOB-238).
+		if isFailed.Has(i) && !wasFailed.Has(i) && !slices.ContainsFunc(t.podsOf(j.UID), func(p *podTruth) bool {
+			return p.index == i && !p.stopped && (p.dying || p.last.Status.Phase == corev1.PodFailed)
+		}) {
+			t.breaks("%s: index %d is failed, and no pod of it failed", j.Name, i)
+		}
+	}
 	if !jt.shrunk && int(j.Status.Succeeded) != is.Len() {
 		t.breaks("%s: succeeded is %d, with the indexes %s", j.Name, j.Status.Succeeded, j.Status.CompletedIndexes)
 	}
-}
-
-func (t *truth) podChanged(old, pod *corev1.Pod, c *sim.Change) {
-	p := t.pods[pod.UID]
-	if p == nil {
-		p = &podTruth{index: -1, made: t.world.Now()}
-		if ref := jobRef(pod); ref != nil {
-			p.job = ref.UID
-		}
-		if index, err := strconv.Atoi(pod.Annotations[batchv1.JobCompletionIndexAnnotation]); err == nil {
-			p.index = index
-		}
-		t.pods[pod.UID] = p
-	}
-	p.last, p.gone = pod, c.Gone
-	p.dying = p.dying || pod.DeletionTimestamp != nil && !job.PodFinished(pod)
-	if !ours(c.By) {
-		return
-	}
-	j := t.owner(p)
-	if jt := t.jobs[p.job]; jt != nil && jt.foreign && !jt.gone && (old == nil || jobRef(old) != nil) {
-		t.breaks("%s touched %s, whose Job is managed by somebody else", c.By, pod.Name)
-		return
-	}
-	switch {
-	case old == nil:
-		t.podMade(p, j, c.By)
-	case job.HasFinalizer(old) && !job.HasFinalizer(pod):
-		t.podFreed(p, old, pod, j)
-	}
-}
-
-// owner is the Job for which a pod was made, nil if it is gone.
-func (t *truth) owner(p *podTruth) *batchv1.Job {
-	jt := t.jobs[p.job]
-	if jt == nil {
-		return nil
-	}
-	j, _ := t.server.Get("Job", ns, jt.name).(*batchv1.Job)
-	if j == nil || j.UID != p.job {
-		return nil
-	}
-	return j
-}
-
-func (t *truth) podsOf(uid types.UID) []*podTruth {
-	var of []*podTruth
-	for i := range len(t.pods) {
-		if p := t.pods[types.UID("pod-"+strconv.Itoa(i+1))]; p != nil && p.job == uid {
-			of = append(of, p)
-		}
-	}
-	return of
-}
-
-// podMade judges that a pod was wanted.
-func (t *truth) podMade(made *podTruth, j *batchv1.Job, by string) {
-	jt := t.jobs[made.job]
-	jt.made++
-	t.names[made.last.Name]++
-	switch {
-	case j == nil, t.overlap, t.stale:
-		return
-	case job.Finished(j) && jt.by == by:
-		t.breaks("%s makes %s for %s, which it has seen to its end", by, made.last.Name, j.Name)
-	}
-	alive, succeeded, sameIndex := 0, 0, 0
-	for _, p := range t.podsOf(j.UID) {
-		switch pod := p.last; {
-		case p.claimed, p.freed:
-		case p.dying && !onlyFailed(j): // replaced before its end is known, and it may yet succeed
-		case pod.Status.Phase == corev1.PodSucceeded && p.booked != "failed" && !p.evicted:
-			succeeded++
-		case job.PodFinished(pod), p.gone:
-		case pod.DeletionTimestamp == nil || onlyFailed(j):
-			alive++
-			if p.index == made.index && p.index >= 0 {
-				sameIndex++
-			}
-		}
-	}
-	switch {
-	case alive > int(jt.most):
-		t.breaks("%s makes %s for %s: %d pods are alive, parallelism %d", by, made.last.Name, j.Name, alive, jt.most)
-	case sameIndex > 1:
-		t.breaks("%s makes %s for %s: another pod of this index is alive", by, made.last.Name, j.Name)
-	case job.CompletionMode(j) != batchv1.IndexedCompletion && alive+succeeded > int(jt.completions) && j.Spec.Completions != nil:
-		t.breaks("%s makes %s for %s: %d pods are alive and %d have succeeded, completions %d", by, made.last.Name, j.Name, alive, succeeded, jt.completions)
-	}
-}
-
-// podFreed judges that a pod may go: it is accounted for, or is not to be.
-func (t *truth) podFreed(p *podTruth, old, pod *corev1.Pod, j *batchv1.Job) {
-	switch {
-	case j == nil, j.DeletionTimestamp != nil, job.Finished(j), p.booked != "", p.claimed:
-		return
-	case !job.PodFinished(old):
-		p.evicted = true
-		return
-	case condition(j.Status, batchv1.JobSuccessCriteriaMet) && old.DeletionTimestamp != nil && old.Status.Phase == corev1.PodFailed:
-		return // it was stopped because the Job succeeds
-	case ignored(j, old):
-		return
-	}
-	if job.CompletionMode(j) == batchv1.IndexedCompletion {
-		bound := int(*j.Spec.Completions)
-		if p.index >= bound || old.Status.Phase == corev1.PodSucceeded && interval.Parse(j.Status.CompletedIndexes, bound).Has(p.index) {
-			return
-		}
-	}
-	t.breaks("%s is let go, %s, and is in no book of %s", pod.Name, old.Status.Phase, j.Name)
 }
 
 // ignored reports whether the failure of a pod is not to count, by the policy drawn for these worlds.
@@ -410,6 +379,15 @@ func ignored(j *batchv1.Job, pod *corev1.Pod) bool {
 		}
 	}
 	return false
+}
+
+// outcomeStored reports whether the Job's status says how it ends.
+func outcomeStored(j *batchv1.Job) bool {
+	return condition(j.Status, batchv1.JobFailureTarget) || condition(j.Status, batchv1.JobSuccessCriteriaMet)
+}
+
+func failedIndexes(j *batchv1.Job, bound int) interval.Set {
+	return interval.Parse(ptr.Deref(j.Status.FailedIndexes, ""), bound)
 }
 
 func onlyFailed(j *batchv1.Job) bool {

@@ -4,6 +4,7 @@
 package job
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/carillon-dev/carillon/internal/job"
 	"github.com/carillon-dev/carillon/internal/kube/events"
+	"github.com/carillon-dev/carillon/internal/kube/loadgate"
 	"github.com/carillon-dev/carillon/internal/testkit/sim"
 )
 
@@ -29,6 +31,7 @@ type simulation struct {
 	server  *sim.Server
 	kubelet *sim.Kubelet
 	truth   *truth
+	options Options
 	calm    bool
 
 	processes []*sim.Process // all that ever were
@@ -44,6 +47,10 @@ const foreigner = "acme.io/jobs"
 func newSimulation(plan simPlan) *simulation {
 	w := sim.NewWorld(plan.dice)
 	s := &simulation{plan: plan, world: w, server: sim.NewServer(w), pods: map[string]uint64{}}
+	s.options = Options{Standalone: !plan.cluster, FanOut: 1}.withDefaults()
+	if plan.small {
+		s.options.MaxPodChanges, s.options.MaxUncounted = 2, 2
+	}
 	s.server.Trim = func(obj client.Object) client.Object {
 		trimmed, err := TrimPod(obj)
 		if err != nil {
@@ -239,13 +246,17 @@ func (s *simulation) start(stale int) *sim.Process {
 	}
 	p.Client.Mishap = s.mishap
 
-	opts := Options{Standalone: !s.plan.cluster, Clock: clock, FanOut: 1, Events: &simSpeech{s, p}}.withDefaults()
+	opts := s.options
+	opts.Clock, opts.Events, opts.Gate = clock, &simSpeech{s, p}, loadgate.New(clock)
 	jobs, pods := p.Follow("Job", jobIndexers(), stale), p.Follow("Pod", podIndexers(), stale)
-	timers := &sim.Timers{}
+	timers := &simTimers{simulation: s, began: map[types.NamespacedName]time.Time{}}
 	c := newController(opts, p.Client, p.Client, timers, caches{jobs: jobs, pods: pods})
-	main := p.NewQueue("sync", opts.RetryBase, opts.RetryMax, c.Reconcile)
+	main := p.NewQueue("sync", opts.RetryBase, opts.RetryMax, func(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
+		timers.began[r.NamespacedName] = clock.Now()
+		return c.Reconcile(ctx, r)
+	})
 	orphans := p.NewQueue("orphan", opts.RetryBase, opts.RetryMax, c.reconcileOrphan)
-	p.Wake(timers, func() []types.NamespacedName { return s.keys }, func(key types.NamespacedName) {
+	p.Wake(&timers.Timers, func() []types.NamespacedName { return s.keys }, func(key types.NamespacedName) {
 		main.Add(reconcile.Request{NamespacedName: key})
 	})
 	sim.Handle(jobs, c.jobEvents(), main)
@@ -276,6 +287,7 @@ func (s *simulation) mishap(r sim.Request) sim.Mishap {
 			s.world.After(s.world.Dice.Between(0, 5*time.Second, "restart", uint64(r.Number)), func() { s.replace(nil) })
 		}
 		s.truth.mishaps++
+		s.truth.befallen = r.Number
 		return m.what
 	}
 	return sim.None
@@ -342,6 +354,20 @@ func (s *simulation) upset(u simUpset) {
 		s.world.Story.Tell("machine", "sets its clock back by %s", u.lasts)
 		p.Clock.Step(-u.lasts)
 	}
+}
+
+// simTimers are timers that each sync sets in the future, as it sees it.
+type simTimers struct {
+	sim.Timers
+	*simulation
+	began map[types.NamespacedName]time.Time
+}
+
+func (t *simTimers) Wake(key types.NamespacedName, at time.Time) {
+	if !at.After(t.began[key]) {
+		t.world.Break("a sync of %s wants to be woken at %s, which is not after it began", key, at)
+	}
+	t.Timers.Wake(key, at)
 }
 
 // simSpeech hears what a process says.
