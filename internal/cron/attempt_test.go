@@ -86,10 +86,10 @@ func (a *attempt) editKnownFrom() time.Time {
 		recorded = latest(recorded, *last)
 	}
 	zoneGone := noteOf(a.in.StoredStatus).TimeZone != "" && a.in.Spec.TimeZone == nil
-	if a.served != "" || a.base.undated || zoneGone || !a.in.Owner.ScheduleChangedAt.After(recorded) {
-		return latest(a.in.Now, a.in.Owner.ScheduleChangedAt)
+	if a.served != "" || a.base.undated || zoneGone || !a.in.Owner.ScheduleUnchangedSince.After(recorded) {
+		return latest(a.in.Now, a.in.Owner.ScheduleUnchangedSince)
 	}
-	return a.in.Owner.ScheduleChangedAt
+	return a.in.Owner.ScheduleUnchangedSince
 }
 
 // annotated is what the annotation says.
@@ -212,7 +212,7 @@ func (a *attempt) remember(plan cron.Plan) {
 	a.carry = plan.Carry
 	// A sync that could not read the CronJob, or saw that it was edited meanwhile, remembers nothing of it.
 	if was := plan.Carry.Spec(); len(was.Schedules) > 0 {
-		a.served, a.touched = scheduleOf(was), a.in.Owner.ScheduleChangedAt
+		a.served, a.touched = scheduleOf(was), a.in.Owner.ScheduleUnchangedSince
 	}
 }
 

@@ -25,8 +25,8 @@ type Carry struct {
 	// lasting are the events of lately whose cause lasts, and misconfigured is what the sync found.
 	lasting       []lastingEvent
 	misconfigured Misconfiguration
-	// scheduleChangedAt is Owner.ScheduleChangedAt, in seconds; zero when it was unknown.
-	scheduleChangedAt int64
+	// scheduleUnchangedSince is Owner.ScheduleUnchangedSince, in seconds; zero when it was unknown.
+	scheduleUnchangedSince int64
 }
 
 // carry is what this sync leaves. A create that is still to be made has changed nothing yet.
@@ -37,8 +37,8 @@ func (s *syncState) carry(reported []lastingEvent, found Misconfiguration) Carry
 	}
 	c := Carry{schedule: s.edit.now, outcomes: s.outcomes.outcomeProgress, unconfirmed: unconfirmedAfter(s.in, known),
 		unrecorded: unrecordedTime(s.in, known), lasting: reported, misconfigured: found}
-	if !s.in.Owner.ScheduleChangedAt.IsZero() {
-		c.scheduleChangedAt = s.in.Owner.ScheduleChangedAt.Unix()
+	if !s.in.Owner.ScheduleUnchangedSince.IsZero() {
+		c.scheduleUnchangedSince = s.in.Owner.ScheduleUnchangedSince.Unix()
 	}
 	return c
 }

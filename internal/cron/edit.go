@@ -120,9 +120,9 @@ func noticeEdit(in Input) edit {
 	if !carried {
 		before = e.stored
 	}
-	changedAt := in.Owner.ScheduleChangedAt
-	if changedAt.After(in.Now) { // by a clock that has been set back since, or that is ahead of ours
-		changedAt = in.Now
+	unchangedSince := in.Owner.ScheduleUnchangedSince
+	if unchangedSince.After(in.Now) { // by a clock that has been set back since, or that is ahead of ours
+		unchangedSince = in.Now
 	}
 	known := carried || e.hasStored
 	switch {
@@ -132,8 +132,8 @@ func noticeEdit(in Input) edit {
 		e.fresh, e.before = true, new(before)
 		e.since = maxTime(e.since, in.Now)
 		e.after = e.since
-		if changedAt.Unix() > in.Carry.scheduleChangedAt && changedAt.Before(e.since) {
-			e.after = changedAt
+		if unchangedSince.Unix() > in.Carry.scheduleUnchangedSince && unchangedSince.Before(e.since) {
+			e.after = unchangedSince
 		}
 	case known, in.Owner.Generation > 1 && offSchedule(in):
 		e.fresh = true
@@ -141,16 +141,16 @@ func noticeEdit(in Input) edit {
 		if known {
 			e.before = new(before)
 		}
-		if changedAt.After(recorded) && !zoneGone {
-			e.since = maxTime(e.since, changedAt)
+		if unchangedSince.After(recorded) && !zoneGone {
+			e.since = maxTime(e.since, unchangedSince)
 			e.after = e.since
 		} else {
 			e.since = maxTime(e.since, in.Now)
 			e.after = recorded
 		}
-	case in.Owner.Generation > 1 && !changedAt.IsZero():
+	case in.Owner.Generation > 1 && !unchangedSince.IsZero():
 		now.Presumed = true
-		e.since, e.after = changedAt, recorded
+		e.since, e.after = unchangedSince, recorded
 	}
 	if !e.since.IsZero() {
 		since := e.since.UTC()

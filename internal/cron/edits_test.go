@@ -19,7 +19,9 @@ func noted(text string) given { return func(s *scene) { s.in.StoredStatus.Timeta
 func generation(n int64) given { return func(s *scene) { s.in.Owner.Generation = n } }
 
 // touched is what managed fields say about the last edit.
-func touched(text string) given { return func(s *scene) { s.in.Owner.ScheduleChangedAt = at(text) } }
+func touched(text string) given {
+	return func(s *scene) { s.in.Owner.ScheduleUnchangedSince = at(text) }
+}
 
 // A change of the schedule or the time zone starts nothing for a time up to the change (decision B2). That replaces
 // what the contract's handlers do with a delayed wake-up: an edit is decided on at once.

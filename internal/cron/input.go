@@ -53,9 +53,9 @@ type Owner struct {
 	Created time.Time
 	// Deleting is whether metadata.deletionTimestamp is set.
 	Deleting bool
-	// ScheduleChangedAt is the latest time at which the schedule or the time zone can have been changed: when a field
+	// ScheduleUnchangedSince: neither the schedule nor the time zone was changed later than this, which is when a field
 	// manager that owns one of them last changed anything (metadata.managedFields). Zero when unknown.
-	ScheduleChangedAt time.Time
+	ScheduleUnchangedSince time.Time
 }
 
 // Spec is what the user asked for, the same for all kinds. Nil and empty mean "not set"; defaults are the API's.

@@ -120,7 +120,7 @@ func inputs(t *rapid.T) cron.Input {
 		Traits: traits[kind],
 		Owner: cron.Owner{Namespace: "batch", Name: "tick", UID: rapid.SampledFrom([]types.UID{"cj-1", "cj-1", ""}).Draw(t, "uid"),
 			Generation: rapid.Int64Range(0, 3).Draw(t, "generation"), Created: instants.Draw(t, "created"),
-			Deleting: rapid.IntRange(0, 5).Draw(t, "deleting") == 0, ScheduleChangedAt: instants.Draw(t, "touched")},
+			Deleting: rapid.IntRange(0, 5).Draw(t, "deleting") == 0, ScheduleUnchangedSince: instants.Draw(t, "touched")},
 		Spec:         specs(t),
 		StoredStatus: states(t),
 		Children:     rapid.SliceOfN(children(traits[kind]), 0, 6).Draw(t, "children"),

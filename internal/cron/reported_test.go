@@ -73,7 +73,7 @@ func (a *attempt) meets() {
 		return
 	}
 	// Managed fields tell less than they might where the same manager has changed something else since.
-	vague := a.base.undated || a.in.Owner.ScheduleChangedAt.After(a.base.edited) || !a.in.Owner.ScheduleChangedAt.After(a.touched)
+	vague := a.base.undated || a.in.Owner.ScheduleUnchangedSince.After(a.base.edited) || !a.in.Owner.ScheduleUnchangedSince.After(a.touched)
 	if known == "" || known != a.base.previous || vague {
 		a.w.ledger.forgives(a.in.Owner.UID, a.in.Now)
 	}

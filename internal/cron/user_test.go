@@ -22,7 +22,7 @@ var (
 // apply makes a CronJob under the name, a new one each time.
 func (w *world) apply() {
 	c := cronJob{owner: cron.Owner{Namespace: "batch", Name: "tick", UID: w.server.uid("cj"), Generation: 1,
-		Created: w.now.Truncate(time.Second), ScheduleChangedAt: w.now.Truncate(time.Second)}}
+		Created: w.now.Truncate(time.Second), ScheduleUnchangedSince: w.now.Truncate(time.Second)}}
 	c.spec = cron.Spec{Concurrency: choose(w, "policy", policies), Deadline: choose(w, "deadline", deadlines),
 		KeepSuccessful: choose(w, "keep successful", keeps), KeepFailed: choose(w, "keep failed", keeps)}
 	w.used = map[[2]string]bool{}
@@ -119,7 +119,7 @@ func (w *world) edit() {
 		touches = !c.undated
 	}
 	if touches {
-		c.owner.ScheduleChangedAt = w.now.Truncate(time.Second)
+		c.owner.ScheduleUnchangedSince = w.now.Truncate(time.Second)
 	}
 	c.owner.Generation++
 	w.server.set(c)

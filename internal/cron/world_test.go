@@ -303,7 +303,7 @@ func (w *world) settle() {
 		c.spec.Deadline = new(int64(600)) // as its message advises
 	}
 	c.owner.Generation++
-	c.owner.ScheduleChangedAt = w.now.Truncate(time.Second)
+	c.owner.ScheduleUnchangedSince = w.now.Truncate(time.Second)
 	w.server.set(c)
 	w.tell("user", "leaves the CronJob alone: %s", describe(c.spec))
 	for _, name := range w.server.names() {

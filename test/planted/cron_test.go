@@ -204,11 +204,11 @@ func TestCron(t *testing.T) {
 			breaks: "a Job that runs nothing holds up every run",
 		},
 		"edit dated by what is left of managed fields": {
-			file: "edit.go", old: "if changedAt.After(recorded) && !zoneGone {", new: "if !changedAt.IsZero() && (zoneGone || !zoneGone) {",
+			file: "edit.go", old: "if unchangedSince.After(recorded) && !zoneGone {", new: "if !unchangedSince.IsZero() && (zoneGone || !zoneGone) {",
 			breaks: "an edit whose manager has vanished starts a run for a past time",
 		},
 		"edit seen while running dated by managed fields": {
-			file: "edit.go", old: "\t\te.since = maxTime(e.since, in.Now)\n\t\te.after = e.since\n", new: "\t\te.since = maxTime(e.since, changedAt)\n\t\te.after = e.since\n",
+			file: "edit.go", old: "\t\te.since = maxTime(e.since, in.Now)\n\t\te.after = e.since\n", new: "\t\te.since = maxTime(e.since, unchangedSince)\n\t\te.after = e.since\n",
 			breaks: "an edit whose manager has vanished starts a run for a past time",
 		},
 		"first record without the timetable": {

@@ -56,7 +56,7 @@ func TestTrimKeepsWhoWroteTheSchedule(t *testing.T) {
 				t.Fatal(err)
 			}
 			trimmed := adapter.Owner(cj, info)
-			if whole != trimmed || !trimmed.ScheduleChangedAt.Equal(at("12:05:00")) {
+			if whole != trimmed || !trimmed.ScheduleUnchangedSince.Equal(at("12:05:00")) {
 				t.Errorf("read %+v from the trimmed object, %+v from the whole one", trimmed, whole)
 			}
 			if len(cj.ManagedFields) != 2 {

@@ -37,7 +37,7 @@ func TestTouched(t *testing.T) {
 		"an entry without any field": {[]metav1.ManagedFieldsEntry{{Time: &metav1.Time{Time: late}}}, time.Time{}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			if got := adapter.Owner(&metav1.ObjectMeta{ManagedFields: c.entries}, info).ScheduleChangedAt; !got.Equal(c.want) {
+			if got := adapter.Owner(&metav1.ObjectMeta{ManagedFields: c.entries}, info).ScheduleUnchangedSince; !got.Equal(c.want) {
 				t.Errorf("got %v, want %v", got, c.want)
 			}
 		})

@@ -15,13 +15,13 @@ import (
 // Owner translates the metadata of a CronJob.
 func Owner(obj metav1.Object, info Info) cron.Owner {
 	return cron.Owner{
-		Namespace:         obj.GetNamespace(),
-		Name:              obj.GetName(),
-		UID:               obj.GetUID(),
-		Generation:        obj.GetGeneration(),
-		Created:           obj.GetCreationTimestamp().Time,
-		Deleting:          obj.GetDeletionTimestamp() != nil,
-		ScheduleChangedAt: touched(obj.GetManagedFields(), info.ScheduleFields),
+		Namespace:              obj.GetNamespace(),
+		Name:                   obj.GetName(),
+		UID:                    obj.GetUID(),
+		Generation:             obj.GetGeneration(),
+		Created:                obj.GetCreationTimestamp().Time,
+		Deleting:               obj.GetDeletionTimestamp() != nil,
+		ScheduleUnchangedSince: touched(obj.GetManagedFields(), info.ScheduleFields),
 	}
 }
 

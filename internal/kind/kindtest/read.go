@@ -42,7 +42,7 @@ func (s Suite) read(t *testing.T) {
 			LastTransitionTime: metav1.NewTime(*instant(t, "2026-05-04T12:01:00Z")), ObservedGeneration: 2}}
 	}
 	wantOwner := cron.Owner{Namespace: "batch", Name: "tick", UID: "cj-1", Generation: 2,
-		Created: *instant(t, "2026-05-04T12:03:20Z"), ScheduleChangedAt: *instant(t, "2026-05-04T12:04:00Z")}
+		Created: *instant(t, "2026-05-04T12:03:20Z"), ScheduleUnchangedSince: *instant(t, "2026-05-04T12:04:00Z")}
 	for what, diff := range map[string]string{
 		"owner":  cmp.Diff(wantOwner, owner),
 		"spec":   cmp.Diff(wantSpec, spec),
@@ -75,8 +75,8 @@ func (s Suite) edited(t *testing.T) {
 		if named := slices.Contains(s.Kind.Info().ScheduleFields, field); named != moves {
 			t.Errorf("spec.%s says when it runs: %v; ScheduleFields name it: %v", field, moves, named)
 		}
-		if moves != owner.ScheduleChangedAt.Equal(*instant(t, "2026-05-04T12:05:00Z")) {
-			t.Errorf("an edit of spec.%s is dated %v", field, owner.ScheduleChangedAt)
+		if moves != owner.ScheduleUnchangedSince.Equal(*instant(t, "2026-05-04T12:05:00Z")) {
+			t.Errorf("an edit of spec.%s is dated %v", field, owner.ScheduleUnchangedSince)
 		}
 	}
 }

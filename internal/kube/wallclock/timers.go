@@ -5,9 +5,9 @@
 //
 // A schedule names wall-clock time, but Go's timers run on a monotonic clock that knows nothing of a clock that was
 // set, or of a laptop that slept; the delayed adds of a work queue share that. Timers therefore never sleep longer than
-// Recheck before they read the wall clock again: what has become due by a jump forward fires within that time, and what
-// a jump backward has moved into the future waits again (cronjob.md B5). They fire at the instant itself, not after a
-// safety margin: a Go timer that goes off early finds the wall clock short of the instant and sleeps the rest.
+// RecheckInterval before they read the wall clock again: what has become due by a jump forward fires within that time,
+// and what a jump backward has moved into the future waits again (cronjob.md B5). They fire at the instant itself, not
+// after a safety margin: a Go timer that goes off early finds the wall clock short of the instant and sleeps the rest.
 package wallclock
 
 import (
@@ -24,8 +24,8 @@ import (
 )
 
 const (
-	// Recheck is the longest time between two readings of the wall clock.
-	Recheck = 10 * time.Second
+	// RecheckInterval is the longest time between two readings of the wall clock.
+	RecheckInterval = 10 * time.Second
 	// Tolerance is how far the wall clock may stray from elapsed time between two readings before it counts as a jump.
 	Tolerance = 2 * time.Second
 )
@@ -141,13 +141,13 @@ func (t *Timers) due(now time.Time) (due []types.NamespacedName, sleep time.Dura
 	for len(t.queue) > 0 {
 		first := t.queue[0]
 		if first.at.After(now) {
-			return due, min(first.at.Sub(now), Recheck)
+			return due, min(first.at.Sub(now), RecheckInterval)
 		}
 		heap.Pop(&t.queue)
 		delete(t.byKey, first.key)
 		due = append(due, first.key)
 	}
-	return due, Recheck
+	return due, RecheckInterval
 }
 
 // queue is a heap of timers by instant.
