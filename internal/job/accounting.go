@@ -206,7 +206,7 @@ func (s *syncState) record(a *accounting, v *podView, newIndexes map[int]bool) {
 		}
 	case s.countsAsFailed(v):
 		a.failureTimes = append(a.failureTimes, finishTime(v.pod))
-		match := s.policy(v)
+		match := s.failurePolicyMatch(v)
 		if match.action != "" {
 			if a.policyActions == nil {
 				a.policyActions = map[batchv1.PodFailurePolicyAction]int{}

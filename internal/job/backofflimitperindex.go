@@ -15,7 +15,7 @@ import (
 
 // failsIndex reports whether this failure uses up the index's retries, or a FailIndex rule gives it up at once.
 func (s *syncState) failsIndex(v *podView) bool {
-	match := s.policy(v)
+	match := s.failurePolicyMatch(v)
 	if match.action == batchv1.PodFailurePolicyActionFailIndex {
 		return true
 	}
@@ -52,7 +52,7 @@ func (s *syncState) failuresAfter(replaced *podView) *indexFailures {
 		return f
 	}
 	f.counted, f.ignored = readCount(replaced.pod, failureCountKey), readCount(replaced.pod, ignoredCountKey)
-	if s.policy(replaced).counts() {
+	if s.failurePolicyMatch(replaced).counts() {
 		f.counted = min(f.counted+1, math.MaxInt32)
 	} else {
 		f.ignored = min(f.ignored+1, math.MaxInt32)

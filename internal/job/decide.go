@@ -26,8 +26,8 @@ type syncState struct {
 	allPods []*corev1.Pod
 	// namespaceTerminating: no pod can be created any more.
 	namespaceTerminating bool
-	// onlyFailed: terminating pods are neither failed nor replaced.
-	onlyFailed bool
+	// replacesOnlyFailed: terminating pods are neither failed nor replaced.
+	replacesOnlyFailed bool
 	// start of the current run, see [startTime].
 	start time.Time
 	// lastBackoff is that of the last sync; backoff has all pods worked in that are not accounted for.
@@ -48,7 +48,7 @@ type syncState struct {
 	// podsManaged: pods were managed, so the suspension may be marked.
 	podsManaged bool
 
-	policies map[*podView]policyMatch
+	failurePolicyMatches map[*podView]policyMatch
 }
 
 // Decide gives the plan for one sync of a Job. It is total, deterministic and silent, changes nothing it is given, and
@@ -97,11 +97,11 @@ func newSyncState(snapshot Snapshot, options Options, owned []claimedPod) *syncS
 		podsCurrent:          snapshot.PodsCurrent,
 		allPods:              snapshot.Pods,
 		namespaceTerminating: snapshot.Expectations.NamespaceTerminating,
-		onlyFailed:           replacesOnlyFailed(snapshot.Job),
+		replacesOnlyFailed:   replacesOnlyFailed(snapshot.Job),
 		start:                startTime(snapshot.Job, snapshot.Now),
 		lastBackoff:          snapshot.Expectations.Backoff,
 		pods:                 classifyPods(owned, recorded(snapshot.Job), snapshot.Expectations, snapshot.Now, options.ExpectationTimeout),
-		policies:             map[*podView]policyMatch{},
+		failurePolicyMatches: map[*podView]policyMatch{},
 	}
 	s.creationsPending, s.creationsExpire = pendingCreations(snapshot, options.ExpectationTimeout)
 	return s
@@ -162,7 +162,7 @@ func (s *syncState) addTotals() {
 			succeeded++
 			successes = append(successes, finishTime(v.pod))
 		case s.hasFailed(v):
-			if s.policy(v).counts() {
+			if s.failurePolicyMatch(v).counts() {
 				s.failed++
 			}
 			failures = append(failures, finishTime(v.pod))
@@ -175,15 +175,15 @@ func (s *syncState) addTotals() {
 	s.backoff = s.lastBackoff.after(successes, failures, s.now)
 }
 
-// policy is what the pod failure policy says about a pod, looked up once.
-func (s *syncState) policy(v *podView) policyMatch {
+// failurePolicyMatch is what the pod failure policy says about a pod, looked up once.
+func (s *syncState) failurePolicyMatch(v *podView) policyMatch {
 	if s.job.Spec.PodFailurePolicy == nil {
 		return policyMatch{}
 	}
-	match, ok := s.policies[v]
+	match, ok := s.failurePolicyMatches[v]
 	if !ok {
 		match = matchFailurePolicy(s.job.Spec.PodFailurePolicy, v.pod)
-		s.policies[v] = match
+		s.failurePolicyMatches[v] = match
 	}
 	return match
 }

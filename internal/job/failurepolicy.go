@@ -11,6 +11,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
+// When is a pod judged? When it has failed ([syncState.hasFailed]: with [replacesOnlyFailed] one that only terminates
+// has not), for as long as it has the tracking finalizer. [failJobRule] ends the Job, [syncState.failsIndex] gives up
+// an index. Whether a failure counts is asked while the pod [syncState.isUnaccounted]; what is counted stays counted.
+
 // policyMatch is what the pod failure policy says about one failed pod.
 type policyMatch struct {
 	// action of the rule that matched; "" when none did and the failure simply counts.

@@ -77,7 +77,7 @@ func (s *syncState) pending(n int) []int {
 	x := s.indexes
 	busy := make([]int, 0, len(s.pods.active))
 	for _, v := range s.pods.relevant {
-		if x.valid(v) && (v.active() || s.onlyFailed && v.terminating()) {
+		if x.valid(v) && (v.active() || s.replacesOnlyFailed && v.terminating()) {
 			busy = append(busy, v.index)
 		}
 	}

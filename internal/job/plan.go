@@ -195,7 +195,7 @@ type StatusPlan struct {
 
 	// Write is the status write. If it fails, or is put off though not [UrgencyLazy], the sync ends here: nothing below
 	// is carried out.
-	Write Write
+	Write StatusWrite
 
 	// Unfinalize are pods from which the tracking finalizer is to be removed. NotFound is a success.
 	Unfinalize []PodRef
@@ -220,8 +220,8 @@ const (
 	RemainderFinalizers Remainder = "finalizers"
 )
 
-// Write is one status write; without a Status there is nothing to write.
-type Write struct {
+// StatusWrite is one status write; without a Status there is nothing to write.
+type StatusWrite struct {
 	// Status is the whole new status of the Job: a fresh value.
 	Status *batchv1.JobStatus
 

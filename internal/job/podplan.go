@@ -42,7 +42,7 @@ func (s *syncState) managePods(p *Plan) {
 		return
 	}
 	missing := want - len(s.pods.active)
-	if s.onlyFailed {
+	if s.replacesOnlyFailed {
 		missing -= s.pods.terminating
 	}
 	if missing <= 0 || s.namespaceTerminating {

@@ -134,7 +134,7 @@ func classifyPods(owned []claimedPod, recorded recordedPods, e Expectations, now
 // hasFailed reports whether a pod counts as failed (job.md 1.1): its phase says so, or it is terminating and the Job
 // does not wait for such pods.
 func (s *syncState) hasFailed(v *podView) bool {
-	return v.state == podFailed || v.terminating() && !s.onlyFailed
+	return v.state == podFailed || v.terminating() && !s.replacesOnlyFailed
 }
 
 // replacesOnlyFailed reports whether a terminating pod is neither failed nor replaced until its phase is terminal:

@@ -71,7 +71,7 @@ type Expectations struct {
 	// done: a delayed view of the Job would otherwise create pods for a Job that has ended.
 	Finished bool
 
-	// Backoff is the value of the last [Write] that was carried out.
+	// Backoff is the value of the last [StatusWrite] that was carried out.
 	Backoff Backoff
 }
 

@@ -35,7 +35,7 @@ func (p Plan) PlanStatus(r Results) StatusPlan {
 	plan := StatusPlan{
 		Events:       podEvents(p, r, s.options.EventsPerSync),
 		PodsCreation: after.creation,
-		Write: Write{
+		Write: StatusWrite{
 			Events:   events,
 			Finished: ends,
 			Backoff:  s.lastBackoff.after(acc.successTimes, acc.failureTimes, s.now),

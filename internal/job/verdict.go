@@ -77,7 +77,7 @@ func failJobRule(s *syncState) Verdict {
 		if !v.tracked || !s.hasFailed(v) {
 			continue
 		}
-		if m := s.policy(v); m.action == batchv1.PodFailurePolicyActionFailJob {
+		if m := s.failurePolicyMatch(v); m.action == batchv1.PodFailurePolicyActionFailJob {
 			return failure(batchv1.JobReasonPodFailurePolicy, m.message)
 		}
 	}

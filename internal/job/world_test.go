@@ -254,7 +254,7 @@ func (w *world) patch(ref PodRef, what string, edit func(*corev1.Pod)) {
 	w.effect("%s %s", what, ref.UID)
 }
 
-func (w *world) write(write Write) error {
+func (w *world) write(write StatusWrite) error {
 	if write.Status != nil {
 		if w.refused("status") {
 			return errRefused

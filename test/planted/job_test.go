@@ -108,7 +108,7 @@ func TestJob(t *testing.T) {
 			breaks: "the pod that carries an index's failure count is let go before its replacement exists",
 		},
 		"two pods for one index": {
-			file: "indexes.go", old: "(v.active() || s.onlyFailed && v.terminating())", new: "v.active()",
+			file: "indexes.go", old: "(v.active() || s.replacesOnlyFailed && v.terminating())", new: "v.active()",
 			breaks: "a Job that replaces only failed pods runs an index twice at once",
 		},
 		"index beyond completions": {

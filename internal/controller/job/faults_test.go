@@ -137,7 +137,7 @@ func TestInvalidStatusIsNotSent(t *testing.T) {
 	j := make.Job(ns, "j").Obj()
 	w.add(j)
 	w.deliver()
-	bad := job.Write{Status: &batchv1.JobStatus{Active: 1, Ready: ptr.To[int32](2)}}
+	bad := job.StatusWrite{Status: &batchv1.JobStatus{Active: 1, Ready: ptr.To[int32](2)}}
 	before := testutil.ToFloat64(statusRejected.WithLabelValues("check"))
 	k := &work{controller: w.ctl, key: keyOf(j), job: w.job("j"), carry: w.ctl.expectations.carry(j.UID), now: w.clock.Now()}
 	for range 2 {

@@ -44,7 +44,7 @@ func (w *work) applyStatus(ctx context.Context, plan job.StatusPlan, creating bo
 }
 
 // deferWrite reports whether a write is left out of this sync, and has the Job woken when it is due.
-func (w *work) deferWrite(write job.Write) bool {
+func (w *work) deferWrite(write job.StatusWrite) bool {
 	if write.Status == nil {
 		return false
 	}
@@ -59,7 +59,7 @@ func (w *work) deferWrite(write job.Write) bool {
 }
 
 // writeStatus sends one status. Nothing that it reports is published or counted before the server took it.
-func (w *work) writeStatus(ctx context.Context, write job.Write) error {
+func (w *work) writeStatus(ctx context.Context, write job.StatusWrite) error {
 	if write.Status == nil {
 		w.wrote(write)
 		return nil
@@ -100,7 +100,7 @@ func (w *work) writeStatus(ctx context.Context, write job.Write) error {
 }
 
 // wrote carries out what a write that succeeded, or had nothing to write, brings with it.
-func (w *work) wrote(write job.Write) {
+func (w *work) wrote(write job.StatusWrite) {
 	w.carry.backoff, w.carry.ended = write.Backoff, w.carry.ended || write.Finished
 	w.countMetrics(write.Metrics)
 	w.publish(write.Events)
