@@ -19,10 +19,10 @@ import (
 
 // The words of the adapters, so that users need only this package.
 type (
-	Kind   = adapter.Kind
-	Info   = adapter.Info
-	Object = adapter.Object
-	Patch  = adapter.Patch
+	Kind         = adapter.Kind
+	Info         = adapter.Info
+	Object       = adapter.Object
+	CronJobPatch = adapter.CronJobPatch
 )
 
 // All are the kinds, in the order in which they are set up.

@@ -139,7 +139,7 @@ func (c apiClient) patch(verb, subresource string, obj client.Object, patch clie
 		return apierrors.NewNotFound(c.info.OwnerResource.GroupResource(), obj.GetName())
 	}
 	server := kindtest.Server{Object: objs[obj.GetName()], RideAlong: c.ride}
-	err = server.Patch(kind.Patch{Subresource: subresource, Type: patch.Type(), Data: data})
+	err = server.Patch(kind.CronJobPatch{Subresource: subresource, Type: patch.Type(), Data: data})
 	if errors.Is(err, kindtest.ErrConflict) {
 		return apierrors.NewConflict(c.info.OwnerResource.GroupResource(), obj.GetName(), err)
 	}

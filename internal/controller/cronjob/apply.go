@@ -156,14 +156,14 @@ func (r *reconciler) start(ctx context.Context, s *ongoingSync, start cron.Start
 // record writes the status by patches that are bound to what was read: a conflict is the server's answer and changes
 // nothing.
 func (r *reconciler) record(ctx context.Context, s *ongoingSync, record cron.Record) {
-	patches, err := r.kind.Write(s.owner, record)
+	patches, err := r.kind.Patches(s.owner, record)
 	for i := 0; err == nil && i < len(patches); i++ {
 		err = r.patch(ctx, s, patches[i])
 	}
 	s.in.AddRecordResult(err)
 }
 
-func (r *reconciler) patch(ctx context.Context, s *ongoingSync, patch kind.Patch) error {
+func (r *reconciler) patch(ctx context.Context, s *ongoingSync, patch kind.CronJobPatch) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	answer := r.newOwner()

@@ -44,9 +44,9 @@ type Kind interface {
 	// into a child; it is the user's to mend and belongs to AddStartResult like the server's answer, which is why it is an
 	// API error that refuses (BadRequest, Invalid).
 	Build(obj Object, start cron.Start) (Object, error)
-	// Write turns a record into patches of obj, to be sent in this order; the first one that fails ends the write.
+	// Patches turns a record into patches of obj, to be sent in this order; the first one that fails ends the write.
 	// None is empty; a record that changes nothing gives no patch.
-	Write(obj Object, record cron.Record) ([]Patch, error)
+	Patches(obj Object, record cron.Record) ([]CronJobPatch, error)
 }
 
 // Info describes a kind.
@@ -86,8 +86,8 @@ type Info struct {
 	Traits *cron.KindTraits
 }
 
-// Patch is one write to the CronJob.
-type Patch struct {
+// CronJobPatch is one write to the CronJob.
+type CronJobPatch struct {
 	// Subresource is "status", or "" for the object itself.
 	Subresource string
 	Type        types.PatchType

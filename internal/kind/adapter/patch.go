@@ -15,15 +15,15 @@ import (
 	"github.com/carillon-dev/carillon/internal/cron"
 )
 
-// Write makes the patches of a record. Merge patches leave alone what they do not name, so status fields that only
+// Patches makes the patches of a record. Merge patches leave alone what they do not name, so status fields that only
 // the server or a newer version of the API knows survive.
 //
 // The status patch is bound to the resource version that was read: a record decided on an older picture must not
 // take back what a newer one holds. StatusCarriesAnnotation says that the server accepts metadata with a status write;
 // otherwise the annotation follows in a patch of its own, which is bound to the UID only, because the status patch has
 // just moved the resource version, and because it states what was decided on, which no other write can make wrong.
-func Write(obj metav1.Object, record cron.Record, info Info) ([]Patch, error) {
-	var patches []Patch
+func Patches(obj metav1.Object, record cron.Record, info Info) ([]CronJobPatch, error) {
+	var patches []CronJobPatch
 	rides := info.Traits.StatusCarriesAnnotation
 	annotations := map[string]any{}
 	if record.TimetableChanged {
@@ -62,12 +62,12 @@ func Write(obj metav1.Object, record cron.Record, info Info) ([]Patch, error) {
 	return patches, nil
 }
 
-func mergePatch(subresource string, body any) (Patch, error) {
+func mergePatch(subresource string, body any) (CronJobPatch, error) {
 	data, err := json.Marshal(body)
 	if err != nil {
-		return Patch{}, fmt.Errorf("encoding the patch of a record: %w", err)
+		return CronJobPatch{}, fmt.Errorf("encoding the patch of a record: %w", err)
 	}
-	return Patch{Subresource: subresource, Type: types.MergePatchType, Data: data}, nil
+	return CronJobPatch{Subresource: subresource, Type: types.MergePatchType, Data: data}, nil
 }
 
 // references gives null for an empty list, which removes the field.

@@ -136,7 +136,7 @@ func (Kind) Build(obj adapter.Object, start cron.Start) (adapter.Object, error) 
 	}, nil
 }
 
-// Write implements adapter.Kind. One patch: the status of this API accepts metadata too.
-func (Kind) Write(obj adapter.Object, record cron.Record) ([]adapter.Patch, error) {
-	return adapter.Write(obj, record, info)
+// Patches implements adapter.Kind. One patch: the status of this API accepts metadata too.
+func (Kind) Patches(obj adapter.Object, record cron.Record) ([]adapter.CronJobPatch, error) {
+	return adapter.Patches(obj, record, info)
 }

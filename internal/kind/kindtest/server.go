@@ -26,7 +26,7 @@ type Server struct {
 var ErrConflict = fmt.Errorf("the patch conflicts with what is stored")
 
 // Patch carries the patch out.
-func (v *Server) Patch(p adapter.Patch) error {
+func (v *Server) Patch(p adapter.CronJobPatch) error {
 	if p.Type != types.MergePatchType {
 		return fmt.Errorf("a patch of type %s", p.Type)
 	}

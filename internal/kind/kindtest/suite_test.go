@@ -126,8 +126,8 @@ func (almanacs) Build(obj adapter.Object, start cron.Start) (adapter.Object, err
 	return job, nil
 }
 
-func (almanacs) Write(obj adapter.Object, record cron.Record) ([]adapter.Patch, error) {
-	return adapter.Write(obj, record, info)
+func (almanacs) Patches(obj adapter.Object, record cron.Record) ([]adapter.CronJobPatch, error) {
+	return adapter.Patches(obj, record, info)
 }
 
 // A kind is known by its description alone: one whose fields have other names than those of batch/v1 needs nothing

@@ -44,7 +44,7 @@ func (s Suite) write(t *testing.T) {
 			v := Server{Object: s.ownerJSON(t), RideAlong: !s.Cannot.RideAlong}
 			v.Object["status"].(map[string]any)["unknown"] = "kept"
 			v.Object["spec"].(map[string]any)["unknown"] = "kept"
-			patches, err := s.Kind.Write(s.decode(t, v.Object), c.record)
+			patches, err := s.Kind.Patches(s.decode(t, v.Object), c.record)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -108,7 +108,7 @@ func (s Suite) pass(t *testing.T) {
 	if plan.Err != nil || plan.Record == nil {
 		t.Fatalf("the start is not recorded:\n%s", plan)
 	}
-	patches, err := s.Kind.Write(s.decode(t, v.Object), *plan.Record)
+	patches, err := s.Kind.Patches(s.decode(t, v.Object), *plan.Record)
 	if err != nil {
 		t.Fatal(err)
 	}

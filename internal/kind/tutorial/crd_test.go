@@ -146,7 +146,7 @@ func TestCRDTakesWhatIsRecorded(t *testing.T) {
 	if plan.Record == nil {
 		t.Fatalf("nothing is recorded:\n%s", plan)
 	}
-	patches, err := k.Write(owner, *plan.Record)
+	patches, err := k.Patches(owner, *plan.Record)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -138,7 +138,7 @@ func (Kind) Build(obj adapter.Object, start cron.Start) (adapter.Object, error) 
 	return job, nil
 }
 
-// Write implements adapter.Kind. A custom resource's status write takes no metadata, so an edit needs a second patch.
-func (Kind) Write(obj adapter.Object, record cron.Record) ([]adapter.Patch, error) {
-	return adapter.Write(obj, record, info)
+// Patches implements adapter.Kind. A custom resource's status write takes no metadata, so an edit needs a second patch.
+func (Kind) Patches(obj adapter.Object, record cron.Record) ([]adapter.CronJobPatch, error) {
+	return adapter.Patches(obj, record, info)
 }

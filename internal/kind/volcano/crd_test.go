@@ -114,7 +114,7 @@ func TestCRDsTakeWhatIsWritten(t *testing.T) {
 	child.UID, child.ResourceVersion = "j-2", "9"
 	in.AddStartResult(*plan.Start, cron.CreateResultOf(&child, nil))
 	plan = cron.Decide(in)
-	patches, err := k.Write(owner, *plan.Record)
+	patches, err := k.Patches(owner, *plan.Record)
 	if err != nil {
 		t.Fatal(err)
 	}
