@@ -262,8 +262,8 @@ func (m mishaps) carryOut(p Plan) Results {
 
 var suffix = regexp.MustCompile(`\b(job-(?:\d+-)?)[bcdfghjklmnpqrstvwxz2456789]{5}\b`)
 
-// told is what a sync does, as text, with the random-looking part of pod names hidden.
-func told(p Plan, r StatusPlan) string {
+// textOf is what a sync does, as text, with the random-looking part of pod names hidden.
+func textOf(p Plan, r StatusPlan) string {
 	return suffix.ReplaceAllString(p.String()+r.String(), "$1*")
 }
 

@@ -188,7 +188,7 @@ func runSyncs(t *testing.T, tests map[string]syncTest) {
 				t.Errorf("wake-up at %s is not in the future", wake)
 			}
 			if t.Failed() {
-				t.Logf("the sync:\n%s", told(plan, record))
+				t.Logf("the sync:\n%s", textOf(plan, record))
 			}
 		})
 	}

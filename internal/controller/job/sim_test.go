@@ -27,7 +27,7 @@ const simWorlds = 1000
 //   - no more pods than wanted, and one pod where one is enough and nothing fails
 //   - a Job ends only when nothing of it runs, goes or waits to be counted, and it does end
 //   - no pod keeps the finalizer for a minute after its Job
-//   - nothing spins, no event is told twice
+//   - nothing spins, no event is published twice
 //   - what somebody else manages is not touched
 //
 // A failure tells the story of the smallest such world that rapid finds; its

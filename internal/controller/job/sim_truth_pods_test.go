@@ -87,7 +87,7 @@ func (t *truth) podMade(made *podTruth, j *batchv1.Job, by string) {
 		t.breaks("%s makes %s for %s, of which the outcome is stored", by, made.last.Name, j.Name)
 	case jt.suspended:
 		t.breaks("%s makes %s for %s, which is suspended", by, made.last.Name, j.Name)
-	case j.Spec.Completions == nil && int(j.Status.Succeeded)+countOf(booksOf(j), "succeeded") > 0:
+	case j.Spec.Completions == nil && int(j.Status.Succeeded)+countOf(recordedBy(j), "succeeded") > 0:
 		t.breaks("%s makes %s for %s, a work queue of which a pod succeeded", by, made.last.Name, j.Name)
 	case made.index >= 0:
 		t.indexTried(made, j, jt, by)
@@ -97,7 +97,7 @@ func (t *truth) podMade(made *podTruth, j *batchv1.Job, by string) {
 		switch pod := p.last; {
 		case p.claimed, p.freed:
 		case p.dying && !onlyFailed(j): // replaced before its end is known, and it may yet succeed
-		case pod.Status.Phase == corev1.PodSucceeded && p.booked != "failed" && !p.evicted:
+		case pod.Status.Phase == corev1.PodSucceeded && p.recordedAs != "failed" && !p.evicted:
 			succeeded++
 		case job.PodFinished(pod), p.gone:
 		case pod.DeletionTimestamp == nil || onlyFailed(j):
@@ -147,7 +147,7 @@ func (t *truth) indexTried(made *podTruth, j *batchv1.Job, jt *jobTruth, by stri
 // podFreed judges that a pod may go: it is accounted for, or is not to be.
 func (t *truth) podFreed(p *podTruth, old, pod *corev1.Pod, j *batchv1.Job) {
 	switch {
-	case j == nil, j.DeletionTimestamp != nil, job.Finished(j), p.booked != "", p.claimed:
+	case j == nil, j.DeletionTimestamp != nil, job.Finished(j), p.recordedAs != "", p.claimed:
 		return
 	case !job.PodFinished(old):
 		p.evicted = true
@@ -163,5 +163,5 @@ func (t *truth) podFreed(p *podTruth, old, pod *corev1.Pod, j *batchv1.Job) {
 			return
 		}
 	}
-	t.breaks("%s is let go, %s, and is in no book of %s", pod.Name, old.Status.Phase, j.Name)
+	t.breaks("%s is let go, %s, and is not recorded by %s", pod.Name, old.Status.Phase, j.Name)
 }

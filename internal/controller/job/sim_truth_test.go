@@ -11,14 +11,11 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/ptr"
 
 	"github.com/carillon-dev/carillon/internal/interval"
 	"github.com/carillon-dev/carillon/internal/job"
-	"github.com/carillon-dev/carillon/internal/kube/events"
 	"github.com/carillon-dev/carillon/internal/testkit/sim"
 )
 
@@ -33,7 +30,7 @@ type truth struct {
 	overlap bool
 	// stale: a process began with lists that were out of date.
 	stale bool
-	// mishaps counts the requests that were not answered well, events what was told.
+	// mishaps counts the requests that were not answered well, events what was reported.
 	mishaps int
 	events  map[string]int
 	// names counts the pods that were made under a name.
@@ -69,8 +66,8 @@ type podTruth struct {
 	made  time.Duration
 	last  *corev1.Pod
 	gone  bool
-	// booked is the list in which it is or was recorded, or as what it was counted at the end.
-	booked string
+	// recordedAs is the list in which it is or was recorded, or as what it was counted at the end.
+	recordedAs string
 	// claimed: a user changed whose it is. freed: a user took the finalizer off.
 	// evicted: the controller took it off a pod that was not to count.
 	claimed, freed, evicted bool
@@ -179,7 +176,7 @@ func (t *truth) statusWritten(old, j *batchv1.Job, jt *jobTruth, by string) {
 	}
 	ended := job.Finished(j)
 	failing := condition(j.Status, batchv1.JobFailureTarget)
-	was, is := booksOf(old), booksOf(j)
+	was, is := recordedBy(old), recordedBy(j)
 	if n := len(is); n > t.options.MaxUncounted {
 		t.breaks("%s records %d pods at once, limit %d", j.Name, n, t.options.MaxUncounted)
 	}
@@ -190,7 +187,7 @@ func (t *truth) statusWritten(old, j *batchv1.Job, jt *jobTruth, by string) {
 	dropped, free := map[string]int{}, map[string]int{}
 	for _, uid := range slices.Sorted(maps.Keys(is)) {
 		if was[uid] == "" {
-			t.booked(uid, is[uid], j, failing)
+			t.podRecorded(uid, is[uid], j, failing)
 		}
 	}
 	for _, uid := range slices.Sorted(maps.Keys(was)) {
@@ -218,22 +215,22 @@ func (t *truth) statusWritten(old, j *batchv1.Job, jt *jobTruth, by string) {
 	}
 }
 
-// booksOf gives the recorded pods and in which list they are.
-func booksOf(j *batchv1.Job) map[types.UID]string {
-	books := map[types.UID]string{}
+// recordedBy gives the recorded pods and in which list they are.
+func recordedBy(j *batchv1.Job) map[types.UID]string {
+	recorded := map[types.UID]string{}
 	if u := j.Status.UncountedTerminatedPods; u != nil {
 		for _, uid := range u.Succeeded {
-			books[uid] = "succeeded"
+			recorded[uid] = "succeeded"
 		}
 		for _, uid := range u.Failed {
-			books[uid] = "failed"
+			recorded[uid] = "failed"
 		}
 	}
-	return books
+	return recorded
 }
 
-func countOf(books map[types.UID]string, as string) (n int) {
-	for _, list := range books {
+func countOf(recorded map[types.UID]string, as string) (n int) {
+	for _, list := range recorded {
 		if list == as {
 			n++
 		}
@@ -241,8 +238,8 @@ func countOf(books map[types.UID]string, as string) (n int) {
 	return n
 }
 
-// booked judges that a pod is recorded.
-func (t *truth) booked(uid types.UID, as string, j *batchv1.Job, failing bool) {
+// podRecorded judges that a pod is recorded.
+func (t *truth) podRecorded(uid types.UID, as string, j *batchv1.Job, failing bool) {
 	p := t.pods[uid]
 	if p == nil || p.job != j.UID {
 		t.breaks("%s records %s, which is not its pod", j.Name, uid)
@@ -252,7 +249,7 @@ func (t *truth) booked(uid types.UID, as string, j *batchv1.Job, failing bool) {
 	switch {
 	case p.claimed:
 		// A pod that a user took from its Job and that is adopted again counts again.
-	case p.booked != "":
+	case p.recordedAs != "":
 		t.breaks("%s records %s a second time", j.Name, pod.Name)
 	case p.evicted:
 		t.breaks("%s records %s, which was not to count", j.Name, pod.Name)
@@ -265,7 +262,7 @@ func (t *truth) booked(uid types.UID, as string, j *batchv1.Job, failing bool) {
 	case as == "failed" && !failing && ignored(j, pod):
 		t.breaks("%s records %s as failed, and its failure is to be ignored", j.Name, pod.Name)
 	}
-	p.booked = as
+	p.recordedAs = as
 }
 
 // jobEnded judges the end of a Job: nothing of it is alive, and what was not
@@ -276,9 +273,9 @@ func (t *truth) jobEnded(j *batchv1.Job, counted map[string]int, indexed, unsure
 	for _, p := range t.podsOf(j.UID) {
 		pod := p.last
 		switch ref := jobRef(pod); {
-		case (unsure || p.claimed && !p.gone || p.freed && p.booked == "") && job.PodFinished(pod):
+		case (unsure || p.claimed && !p.gone || p.freed && p.recordedAs == "") && job.PodFinished(pod):
 			free[map[bool]string{true: "succeeded", false: "failed"}[pod.Status.Phase == corev1.PodSucceeded]]++
-		case p.gone, p.booked != "", ref == nil || ref.UID != j.UID:
+		case p.gone, p.recordedAs != "", ref == nil || ref.UID != j.UID:
 		case !job.PodFinished(pod):
 			if !t.overlap && !t.stale && !p.claimed {
 				t.breaks("%s has ended, and %s is %s", j.Name, pod.Name, pod.Status.Phase)
@@ -291,11 +288,11 @@ func (t *truth) jobEnded(j *batchv1.Job, counted map[string]int, indexed, unsure
 			case condition(j.Status, batchv1.JobSuccessCriteriaMet) && pod.DeletionTimestamp != nil:
 				free["failed"]++ // it was stopped because the Job succeeds, and failed before that was written
 			default:
-				p.booked = "failed"
+				p.recordedAs = "failed"
 				counted["failed"]++
 			}
 		case !indexed:
-			p.booked = "succeeded"
+			p.recordedAs = "succeeded"
 			counted["succeeded"]++
 		}
 	}
@@ -315,7 +312,7 @@ func (t *truth) outcomeFound(old, j *batchv1.Job) {
 		switch {
 		case p.claimed:
 			return // adopted again, it counts again
-		case p.booked == "failed", p.dying, p.freed, p.last.Status.Phase == corev1.PodFailed:
+		case p.recordedAs == "failed", p.dying, p.freed, p.last.Status.Phase == corev1.PodFailed:
 			failures++
 		}
 		restarted += int(restarts(p.last))
@@ -401,103 +398,4 @@ func suspension(j *batchv1.Job) corev1.ConditionStatus {
 		}
 	}
 	return ""
-}
-
-// once are the events that tell of the end of a Job.
-var once = sets.New("Completed", "TooManySucceededPods", "BackoffLimitExceeded", "DeadlineExceeded", "PodFailurePolicy", "MaxFailedIndexesExceeded", "FailedIndexes")
-
-// said judges an event.
-func (t *truth) said(n events.Event) {
-	jt := t.jobs[n.About.UID]
-	switch {
-	case jt == nil:
-		t.breaks("event about a Job that never was: %v", n)
-		return
-	case jt.foreign:
-		t.breaks("event about a Job that is managed by somebody else: %v", n)
-	case n.Reason == "InvalidStatus":
-		t.breaks("%s: %s", n.About.Name, n.Message)
-	}
-	what := string(n.About.UID) + " " + n.Reason
-	t.events[what]++
-	pod, created := strings.CutPrefix(n.Message, "Created pod: ")
-	if created {
-		t.events[pod]++
-	}
-	// Of a name that is given back while it is asked for the server tells the truth twice.
-	if strings.HasPrefix(n.Reason, "Failed") && n.Type == corev1.EventTypeWarning && !once.Has(n.Reason) && !strings.Contains(n.Message, "existed a moment ago") {
-		t.events["failures"]++
-	}
-	switch {
-	case created && t.events[pod] > t.names[pod]:
-		t.breaks("%s: that %s was made is told %d times, and was so %d times", n.About.Name, pod, t.events[pod], t.names[pod])
-	case t.events["failures"] > t.mishaps:
-		t.breaks("%s: %s, and no request failed", n.About.Name, n.Message)
-	case once.Has(n.Reason) && t.events[what] > 1:
-		t.breaks("%s: %s is told a second time", n.About.Name, n.Reason)
-	case once.Has(n.Reason) && jt.ended == 0:
-		t.breaks("%s: %s is told before it is so", n.About.Name, n.Reason)
-	case (n.Reason == "Suspended" || n.Reason == "Resumed") && t.events[what] > jt.flips[n.Reason]:
-		t.breaks("%s: %s is told %d times, and was so %d times", n.About.Name, n.Reason, t.events[what], jt.flips[n.Reason])
-	}
-}
-
-// ended reports whether all of our Jobs have ended or are gone, and nothing more is going away.
-func (t *truth) ended() bool {
-	for _, obj := range t.server.List("Job") {
-		if j := obj.(*batchv1.Job); !t.jobs[j.UID].foreign && (!job.Finished(j) || j.DeletionTimestamp != nil) && !t.stuck(j) {
-			return false
-		}
-	}
-	return true
-}
-
-// stuck reports whether a Job cannot go because a user took its selector's label
-// off one of its pods: while the Job goes that pod is not its business any more
-// (job.md 1.8), and while the Job exists it is nobody else's.
-func (t *truth) stuck(j *batchv1.Job) bool {
-	return j.DeletionTimestamp != nil && slices.ContainsFunc(t.podsOf(j.UID), func(p *podTruth) bool {
-		return p.claimed && !p.gone && job.HasFinalizer(p.last) && p.last.Labels[batchv1.ControllerUidLabel] == ""
-	})
-}
-
-// checkFinalizers finds pods that hold the finalizer though their Job has long ended.
-func (t *truth) checkFinalizers() {
-	for _, obj := range t.server.List("Pod") {
-		pod := obj.(*corev1.Pod)
-		p := t.pods[pod.UID]
-		jt := t.jobs[p.job]
-		if !job.HasFinalizer(pod) || jt.ended == 0 || jt.foreign && !jt.gone || metav1.GetControllerOfNoCopy(pod) == nil && jt.foreign {
-			continue
-		}
-		// Delays after errors of the storm are up to a minute long.
-		if since := max(jt.ended, storm+time.Minute, p.made); t.world.Now()-since > time.Minute {
-			t.breaks("%s holds the finalizer %s after its Job %s ended", pod.Name, t.world.Now()-since, jt.name)
-		}
-	}
-}
-
-// checkEnd judges what is left.
-func (t *truth) checkEnd() {
-	if t.world.Broken() != "" {
-		return
-	}
-	if !t.ended() {
-		for _, obj := range t.server.List("Job") {
-			if j := obj.(*batchv1.Job); !t.jobs[j.UID].foreign && !job.Finished(j) && !t.stuck(j) {
-				t.breaks("%s does not end", j.Name)
-				return
-			}
-		}
-		t.breaks("a Job does not go")
-	}
-	for _, uid := range slices.Sorted(maps.Keys(t.jobs)) {
-		jt := t.jobs[uid]
-		if !jt.quiet || jt.foreign || jt.gone && jt.by != "" && !ours(jt.by) {
-			continue
-		}
-		if wanted := int(jt.completions); jt.made != wanted && !t.overlap && !t.stale {
-			t.breaks("%s (%s), of which nothing failed, made %d pods, it wanted %d", jt.name, uid, jt.made, wanted)
-		}
-	}
 }
