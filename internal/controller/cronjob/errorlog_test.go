@@ -25,6 +25,7 @@ func TestLastingErrorIsLoggedOnceAMinute(t *testing.T) {
 	for _, letter := range []string{"K", "V", "T"} {
 		t.Run(letter, func(t *testing.T) {
 			a := serve(t, letter)
+			defer a.forget(tickKey) // the gauge of what is misconfigured is one for all tests
 			begin, change, second, end := at("12:10:00"), at("12:30:02"), at("12:50:00"), at("13:10:00")
 			causes := []*struct {
 				child    string
