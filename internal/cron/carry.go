@@ -35,7 +35,7 @@ func (s *syncState) carry(reported []lastingEvent, found Misconfiguration) Carry
 	if s.start.create != nil {
 		known = s.observed.status
 	}
-	c := Carry{schedule: s.edit.now, outcomes: s.outcomes.outcomeProgress, unconfirmed: unconfirmedAfter(s.in, known),
+	c := Carry{schedule: s.served, outcomes: s.outcomes.outcomeProgress, unconfirmed: unconfirmedAfter(s.in, known),
 		unrecorded: unrecordedTime(s.in, known), lasting: reported, misconfigured: found}
 	if !s.in.Owner.ScheduleUnchangedSince.IsZero() {
 		c.scheduleUnchangedSince = s.in.Owner.ScheduleUnchangedSince.Unix()

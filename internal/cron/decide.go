@@ -11,18 +11,22 @@ import (
 	"time"
 )
 
-// syncState is what is known in one sync: derived from the input phase by phase by Decide, each field once.
+// syncState is what is known in one sync. Decide fills the fields in in their order, each once; only status is changed
+// later.
 type syncState struct {
 	in       Input
 	edit     edit
 	ready    readiness
 	children []Child
-	// observed is the status as the children show it. status begins as that, and has what the start changes.
+	// observed is the status as the children show it.
 	observed observedStatus
+	// status is what is to be written: first the observed one, to which the start and the conditions are added.
 	status   Status
 	timing   timing
 	start    startDecision
 	outcomes outcomes
+	// served is the present schedule as it is to be remembered: edit.now with the misses that outcomes report.
+	served servedSchedule
 }
 
 // Decide says what the CronJob of in needs now. It is a pure function: the same input gives the same plan, and no input
@@ -34,7 +38,7 @@ func Decide(in Input) Plan {
 	if in.Owner.Deleting && in.Traits.DeletedIsIgnored {
 		return Plan{}
 	}
-	in.Now = in.Now.Round(0) // what is carried to later syncs compares by the wall clock
+	in.Now = in.Now.Round(0) // without the monotonic reading: later syncs compare with it by the wall clock
 	s := &syncState{in: in}
 	s.edit = noticeEdit(in)
 	s.ready = checkStart(in, s.edit)
@@ -55,7 +59,7 @@ func Decide(in Input) Plan {
 
 	s.observed = observeStatus(in, s.children)
 	s.status = s.observed.status
-	if s.ready.open {
+	if s.ready.mayStart {
 		s.timing = timingOf(in, s.ready.calendar, s.status, s.edit)
 		if s.observed.err == nil {
 			s.decideStart()
@@ -65,21 +69,19 @@ func Decide(in Input) Plan {
 		return s.readFirst(s.start.reads)
 	}
 	s.nameOutcomes()
-	if upto := s.outcomes.missedUpto; !upto.IsZero() {
-		s.edit.now.Missed = &upto
-	}
+	s.served = s.edit.now.withMissed(s.outcomes.missedUpto)
 	s.status.Conditions = conditions(s)
 
+	failed := errors.Join(s.observed.err, s.ready.err, s.start.err)
+	toRecord, pruned, recordErr := s.recordAndPrune(failed)
 	p := Plan{
-		Stop: s.start.stop, Start: s.start.create, Outcomes: s.outcomes.named,
-		Misconfigured: cmp.Or(s.ready.misconfigured, s.start.misconfigured),
-		Err:           errors.Join(s.observed.err, s.ready.err, s.start.err),
+		Stop: s.start.stop, Start: s.start.create, Record: toRecord, Prune: untried(in, pruned),
+		Events: s.events(pruned), Outcomes: s.outcomes.named,
+		Misconfigured: cmp.Or(s.ready.misconfigured, s.start.misconfigured), Err: errors.Join(failed, recordErr),
 	}
-	pruned := s.recordAndPrune(&p)
-	p.Events = s.events(pruned)
 	lasting, repeatAt := repeatLasting(in, p.Events)
 	p.Carry = s.carry(lasting, p.Misconfigured)
-	if s.ready.open && s.start.result != startTooManyMissed {
+	if s.ready.mayStart && s.start.result != startTooManyMissed {
 		p.Wake = wake(in, s.ready.calendar, s.status, s.edit)
 	}
 	for _, t := range []time.Time{retryPruneAt(in, pruned), repeatAt, s.outcomes.wake} {
@@ -88,8 +90,8 @@ func Decide(in Input) Plan {
 	return p
 }
 
-// readFirst is the plan when something has to be read before anything can be said. A shell that cannot even try, or
-// gives up the sync, still has a time to wake at: the next scheduled time waits for nobody's back-off.
+// readFirst is the plan when something has to be read before anything can be said. It has a Wake, although it will be
+// decided again: should the shell give the sync up instead, the next scheduled time must not wait for the back-off.
 func (s *syncState) readFirst(reads []ReadRequest) Plan {
 	return Plan{Read: reads, Carry: s.in.Carry, Wake: s.wakeAnyhow(), Misconfigured: s.in.Carry.misconfigured}
 }
@@ -97,8 +99,8 @@ func (s *syncState) readFirst(reads []ReadRequest) Plan {
 // minRequeue is the least time between two syncs.
 const minRequeue = time.Millisecond
 
-// decideInNextSync is the plan when a live read of this sync showed that the schedule was changed. Nobody knows when,
-// but that it was no later than the read; and the next sync begins after that.
+// decideInNextSync is the plan when a live read of this sync showed that the schedule was changed, perhaps later than
+// Now. The next sync begins after that read, so that its Now is no earlier than the edit.
 func (s *syncState) decideInNextSync() Plan {
 	return Plan{Carry: s.in.Carry, Wake: s.in.Now.Add(minRequeue).UTC(), Misconfigured: s.in.Carry.misconfigured}
 }
@@ -109,7 +111,7 @@ func (s *syncState) decideInNextSync() Plan {
 func (s *syncState) pruneOnly() Plan {
 	deletions := s.safeWithoutRecord(s.in.StoredStatus, beyondHistoryLimits(s.in, s.children), true)
 	return Plan{
-		Prune:  pending(s.in, deletions),
+		Prune:  untried(s.in, deletions),
 		Events: withReason(pruneEvents(s.in, deletions)),
 		Err:    fmt.Errorf("reading the live CronJob: %w", s.in.read.ownerErr),
 		Carry:  s.in.Carry,
@@ -121,7 +123,7 @@ func (s *syncState) pruneOnly() Plan {
 
 // wakeAnyhow is the next scheduled time as far as it can be told from what is known already.
 func (s *syncState) wakeAnyhow() time.Time {
-	if !s.ready.open {
+	if !s.ready.mayStart {
 		return time.Time{}
 	}
 	return wake(s.in, s.ready.calendar, s.in.StoredStatus, s.edit)

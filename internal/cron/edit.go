@@ -74,7 +74,7 @@ type edit struct {
 	// fresh: this sync is the first to see the change. before is what was served until then, if that is known.
 	fresh  bool
 	before *servedSchedule
-	// now is the present schedule, as it is to be remembered; stored is the one in the annotation.
+	// now is the present schedule, with the misses that were reported before; stored is the one in the annotation.
 	now       servedSchedule
 	stored    servedSchedule
 	hasStored bool
@@ -160,9 +160,16 @@ func noticeEdit(in Input) edit {
 	return e
 }
 
+// withMissed is the schedule with the latest miss that is reported; the zero time is none that is new.
+func (t servedSchedule) withMissed(missedUpto time.Time) servedSchedule {
+	if !missedUpto.IsZero() {
+		t.Missed = &missedUpto
+	}
+	return t
+}
+
 // asStored is the schedule as the annotation is to have it beside that status.
-func (e edit) asStored(status Status) servedSchedule {
-	t := e.now
+func (t servedSchedule) asStored(status Status) servedSchedule {
 	if t.Missed != nil && status.LastSchedule != nil && !t.Missed.After(*status.LastSchedule) {
 		t.Missed = nil
 	}

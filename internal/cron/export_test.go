@@ -27,7 +27,7 @@ func (c Carry) Spec() Spec {
 }
 
 // HasPendingTime tells whether a scheduled time may still start.
-func (c Carry) HasPendingTime() bool { return c.outcomes.open != nil }
+func (c Carry) HasPendingTime() bool { return c.outcomes.pending != nil }
 
 // IsUnreported tells whether t is among the missed times that no event has reported yet.
 func (c Carry) IsUnreported(t time.Time) bool {

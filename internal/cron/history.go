@@ -104,8 +104,8 @@ func (s *syncState) safeWithoutRecord(stored Status, deletions []Deletion, keepL
 // else wakes the CronJob before.
 const pruneRetry = time.Minute
 
-// pending are the deletions that this sync has not tried yet.
-func pending(in Input, deletions []Deletion) []Deletion {
+// untried are the deletions that this sync has not tried yet.
+func untried(in Input, deletions []Deletion) []Deletion {
 	return slices.DeleteFunc(slices.Clone(deletions), func(d Deletion) bool {
 		_, tried := in.done.pruned[d.UID]
 		return tried

@@ -87,10 +87,10 @@ func (r startResult) reasonIfNeverStarted() NotStartedReason {
 // outcomeProgress is how far outcomes have been named, for the next sync. A process that has none counts from what was
 // recorded: lastScheduleTime, or the creation.
 type outcomeProgress struct {
-	// upto: every scheduled time up to this one has its outcome, or is open.
+	// upto: every scheduled time up to this one has its outcome, or is pending.
 	upto *time.Time
-	// open is a scheduled time that may still start.
-	open *openTime
+	// pending is a scheduled time that may still start.
+	pending *pendingTime
 	// suspended: the latest sync found the CronJob suspended.
 	suspended bool
 	// unreported were missed, and no event has reported them yet; reportedAt is when one last reported any.
@@ -98,7 +98,7 @@ type outcomeProgress struct {
 	reportedAt *time.Time
 }
 
-type openTime struct {
+type pendingTime struct {
 	time   time.Time
 	reason NotStartedReason
 }
@@ -139,9 +139,9 @@ func (s *syncState) nameOutcomes() {
 	if in.Owner.Deleting {
 		return
 	}
-	if open := prev.open; open != nil && !open.time.After(e.since) { // the edit has cancelled it
-		o.enter(open.reason.SkippedOrMissed(), open.reason, one(open.time))
-		o.open = nil
+	if pending := prev.pending; pending != nil && !pending.time.After(e.since) { // the edit has cancelled it
+		o.enter(pending.reason.SkippedOrMissed(), pending.reason, one(pending.time))
+		o.pending = nil
 	}
 	base, due, result := baseOf(in, s.observed.status), s.timing.due, s.start.result
 	if done := in.done.create; done != nil && due.IsZero() { // its child was read, and the observed status has it already
@@ -151,7 +151,7 @@ func (s *syncState) nameOutcomes() {
 	if !in.Spec.Suspend {
 		s.passedByEdit(from)
 	}
-	if !s.ready.open {
+	if !s.ready.mayStart {
 		o.suspended = prev.suspended || in.Spec.Suspend
 		o.reportMissed(in, s.children, nil, time.Time{}, true)
 		return
@@ -159,7 +159,7 @@ func (s *syncState) nameOutcomes() {
 	o.suspended = false
 	from = maxTime(from, e.since)
 
-	o.close(base, due, s.timing.earliest)
+	o.settlePending(base, due, s.timing.earliest)
 	calendar := s.ready.calendar
 	if prev.upto == nil && base.After(from) {
 		// Children prove later times than the status: the process that started them died before it could write or
@@ -216,24 +216,24 @@ func (s *syncState) passedByEdit(from time.Time) {
 
 // enterDue names the outcome of the time that is due.
 func (o *outcomes) enterDue(prev outcomeProgress, from, due time.Time, result startResult) {
-	wasOpen := prev.open != nil && prev.open.time.Equal(due)
-	if due.IsZero() || !wasOpen && !due.After(from) {
+	wasPending := prev.pending != nil && prev.pending.time.Equal(due)
+	if due.IsZero() || !wasPending && !due.After(from) {
 		return
 	}
 	switch result {
 	case startCreated:
 		o.enter(Started, "", one(due))
 	case startAdopted:
-		if wasOpen { // a create of ours whose answer got lost had succeeded
+		if wasPending { // a create of ours whose answer got lost had succeeded
 			o.enter(Started, "", one(due))
 		}
 	case startNameUsed:
 		o.enter(Skipped, NotStartedSharedName, one(due))
 	default:
-		o.open = &openTime{time: due, reason: result.reasonIfNeverStarted()}
+		o.pending = &pendingTime{time: due, reason: result.reasonIfNeverStarted()}
 		return
 	}
-	o.open = nil
+	o.pending = nil
 }
 
 // over tells whether misses do not go on: something starts, or is there, perhaps since an earlier sync that did not
@@ -251,20 +251,20 @@ func finerThanNames(in Input, c calendar) bool {
 	})
 }
 
-// close names the outcome of the open time, once it is clear that it will not start any more.
-func (o *outcomes) close(base, due, earliest time.Time) {
-	open := o.open
+// settlePending names the outcome of the pending time, once it is clear that it will not start any more.
+func (o *outcomes) settlePending(base, due, earliest time.Time) {
+	pending := o.pending
 	switch {
-	case open == nil || open.time.Equal(due):
+	case pending == nil || pending.time.Equal(due):
 		return
-	case open.time.Equal(base): // it has started after all: our create whose answer got lost, or another process
-		o.enter(Started, "", one(open.time))
-	case open.time.Before(due), due.IsZero() && !open.time.After(earliest):
-		o.enter(open.reason.SkippedOrMissed(), open.reason, one(open.time))
+	case pending.time.Equal(base): // it has started after all: our create whose answer got lost, or another process
+		o.enter(Started, "", one(pending.time))
+	case pending.time.Before(due), due.IsZero() && !pending.time.After(earliest):
+		o.enter(pending.reason.SkippedOrMissed(), pending.reason, one(pending.time))
 	default: // the clock was set back
 		return
 	}
-	o.open = nil
+	o.pending = nil
 }
 
 // passedOver names the outcomes of the times in (from, latest] except for due.

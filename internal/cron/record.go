@@ -4,7 +4,6 @@
 package cron
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -13,39 +12,39 @@ import (
 )
 
 // recordAndPrune plans the status write and the deletes that wait for it: a child that proves something goes only when
-// that is on the server (cronjob.md B3). It returns all deletes of the sync, also those that were tried.
-func (s *syncState) recordAndPrune(p *Plan) []Deletion {
+// that is on the server (cronjob.md B3). failed is what failed before. deletions are all of the sync, also those that
+// were tried, and recordErr is why the write failed.
+func (s *syncState) recordAndPrune(failed error) (toRecord *Record, deletions []Deletion, recordErr error) {
 	in := s.in
-	deletions := beyondHistoryLimits(in, s.children)
-	written := p.Err == nil || in.Traits.RecordDespiteError
+	deletions = beyondHistoryLimits(in, s.children)
+	written := failed == nil || in.Traits.RecordDespiteError
 	stored := in.StoredStatus
 	if !written && s.start.err != nil && len(s.safeWithoutRecord(in.StoredStatus, deletions, false)) < len(deletions) {
 		// The start failed, and a prune waits for what the children prove. That is written all the same, and nothing of
 		// what failed: else a create that a quota refuses would keep the very children that use the quota up (V26 does
 		// not stand above guarantee 6).
 		stored = s.observed.status
-		p.Record = record(in, stored, s.edit, true)
+		toRecord = s.record(stored, true)
 	} else {
-		p.Record = record(in, s.status, s.edit, written)
+		toRecord = s.record(s.status, written)
 	}
-	var failed bool
 	if done := in.done.record; done != nil {
-		p.Record = nil
+		toRecord = nil
 		if done.err != nil {
-			failed, written, stored = true, false, in.StoredStatus
-			p.Err = errors.Join(p.Err, fmt.Errorf("recording what was done: %w", done.err))
+			written, stored = false, in.StoredStatus
+			recordErr = fmt.Errorf("recording what was done: %w", done.err)
 		}
 	}
 	if !written {
-		deletions = s.safeWithoutRecord(stored, deletions, failed)
+		deletions = s.safeWithoutRecord(stored, deletions, recordErr != nil)
 	}
-	p.Prune = pending(in, deletions)
-	return deletions
+	return toRecord, deletions, recordErr
 }
 
 // record is what has to be remembered, nil if nothing is new. A kind that does not write the status of a failed sync
 // (cronjob.md V26) still remembers an edit: no later sync could notice it again.
-func record(in Input, status Status, e edit, written bool) *Record {
+func (s *syncState) record(status Status, written bool) *Record {
+	in, e := s.in, s.edit
 	if room := in.Traits.MaxActive; room > 0 && len(status.Active) > room {
 		status.Active = status.Active[:room:room]
 	}
@@ -54,7 +53,7 @@ func record(in Input, status Status, e edit, written bool) *Record {
 		r.Status, r.StatusChanged = status, !sameStatus(in.StoredStatus, status)
 	}
 	// The first record of a status has the schedule that was decided on, for all kinds: a later process need not guess.
-	t := e.asStored(r.Status)
+	t := s.served.asStored(r.Status)
 	first := (!e.hasStored || !t.same(e.stored)) && !in.Owner.Deleting
 	if e.needsWrite(t) || r.StatusChanged && (first || in.Traits.StatusCarriesAnnotation && !t.equal(e.stored)) {
 		if text := t.text(); text != "" {

@@ -70,7 +70,7 @@ var startRules = []func(*syncState) *startDecision{
 // decideStart finds the rule that decides, and works the decision into the status.
 func (s *syncState) decideStart() {
 	events := s.replaced() // there had been no create if a stop had failed
-	if s.timing.missed == many && !s.in.Traits.ManyRefused {
+	if s.timing.manyMissed && !s.in.Traits.ManyRefused {
 		events = append(events, tooManyMissed(s.in, s.timing))
 	}
 	for _, rule := range startRules {
@@ -122,7 +122,7 @@ func nothingIsDue(s *syncState) *startDecision {
 // tooManyAreMissed: kinds of which the contract says so start nothing after more than 100 missed times (cronjob.md
 // T10).
 func tooManyAreMissed(s *syncState) *startDecision {
-	if s.timing.missed != many || !s.in.Traits.ManyRefused {
+	if !s.timing.manyMissed || !s.in.Traits.ManyRefused {
 		return nil
 	}
 	return &startDecision{result: startTooManyMissed, misconfigured: TooManyMissed, events: []Event{manyRefused(s.in, s.timing)}}

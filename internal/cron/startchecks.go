@@ -13,8 +13,8 @@ import (
 
 // readiness says whether the CronJob may start anything at all, and by which calendar.
 type readiness struct {
-	// open: no obstacle; calendar is set.
-	open     bool
+	// mayStart: nothing keeps it from starting; calendar is set.
+	mayStart bool
 	calendar calendar
 	events   []Event
 	// obstacle is what is wrong with the schedule, for people; "" if nothing is.
@@ -51,7 +51,7 @@ func checkStart(in Input, e edit) readiness {
 			}
 		}
 	}
-	s.open = len(s.calendar) > 0
+	s.mayStart = len(s.calendar) > 0
 	return s
 }
 

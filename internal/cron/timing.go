@@ -54,28 +54,8 @@ func (c calendar) next(since, now time.Time) time.Time {
 	return first
 }
 
-// class says how many scheduled times have passed unserved.
-type class string
-
-const (
-	none class = "none" // at most one
-	few  class = "few"  // up to manyMissed
-	many class = "many"
-)
-
-// manyMissed is the greatest number of missed times that is still few.
+// manyMissed: more missed times than this are many.
 const manyMissed = 100
-
-func classOf(missed int) class {
-	switch {
-	case missed > manyMissed:
-		return many
-	case missed > 1:
-		return few
-	default:
-		return none
-	}
-}
 
 // timing is what the calendar says at Now.
 type timing struct {
@@ -84,21 +64,22 @@ type timing struct {
 	// earliest is the point after which scheduled times count (cronjob.md 3.2, B2).
 	earliest time.Time
 	// due is the scheduled time to be started, zero when there is none, and child is the name of its child.
-	due    time.Time
-	child  string
-	missed class
+	due   time.Time
+	child string
+	// manyMissed: more scheduled times than the constant says have passed unserved.
+	manyMissed bool
 }
 
 // timingOf finds the scheduled time that is due (cronjob.md 3.2 to 3.4). Times at or before an edit do not count.
 func timingOf(in Input, c calendar, status Status, e edit) timing {
-	t := timing{base: baseOf(in, status), missed: none}
+	t := timing{base: baseOf(in, status)}
 	t.earliest = earliest(t.base, in.Spec.Deadline, in.Now)
 	t.due = c.last(t.earliest, in.Now).UTC()
 	if !t.due.After(e.since) {
 		t.due = time.Time{}
 	}
 	if !t.due.IsZero() {
-		t.missed = classOf(c.count(maxTime(t.earliest, e.since), in.Now))
+		t.manyMissed = c.count(maxTime(t.earliest, e.since), in.Now) > manyMissed
 		t.child = childName(in, t.due)
 	}
 	return t

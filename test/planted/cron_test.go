@@ -158,7 +158,7 @@ func TestCron(t *testing.T) {
 			breaks: "a time passes without a sync",
 		},
 		"failed sync keeps no timer": {
-			file: "decide.go", old: "if s.ready.open && s.start.result != startTooManyMissed {", new: "if s.ready.open && s.start.result != startTooManyMissed && p.Err == nil {",
+			file: "decide.go", old: "if s.ready.mayStart && s.start.result != startTooManyMissed {", new: "if s.ready.mayStart && s.start.result != startTooManyMissed && p.Err == nil {",
 			breaks: "the next time waits for the back-off of a sync that failed",
 		},
 		"reading keeps no timer": {
