@@ -277,19 +277,14 @@ func (w *world) pass(d time.Duration) {
 
 // next is when something becomes due; zero: never.
 func (w *world) next() (at time.Time) {
-	sooner := func(t time.Time) {
-		if at.IsZero() || t.Before(at) {
-			at = t
-		}
-	}
 	for _, q := range []*fakeQueue{w.main, w.orphans} {
 		for _, t := range q.at {
-			sooner(t)
+			at = job.Earlier(at, t)
 		}
 	}
 	for _, obj := range everything(w.caches.jobs) {
 		if t, ok := w.timers.Next(keyOf(obj.(*batchv1.Job))); ok {
-			sooner(t)
+			at = job.Earlier(at, t)
 		}
 	}
 	return at
