@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// syncState is what is known in one sync. Decide fills the fields in in their order, each once; only status is changed
+// syncState is what is known in one sync. Decide fills in the fields in this order, each once; only status changes
 // later.
 type syncState struct {
 	in       Input

@@ -51,41 +51,41 @@ type Sign struct {
 	Seen time.Time
 }
 
-// State says whether a kind is served. The zero State serves.
-type State struct {
-	// Paused: another controller works on the kind, and we do nothing.
+// Pause says whether we have paused on a kind. The zero Pause is none: the kind is served.
+type Pause struct {
+	// Paused: another controller works on the kind, and we start and delete nothing of it.
 	Paused bool
-	// Since is when that was first seen, and Last the latest sign of it.
+	// Since is when the other controller was first seen, and Last the latest sign of it.
 	Since time.Time
 	Last  Sign
 }
 
-// AfterSign is the state after a sign.
-func (s State) AfterSign(sign Sign) State {
-	if !s.Paused {
-		return State{Paused: true, Since: sign.Seen, Last: sign}
+// AfterSign is the pause after a sign.
+func (p Pause) AfterSign(sign Sign) Pause {
+	if !p.Paused {
+		return Pause{Paused: true, Since: sign.Seen, Last: sign}
 	}
-	if !sign.Seen.Before(s.Last.Seen) {
-		s.Last = sign
+	if !sign.Seen.Before(p.Last.Seen) {
+		p.Last = sign
 	}
-	return s
+	return p
 }
 
-// At is the state at now, when a start that became due at due has not been made; the zero time means that none is due.
+// At is the pause at now, when a start that became due at due has not been made; the zero time means that none is due.
 // recheck is when to look again at this start, zero for not before something else happens.
-func (s State) At(now, due time.Time, takeoverAfter time.Duration) (next State, recheck time.Time) {
-	if !s.Paused || due.IsZero() {
-		return s, time.Time{}
+func (p Pause) At(now, due time.Time, takeoverAfter time.Duration) (next Pause, recheck time.Time) {
+	if !p.Paused || due.IsZero() {
+		return p, time.Time{}
 	}
-	if s.Last.Seen.After(now) { // the clock was set back
-		s.Last.Seen = now
+	if p.Last.Seen.After(now) { // the clock was set back
+		p.Last.Seen = now
 	}
-	silent := s.Last.Seen
+	silent := p.Last.Seen
 	if due.After(silent) {
 		silent = due
 	}
 	if recheck = silent.Add(takeoverAfter); now.Before(recheck) {
-		return s, recheck
+		return p, recheck
 	}
-	return State{}, time.Time{}
+	return Pause{}, time.Time{}
 }

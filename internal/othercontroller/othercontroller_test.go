@@ -39,7 +39,7 @@ func TestAt(t *testing.T) {
 		"the clock was set back by an hour: as of now": {signs: []int{3700}, due: 100, now: 110, back: true, again: 170},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var s State
+			var s Pause
 			for _, at := range c.signs {
 				s = s.AfterSign(sign(at))
 			}
@@ -55,7 +55,7 @@ func TestAt(t *testing.T) {
 			if next.Paused != c.back || !again.Equal(want) {
 				t.Errorf("back %v, again %v; want %v, %v", next.Paused, again, c.back, want)
 			}
-			if !next.Paused && next != (State{}) {
+			if !next.Paused && next != (Pause{}) {
 				t.Errorf("something is left of the time before: %+v", next)
 			}
 		})
@@ -64,7 +64,7 @@ func TestAt(t *testing.T) {
 
 // The first sign dates the state, the last one is told.
 func TestSaw(t *testing.T) {
-	s := State{}.AfterSign(sign(10)).AfterSign(sign(30)).AfterSign(sign(20))
+	s := Pause{}.AfterSign(sign(10)).AfterSign(sign(30)).AfterSign(sign(20))
 	if !s.Paused || !s.Since.Equal(at(10)) || !s.Last.Seen.Equal(at(30)) {
 		t.Errorf("%+v", s)
 	}
@@ -74,7 +74,7 @@ func TestSaw(t *testing.T) {
 // a due start in silence serves in the end.
 func TestProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var s State
+		var s Pause
 		now, due := 0, 0
 		for range rapid.IntRange(1, 20).Draw(t, "steps") {
 			now += rapid.IntRange(-30, 100).Draw(t, "passes")

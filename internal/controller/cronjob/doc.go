@@ -19,9 +19,13 @@
 // Wake-ups are kept in timers of our own (package wallclock) and not in the work queue, because they name instants of
 // the wall clock (B5).
 //
+// While the kind is paused, because another controller works on it, a sync ends before it deletes or creates; only what
+// an earlier sync started is still recorded (B11).
+//
 //	tracked.go    what one sync leaves for the next one of the same CronJob
 //	duekeys.go    which CronJobs are due and not begun: everything else waits for them
-//	othercontroller.go  pauses while another controller works on the kind (package othercontroller decides)
+//	othercontroller.go
+//	              the pause while another controller works on the kind (package othercontroller decides)
 //	unreadable.go what is reported of objects that cannot be read
 //	handlers.go   which watch events call for a sync
 //	controller.go set-up; kinds whose API appears later start by themselves

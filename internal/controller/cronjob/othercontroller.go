@@ -23,7 +23,7 @@ import (
 // knows.
 type otherController struct {
 	mu    sync.Mutex
-	state othercontroller.State
+	pause othercontroller.Pause
 	about corev1.ObjectReference
 	// leading: this process is the one that serves, and so the one that publishes events.
 	leading bool
@@ -33,7 +33,7 @@ type otherController struct {
 func (o *otherController) paused() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.state.Paused
+	return o.pause.Paused
 }
 
 // lookForOtherController looks at a CronJob that is new to the cache, or has changed, for the traces of another
@@ -71,8 +71,8 @@ func showsWrite(obj client.Object, write metav1.ManagedFieldsEntry) bool {
 func (r *reconciler) sawOtherController(obj client.Object, sign othercontroller.Sign) {
 	r.other.mu.Lock()
 	defer r.other.mu.Unlock()
-	first := !r.other.state.Paused
-	r.other.state = r.other.state.AfterSign(sign)
+	first := !r.other.pause.Paused
+	r.other.pause = r.other.pause.AfterSign(sign)
 	if !first {
 		return
 	}
@@ -94,11 +94,11 @@ func (r *reconciler) pauseText(sign othercontroller.Sign) string {
 // reportPause publishes an event on the CronJob that gave it away, once, and only if this process leads.
 func (r *reconciler) reportPause() {
 	o := &r.other
-	if !o.leading || !o.state.Paused {
+	if !o.leading || !o.pause.Paused {
 		return
 	}
-	r.recorder.Event(events.Event{About: o.about, Type: corev1.EventTypeWarning, Reason: "AnotherController", Message: r.pauseText(o.state.Last),
-		DedupKey: o.state.Since.UTC().Format(time.RFC3339Nano)})
+	r.recorder.Event(events.Event{About: o.about, Type: corev1.EventTypeWarning, Reason: "AnotherController", Message: r.pauseText(o.pause.Last),
+		DedupKey: o.pause.Since.UTC().Format(time.RFC3339Nano)})
 }
 
 // lead is called when this process begins to serve.
@@ -140,10 +140,10 @@ func (r *reconciler) stillPaused(now, due time.Time) (recheck time.Time, paused 
 	o := &r.other
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	was := o.state
-	o.state, recheck = o.state.At(now, due, r.takeoverAfter)
-	if o.state.Paused || !was.Paused {
-		return recheck, o.state.Paused
+	was := o.pause
+	o.pause, recheck = o.pause.At(now, due, r.takeoverAfter)
+	if o.pause.Paused || !was.Paused {
+		return recheck, o.pause.Paused
 	}
 	pausedKinds.WithLabelValues(r.info.Name).Set(0)
 	if r.pauseChanged != nil {
