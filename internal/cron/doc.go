@@ -56,5 +56,5 @@
 //	carry.go          what one sync hands to the next
 //
 // The contract is docs/contract/cronjob.md, where the ids that comments cite (K20, B1, Q4, CJ-117, …) are found; the
-// numbered guarantees are in docs/concepts.md.
+// numbered guarantees and the table of words are in docs/concepts.md.
 package cron

@@ -20,7 +20,7 @@ import (
 //	                  finalizer  UID in status  in the counter
 //	P0 not accounted     yes          no             no
 //	P1 recorded          yes          yes            no          after a status write
-//	P2 released          no           yes            no          after the finalizer was removed
+//	P2 unfinalized       no           yes            no          after the finalizer was removed
 //	P3 counted           no           no             yes         after the next status write
 //
 // so a crash anywhere leaves a state from which the next sync goes on. An index in completedIndexes is as good as a UID

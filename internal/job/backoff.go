@@ -9,7 +9,7 @@ import "time"
 // success. The failures of all pods of the Job count together and [syncState.createPods] waits; with
 // backoffLimitPerIndex each index has a delay of its own ([syncState.readyIndexes]).
 
-// Backoff is from what the delay follows (job.md 5.2). The API has no place for it: a restart begins anew, with the
+// Backoff is what the delay is computed from (job.md 5.2). The API has no place for it: a restart begins anew, with the
 // failed pods that are not accounted for yet. (With a backoff limit per index the pods carry the counts.)
 type Backoff struct {
 	// Failures since the last success.

@@ -12,9 +12,6 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// soon is the delay before a sync that goes on with what one sync may not do at once.
-const soon = 10 * time.Millisecond
-
 // syncState is what is known in one sync: read from the snapshot, then derived step by step by Decide, and fixed from
 // then on.
 type syncState struct {
@@ -30,14 +27,15 @@ type syncState struct {
 	replacesOnlyFailed bool
 	// start of the current run, see [startTime].
 	start time.Time
-	// lastBackoff is that of the last sync; backoff has all pods worked in that are not accounted for.
+	// lastBackoff is what the last sync left; backoff takes in the pods that have ended and are not accounted for, too.
 	lastBackoff, backoff Backoff
 
 	pods *jobPods
 	// creationsPending: own creations have yet to show up, and are waited for at most until creationsExpire.
 	creationsPending bool
 	creationsExpire  time.Time
-	// settled is the stored accounting with the recorded pods counted that have lost their finalizer.
+	// settled is the stored counters and recorded UIDs, after the recorded pods that have lost their finalizer were
+	// moved to the counters.
 	settled *accounting
 	// indexes of an Indexed Job; nil otherwise.
 	indexes *indexes
@@ -45,7 +43,8 @@ type syncState struct {
 	// its number of completed indexes.
 	succeeded, failed int
 	verdict           Verdict
-	// podsManaged: pods were managed, so the suspension may be marked.
+	// podsManaged: this sync brings the number of pods to what the Job wants. Only then may the Suspended condition be
+	// set, see [markSuspension].
 	podsManaged bool
 
 	failurePolicyMatches map[*podView]policyMatch
@@ -65,7 +64,7 @@ func Decide(snapshot Snapshot) Plan {
 	owned, plan.Claim, plan.Cleanup = claim(snapshot.Job, snapshot.Pods, snapshot.Expectations)
 	s := newSyncState(snapshot, options, owned)
 
-	// Which of them are counted, which are not, and what is true when all are.
+	// Which pods are counted, which are still to be counted, and the totals of both.
 	s.settled = s.settleStored()
 	if CompletionMode(s.job) == batchv1.IndexedCompletion {
 		s.indexes = s.findIndexes()
@@ -75,8 +74,7 @@ func Decide(snapshot Snapshot) Plan {
 	// How the Job ends, if that can be said now.
 	s.verdict = s.findVerdict()
 
-	// Which pods to create or delete. Here a hook that prepares other objects before pods are managed would run, and
-	// could fail the sync (gang scheduling, job.md 1.11).
+	// Which pods to create or delete.
 	switch {
 	case s.verdict.Outcome == Undecided && !s.creationsPending && s.job.DeletionTimestamp == nil:
 		s.podsManaged = true

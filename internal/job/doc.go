@@ -69,8 +69,9 @@
 //	conditions.go     how conditions are read and set: finished, interim, terminal
 //	invariants.go     what statuses the API server refuses
 //	events.go         every event
-//	orphan.go         finalizers of pods whose Job is gone or finished
+//	orphan.go         finalizers of pods whose Job is gone or finished, also of Jobs deleted with orphan propagation
 //	text.go           plans and records as text
 //
-// The contract is docs/contract/job.md, where the ids that comments cite (JOB-123, CP-01, TTL-004, …) are found.
+// The contract is docs/contract/job.md, where the ids that comments cite (JOB-123, CP-01, TTL-004, …) are found; the
+// words are in a table in docs/concepts.md.
 package job

@@ -93,7 +93,7 @@ type PodRef struct {
 // Claim is what has to happen so that the Job controls exactly the pods that its selector matches (job.md 1.8).
 type Claim struct {
 	// Adopt are pods to give our owner reference ([OwnerReference]) and the tracking finalizer, in one patch with the
-	// resource version: a pod that was adopted, counted and released already, and that a cache that lags still shows as
+	// resource version: a pod that was adopted, counted and unfinalized already, and that a cache that lags still shows as
 	// an orphan, must not get the finalizer again. Before the first of them read the Job live, once: it must exist with
 	// the same UID and not be deleted.
 	Adopt []PodRef

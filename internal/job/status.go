@@ -169,16 +169,19 @@ func changed(stored, status *batchv1.JobStatus) bool {
 	return !equality.Semantic.DeepEqual(&old, status)
 }
 
+// continueDelay is the delay before the sync that continues what exceeded one sync's limits.
+const continueDelay = 10 * time.Millisecond
+
 // wakeAfter: what did not fit goes on in the next sync, where a verdict that was found just now stops the pods, too;
 // what is recorded and loses its finalizer now is counted within a period.
 func (s *syncState) wakeAfter(a podsAfter, acc *accounting, ends bool) (time.Time, Remainder) {
 	switch {
 	case len(acc.postponed) > 0:
-		return s.now.Add(soon), RemainderUncounted
+		return s.now.Add(continueDelay), RemainderUncounted
 	case !ends && s.verdict.Outcome != Undecided && !s.verdict.Stored && a.active > 0:
-		return s.now.Add(soon), RemainderNone
+		return s.now.Add(continueDelay), RemainderNone
 	case acc.moreToUnfinalize:
-		return s.now.Add(soon), RemainderFinalizers
+		return s.now.Add(continueDelay), RemainderFinalizers
 	case !ends && len(acc.unfinalize) > 0 && len(acc.uncountedSucceeded)+len(acc.uncountedFailed) > 0:
 		return s.now.Add(s.options.SyncPeriod), RemainderNone
 	}

@@ -148,7 +148,7 @@ func TestOneWriteRecordsLimitedNumber(t *testing.T) {
 		if len(u.Succeeded) != 499 || len(u.Failed) != 1 || r.Write.Status.Succeeded != 1 {
 			t.Errorf("recorded %d+%d, counted %d; want 499+1 and 1", len(u.Succeeded), len(u.Failed), r.Write.Status.Succeeded)
 		}
-		if r.Write.Finished || len(r.Unfinalize) != 500 || !r.Wake.Equal(now.Add(soon)) {
+		if r.Write.Finished || len(r.Unfinalize) != 500 || !r.Wake.Equal(now.Add(continueDelay)) {
 			t.Errorf("finished %t, %d finalizers, wake %s: want the rest in the next sync", r.Write.Finished, len(r.Unfinalize), r.Wake)
 		}
 	})
@@ -156,7 +156,7 @@ func TestOneWriteRecordsLimitedNumber(t *testing.T) {
 		t.Parallel()
 		j := aJob("p1 c502 indexed", started(time.Minute))
 		r := Decide(Snapshot{Job: j, Pods: numbered(501, "s", "succeeded iN"), Now: now, PodsCurrent: true, Options: Options{Standalone: true}}).PlanStatus(Results{})
-		if r.Write.Finished || len(r.Unfinalize) != 500 || r.Write.Status.CompletedIndexes != "0-500" || !r.Wake.Equal(now.Add(soon)) {
+		if r.Write.Finished || len(r.Unfinalize) != 500 || r.Write.Status.CompletedIndexes != "0-500" || !r.Wake.Equal(now.Add(continueDelay)) {
 			t.Errorf("finished %t, %d finalizers, completed %s, wake %s", r.Write.Finished, len(r.Unfinalize), r.Write.Status.CompletedIndexes, r.Wake)
 		}
 	})
@@ -165,7 +165,7 @@ func TestOneWriteRecordsLimitedNumber(t *testing.T) {
 		j := aJob("p1 c501 indexed", started(time.Minute))
 		snapshot := Snapshot{Job: j, Pods: numbered(501, "s", "succeeded iN"), Now: now, PodsCurrent: true, Options: Options{Standalone: true}}
 		r := Decide(snapshot).PlanStatus(Results{})
-		if !r.Write.Finished || len(r.Unfinalize) != 500 || r.Write.Status.CompletedIndexes != "0-500" || !r.Wake.Equal(now.Add(soon)) {
+		if !r.Write.Finished || len(r.Unfinalize) != 500 || r.Write.Status.CompletedIndexes != "0-500" || !r.Wake.Equal(now.Add(continueDelay)) {
 			t.Fatalf("finished %t, %d finalizers, completed %s, wake %s", r.Write.Finished, len(r.Unfinalize), r.Write.Status.CompletedIndexes, r.Wake)
 		}
 		// The process that wrote it goes on, and so does one that finds it.

@@ -141,7 +141,7 @@ func TestJob(t *testing.T) {
 		},
 		"wake now": {
 			file:   "status.go",
-			old:    "\t\treturn s.now.Add(soon), RemainderUncounted\n\tcase !ends && s.verdict.Outcome != Undecided && !s.verdict.Stored && a.active > 0:\n\t\treturn s.now.Add(soon), RemainderNone\n",
+			old:    "\t\treturn s.now.Add(continueDelay), RemainderUncounted\n\tcase !ends && s.verdict.Outcome != Undecided && !s.verdict.Stored && a.active > 0:\n\t\treturn s.now.Add(continueDelay), RemainderNone\n",
 			new:    "\t\treturn s.now, RemainderUncounted\n\tcase !ends && s.verdict.Outcome != Undecided && !s.verdict.Stored && a.active > 0:\n\t\treturn s.now, RemainderNone\n",
 			breaks: "the controller spins",
 		},
@@ -176,7 +176,7 @@ func TestJobShell(t *testing.T) {
 		},
 		"own removals in flight not remembered": {
 			file: "finalizers.go", old: "{ e.unfinalizing.Insert(ref.UID) }", new: "{}",
-			breaks: "a pod that was released counts once more while the cache lags",
+			breaks: "a pod that lost its finalizer counts once more while the cache lags",
 		},
 		"own creations in flight not remembered": {
 			file: "expectations.go", old: "{ j.creating[name] = pod }", new: "{}",

@@ -22,7 +22,7 @@
 //	wakeup.go       when a Job is synced: now, soon, later, and again
 //	handlers.go     which watch events of Jobs and pods ask for a sync
 //	expectations.go what this process did and the caches do not show yet
-//	orphan.go       tracking finalizers of pods whose Job is gone: a queue of its own
+//	orphan.go       tracking finalizers of pods whose Job is gone or deleted with orphan propagation: a queue of its own
 //
 // index.go finds pods and Jobs in the caches without walking a namespace, trim.go says what of a pod the cache keeps,
 // metrics.go what is measured.

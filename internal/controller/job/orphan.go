@@ -20,8 +20,9 @@ import (
 	"github.com/carillon-dev/carillon/internal/job"
 )
 
-// A pod whose Job is gone cannot vanish while it holds the tracking finalizer, and no sync looks after it. A queue of
-// its own, by pod name, frees such pods; one that fails is tried again by name and delays no other.
+// A pod whose Job is gone cannot vanish while it holds the tracking finalizer, and no sync looks after it. Nor does one
+// look after pods without a controller, as Jobs deleted with orphan propagation leave them. A queue of its own, by pod
+// name, removes their finalizers; one that fails is tried again by name and delays no other.
 
 // orphanRecheck is when a pod that changed under our hands is looked at again, if no event comes first.
 const orphanRecheck = time.Second
@@ -87,7 +88,7 @@ func (c *controller) enqueueUnadopted(j *batchv1.Job, q queue) {
 	}
 }
 
-// reconcileOrphan frees one pod if its finalizer serves nobody (job.md 2.4).
+// reconcileOrphan removes the finalizer of one pod if it serves nobody (job.md 2.4).
 func (c *controller) reconcileOrphan(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	pod := c.cache.pod(request.NamespacedName)
 	if pod == nil || !job.HasOrphanedFinalizer(pod, c.cache.owner(pod), c.options.rules()) {

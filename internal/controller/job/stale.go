@@ -27,8 +27,8 @@ import (
 // us, we before a restart, one that does not know yet that it leads no more) it expects nothing.
 
 // confirmJob makes sure, when this process finds a Job with pods for the first time, that the Job is not older than its
-// pods: pods that were counted and released by another process would look as if they had never counted. Afterwards the
-// Job is as new as our own last write, unless there is a trace of another process that works on it: a conflict, or a
+// pods: pods that another process counted and unfinalized would look as if they had never counted. Afterwards the Job
+// is as new as our own last write, unless there is a trace of another process that works on it: a conflict, or a
 // finalizer that we did not remove. Then the server is asked again; or else, with a watch of Jobs that stands still,
 // one surplus pod could follow the other.
 func (c *controller) confirmJob(ctx context.Context, s *job.Snapshot, pods []*corev1.Pod, jobProgress string) (asked bool, err error) {
