@@ -6,6 +6,9 @@ package cron_test
 import (
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"github.com/carillon-dev/carillon/internal/cron"
 )
 
@@ -130,6 +133,36 @@ func TestCarry(t *testing.T) {
 				say Warning UnexpectedJob
 				say Warning MissSchedule
 				rq 9m29s`,
+			}},
+		},
+		"B2 K the very instant of an edit belongs to what was before it": {
+			kind:  "K",
+			given: []given{served("0 3 * * *", ""), generation(2)},
+			syncs: []sync{{now: "12:10:00", want: `
+				record timetable {"schedules":["*/10 * * * *"],"since":"2026-05-04T12:10:00Z"}
+				rq 10m0s`,
+			}},
+		},
+		"K23b2 K a name that was taken for a moment is tried again": {
+			kind:  "K",
+			given: []given{createFails(apierrors.NewAlreadyExists(jobs, "tick-29631610"))},
+			syncs: []sync{{now: "12:10:00", want: `
+				start tick-29631610 for 2026-05-04T12:10:00Z
+				look at tick-29631610
+				fail
+				rq 10m0s`,
+			}},
+		},
+		"Q6 V nonsense of others in the status is not looked into, and goes": {
+			kind: "V",
+			given: []given{last("12:10"), active("12:10"), func(s *scene) {
+				s.in.StoredStatus.Active = append(s.in.StoredStatus.Active, s.in.StoredStatus.Active[0],
+					corev1.ObjectReference{Namespace: "other", Name: "elsewhere", UID: "elsewhere"})
+			}},
+			syncs: []sync{{now: "12:12:00", want: `
+				record active [tick-29631610], last scheduled 2026-05-04T12:10:00Z
+				say Warning StaleReference
+				rq 8m0s`,
 			}},
 		},
 	} {

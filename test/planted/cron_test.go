@@ -5,10 +5,10 @@ package planted_test
 
 import "testing"
 
-// The simulated world of internal/cron finds each of these.
+// The simulation of the controller finds each of these in the decisions.
 func TestCron(t *testing.T) {
 	t.Parallel()
-	simulate(t, simulation{dir: "internal/cron", test: "TestWorld", histories: "5000"}, map[string]bug{
+	simulate(t, simulation{dir: "internal/controller/cronjob", bugs: "internal/cron", test: "TestSimulation", histories: "2000"}, map[string]bug{
 		"no name lock": {
 			file: "children.go", old: "n := t.Unix()\n", new: "n := in.Now.Unix()\n",
 			breaks: "the child's name depends on the attempt, so it locks nothing",
@@ -40,10 +40,6 @@ func TestCron(t *testing.T) {
 		"edit forgotten by a restart": {
 			file: "edit.go", old: "for _, t := range []servedSchedule{e.stored, before} {", new: "for _, t := range []servedSchedule{before} {",
 			breaks: "the annotation that remembers an edit is not read",
-		},
-		"edit at the scheduled time": {
-			file: "timing.go", old: "if !t.due.After(e.since) {", new: "if t.due.Before(e.since) {",
-			breaks: "the scheduled time of the very instant of the edit starts",
 		},
 		"start for what is still to come": {
 			file: "timing.go", old: "t.due = c.last(t.earliest, in.Now).UTC()", new: "t.due = c.last(t.earliest, in.Now.Add(5*time.Second)).UTC()",
@@ -77,10 +73,6 @@ func TestCron(t *testing.T) {
 			file: "timing.go", old: "if deadline == nil || *deadline", new: "if true || deadline == nil || *deadline",
 			breaks: "a run starts that is too late for its deadline",
 		},
-		"Replace without stop": {
-			file: "start.go", old: "\tpolicyReplaces,\n", new: "",
-			breaks: "Replace starts beside what it should have stopped",
-		},
 		"start before the stop succeeded": {
 			file: "start.go", old: "\tif d.err != nil {\n\t\treturn &d\n\t}\n\treturn s.asksFor(&d)\n", new: "\treturn s.asksFor(&d)\n",
 			breaks: "Replace starts although a stop failed",
@@ -88,6 +80,90 @@ func TestCron(t *testing.T) {
 		"prunes what runs": {
 			file: "history.go", old: "; c.Phase == class.phase {", new: "; c.Phase == class.phase || class.phase == Failed && !c.Phase.finished() {",
 			breaks: "a child is deleted while it runs",
+		},
+		"served time forgotten": {
+			file: "observed.go", old: "served != nil {", new: "served != nil && served.IsZero() {",
+			breaks: "a run starts again when its child was deleted before any status write succeeded",
+		},
+		"stale children trusted": {
+			file: "livereads.go", old: "if known(all, ref.UID) || !inNamespace(in, ref) {", new: "if true {",
+			breaks: "a running child leaves status.active because the cache does not show it yet",
+		},
+		"no catch-up": {
+			file: "timing.go", old: "t.due = c.last(t.earliest, in.Now).UTC()", new: "t.due = c.last(maxTime(t.earliest, in.Now.Add(-time.Minute)), in.Now).UTC()",
+			breaks: "a time is lost while nobody looked, although its deadline has not passed",
+		},
+		"refused create not repeated": {
+			file:   "start.go",
+			old:    "\td.misconfigured = refusedBy(refused.Err)\n",
+			new:    "\td.misconfigured, d.err = refusedBy(refused.Err), nil\n",
+			breaks: "a time is lost because its create failed once",
+		},
+		"recorded before it started": {
+			file:   "plan.go",
+			old:    "\tcase p.Start != nil:\n\t\treturn StepStart\n\tcase p.Record != nil:\n\t\treturn StepRecord\n",
+			new:    "\tcase p.Record != nil:\n\t\treturn StepRecord\n\tcase p.Start != nil:\n\t\treturn StepStart\n",
+			breaks: "a crash between the two loses a time",
+		},
+		"wakes late": {
+			file: "timing.go", old: "t := c.next(baseOf(in, status), maxTime(in.Now, e.since))", new: "t := c.next(baseOf(in, status), maxTime(in.Now.Add(2*time.Minute), e.since))",
+			breaks: "a time passes without a sync",
+		},
+		"start for what was served": {
+			file: "timing.go", old: "t.earliest = earliest(t.base, ", new: "t.earliest = earliest(t.base.Add(-time.Hour), ",
+			breaks: "a run starts for a time before the CronJob was created, or again after the clock was set back",
+		},
+		"start not recorded": {
+			file: "start.go", old: "d.result, d.active, d.served = startCreated, &c, true", new: "d.result, d.active = startCreated, &c",
+			breaks: "lastScheduleTime is written one sync late",
+		},
+		"deleted again and again": {
+			file: "history.go", old: "\t\t\tif c.Deleting {\n\t\t\t\tcontinue\n\t\t\t}\n", new: "",
+			breaks: "a child on its way out is deleted in every sync",
+		},
+		"success forgotten": {
+			file: "history.go", old: "return stored.LastSuccessful == nil || c.Finished.After(*stored.LastSuccessful)", new: "return false",
+			breaks: "a child is pruned before its success is recorded",
+		},
+		"Replace deletes manual runs": {
+			file: "start.go", old: "blockers := scheduledRuns(in, unfinished(in, s.children, s.status))", new: "blockers := unfinished(in, s.children, s.status)",
+			breaks: "a run that somebody started by hand is deleted by the schedule",
+		},
+		"suspended manual run blocks Forbid": {
+			file: "manual.go", old: "return c.Suspended && manual(in, c) })", new: "return false })",
+			breaks: "a Job that runs nothing holds up every run",
+		},
+		"miss not told": {
+			file: "decide.go", old: "if len(s.outcomes.reported) > 0 {", new: "if len(s.outcomes.reported) > 100 {",
+			breaks: "a scheduled time is lost in silence",
+		},
+		"miss told again after a restart": {
+			file: "outcomes.go", old: "\t\tfrom = maxTime(from, o.missedUpto)\n", new: "",
+			breaks: "what was told before is told by the next process",
+		},
+		"what a crashed process started told as missed": {
+			file: "outcomes.go", old: "calendar.passed(from, base, provedBetween(in, s.children, from, base))", new: "calendar.passed(from, base, nil)",
+			breaks: "runs that did start are told as missed",
+		},
+		"collected misses lost": {
+			file: "missed.go", old: "\to.unreported = append(slices.Clip(o.unreported), missed{reason: reason, passed: p})\n", new: "\tif o.reportedAt == nil {\n\t\to.unreported = append(slices.Clip(o.unreported), missed{reason: reason, passed: p})\n\t}\n",
+			breaks: "only the first of many misses is told",
+		},
+	})
+}
+
+// Each of these takes more coincidences than 2,000 worlds have; the tables of scenarios and sequences of internal/cron
+// find it.
+func TestCronTables(t *testing.T) {
+	t.Parallel()
+	simulate(t, simulation{dir: "internal/cron", test: "Test.*", fixed: true, histories: "2000"}, map[string]bug{
+		"edit at the scheduled time": {
+			file: "timing.go", old: "if !t.due.After(e.since) {", new: "if t.due.Before(e.since) {",
+			breaks: "the scheduled time of the very instant of the edit starts",
+		},
+		"Replace without stop": {
+			file: "start.go", old: "\tpolicyReplaces,\n", new: "",
+			breaks: "Replace starts beside what it should have stopped",
 		},
 		"adopts any UID": {
 			file: "children.go", old: "ref.UID == \"\" || ref.UID != in.Owner.UID || ", new: "ref.UID == \"\" || ",
@@ -109,17 +185,9 @@ func TestCron(t *testing.T) {
 			file: "unconfirmed.go", old: "return read.child == nil || !ours(in, *read.child)", new: "return true || !ours(in, *read.child)",
 			breaks: "a child that only a live read showed is forgotten before a cache shows it",
 		},
-		"served time forgotten": {
-			file: "observed.go", old: "served != nil {", new: "served != nil && served.IsZero() {",
-			breaks: "a run starts again when its child was deleted before any status write succeeded",
-		},
 		"stale status trusted": {
 			file: "livereads.go", old: "if in.Traits.ActiveRebuilt || in.read.owner {", new: "if true {",
 			breaks: "a cache of the CronJob that stands still keeps the status from being written",
-		},
-		"stale children trusted": {
-			file: "livereads.go", old: "if known(all, ref.UID) || !inNamespace(in, ref) {", new: "if true {",
-			breaks: "a running child leaves status.active because the cache does not show it yet",
 		},
 		"other namespaces looked into": {
 			file: "livereads.go", old: "if known(all, ref.UID) || !inNamespace(in, ref) {", new: "if known(all, ref.UID) {",
@@ -133,29 +201,9 @@ func TestCron(t *testing.T) {
 			file: "children.go", old: "return timeUnrecorded(in, c, in.StoredStatus) || started && !c.Phase.finished() && !c.Deleting", new: "return started && timeUnrecorded(in, c, in.StoredStatus)",
 			breaks: "a run whose start was interrupted stays out of the status when a later time was recorded first",
 		},
-		"no catch-up": {
-			file: "timing.go", old: "t.due = c.last(t.earliest, in.Now).UTC()", new: "t.due = c.last(maxTime(t.earliest, in.Now.Add(-time.Minute)), in.Now).UTC()",
-			breaks: "a time is lost while nobody looked, although its deadline has not passed",
-		},
 		"forbidden time dropped": {
 			file: "start.go", old: "startDecision{result: startForbidden, ", new: "startDecision{result: startForbidden, served: true, ",
 			breaks: "a time that Forbid held up does not start late",
-		},
-		"refused create not repeated": {
-			file:   "start.go",
-			old:    "\td.misconfigured = refusedBy(refused.Err)\n",
-			new:    "\td.misconfigured, d.err = refusedBy(refused.Err), nil\n",
-			breaks: "a time is lost because its create failed once",
-		},
-		"recorded before it started": {
-			file:   "plan.go",
-			old:    "\tcase p.Start != nil:\n\t\treturn StepStart\n\tcase p.Record != nil:\n\t\treturn StepRecord\n",
-			new:    "\tcase p.Record != nil:\n\t\treturn StepRecord\n\tcase p.Start != nil:\n\t\treturn StepStart\n",
-			breaks: "a crash between the two loses a time",
-		},
-		"wakes late": {
-			file: "timing.go", old: "t := c.next(baseOf(in, status), maxTime(in.Now, e.since))", new: "t := c.next(baseOf(in, status), maxTime(in.Now.Add(2*time.Minute), e.since))",
-			breaks: "a time passes without a sync",
 		},
 		"failed sync keeps no timer": {
 			file: "decide.go", old: "if s.ready.mayStart && s.start.result != startTooManyMissed {", new: "if s.ready.mayStart && s.start.result != startTooManyMissed && p.Err == nil {",
@@ -164,18 +212,6 @@ func TestCron(t *testing.T) {
 		"reading keeps no timer": {
 			file: "decide.go", old: "Carry: s.in.Carry, Wake: s.wakeAnyhow(), Misconfigured", new: "Carry: s.in.Carry, Misconfigured",
 			breaks: "the next time waits for the back-off of a sync that could not begin",
-		},
-		"start for what was served": {
-			file: "timing.go", old: "t.earliest = earliest(t.base, ", new: "t.earliest = earliest(t.base.Add(-time.Hour), ",
-			breaks: "a run starts for a time before the CronJob was created, or again after the clock was set back",
-		},
-		"start not recorded": {
-			file: "start.go", old: "d.result, d.active, d.served = startCreated, &c, true", new: "d.result, d.active = startCreated, &c",
-			breaks: "lastScheduleTime is written one sync late",
-		},
-		"deleted again and again": {
-			file: "history.go", old: "\t\t\tif c.Deleting {\n\t\t\t\tcontinue\n\t\t\t}\n", new: "",
-			breaks: "a child on its way out is deleted in every sync",
 		},
 		"name holder gone again": {
 			file:   "start.go",
@@ -187,21 +223,9 @@ func TestCron(t *testing.T) {
 			file: "record.go", old: "if !written && s.start.err != nil && len(", new: "if false && !written && s.start.err != nil && len(",
 			breaks: "the finished child that uses up a quota is kept because the quota lets nothing start",
 		},
-		"success forgotten": {
-			file: "history.go", old: "return stored.LastSuccessful == nil || c.Finished.After(*stored.LastSuccessful)", new: "return false",
-			breaks: "a child is pruned before its success is recorded",
-		},
 		"edit read late": {
 			file: "decide.go", old: "if in.read.edited {", new: "if false {",
 			breaks: "a sync that was held up dates an edit before it was made",
-		},
-		"Replace deletes manual runs": {
-			file: "start.go", old: "blockers := scheduledRuns(in, unfinished(in, s.children, s.status))", new: "blockers := unfinished(in, s.children, s.status)",
-			breaks: "a run that somebody started by hand is deleted by the schedule",
-		},
-		"suspended manual run blocks Forbid": {
-			file: "manual.go", old: "return c.Suspended && manual(in, c) })", new: "return false })",
-			breaks: "a Job that runs nothing holds up every run",
 		},
 		"edit dated by what is left of managed fields": {
 			file: "edit.go", old: "if unchangedSince.After(recorded) && !zoneGone {", new: "if !unchangedSince.IsZero() && (zoneGone || !zoneGone) {",
@@ -215,14 +239,6 @@ func TestCron(t *testing.T) {
 			file: "record.go", old: "r.StatusChanged && (first || in.Traits.StatusCarriesAnnotation && !t.equal(e.stored))", new: "r.StatusChanged && (first || true) && in.Traits.StatusCarriesAnnotation && !t.equal(e.stored)",
 			breaks: "a later process takes a change of labels for an edit, and a run is lost",
 		},
-		"miss not told": {
-			file: "decide.go", old: "if len(s.outcomes.reported) > 0 {", new: "if len(s.outcomes.reported) > 100 {",
-			breaks: "a scheduled time is lost in silence",
-		},
-		"miss told again after a restart": {
-			file: "outcomes.go", old: "\t\tfrom = maxTime(from, o.missedUpto)\n", new: "",
-			breaks: "what was told before is told by the next process",
-		},
 		"miss not recorded": {
 			file: "edit.go", old: "if t.Missed != nil && (e.stored.Missed == nil || t.Missed.After(*e.stored.Missed)) {", new: "if false {",
 			breaks: "what was told before is told by the next process",
@@ -230,14 +246,6 @@ func TestCron(t *testing.T) {
 		"misses of a crashed process forgotten": {
 			file: "outcomes.go", old: "\t\t\to.enter(Missed, NotStartedOutage, calendar.passed(from, base, provedBetween(in, s.children, from, base)))\n", new: "",
 			breaks: "what a process had passed over when it died is never told",
-		},
-		"what a crashed process started told as missed": {
-			file: "outcomes.go", old: "calendar.passed(from, base, provedBetween(in, s.children, from, base))", new: "calendar.passed(from, base, nil)",
-			breaks: "runs that did start are told as missed",
-		},
-		"collected misses lost": {
-			file: "missed.go", old: "\to.unreported = append(slices.Clip(o.unreported), missed{reason: reason, passed: p})\n", new: "\tif o.reportedAt == nil {\n\t\to.unreported = append(slices.Clip(o.unreported), missed{reason: reason, passed: p})\n\t}\n",
-			breaks: "only the first of many misses is told",
 		},
 		"an edit passes times over in silence": {
 			file: "outcomes.go", old: "if e.fresh || e.now.Presumed && o.upto == nil {", new: "if false {",

@@ -5,14 +5,14 @@
 //
 // The controllers live in a whole simulated cluster (internal/testkit/sim): a
 // server, caches that lag, requests that fail or lose their answers, crashes
-// between any two steps, and users who interfere; internal/cron has such a world
-// of its own besides. Thousands of random histories per run have to keep the
-// guarantees. A simulation that always passes could also be one that
+// between any two steps, and users who interfere. Thousands of random histories
+// per run have to keep the guarantees. A simulation that always passes could also be one that
 // looks away, so this package breaks the code on purpose, one small bug at a
 // time, and expects the simulation to fail:
 //
 //	planted_test.go  how a bug is planted and judged
-//	cron_test.go     the bugs planted in internal/cron, judged by TestWorld
+//	cron_test.go     the bugs planted in internal/cron, judged by TestSimulation of the controller of CronJobs; and
+//	                 those that take more coincidences, by the tables of internal/cron
 //	cronshell_test.go
 //	                 the bugs planted in the controller of CronJobs, judged by TestSimulation
 //	job_test.go      the bugs planted in internal/job and in the controller of Jobs, both judged by
@@ -29,5 +29,5 @@
 //	CARILLON_PLANTED=1 go test -timeout 30m ./test/planted
 //	CARILLON_PLANTED=1 go test -run 'TestCron/no_edit_guard' -v ./test/planted
 //
-// With -v each bug tells after how many histories it was found.
+// With -v each bug tells after how many histories it was found, or by which table.
 package planted

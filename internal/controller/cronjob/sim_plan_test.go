@@ -54,7 +54,7 @@ type simEdit struct {
 
 var simEdits = []string{
 	"schedule", "zone", "policy", "deadline", "limits", "suspend", "resume", "template", "annotate", "break the schedule", "break the zone",
-	"delete", "recreate", "delete a Job", "delete the latest Job", "delete the latest Job", "orphan a Job", "run by hand", "run by hand, suspended", "squat", "garbage",
+	"delete", "recreate", "delete a Job", "delete the latest Job", "delete the latest Job", "orphan a Job", "run by hand", "run by hand, suspended", "squat", "garbage", "nonsense",
 }
 
 // simMishap befalls some requests in a row.

@@ -71,7 +71,7 @@ type ownerTruth struct {
 	touched         time.Duration
 	runs            map[int64]*jobTruth
 	// told are the scheduled times of which it was told that they did not start.
-	told       []toldTruth
+	told       toldTruths
 	latest     time.Time
 	generation int64
 	// deadlines: it had one at some time.
@@ -196,6 +196,8 @@ func (t *truth) requested(r sim.Request) {
 		t.excess += 3 // this, and what was looked at before
 	}
 	switch {
+	case r.Namespace != ns, r.Name == "elsewhere":
+		t.breaks("%s: a reference into another namespace is no reason for that", r)
 	case r.Verb == "status" && (r.Version == "" || r.UID == ""):
 		t.breaks("%s without a resource version and a UID", r)
 	case r.Verb == "delete" && r.UID == "":
@@ -235,7 +237,9 @@ func (t *truth) ownerChanged(old, cj *batchv1.CronJob, c *sim.Change) {
 		}
 		return
 	}
-	t.statusWritten(o, old, cj, c.By)
+	if c.Verb == "status" {
+		t.statusWritten(o, old, cj, c.By)
+	}
 }
 
 // statusWritten judges a status that the controller wrote.
@@ -255,13 +259,14 @@ func (t *truth) statusWritten(o *ownerTruth, old, cj *batchv1.CronJob, by string
 		switch {
 		case lists(is.Active[:i], ref.UID):
 			t.breaks("%s lists %s twice in %s", by, ref.Name, cj.Name)
+		case j == nil && lists(was.Active, ref.UID): // nonsense of somebody else, about which nothing is known yet
 		case j == nil || j.owner != o.uid:
 			t.breaks("%s lists %s (%s) in %s (%s), whose it is not", by, ref.Name, ref.UID, cj.Name, cj.UID)
 		}
 	}
 	for _, ref := range was.Active {
 		j := t.jobs[ref.UID]
-		if t.kind.rebuilt && (j.orphaned() || len(is.Active) == t.kind.maxActive) {
+		if j == nil || t.kind.rebuilt && (j.orphaned() || len(is.Active) == t.kind.maxActive) {
 			continue
 		}
 		if j.ended == 0 && j.last.DeletionTimestamp == nil && !lists(is.Active, ref.UID) {
@@ -494,7 +499,7 @@ func (t *truth) said(m *simManager, e corev1.Event) {
 	}
 	switch r := t.kind.Info().Traits.Events; e.Reason {
 	case r.NotStarted.Reason:
-		t.toldOf(o, e.Message)
+		t.tells(m, o, e.Message)
 	case r.FailedCreate.Reason, r.Foreign.Reason, r.FailedDelete.Reason, r.FailedGet.Reason, r.Forbidden.Reason:
 		cause, _, _ = strings.Cut(cause, ": ")
 		if e.Reason == r.FailedDelete.Reason && (t.overlap || t.stale) {
@@ -530,19 +535,55 @@ func (t *truth) said(m *simManager, e corev1.Event) {
 // slack is how late a Job may be at the slowest pace, because of nothing but latencies.
 const slack = 15 * time.Second
 
-// checkServed is guarantee 3 for the scheduled times that have just passed, and for all when nothing has been in the
-// way for longer than any delay after errors.
-func (t *truth) checkServed() {
-	var leader *simManager
+// leader is the only process that lives, nil if there is none or another one.
+func (t *truth) leader() (leader *simManager) {
 	for _, m := range t.managers {
 		if !m.process.Dead() && leader != nil {
-			return
+			return nil
 		}
 		if !m.process.Dead() {
 			leader = m
 		}
 	}
-	now := t.world.Now()
+	return leader
+}
+
+// lag is how late what has happened may be in the status, or pruned, where nothing stands in the way of a write.
+const lag = 75 * time.Second
+
+// checkWritten judges, of the CronJobs that nobody has touched lately, that what runs is listed and that history is
+// kept. The status of a CronJob is written and its history pruned whether its starts are refused or not, and however
+// old the cache of CronJobs is.
+func (t *truth) checkWritten() {
+	leader, since := t.leader(), t.world.Now()-lag
+	if leader == nil || leader.began > since || t.world.Broken() != "" || t.calm || max(t.unwritable, t.slowed, t.jobless) > since {
+		return
+	}
+	for _, obj := range t.server.List("CronJob") {
+		cj := obj.(*batchv1.CronJob)
+		o := t.owners[cj.UID]
+		if o.touched > since || cj.DeletionTimestamp != nil || t.failsOverMistake(cj) {
+			continue
+		}
+		if t.blind <= since {
+			t.checkLimits(cj, lag)
+		}
+		for _, obj := range t.server.List("Job") {
+			j, ref := t.jobs[obj.GetUID()], metav1.GetControllerOfNoCopy(obj)
+			if ref == nil || ref.UID != cj.UID || j.ended != 0 || j.made > since || j.scheduled.IsZero() || obj.GetDeletionTimestamp() != nil {
+				continue
+			}
+			if !lists(cj.Status.Active, obj.GetUID()) && len(cj.Status.Active) != t.kind.maxActive && !(t.kind.failuresWriteNothing && t.troubled > since) {
+				t.breaks("%s runs for %s, and %s does not list it", j.name, lag, cj.Name)
+			}
+		}
+	}
+}
+
+// checkServed is guarantee 3 for the scheduled times that have just passed, and for all when nothing has been in the
+// way for longer than any delay after errors.
+func (t *truth) checkServed() {
+	leader, now := t.leader(), t.world.Now()
 	if leader == nil || t.world.Broken() != "" || t.troubled > now-slack-10*time.Second {
 		return
 	}
@@ -630,28 +671,33 @@ func (t *truth) checkHistory(ago time.Duration) {
 				break // as long as creates are refused nothing has to be written
 			}
 			// Nothing tells of the end of a Job that was taken from its CronJob, until the next sync looks.
-			if j := t.jobs[ref.UID]; j.ended != 0 && j.ended <= t.world.Now()-ago && cj.DeletionTimestamp == nil && !j.orphaned() {
+			if j := t.jobs[ref.UID]; j != nil && j.ended != 0 && j.ended <= t.world.Now()-ago && cj.DeletionTimestamp == nil && !j.orphaned() {
 				t.breaks("%s lists %s, which has ended", cj.Name, ref.Name)
 			}
 		}
-		left := map[bool][]string{}
-		for _, obj := range t.server.List("Job") {
-			j := t.jobs[obj.GetUID()]
-			ref := metav1.GetControllerOfNoCopy(obj)
-			if ref == nil || ref.UID != cj.UID || j.ended == 0 || j.ended > t.world.Now()-ago || t.immovable(j) || obj.GetDeletionTimestamp() != nil {
-				continue
-			}
-			class := simSucceeded(j.last)
-			left[class] = append(left[class], j.name)
+		t.checkLimits(cj, ago)
+	}
+}
+
+// checkLimits judges that of what ended that long ago no more is left than the limits say.
+func (t *truth) checkLimits(cj *batchv1.CronJob, ago time.Duration) {
+	left := map[bool][]string{}
+	for _, obj := range t.server.List("Job") {
+		j := t.jobs[obj.GetUID()]
+		ref := metav1.GetControllerOfNoCopy(obj)
+		if ref == nil || ref.UID != cj.UID || j.ended == 0 || j.ended > t.world.Now()-ago || t.immovable(j) || obj.GetDeletionTimestamp() != nil {
+			continue
 		}
-		for _, class := range []bool{true, false} {
-			limit := cj.Spec.FailedJobsHistoryLimit
-			if class {
-				limit = cj.Spec.SuccessfulJobsHistoryLimit
-			}
-			if limit != nil && len(left[class]) > int(*limit) && cj.DeletionTimestamp == nil {
-				t.breaks("guarantee 6: %s keeps %v, its limit is %d", cj.Name, left[class], *limit)
-			}
+		class := simSucceeded(j.last)
+		left[class] = append(left[class], j.name)
+	}
+	for _, class := range []bool{true, false} {
+		limit := cj.Spec.FailedJobsHistoryLimit
+		if class {
+			limit = cj.Spec.SuccessfulJobsHistoryLimit
+		}
+		if limit != nil && len(left[class]) > int(*limit) && cj.DeletionTimestamp == nil {
+			t.breaks("guarantee 6: %s keeps %v, its limit is %d", cj.Name, left[class], *limit)
 		}
 	}
 }
@@ -688,7 +734,7 @@ func (t *truth) checkEnd() {
 		}
 		var active []string
 		for _, ref := range cj.Status.Active {
-			if !t.jobs[ref.UID].orphaned() {
+			if j := t.jobs[ref.UID]; j == nil || !j.orphaned() {
 				active = append(active, ref.Name)
 			}
 		}

@@ -9,7 +9,9 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
 	"github.com/carillon-dev/carillon/internal/cron"
@@ -96,6 +98,13 @@ func (s *simulation) edit(e simEdit) {
 		change(func(cj *batchv1.CronJob) { annotate(cj, "example.com/note", s.world.Now().String()) })
 	case "garbage":
 		change(func(cj *batchv1.CronJob) { annotate(cj, cron.AnnotationTimetable, "nonsense") })
+	case "nonsense": // the status is not only ours
+		sim.Edit(s.server, "user", e.what, ns, name, func(cj *batchv1.CronJob) {
+			refs := slices.Clone(cj.Status.Active)
+			cj.Status.Active = append(append(refs, refs[:min(3, len(refs))]...),
+				corev1.ObjectReference{Kind: "Job", Namespace: "other", Name: "elsewhere", UID: types.UID("elsewhere-" + name)},
+				corev1.ObjectReference{Kind: "Job", Namespace: ns, Name: "no-such", UID: types.UID("no-such-" + name)})
+		})
 	case "delete":
 		how := []metav1.DeletionPropagation{metav1.DeletePropagationBackground, metav1.DeletePropagationForeground, metav1.DeletePropagationOrphan}
 		_ = s.server.Delete("user", "CronJob", ns, name, sim.Deletion{Propagation: how[e.arg%len(how)]})

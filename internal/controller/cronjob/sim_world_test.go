@@ -38,6 +38,8 @@ type simulation struct {
 	outages map[string]time.Duration
 	// troubled is until when something stands between a scheduled time and its Job; undeletable the same for deletes.
 	troubled, undeletable time.Duration
+	// unwritable is until when a failing status write may wait for its next try.
+	unwritable time.Duration
 	// slowed is until when slow requests may hold up all workers, and what they would write.
 	slowed time.Duration
 
@@ -105,10 +107,10 @@ func (s *simulation) run() string {
 	w.Run(storm)
 	s.settle()
 	w.Run(storm + refusal)
-	s.truth.checkHistory(75 * time.Second)
+	s.truth.checkHistory(lag)
 	clear(s.outages)
 	w.Run(storm + 2*refusal)
-	s.truth.checkHistory(75 * time.Second)
+	s.truth.checkHistory(lag)
 	s.truth.checkTold()
 	s.quieten()
 	w.Run(storm + 25*time.Minute) // longer than any delay after errors
@@ -133,6 +135,7 @@ func (s *simulation) run() string {
 // look has the truth look every few seconds whether scheduled times were served.
 func (s *simulation) look() {
 	s.truth.checkServed()
+	s.truth.checkWritten()
 	s.world.After(5*time.Second, s.look)
 }
 
@@ -357,6 +360,10 @@ func (s *simulation) mishap(r sim.Request) sim.Mishap {
 			s.trouble(40 * time.Second)
 		case r.Verb == "delete":
 			s.undeletable = max(s.undeletable, s.world.Now()+40*time.Second)
+			s.unwritable = max(s.unwritable, s.world.Now()+time.Minute) // when it is tried again
+		}
+		if m.what == sim.AnswerLost && r.Verb == "create" {
+			s.cutOff(r)
 		}
 		if m.what == sim.Slow {
 			s.slowed = s.world.Now() + 3*time.Minute
@@ -367,11 +374,29 @@ func (s *simulation) mishap(r sim.Request) sim.Mishap {
 	return sim.None
 }
 
+// cutOff lets the connection that broke while a create was under way take the watches with it, and the reads.
+func (s *simulation) cutOff(r sim.Request) {
+	d, p := s.world.Dice, s.truth.manager(r.By).process
+	lasts := d.Between(0, 2*time.Minute, "cut off", uint64(r.Number))
+	if !d.Chance(60, "cuts off", uint64(r.Number)) {
+		return
+	}
+	p.Stall("", lasts)
+	s.truth.blinded(lasts)
+	s.truth.jobless = max(s.truth.jobless, s.world.Now()+lasts)
+	if d.Chance(70, "no reads", uint64(r.Number)) {
+		s.outages["no reads"] = s.world.Now() + lasts
+		s.trouble(lasts + 5*time.Second)
+	}
+}
+
 // outage is what becomes of a request because of what the server cannot do just now.
 func (s *simulation) outage(r sim.Request) sim.Mishap {
 	lasts := func(what string) bool { return s.outages[what] > s.world.Now() }
 	switch {
 	case lasts("server away"):
+		return sim.Unreachable
+	case r.Verb == "get" && lasts("no reads"):
 		return sim.Unreachable
 	case r.Verb == "create" && lasts("over quota"):
 		return sim.Quota
@@ -441,6 +466,7 @@ func (s *simulation) upset(u simUpset) {
 		})
 	case "standstill":
 		p.Pause(u.lasts)
+		s.unwritable = max(s.unwritable, s.world.Now()+u.lasts)
 		s.truth.blinded(u.lasts)
 		s.trouble(u.lasts + 40*time.Second)
 	case "standstill and takeover":
@@ -468,6 +494,9 @@ func (s *simulation) upset(u simUpset) {
 	default:
 		s.world.Story.Tell("server", "%s for %s", u.what, u.lasts)
 		until := s.world.Now() + u.lasts
+		if u.what == "no statuses" || u.what == "no deletes" || u.what == "server away" {
+			s.unwritable = max(s.unwritable, until+u.lasts) // the delays after errors have grown
+		}
 		s.outages[u.what] = max(s.outages[u.what], until)
 		switch u.what {
 		case "no deletes":
