@@ -24,8 +24,7 @@
 //
 //	tracked.go    what one sync leaves for the next one of the same CronJob
 //	duekeys.go    which CronJobs are due and not begun: everything else waits for them
-//	othercontroller.go
-//	              the pause while another controller works on the kind (package othercontroller decides)
+//	othercontroller.go  the pause of a kind (package othercontroller decides)
 //	unreadable.go what is reported of objects that cannot be read
 //	handlers.go   which watch events call for a sync
 //	controller.go set-up; kinds whose API appears later start by themselves

@@ -20,9 +20,8 @@ import (
 	"github.com/carillon-dev/carillon/internal/job"
 )
 
-// A pod whose Job is gone cannot vanish while it holds the tracking finalizer, and no sync looks after it. Nor does one
-// look after pods without a controller, as Jobs deleted with orphan propagation leave them. A queue of its own, by pod
-// name, removes their finalizers; one that fails is tried again by name and delays no other.
+// No sync looks after pods whose Job is gone, nor after those that Jobs deleted with orphan propagation leave. A queue of
+// its own, by pod name, removes their finalizers; one that fails is tried again by name and delays no other.
 
 // orphanRecheck is when a pod that changed under our hands is looked at again, if no event comes first.
 const orphanRecheck = time.Second
