@@ -34,8 +34,7 @@ type syncState struct {
 	// creationsPending: own creations have yet to show up, and are waited for at most until creationsExpire.
 	creationsPending bool
 	creationsExpire  time.Time
-	// settled is the stored counters and recorded UIDs, after the recorded pods that have lost their finalizer were
-	// moved to the counters.
+	// settled is the stored counters and recorded UIDs; recorded pods that are unfinalized have become counted in it.
 	settled *accounting
 	// indexes of an Indexed Job; nil otherwise.
 	indexes *indexes
@@ -43,8 +42,7 @@ type syncState struct {
 	// its number of completed indexes.
 	succeeded, failed int
 	verdict           Verdict
-	// podsManaged: this sync brings the number of pods to what the Job wants. Only then may the Suspended condition be
-	// set, see [markSuspension].
+	// podsManaged: this sync ran managePods, on which [markSuspension] depends.
 	podsManaged bool
 
 	failurePolicyMatches map[*podView]policyMatch
