@@ -25,6 +25,8 @@ type toldTruth struct {
 	count       int
 	first, last time.Time
 	by          string
+	// edit: an edit that nobody saw in time passed them over.
+	edit bool
 }
 
 var simTold = regexp.MustCompile(`^(?:The scheduled time|(\d+) scheduled times from (\S+) to) (\S+) (?:was|were) not started, reason \w+`)
@@ -35,7 +37,7 @@ func toldOf(message string) (told toldTruth, err error) {
 	if found == nil {
 		return told, fmt.Errorf("who should understand this? %s", message)
 	}
-	told.count = 1
+	told.count, told.edit = 1, strings.Contains(message, "reason edit")
 	if told.last, err = time.Parse(time.RFC3339, found[3]); err == nil {
 		told.first = told.last
 	}

@@ -54,7 +54,9 @@ type truth struct {
 	// made counts the Jobs that the controller made. unsure are those whose create was not answered well.
 	made   int
 	unsure map[string]bool
-	told   map[string]int
+	// unclear are the names of creates that were not answered well, whether or not they were carried out.
+	unclear map[string]bool
+	told    map[string]int
 	// excess are the requests that events account for: each half hour a name that is taken is tried again, which takes
 	// a look at the CronJob, the create, and a look at who has the name; and what was missed is recorded.
 	excess int
@@ -112,7 +114,7 @@ type view struct {
 }
 
 func newTruth(s *simulation) *truth {
-	t := &truth{simulation: s, owners: map[types.UID]*ownerTruth{}, jobs: map[types.UID]*jobTruth{}, unsure: map[string]bool{},
+	t := &truth{simulation: s, owners: map[types.UID]*ownerTruth{}, jobs: map[types.UID]*jobTruth{}, unsure: map[string]bool{}, unclear: map[string]bool{},
 		told: map[string]int{}, parsed: map[[2]string]parsed{}}
 	s.server.OnChange(t.changed)
 	s.server.OnRequest(t.requested)
@@ -192,6 +194,9 @@ func (t *truth) requested(r sim.Request) {
 	if !ours(r.By) {
 		return
 	}
+	if r.Verb == "get" && t.unclear[r.Name] {
+		t.excess++ // what became of a create without an answer is read until that is known
+	}
 	if t.kind.existsFails && r.Verb == "create" && t.server.Get(r.Kind, r.Namespace, r.Name) != nil {
 		t.excess += 3 // this, and what was looked at before
 	}
@@ -229,7 +234,10 @@ func (t *truth) ownerChanged(old, cj *batchv1.CronJob, c *sim.Change) {
 	}
 	o.generation = cj.Generation
 	if !ours(c.By) {
-		o.touched, o.edited = t.world.Now(), t.server.Clock.Now()
+		o.touched = t.world.Now()
+		if now := t.server.Clock.Now(); now.After(o.edited) { // not by a clock that was set back since
+			o.edited = now
+		}
 		o.deadlines = o.deadlines || cj.Spec.StartingDeadlineSeconds != nil
 		is := timetableTruth{cj.Generation, cj.Spec.Schedule, ptr.Deref(cj.Spec.TimeZone, ""), t.server.Clock.Now()}
 		if n := len(o.timetables); n == 0 || o.timetables[n-1].schedule != is.schedule || o.timetables[n-1].zone != is.zone {
@@ -615,6 +623,9 @@ func (t *truth) excused(cj *batchv1.CronJob, o *ownerTruth, due time.Time) bool 
 	now, lately := t.world.Now(), t.world.Now()-time.Minute
 	if o.touched > lately || o.touched > t.blindFrom-time.Minute && t.blind > now-time.Minute {
 		return true // not seen yet
+	}
+	if slices.ContainsFunc(o.told, func(told toldTruth) bool { return told.edit && !due.Before(told.first) && !due.After(told.last) }) {
+		return true // reads failed until then, and an edit counts from when it is seen (B2)
 	}
 	if d := cj.Spec.StartingDeadlineSeconds; d != nil && (*d < 30 || t.troubled > now-t.server.Clock.Now().Sub(due)-15*time.Minute) {
 		return true

@@ -342,6 +342,7 @@ func (s *simulation) mishap(r sim.Request) sim.Mishap {
 		return sim.Webhook
 	}
 	if m := s.outage(r); m != sim.None {
+		s.truth.unclear[r.Name] = s.truth.unclear[r.Name] || r.Verb == "create"
 		return m
 	}
 	if s.calm {
@@ -369,6 +370,7 @@ func (s *simulation) mishap(r sim.Request) sim.Mishap {
 			s.slowed = s.world.Now() + 3*time.Minute
 		}
 		s.truth.befalls(r, m.what)
+		s.truth.unclear[r.Name] = s.truth.unclear[r.Name] || r.Verb == "create"
 		return m.what
 	}
 	return sim.None
