@@ -114,10 +114,12 @@ func volcanoServed(obj client.Object) client.Object {
 
 func volcanoState(j *batchv1.Job) volcano.JobState {
 	for _, c := range j.Status.Conditions {
-		if c.Type == batchv1.JobComplete {
+		switch c.Type {
+		case batchv1.JobComplete:
 			return volcano.JobState{Phase: "Completed", LastTransitionTime: &c.LastTransitionTime}
+		case batchv1.JobFailed:
+			return volcano.JobState{Phase: "Failed", LastTransitionTime: &c.LastTransitionTime}
 		}
-		return volcano.JobState{Phase: "Failed", LastTransitionTime: &c.LastTransitionTime}
 	}
 	switch {
 	case j.Spec.Suspend != nil && *j.Spec.Suspend:

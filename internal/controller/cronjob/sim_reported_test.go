@@ -105,7 +105,7 @@ func (t *truth) quiet(name string) bool {
 
 // knowsRun reports whether a process can know that a run was started: its Job is there, or its time was recorded.
 func (t *truth) knowsRun(j *jobTruth, process string) bool {
-	return j != nil && !j.lost && !j.orphaned() && !(t.unsure[j.name] && j.maker == process)
+	return j != nil && !j.lost && !j.orphaned() && (!t.unsure[j.name] || j.maker != process)
 }
 
 // toldTruths are what was told.

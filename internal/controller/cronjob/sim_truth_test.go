@@ -581,7 +581,7 @@ func (t *truth) checkWritten() {
 			if ref == nil || ref.UID != cj.UID || j.ended != 0 || j.made > since || j.scheduled.IsZero() || obj.GetDeletionTimestamp() != nil {
 				continue
 			}
-			if !lists(cj.Status.Active, obj.GetUID()) && len(cj.Status.Active) != t.kind.maxActive && !(t.kind.failuresWriteNothing && t.troubled > since) {
+			if !lists(cj.Status.Active, obj.GetUID()) && len(cj.Status.Active) != t.kind.maxActive && (!t.kind.failuresWriteNothing || t.troubled <= since) {
 				t.breaks("%s runs for %s, and %s does not list it", j.name, lag, cj.Name)
 			}
 		}
