@@ -52,6 +52,7 @@ func conditions(s *syncState) []metav1.Condition {
 	active, failed := 0, 0
 	for _, c := range s.children {
 		switch {
+		case c.Gone:
 		case !c.Phase.finished():
 			active++
 		case c.Phase == Failed:

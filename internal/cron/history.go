@@ -30,7 +30,7 @@ func beyondHistoryLimits(in Input, all []Child) []Deletion {
 		}
 		var finished []*Child
 		for i := range all {
-			if c := &all[i]; c.Phase == class.phase {
+			if c := &all[i]; c.Phase == class.phase && !c.Gone {
 				finished = append(finished, c)
 			}
 		}
@@ -93,10 +93,8 @@ func (s *syncState) safeWithoutRecord(stored Status, deletions []Deletion, keepL
 			return true
 		case keepListed && listed(stored.Active, c.UID):
 			return true
-		case s.in.Traits.HasSuccess && c.Succeeded && c.Finished != nil:
-			return stored.LastSuccessful == nil || c.Finished.After(*stored.LastSuccessful)
 		}
-		return false
+		return successUnrecorded(s.in, c, stored)
 	})
 }
 

@@ -102,6 +102,9 @@ type Child struct {
 	Controller *metav1.OwnerReference
 	Created    time.Time
 	Deleting   bool
+	// Gone: it was deleted before a sync could look at how it ended (cronjob.md B13). It takes no place in the history,
+	// and no name.
+	Gone bool
 	// Started is the object's status.startTime, nil when absent or when the kind has none.
 	Started *time.Time
 	// Stamp is the raw value of the annotation that holds the scheduled time, "" when absent.

@@ -54,8 +54,8 @@ func observeStatus(in Input, all []Child) observedStatus {
 		case !running && in.Traits.AdoptionReports && startUnrecorded(in, c):
 			o.completed = append(o.completed, c)
 		}
-		if in.Traits.HasSuccess && c.Succeeded && c.Finished != nil {
-			o.status.LastSuccessful = later(o.status.LastSuccessful, *c.Finished)
+		if successUnrecorded(in, c, o.status) {
+			o.status.LastSuccessful = c.Finished
 		}
 	}
 	return o
@@ -109,6 +109,17 @@ func unfinished(in Input, all []Child, status Status) []Child {
 		}
 	}
 	return found
+}
+
+// LacksEnd tells whether the stored status does not show yet that the child has ended, and how.
+func (in Input) LacksEnd(c Child) bool {
+	stored := in.StoredStatus
+	return ours(in, c) && c.Phase.finished() && (listed(stored.Active, c.UID) || timeUnrecorded(in, c, stored) || successUnrecorded(in, c, stored))
+}
+
+// successUnrecorded tells whether status does not know of the child's success yet.
+func successUnrecorded(in Input, c Child, status Status) bool {
+	return in.Traits.HasSuccess && c.Succeeded && c.Finished != nil && (status.LastSuccessful == nil || c.Finished.After(*status.LastSuccessful))
 }
 
 func later(t *time.Time, other time.Time) *time.Time {

@@ -232,7 +232,7 @@ func childIsActive(s *syncState) *startDecision {
 // childExists: a child of an earlier sync is adopted (cronjob.md K23b3, V22c): that sync crashed, or its answer or its
 // status write got lost.
 func childExists(s *syncState) *startDecision {
-	i := slices.IndexFunc(s.children, func(c Child) bool { return c.Name == s.timing.child })
+	i := slices.IndexFunc(s.children, func(c Child) bool { return c.Name == s.timing.child && !c.Gone })
 	if i < 0 {
 		return nil
 	}

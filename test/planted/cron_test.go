@@ -78,7 +78,7 @@ func TestCron(t *testing.T) {
 			breaks: "Replace starts although a stop failed",
 		},
 		"prunes what runs": {
-			file: "history.go", old: "; c.Phase == class.phase {", new: "; c.Phase == class.phase || class.phase == Failed && !c.Phase.finished() {",
+			file: "history.go", old: "; c.Phase == class.phase && !c.Gone {", new: "; (c.Phase == class.phase || class.phase == Failed && !c.Phase.finished()) && !c.Gone {",
 			breaks: "a child is deleted while it runs",
 		},
 		"served time forgotten": {
@@ -122,7 +122,7 @@ func TestCron(t *testing.T) {
 			breaks: "a child on its way out is deleted in every sync",
 		},
 		"success forgotten": {
-			file: "history.go", old: "return stored.LastSuccessful == nil || c.Finished.After(*stored.LastSuccessful)", new: "return false",
+			file: "history.go", old: "\t\treturn successUnrecorded(s.in, c, stored)\n", new: "\t\treturn false\n",
 			breaks: "a child is pruned before its success is recorded",
 		},
 		"Replace deletes manual runs": {

@@ -38,6 +38,10 @@ func TestCronShell(t *testing.T) {
 			file: "gather.go", old: "\t\t\tcontinue // gone; only the cache does not know yet\n", new: "\t\t\tdeleted = false\n",
 			breaks: "Replace stops again what it has stopped",
 		},
+		"end of a gone child forgotten": {
+			file: "handlers.go", old: "\t\t\tr.keepGone(e.Object)\n", new: "",
+			breaks: "a success is never recorded if its Job was deleted before a sync looked at it",
+		},
 		"sync carries nothing": {
 			file: "sync.go", old: "\tr.tracked.setCarry(key, s.in.Owner.UID, plan.Carry)\n", new: "",
 			breaks: "a run that was deleted before it could be recorded starts again",

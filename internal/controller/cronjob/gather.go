@@ -44,7 +44,8 @@ func (r *reconciler) gather(key types.NamespacedName) *ongoingSync {
 	uid := s.in.Owner.UID
 	s.in.Carry = r.tracked.track(key, uid, r.forgetUID)
 	children, _ := r.childWrites.Merge(uid, r.children.ControlledBy(uid))
-	s.in.Children = make([]cron.Child, 0, len(children))
+	gone := r.tracked.goneChildren(key, uid, s.in.LacksEnd)
+	s.in.Children = append(make([]cron.Child, 0, len(gone)+len(children)), gone...)
 	for _, obj := range children {
 		deleted := r.childWrites.IsDeleted(uid, obj.GetUID())
 		if deleted && len(obj.GetFinalizers()) == 0 {

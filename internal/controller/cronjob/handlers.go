@@ -72,24 +72,51 @@ func (r *reconciler) childHandlers() handlers {
 			if ref := metav1.GetControllerOfNoCopy(e.Object); ref != nil {
 				r.childWrites.Gone(ref.UID, e.Object.GetUID())
 			}
+			r.keepGone(e.Object)
 			r.enqueueOwner(e.Object, q)
 		},
 	}
 }
 
-// enqueueOwner adds the CronJob of this kind that controls the child, if the cache has it with the UID that the child
-// names.
+// enqueueOwner adds the CronJob that controls the child.
 func (r *reconciler) enqueueOwner(child client.Object, q queue) {
+	if owner := r.ownerOf(child); owner != nil {
+		q.Add(request(owner))
+	}
+}
+
+// ownerOf is the CronJob of this kind that controls the child, nil if the cache does not have it with the UID that the
+// child names.
+func (r *reconciler) ownerOf(child client.Object) client.Object {
 	ref := metav1.GetControllerOfNoCopy(child)
 	if ref == nil || ref.Kind != r.info.Owner.Kind {
-		return
+		return nil
 	}
 	if gv, err := schema.ParseGroupVersion(ref.APIVersion); err != nil || gv.Group != r.info.Owner.Group {
+		return nil
+	}
+	owner, ok := r.owners.Get(types.NamespacedName{Namespace: child.GetNamespace(), Name: ref.Name})
+	if !ok || owner.GetUID() != ref.UID {
+		return nil
+	}
+	return owner
+}
+
+// keepGone remembers the end of a child that was deleted before a sync could look at it, as far as the watch showed it:
+// with ttlSecondsAfterFinished 0 each of them may go so (cronjob.md B13).
+func (r *reconciler) keepGone(obj client.Object) {
+	owner := r.ownerOf(obj)
+	if owner == nil {
 		return
 	}
-	key := types.NamespacedName{Namespace: child.GetNamespace(), Name: ref.Name}
-	if owner, ok := r.owners.Get(key); ok && owner.GetUID() == ref.UID {
-		q.Add(reconcile.Request{NamespacedName: key})
+	child, err := r.kind.ReadChild(obj)
+	if err != nil {
+		return
+	}
+	child.Gone = true
+	in := cron.Input{Traits: r.info.Traits}
+	if in.Owner, in.Spec, in.StoredStatus, err = r.kind.Read(owner); err == nil {
+		r.tracked.keepGone(client.ObjectKeyFromObject(owner), owner.GetUID(), child, in.LacksEnd)
 	}
 }
 

@@ -4,6 +4,7 @@
 package cronjob
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -15,6 +16,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/carillon-dev/carillon/internal/cron"
 	"github.com/carillon-dev/carillon/internal/schedule"
@@ -39,6 +42,9 @@ import (
 //     cannot be deleted do not), the Job is made at once; when something did, the latest one is made when it is over.
 //  4. Nothing starts for a time up to the edit that set the schedule or the zone, nor while suspended.
 //  8. Each scheduled time of a CronJob that nobody touches has its Job or is reported as missed (sim_reported_test.go).
+//
+// In the end lastSuccessfulTime has each success whose Job is there, or that was shown to the process that leads, be it
+// with the deletion of the Job (cronjob.md B13).
 //
 // The rest is judged by what is left (checkHistory, checkEnd) and by how the requests are protected (requested).
 type truth struct {
@@ -95,6 +101,8 @@ type jobTruth struct {
 	last            *batchv1.Job
 	// lost: it was gone, or not its CronJob's any more, before its scheduled time was recorded.
 	gone, lost, hangs bool
+	// shown are the processes that were shown how it ended and that it is gone.
+	shown []string
 }
 
 // rests reports whether it is a run by hand that runs nothing: what is suspended holds up nobody (B1).
@@ -111,6 +119,24 @@ type view struct {
 	owner    cron.Owner
 	status   cron.Status
 	children []types.UID
+}
+
+// endKnown reports whether the process that leads can know how the Job ended: it is there, or was shown to it when it
+// went. It cannot know of one that went while it did not run, or between two lists of it.
+func (t *truth) endKnown(j *jobTruth) bool {
+	leader := t.leader()
+	return !j.orphaned() && (!j.gone || leader != nil && slices.Contains(j.shown, leader.process.Name))
+}
+
+// witness notes what a process is shown of Jobs that go.
+func (t *truth) witness(m *simManager) handlers {
+	return handlers{DeleteFunc: func(_ context.Context, e event.TypedDeleteEvent[client.Object], _ queue) {
+		// The last state that the cache had may be an older one, and a Job of a CronJob that it does not show is nobody's.
+		child, err := m.kind.ReadChild(e.Object)
+		if j := t.jobs[e.Object.GetUID()]; err == nil && child.Phase != cron.Unfinished && m.controller.ownerOf(e.Object) != nil {
+			j.shown = append(j.shown, m.process.Name)
+		}
+	}}
 }
 
 func newTruth(s *simulation) *truth {
@@ -738,7 +764,7 @@ func (t *truth) checkEnd() {
 				if end.After(atMost) {
 					atMost = end.Time
 				}
-				if !j.gone && !j.orphaned() && end.After(succeeded) {
+				if t.endKnown(j) && end.After(succeeded) {
 					succeeded = end.Time
 				}
 			}

@@ -258,6 +258,7 @@ func (s *simulation) start(stale int) *simManager {
 		main.Add(reconcile.Request{NamespacedName: key})
 	})
 	sim.Handle(m.owners, r.ownerHandlers(), main)
+	sim.Handle(m.children, s.truth.witness(m), main)
 	sim.Handle(m.children, r.childHandlers(), main)
 	s.managers = append(s.managers, m)
 	s.trouble(40 * time.Second)

@@ -15,7 +15,7 @@ import (
 )
 
 // tracked holds, for each CronJob of the cache, what one sync leaves for the next one of the same UID. What a crash
-// loses with it is said at cron.Carry; the rest repeats a log line or an event.
+// loses with it is said at cron.Carry and at gone; the rest repeats a log line or an event.
 type tracked struct {
 	mu    sync.Mutex
 	byKey map[types.NamespacedName]*trackedCronJob
@@ -24,6 +24,9 @@ type tracked struct {
 type trackedCronJob struct {
 	uid   types.UID
 	carry cron.Carry
+	// gone are the children that the watch showed to have ended and to be gone, until the status shows how they ended.
+	// After a crash they count as missing, and their successes are lost.
+	gone []cron.Child
 	// logged is the last error that was logged, and when.
 	logged   string
 	loggedAt time.Time
@@ -103,6 +106,27 @@ func (t *tracked) has(key types.NamespacedName, uid types.UID) bool {
 // setCarry keeps what a sync hands on.
 func (t *tracked) setCarry(key types.NamespacedName, uid types.UID, carry cron.Carry) {
 	t.update(key, uid, func(c *trackedCronJob) { c.carry = carry })
+}
+
+// keepGone notes a finished child that is gone, perhaps before the first sync over its CronJob. lacked tells what is
+// not recorded yet; the rest is forgotten, also by a process that makes no syncs because it does not lead.
+func (t *tracked) keepGone(key types.NamespacedName, uid types.UID, child cron.Child, lacked func(cron.Child) bool) {
+	t.mu.Lock()
+	if t.byKey[key] == nil {
+		t.byKey[key] = &trackedCronJob{uid: uid}
+	}
+	t.mu.Unlock()
+	t.update(key, uid, func(c *trackedCronJob) { c.gone = append(c.gone, child) })
+	t.goneChildren(key, uid, lacked)
+}
+
+// goneChildren are the children that are gone and of which something is not recorded yet, as lacked tells.
+func (t *tracked) goneChildren(key types.NamespacedName, uid types.UID, lacked func(cron.Child) bool) (gone []cron.Child) {
+	t.update(key, uid, func(c *trackedCronJob) {
+		c.gone = slices.DeleteFunc(c.gone, func(child cron.Child) bool { return !lacked(child) })
+		gone = slices.Clone(c.gone)
+	})
+	return gone
 }
 
 // leftToOther notes that a start is due and left to another controller, or that none is (nil), and returns the first of
