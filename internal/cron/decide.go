@@ -73,9 +73,9 @@ func Decide(in Input) Plan {
 	s.status.Conditions = conditions(s)
 
 	failed := errors.Join(s.observed.err, s.ready.err, s.start.err)
-	toRecord, pruned, recordErr := s.recordAndPrune(failed)
+	toWrite, pruned, recordErr := s.recordAndPrune(failed)
 	p := Plan{
-		Stop: s.start.stop, Start: s.start.create, Record: toRecord, Prune: untried(in, pruned),
+		Stop: s.start.stop, Start: s.start.create, StatusWrite: toWrite, Prune: untried(in, pruned),
 		Events: s.events(pruned), Outcomes: s.outcomes.named,
 		Misconfigured: cmp.Or(s.ready.misconfigured, s.start.misconfigured), Err: errors.Join(failed, recordErr),
 	}

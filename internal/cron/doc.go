@@ -14,7 +14,7 @@
 //		case cron.StepRead:    // read live what plan.Read names;   in.AddReadOwnerResult, in.AddReadChildResult
 //		case cron.StepStop:    // delete plan.Stop;                 in.AddStopResult
 //		case cron.StepStart:   // create the child of plan.Start;   in.AddStartResult
-//		case cron.StepRecord:  // write plan.Record;                in.AddRecordResult
+//		case cron.StepWriteStatus:  // write plan.StatusWrite;                in.AddStatusWriteResult
 //		case cron.StepPrune:   // delete plan.Prune;                in.AddPruneResult
 //		case cron.StepPublish: // nothing is left: publish plan.Events, arm plan.Wake, return plan.Err
 //		}
@@ -39,8 +39,9 @@
 //	startchecks.go    deletion, suspension, time zone, schedule: what keeps a CronJob from starting anything
 //	livereads.go      what has to be read live before anything can be said
 //	children.go       which objects are ours, and which scheduled time each one proves
-//	observed.go       the active list, lastScheduleTime and lastSuccessfulTime, from what the children show
-//	timing.go         earliest, the scheduled time that is due, how many were missed, the next one
+//	observed.go       the active list, lastScheduleTime and lastSuccessfulTime, from what the children show;
+//	                  what counts as unfinished, for Forbid and Replace
+//	timing.go         startingDeadlineSeconds, the scheduled time that is due, how many were missed, the next one
 //	start.go          the ordered rules about the due time: start, skip, replace, adopt
 //	createresult.go   what the answer to a create means
 //	unconfirmed.go    a create whose answer got lost

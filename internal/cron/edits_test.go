@@ -254,20 +254,20 @@ func TestEdits(t *testing.T) {
 func TestFirstRecordHasTheTimetable(t *testing.T) {
 	for _, kind := range []string{"K", "V", "T"} {
 		s := fixture(kind, "12:10:00")
-		r := cron.Decide(s.in).Record
+		r := cron.Decide(s.in).StatusWrite
 		if r == nil || !r.StatusChanged || !r.TimetableChanged || r.Status.Timetable != `{"schedules":["*/10 * * * *"]}` {
 			t.Errorf("%s: the first start records %+v; want the timetable with it", kind, r)
 		}
 		s = fixture(kind, "12:20:00", last("12:10"), noted(`{"schedules":["*/10 * * * *"]}`))
-		if r := cron.Decide(s.in).Record; r == nil || !r.StatusChanged || r.TimetableChanged {
+		if r := cron.Decide(s.in).StatusWrite; r == nil || !r.StatusChanged || r.TimetableChanged {
 			t.Errorf("%s: the second start records %+v; want the status alone", kind, r)
 		}
 		s = fixture(kind, "12:20:00", last("12:10"), noted(`{"schedules":["*/10 * * * *"],"missed":"2026-05-04T12:05:00Z"}`))
-		if r := cron.Decide(s.in).Record; r == nil || !r.StatusChanged || r.TimetableChanged != traits[kind].StatusCarriesAnnotation {
+		if r := cron.Decide(s.in).StatusWrite; r == nil || !r.StatusChanged || r.TimetableChanged != traits[kind].StatusCarriesAnnotation {
 			t.Errorf("%s: a miss that is past is recorded as %+v; want it forgotten where that costs nothing", kind, r)
 		}
 		s = fixture(kind, "12:11:00", last("12:10"), active("12:10"))
-		if r := cron.Decide(s.in).Record; r != nil {
+		if r := cron.Decide(s.in).StatusWrite; r != nil {
 			t.Errorf("%s: a sync in which nothing happens records %+v", kind, r)
 		}
 	}

@@ -40,7 +40,7 @@ func ExampleDecide() {
 
 	in.AddStartResult(*plan.Start, cron.CreateResultOf(&cron.Child{Namespace: "batch", Name: plan.Start.Name, UID: "job-2"}, nil))
 	plan = cron.Decide(in)
-	for _, ref := range plan.Record.Status.Active {
+	for _, ref := range plan.StatusWrite.Status.Active {
 		fmt.Println("then status.active has:", ref.Name)
 	}
 	fmt.Println("and the next sync is at:", plan.Wake.Format(time.TimeOnly))

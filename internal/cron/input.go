@@ -202,7 +202,7 @@ func (in Input) deletion(c Child, why string) Deletion {
 }
 
 // AddReadOwnerResult enters the answer to a live read of the CronJob itself. With a nil error, owner, spec and status
-// replace those of the cache for the rest of the sync (cronjob.md 2.1.2 note 1), and the shell must write Record on top
+// replace those of the cache for the rest of the sync (cronjob.md 2.1.2 note 1), and the shell must write Plan.StatusWrite on top
 // of that live object. An object of that name with another UID is an error (NotFound).
 func (in *Input) AddReadOwnerResult(owner Owner, spec Spec, status Status, err error) {
 	in.read.owner, in.read.ownerErr = true, err
@@ -243,8 +243,8 @@ func (in *Input) AddStartResult(start Start, result CreateResult) {
 	in.done.create = &createdStart{start: start, result: result}
 }
 
-// AddRecordResult enters whether Record was written.
-func (in *Input) AddRecordResult(err error) { in.done.record = &recorded{err: err} }
+// AddStatusWriteResult enters whether Plan.StatusWrite was written.
+func (in *Input) AddStatusWriteResult(err error) { in.done.record = &recorded{err: err} }
 
 // AddPruneResult enters that the delete which d asks for was accepted, or why not.
 func (in *Input) AddPruneResult(d Deletion, err error) {

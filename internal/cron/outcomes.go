@@ -10,10 +10,10 @@ import (
 	"github.com/carillon-dev/carillon/internal/schedule"
 )
 
-// ScheduleOutcome says what became of scheduled times. Each scheduled time has one outcome for the life of a process,
+// RunOutcome says what became of scheduled times. Each scheduled time has one outcome for the life of a process,
 // however many syncs meet it: a time that Forbid holds up has none until it starts late, or until another one takes its
 // place.
-type ScheduleOutcome struct {
+type RunOutcome struct {
 	Result Result
 	Reason NotStartedReason
 	// Count is how many scheduled times it is, at least one; First and Last are the first and the last of them.
@@ -106,7 +106,7 @@ type pendingTime struct {
 // outcomes are what a sync names.
 type outcomes struct {
 	outcomeProgress
-	named []ScheduleOutcome
+	named []RunOutcome
 	// reported are the misses that this sync reports, missedUpto is the last of them, and wake is when it is time for
 	// those that it does not report yet.
 	reported   []missed
@@ -118,7 +118,7 @@ func (o *outcomes) enter(result Result, reason NotStartedReason, p passed) {
 	if p.count <= 0 {
 		return
 	}
-	o.named = append(o.named, ScheduleOutcome{Result: result, Reason: reason, Count: p.count, First: p.first, Last: p.last})
+	o.named = append(o.named, RunOutcome{Result: result, Reason: reason, Count: p.count, First: p.first, Last: p.last})
 	if result == Missed {
 		o.miss(reason, p)
 	}
@@ -128,7 +128,7 @@ func one(t time.Time) passed { return passed{count: 1, first: t, last: t} }
 
 // tooLate tells whether this sync found scheduled times that are too old for the deadline.
 func (o *outcomes) tooLate() bool {
-	return slices.ContainsFunc(o.named, func(r ScheduleOutcome) bool { return r.Reason == NotStartedDeadline })
+	return slices.ContainsFunc(o.named, func(r RunOutcome) bool { return r.Reason == NotStartedDeadline })
 }
 
 // nameOutcomes names the outcomes of the scheduled times that have passed since the last sync. It is a function of the

@@ -17,7 +17,7 @@ import (
 )
 
 // told writes outcomes as "2 missed/outage, 1 started".
-func told(outcomes []cron.ScheduleOutcome) string {
+func told(outcomes []cron.RunOutcome) string {
 	var parts []string
 	for _, o := range outcomes {
 		text := fmt.Sprintf("%d %s", o.Count, o.Result)

@@ -21,8 +21,8 @@ type Plan struct {
 	Stop []Deletion
 	// Start: create this child. Nil when nothing is to be started.
 	Start *Start
-	// Record: write this status. Nil when nothing changed.
-	Record *Record
+	// StatusWrite: write this status. Nil when nothing changed.
+	StatusWrite *StatusWrite
 	// Prune: delete these finished children, each with its UID as precondition. Independent of one another; a
 	// failure delays nothing else.
 	Prune []Deletion
@@ -30,7 +30,7 @@ type Plan struct {
 	Events []Event
 	// Outcomes are what became of the scheduled times that have passed since the last sync, if each step goes well.
 	// They are final with the start: no step after it changes them.
-	Outcomes []ScheduleOutcome
+	Outcomes []RunOutcome
 	// Misconfigured is what keeps the CronJob from starting anything until somebody mends it; "" if nothing does.
 	Misconfigured Misconfiguration
 	// Wake is when to decide again at the latest; always after Now. Zero: not before an event.
@@ -50,7 +50,7 @@ const (
 	StepRead Step = iota
 	StepStop
 	StepStart
-	StepRecord
+	StepWriteStatus
 	StepPrune
 	StepPublish
 )
@@ -64,8 +64,8 @@ func (p Plan) NextStep() Step {
 		return StepStop
 	case p.Start != nil:
 		return StepStart
-	case p.Record != nil:
-		return StepRecord
+	case p.StatusWrite != nil:
+		return StepWriteStatus
 	case len(p.Prune) > 0:
 		return StepPrune
 	default:
@@ -101,8 +101,8 @@ type Start struct {
 	Stamp string
 }
 
-// Record asks for a status to be written. It is whole: what it does not hold is no longer so.
-type Record struct {
+// StatusWrite asks for a status to be written. It is whole: what it does not hold is no longer so.
+type StatusWrite struct {
 	Status Status
 	// StatusChanged: the status differs from what is stored. TimetableChanged: the annotation does. A kind whose status
 	// writes accept metadata needs one write for both.
@@ -141,8 +141,8 @@ func (p Plan) String() string {
 	if p.Start != nil {
 		line("start %s for %s", p.Start.Name, p.Start.Stamp)
 	}
-	if p.Record != nil {
-		line("%s", p.Record)
+	if p.StatusWrite != nil {
+		line("%s", p.StatusWrite)
 	}
 	for _, s := range p.Prune {
 		line("prune %s: %s", s.Name, s.Why)
@@ -164,7 +164,7 @@ func (p Plan) String() string {
 
 // String tells the record in one line: the names in the active list, the two times and the conditions, then the
 // annotation if it is written too.
-func (r Record) String() string {
+func (r StatusWrite) String() string {
 	names := make([]string, len(r.Status.Active))
 	for i, ref := range r.Status.Active {
 		names[i] = ref.Name

@@ -160,8 +160,8 @@ func TestProperties(t *testing.T) {
 					c := children(in.Traits).Draw(t, "created")
 					in.AddStartResult(*plan.Start, cron.CreateResultOf(&c, nil))
 				}
-			case cron.StepRecord:
-				in.AddRecordResult(failures.Draw(t, "record"))
+			case cron.StepWriteStatus:
+				in.AddStatusWriteResult(failures.Draw(t, "record"))
 			case cron.StepPrune:
 				for _, s := range plan.Prune {
 					in.AddPruneResult(s, failures.Draw(t, "prune"))
@@ -229,7 +229,7 @@ func checkPlan(t *rapid.T, in cron.Input, plan cron.Plan) {
 	if !plan.Wake.IsZero() && !plan.Wake.After(in.Now) {
 		t.Fatalf("now %v, wakes at %v", in.Now, plan.Wake)
 	}
-	if len(plan.Read) > 0 && (len(plan.Stop) > 0 || plan.Start != nil || plan.Record != nil || len(plan.Prune) > 0) {
+	if len(plan.Read) > 0 && (len(plan.Stop) > 0 || plan.Start != nil || plan.StatusWrite != nil || len(plan.Prune) > 0) {
 		t.Fatalf("a plan that looks does more:\n%s", plan)
 	}
 	own := func(uid types.UID) *cron.Child {
@@ -267,7 +267,7 @@ func checkPlan(t *rapid.T, in cron.Input, plan cron.Plan) {
 			}
 		}
 	}
-	if r := plan.Record; r != nil {
+	if r := plan.StatusWrite; r != nil {
 		if backwards(in.StoredStatus.LastSchedule, r.Status.LastSchedule) || backwards(in.StoredStatus.LastSuccessful, r.Status.LastSuccessful) {
 			t.Fatalf("a recorded time goes back:\n%s", plan)
 		}

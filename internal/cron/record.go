@@ -14,7 +14,7 @@ import (
 // recordAndPrune plans the status write and the deletes that wait for it: a child that proves something goes only when
 // that is on the server (cronjob.md B3). failed is what failed before. deletions are all of the sync, also those that
 // were tried, and recordErr is why the write failed.
-func (s *syncState) recordAndPrune(failed error) (toRecord *Record, deletions []Deletion, recordErr error) {
+func (s *syncState) recordAndPrune(failed error) (toWrite *StatusWrite, deletions []Deletion, recordErr error) {
 	in := s.in
 	deletions = beyondHistoryLimits(in, s.children)
 	written := failed == nil || in.Traits.RecordDespiteError
@@ -24,12 +24,12 @@ func (s *syncState) recordAndPrune(failed error) (toRecord *Record, deletions []
 		// what failed: else a create that a quota refuses would keep the very children that use the quota up (V26 does
 		// not stand above guarantee 6).
 		stored = s.observed.status
-		toRecord = s.record(stored, true)
+		toWrite = s.record(stored, true)
 	} else {
-		toRecord = s.record(s.status, written)
+		toWrite = s.record(s.status, written)
 	}
 	if done := in.done.record; done != nil {
-		toRecord = nil
+		toWrite = nil
 		if done.err != nil {
 			written, stored = false, in.StoredStatus
 			recordErr = fmt.Errorf("recording what was done: %w", done.err)
@@ -38,17 +38,17 @@ func (s *syncState) recordAndPrune(failed error) (toRecord *Record, deletions []
 	if !written {
 		deletions = s.safeWithoutRecord(stored, deletions, recordErr != nil)
 	}
-	return toRecord, deletions, recordErr
+	return toWrite, deletions, recordErr
 }
 
 // record is what has to be remembered, nil if nothing is new. A kind that does not write the status of a failed sync
 // (cronjob.md V26) still remembers an edit: no later sync could notice it again.
-func (s *syncState) record(status Status, written bool) *Record {
+func (s *syncState) record(status Status, written bool) *StatusWrite {
 	in, e := s.in, s.edit
 	if room := in.Traits.MaxActive; room > 0 && len(status.Active) > room {
 		status.Active = status.Active[:room:room]
 	}
-	r := Record{Status: in.StoredStatus}
+	r := StatusWrite{Status: in.StoredStatus}
 	if written {
 		r.Status, r.StatusChanged = status, !sameStatus(in.StoredStatus, status)
 	}

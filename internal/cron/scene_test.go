@@ -53,7 +53,7 @@ type scene struct {
 
 	// events are those of the last sync, outcomes what it names.
 	events   []cron.Event
-	outcomes []cron.ScheduleOutcome
+	outcomes []cron.RunOutcome
 	// plan is the last one of the last sync.
 	plan cron.Plan
 }
@@ -286,14 +286,14 @@ func (s *scene) play(t testing.TB) string {
 			tell("start %s for %s", plan.Start.Name, plan.Start.Stamp)
 			child, err := s.create(*plan.Start)
 			in.AddStartResult(*plan.Start, cron.CreateResultOf(child, err))
-		case cron.StepRecord:
-			r := *plan.Record
+		case cron.StepWriteStatus:
+			r := *plan.StatusWrite
 			r.TimetableChanged = r.TimetableChanged && !r.StatusChanged // it rides; the tests of edits look at it
 			tell("%s", r)
 			if s.failRecord == nil {
-				s.in.StoredStatus = plan.Record.Status
+				s.in.StoredStatus = plan.StatusWrite.Status
 			}
-			in.AddRecordResult(s.failRecord)
+			in.AddStatusWriteResult(s.failRecord)
 		case cron.StepPrune:
 			for _, step := range plan.Prune {
 				in.AddPruneResult(step, s.delete("prune", step, tell))

@@ -228,7 +228,7 @@ func (s *syncState) countsAsFailed(v *podView) bool {
 	case Failure:
 		return true
 	case Success:
-		if s.verdict.Stored && v.deleted() {
+		if s.verdict.Stored && v.deletionRequested() {
 			return false
 		}
 	}

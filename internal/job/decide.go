@@ -109,7 +109,7 @@ func skipped(snapshot Snapshot, options Options) (Plan, bool) {
 	switch {
 	case job == nil:
 		return Plan{Skip: SkipGone, Forget: true}, true
-	case !ManagedByUs(job, options):
+	case !IsOurs(job, options):
 		return Plan{Skip: SkipNotOurs, Forget: true}, true
 	case Finished(job):
 		return Plan{Skip: SkipFinished, Forget: true, Cleanup: podsWithFinalizer(snapshot)}, true

@@ -48,7 +48,7 @@
 //	decide.go         one sync from the one to the other, and the Jobs that need none
 //	managedby.go      whose Job it is
 //	claim.go          which pods are the Job's: adopt and release
-//	pods.go           what state each pod is in, by podReplacementPolicy too
+//	pods.go           what state each pod is in, by podReplacementPolicy too; which own creations are not seen yet
 //	accounting.go     which pods are counted, when; which finalizers may go
 //	indexes.go        completion indexes: which are done, which are pending
 //	backoff.go        back-off: the delay before a failed pod is replaced
@@ -63,7 +63,7 @@
 //	podplan.go        how many pods to create, or which to delete
 //	podtemplate.go    the pod that is created
 //	podname.go        and its name
-//	suspend.go        the Suspended condition, and startTime with it
+//	suspend.go        the Suspended condition, and startTime with it (its pods: podplan.go)
 //	status.go         the status that is written after a sync: Plan.PlanStatus
 //	urgency.go        who waits for that write
 //	conditions.go     how conditions are read and set: finished, interim, terminal

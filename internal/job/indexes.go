@@ -58,7 +58,7 @@ func (s *syncState) findIndexes() *indexes {
 		if v.finalizer && v.succeeded() && x.valid(v) {
 			succeeded = append(succeeded, v.index)
 		}
-		if x.perIndex && v.finalizer && x.valid(v) && s.hasFailed(v) && (!ends || !v.deleted()) && s.failsIndex(v) {
+		if x.perIndex && v.finalizer && x.valid(v) && s.hasFailed(v) && (!ends || !v.deletionRequested()) && s.failsIndex(v) {
 			failing = append(failing, v.index)
 		}
 	}

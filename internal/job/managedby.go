@@ -5,11 +5,11 @@ package job
 
 import batchv1 "k8s.io/api/batch/v1"
 
-// ManagedByUs reports whether this controller may touch the Job (job.md 1.10): one whose spec.managedBy is
+// IsOurs reports whether this controller may touch the Job (job.md 1.10): one whose spec.managedBy is
 // Options.ManagedBy, compared exactly, and no other. With Options.Standalone there is no built-in controller: Jobs
 // without spec.managedBy and those that name it are ours, too. The field is immutable, but a name is not an object: ask
 // again for every freshly read Job. A nil Job is nobody's.
-func ManagedByUs(job *batchv1.Job, options Options) bool {
+func IsOurs(job *batchv1.Job, options Options) bool {
 	if job == nil {
 		return false
 	}

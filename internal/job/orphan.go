@@ -9,13 +9,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// HasOrphanedFinalizer reports whether the tracking finalizer of the pod serves nobody, so that it has to be removed
+// HasLeftoverFinalizer reports whether the tracking finalizer of the pod serves nobody, so that it has to be removed
 // (job.md 2.4): the pod has it, and no unfinished Job controls the pod. Its Job is finished or gone, or it has no
 // controller: Jobs deleted with orphan propagation leave such pods. controller is the Job that the pod's controller
 // reference names, as found by namespace and name, nil when there is none; a Job with another UID counts as none. Pods
-// of Jobs that are not ours ([ManagedByUs]) and pods of other kinds of controllers keep what they have. A reference that
+// of Jobs that are not ours ([IsOurs]) and pods of other kinds of controllers keep what they have. A reference that
 // is not a controller reference protects nothing.
-func HasOrphanedFinalizer(pod *corev1.Pod, controller *batchv1.Job, options Options) bool {
+func HasLeftoverFinalizer(pod *corev1.Pod, controller *batchv1.Job, options Options) bool {
 	if pod == nil || !HasFinalizer(pod) {
 		return false
 	}
@@ -29,5 +29,5 @@ func HasOrphanedFinalizer(pod *corev1.Pod, controller *batchv1.Job, options Opti
 	if controller == nil || controller.UID != owner.UID {
 		return true
 	}
-	return ManagedByUs(controller, options) && Finished(controller)
+	return IsOurs(controller, options) && Finished(controller)
 }

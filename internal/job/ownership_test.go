@@ -49,7 +49,7 @@ func TestOneSyncLeavesOthersAlone(t *testing.T) {
 			}
 		})
 	}
-	if ManagedByUs(aJob("", by("")), Options{}) {
+	if IsOurs(aJob("", by("")), Options{}) {
 		t.Error("without a name of ours an empty managedBy is nobody's, not ours")
 	}
 }
@@ -81,7 +81,7 @@ func TestOrphanedFinalizers(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := HasOrphanedFinalizer(test.pod, test.job, Options{Standalone: true}); got != test.want {
+			if got := HasLeftoverFinalizer(test.pod, test.job, Options{Standalone: true}); got != test.want {
 				t.Errorf("orphaned is %t, want %t", got, test.want)
 			}
 		})

@@ -65,7 +65,7 @@ func (v *podView) succeeded() bool   { return v.state == podSucceeded }
 func (v *podView) uid() types.UID    { return v.pod.UID }
 
 // deleted: its deletion was asked for, whether it has ended since or not.
-func (v *podView) deleted() bool { return v.deleting || v.pod.DeletionTimestamp != nil }
+func (v *podView) deletionRequested() bool { return v.deleting || v.pod.DeletionTimestamp != nil }
 
 // jobPods is the pods of the Job and their numbers.
 type jobPods struct {
@@ -110,7 +110,7 @@ func classifyPods(owned []claimedPod, recorded recordedPods, e Expectations, now
 			v.state = podSucceeded
 		case pod.Status.Phase == corev1.PodFailed:
 			v.state = podFailed
-		case v.deleted():
+		case v.deletionRequested():
 			v.state = podTerminating
 			p.terminating++
 		default:
@@ -154,7 +154,8 @@ func byAge(a, b *podView) int {
 
 // pendingCreations says whether the pods do not show all own creations yet, and when the first of those stops being
 // waited for. Creations that never show up are given up after the timeout: the names are deterministic, so nothing is
-// made twice.
+// made twice. Any pod of the name will do: should an old cache show an earlier one, the name is taken and that one is
+// counted in its place.
 func pendingCreations(snapshot Snapshot, timeout time.Duration) (pending bool, until time.Time) {
 	if len(snapshot.Expectations.Creating) == 0 {
 		return false, time.Time{}

@@ -122,6 +122,7 @@ func (s *syncState) newStatus(a podsAfter, acc *accounting) (*batchv1.JobStatus,
 	if status.StartTime == nil && !suspended(s.job) {
 		status.StartTime = ptr.To(s.stamp())
 	}
+	// A suspended Job that has all its successes is not marked: it ends, and the end needs a start time.
 	if s.podsManaged && (!suspended(s.job) || !s.reached()) {
 		events = append(events, markSuspension(s.job, status, s.stamp())...)
 	}

@@ -11,8 +11,8 @@ import (
 )
 
 // markSuspension brings the Suspended condition and startTime in line with spec.suspend and gives the event about it
-// (job.md 5.6). It is called only when pods were managed in this sync, so that the condition never runs ahead of the
-// pods. A Job that was never suspended has no such condition.
+// (job.md 5.6). It is called only when pods were managed in this sync (managePods in podplan.go, which deletes those of a
+// suspended Job), so that the condition never runs ahead of the pods; and not for a Job that is about to end. A Job that was never suspended has no such condition.
 //
 // While suspended there is no startTime: queueing systems may then edit the template, and the deadline starts anew on
 // resume. It goes in the same write as the condition, and the new one comes in the write that flips it back: the only

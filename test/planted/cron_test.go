@@ -21,8 +21,8 @@ func TestCron(t *testing.T) {
 		},
 		"prune before record": {
 			file:   "plan.go",
-			old:    "\tcase p.Record != nil:\n\t\treturn StepRecord\n\tcase len(p.Prune) > 0:\n\t\treturn StepPrune\n",
-			new:    "\tcase len(p.Prune) > 0:\n\t\treturn StepPrune\n\tcase p.Record != nil:\n\t\treturn StepRecord\n",
+			old:    "\tcase p.StatusWrite != nil:\n\t\treturn StepWriteStatus\n\tcase len(p.Prune) > 0:\n\t\treturn StepPrune\n",
+			new:    "\tcase len(p.Prune) > 0:\n\t\treturn StepPrune\n\tcase p.StatusWrite != nil:\n\t\treturn StepWriteStatus\n",
 			breaks: "a crash between the two forgets a scheduled time",
 		},
 		"prune what proves": {
@@ -101,8 +101,8 @@ func TestCron(t *testing.T) {
 		},
 		"recorded before it started": {
 			file:   "plan.go",
-			old:    "\tcase p.Start != nil:\n\t\treturn StepStart\n\tcase p.Record != nil:\n\t\treturn StepRecord\n",
-			new:    "\tcase p.Record != nil:\n\t\treturn StepRecord\n\tcase p.Start != nil:\n\t\treturn StepStart\n",
+			old:    "\tcase p.Start != nil:\n\t\treturn StepStart\n\tcase p.StatusWrite != nil:\n\t\treturn StepWriteStatus\n",
+			new:    "\tcase p.StatusWrite != nil:\n\t\treturn StepWriteStatus\n\tcase p.Start != nil:\n\t\treturn StepStart\n",
 			breaks: "a crash between the two loses a time",
 		},
 		"wakes late": {

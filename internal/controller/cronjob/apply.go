@@ -155,12 +155,12 @@ func (r *reconciler) start(ctx context.Context, s *ongoingSync, start cron.Start
 
 // record writes the status by patches that are bound to what was read: a conflict is the server's answer and changes
 // nothing.
-func (r *reconciler) record(ctx context.Context, s *ongoingSync, record cron.Record) {
+func (r *reconciler) record(ctx context.Context, s *ongoingSync, record cron.StatusWrite) {
 	patches, err := r.kind.Patches(s.owner, record)
 	for i := 0; err == nil && i < len(patches); i++ {
 		err = r.patch(ctx, s, patches[i])
 	}
-	s.in.AddRecordResult(err)
+	s.in.AddStatusWriteResult(err)
 }
 
 func (r *reconciler) patch(ctx context.Context, s *ongoingSync, patch kind.CronJobPatch) error {

@@ -67,7 +67,7 @@ func init() {
 }
 
 // countOutcomes adds the outcomes of a sync.
-func (r *reconciler) countOutcomes(outcomes []cron.ScheduleOutcome) {
+func (r *reconciler) countOutcomes(outcomes []cron.RunOutcome) {
 	for _, o := range outcomes {
 		runs.WithLabelValues(r.info.Name, string(o.Result), string(o.Reason)).Add(float64(o.Count))
 	}

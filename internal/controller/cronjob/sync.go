@@ -71,7 +71,7 @@ func (r *reconciler) conclude(ctx context.Context, s *ongoingSync) {
 	defer waiting.WithLabelValues(r.info.Name).Dec()
 	last := cron.StepPrune
 	if r.other.paused() {
-		last = cron.StepRecord
+		last = cron.StepWriteStatus
 	}
 	plan, _ := r.run(ctx, s, last)
 	r.arm(s, plan)
@@ -105,8 +105,8 @@ func (r *reconciler) run(ctx context.Context, s *ongoingSync, last cron.Step) (p
 			r.remove(ctx, s, plan.Stop, s.in.AddStopResult)
 		case cron.StepStart:
 			r.start(ctx, s, *plan.Start)
-		case cron.StepRecord:
-			r.record(ctx, s, *plan.Record)
+		case cron.StepWriteStatus:
+			r.record(ctx, s, *plan.StatusWrite)
 		case cron.StepPrune:
 			r.remove(ctx, s, plan.Prune, s.in.AddPruneResult)
 		}

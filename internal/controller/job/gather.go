@@ -18,7 +18,7 @@ func (c *controller) gather(ctx context.Context, key types.NamespacedName) (job.
 	s := job.Snapshot{Now: c.clock.Now(), Options: c.options.rules(), PodsCurrent: true}
 	jobProgress := c.jobProgress()
 	s.Job = c.cache.job(key)
-	if !job.ManagedByUs(s.Job, s.Options) {
+	if !job.IsOurs(s.Job, s.Options) {
 		// Neither may it be touched, nor is anything kept about it. Asked here again and not only when the event came:
 		// a name is not an object.
 		return s, nil

@@ -54,7 +54,7 @@ func (c *controller) podEvents() podHandler {
 	}
 }
 
-func (c *controller) mine(j *batchv1.Job) bool { return job.ManagedByUs(j, c.options.rules()) }
+func (c *controller) mine(j *batchv1.Job) bool { return job.IsOurs(j, c.options.rules()) }
 
 func (c *controller) jobAdded(j *batchv1.Job, q queue) {
 	if !c.mine(j) {

@@ -90,7 +90,7 @@ func (c *controller) enqueueUnadopted(j *batchv1.Job, q queue) {
 // reconcileOrphan removes the finalizer of one pod if it serves nobody (job.md 2.4).
 func (c *controller) reconcileOrphan(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	pod := c.cache.pod(request.NamespacedName)
-	if pod == nil || !job.HasOrphanedFinalizer(pod, c.cache.owner(pod), c.options.rules()) {
+	if pod == nil || !job.HasLeftoverFinalizer(pod, c.cache.owner(pod), c.options.rules()) {
 		return reconcile.Result{}, nil
 	}
 	if ref := jobRef(pod); ref == nil {

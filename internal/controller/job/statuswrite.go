@@ -25,7 +25,7 @@ import (
 const startMaxDefer = 2 * time.Second
 
 // deferWriteUntil is until when a status write is put off; zero: write it now. unwritten is since when there is something
-// to write, zero if only since now; pods is the size of the Job; busy tells that the server has more urgent work.
+// to write, zero if only since now; pods is how many pods of the Job the cache shows; busy tells that the server has more urgent work.
 func (o Options) deferWriteUntil(u job.Urgency, unwritten, now time.Time, pods int, busy bool) (until time.Time) {
 	var most time.Duration
 	switch {

@@ -46,7 +46,7 @@ type Kind interface {
 	Build(obj Object, start cron.Start) (Object, error)
 	// Patches turns a record into patches of obj, to be sent in this order; the first one that fails ends the write.
 	// None is empty; a record that changes nothing gives no patch.
-	Patches(obj Object, record cron.Record) ([]CronJobPatch, error)
+	Patches(obj Object, record cron.StatusWrite) ([]CronJobPatch, error)
 }
 
 // Info describes a kind.

@@ -22,7 +22,7 @@ import (
 // take back what a newer one holds. StatusCarriesAnnotation says that the server accepts metadata with a status write;
 // otherwise the annotation follows in a patch of its own, which is bound to the UID only, because the status patch has
 // just moved the resource version, and because it states what was decided on, which no other write can make wrong.
-func Patches(obj metav1.Object, record cron.Record, info Info) ([]CronJobPatch, error) {
+func Patches(obj metav1.Object, record cron.StatusWrite, info Info) ([]CronJobPatch, error) {
 	var patches []CronJobPatch
 	rides := info.Traits.StatusCarriesAnnotation
 	annotations := map[string]any{}

@@ -137,6 +137,6 @@ func (Kind) Build(obj adapter.Object, start cron.Start) (adapter.Object, error) 
 }
 
 // Patches implements adapter.Kind. One patch: the status of this API accepts metadata too.
-func (Kind) Patches(obj adapter.Object, record cron.Record) ([]adapter.CronJobPatch, error) {
+func (Kind) Patches(obj adapter.Object, record cron.StatusWrite) ([]adapter.CronJobPatch, error) {
 	return adapter.Patches(obj, record, info)
 }

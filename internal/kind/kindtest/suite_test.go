@@ -126,7 +126,7 @@ func (almanacs) Build(obj adapter.Object, start cron.Start) (adapter.Object, err
 	return job, nil
 }
 
-func (almanacs) Patches(obj adapter.Object, record cron.Record) ([]adapter.CronJobPatch, error) {
+func (almanacs) Patches(obj adapter.Object, record cron.StatusWrite) ([]adapter.CronJobPatch, error) {
 	return adapter.Patches(obj, record, info)
 }
 

@@ -26,19 +26,19 @@ func (s Suite) write(t *testing.T) {
 	}
 	ref := corev1.ObjectReference{APIVersion: "batch/v1", Kind: "Job", Namespace: "batch", Name: "tick-2", UID: "u2", ResourceVersion: "9"}
 	for sentence, c := range map[string]struct {
-		record  cron.Record
+		record  cron.StatusWrite
 		patches int
 	}{
-		"a status": {cron.Record{StatusChanged: true, Status: cron.Status{Active: []corev1.ObjectReference{ref}, LastSchedule: moved, LastSuccessful: success,
+		"a status": {cron.StatusWrite{StatusChanged: true, Status: cron.Status{Active: []corev1.ObjectReference{ref}, LastSchedule: moved, LastSuccessful: success,
 			Conditions: conditions, Timetable: `{"schedules":["*/10 * * * *"]}`}}, 1},
-		"an empty status": {cron.Record{StatusChanged: true, Status: cron.Status{Conditions: conditions, Timetable: `{"schedules":["*/10 * * * *"]}`}}, 1},
-		"a timetable": {cron.Record{TimetableChanged: true, Status: s.stored(t, func(st *cron.Status) {
+		"an empty status": {cron.StatusWrite{StatusChanged: true, Status: cron.Status{Conditions: conditions, Timetable: `{"schedules":["*/10 * * * *"]}`}}, 1},
+		"a timetable": {cron.StatusWrite{TimetableChanged: true, Status: s.stored(t, func(st *cron.Status) {
 			st.Timetable = `{"schedules":["0 3 * * *"],"since":"2026-05-04T12:03:04.5Z"}`
 		})}, 1},
-		"both": {cron.Record{StatusChanged: true, TimetableChanged: true, Status: s.stored(t, func(st *cron.Status) {
+		"both": {cron.StatusWrite{StatusChanged: true, TimetableChanged: true, Status: s.stored(t, func(st *cron.Status) {
 			st.LastSchedule, st.Timetable = moved, `{"schedules":["0 3 * * *"]}`
 		})}, map[bool]int{false: 1, true: 2}[s.Cannot.RideAlong]},
-		"nothing": {cron.Record{Status: s.stored(t, func(*cron.Status) {})}, 0},
+		"nothing": {cron.StatusWrite{Status: s.stored(t, func(*cron.Status) {})}, 0},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			v := Server{Object: s.ownerJSON(t), RideAlong: !s.Cannot.RideAlong}
@@ -105,10 +105,10 @@ func (s Suite) pass(t *testing.T) {
 	}
 	in.AddStartResult(*plan.Start, cron.CreateResultOf(&child, nil))
 	plan = cron.Decide(in)
-	if plan.Err != nil || plan.Record == nil {
+	if plan.Err != nil || plan.StatusWrite == nil {
 		t.Fatalf("the start is not recorded:\n%s", plan)
 	}
-	patches, err := s.Kind.Patches(s.decode(t, v.Object), *plan.Record)
+	patches, err := s.Kind.Patches(s.decode(t, v.Object), *plan.StatusWrite)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +126,7 @@ func (s Suite) pass(t *testing.T) {
 		t.Errorf("last scheduled: %v, want %v", again.StoredStatus.LastSchedule, now)
 	}
 	plan = cron.Decide(again)
-	if len(plan.Read) > 0 || plan.Start != nil || plan.Err != nil || plan.Record != nil {
+	if len(plan.Read) > 0 || plan.Start != nil || plan.Err != nil || plan.StatusWrite != nil {
 		t.Errorf("the second pass finds something to do:\n%s", plan)
 	}
 
@@ -138,7 +138,7 @@ func (s Suite) pass(t *testing.T) {
 		lost.AddReadOwnerResult(lost.Owner, lost.Spec, lost.StoredStatus, nil)
 		plan = cron.Decide(lost)
 	}
-	if plan.Start != nil || plan.Record == nil || plan.Record.Status.LastSchedule == nil || !plan.Record.Status.LastSchedule.Equal(now) {
+	if plan.Start != nil || plan.StatusWrite == nil || plan.StatusWrite.Status.LastSchedule == nil || !plan.StatusWrite.Status.LastSchedule.Equal(now) {
 		t.Errorf("the child is not adopted:\n%s", plan)
 	}
 }

@@ -143,10 +143,10 @@ func TestCRDTakesWhatIsRecorded(t *testing.T) {
 			UID: types.UID(fmt.Sprint(i)), ResourceVersion: "3", Controller: metav1.NewControllerRef(owner, info.Owner)})
 	}
 	plan := cron.Decide(in)
-	if plan.Record == nil {
+	if plan.StatusWrite == nil {
 		t.Fatalf("nothing is recorded:\n%s", plan)
 	}
-	patches, err := k.Patches(owner, *plan.Record)
+	patches, err := k.Patches(owner, *plan.StatusWrite)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -139,6 +139,6 @@ func (Kind) Build(obj adapter.Object, start cron.Start) (adapter.Object, error) 
 }
 
 // Patches implements adapter.Kind. A custom resource's status write takes no metadata, so an edit needs a second patch.
-func (Kind) Patches(obj adapter.Object, record cron.Record) ([]adapter.CronJobPatch, error) {
+func (Kind) Patches(obj adapter.Object, record cron.StatusWrite) ([]adapter.CronJobPatch, error) {
 	return adapter.Patches(obj, record, info)
 }

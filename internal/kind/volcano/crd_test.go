@@ -114,7 +114,7 @@ func TestCRDsTakeWhatIsWritten(t *testing.T) {
 	child.UID, child.ResourceVersion = "j-2", "9"
 	in.AddStartResult(*plan.Start, cron.CreateResultOf(&child, nil))
 	plan = cron.Decide(in)
-	patches, err := k.Patches(owner, *plan.Record)
+	patches, err := k.Patches(owner, *plan.StatusWrite)
 	if err != nil {
 		t.Fatal(err)
 	}
