@@ -39,7 +39,7 @@ func TestCronShell(t *testing.T) {
 			breaks: "Replace stops again what it has stopped",
 		},
 		"end of a gone child forgotten": {
-			file: "handlers.go", old: "\t\t\tr.keepGone(e.Object)\n", new: "",
+			file: "gather.go", old: "r.tracked.goneChildren(key, uid, s.in.LacksEnd)", new: "r.tracked.goneChildren(key, uid, func(cron.Child) bool { return false })",
 			breaks: "a success is never recorded if its Job was deleted before a sync looked at it",
 		},
 		"sync carries nothing": {

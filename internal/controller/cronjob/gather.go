@@ -44,6 +44,7 @@ func (r *reconciler) gather(key types.NamespacedName) *ongoingSync {
 	uid := s.in.Owner.UID
 	s.in.Carry = r.tracked.track(key, uid, r.forgetUID)
 	children, _ := r.childWrites.Merge(uid, r.children.ControlledBy(uid))
+	// First those that may be gone: what the cache has of the same child comes later, and counts (package cron).
 	gone := r.tracked.goneChildren(key, uid, s.in.LacksEnd)
 	s.in.Children = append(make([]cron.Child, 0, len(gone)+len(children)), gone...)
 	for _, obj := range children {

@@ -53,6 +53,10 @@ func TestFinishedAndGone(t *testing.T) {
 			owner: active, shown: func(w *world) { w.deleteJob(complete) },
 			calls: []string{"record"}, events: []string{"SawCompletedJob: Complete"}, last: "12:10:00", want: "12:11:00",
 		},
+		"CJ-123 the cache has it no more, and its deletion is not told yet": {
+			owner: active, shown: func(w *world) { w.updateJob(running, complete) },
+			calls: []string{"record"}, events: []string{"SawCompletedJob: Complete"}, last: "12:10:00", want: "12:11:00",
+		},
 		"CJ-123 failed and deleted": {
 			owner: active.LastSuccessful(at("12:01:00")), shown: ended(failed),
 			calls: []string{"record"}, events: []string{"SawCompletedJob: Failed"}, last: "12:10:00", want: "12:01:00",

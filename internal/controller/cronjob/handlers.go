@@ -65,6 +65,7 @@ func (r *reconciler) childHandlers() handlers {
 				r.enqueueOwner(e.ObjectOld, q)
 			}
 			if moved || r.matters(e.ObjectOld, e.ObjectNew) {
+				r.keepGone(e.ObjectNew) // the cache may be ahead of its events, and have it no more
 				r.enqueueOwner(e.ObjectNew, q)
 			}
 		},
