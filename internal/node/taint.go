@@ -90,8 +90,14 @@ func (t *tainter) now(ctx context.Context) error {
 	})
 }
 
-// retaintDelay is how long the tainter waits after a write that failed.
-const retaintDelay = time.Second
+const (
+	// retaintDelay is how long the tainter waits after a write that failed.
+	retaintDelay = time.Second
+	// kubeletLag is how long after the disk guard the kubelet can see that the disk is not low any more: it looks
+	// every ten seconds, says so pressureTransition later, and refuses Pods until then. Its condition of the Node, which
+	// keeps the taint as well, may come after that.
+	kubeletLag = pressureTransition + 15*time.Second
+)
 
 // run follows the Node until ctx ends.
 func (t *tainter) run(ctx context.Context) {
@@ -115,13 +121,21 @@ func (t *tainter) run(ctx context.Context) {
 	factory.Start(ctx.Done())
 	var node *corev1.Node
 	low := false
-	var again <-chan time.Time
+	var again, over <-chan time.Time
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case node = <-nodes:
-		case low = <-t.low:
+		case now := <-t.low:
+			switch {
+			case now:
+				low, over = true, nil
+			case low && over == nil:
+				over = time.After(kubeletLag)
+			}
+		case <-over:
+			low, over = false, nil
 		case <-again:
 		}
 		again = nil

@@ -8,8 +8,13 @@ package node
 import (
 	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
 )
 
 // The taints follow the conditions and the guard; those of others stay as they
@@ -48,4 +53,35 @@ func TestPressureTaints(t *testing.T) {
 			t.Errorf("%s: %v %v, want %v %v", name, got, changed, tc.want, tc.changed)
 		}
 	}
+}
+
+// When the disk has room again the taint stays until the kubelet can know it too, which refuses Pods until then; each
+// refusal is a failure of a Job.
+func TestTaintOutlastsLowDisk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := fake.NewClientset(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "here"}})
+		tainter := newTainter("here", client, logr.Discard())
+		go tainter.run(t.Context())
+		want := func(when string, tainted bool) {
+			t.Helper()
+			synctest.Wait()
+			node, err := client.CoreV1().Nodes().Get(t.Context(), "here", metav1.GetOptions{})
+			if err != nil || len(node.Spec.Taints) > 0 != tainted {
+				t.Fatalf("%s: taints %v (%v), want some: %v", when, node.Spec.Taints, err, tainted)
+			}
+		}
+		want("at first", false)
+		tainter.tell(true)
+		want("low", true)
+		tainter.tell(false)
+		time.Sleep(kubeletLag - time.Second)
+		tainter.tell(true)
+		synctest.Wait()
+		tainter.tell(false)
+		want("over, and low once more", true)
+		time.Sleep(kubeletLag - time.Second)
+		want("not over for long enough", true)
+		time.Sleep(2 * time.Second)
+		want("over for long enough", false)
+	})
 }

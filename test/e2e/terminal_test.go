@@ -9,6 +9,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -162,13 +163,15 @@ func endsBy(t *testing.T, cmd *exec.Cmd, atMost time.Duration) int {
 // full waits until a pipe that nobody reads takes no more.
 func full(t *testing.T, r *os.File) {
 	t.Helper()
-	size, err := unix.FcntlInt(r.Fd(), unix.F_GETPIPE_SZ, 0)
+	// A pipe can be full with fewer bytes than its size: each write may begin a page.
+	w, err := unix.Open(fmt.Sprintf("/proc/self/fd/%d", r.Fd()), unix.O_WRONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer unix.Close(w)
 	until(t, "a full pipe", func() bool {
-		waiting, err := unix.IoctlGetInt(int(r.Fd()), unix.TIOCINQ)
-		return err == nil && waiting > size-os.Getpagesize()
+		ready, err := unix.Poll([]unix.PollFd{{Fd: int32(w), Events: unix.POLLOUT}}, 0)
+		return err == nil && ready == 0
 	})
 }
 

@@ -214,8 +214,7 @@ func (a *Applier) awaitEstablished(ctx context.Context, r dynamic.ResourceInterf
 		if err != nil {
 			return err
 		}
-		if Established(crd) {
-			a.mapper.Reset()
+		if Established(crd) && a.maps(crd) {
 			return nil
 		}
 		select {
@@ -224,6 +223,16 @@ func (a *Applier) awaitEstablished(ctx context.Context, r dynamic.ResourceInterf
 		case <-ticker.C:
 		}
 	}
+}
+
+// maps reports whether the API server also lists the kind of a CustomResourceDefinition among those that it serves, which
+// it does a moment after it says that the definition is established.
+func (a *Applier) maps(crd *unstructured.Unstructured) bool {
+	a.mapper.Reset()
+	group, _, _ := unstructured.NestedString(crd.Object, "spec", "group")
+	kind, _, _ := unstructured.NestedString(crd.Object, "spec", "names", "kind")
+	_, err := a.mapper.RESTMapping(schema.GroupKind{Group: group, Kind: kind})
+	return err == nil
 }
 
 // Established reports whether the API server serves the kind of a CustomResourceDefinition.
