@@ -38,7 +38,8 @@ import (
 // A leader is stopped in the middle of its life, as by a hypervisor or a debugger, for longer than its lease. Another
 // process takes over and serves the scheduled times. When the first one goes on, with caches that show nothing of that
 // and timers that have fired, it starts no scheduled time once more, not even one whose Job has ended and been pruned,
-// nor beside a Job that Forbid waits for; it writes nothing any more, and ends (guarantees 1 and 2).
+// nor beside a Job that Forbid waits for; it makes and deletes no Job any more, and ends (guarantees 1 and 2). Before it
+// notices that its lease is gone it may write a status, which is bound to the version that it has read live.
 func TestFrozenLeader(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes one to two minutes by the wall clock: leases and schedules of processes")
@@ -111,8 +112,8 @@ func TestFrozenLeader(t *testing.T) {
 	for _, write := range first.in(w.namespace, nil) {
 		if write.begun.After(thawed) {
 			t.Logf("tried when it went on: %v", write)
-			if write.accepted() {
-				t.Errorf("written after another one took over: %v", write)
+			if write.accepted() && write.resource == "jobs" {
+				t.Errorf("a Job was written after another one took over: %v", write)
 			}
 		}
 	}
