@@ -585,12 +585,17 @@ func (t *truth) leader() (leader *simManager) {
 // lag is how late what has happened may be in the status, or pruned, where nothing stands in the way of a write.
 const lag = 75 * time.Second
 
+// hindered reports whether something has kept statuses from being written, or history from being pruned, since then.
+func (t *truth) hindered(since time.Duration) bool {
+	return max(t.unwritable, t.slowed, t.jobless) > since
+}
+
 // checkWritten judges, of the CronJobs that nobody has touched lately, that what runs is listed and that history is
 // kept. The status of a CronJob is written and its history pruned whether its starts are refused or not, and however
 // old the cache of CronJobs is.
 func (t *truth) checkWritten() {
 	leader, since := t.leader(), t.world.Now()-lag
-	if leader == nil || leader.began > since || t.world.Broken() != "" || t.calm || max(t.unwritable, t.slowed, t.jobless) > since {
+	if leader == nil || leader.began > since || t.world.Broken() != "" || t.calm || t.hindered(since) {
 		return
 	}
 	for _, obj := range t.server.List("CronJob") {
@@ -690,13 +695,8 @@ func (t *truth) failsOverMistake(cj *batchv1.CronJob) bool {
 
 // checkHistory is guarantee 6: of what ended that long ago, no more is left than the limits say; nor is it active.
 func (t *truth) checkHistory(ago time.Duration) {
-	if t.world.Broken() != "" || ago > 0 && t.slowed > t.world.Now() {
+	if t.world.Broken() != "" || ago > 0 && t.hindered(t.world.Now()-ago) {
 		return
-	}
-	for _, u := range t.plan.upsets {
-		if ago > 0 && slices.Contains([]string{"no statuses", "no deletes", "server away", "clock back"}, u.what) {
-			return // delays after errors have grown, or the clock says that it is too early
-		}
 	}
 	for _, obj := range t.server.List("CronJob") {
 		cj := obj.(*batchv1.CronJob)

@@ -38,7 +38,7 @@ type simulation struct {
 	outages map[string]time.Duration
 	// troubled is until when something stands between a scheduled time and its Job; undeletable the same for deletes.
 	troubled, undeletable time.Duration
-	// unwritable is until when a failing status write may wait for its next try.
+	// unwritable is until when a failing status write, or a failing delete, may wait for its next try.
 	unwritable time.Duration
 	// slowed is until when slow requests may hold up all workers, and what they would write.
 	slowed time.Duration
@@ -308,6 +308,9 @@ func (m *simManager) second(ctx context.Context, request reconcile.Request) (rec
 	r.statusQueue.next(ctx)
 	m.halves = m.halves[:len(m.halves)-1]
 	m.listen()
+	if r.statusQueue.waiting() > 0 {
+		m.statusWriter.Add(request) // what was done may have been another's, which its own request then does not find
+	}
 	return reconcile.Result{}, nil
 }
 
@@ -489,6 +492,8 @@ func (s *simulation) upset(u simUpset) {
 		}
 		s.world.Story.Tell("machine", "sets its clock by %s", by)
 		s.trouble(40 * time.Second)
+		// What waits for the next try finds out within ten seconds that the clock was set, and waits for the time it shows.
+		s.unwritable = max(s.unwritable, s.world.Now()) + max(0, -by) + 10*time.Second
 		p.Clock.Step(by)
 		if p.Clock == s.server.Clock {
 			s.truth.slowest += min(0, by) // what was stamped before is in the future now
