@@ -4,10 +4,12 @@
 package integration
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"os"
+	"runtime/pprof"
 	"sync"
 	"testing"
 	"time"
@@ -108,7 +110,9 @@ func (w *world) launch(options manager.Options) (m *manager.Manager, stop func()
 		once.Do(func() {
 			cancel()
 			if err := <-ended; err != nil {
-				w.Errorf("the manager ended with: %v", err)
+				var all bytes.Buffer // what has not ended can still be seen
+				_ = pprof.Lookup("goroutine").WriteTo(&all, 2)
+				w.Errorf("the manager ended with: %v\n%s", err, &all)
 			}
 		})
 	}
