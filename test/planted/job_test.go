@@ -100,7 +100,7 @@ func TestJob(t *testing.T) {
 			breaks: "an index that was given up is tried again",
 		},
 		"stopped pods fail their index": {
-			file: "indexes.go", old: "(!ends || !v.deleted()) && ", new: "(!ends || true) && ",
+			file: "indexes.go", old: "(!ends || !v.deletionRequested()) && ", new: "(!ends || true) && ",
 			breaks: "an index that was not given up counts as failed when the Job ends",
 		},
 		"failure count forgotten": {

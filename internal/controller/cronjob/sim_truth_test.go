@@ -590,6 +590,13 @@ func (t *truth) hindered(since time.Duration) bool {
 	return max(t.unwritable, t.slowed, t.jobless) > since
 }
 
+// backsOff reports whether so many syncs of the CronJob have failed in a row that the next one may be more than lag away:
+// 5 ms doubled for each, 1000 s at most.
+func (t *truth) backsOff(cj *batchv1.CronJob) bool {
+	leader := t.leader()
+	return leader != nil && leader.controller.backoff.NumRequeues(client.ObjectKeyFromObject(cj)) > 14
+}
+
 // checkWritten judges, of the CronJobs that nobody has touched lately, that what runs is listed and that history is
 // kept. The status of a CronJob is written and its history pruned whether its starts are refused or not, and however
 // old the cache of CronJobs is.
@@ -700,7 +707,7 @@ func (t *truth) checkHistory(ago time.Duration) {
 	}
 	for _, obj := range t.server.List("CronJob") {
 		cj := obj.(*batchv1.CronJob)
-		if t.failsOverMistake(cj) {
+		if t.failsOverMistake(cj) || ago > 0 && t.backsOff(cj) {
 			continue
 		}
 		for _, ref := range cj.Status.Active {
