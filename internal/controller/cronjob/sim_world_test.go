@@ -40,6 +40,8 @@ type simulation struct {
 	troubled, undeletable time.Duration
 	// unwritable is until when a failing status write, or a failing delete, may wait for its next try.
 	unwritable time.Duration
+	// shown is the latest time that a clock has shown before it was set back.
+	shown time.Time
 	// slowed is until when slow requests may hold up all workers, and what they would write.
 	slowed time.Duration
 
@@ -494,6 +496,9 @@ func (s *simulation) upset(u simUpset) {
 		s.trouble(40 * time.Second)
 		// What waits for the next try finds out within ten seconds that the clock was set, and waits for the time it shows.
 		s.unwritable = max(s.unwritable, s.world.Now()) + max(0, -by) + 10*time.Second
+		if by < 0 && s.shown.Before(p.Clock.Now()) {
+			s.shown = p.Clock.Now()
+		}
 		p.Clock.Step(by)
 		if p.Clock == s.server.Clock {
 			s.truth.slowest += min(0, by) // what was stamped before is in the future now
