@@ -111,7 +111,7 @@ func (r *reconciler) keepGone(obj client.Object) {
 		return
 	}
 	child, err := r.kind.ReadChild(obj)
-	if err != nil {
+	if err != nil || child.Phase == cron.Unfinished {
 		return
 	}
 	child.Gone = true
