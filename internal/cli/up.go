@@ -175,7 +175,7 @@ func drainMessage(pods int, longest time.Duration) string {
 	return fmt.Sprintf("%d %s up to %s to end (terminationGracePeriodSeconds, at most --drain-timeout); Ctrl-C again stops at once", pods, noun, longest)
 }
 
-// serve is the life between start and stop.
+// serve is the life between start and stop of a plane whose start began then.
 func (o *upOptions) serve(ctx context.Context, plane *standalone.Standalone, out *console.Console, began time.Time, objects []manifest.Object) (err error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -187,7 +187,7 @@ func (o *upOptions) serve(ctx context.Context, plane *standalone.Standalone, out
 	if err != nil {
 		return err
 	}
-	follower := follow.New(follow.Options{Client: client, Dynamic: custom, Console: out})
+	follower := follow.New(follow.Options{Client: client, Dynamic: custom, Console: out, Since: began})
 	followed := make(chan error, 1)
 	go func() { followed <- follower.Run(ctx) }()
 	defer func() { stop(); err = errors.Join(err, <-followed) }()

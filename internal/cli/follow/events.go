@@ -74,7 +74,7 @@ func (f *Follower) isHistory(e *corev1.Event) bool {
 	if e.Series != nil && e.Series.LastObservedTime.After(at) {
 		at = e.Series.LastObservedTime.Time
 	}
-	return at.Before(f.since.Add(-clockSkew))
+	return at.Before(f.opts.Since.Add(-clockSkew))
 }
 
 // reasonDiskPressure is the reason of the Warning on a Node whose disk is nearly full. The kubelet's own event of that

@@ -55,13 +55,15 @@ type Options struct {
 	OnFinished func(complete bool)
 	// OnObstacle is called when a container of Job can never start. May be nil; may be called more than once.
 	OnObstacle func(why Obstacle)
-	Now        func() time.Time // nil: time.Now
+	// Since is the start of what is told: what ended or was said before it is history. Zero: the call of New. Whoever
+	// starts what is followed takes the time before the start, or what happens during it is told to nobody.
+	Since time.Time
+	Now   func() time.Time // nil: time.Now
 }
 
 // Follower is one view of what happens. Make it with New, then Run it.
 type Follower struct {
-	opts  Options
-	since time.Time
+	opts Options
 
 	mu     sync.Mutex
 	jobs   map[types.UID]*run
@@ -74,14 +76,16 @@ type Follower struct {
 	kinds    sync.WaitGroup
 }
 
-// New returns a Follower. What finished before this call is history and not told.
+// New returns a Follower.
 func New(opts Options) *Follower {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
+	if opts.Since.IsZero() {
+		opts.Since = opts.Now()
+	}
 	return &Follower{
 		opts:   opts,
-		since:  opts.Now(),
 		jobs:   map[types.UID]*run{},
 		due:    map[types.UID]time.Time{},
 		pods:   map[types.UID]*podView{},

@@ -191,26 +191,29 @@ func TestRestartsAreBounded(t *testing.T) {
 
 // An event of a CronJob is told each time that it happens, one of a Pod when it says something new.
 func TestEvents(t *testing.T) {
+	aged := func(age time.Duration) []*corev1.Event {
+		e := warningOf("CronJob", "c", "x", 1)
+		e.LastTimestamp = metav1.NewTime(time.Now().Add(-age).Truncate(time.Second)) // as the API gives it
+		return []*corev1.Event{e}
+	}
 	for name, test := range map[string]struct {
-		kind string
-		say  []*corev1.Event
-		want string
+		kind  string
+		say   []*corev1.Event
+		since time.Duration // how long ago what is followed began to start
+		want  string
 	}{
-		"missed times, each":       {"CronJob", []*corev1.Event{warningOf("CronJob", "c", "missed", 1), warningOf("CronJob", "c", "missed", 2), warningOf("CronJob", "c", "missed", 3)}, "missed missed missed"},
-		"the same look twice":      {"CronJob", []*corev1.Event{warningOf("CronJob", "c", "missed", 1), warningOf("CronJob", "c", "missed", 1)}, "missed"},
-		"a kubelet repeats itself": {"Pod", []*corev1.Event{warningOf("Pod", "p", "back-off", 1), warningOf("Pod", "p", "back-off", 2)}, "back-off"},
-		"a kubelet says more":      {"Pod", []*corev1.Event{warningOf("Pod", "p", "a", 1), warningOf("Pod", "p", "b", 2)}, "a b"},
-		"other objects are silent": {"Node", []*corev1.Event{warningOf("Node", "n", "x", 1)}, ""},
-		"before this Carillon began": {"CronJob", []*corev1.Event{func() *corev1.Event {
-			e := warningOf("CronJob", "c", "x", 1)
-			e.LastTimestamp = metav1.NewTime(time.Now().Add(-time.Hour))
-			return e
-		}()}, ""},
+		"missed times, each":          {kind: "CronJob", say: []*corev1.Event{warningOf("CronJob", "c", "missed", 1), warningOf("CronJob", "c", "missed", 2), warningOf("CronJob", "c", "missed", 3)}, want: "missed missed missed"},
+		"the same look twice":         {kind: "CronJob", say: []*corev1.Event{warningOf("CronJob", "c", "missed", 1), warningOf("CronJob", "c", "missed", 1)}, want: "missed"},
+		"a kubelet repeats itself":    {kind: "Pod", say: []*corev1.Event{warningOf("Pod", "p", "back-off", 1), warningOf("Pod", "p", "back-off", 2)}, want: "back-off"},
+		"a kubelet says more":         {kind: "Pod", say: []*corev1.Event{warningOf("Pod", "p", "a", 1), warningOf("Pod", "p", "b", 2)}, want: "a b"},
+		"other objects are silent":    {kind: "Node", say: []*corev1.Event{warningOf("Node", "n", "x", 1)}, want: ""},
+		"before this Carillon began":  {kind: "CronJob", say: aged(time.Hour)},
+		"while this Carillon started": {kind: "CronJob", say: aged(4 * time.Second), since: 5 * time.Second, want: "x"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := &page{}
 			out := console.New(p, console.Options{Format: console.JSON})
-			f := New(Options{Console: out})
+			f := New(Options{Console: out, Since: time.Now().Add(-test.since)})
 			for _, e := range test.say {
 				f.event(e)
 			}

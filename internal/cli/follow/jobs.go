@@ -153,14 +153,14 @@ func (f *Follower) job(ctx context.Context, l jobView) {
 	r := f.runOf(l.uid)
 	r.there = true
 	object := ObjectName(l.group, l.kind, l.namespace, l.name)
-	if l.done && r.started.IsZero() && l.end.Before(f.since.Add(-clockSkew)) {
+	if l.done && r.started.IsZero() && l.end.Before(f.opts.Since.Add(-clockSkew)) {
 		r.told = true // history
 		return
 	}
 	if r.started.IsZero() && !l.start.IsZero() {
 		r.started = f.opts.Now()
 		line := console.Line{Type: console.Started, Object: object, Message: l.origin}
-		if l.start.Before(f.since.Add(-clockSkew)) {
+		if l.start.Before(f.opts.Since.Add(-clockSkew)) {
 			r.started, line.Resumed = l.start, true
 		}
 		f.opts.Console.Print(line)

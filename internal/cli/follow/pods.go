@@ -88,7 +88,7 @@ func (f *Follower) container(ctx context.Context, pod *corev1.Pod, s corev1.Cont
 
 // ended tells whether an instance is history, or never ran.
 func (f *Follower) ended(t *corev1.ContainerStateTerminated) bool {
-	return t.ContainerID == "" || t.FinishedAt.Time.Before(f.since.Add(-clockSkew))
+	return t.ContainerID == "" || t.FinishedAt.Time.Before(f.opts.Since.Add(-clockSkew))
 }
 
 func (f *Follower) instance(ctx context.Context, pod *corev1.Pod, name, id string, restarts int32, several bool, began time.Time) {
@@ -121,8 +121,8 @@ func (f *Follower) instance(ctx context.Context, pod *corev1.Pod, name, id strin
 		source: source, before: c.last, this: this, passed: &r.passed,
 	}
 	c.last = this
-	if began.Before(f.since.Add(-clockSkew)) {
-		since := metav1.NewTime(f.since)
+	if began.Before(f.opts.Since.Add(-clockSkew)) {
+		since := metav1.NewTime(f.opts.Since)
 		l.since = &since
 	}
 	r.readers.Add(1)
