@@ -492,7 +492,9 @@ func (t *truth) jobDeleted(j *jobTruth, old *batchv1.Job, m *simManager) {
 	o := t.owners[j.owner]
 	ref := metav1.GetControllerOfNoCopy(old)
 	cj, _ := t.server.Get("CronJob", ns, j.of).(*batchv1.CronJob)
-	if o == nil || ref == nil && !ours(j.maker) {
+	v := m.views[types.NamespacedName{Namespace: ns, Name: j.of}]
+	// That somebody took the Job from its CronJob a moment ago no cache shows yet, and a delete is bound to a UID only.
+	if o == nil || ref == nil && !ours(j.maker) && !slices.Contains(v.children, old.UID) {
 		t.breaks("%s deletes %s, which is not ours", m.process.Name, j.name)
 		return
 	}
@@ -500,7 +502,6 @@ func (t *truth) jobDeleted(j *jobTruth, old *batchv1.Job, m *simManager) {
 		return
 	}
 	if len(m.halves) > 0 && m.halves[len(m.halves)-1] == "first" {
-		v := m.views[types.NamespacedName{Namespace: ns, Name: o.name}]
 		if v.owner.UID == cj.UID && v.owner.Generation == cj.Generation && cj.Spec.ConcurrencyPolicy != batchv1.ReplaceConcurrent {
 			t.breaks("%s stops %s under %s", m.process.Name, j.name, cj.Spec.ConcurrencyPolicy)
 		}
@@ -599,7 +600,8 @@ func (t *truth) backsOff(cj *batchv1.CronJob) bool {
 
 // checkWritten judges, of the CronJobs that nobody has touched lately, that what runs is listed and that history is
 // kept. The status of a CronJob is written and its history pruned whether its starts are refused or not, and however
-// old the cache of CronJobs is.
+// old the cache of CronJobs is, unless somebody has changed the CronJob since: a write is bound to the version that was
+// read (cronjob.md R19).
 func (t *truth) checkWritten() {
 	leader, since := t.leader(), t.world.Now()-lag
 	if leader == nil || leader.began > since || t.world.Broken() != "" || t.calm || t.hindered(since) {
@@ -608,7 +610,8 @@ func (t *truth) checkWritten() {
 	for _, obj := range t.server.List("CronJob") {
 		cj := obj.(*batchv1.CronJob)
 		o := t.owners[cj.UID]
-		if o.touched > since || cj.DeletionTimestamp != nil || t.failsOverMistake(cj) {
+		unseen := t.blind > since && o.touched > t.blindFrom-time.Minute
+		if o.touched > since || unseen || cj.DeletionTimestamp != nil || t.failsOverMistake(cj) {
 			continue
 		}
 		if t.blind <= since {
