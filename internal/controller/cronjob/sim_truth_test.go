@@ -55,8 +55,8 @@ type truth struct {
 	overlap, stale bool
 	// blind is until when CronJobs are not seen, and blindFrom since when; jobless is until when Jobs are not seen.
 	blindFrom, blind, jobless time.Duration
-	// slowest is by how much a clock of the controller was behind that of the server.
-	slowest time.Duration
+	// slowest is by how much a clock of the controller was behind that of the server, and fastest by how much ahead.
+	slowest, fastest time.Duration
 	// made counts the Jobs that the controller made. unsure are those whose create was not answered well.
 	made   int
 	unsure map[string]bool
@@ -185,7 +185,8 @@ func (t *truth) blinded(lasts time.Duration) {
 func (t *truth) clocks() {
 	for _, m := range t.managers {
 		if !m.process.Dead() {
-			t.slowest = min(t.slowest, m.process.Clock.Now().Sub(t.server.Clock.Now()))
+			ahead := m.process.Clock.Now().Sub(t.server.Clock.Now())
+			t.slowest, t.fastest = min(t.slowest, ahead), max(t.fastest, ahead)
 		}
 	}
 }
@@ -611,7 +612,7 @@ func (t *truth) checkWritten() {
 		cj := obj.(*batchv1.CronJob)
 		o := t.owners[cj.UID]
 		unseen := t.blind > since && o.touched > t.blindFrom-time.Minute
-		if o.touched > since || unseen || cj.DeletionTimestamp != nil || t.failsOverMistake(cj) {
+		if o.touched > since || unseen || cj.DeletionTimestamp != nil || t.failsOverMistake(cj) || t.backsOff(cj) {
 			continue
 		}
 		if t.blind <= since {
@@ -657,6 +658,9 @@ func (t *truth) checkServed() {
 		}
 		if window < time.Hour && !due.After(t.shown) {
 			continue // it has passed before, perhaps in the midst of trouble, whose delays after errors last longer
+		}
+		if last := o.timetables[len(o.timetables)-1]; len(o.timetables) > 1 && !due.After(last.set.Add(t.fastest)) {
+			continue // it had passed by the controller's clock, and an edit may count from when it is seen (B2)
 		}
 		t.breaks("guarantee 3: the run of %s for %v is not there", cj.Name, due)
 	}
