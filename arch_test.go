@@ -58,6 +58,7 @@ var layers = []struct {
 	{path: "internal/job", level: 1, bans: pure},
 	{path: "internal/ttl", level: 2, bans: pure},
 	{path: "internal/othercontroller", level: 1, bans: pure},
+	{path: "internal/image", level: 2, bans: []ban{{"k8s.io/", "images are below the runtime: what of Kubernetes they need to know comes as plain values"}}},
 	{path: "internal/kind", level: 2},
 	{path: "internal/kube", level: 2},
 	{path: "internal/controller", level: 3},

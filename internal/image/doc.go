@@ -3,13 +3,37 @@
 
 //go:build linux
 
-// Package image pulls and keeps OCI images.
+// Package image pulls OCI images, keeps them in a store that all control planes of a user share, and hands their layers
+// to containers.
+//
+//	store, err := image.Open(ctx, image.Options{})       // ~/.cache/carillon/images
+//	name, err := image.ParseName("python:3.12")          // docker.io/library/python:3.12
+//	img, err := store.Pull(ctx, name, nil, nil)          // with the credentials of docker or podman
+//	use, err := store.Use(img.ID)                        // until use.Close, or as long as a child has use.File
+//
+// A tour:
+//
+//   - names.go        what a text in image: means
+//   - credentials.go  who we are for a registry
+//   - mirrors.go      where else a registry's images are
+//   - platform.go     which image of an index is for this machine
+//   - errors.go       why an image is not to be had, for people and for callers
+//   - store.go        the directory, and opening it
+//   - image.go        what is known of an image
+//   - pull.go         from a name to an image in the store
+//   - progress.go     how far a pull is
+//   - use.go          layers for a container, and the lock that keeps them
+//   - gc.go           removing images, and which ones go first
+//   - archive.go      images out of files
+//   - usage.go        what the store takes on disk
+//   - helper.go       the process that applies a layer
+//
+// The package is below the runtime and knows nothing of Kubernetes.
 package image
 
 import (
-	_ "github.com/google/go-containerregistry/pkg/v1/layout"
+	// Not linked yet; they keep the modules that the store and the layer applier need.
 	_ "github.com/google/go-containerregistry/pkg/v1/remote"
-	_ "github.com/google/go-containerregistry/pkg/v1/tarball"
 	_ "github.com/klauspost/compress/zstd"
 	_ "github.com/opencontainers/umoci/oci/layer"
 )

@@ -1,0 +1,98 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package image
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// The kinds of reasons why an image cannot be had, for errors.Is. PullError matches the kind of its cause.
+var (
+	// ErrUnresolved is that the registry's host name is not known here, as without a network.
+	ErrUnresolved = errors.New("host name cannot be resolved")
+	// ErrUnauthorized is that the registry wants credentials, or other ones.
+	ErrUnauthorized = errors.New("not authorized")
+	// ErrNotFound is that the registry, or the store, does not have it.
+	ErrNotFound = errors.New("not found")
+	// ErrNoPlatform is that the image is for other machines only.
+	ErrNoPlatform = errors.New("no image for this platform")
+	// ErrInUse is that a container uses the image.
+	ErrInUse = errors.New("in use")
+)
+
+// NameError says that a text is not the name of an image.
+type NameError struct {
+	Text string
+	Why  string
+}
+
+func (e *NameError) Error() string {
+	return fmt.Sprintf("%q is not the name of an image: %s", e.Text, e.Why)
+}
+
+// PullError says why an image cannot be pulled. Its text names the image, and the host and the cause once.
+type PullError struct {
+	Name Name
+	Host string // the registry or mirror that was asked last
+	Kind error  // one of the kinds above, or nil
+	Err  error
+}
+
+func (e *PullError) Error() string {
+	return fmt.Sprintf("image %s cannot be pulled: %v", e.Name.Short(), e.Err)
+}
+
+// Unwrap gives the cause and its kind.
+func (e *PullError) Unwrap() []error {
+	if e.Kind == nil {
+		return []error{e.Err}
+	}
+	return []error{e.Kind, e.Err}
+}
+
+// NotFoundError says that the store has no such image.
+type NotFoundError struct {
+	Ref string
+}
+
+func (e *NotFoundError) Error() string { return fmt.Sprintf("there is no image %s here", e.Ref) }
+
+// Is makes the error one of kind ErrNotFound.
+func (e *NotFoundError) Is(target error) bool { return target == ErrNotFound }
+
+// AmbiguousError says that a short form of an ID means several images.
+type AmbiguousError struct {
+	Ref string
+	IDs []string
+}
+
+func (e *AmbiguousError) Error() string {
+	return fmt.Sprintf("%s may be any of %s: give more of the ID", e.Ref, strings.Join(e.IDs, ", "))
+}
+
+// InUseError says that an image was not removed, because a container uses it.
+type InUseError struct {
+	Image Image
+}
+
+func (e *InUseError) Error() string {
+	return fmt.Sprintf("image %s is in use by a container: stop it first", e.Image.title())
+}
+
+// Is makes the error one of kind ErrInUse.
+func (e *InUseError) Is(target error) bool { return target == ErrInUse }
+
+// title is how a message names the image.
+func (i Image) title() string {
+	if len(i.Names) > 0 {
+		if n, err := ParseName(i.Names[0]); err == nil {
+			return n.Short()
+		}
+	}
+	return i.ID
+}
