@@ -20,20 +20,18 @@
 //   - errors.go       why an image is not to be had, for people and for callers
 //   - store.go        the directory, and opening it
 //   - image.go        what is known of an image
+//   - registry.go     what a registry is asked, transport.go how
+//   - manifest.go     what it answers
+//   - blobs.go        downloads that go on after cuts
 //   - pull.go         from a name to an image in the store
 //   - progress.go     how far a pull is
+//   - find.go         looking images up
 //   - use.go          layers for a container, and the lock that keeps them
 //   - gc.go           removing images, and which ones go first
 //   - archive.go      images out of files
 //   - usage.go        what the store takes on disk
+//   - layers.go, record.go, lock.go, apply.go  what is in the directory
 //   - helper.go       the process that applies a layer
 //
 // The package is below the runtime and knows nothing of Kubernetes.
 package image
-
-import (
-	// Not linked yet; they keep the modules that the store and the layer applier need.
-	_ "github.com/google/go-containerregistry/pkg/v1/remote"
-	_ "github.com/klauspost/compress/zstd"
-	_ "github.com/opencontainers/umoci/oci/layer"
-)

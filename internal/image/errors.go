@@ -6,9 +6,16 @@
 package image
 
 import (
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
+	"net"
+	"net/http"
+	"net/url"
 	"strings"
+
+	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
 )
 
 // The kinds of reasons why an image cannot be had, for errors.Is. PullError matches the kind of its cause.
@@ -95,4 +102,69 @@ func (i Image) title() string {
 		}
 	}
 	return i.ID
+}
+
+// explain makes one sentence of what went wrong at an endpoint: the host and the cause once, and what to do.
+func explain(name Name, e endpoint, err error) error {
+	p := &PullError{Name: name, Host: e.host()}
+	p.Kind, p.Err = cause(e.host(), err)
+	return p
+}
+
+func cause(host string, err error) (kind, short error) {
+	var (
+		lookup    *net.DNSError
+		refused   *transport.Error
+		plain     *plainHTTPError
+		authority x509.UnknownAuthorityError
+		untrusted *tls.CertificateVerificationError
+		op        *net.OpError
+		timeout   net.Error
+		request   *url.Error
+	)
+	switch {
+	case errors.Is(err, ErrNoPlatform):
+		return ErrNoPlatform, err
+	case errors.As(err, &lookup):
+		return ErrUnresolved, fmt.Errorf("lookup %s: %s", lookup.Name, lookup.Err)
+	case errors.As(err, &refused):
+		return refusal(host, refused)
+	case errors.As(err, &plain) && errors.Is(err, http.ErrSchemeMismatch):
+		return nil, plain
+	case errors.As(err, &authority):
+		return nil, fmt.Errorf("%s shows a certificate of an authority that is unknown here: name its certificate in SSL_CERT_FILE", host)
+	case errors.As(err, &untrusted):
+		return nil, fmt.Errorf("%s shows a certificate that is not trusted: %w", host, untrusted.Err)
+	case errors.Is(err, http.ErrSchemeMismatch):
+		return nil, fmt.Errorf("%s answers https by plain http", host)
+	case errors.As(err, &plain) && !errors.As(err, &op):
+		return nil, plain
+	case errors.As(err, &op):
+		return nil, fmt.Errorf("%s: %w", host, op.Err)
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return nil, fmt.Errorf("%s does not answer", host)
+	case errors.As(err, &request):
+		return nil, fmt.Errorf("%s: %w", host, request.Err)
+	}
+	return nil, err
+}
+
+// refusal explains an answer with an error.
+func refusal(host string, e *transport.Error) (kind, short error) {
+	said := ""
+	if len(e.Errors) > 0 && e.Errors[0].Message != "" {
+		said = " (" + printable(e.Errors[0].Message) + ")"
+	}
+	const cure = "log in with docker login or podman login, or give the Pod imagePullSecrets"
+	switch e.StatusCode {
+	case http.StatusUnauthorized:
+		return ErrUnauthorized, fmt.Errorf("%s wants other credentials, or has no such image%s: %s", host, said, cure)
+	case http.StatusForbidden:
+		return ErrUnauthorized, fmt.Errorf("%s refuses%s: %s", host, said, cure)
+	case http.StatusNotFound:
+		return ErrNotFound, fmt.Errorf("%s does not have it%s", host, said)
+	case http.StatusTooManyRequests:
+		return nil, fmt.Errorf("%s has had too many requests%s: wait, log in, or name a mirror with --registry-mirror", host, said)
+	}
+	return nil, fmt.Errorf("%s answers %d %s%s", host, e.StatusCode, http.StatusText(e.StatusCode), said)
 }

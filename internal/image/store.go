@@ -7,25 +7,41 @@ package image
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
-	"io"
+	"fmt"
+	"io/fs"
+	"net/http"
 	"os"
+	"path/filepath"
+	"strings"
+	"sync"
 	"time"
-)
 
-var errNotYet = errors.New("not built yet")
+	"golang.org/x/sys/unix"
+
+	"github.com/carillon-dev/carillon/internal/privatedir"
+)
 
 // Options say where the store is and how images get there.
 type Options struct {
-	// Dir is the store. Without it, it is below the user's cache directory, and root's in /var/cache: DefaultDir.
+	// Dir is the store. Without it, it is DefaultDir.
 	Dir string
 	// CacheBytes is how much the layers may take on disk: after each pull the images that nothing has used for longest
 	// go until it is less. 0 is DefaultCacheBytes, less than 0 no bound.
 	CacheBytes int64
-	// Mirrors are the endpoints to ask before a registry, by its name: docker.io -> https://mirror.example, see ParseMirror.
+	// Mirrors are the endpoints to ask before a registry, by its name: docker.io -> https://mirror.example. ParseMirror
+	// reads them. Only DefaultKeychain's credentials go to them.
 	Mirrors map[string][]string
 	// Log is told what went on that no caller waits for; nil is silence.
 	Log func(string)
+
+	// For tests.
+	applier   applier
+	transport http.RoundTripper
+	backOff   func(int) time.Duration
+	platform  *platform
+	now       func() time.Time
 }
 
 // DefaultCacheBytes is the bound of a store that was given none: 20 GiB.
@@ -33,79 +49,206 @@ const DefaultCacheBytes = 20 << 30
 
 // DefaultDir is where a user's images are: $XDG_CACHE_HOME/carillon/images or ~/.cache/carillon/images, and for root
 // /var/cache/carillon/images.
-func DefaultDir() (string, error) { return "", errNotYet }
+func DefaultDir() (string, error) {
+	if os.Geteuid() == 0 {
+		return "/var/cache/carillon/images", nil
+	}
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("there is no place for images: %w; choose one with --image-dir", err)
+	}
+	return filepath.Join(dir, "carillon", "images"), nil
+}
 
-// ParseMirror reads a --registry-mirror: REGISTRY=URL, or URL alone for docker.io.
-func ParseMirror(text string) (registry, endpoint string, err error) { return "", "", errNotYet }
+// Store is a directory of images. Several processes may have it open at once; its methods may be called at the same
+// time.
+//
+//	version              what the rest looks like
+//	images/<id>.json     a record for each image
+//	layers/<n>/fs        the files of a layer, with layer.json beside it; numbers are short, for the options of a mount
+//	blobs/<sha256>.part  downloads, whole or not, that are not applied yet
+//	locks/               see lock.go
+//	tmp-*                layers in work, and those that are being removed
+//
+// What has a name in images/ or layers/ is whole, whenever a process ended or the machine stopped.
+type Store struct {
+	dir                          string
+	images, layers, blobs, locks *privatedir.Dir
+	form                         form
+	cacheBytes                   int64
+	mirrors                      map[string][]string
+	log                          func(string)
+	applier                      applier
+	transport                    http.RoundTripper
+	backOff                      func(int) time.Duration
+	platform                     platform
+	now                          func() time.Time
 
-// Store is a directory of images. Several processes may have it open at once; its methods may be called at the same time.
-type Store struct{}
+	mu      sync.Mutex
+	numbers map[string]int // of layers, by chain ID; what it says is checked before it is believed
+}
+
+const (
+	tmpPrefix = "tmp-"
+	// format is the layout of the store. Whatever an older Carillon would misunderstand gets another one.
+	format = 1
+)
+
+// versionFile is what the file version says.
+type versionFile struct {
+	Format int `json:"format"`
+	form
+}
 
 // Open opens a store and makes it if need be, with mode 0700; a directory of somebody else is refused. What was left by
 // processes that are no more is swept.
-func Open(ctx context.Context, o Options) (*Store, error) { return nil, errNotYet }
+func Open(ctx context.Context, o Options) (*Store, error) {
+	s := &Store{
+		cacheBytes: o.CacheBytes, mirrors: o.Mirrors, log: o.Log, applier: o.applier, transport: o.transport, backOff: o.backOff,
+		now: o.now, platform: thisPlatform(), numbers: map[string]int{},
+	}
+	if s.cacheBytes == 0 {
+		s.cacheBytes = DefaultCacheBytes
+	}
+	if s.log == nil {
+		s.log = func(string) {}
+	}
+	if s.applier == nil {
+		s.applier = helper{}
+	}
+	if s.transport == nil {
+		s.transport = newTransport()
+	}
+	if s.backOff == nil {
+		s.backOff = backOff
+	}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	if o.platform != nil {
+		s.platform = *o.platform
+	}
+	for registry, texts := range o.Mirrors {
+		for _, text := range texts {
+			if _, err := parseEndpoint(text); err != nil {
+				return nil, fmt.Errorf("mirror of %s: %w", registry, err)
+			}
+		}
+	}
+	dir := o.Dir
+	if dir == "" {
+		var err error
+		if dir, err = DefaultDir(); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.open(ctx, dir); err != nil {
+		s.Close()
+		return nil, fmt.Errorf("image store: %w", err)
+	}
+	return s, nil
+}
+
+func (s *Store) open(ctx context.Context, dir string) error {
+	dir, err := privatedir.Resolve(dir)
+	if err != nil {
+		return err
+	}
+	top, err := privatedir.Make(dir)
+	if err != nil {
+		return err
+	}
+	defer top.Close()
+	s.dir = top.Path()
+	for name, d := range map[string]**privatedir.Dir{"images": &s.images, "layers": &s.layers, "blobs": &s.blobs, "locks": &s.locks} {
+		if *d, err = top.Sub(name); err != nil {
+			return err
+		}
+	}
+	held, err := s.lock(ctx, lockRecords, unix.LOCK_EX)
+	if err != nil {
+		return err
+	}
+	defer held.unlock()
+	if err := s.version(ctx, top); err != nil {
+		return err
+	}
+	return s.sweep()
+}
+
+// version reads what the store looks like, or finds out what it can look like if it is new.
+func (s *Store) version(ctx context.Context, top *privatedir.Dir) error {
+	data, err := top.ReadFile("version", maxRecord)
+	if errors.Is(err, fs.ErrNotExist) {
+		if numbers, err := s.layerNumbers(); err != nil || len(numbers) > 0 {
+			return errors.Join(err, fmt.Errorf("%s has layers and does not say of what kind (its file version is missing): remove it, and images are pulled again", s.dir))
+		}
+		if s.form, err = s.applier.probe(ctx, s.dir); err != nil {
+			return err
+		}
+		return top.WriteFile("version", mustJSON(versionFile{Format: format, form: s.form}))
+	}
+	if err != nil {
+		return err
+	}
+	var v versionFile
+	if err := json.Unmarshal(data, &v); err != nil || v.Format < 1 {
+		return fmt.Errorf("%s cannot be read: remove %s, and images are pulled again", filepath.Join(s.dir, "version"), s.dir)
+	}
+	if v.Format > format {
+		return fmt.Errorf("%s was made by a newer Carillon (format %d, and this one knows %d): use that one, choose another directory with --image-dir, or remove this one, and images are pulled again", s.dir, v.Format, format)
+	}
+	s.form = v.form
+	return nil
+}
+
+// sweep removes what was left by processes that ended in the middle: whoever still works holds the lock of his directory.
+// Records are not written meanwhile.
+func (s *Store) sweep() error {
+	entries, err := os.ReadDir(s.dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), tmpPrefix) && e.IsDir() {
+			s.sweepWork(filepath.Join(s.dir, e.Name()))
+		}
+	}
+	if entries, err = os.ReadDir(s.images.Path()); err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), ".") {
+			_ = s.images.Remove(e.Name()) // half of a record; the next one to open tries again
+		}
+	}
+	return nil
+}
+
+func (s *Store) sweepWork(dir string) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return // somebody else was faster
+	}
+	if flock(f, unix.LOCK_EX|unix.LOCK_NB) != nil {
+		f.Close()
+		return
+	}
+	s.removeWork(&work{dir: dir, lock: f})
+}
 
 // Close lets go of the directory. Images in use stay in use.
-func (s *Store) Close() error { return nil }
+func (s *Store) Close() error {
+	for _, d := range []*privatedir.Dir{s.images, s.layers, s.blobs, s.locks} {
+		if d != nil {
+			d.Close()
+		}
+	}
+	if t, ok := s.transport.(*http.Transport); ok {
+		t.CloseIdleConnections()
+	}
+	return nil
+}
 
 // Dir is the directory of the store.
-func (s *Store) Dir() string { return "" }
-
-// Pull brings an image into the store, and asks the registry even if it is there: a tag may have moved. auth is nil for
-// DefaultKeychain. progress, if not nil, is called now and then, never at the same time. A *PullError says why not.
-func (s *Store) Pull(ctx context.Context, name Name, auth Keychain, progress func(Progress)) (Image, error) {
-	return Image{}, errNotYet
-}
-
-// Find looks an image up by a name, short or full, with tag or digest, by its ID, or by a part of the ID's beginning
-// that no other has; more than one is an *AmbiguousError. false is that it is not here.
-func (s *Store) Find(ref string) (Image, bool, error) { return Image{}, false, errNotYet }
-
-// List gives all images, by name.
-func (s *Store) List() ([]Image, error) { return nil, errNotYet }
-
-// Remove removes an image, or, if ref is one of several names of it, that name. *InUseError says that a container uses
-// it, *NotFoundError that it is not here.
-func (s *Store) Remove(ref string) error { return errNotYet }
-
-// Import brings the images of an archive into the store: what "docker save" writes, or an OCI layout as tar, either may
-// be gzipped.
-func (s *Store) Import(ctx context.Context, r io.Reader, progress func(Progress)) ([]Image, error) {
-	return nil, errNotYet
-}
-
-// ImportPath is Import of a file, or of a directory that is an OCI layout.
-func (s *Store) ImportPath(ctx context.Context, path string, progress func(Progress)) ([]Image, error) {
-	return nil, errNotYet
-}
-
-// Prune removes the images that nothing has used since now-unusedFor, and returns them. Those in use stay.
-func (s *Store) Prune(ctx context.Context, unusedFor time.Duration, now time.Time) ([]Image, error) {
-	return nil, errNotYet
-}
-
-// Use is the right to the layers of an image: as long as File, or a copy of it that a child inherited, is open, the image
-// is not removed.
-type Use struct {
-	// Image is what is used.
-	Image Image
-	// File holds the lock. A container's supervisor inherits it, so that the lock ends with the container and not with us.
-	File *os.File
-	// Layers are the directories of the layers, the topmost first, as an overlay's lowerdir has them. There is at least one.
-	Layers []string
-	// Flat is that the store cannot use overlays: Layers is one directory with the whole image in it.
-	Flat bool
-}
-
-// Use locks an image for a container. A *NotFoundError says that it is not here (any more).
-func (s *Store) Use(id string) (*Use, error) { return nil, errNotYet }
-
-// Close lets go of the lock, as far as this process holds it.
-func (u *Use) Close() error { return u.File.Close() }
-
-// Usage is what all images take on disk: bytes and files.
-func (s *Store) Usage() (bytes, inodes uint64, err error) { return 0, 0, errNotYet }
-
-// Main is the entry of the processes that the store starts from this program's own file. A program's main, and TestMain,
-// call it first, and end if it reports true.
-func Main() (handled bool) { return false }
+func (s *Store) Dir() string { return s.dir }
