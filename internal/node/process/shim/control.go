@@ -28,6 +28,7 @@ type request struct {
 	Env       []string `json:"env,omitempty"`
 	Lock      bool     `json:"lock,omitempty"`
 	OwnerPipe bool     `json:"ownerPipe,omitempty"`
+	IPC       bool     `json:"ipc,omitempty"` // start with an IPC namespace
 	TTY       bool     `json:"tty,omitempty"`
 	Stdin     bool     `json:"stdin,omitempty"`
 	Stdout    bool     `json:"stdout,omitempty"`
@@ -41,7 +42,7 @@ const (
 	opExec   = "exec"   // run Args; descriptors are the standard files unless TTY
 	opAttach = "attach" // descriptors are those of Stdin, Stdout, Stderr asked for
 	opWatch  = "watch"  // stay connected
-	opStart  = "start"  // a Pod's process starts the shim of Args: directory and name; descriptors are mount namespace, log, status, Lock, OwnerPipe
+	opStart  = "start"  // a Pod's process starts the shim of Args: directory and name; descriptors are mount namespace, log, status, Lock, OwnerPipe, and any others to hold open
 )
 
 // response answers a request. Exec gets two: started, then ended.

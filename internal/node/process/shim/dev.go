@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -30,11 +31,22 @@ func kernelDirs(spec *Spec, root string, ownPIDs bool) error {
 	if err := makeSys(spec, root); err != nil {
 		return err
 	}
-	if err := makeDev(spec, root); err != nil {
+	names, err := deviceNames(spec)
+	if err != nil {
 		return err
 	}
+	bind := func(name, target string) error { return bindDevice("/dev/"+name, target) }
+	if err := makeDev(spec, root, names, bind); err != nil {
+		return err
+	}
+	coverPaths(spec, root)
+	return nil
+}
+
+// coverPaths hides and protects what the Pod's security context names.
+func coverPaths(spec *Spec, root string) {
 	if spec.Privileged {
-		return nil
+		return
 	}
 	// The paths come from the Pod's security context; that a kernel has no way
 	// to cover one (a special file, say) must not stop the container.
@@ -44,7 +56,6 @@ func kernelDirs(spec *Spec, root string, ownPIDs bool) error {
 	for _, p := range spec.ReadOnly {
 		_ = seal(root, p)
 	}
-	return nil
 }
 
 func makeProc(spec *Spec, root string, ownPIDs bool) error {
@@ -85,10 +96,35 @@ func makeSys(spec *Spec, root string) error {
 	return readOnly(target, true)
 }
 
+// deviceNames lists what of the machine's /dev the container gets.
+func deviceNames(spec *Spec) ([]string, error) {
+	names := slices.Clone(devices)
+	if spec.Privileged {
+		all, err := os.ReadDir("/dev")
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range all {
+			names = append(names, e.Name())
+		}
+	} else {
+		for _, pattern := range Accelerators {
+			found, _ := filepath.Glob("/dev/" + pattern)
+			for _, f := range found {
+				names = append(names, strings.TrimPrefix(f, "/dev/"))
+			}
+		}
+	}
+	made := []string{"pts", "ptmx", "shm", "mqueue", "fd", "stdin", "stdout", "stderr", "core", "console"}
+	names = slices.DeleteFunc(names, func(n string) bool { return slices.Contains(made, n) })
+	slices.Sort(names)
+	return slices.Compact(names), nil
+}
+
 // makeDev builds a /dev of the container's own, so that mount points such as
 // /dev/termination-log, shared memory and terminals are no traces on the
-// machine.
-func makeDev(spec *Spec, root string) error {
+// machine. bind shows one of its names at a path.
+func makeDev(spec *Spec, root string, names []string, bind func(name, target string) error) error {
 	target := filepath.Join(root, "dev")
 	if err := makeMountPoint(target, true); err != nil {
 		return err
@@ -102,30 +138,8 @@ func makeDev(spec *Spec, root string) error {
 	if err := unix.Mount("tmpfs", target, "tmpfs", flags, "mode=755,size=65536k"); err != nil {
 		return fmt.Errorf("mounting /dev: %w", err)
 	}
-	names := devices
-	if spec.Privileged {
-		all, err := os.ReadDir("/dev")
-		if err != nil {
-			return err
-		}
-		for _, e := range all {
-			names = append(names, e.Name())
-		}
-	} else {
-		for _, pattern := range Accelerators {
-			found, _ := filepath.Glob("/dev/" + pattern)
-			for _, f := range found {
-				names = append(names, strings.TrimPrefix(f, "/dev/"))
-			}
-		}
-	}
-	done := map[string]bool{"pts": true, "ptmx": true, "shm": true, "mqueue": true, "fd": true, "stdin": true, "stdout": true, "stderr": true, "core": true, "console": true}
 	for _, name := range names {
-		if done[name] {
-			continue
-		}
-		done[name] = true
-		if err := bindDevice("/dev/"+name, filepath.Join(target, name)); err != nil {
+		if err := bind(name, filepath.Join(target, name)); err != nil {
 			return err
 		}
 	}

@@ -99,6 +99,7 @@ type childArgs struct {
 	tasks         []int    // where to enter the cgroups of the old kind
 	zero          [1]byte  // what to write there
 	cgroup        int      // descriptor of the unified cgroup, or -1
+	cgroupNS      bool     // its cgroups are to look like all there are
 	clone         cloneArgs
 	report        int // where a failure is told
 	failure       [2]uint32
@@ -137,6 +138,7 @@ func (s *shim) newChildArgs(path, dir string, c command) (*childArgs, error) {
 	if fd, ok := s.cgroup.unifiedFD(); ok {
 		a.cgroup = fd
 	}
+	a.cgroupNS = s.spec.Root == RootImage && !s.spec.Privileged && (a.cgroup >= 0 || len(a.tasks) > 0)
 	a.capHeader.Version = unix.LINUX_CAPABILITY_VERSION_3
 	var has [2]unix.CapUserData
 	if err := unix.Capget(&a.capHeader, &has[0]); err != nil {
@@ -317,6 +319,10 @@ func (a *childArgs) child() (step, syscall.Errno) {
 	for i := range a.tasks {
 		// A cgroup that does not take it must not stop a container.
 		_, _, _ = syscall.RawSyscall(unix.SYS_WRITE, uintptr(a.tasks[i]), uintptr(unsafe.Pointer(&a.zero)), 1)
+	}
+	if a.cgroupNS {
+		// Only a view: without it the container has the same limits.
+		_, _, _ = syscall.RawSyscall(unix.SYS_UNSHARE, unix.CLONE_NEWCGROUP, 0, 0)
 	}
 	if at, e := a.setCredentials(); e != 0 {
 		return at, e

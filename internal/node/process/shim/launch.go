@@ -88,7 +88,7 @@ func (s *shim) launch(c command) (process, error) {
 	if err := checkDir(dir); err != nil {
 		return process{}, err
 	}
-	path, err := lookPath(c.args[0], dir, c.env)
+	path, err := lookPath(c.args[0], dir, c.env, s.spec.Root == RootImage)
 	if err != nil {
 		return process{}, err
 	}
@@ -211,8 +211,9 @@ func checkDir(dir string) error {
 }
 
 // lookPath finds the file of a command as execvp does, with the PATH and the
-// working directory of the container.
-func lookPath(name, dir string, env []string) (string, error) {
+// working directory of the container. What to do about a file that is not there
+// depends on whether it should be in an image.
+func lookPath(name, dir string, env []string, image bool) (string, error) {
 	if name == "" {
 		return "", &startError{127, "the command is an empty string"}
 	}
@@ -221,7 +222,7 @@ func lookPath(name, dir string, env []string) (string, error) {
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(dir, path)
 		}
-		return path, executable(path, name)
+		return path, executable(path, name, image)
 	}
 	var found error
 	for _, d := range filepath.SplitList(lookEnv(env, "PATH")) {
@@ -232,7 +233,7 @@ func lookPath(name, dir string, env []string) (string, error) {
 			d = filepath.Join(dir, d)
 		}
 		path := filepath.Join(d, name)
-		err := executable(path, name)
+		err := executable(path, name, image)
 		if err == nil {
 			return path, nil
 		}
@@ -243,14 +244,21 @@ func lookPath(name, dir string, env []string) (string, error) {
 	if found != nil {
 		return "", found
 	}
-	return "", &startError{127, fmt.Sprintf("exec %q: executable file not found in $PATH (%s): install it on this machine or give the full path", name, lookEnv(env, "PATH"))}
+	cure := "install it on this machine or give the full path"
+	if image {
+		cure = "the image has no such program there; give the full path or use another image"
+	}
+	return "", &startError{127, fmt.Sprintf("exec %q: executable file not found in $PATH (%s): %s", name, lookEnv(env, "PATH"), cure)}
 }
 
-func executable(path, name string) error {
+func executable(path, name string, image bool) error {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.ENOTDIR), errors.Is(err, fs.ErrPermission) && !strings.Contains(name, "/"):
 		// A directory of PATH that may not be entered holds nothing for us.
+		if image {
+			return &startError{127, fmt.Sprintf("exec %q: no such file in the image: correct the path or use another image", name)}
+		}
 		return &startError{127, fmt.Sprintf("exec %q: no such file on this machine: install it or correct the path", name)}
 	case err != nil:
 		return &startError{126, fmt.Sprintf("exec %q: %v", path, err)}

@@ -49,7 +49,7 @@ func TestLookPath(t *testing.T) {
 		"empty":                         {"", "", 127, []string{path}},
 		"below a file":                  {filepath.Join(dir, "bin/tool/x"), "", 127, nil},
 	} {
-		got, err := lookPath(tc.cmd, work, tc.env)
+		got, err := lookPath(tc.cmd, work, tc.env, false)
 		if tc.code != 0 {
 			if err == nil || ExitCode(err) != tc.code {
 				t.Errorf("%s: %q %v, want code %d", name, got, err, tc.code)

@@ -55,7 +55,7 @@ func StartPodInit(dir, name string, user bool, ownerPipe *os.File) (*exec.Cmd, e
 // StartInPod does what [Start] does, in the PID namespace of the Pod in pod. The
 // shim is a child of the Pod's process 1, so nothing is left to wait for. The
 // error is [ErrGone] when that process has ended.
-func StartInPod(pod, dir, name string, lock, ownerPipe *os.File) (Started, error) {
+func StartInPod(pod, dir, name string, ns Namespaces, lock, ownerPipe *os.File, held ...*os.File) (Started, error) {
 	if lock != nil {
 		defer lock.Close()
 	}
@@ -83,7 +83,8 @@ func StartInPod(pod, dir, name string, lock, ownerPipe *os.File) (Started, error
 	if ownerPipe != nil {
 		files = append(files, ownerPipe)
 	}
-	c, resp, err := ask(pod, request{Op: opStart, Args: []string{dir, name}, Env: failEnv(), Lock: lock != nil, OwnerPipe: ownerPipe != nil}, files...)
+	files = append(files, held...)
+	c, resp, err := ask(pod, request{Op: opStart, Args: []string{dir, name}, Env: failEnv(), Lock: lock != nil, OwnerPipe: ownerPipe != nil, IPC: ns.IPC}, files...)
 	w.Close()
 	if err != nil {
 		return Started{}, err
@@ -193,12 +194,17 @@ func (s *shim) startShim(c *conn, req request) error {
 	attr := &syscall.ProcAttr{
 		Dir: req.Args[0],
 		Env: append(shimEnv(req.Args[0], lock != nil, ownerPipe != nil), req.Env...),
-		Sys: Namespaces{UTS: true}.attr(),
+		Sys: Namespaces{UTS: true, IPC: req.IPC}.attr(),
 	}
 	if os.Geteuid() != 0 {
 		attr.Sys.AmbientCaps = allCaps()
 	}
-	for _, f := range []*os.File{null, null, out, status, lock, ownerPipe} {
+	files := []*os.File{null, null, out, status, lock, ownerPipe}
+	for f := c.file(); f != nil; f = c.file() { // what it is to hold open
+		defer f.Close()
+		files = append(files, f)
+	}
+	for _, f := range files {
 		if f == nil {
 			attr.Files = append(attr.Files, ^uintptr(0)) // closed
 			continue

@@ -80,12 +80,13 @@ func memorySize() string {
 // the container's layer.
 func (l *layers) overlay(lower, target string) error {
 	l.n++
-	return l.numbered(l.n, lower, target)
+	return l.numbered(l.n, target, lower)
 }
 
-// numbered is overlay with a number that nobody else has.
-func (l *layers) numbered(n int, lower, target string) error {
-	name := strconv.Itoa(n)
+// numbered is overlay with a number that nobody else has, over lowers, of which
+// the topmost comes first.
+func (l *layers) numbered(n int, target string, lowers ...string) error {
+	name, lower := strconv.Itoa(n), lowers[0]
 	upper, work := filepath.Join(l.dir, "u"+name), filepath.Join(l.dir, "w"+name)
 	info, err := os.Stat(lower)
 	if err != nil {
@@ -108,18 +109,12 @@ func (l *layers) numbered(n int, lower, target string) error {
 			makeOwnPath(lower, upper, dir)
 		}
 	}
-	// A path in the options must be free of their separators; one through an
-	// open file is.
-	lowerPath := lower
-	if strings.ContainsAny(lower, `,:\`) {
-		fd, err := unix.Open(lower, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = unix.Close(fd) }()
-		lowerPath = "/proc/self/fd/" + strconv.Itoa(fd)
+	lowerDirs, done, err := lowerOption(lowers)
+	if err != nil {
+		return err
 	}
-	options := "lowerdir=" + lowerPath + ",upperdir=" + upper + ",workdir=" + work + l.options
+	defer done()
+	options := lowerDirs + ",upperdir=" + upper + ",workdir=" + work + l.options
 	// volatile leaves out every sync: nothing of this layer is to survive.
 	err = unix.Mount("overlay", target, "overlay", l.flags, options+",volatile")
 	if errors.Is(err, unix.EINVAL) {
@@ -129,6 +124,37 @@ func (l *layers) numbered(n int, lower, target string) error {
 		return fmt.Errorf("mounting an overlay over %s: %w", lower, err)
 	}
 	return nil
+}
+
+// maxOptions is how much of the page that the kernel takes for the options of a
+// mount is given to the paths of lower directories.
+const maxOptions = 3000
+
+// lowerOption names directories in the options of an overlay. A path there must
+// be free of their separators and all must fit in a page; one through an open
+// file is, and does. done closes those.
+func lowerOption(dirs []string) (option string, done func(), err error) {
+	option = "lowerdir=" + strings.Join(dirs, ":")
+	if len(option) <= maxOptions && !slices.ContainsFunc(dirs, func(d string) bool { return strings.ContainsAny(d, `,:\`) }) {
+		return option, func() {}, nil
+	}
+	var fds []int
+	done = func() {
+		for _, fd := range fds {
+			_ = unix.Close(fd)
+		}
+	}
+	var paths []string
+	for _, d := range dirs {
+		fd, err := unix.Open(d, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			done()
+			return "", nil, &os.PathError{Op: "open", Path: d, Err: err}
+		}
+		fds = append(fds, fd)
+		paths = append(paths, "/proc/self/fd/"+strconv.Itoa(fd))
+	}
+	return "lowerdir=" + strings.Join(paths, ":"), done, nil
 }
 
 // makeOwnPath makes the directories from lower down to dir in the upper layer.
@@ -233,7 +259,7 @@ func (l *layers) mount(m mounts.Mount, n int, target string) (bool, error) {
 	if err != nil {
 		return false, nil // covered by a later mount, or not for us
 	}
-	if info.IsDir() && !readOnlyType(m.Type) && l.numbered(n, m.Point, target) == nil {
+	if info.IsDir() && !readOnlyType(m.Type) && l.numbered(n, target, m.Point) == nil {
 		return true, nil
 	}
 	// Not recursive: what is mounted below has its own turn.

@@ -26,6 +26,8 @@
 //	rootfs.go    the root for containers of a root user: overlays over the machine
 //	userroot.go  the root inside a user namespace
 //	hostroot.go  the machine's own files, with volumes bound over them
+//	imageroot.go the files of an image
+//	imageuser.go who of an image runs the command
 //	mounts.go    binds, read-only flags, resolving paths inside a root
 //	dev.go       /dev, /proc and /sys of a container
 //	launch.go    starting a command as the user and with the rights it was given
@@ -123,8 +125,9 @@ type shim struct {
 	children *children
 	cgroup   *cgroup
 	rights   rights
-	pid1     bool // this process is init of a PID namespace
-	marked   bool // the command may have been executed, see commit
+	user     *User // who runs the command, when the image's files tell
+	pid1     bool  // this process is init of a PID namespace
+	marked   bool  // the command may have been executed, see commit
 
 	mu          sync.Mutex
 	main        int         // process ID of the command; 0 before it started and after it ended
@@ -156,7 +159,7 @@ func run(path string) int {
 	signal.Notify(signals, unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGUSR1, unix.SIGUSR2, unix.SIGWINCH)
 	signal.Ignore(unix.SIGPIPE, unix.SIGTTOU, unix.SIGTTIN)
 
-	// The status, the lock and the owner pipe, and what a parent left open by mistake.
+	// The status, the lock and the owner pipe, what is held open for its lock, and what a parent left open by mistake.
 	if err := descriptor.CloseOnExec(statusFD); err != nil {
 		return s.refuse(err)
 	}
@@ -247,6 +250,8 @@ func (s *shim) enterRoot() error {
 		return overlayRoot(&s.spec, s.pid1 || s.spec.PodPIDs)
 	case RootUser:
 		return userRoot(&s.spec, s.pid1 || s.spec.PodPIDs)
+	case RootImage:
+		return s.imageRoot(s.pid1 || s.spec.PodPIDs)
 	case RootHost:
 		return hostRoot(&s.spec, s.dir)
 	case RootNone:
@@ -265,7 +270,7 @@ func (s *shim) supervise() int {
 			return s.failed(err)
 		}
 		started = time.Now()
-		s.running(Started{PID: os.Getpid(), StartedAt: started.UnixNano()})
+		s.running(Started{PID: os.Getpid(), StartedAt: started.UnixNano(), User: s.user})
 		<-s.builtin
 	} else {
 		stdio, err := s.stdio()
@@ -292,7 +297,7 @@ func (s *shim) supervise() int {
 		}
 		s.mu.Unlock()
 		stdio.copy(s)
-		s.running(Started{PID: proc.pid, StartedAt: started.UnixNano()})
+		s.running(Started{PID: proc.pid, StartedAt: started.UnixNano(), User: s.user})
 		ws := <-proc.done
 		code, sig = decode(ws)
 	}

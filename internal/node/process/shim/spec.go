@@ -44,6 +44,7 @@ type Root string
 const (
 	RootOverlay Root = "overlay" // overlays over the machine's root; needs root
 	RootUser    Root = "user"    // the same inside a user namespace, for ordinary users
+	RootImage   Root = "image"   // the files of an image, see Spec.Image
 	RootHost    Root = "host"    // the machine's files, volumes bound over them
 	RootNone    Root = "none"    // the machine's files and nothing else
 )
@@ -58,6 +59,8 @@ type Spec struct {
 	Hostname string   `json:"hostname,omitempty"`
 
 	Root         Root     `json:"root"`
+	Image        *Image   `json:"image,omitempty"`   // for RootImage
+	HostIPC      bool     `json:"hostIPC,omitempty"` // with RootImage: shared memory is the machine's
 	Mounts       []Mount  `json:"mounts,omitempty"`
 	Hidden       []string `json:"hidden,omitempty"` // directories shown empty
 	Own          []string `json:"own,omitempty"`    // directories an ordinary user works in, see makeOwnPath
@@ -94,6 +97,16 @@ type Mount struct {
 	Optional bool `json:"optional,omitempty"`
 }
 
+// Image says what a root of kind RootImage is made of, and who of the image
+// runs the command.
+type Image struct {
+	Lowers []string  `json:"lowers"` // directories of its layers, the topmost first
+	User   ImageUser `json:"user"`
+	// Own is the only user of the user namespace, as the machine knows him: he
+	// is whom User names. Nil without a user namespace.
+	Own *User `json:"own,omitempty"`
+}
+
 // User is who runs the command.
 type User struct {
 	UID    uint32   `json:"uid"`
@@ -114,6 +127,7 @@ type Started struct {
 	StartedAt int64  `json:"startedAt,omitempty"`
 	Error     string `json:"error,omitempty"` // why the command does not run
 	ExitCode  int    `json:"exitCode,omitempty"`
+	User      *User  `json:"user,omitempty"` // who runs it, when the image's files tell
 	// NotStarted: the command was not executed, and there is no exit record;
 	// the container is as if it had never been started.
 	NotStarted bool `json:"notStarted,omitempty"`

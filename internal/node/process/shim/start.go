@@ -22,6 +22,10 @@ type Namespaces struct {
 	User bool // a user namespace in which we stay who we are
 	PID  bool
 	UTS  bool
+	IPC  bool
+	// Unmapped, with User: the user namespace knows nobody yet, and the shim
+	// decides whom this user is there, see takeID.
+	Unmapped bool
 }
 
 // Start starts the shim of the container in dir, which holds a spec, and waits
@@ -36,14 +40,15 @@ type Namespaces struct {
 //
 // The container ends when the other end of ownerPipe, which is a reading end, is
 // closed: when the process that holds the writing end is gone, however it went.
-// Nil is for one that outlives that process.
-func Start(dir, name string, ns Namespaces, lock, ownerPipe *os.File) (*exec.Cmd, Started, error) {
-	return start(dir, name, ns, lock, ownerPipe, false)
+// Nil is for one that outlives that process. The shim keeps held open as long
+// as it lives, for the locks that they carry.
+func Start(dir, name string, ns Namespaces, lock, ownerPipe *os.File, held ...*os.File) (*exec.Cmd, Started, error) {
+	return begin(dir, name, ns.attr(), failEnv(), lock, ownerPipe, held...)
 }
 
 // Probe sets up a root as Start would, and says why it can not be done.
 func Probe(dir string, ns Namespaces) error {
-	cmd, st, err := start(dir, "probe", ns, nil, nil, true)
+	cmd, st, err := begin(dir, "probe", ns.attr(), []string{envProbe + "=1"}, nil, nil)
 	if cmd != nil {
 		_ = cmd.Wait()
 	}
@@ -56,19 +61,9 @@ func Probe(dir string, ns Namespaces) error {
 	return nil
 }
 
-func start(dir, name string, ns Namespaces, lock, ownerPipe *os.File, probe bool) (*exec.Cmd, Started, error) {
-	var env []string
-	if probe {
-		env = append(env, envProbe+"=1")
-	} else {
-		env = failEnv()
-	}
-	return begin(dir, name, ns.attr(), env, lock, ownerPipe)
-}
-
 // begin starts a process of this binary for dir, with env besides its own
 // environment, and reads what it says. It closes lock.
-func begin(dir, name string, attr *syscall.SysProcAttr, env []string, lock, ownerPipe *os.File) (*exec.Cmd, Started, error) {
+func begin(dir, name string, attr *syscall.SysProcAttr, env []string, lock, ownerPipe *os.File, held ...*os.File) (*exec.Cmd, Started, error) {
 	if lock != nil {
 		defer lock.Close()
 	}
@@ -90,7 +85,7 @@ func begin(dir, name string, attr *syscall.SysProcAttr, env []string, lock, owne
 		return nil, Started{}, err
 	}
 	defer r.Close()
-	cmd.ExtraFiles = []*os.File{w, lock, ownerPipe} // descriptors statusFD, lockFD, ownerPipeFD; one that is nil is closed
+	cmd.ExtraFiles = append([]*os.File{w, lock, ownerPipe}, held...) // descriptors statusFD, lockFD, ownerPipeFD; one that is nil is closed
 	if here, err := holdMounts(attr, ownerPipe); err != nil {
 		w.Close()
 		return nil, Started{}, err
@@ -148,10 +143,15 @@ func (ns Namespaces) attr() *syscall.SysProcAttr {
 	if ns.UTS {
 		attr.Cloneflags |= syscall.CLONE_NEWUTS
 	}
+	if ns.IPC {
+		attr.Cloneflags |= syscall.CLONE_NEWIPC
+	}
 	if ns.User {
 		attr.Cloneflags |= syscall.CLONE_NEWUSER
-		attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getuid(), HostID: os.Getuid(), Size: 1}}
-		attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getgid(), HostID: os.Getgid(), Size: 1}}
+		if !ns.Unmapped {
+			attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getuid(), HostID: os.Getuid(), Size: 1}}
+			attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getgid(), HostID: os.Getgid(), Size: 1}}
+		}
 		// A user who is not root loses all capabilities over an exec unless
 		// they are ambient. The shim needs them to mount; it takes them from
 		// the commands it starts.
