@@ -19,7 +19,7 @@ import (
 // the sandbox to the removal, and reports how long the steps take.
 func BenchmarkContainer(b *testing.B) {
 	dir := b.TempDir()
-	run, err := New(Options{RootDir: dir})
+	run, err := New(Options{RootDir: dir, LocalFiles: true})
 	if err != nil {
 		b.Fatal(err)
 	}

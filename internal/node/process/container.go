@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -19,6 +20,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"github.com/carillon-dev/carillon/internal/image"
 	"github.com/carillon-dev/carillon/internal/node/process/shim"
 )
 
@@ -45,8 +47,12 @@ type container struct {
 	executed      bool // the command was, for sure; with stateRunning
 	killRequested bool // its shim is killed: if it dies without having started the command, none takes its place
 	startedAt     int64
+	user          *shim.User // who runs it, when the image's files told the shim
 	exit          shim.Exit
 	resources     *runtimeapi.LinuxContainerResources
+
+	images     []*image.Use // that the shim is to hold; until it does, or there will be none
+	imagesOnce sync.Once
 
 	exited chan struct{} // closed when state is stateExited
 	gone   chan struct{} // closed when the shim's process is gone too
@@ -70,6 +76,10 @@ func (c *container) setEnded(exit shim.Exit) {
 	close(c.exited)
 	close(c.gone)
 }
+
+// releaseImages lets go of the container's images: its shim holds them by now,
+// or there will be none.
+func (c *container) releaseImages() { c.imagesOnce.Do(func() { closeImages(c.images) }) }
 
 // createdGrace is how long a container may stay created before somebody else
 // may take its place: the kubelet starts a container right after creating it.
@@ -116,25 +126,30 @@ func (r *Runtime) CreateContainer(_ context.Context, req *runtimeapi.CreateConta
 	kept.Envs = nil
 	raw, err := protoJSON(kept)
 	if err != nil {
+		closeImages(made.images)
 		return nil, status.Errorf(codes.InvalidArgument, "the container's config: %v", err)
 	}
 	rec := containerRecord{
-		ID: id, Sandbox: s.rec.ID, CreatedAt: time.Now().UnixNano(), ImageRef: imageID(imageName(config)), LogPath: made.spec.LogPath,
+		ID: id, Sandbox: s.rec.ID, CreatedAt: time.Now().UnixNano(), ImageRef: made.imageRef, LogPath: made.spec.LogPath,
+		ImageID: made.imageID, ImageName: made.imageName, StopSignal: made.stopSignal,
 		Root: made.spec.Root, PIDs: made.ns.PID, PodPIDs: made.spec.PodPIDs, User: made.user, Cgroups: made.cgroups, Config: raw,
 		SandboxRecord: &sandboxRecord{ID: s.rec.ID, Handler: s.rec.Handler, CreatedAt: s.rec.CreatedAt, Config: s.rec.Config},
 	}
 	c := newContainer(rec, kept)
-	c.dir, c.createdHere = dir, true
+	c.dir, c.createdHere, c.images = dir, true, made.images
 
 	// Written before anybody can see the container, and without the lock: it
 	// waits for the disk.
 	if err := os.Mkdir(dir, 0o700); err != nil {
+		c.releaseImages()
 		return nil, status.Errorf(codes.Internal, "making the container: %v", err)
 	}
 	shim.FailPoint("create-directory")
 	err = shim.WriteSpec(dir, made.spec)
-	if err == nil && made.resolvConf != "" {
-		err = os.WriteFile(filepath.Join(dir, resolvConfFile), []byte(made.resolvConf), 0o644)
+	for name, content := range made.files {
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644)
+		}
 	}
 	shim.FailPoint("create-spec")
 	if err == nil {
@@ -151,12 +166,15 @@ func (r *Runtime) CreateContainer(_ context.Context, req *runtimeapi.CreateConta
 		err = r.mayCreate(s, meta)
 	}
 	if err != nil {
+		c.releaseImages()
 		_ = r.removeTree(dir)
 		r.refresh(s)
 		return nil, err
 	}
 	r.containers[id] = c
-	r.images[rec.ImageRef] = imageName(config)
+	if rec.ImageID == "" {
+		r.images[rec.ImageRef] = imageName(config)
+	}
 	shim.FailPoint("create-known")
 	return &runtimeapi.CreateContainerResponse{ContainerId: id}, nil
 }

@@ -72,7 +72,7 @@ func TestStartErrors(t *testing.T) {
 		code int32
 		says []string
 	}{
-		"no command":        {func(c *runtimeapi.ContainerConfig) { c.Command = nil }, 128, []string{"no command", "entrypoint", "Set command:", "--container-runtime-endpoint"}},
+		"no command":        {func(c *runtimeapi.ContainerConfig) { c.Command = nil }, 128, []string{"no command", "entrypoint", "Set command:", "--local-files"}},
 		"args only":         {func(c *runtimeapi.ContainerConfig) { c.Command, c.Args = nil, []string{"x"} }, 128, []string{"no command"}},
 		"not in PATH":       {func(c *runtimeapi.ContainerConfig) { c.Command = []string{"no-such-program"} }, 127, []string{`"no-such-program"`, "not found in $PATH"}},
 		"no such file":      {func(c *runtimeapi.ContainerConfig) { c.Command = []string{"/no/such/program"} }, 127, []string{`"/no/such/program"`, "no such file"}},

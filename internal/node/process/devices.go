@@ -31,7 +31,7 @@ const maxDevices = 256
 // the devices controller: the basic ones, the accelerators that its /dev shows
 // and those that its volumes bring. It is nil when all are allowed.
 func allowedDevices(spec *shim.Spec) []string {
-	if spec.Privileged || spec.Root != shim.RootOverlay {
+	if spec.Privileged || spec.Root != shim.RootOverlay && spec.Root != shim.RootImage {
 		return nil
 	}
 	allowed := basicDevices[:len(basicDevices):len(basicDevices)]

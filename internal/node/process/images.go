@@ -7,11 +7,11 @@ package process
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"os"
-	"path"
+	"errors"
+	"fmt"
+	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -19,140 +19,305 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/carillon-dev/carillon/internal/image"
 )
 
-// imageService answers for images: every name is an image that is here, and
-// all of them are this machine.
+// Images is where images are kept: *image.Store is one.
+type Images interface {
+	Dir() string
+	Pull(ctx context.Context, name image.Name, auth image.Keychain, progress func(image.Progress)) (image.Image, error)
+	Find(ref string) (image.Image, bool, error)
+	List() ([]image.Image, error)
+	Remove(ref string) error
+	Use(id string) (*image.Use, error)
+	Usage() (bytes, inodes uint64, err error)
+}
+
+// imageService answers for images.
 type imageService struct {
 	runtimeapi.UnimplementedImageServiceServer
 	r *Runtime
 }
 
-// imageID is the same for a name always, and for an ID itself.
-func imageID(name string) string {
-	if hash, ok := strings.CutPrefix(name, "sha256:"); ok {
-		if b, err := hex.DecodeString(hash); err == nil && len(b) == sha256.Size {
-			return name
+// findImage looks for a real image by the first of refs that is one.
+func (r *Runtime) findImage(refs ...string) (image.Image, bool, error) {
+	if r.opts.Images == nil {
+		return image.Image{}, false, nil
+	}
+	for _, ref := range refs {
+		img, ok, err := r.opts.Images.Find(ref)
+		if ok || err != nil {
+			return img, ok, err
 		}
 	}
-	sum := sha256.Sum256([]byte("carillon process runtime image " + name))
-	return "sha256:" + hex.EncodeToString(sum[:])
+	return image.Image{}, false, nil
 }
 
-// imageName is the name that the user wrote: the kubelet gives an ID, and the
-// name beside it.
-func imageName(c *runtimeapi.ContainerConfig) string {
-	if n := c.GetImage().GetUserSpecifiedImage(); n != "" {
-		return n
-	}
-	return c.GetImage().GetImage()
-}
-
-// isPause reports whether an image is the one that does nothing, of whatever
-// registry, tag and digest.
-func isPause(image string) bool {
-	image, _, _ = strings.Cut(image, "@")
-	image, _, _ = strings.Cut(path.Base(image), ":")
-	return image == "pause"
-}
-
-func (r *Runtime) image(id, name string) *runtimeapi.Image {
-	// The user is who we are: the kubelet checks runAsNonRoot against it and
-	// runs containers that name no user as this one. The size is not 0, which
-	// the kubelet takes for an answer that is not whole.
-	img := &runtimeapi.Image{Id: id, Size: 1, Uid: &runtimeapi.Int64Value{Value: int64(os.Getuid())}, Pinned: true, Spec: &runtimeapi.ImageSpec{Image: name}}
-	if name != "" && name != id {
-		img.RepoTags = []string{name}
-		repo, _, _ := strings.Cut(name, "@")
-		if slash := strings.LastIndex(repo, "/"); strings.Contains(repo[slash+1:], ":") {
-			repo = repo[:slash+1+strings.Index(repo[slash+1:], ":")]
-		}
-		img.RepoDigests = []string{repo + "@" + id}
-	}
-	return img
-}
-
-// recordImage notes which name an ID stands for.
-func (r *Runtime) recordImage(name string) (id string) {
-	id = imageID(name)
+// localName is the name of an image that stands for this machine's files, which
+// may be asked for by the ID that was made of it.
+func (r *Runtime) localName(ref, handler string) (name string, local bool) {
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	if name != id || r.images[id] == "" {
-		r.images[id] = name
+	known := r.images[ref]
+	r.mu.Unlock()
+	if known != "" {
+		return known, true
 	}
-	return id
+	return ref, r.isLocal(ref, handler)
 }
 
-// ListImages lists the images that were asked for.
+// criImage describes a real image. The kubelet takes a size of 0 for an answer
+// that is not whole, and runs containers that name no user as the one told here.
+func criImage(img image.Image) *runtimeapi.Image {
+	out := &runtimeapi.Image{
+		Id: img.ID, RepoDigests: img.Digests, Size: max(uint64(max(img.Size, 0)), 1), Spec: &runtimeapi.ImageSpec{Image: img.ID},
+	}
+	for _, n := range img.Names {
+		if !strings.Contains(n, "@") {
+			out.RepoTags = append(out.RepoTags, n)
+		}
+	}
+	user, _, _ := strings.Cut(img.Config.User, ":")
+	if user == "" {
+		user = "0"
+	}
+	if uid, err := strconv.ParseInt(user, 10, 64); err == nil {
+		out.Uid = &runtimeapi.Int64Value{Value: uid}
+	} else {
+		out.Username = user
+	}
+	return out
+}
+
+// ListImages lists the images that are here, and those that stand for this
+// machine's files and were asked for.
 func (s imageService) ListImages(_ context.Context, req *runtimeapi.ListImagesRequest) (*runtimeapi.ListImagesResponse, error) {
-	return &runtimeapi.ListImagesResponse{Images: s.list(req.GetFilter())}, nil
+	list, err := s.list(req.GetFilter())
+	if err != nil {
+		return nil, err
+	}
+	return &runtimeapi.ListImagesResponse{Images: list}, nil
 }
 
 // StreamImages sends what ListImages returns.
 func (s imageService) StreamImages(req *runtimeapi.StreamImagesRequest, stream runtimeapi.ImageService_StreamImagesServer) error {
-	return sendParts(s.list(req.GetFilter()), func(part []*runtimeapi.Image) error {
+	list, err := s.list(req.GetFilter())
+	if err != nil {
+		return err
+	}
+	return sendParts(list, func(part []*runtimeapi.Image) error {
 		return stream.Send(&runtimeapi.StreamImagesResponse{Images: part})
 	})
 }
 
-func (s imageService) list(f *runtimeapi.ImageFilter) []*runtimeapi.Image {
+func (s imageService) list(f *runtimeapi.ImageFilter) ([]*runtimeapi.Image, error) {
 	want := f.GetImage().GetImage()
-	s.r.mu.Lock()
-	defer s.r.mu.Unlock()
 	var list []*runtimeapi.Image
+	s.r.mu.Lock()
 	for id, name := range s.r.images {
 		if want == "" || want == name || want == id {
-			list = append(list, s.r.image(id, name))
+			list = append(list, localImage(id, name))
 		}
 	}
+	s.r.mu.Unlock()
+	real, err := s.listReal(want)
+	if err != nil {
+		return nil, status.Errorf(codes.Internal, "listing images: %v", err)
+	}
+	for _, img := range real {
+		list = append(list, criImage(img))
+	}
 	slices.SortFunc(list, func(a, b *runtimeapi.Image) int { return strings.Compare(a.Id, b.Id) })
-	return list
+	return list, nil
 }
 
-// ImageStatus finds every image.
+func (s imageService) listReal(want string) ([]image.Image, error) {
+	if s.r.opts.Images == nil {
+		return nil, nil
+	}
+	if want == "" {
+		return s.r.opts.Images.List()
+	}
+	img, ok, err := s.r.opts.Images.Find(want)
+	if _, bad := errors.AsType[*image.NameError](err); bad || !ok && err == nil {
+		return nil, nil
+	}
+	return []image.Image{img}, err
+}
+
+// ImageStatus finds an image. One that is not here is no error.
 func (s imageService) ImageStatus(_ context.Context, req *runtimeapi.ImageStatusRequest) (*runtimeapi.ImageStatusResponse, error) {
-	name := req.GetImage().GetImage()
-	if name == "" {
+	ref := req.GetImage().GetImage()
+	if ref == "" {
 		return nil, status.Error(codes.InvalidArgument, "no image is named")
 	}
-	id := imageID(name)
-	s.r.mu.Lock()
-	defer s.r.mu.Unlock()
-	if known := s.r.images[id]; name == id && known != "" {
-		name = known
+	if name, local := s.r.localName(ref, req.GetImage().GetRuntimeHandler()); local {
+		return &runtimeapi.ImageStatusResponse{Image: localImage(imageID(name), name)}, nil
 	}
-	return &runtimeapi.ImageStatusResponse{Image: s.r.image(id, name)}, nil
+	img, ok, err := s.r.findImage(ref)
+	if err != nil {
+		return nil, imageError(err)
+	}
+	if !ok {
+		return &runtimeapi.ImageStatusResponse{}, nil
+	}
+	return &runtimeapi.ImageStatusResponse{Image: criImage(img)}, nil
 }
 
-// PullImage has nothing to do.
-func (s imageService) PullImage(_ context.Context, req *runtimeapi.PullImageRequest) (*runtimeapi.PullImageResponse, error) {
-	name := req.GetImage().GetImage()
-	if name == "" {
+// PullImage brings an image here. Of what stands for this machine's files it
+// only takes a note.
+func (s imageService) PullImage(ctx context.Context, req *runtimeapi.PullImageRequest) (*runtimeapi.PullImageResponse, error) {
+	ref := req.GetImage().GetImage()
+	if ref == "" {
 		return nil, status.Error(codes.InvalidArgument, "no image is named")
 	}
-	return &runtimeapi.PullImageResponse{ImageRef: s.r.recordImage(name)}, nil
+	handler := req.GetImage().GetRuntimeHandler()
+	if handler == "" {
+		handler = s.r.handlerOf(req.GetSandboxConfig())
+	}
+	if name, local := s.r.localName(ref, handler); local {
+		return &runtimeapi.PullImageResponse{ImageRef: s.r.recordImage(name)}, nil
+	}
+	if s.r.opts.Images == nil {
+		return nil, status.Errorf(codes.FailedPrecondition, "image %s cannot be pulled: this runtime keeps no images. With image: host the container runs on the files of this machine", ref)
+	}
+	name, err := image.ParseName(ref)
+	if err != nil {
+		return nil, imageError(err)
+	}
+	img, err := s.r.opts.Images.Pull(ctx, name, keychain(req.GetAuth(), name), nil)
+	if err != nil {
+		return nil, s.pullError(err, ref)
+	}
+	return &runtimeapi.PullImageResponse{ImageRef: img.ID}, nil
 }
 
-// RemoveImage forgets that an image was asked for.
+// handlerOf is the runtime handler of the Pod that an image is pulled for.
+func (r *Runtime) handlerOf(config *runtimeapi.PodSandboxConfig) string {
+	uid := config.GetMetadata().GetUid()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, s := range r.sandboxes {
+		if uid != "" && s.uid() == uid && !s.rec.Stopped {
+			return s.rec.Handler
+		}
+	}
+	return ""
+}
+
+// keychain is what a Pod's imagePullSecrets say; nil for what this user has
+// stored for the registry. Credentials for another server are not for this one.
+func keychain(auth *runtimeapi.AuthConfig, name image.Name) image.Keychain {
+	c := image.Credentials{
+		Username: auth.GetUsername(), Password: auth.GetPassword(), Auth: auth.GetAuth(),
+		IdentityToken: auth.GetIdentityToken(), RegistryToken: auth.GetRegistryToken(),
+	}
+	if c == (image.Credentials{}) || !sameRegistry(auth.GetServerAddress(), name.Registry()) {
+		return nil
+	}
+	return c.Keychain()
+}
+
+// sameRegistry reports whether a server, given as a URL or a host or not at all,
+// is a registry.
+func sameRegistry(server, registry string) bool {
+	if server == "" {
+		return true
+	}
+	host := server
+	if u, err := url.Parse(server); err == nil && u.Host != "" {
+		host = u.Host
+	}
+	host, _, _ = strings.Cut(host, "/")
+	docker := []string{"docker.io", "index.docker.io", "registry-1.docker.io"}
+	return host == registry || slices.Contains(docker, host) && slices.Contains(docker, registry)
+}
+
+// imageError is an error of the store with the code that belongs to it.
+func imageError(err error) error {
+	code := codes.Unknown
+	_, badName := errors.AsType[*image.NameError](err)
+	_, ambiguous := errors.AsType[*image.AmbiguousError](err)
+	switch {
+	case badName || ambiguous:
+		code = codes.InvalidArgument
+	case errors.Is(err, image.ErrNotFound):
+		code = codes.NotFound
+	case errors.Is(err, image.ErrInUse), errors.Is(err, image.ErrNoPlatform):
+		code = codes.FailedPrecondition
+	case errors.Is(err, image.ErrUnauthorized):
+		code = codes.PermissionDenied
+	case errors.Is(err, image.ErrUnresolved):
+		code = codes.Unavailable
+	case errors.Is(err, context.Canceled):
+		code = codes.Canceled
+	case errors.Is(err, context.DeadlineExceeded):
+		code = codes.DeadlineExceeded
+	}
+	return status.Error(code, err.Error())
+}
+
+// pullError says besides why an image cannot be pulled what can be done about it
+// without a network.
+func (s imageService) pullError(err error, ref string) error {
+	st := status.Convert(imageError(err))
+	msg := st.Message()
+	if errors.Is(err, image.ErrUnresolved) {
+		if img, ok, ferr := s.r.opts.Images.Find(ref); ok && ferr == nil {
+			msg += fmt.Sprintf(". It is here since %s: set imagePullPolicy: IfNotPresent", img.Pulled.UTC().Format(time.DateTime+" MST"))
+		} else {
+			msg += ". Run it on this machine's own files with --local-files (or image: host), or bring the image with: carillon image import FILE.tar"
+		}
+	}
+	return status.Error(st.Code(), msg)
+}
+
+// RemoveImage removes an image with all its names. One that is not here is no
+// error.
 func (s imageService) RemoveImage(_ context.Context, req *runtimeapi.RemoveImageRequest) (*runtimeapi.RemoveImageResponse, error) {
-	s.r.mu.Lock()
-	defer s.r.mu.Unlock()
-	delete(s.r.images, imageID(req.GetImage().GetImage()))
+	ref := req.GetImage().GetImage()
+	if name, local := s.r.localName(ref, req.GetImage().GetRuntimeHandler()); local {
+		s.r.mu.Lock()
+		delete(s.r.images, imageID(name))
+		s.r.mu.Unlock()
+		return &runtimeapi.RemoveImageResponse{}, nil
+	}
+	img, ok, err := s.r.findImage(ref)
+	if err == nil && ok {
+		err = s.r.opts.Images.Remove(img.ID)
+	}
+	if err != nil && !errors.Is(err, image.ErrNotFound) {
+		return nil, imageError(err)
+	}
 	return &runtimeapi.RemoveImageResponse{}, nil
 }
 
-// ImageFsInfo tells about the filesystem of the state directory, where
-// writable layers are.
+// ImageFsInfo tells what images take, and about the filesystem of the state
+// directory, where writable layers are.
 func (s imageService) ImageFsInfo(context.Context, *runtimeapi.ImageFsInfoRequest) (*runtimeapi.ImageFsInfoResponse, error) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(s.r.opts.RootDir, &st); err != nil {
 		return nil, status.Errorf(codes.Internal, "the filesystem of %s: %v", s.r.opts.RootDir, err)
 	}
-	usage := []*runtimeapi.FilesystemUsage{{
+	containers := filesystemUsage(s.r.opts.RootDir, (st.Blocks-st.Bfree)*uint64(st.Bsize), st.Files-st.Ffree)
+	images := containers
+	if s.r.opts.Images != nil {
+		bytes, inodes, err := s.r.opts.Images.Usage()
+		if err != nil {
+			return nil, status.Errorf(codes.Internal, "what images take: %v", err)
+		}
+		images = filesystemUsage(s.r.opts.Images.Dir(), bytes, inodes)
+	}
+	return &runtimeapi.ImageFsInfoResponse{
+		ImageFilesystems: []*runtimeapi.FilesystemUsage{images}, ContainerFilesystems: []*runtimeapi.FilesystemUsage{containers},
+	}, nil
+}
+
+func filesystemUsage(dir string, bytes, inodes uint64) *runtimeapi.FilesystemUsage {
+	return &runtimeapi.FilesystemUsage{
 		Timestamp:  time.Now().UnixNano(),
-		FsId:       &runtimeapi.FilesystemIdentifier{Mountpoint: s.r.opts.RootDir},
-		UsedBytes:  &runtimeapi.UInt64Value{Value: (st.Blocks - st.Bfree) * uint64(st.Bsize)},
-		InodesUsed: &runtimeapi.UInt64Value{Value: st.Files - st.Ffree},
-	}}
-	return &runtimeapi.ImageFsInfoResponse{ImageFilesystems: usage, ContainerFilesystems: usage}, nil
+		FsId:       &runtimeapi.FilesystemIdentifier{Mountpoint: dir},
+		UsedBytes:  &runtimeapi.UInt64Value{Value: bytes},
+		InodesUsed: &runtimeapi.UInt64Value{Value: inodes},
+	}
 }

@@ -54,6 +54,11 @@ type Options struct {
 	// it is killed. Without it they go on, and the next Runtime on RootDir takes
 	// them over.
 	EndWithProcess bool
+	// Images are the images that containers run from. Without them only names
+	// that stand for this machine's files can be run.
+	Images Images
+	// LocalFiles makes every image name stand for this machine's files.
+	LocalFiles bool
 	// Logger gets warnings about what the machine does not allow, and
 	// failures that no caller sees. The zero value is silent.
 	Logger logr.Logger

@@ -55,7 +55,7 @@ func TestAsOrdinaryUser(t *testing.T) {
 		}
 	}
 	cmd := exec.Command("/proc/self/exe", "-test.v", "-test.short",
-		"-test.run=TestOrdinary|TestVolumes|TestWritesVanish|TestHidden|TestReadOnlyRoot|TestVolumeOverLink|TestExitCodes|TestStartErrors|TestLog|TestProcessNamespace|TestStop|TestNothingOutlives|TestExecSync|TestExecTerminal|TestAttach|TestCloseAndStart|TestSupervisorKilled|TestKilled$|TestKillPoints|TestNothingStays|TestKernelPaths|TestHost")
+		"-test.run=TestOrdinary|TestVolumes|TestWritesVanish|TestHidden|TestReadOnlyRoot|TestVolumeOverLink|TestExitCodes|TestStartErrors|TestLog|TestProcessNamespace|TestStop|TestNothingOutlives|TestExecSync|TestExecTerminal|TestAttach|TestCloseAndStart|TestSupervisorKilled|TestKilled$|TestKillPoints|TestNothingStays|TestKernelPaths|TestHost|TestImage")
 	cmd.Dir = tmp
 	cmd.Env = []string{"TMPDIR=" + tmp, "PATH=" + os.Getenv("PATH"), "HOME=" + tmp}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: ordinaryUID, Gid: ordinaryUID}}

@@ -98,7 +98,7 @@ const (
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(envServe); dir != "" {
-		run, err := New(Options{RootDir: dir, Socket: os.Getenv(envSocket)})
+		run, err := New(Options{RootDir: dir, Socket: os.Getenv(envSocket), LocalFiles: true})
 		if err == nil {
 			err = run.Start(context.Background())
 		}

@@ -91,5 +91,10 @@ func (r *Runtime) namespaces(c *container) shim.Namespaces {
 	case shim.RootHost:
 		return shim.Namespaces{User: r.view.user}
 	}
-	return shim.Namespaces{User: r.view.user, PID: c.rec.PIDs, UTS: true}
+	ns := shim.Namespaces{User: r.view.user, PID: c.rec.PIDs, UTS: true}
+	if c.rec.Root == shim.RootImage {
+		ns.Unmapped = r.view.user
+		ns.IPC = !sharesIPC(c.config)
+	}
+	return ns
 }

@@ -50,7 +50,7 @@ func stoppedRig(t *testing.T) *rig {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(short) })
-	g := &rig{t: t, opts: Options{RootDir: filepath.Join(dir, "state"), Socket: filepath.Join(short, "s"), APIServer: "127.0.0.1:6443"}, logs: filepath.Join(dir, "logs")}
+	g := &rig{t: t, opts: Options{RootDir: filepath.Join(dir, "state"), Socket: filepath.Join(short, "s"), APIServer: "127.0.0.1:6443", LocalFiles: true}, logs: filepath.Join(dir, "logs")}
 	t.Cleanup(func() {
 		// What a container wrote is removed behind its end, by the next Runtime if this one is closed first; and an
 		// overlay's directories are none that t.TempDir could remove as an ordinary user.

@@ -6,16 +6,19 @@
 package process
 
 import (
+	"cmp"
 	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"golang.org/x/sys/unix"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"github.com/carillon-dev/carillon/internal/image"
 	"github.com/carillon-dev/carillon/internal/node/process/shim"
 )
 
@@ -29,9 +32,12 @@ const (
 	serviceAccountPath = "/var/run/secrets/kubernetes.io/serviceaccount"
 )
 
-// resolvConfFile in a container's directory is its /etc/resolv.conf, when the
-// Pod asks for one that differs from the machine's.
-const resolvConfFile = "resolv.conf"
+// Files in a container's directory that it sees in its /etc.
+const (
+	resolvConfFile = "resolv.conf" // with the machine's files, when the Pod asks for one that differs from the machine's
+	hostsFile      = "hosts"       // with an image, when there is no volume
+	hostnameFile   = "hostname"    // with an image
+)
 
 // implicitMount reports whether a mount was not asked for by the Pod's author.
 func implicitMount(c *runtimeapi.ContainerConfig, path string) bool {
@@ -44,25 +50,39 @@ func implicitMount(c *runtimeapi.ContainerConfig, path string) bool {
 
 // built is all that a container needs to be started.
 type built struct {
-	spec       shim.Spec
-	ns         shim.Namespaces
-	user       *shim.User // who runs it, for its status
-	cgroups    []string
-	resolvConf string
+	spec    shim.Spec
+	ns      shim.Namespaces
+	user    *shim.User // who runs it, for its status; nil when the image's files tell
+	cgroups []string
+	files   map[string]string // of the container's directory, by name: what the container gets in its /etc
+
+	images            []*image.Use // that its shim is to hold
+	imageRef, imageID string
+	imageName         string
+	stopSignal        unix.Signal // of the image
 }
 
 // specFor turns a container of the CRI into what its shim is told. Errors are
 // for the user: they say what can not be done here.
-func (r *Runtime) specFor(s *sandbox, c *runtimeapi.ContainerConfig, id, dir string) (built, error) {
+func (r *Runtime) specFor(s *sandbox, c *runtimeapi.ContainerConfig, id, dir string) (b built, err error) {
+	defer func() {
+		if err != nil {
+			closeImages(b.images)
+		}
+	}()
 	sc := c.GetLinux().GetSecurityContext()
-	root := r.rootFor(s, c)
-	pids, podPIDs, err := r.pidNamespace(s, sc, root)
+	use, err := r.useImage(s, c)
 	if err != nil {
 		return built{}, err
 	}
-	user, account, err := resolveUser(sc)
+	root := r.rootFor(s, c)
+	b.imageRef = imageID(imageName(c))
+	if use != nil {
+		root, b.images = shim.RootImage, append(b.images, use)
+	}
+	pids, podPIDs, err := r.pidNamespace(s, sc, root)
 	if err != nil {
-		return built{}, err
+		return b, err
 	}
 	spec := shim.Spec{
 		ID:           id,
@@ -81,7 +101,18 @@ func (r *Runtime) specFor(s *sandbox, c *runtimeapi.ContainerConfig, id, dir str
 		Stdin:        c.GetStdin(),
 		StdinOnce:    c.GetStdinOnce(),
 	}
-	if len(c.GetCommand()) == 0 && isPause(imageName(c)) {
+	var account account
+	base := []string{"PATH=" + cmp.Or(os.Getenv("PATH"), defaultPath)}
+	if use != nil {
+		base, err = r.fromImage(&b, &spec, use, s, c, dir)
+	} else {
+		b.user, account, err = resolveUser(sc)
+		base = append(base, "HOME="+cmp.Or(account.home, "/"))
+	}
+	if err != nil {
+		return b, err
+	}
+	if use == nil && len(c.GetCommand()) == 0 && isPause(imageName(c)) {
 		spec.Builtin, spec.Args = "pause", nil
 	}
 	if root == shim.RootHost || root == shim.RootNone {
@@ -90,10 +121,12 @@ func (r *Runtime) specFor(s *sandbox, c *runtimeapi.ContainerConfig, id, dir str
 		spec.Hostname = h
 	}
 	if os.Geteuid() == 0 {
-		spec.User = user
+		spec.User = b.user
+	}
+	if os.Geteuid() == 0 || use != nil {
 		spec.LimitCaps, spec.Bounding, spec.Ambient, err = capabilities(sc, root)
 		if err != nil {
-			return built{}, err
+			return b, err
 		}
 	}
 	if spec.ClearAmbient && !sc.GetPrivileged() {
@@ -106,7 +139,7 @@ func (r *Runtime) specFor(s *sandbox, c *runtimeapi.ContainerConfig, id, dir str
 	// RuntimeClass host is there for programs such as sudo that do.
 	exempt := root == shim.RootNone && s.rec.Handler == HandlerHost && os.Geteuid() != 0 && !spec.NoNewPrivs
 	if spec.Seccomp, err = r.seccomp.filterFor(sc, &spec, exempt); err != nil {
-		return built{}, err
+		return b, err
 	}
 	if res := c.GetLinux().GetResources(); res != nil {
 		if adj := int(res.GetOomScoreAdj()); adj != 0 {
@@ -116,14 +149,13 @@ func (r *Runtime) specFor(s *sandbox, c *runtimeapi.ContainerConfig, id, dir str
 	if root == shim.RootUser {
 		spec.Own = ownDirs(account)
 	}
-	b := built{user: user}
-	if spec.Mounts, err = volumes(c, root); err != nil {
-		return built{}, err
+	list, err := r.volumes(&b, c, root)
+	if err != nil {
+		return b, err
 	}
-	if root == shim.RootOverlay || root == shim.RootUser {
-		b.resolvConf = resolvConf(s.config.GetDnsConfig())
-	}
-	if b.resolvConf != "" {
+	spec.Mounts = append(spec.Mounts, list...)
+	if conf := resolvConf(s.config.GetDnsConfig()); conf != "" && (root == shim.RootOverlay || root == shim.RootUser) {
+		b.files = map[string]string{resolvConfFile: conf}
 		spec.Mounts = append(spec.Mounts, shim.Mount{Source: filepath.Join(dir, resolvConfFile), Target: etcResolvConf})
 	}
 	if c.GetLogPath() != "" && s.config.GetLogDirectory() != "" {
@@ -136,7 +168,7 @@ func (r *Runtime) specFor(s *sandbox, c *runtimeapi.ContainerConfig, id, dir str
 	if spec.Hostname != "" {
 		extra["HOSTNAME"] = spec.Hostname
 	}
-	spec.Env = environment(c.GetEnvs(), account, extra, r.opts.APIServer)
+	spec.Env = environment(base, c.GetEnvs(), extra, r.opts.APIServer)
 	if len(spec.Env) > 0 && spec.TTY && !slices.ContainsFunc(spec.Env, func(e string) bool { return strings.HasPrefix(e, "TERM=") }) {
 		spec.Env = append(spec.Env, "TERM=xterm")
 	}
@@ -150,11 +182,16 @@ func (r *Runtime) specFor(s *sandbox, c *runtimeapi.ContainerConfig, id, dir str
 }
 
 // volumes are the mounts of a container that its root has a place for.
-func volumes(c *runtimeapi.ContainerConfig, root shim.Root) ([]shim.Mount, error) {
+func (r *Runtime) volumes(b *built, c *runtimeapi.ContainerConfig, root shim.Root) ([]shim.Mount, error) {
 	var list []shim.Mount
 	for _, m := range c.GetMounts() {
 		if m.GetImage().GetImage() != "" {
-			return nil, status.Errorf(codes.InvalidArgument, "volume at %s is an image: the process runtime has no images; use --container-runtime-endpoint", m.GetContainerPath())
+			v, err := r.imageVolume(b, m)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, v)
+			continue
 		}
 		if !filepath.IsAbs(m.GetContainerPath()) || !filepath.IsAbs(m.GetHostPath()) {
 			return nil, status.Errorf(codes.InvalidArgument, "volume at %q from %q: both paths must be absolute", m.GetContainerPath(), m.GetHostPath())
@@ -205,23 +242,22 @@ func (r *Runtime) rootFor(s *sandbox, c *runtimeapi.ContainerConfig) shim.Root {
 // defaultPath is used where the environment of this program has no PATH.
 const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// environment puts together what the command finds: what an image would bring
-// along (PATH of this program, HOME of the user), then extra, then the
+// environment puts together what the command finds: what an image brings along,
+// or in its place this program (PATH) and the user (HOME), then extra, then the
 // container's own, of which the last of a name counts.
-func environment(envs []*runtimeapi.KeyValue, account account, extra map[string]string, apiServer string) []string {
-	values := map[string]string{"PATH": os.Getenv("PATH"), "HOME": account.home}
-	if values["PATH"] == "" {
-		values["PATH"] = defaultPath
-	}
-	if values["HOME"] == "" {
-		values["HOME"] = "/"
-	}
-	order := []string{"PATH", "HOME"}
+func environment(base []string, envs []*runtimeapi.KeyValue, extra map[string]string, apiServer string) []string {
+	values := map[string]string{}
+	var order []string
 	set := func(k, v string) {
 		if _, ok := values[k]; !ok {
 			order = append(order, k)
 		}
 		values[k] = v
+	}
+	for _, e := range base {
+		if k, v, ok := strings.Cut(e, "="); ok && k != "" {
+			set(k, v)
+		}
 	}
 	if v, ok := extra["HOSTNAME"]; ok {
 		set("HOSTNAME", v)

@@ -102,6 +102,7 @@ func (r *Runtime) start(c *container, s *sandbox) error {
 	c.startedAt = time.Now().UnixNano()
 	r.mu.Unlock()
 
+	defer c.releaseImages() // a second shim may need them, too
 	if why := refusal(c, r.view); why != "" {
 		r.failStart(c, lock, 128, why)
 		return status.Errorf(codes.InvalidArgument, "%s", why)
@@ -120,7 +121,7 @@ func (r *Runtime) start(c *container, s *sandbox) error {
 		return status.Errorf(codes.Unknown, "%s", st.Error)
 	}
 	r.mu.Lock()
-	c.executed, c.startedAt = true, st.StartedAt
+	c.executed, c.startedAt, c.user = true, st.StartedAt, st.User
 	r.emit(runtimeapi.ContainerEventType_CONTAINER_STARTED_EVENT, s, c.rec.ID)
 	r.refresh(s)
 	r.mu.Unlock()
@@ -180,10 +181,14 @@ func (r *Runtime) launch(c *container, s *sandbox, lock *os.File) (shim.Started,
 // startShim starts a shim for c, which is a child of ours unless its Pod has a
 // process that starts them.
 func (r *Runtime) startShim(c *container, s *sandbox, lock *os.File) (*exec.Cmd, shim.Started, error) {
-	if !c.rec.PodPIDs {
-		return shim.Start(c.dir, shimName(c, s), r.namespaces(c), lock, r.ownerPipe)
+	var held []*os.File
+	for _, u := range c.images {
+		held = append(held, u.File)
 	}
-	st, err := shim.StartInPod(r.sandboxDir(s), c.dir, shimName(c, s), lock, r.ownerPipe)
+	if !c.rec.PodPIDs {
+		return shim.Start(c.dir, shimName(c, s), r.namespaces(c), lock, r.ownerPipe, held...)
+	}
+	st, err := shim.StartInPod(r.sandboxDir(s), c.dir, shimName(c, s), r.namespaces(c), lock, r.ownerPipe, held...)
 	return nil, st, err
 }
 
@@ -218,8 +223,11 @@ func shimName(c *container, s *sandbox) string {
 // refusal says why a container can not run here at all, or nothing.
 func refusal(c *container, v view) string {
 	name := c.config.GetMetadata().GetName()
-	if len(c.config.GetCommand()) == 0 && !isPause(imageName(c.config)) {
-		return fmt.Sprintf("container %q (image %s) has no command: the process runtime runs programs of this machine and knows no images, so it does not know an image's entrypoint. Set command: in the container, or run with --container-runtime-endpoint to use real images", name, imageName(c.config))
+	if c.rec.ImageID == "" && len(c.config.GetCommand()) == 0 && !isPause(imageName(c.config)) {
+		return fmt.Sprintf("container %q (image %s) has no command: it runs on the files of this machine, which have no entrypoint. Set command: in the container, or name a real image and leave out --local-files and RuntimeClass host", name, imageName(c.config))
+	}
+	if c.rec.ImageID != "" && v.root == shim.RootNone {
+		return fmt.Sprintf("container %q can not run image %s, because this machine does not let us make a root for it: %s. With image: host (or --local-files) it runs on the files of this machine", name, c.rec.ImageName, v.cure)
 	}
 	if c.rec.Root == shim.RootNone {
 		var targets []string

@@ -55,17 +55,21 @@ type sandboxRecord struct {
 
 // containerRecord is what is kept of a container.
 type containerRecord struct {
-	ID        string          `json:"id"`
-	Sandbox   string          `json:"sandbox"`
-	CreatedAt int64           `json:"createdAt"` // ns since the epoch
-	LogPath   string          `json:"logPath,omitempty"`
-	ImageRef  string          `json:"imageRef"`
-	Root      shim.Root       `json:"root"`
-	PIDs      bool            `json:"pidNamespace,omitempty"`
-	PodPIDs   bool            `json:"podPIDNamespace,omitempty"` // it is in that of its sandbox
-	User      *shim.User      `json:"user,omitempty"`
-	Cgroups   []string        `json:"cgroups,omitempty"`
-	Config    json.RawMessage `json:"config"` // ContainerConfig without its environment, in proto JSON
+	ID        string `json:"id"`
+	Sandbox   string `json:"sandbox"`
+	CreatedAt int64  `json:"createdAt"` // ns since the epoch
+	LogPath   string `json:"logPath,omitempty"`
+	ImageRef  string `json:"imageRef"`
+	// Of a real image; empty when the files are this machine's.
+	ImageID    string          `json:"imageID,omitempty"`
+	ImageName  string          `json:"imageName,omitempty"`
+	StopSignal unix.Signal     `json:"stopSignal,omitempty"` // the image's; 0 when it names none
+	Root       shim.Root       `json:"root"`
+	PIDs       bool            `json:"pidNamespace,omitempty"`
+	PodPIDs    bool            `json:"podPIDNamespace,omitempty"` // it is in that of its sandbox
+	User       *shim.User      `json:"user,omitempty"`
+	Cgroups    []string        `json:"cgroups,omitempty"`
+	Config     json.RawMessage `json:"config"` // ContainerConfig without its environment, in proto JSON
 	// SandboxRecord is a copy, for the case that the original cannot be read.
 	SandboxRecord *sandboxRecord `json:"sandboxRecord,omitempty"`
 }
@@ -118,7 +122,7 @@ func parseContainer(b []byte) (*container, error) {
 		return nil, errors.New("config without metadata")
 	}
 	switch rec.Root {
-	case "", shim.RootOverlay, shim.RootUser, shim.RootHost, shim.RootNone:
+	case "", shim.RootOverlay, shim.RootUser, shim.RootHost, shim.RootNone, shim.RootImage:
 	default:
 		return nil, fmt.Errorf("unknown kind of root %q", rec.Root)
 	}
@@ -178,7 +182,9 @@ func (r *Runtime) load() {
 			continue
 		}
 		r.containers[id] = c
-		r.images[c.rec.ImageRef] = imageName(c.config)
+		if c.rec.ImageID == "" {
+			r.images[c.rec.ImageRef] = imageName(c.config)
+		}
 		r.restoreSandbox(c)
 		r.readBack(c)
 	}
@@ -208,6 +214,9 @@ func (r *Runtime) dirs(dir string) []string {
 
 // readBack finds out what became of a container while no Runtime ran.
 func (r *Runtime) readBack(c *container) {
+	if st, err := shim.ReadStarted(c.dir); err == nil {
+		c.user = st.User
+	}
 	if exit, err := shim.ReadExit(c.dir); err == nil {
 		c.setEnded(exit)
 		r.removeLayer(c)

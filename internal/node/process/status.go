@@ -6,6 +6,7 @@
 package process
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/carillon-dev/carillon/internal/node/process/shim"
@@ -43,7 +45,7 @@ func (r *Runtime) listContainers(f *runtimeapi.ContainerFilter) []*runtimeapi.Co
 		}
 		list = append(list, &runtimeapi.Container{
 			Id: c.rec.ID, PodSandboxId: c.rec.Sandbox, Metadata: c.config.GetMetadata(), Image: c.config.GetImage(),
-			ImageRef: c.rec.ImageRef, ImageId: c.rec.ImageRef, State: c.criState(), CreatedAt: c.rec.CreatedAt,
+			ImageRef: c.rec.ImageRef, ImageId: c.imageID(), State: c.criState(), CreatedAt: c.rec.CreatedAt,
 			Labels: c.config.GetLabels(), Annotations: c.config.GetAnnotations(),
 		})
 	}
@@ -106,14 +108,14 @@ func sendParts[T any](list []T, send func(part []T) error) error {
 func (c *container) status() *runtimeapi.ContainerStatus {
 	st := &runtimeapi.ContainerStatus{
 		Id: c.rec.ID, Metadata: c.config.GetMetadata(), State: c.criState(), CreatedAt: c.rec.CreatedAt, StartedAt: c.startedAt,
-		Image: c.config.GetImage(), ImageRef: c.rec.ImageRef, ImageId: c.rec.ImageRef,
+		Image: c.imageSpec(), ImageRef: c.rec.ImageRef, ImageId: c.imageID(),
 		Labels: c.config.GetLabels(), Annotations: c.config.GetAnnotations(), Mounts: c.config.GetMounts(),
-		LogPath: c.rec.LogPath, StopSignal: c.config.GetStopSignal(),
+		LogPath: c.rec.LogPath, StopSignal: c.criStopSignal(),
 	}
 	if c.resources != nil {
 		st.Resources = &runtimeapi.ContainerResources{Linux: c.resources}
 	}
-	if u := c.rec.User; u != nil {
+	if u := cmp.Or(c.user, c.rec.User); u != nil {
 		linux := &runtimeapi.LinuxContainerUser{Uid: int64(u.UID), Gid: int64(u.GID)}
 		for _, g := range u.Groups {
 			linux.SupplementalGroups = append(linux.SupplementalGroups, int64(g))
@@ -127,6 +129,19 @@ func (c *container) status() *runtimeapi.ContainerStatus {
 		st.Message = c.exit.Message
 	}
 	return st
+}
+
+// imageID is the ID of the container's image.
+func (c *container) imageID() string { return cmp.Or(c.rec.ImageID, c.rec.ImageRef) }
+
+// imageSpec names the container's image as its Pod does, and in full.
+func (c *container) imageSpec() *runtimeapi.ImageSpec {
+	spec := c.config.GetImage()
+	if c.rec.ImageName != "" {
+		spec = proto.Clone(spec).(*runtimeapi.ImageSpec)
+		spec.Image = c.rec.ImageName
+	}
+	return spec
 }
 
 // podStatuses describes the containers of the sandbox's Pod, of its older

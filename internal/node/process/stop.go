@@ -51,7 +51,7 @@ func (r *Runtime) stop(ctx context.Context, c *container, grace time.Duration) e
 	if state != stateRunning {
 		return nil
 	}
-	err := shim.Stop(c.dir, stopSignal(c.config.GetStopSignal()), grace)
+	err := shim.Stop(c.dir, c.stopSignal(), grace)
 	if err != nil && !errors.Is(err, shim.ErrGone) {
 		return status.Errorf(codes.Internal, "stopping container %s: %v", c.rec.ID, err)
 	}
@@ -158,6 +158,28 @@ func (r *Runtime) endAllPIDs() error {
 	}
 	wg.Wait()
 	return errors.Join(errs...)
+}
+
+// stopSignal is the signal that asks a container to end: that of its lifecycle,
+// or else that of its image.
+func (c *container) stopSignal() unix.Signal {
+	if s := c.config.GetStopSignal(); s != runtimeapi.Signal_RUNTIME_DEFAULT || c.rec.StopSignal == 0 {
+		return stopSignal(s)
+	}
+	return c.rec.StopSignal
+}
+
+// criStopSignal is that signal in a status, where TERM is not told.
+func (c *container) criStopSignal() runtimeapi.Signal {
+	if s := c.config.GetStopSignal(); s != runtimeapi.Signal_RUNTIME_DEFAULT || c.rec.StopSignal == 0 {
+		return s
+	}
+	for number := range runtimeapi.Signal_name {
+		if s := runtimeapi.Signal(number); s != runtimeapi.Signal_RUNTIME_DEFAULT && stopSignal(s) == c.rec.StopSignal {
+			return s
+		}
+	}
+	return runtimeapi.Signal_RUNTIME_DEFAULT
 }
 
 // stopSignal is the signal of a container's lifecycle.stopSignal; TERM when it

@@ -211,6 +211,7 @@ func (r *Runtime) undoCreate(c *container, lock *os.File) {
 // unregister makes a container unknown. The caller holds the lock of the Runtime.
 func (r *Runtime) unregister(c *container) {
 	delete(r.containers, c.rec.ID)
+	c.releaseImages()
 	if c.state != stateExited {
 		c.state = stateExited
 		close(c.exited)

@@ -47,6 +47,9 @@ func (s *shim) imageRoot(ownPIDs bool) error {
 			return err
 		}
 	}
+	if err := mountImageVolumes(spec); err != nil {
+		return err
+	}
 	l, err := newLayers(spec, options)
 	if err != nil {
 		return err
@@ -100,19 +103,8 @@ func (s *shim) imageRoot(ownPIDs bool) error {
 // findInLayers finds who runs the command while this process is nobody in its
 // user namespace, and can mount nothing that is to be written.
 func findInLayers(image *Image) (*User, string, error) {
-	empty := filepath.Join(LayerDir, "empty") // the kernel takes no fewer than two directories
-	for _, dir := range []string{RootDir, empty} {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return nil, "", err
-		}
-	}
-	option, done, err := lowerOption(append(image.Lowers[:len(image.Lowers):len(image.Lowers)], empty))
-	if err != nil {
+	if err := mountReadOnly(image.Lowers, RootDir, ",userxattr"); err != nil {
 		return nil, "", err
-	}
-	defer done()
-	if err := unix.Mount("overlay", RootDir, "overlay", unix.MS_RDONLY|unix.MS_NODEV|unix.MS_NOSUID|unix.MS_NOEXEC, option+",userxattr"); err != nil {
-		return nil, "", fmt.Errorf("mounting the image: %w", err)
 	}
 	defer func() { _ = unix.Unmount(RootDir, unix.MNT_DETACH) }() // the next mount covers it anyhow
 	root, err := filepath.Abs(RootDir)

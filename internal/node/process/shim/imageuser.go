@@ -131,12 +131,12 @@ func parseGroup(f []string) (entry, bool) {
 // readAccounts reads a file of an image. One that is not there, or no file, has
 // no entries; lines that say nothing are skipped.
 func readAccounts(root, path string, parse func(fields []string) (entry, bool)) ([]entry, error) {
+	var f *os.File
 	target, err := resolve(root, path)
-	if err != nil {
-		return nil, fmt.Errorf("%s of the image: %w", path, err)
+	if err == nil {
+		// An image may put anything there, a pipe that nobody writes to for example.
+		f, err = os.OpenFile(target, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
 	}
-	// An image may put anything there, a pipe that nobody writes to for example.
-	f, err := os.OpenFile(target, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP) || errors.Is(err, unix.ENXIO) {
 			return nil, nil

@@ -28,6 +28,7 @@
 //	hostroot.go  the machine's own files, with volumes bound over them
 //	imageroot.go the files of an image
 //	imageuser.go who of an image runs the command
+//	imagevolume.go volumes with the files of an image
 //	mounts.go    binds, read-only flags, resolving paths inside a root
 //	dev.go       /dev, /proc and /sys of a container
 //	launch.go    starting a command as the user and with the rights it was given
@@ -243,6 +244,11 @@ func (s *shim) enterRoot() error {
 		// when it sets a host name.
 		if err := unix.Sethostname([]byte(s.spec.Hostname)); err != nil {
 			return fmt.Errorf("setting the host name %q: %w", s.spec.Hostname, err)
+		}
+	}
+	if s.spec.Root != RootNone && s.spec.Root != RootImage {
+		if err := mountImageVolumes(&s.spec); err != nil {
+			return err
 		}
 	}
 	switch s.spec.Root {

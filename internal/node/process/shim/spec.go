@@ -95,6 +95,10 @@ type Mount struct {
 	// Optional mounts come with every Pod without being asked for; where they
 	// cannot be shown they are left out.
 	Optional bool `json:"optional,omitempty"`
+	// Lowers are the directories of an image, the topmost first, whose files are
+	// the source, or what is at SubPath among them. It is read-only.
+	Lowers  []string `json:"lowers,omitempty"`
+	SubPath string   `json:"subPath,omitempty"`
 }
 
 // Image says what a root of kind RootImage is made of, and who of the image

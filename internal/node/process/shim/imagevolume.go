@@ -1,0 +1,71 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package shim
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// VolumeDir in a container's directory is where the images of volumes are
+// mounted before they are bound to their places.
+const VolumeDir = "volumes"
+
+// mountImageVolumes mounts the volumes that are images, so that their sources
+// are directories like those of others.
+func mountImageVolumes(spec *Spec) error {
+	options := ",redirect_dir=off,index=off,metacopy=off"
+	if os.Geteuid() != 0 || spec.Image != nil && spec.Image.Own != nil {
+		options = ",userxattr"
+	}
+	for i, m := range spec.Mounts {
+		if len(m.Lowers) == 0 {
+			continue
+		}
+		if err := privateMounts(); err != nil {
+			return err
+		}
+		dir, err := filepath.Abs(filepath.Join(VolumeDir, strconv.Itoa(i)))
+		if err == nil {
+			err = mountReadOnly(m.Lowers, dir, options)
+		}
+		if err == nil {
+			// Links of the image stay in it.
+			spec.Mounts[i].Source, err = resolve(dir, m.SubPath)
+		}
+		if err == nil {
+			_, err = os.Lstat(spec.Mounts[i].Source)
+		}
+		if err != nil {
+			return fmt.Errorf("volume at %s: %w", m.Target, err)
+		}
+		spec.Mounts[i].ReadOnly = true
+	}
+	return nil
+}
+
+// mountReadOnly shows the files of an image at target, which is made.
+func mountReadOnly(lowers []string, target, options string) error {
+	empty := filepath.Join(LayerDir, "empty") // the kernel takes no fewer than two directories
+	for _, dir := range []string{target, empty} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+	}
+	option, done, err := lowerOption(append(lowers[:len(lowers):len(lowers)], empty))
+	if err != nil {
+		return err
+	}
+	defer done()
+	if err := unix.Mount("overlay", target, "overlay", unix.MS_RDONLY|unix.MS_NODEV|unix.MS_NOSUID, option+options); err != nil {
+		return fmt.Errorf("mounting the image: %w", err)
+	}
+	return nil
+}
