@@ -43,6 +43,7 @@ func (s *shim) imageRoot(ownPIDs bool) error {
 		if user, home, err = findInLayers(spec.Image); err != nil {
 			return err
 		}
+		user = user.alone()
 		if err := takeID(user, spec.Image.Own); err != nil {
 			return err
 		}

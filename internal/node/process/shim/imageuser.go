@@ -163,6 +163,9 @@ func readAccounts(root, path string, parse func(fields []string) (entry, bool)) 
 	return list, nil
 }
 
+// alone is the user without the groups that an ordinary user cannot give.
+func (u *User) alone() *User { return &User{UID: u.UID, GID: u.GID, Groups: []uint32{u.GID}} }
+
 // takeID makes this process the given user in its user namespace, which knows
 // nobody yet. own is who it is outside. Where the namespace is the Pod's, and
 // has its user, that must be the same.
