@@ -111,7 +111,10 @@ func kubeletServer(o *Options, address, endpoint string, events bool) (*options.
 		// known at once, in place of with the next listing of all containers.
 		// Other runtimes send each event once, with which the kubelet is slower
 		// than without and can start a container twice.
-		server.FeatureGates = map[string]bool{"EventedPLEG": events}
+		//
+		// With the runtime's handler in its questions about images, RuntimeClass
+		// host needs none, whatever the pull policy.
+		server.FeatureGates = map[string]bool{"EventedPLEG": events, "RuntimeClassInImageCriApi": true}
 	}
 	return server, nil
 }

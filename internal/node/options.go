@@ -84,6 +84,21 @@ type Options struct {
 	// runtime; 0 means DefaultPIDsMax, -1 any number. It needs cgroups.
 	PIDsMax int64
 
+	// LocalFiles has every container of the built-in runtime run on this
+	// machine's files, whatever image it names.
+	LocalFiles bool
+
+	// ImageDir is where the built-in runtime keeps images; empty means the
+	// directory that all of this user's share. It is made when it is needed.
+	ImageDir string
+
+	// ImageCacheBytes is how much images may take there, those in use apart; 0
+	// means the default, less than 0 no bound.
+	ImageCacheBytes int64
+
+	// RegistryMirrors are the addresses to ask before a registry, by its name.
+	RegistryMirrors map[string][]string
+
 	// MaxPods is the most Pods at once; 0 means DefaultMaxPods.
 	MaxPods int
 

@@ -8,6 +8,7 @@ package node
 import (
 	"context"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"net"
 	"time"
@@ -32,7 +33,7 @@ type containerRuntime interface {
 
 // startRuntime starts the built-in runtime and waits until it serves.
 func startRuntime(ctx context.Context, o *Options) (containerRuntime, error) {
-	runtime, err := process.New(process.Options{
+	options := process.Options{
 		RootDir:   runtimeDir(o.DataDir),
 		Socket:    runtimeSocket(o.DataDir),
 		APIServer: o.APIServer,
@@ -43,7 +44,18 @@ func startRuntime(ctx context.Context, o *Options) (containerRuntime, error) {
 		PIDsMax:        o.PIDsMax,
 		Logger:         o.Logger.WithName("runtime"),
 		LogDir:         logsDir(o.DataDir),
-	})
+		LocalFiles:     o.LocalFiles,
+	}
+	var images *imageStore
+	if !o.LocalFiles {
+		var err error
+		if images, err = newImageStore(o); err != nil {
+			return nil, err
+		}
+		options.Images = images
+		options.Hidden = append(options.Hidden, images.options.Dir)
+	}
+	runtime, err := process.New(options)
 	if err != nil {
 		return nil, fmt.Errorf("container runtime: %w", err)
 	}
@@ -52,12 +64,27 @@ func startRuntime(ctx context.Context, o *Options) (containerRuntime, error) {
 	}
 	select {
 	case <-runtime.Ready():
-		return runtime, nil
+		return runtimeWithImages{runtime, images}, nil
 	case err := <-runtime.Err():
 		return nil, fmt.Errorf("container runtime: %w", err)
 	case <-ctx.Done():
 		return nil, fmt.Errorf("container runtime: %w", ctx.Err())
 	}
+}
+
+// runtimeWithImages is the runtime together with its store, nil when it has none.
+type runtimeWithImages struct {
+	*process.Runtime
+	images *imageStore
+}
+
+// Close closes the store after the runtime.
+func (r runtimeWithImages) Close(ctx context.Context) error {
+	err := r.Runtime.Close(ctx)
+	if r.images != nil {
+		err = errors.Join(err, r.images.Close())
+	}
+	return err
 }
 
 func hostOf(address string) string {

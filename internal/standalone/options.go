@@ -28,9 +28,22 @@ type Options struct {
 	// interface, the same at every start with the same DataDir if it is still free.
 	Listen string
 
-	// RuntimeEndpoint is the unix:// address of a CRI runtime that runs real images. Empty means that containers are
-	// local processes.
+	// RuntimeEndpoint is the unix:// address of a CRI runtime that runs real images. Empty means the built-in one, which
+	// needs nothing installed.
 	RuntimeEndpoint string
+
+	// LocalFiles has every container run on this machine's files, whatever image it names.
+	LocalFiles bool
+
+	// ImageDir is where images are kept. Empty means the directory that all planes of this user share.
+	ImageDir string
+
+	// ImageCacheBytes is how much images may take there: after each pull, those that nothing has used for longest go
+	// until it is less. 0 means the default, less than 0 no bound.
+	ImageCacheBytes int64
+
+	// RegistryMirrors are the addresses to ask before a registry, by its name: docker.io -> https://mirror.example.
+	RegistryMirrors map[string][]string
 
 	// NodeName is the name of the Node. Empty means the name of the machine at the first start on DataDir.
 	NodeName string

@@ -197,6 +197,8 @@ func (s *Standalone) makeNode(dir string) (*node.Node, error) {
 		DrainTimeout: s.options.DrainTimeout,
 		EvictionHard: s.options.EvictionHard,
 		PIDsMax:      s.options.PIDsMax,
+		LocalFiles:   s.options.LocalFiles, ImageDir: s.options.ImageDir,
+		ImageCacheBytes: s.options.ImageCacheBytes, RegistryMirrors: s.options.RegistryMirrors,
 		// Nobody takes over what a throw-away plane leaves.
 		EndWithProcess: s.options.Ephemeral,
 		Logger:         s.plane.Logger().WithName("node"),

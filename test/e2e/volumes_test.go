@@ -192,7 +192,7 @@ spec:
 // A container without a command fails with a message that says why, and its Job
 // comes to an end.
 func TestContainerWithoutACommand(t *testing.T) {
-	u := startUp(t, newDataDir(t), "-f", write(t, "apiVersion: batch/v1\nkind: Job\nmetadata: {name: bare}\nspec:\n  backoffLimit: 0\n  template:\n    spec:\n      restartPolicy: Never\n      containers: [{name: main, image: busybox}]\n"))
+	u := startUp(t, newDataDir(t), "-f", write(t, "apiVersion: batch/v1\nkind: Job\nmetadata: {name: bare}\nspec:\n  backoffLimit: 0\n  template:\n    spec:\n      restartPolicy: Never\n      containers: [{name: main, image: host}]\n"))
 	if end := u.finished("bare"); end.Outcome != "failed" {
 		t.Errorf("ended %+v", end)
 	}

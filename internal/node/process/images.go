@@ -25,6 +25,7 @@ import (
 
 // Images is where images are kept: *image.Store is one.
 type Images interface {
+	// Dir is the directory they are in, or nothing as long as there is none.
 	Dir() string
 	Pull(ctx context.Context, name image.Name, auth image.Keychain, progress func(image.Progress)) (image.Image, error)
 	Find(ref string) (image.Image, bool, error)
@@ -301,7 +302,7 @@ func (s imageService) ImageFsInfo(context.Context, *runtimeapi.ImageFsInfoReques
 	}
 	containers := filesystemUsage(s.r.opts.RootDir, (st.Blocks-st.Bfree)*uint64(st.Bsize), st.Files-st.Ffree)
 	images := containers
-	if s.r.opts.Images != nil {
+	if s.r.opts.Images != nil && s.r.opts.Images.Dir() != "" {
 		bytes, inodes, err := s.r.opts.Images.Usage()
 		if err != nil {
 			return nil, status.Errorf(codes.Internal, "what images take: %v", err)
