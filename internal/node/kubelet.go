@@ -160,7 +160,8 @@ func kubeletDependencies(ctx context.Context, o *Options, server *options.Kubele
 
 	var refuse *refuser
 	if !rights.chown {
-		refuse = &refuser{uid: int64(os.Geteuid()), gid: int64(os.Getegid())}
+		refuse = &refuser{uid: int64(os.Geteuid()), gid: int64(os.Getegid()), localFiles: o.LocalFiles || o.RuntimeEndpoint != ""}
+		plugins = withoutOwners(plugins)
 	}
 	deps := &kubelet.Dependencies{
 		KubeClient:        clients.kube,

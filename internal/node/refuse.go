@@ -7,9 +7,12 @@ package node
 
 import (
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/kubernetes/pkg/kubelet/lifecycle"
+
+	"github.com/carillon-dev/carillon/internal/image"
 )
 
 // reasonNeedsRoot is the reason of a Pod that failed because this process may
@@ -19,8 +22,12 @@ const reasonNeedsRoot = "NeedsRoot"
 // refuser fails Pods that ask for another user or group when this process may
 // not change the owner of files. The kubelet would try for ever to give their
 // volumes to that owner, and the Pod would stay in ContainerCreating. Failed,
-// its Job counts the failure and comes to an end.
-type refuser struct{ uid, gid int64 }
+// its Job counts the failure and comes to an end. In a container of an image
+// this user can be any other one.
+type refuser struct {
+	uid, gid   int64
+	localFiles bool // no container is one of an image
+}
 
 var _ lifecycle.PodAdmitHandler = refuser{}
 
@@ -41,10 +48,10 @@ func (r refuser) Admit(attributes *lifecycle.PodAdmitAttributes) lifecycle.PodAd
 // this process's own.
 func (r refuser) objection(pod *corev1.Pod) (field string, id, own int64, found bool) {
 	if security := pod.Spec.SecurityContext; security != nil {
-		if differs(security.RunAsUser, r.uid) {
+		if differs(security.RunAsUser, r.uid) && r.anyLocal(pod, func(c *corev1.SecurityContext) bool { return c == nil || c.RunAsUser == nil }) {
 			return "spec.securityContext.runAsUser", *security.RunAsUser, r.uid, true
 		}
-		if differs(security.RunAsGroup, r.gid) {
+		if differs(security.RunAsGroup, r.gid) && r.anyLocal(pod, func(c *corev1.SecurityContext) bool { return c == nil || c.RunAsGroup == nil }) {
 			return "spec.securityContext.runAsGroup", *security.RunAsGroup, r.gid, true
 		}
 		if differs(security.FSGroup, r.gid) {
@@ -60,7 +67,7 @@ func (r refuser) objection(pod *corev1.Pod) (field string, id, own int64, found 
 	} {
 		for _, container := range list.containers {
 			security := container.SecurityContext
-			if security == nil {
+			if security == nil || !r.local(pod, container.Image) {
 				continue
 			}
 			path := fmt.Sprintf("%s[%s].securityContext", list.path, container.Name)
@@ -73,6 +80,25 @@ func (r refuser) objection(pod *corev1.Pod) (field string, id, own int64, found 
 		}
 	}
 	return "", 0, 0, false
+}
+
+// local reports whether a container of the Pod runs on this machine's files.
+func (r refuser) local(pod *corev1.Pod, name string) bool {
+	class := pod.Spec.RuntimeClassName
+	return r.localFiles || class != nil && *class == RuntimeClassHost || image.IsHost(name)
+}
+
+// anyLocal reports whether such a container is one to which a field of the Pod applies.
+func (r refuser) anyLocal(pod *corev1.Pod, applies func(*corev1.SecurityContext) bool) bool {
+	if r.localFiles {
+		return true
+	}
+	for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+		if r.local(pod, c.Image) && applies(c.SecurityContext) {
+			return true
+		}
+	}
+	return false
 }
 
 func differs(asked *int64, own int64) bool { return asked != nil && *asked != own }

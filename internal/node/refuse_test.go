@@ -23,6 +23,36 @@ func TestRefuser(t *testing.T) {
 	pod := func(security *corev1.PodSecurityContext) corev1.PodSpec {
 		return corev1.PodSpec{SecurityContext: security}
 	}
+	ofImage := func(spec corev1.PodSpec) corev1.PodSpec {
+		for i := range spec.Containers {
+			spec.Containers[i].Image = "busybox"
+		}
+		return spec
+	}
+	mixed := container(nil)
+	mixed.Containers[1].Image, mixed.SecurityContext = "host", &corev1.PodSecurityContext{RunAsUser: ptr.To[int64](7)}
+	overridden := container(&corev1.SecurityContext{RunAsUser: ptr.To[int64](1000)})
+	overridden.Containers[1].Image, overridden.SecurityContext = "host", &corev1.PodSecurityContext{RunAsUser: ptr.To[int64](7)}
+	onHost := ofImage(container(&corev1.SecurityContext{RunAsUser: ptr.To[int64](7)}))
+	onHost.RuntimeClassName = ptr.To(RuntimeClassHost)
+	images := map[string]struct {
+		spec corev1.PodSpec
+		want string
+	}{
+		"another user of an image":    {ofImage(container(&corev1.SecurityContext{RunAsUser: ptr.To[int64](7), RunAsGroup: ptr.To[int64](8)})), ""},
+		"another user of its Pod":     {corev1.PodSpec{SecurityContext: &corev1.PodSecurityContext{RunAsUser: ptr.To[int64](7)}, Containers: ofImage(container(nil)).Containers}, ""},
+		"volumes' group":              {corev1.PodSpec{SecurityContext: &corev1.PodSecurityContext{FSGroup: ptr.To[int64](7)}, Containers: ofImage(container(nil)).Containers}, "spec.securityContext.fsGroup"},
+		"one on the machine's files":  {mixed, "spec.securityContext.runAsUser"},
+		"which says whom it runs as":  {overridden, ""},
+		"RuntimeClass host":           {onHost, "spec.containers[main].securityContext.runAsUser"},
+		"the machine's files by name": {corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "host:latest", SecurityContext: &corev1.SecurityContext{RunAsUser: ptr.To[int64](7)}}}}, "spec.containers[main].securityContext.runAsUser"},
+	}
+	for name, tt := range images {
+		got := refuser{uid: 1000, gid: 100}.Admit(&lifecycle.PodAdmitAttributes{Pod: &corev1.Pod{Spec: tt.spec}})
+		if got.Admit != (tt.want == "") || !strings.HasPrefix(got.Message, tt.want) {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
 	tests := map[string]struct {
 		spec corev1.PodSpec
 		want string // the field; empty means that the Pod is let through
@@ -41,7 +71,7 @@ func TestRefuser(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := refuser{uid: 1000, gid: 100}.Admit(&lifecycle.PodAdmitAttributes{Pod: &corev1.Pod{Spec: tt.spec}})
+			got := refuser{uid: 1000, gid: 100, localFiles: true}.Admit(&lifecycle.PodAdmitAttributes{Pod: &corev1.Pod{Spec: tt.spec}})
 			if got.Admit != (tt.want == "") {
 				t.Fatalf("got %+v", got)
 			}

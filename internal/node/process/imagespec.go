@@ -144,7 +144,11 @@ func imageUser(sc *runtimeapi.LinuxContainerSecurityContext, own string) (shim.I
 		if err != nil {
 			return u, err
 		}
-		if os.Geteuid() != 0 && (u.GID == nil || id != *u.GID) {
+		if os.Geteuid() != 0 {
+			// The one group of the container is ours on the machine.
+			if int(id) == os.Getegid() || u.GID != nil && id == *u.GID {
+				continue
+			}
 			return u, status.Errorf(codes.InvalidArgument, "group %d (supplementalGroups or fsGroup): this program runs as an ordinary user, and its containers have one group only: leave it out, or run this program as root", id)
 		}
 		u.Groups = append(u.Groups, id)
