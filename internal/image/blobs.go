@@ -63,8 +63,8 @@ func (s *Store) download(ctx context.Context, r *repository, d v1.Descriptor, ar
 
 // complete downloads what is missing.
 func (s *Store) complete(ctx context.Context, r *repository, p *part) error {
+	most := p.have // a registry that begins anew each time brings nothing
 	for failures := 0; p.have < p.size; {
-		before := p.have
 		err := p.fetch(ctx, r)
 		failPoint("part")
 		if err == nil && p.have < p.size {
@@ -73,8 +73,8 @@ func (s *Store) complete(ctx context.Context, r *repository, p *part) error {
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
-		if failures++; p.have > before {
-			failures = 1
+		if failures++; p.have > most {
+			failures, most = 1, p.have
 		}
 		if failures >= attempts || !worthRepeating(err) {
 			return err
@@ -149,7 +149,7 @@ func (p *part) verify() error {
 func (p *part) fetch(ctx context.Context, r *repository) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	body, from, err := r.blob(ctx, p.digest, p.have)
+	body, from, err := r.blob(ctx, p.digest, p.have, p.size)
 	if refused := (*transport.Error)(nil); errors.As(err, &refused) && refused.StatusCode == 416 {
 		return errors.Join(p.restart(), fmt.Errorf("%s does not go on with a download", r.host))
 	}

@@ -157,12 +157,12 @@ func newManifest(data []byte, mediaType string) *manifest {
 	return m
 }
 
-// blob opens a blob from an offset on. from is where the answer begins, which is the start if the registry does not give
+// blob opens a blob of so many bytes from an offset on. from is where the answer begins, which is the start if the registry does not give
 // parts.
-func (r *repository) blob(ctx context.Context, digest string, offset int64) (body io.ReadCloser, from int64, err error) {
+func (r *repository) blob(ctx context.Context, digest string, offset, size int64) (body io.ReadCloser, from int64, err error) {
 	header := http.Header{}
 	if offset > 0 {
-		header.Set("Range", fmt.Sprintf("bytes=%d-", offset))
+		header.Set("Range", fmt.Sprintf("bytes=%d-%d", offset, size-1))
 	}
 	resp, err := r.do(context.WithValue(ctx, blobRequest{}, true), http.MethodGet, "blobs/"+digest, header)
 	if err != nil {
