@@ -7,8 +7,11 @@ package image
 
 import (
 	"context"
+	"errors"
 	"io"
 )
+
+var errNotYet = errors.New("archives cannot be read yet")
 
 // Import brings the images of an archive into the store: what "docker save" writes, or an OCI layout as tar; either may
 // be gzipped.

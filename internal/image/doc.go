@@ -30,8 +30,8 @@
 //   - gc.go           removing images, and which ones go first
 //   - archive.go      images out of files
 //   - usage.go        what the store takes on disk
-//   - layers.go, record.go, lock.go, apply.go  what is in the directory
-//   - helper.go       the process that applies a layer
+//   - layers.go, record.go, lock.go  what is in the directory
+//   - helper.go       what applies layers: package unpack
 //
 // The package is below the runtime and knows nothing of Kubernetes.
 package image

@@ -127,14 +127,14 @@ func cause(host string, err error) (kind, short error) {
 		return ErrNoPlatform, err
 	case errors.As(err, &lookup):
 		return ErrUnresolved, fmt.Errorf("lookup %s: %s", lookup.Name, lookup.Err)
-	case errors.As(err, &refused):
-		return refusal(host, refused)
 	case errors.As(err, &plain) && errors.Is(err, http.ErrSchemeMismatch):
 		return nil, plain
 	case errors.As(err, &authority):
 		return nil, fmt.Errorf("%s shows a certificate of an authority that is unknown here: name its certificate in SSL_CERT_FILE", host)
 	case errors.As(err, &untrusted):
 		return nil, fmt.Errorf("%s shows a certificate that is not trusted: %w", host, untrusted.Err)
+	case errors.As(err, &refused):
+		return refusal(host, refused)
 	case errors.Is(err, http.ErrSchemeMismatch):
 		return nil, fmt.Errorf("%s answers https by plain http", host)
 	case errors.As(err, &plain) && !errors.As(err, &op):

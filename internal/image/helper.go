@@ -7,17 +7,29 @@ package image
 
 import (
 	"context"
-	"errors"
+
+	"github.com/carillon-dev/carillon/internal/image/unpack"
 )
 
-var errNotYet = errors.New("layers cannot be applied yet")
-
-// Main is the entry of the processes that the store starts from this program's own file. A program's main, and TestMain,
-// call it first, and end if it reports true.
-func Main() (handled bool) { return false }
+// applier makes directories of layers. Package unpack does, in processes of their own; tests of the store alone do it in
+// their own process.
+type applier interface {
+	// probe finds out which form a store in dir can have.
+	probe(ctx context.Context, dir string) (unpack.Form, error)
+	// apply applies a layer and checks that its content is that of the diff ID.
+	apply(ctx context.Context, r unpack.Request) (unpack.Result, error)
+	// remove removes a directory with files of layers.
+	remove(path string) error
+}
 
 type helper struct{}
 
-func (helper) probe(context.Context, string) (form, error)          { return form{}, errNotYet }
-func (helper) apply(context.Context, applyRequest) (applied, error) { return applied{}, errNotYet }
-func (helper) remove(string) error                                  { return errNotYet }
+func (helper) probe(ctx context.Context, dir string) (unpack.Form, error) {
+	return unpack.FindForm(ctx, dir)
+}
+
+func (helper) apply(ctx context.Context, r unpack.Request) (unpack.Result, error) {
+	return unpack.Layer(ctx, r)
+}
+
+func (helper) remove(path string) error { return unpack.Remove(path) }

@@ -15,6 +15,8 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"golang.org/x/sys/unix"
+
+	"github.com/carillon-dev/carillon/internal/image/unpack"
 )
 
 // downloads is how many layers are downloaded at once.
@@ -253,27 +255,28 @@ func (s *Store) make(ctx context.Context, in *incoming, lowers []string) error {
 	if err != nil {
 		return err
 	}
-	in.layer, err = s.publish(w, layer{Chain: in.chain, Size: size.Size, Inodes: size.Inodes})
+	in.layer, err = s.publish(w, layer{Chain: in.chain, Size: size.Size, Inodes: uint64(size.Entries)})
 	return err
 }
 
 // applyTo applies one layer to the directory that is made in w.
-func (s *Store) applyTo(ctx context.Context, w *work, in *incoming, lowers []string) (applied, error) {
+func (s *Store) applyTo(ctx context.Context, w *work, in *incoming, lowers []string) (unpack.Result, error) {
 	scratch, target := filepath.Join(w.dir, "work"), filepath.Join(w.dir, "layer", "fs")
 	if err := os.MkdirAll(filepath.Dir(target), 0o700); err != nil {
-		return applied{}, err
+		return unpack.Result{}, err
 	}
 	if err := os.Mkdir(target, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
-		return applied{}, err
+		return unpack.Result{}, err
 	}
 	if err := os.Mkdir(scratch, 0o700); err != nil {
-		return applied{}, err
+		return unpack.Result{}, err
 	}
-	done, err := s.applier.apply(ctx, applyRequest{
-		Work: scratch, Target: target, Lowers: lowers, Form: s.form, Blob: in.blob, MediaType: string(in.MediaType), DiffID: in.diffID,
+	done, err := s.applier.apply(ctx, unpack.Request{
+		Form: s.form, Store: s.dir, Target: target, Work: scratch, Lowers: lowers, Compressed: in.blob, DiffID: in.diffID,
+		Limits: unpack.DefaultLimits, Held: []*os.File{w.lock},
 	})
 	if err != nil {
-		return applied{}, err
+		return unpack.Result{}, err
 	}
 	return done, s.applier.remove(scratch)
 }
@@ -298,7 +301,7 @@ func (s *Store) bringFlat(ctx context.Context, all []*incoming, from source, rep
 		return err
 	}
 	defer s.removeWork(w)
-	var size applied
+	var size unpack.Result
 	fetch := func(ctx context.Context, in *incoming) { in.blob, in.err = from(ctx, in.Descriptor) }
 	err = s.eachInOrder(ctx, all, fetch, func(ctx context.Context, i int) error {
 		one, err := s.applyTo(ctx, w, all[i], nil)
@@ -306,14 +309,14 @@ func (s *Store) bringFlat(ctx context.Context, all []*incoming, from source, rep
 			return fmt.Errorf("layer %d of %d: %w", i+1, len(all), err)
 		}
 		size.Size += one.Size
-		size.Inodes += one.Inodes
+		size.Entries += one.Entries
 		report.layerDone()
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	if _, err := s.publish(w, layer{Chain: top.chain, Size: size.Size, Inodes: size.Inodes}); err != nil {
+	if _, err := s.publish(w, layer{Chain: top.chain, Size: size.Size, Inodes: uint64(size.Entries)}); err != nil {
 		return err
 	}
 	failPoint("published")

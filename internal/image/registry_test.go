@@ -7,6 +7,7 @@ package image
 
 import (
 	"archive/tar"
+	"bufio"
 	"bytes"
 	"compress/gzip"
 	"context"
@@ -32,6 +33,8 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/types"
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/carillon-dev/carillon/internal/image/unpack"
 )
 
 // testRegistry is a registry on this machine, with what a test does to its answers in front of it.
@@ -241,21 +244,24 @@ type plainApplier struct {
 	applied func() // called before each
 }
 
-func (a plainApplier) probe(context.Context, string) (form, error) { return form{Flat: a.flat}, nil }
-func (a plainApplier) remove(path string) error                    { return os.RemoveAll(path) }
+func (a plainApplier) probe(context.Context, string) (unpack.Form, error) {
+	return unpack.Form{Flat: a.flat}, nil
+}
+func (a plainApplier) remove(path string) error { return os.RemoveAll(path) }
 
-func (a plainApplier) apply(ctx context.Context, r applyRequest) (done applied, err error) {
+func (a plainApplier) apply(ctx context.Context, r unpack.Request) (done unpack.Result, err error) {
 	if a.applied != nil {
 		a.applied()
 	}
-	var content io.Reader = r.Blob
-	switch types.MediaType(r.MediaType) {
-	case types.OCILayer, types.DockerLayer:
-		if content, err = gzip.NewReader(r.Blob); err != nil {
+	blob := bufio.NewReader(r.Compressed)
+	var content io.Reader = blob
+	switch start, _ := blob.Peek(4); {
+	case bytes.HasPrefix(start, []byte{0x1f, 0x8b}):
+		if content, err = gzip.NewReader(blob); err != nil {
 			return done, err
 		}
-	case types.OCILayerZStd:
-		z, err := zstd.NewReader(r.Blob)
+	case bytes.HasPrefix(start, []byte{0x28, 0xb5, 0x2f, 0xfd}):
+		z, err := zstd.NewReader(blob)
 		if err != nil {
 			return done, err
 		}
@@ -286,7 +292,7 @@ func (a plainApplier) apply(ctx context.Context, r applyRequest) (done applied, 
 			return done, err
 		}
 		done.Size += n
-		done.Inodes++
+		done.Entries++
 	}
 	if _, err := io.Copy(io.Discard, content); err != nil {
 		return done, err

@@ -20,6 +20,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/carillon-dev/carillon/internal/image/unpack"
 	"github.com/carillon-dev/carillon/internal/privatedir"
 )
 
@@ -74,7 +75,7 @@ func DefaultDir() (string, error) {
 type Store struct {
 	dir                          string
 	images, layers, blobs, locks *privatedir.Dir
-	form                         form
+	form                         unpack.Form
 	cacheBytes                   int64
 	mirrors                      map[string][]string
 	log                          func(string)
@@ -96,8 +97,8 @@ const (
 
 // versionFile is what the file version says.
 type versionFile struct {
-	Format int `json:"format"`
-	form
+	Format int         `json:"format"`
+	Form   unpack.Form `json:"form"`
 }
 
 // Open opens a store and makes it if need be, with mode 0700; a directory of somebody else is refused. What was left by
@@ -186,7 +187,7 @@ func (s *Store) version(ctx context.Context, top *privatedir.Dir) error {
 		if s.form, err = s.applier.probe(ctx, s.dir); err != nil {
 			return err
 		}
-		return top.WriteFile("version", mustJSON(versionFile{Format: format, form: s.form}))
+		return top.WriteFile("version", mustJSON(versionFile{Format: format, Form: s.form}))
 	}
 	if err != nil {
 		return err
@@ -198,7 +199,7 @@ func (s *Store) version(ctx context.Context, top *privatedir.Dir) error {
 	if v.Format > format {
 		return fmt.Errorf("%s was made by a newer Carillon (format %d, and this one knows %d): use that one, choose another directory with --image-dir, or remove this one, and images are pulled again", s.dir, v.Format, format)
 	}
-	s.form = v.form
+	s.form = v.Form
 	return nil
 }
 

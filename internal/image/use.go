@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/carillon-dev/carillon/internal/image/unpack"
 )
 
 // Use is the right to the layers of an image: as long as File, or a copy of it that a child inherited, is open, the image
@@ -28,10 +30,8 @@ type Use struct {
 	// Layers are the directories of the layers, the topmost first, as an overlay's lowerdir has them. There is at least
 	// one.
 	Layers []string
-	// Flat is that no overlay can be mounted where the store is: Layers is one directory with all files of the image.
-	Flat bool
-	// UserXattr is that an overlay of the layers is mounted with the option userxattr.
-	UserXattr bool
+	// Form is how they are mounted: as an overlay, or, if it is flat, there is one directory with all files of the image.
+	Form unpack.Form
 }
 
 // lockTimeout bounds the wait for locks that are held for a moment only.
@@ -66,7 +66,7 @@ func (s *Store) Use(ref string) (*Use, error) {
 		return nil, err
 	}
 	r.lastUsed = now
-	u := &Use{Image: s.image(r), File: held.file, Flat: s.form.Flat, UserXattr: s.form.UserXattr}
+	u := &Use{Image: s.image(r), File: held.file, Form: s.form}
 	for _, chain := range slices.Backward(s.keys(r.Chain)) {
 		l, ok := s.layer(chain)
 		if !ok {
