@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"sync"
@@ -100,10 +101,14 @@ func (s *Store) pullFrom(ctx context.Context, e endpoint, name Name, auth Keycha
 		return Image{}, err
 	}
 	failPoint("configured")
-	source := func(ctx context.Context, d v1.Descriptor) (*os.File, error) {
-		return s.download(ctx, r, d, report.arrived)
+	from := func(ctx context.Context, d v1.Descriptor) (io.ReadCloser, error) {
+		f, err := s.download(ctx, r, d, report.arrived)
+		if err != nil {
+			return nil, err
+		}
+		return f, nil
 	}
-	if err := s.bring(ctx, record.Chain, diffIDs, parts.layers, source, report); err != nil {
+	if err := s.bring(ctx, record.Chain, diffIDs, parts.layers, from, report); err != nil {
 		return Image{}, err
 	}
 	failPoint("complete")
@@ -182,7 +187,7 @@ func (s *Store) config(ctx context.Context, r *repository, d v1.Descriptor) ([]b
 }
 
 // source gives the blob of a layer, whole and verified, open at its beginning.
-type source func(ctx context.Context, d v1.Descriptor) (*os.File, error)
+type source func(ctx context.Context, d v1.Descriptor) (io.ReadCloser, error)
 
 // incoming is a layer on its way into the store.
 type incoming struct {
@@ -191,7 +196,7 @@ type incoming struct {
 	chain, diffID string
 	expected      bool          // was not here when the pull began
 	ready         chan struct{} // closed when the rest is set
-	blob          *os.File      // nil if the layer is here
+	blob          io.ReadCloser // nil if the layer is here
 	layer         layer         // if it is here
 	lock          *lock         // of the chain, while it is made
 	err           error
