@@ -315,6 +315,29 @@ func TestImageRights(t *testing.T) {
 	lines(t, g.runProbe("q", config), mask(), ipc)
 }
 
+// Where there is one user only, user 0 is told that files were given away and
+// that it has become another, which is all that most programs want; others
+// learn that they may not. As root both work.
+func TestImagePretends(t *testing.T) {
+	g, images := imageRig(t)
+	images.add(t, "app", probeConfig, layer(t, files{"file": ""}), probeLayer(t))
+	ask := []string{"chown:/file", "owner:/file", "become"}
+	for i, profile := range []runtimeapi.SecurityProfile_ProfileType{runtimeapi.SecurityProfile_RuntimeDefault, runtimeapi.SecurityProfile_Unconfined} {
+		config := probeContainer("app", ask...)
+		config.Linux.SecurityContext.Seccomp = &runtimeapi.SecurityProfile{ProfileType: profile}
+		want := []string{"chowned", "4 4 644", "became 4"}
+		if os.Getuid() != 0 {
+			want = []string{"chowned", "0 0 644", "became 0"}
+		}
+		lines(t, g.runProbe(fmt.Sprint("root", i), config), want...)
+	}
+	config := probeContainer("app", "chown:/file", "become")
+	config.Linux.SecurityContext.RunAsUser = &runtimeapi.Int64Value{Value: 77}
+	if out := strings.Join(g.runProbe("other", config), " "); strings.Contains(out, "chowned") || strings.Contains(out, "became") {
+		t.Errorf("another user: %s", out)
+	}
+}
+
 // A container of an image ends by the image's signal, and by the Pod's if it
 // names one.
 func TestImageStopSignal(t *testing.T) {

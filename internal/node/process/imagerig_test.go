@@ -9,6 +9,7 @@ import (
 	"bufio"
 	"context"
 	"debug/elf"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -79,6 +80,9 @@ func probe(args []string) {
 		case "chown":
 			err = os.Chown(value, 4, 4)
 			out = "chowned"
+		case "become":
+			err = errors.Join(unix.Setgroups([]int{4}), unix.Setresgid(4, 4, 4), unix.Setresuid(4, 4, 4))
+			out = fmt.Sprint("became ", os.Getuid())
 		case "status":
 			out = statusLine(value)
 		case "owner":

@@ -185,11 +185,11 @@ func TestStandardFilter(t *testing.T) {
 			t.Fatal(err)
 		}
 		var f seccompFilters
-		filter, err := f.standard(caps)
+		filter, err := f.standard(caps, false)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if again, err := f.standard(caps); err != nil || &again[0] != &filter[0] {
+		if again, err := f.standard(caps, false); err != nil || &again[0] != &filter[0] {
 			t.Errorf("made anew: %v", err)
 		}
 		for number := range uint32(600) {
@@ -229,12 +229,12 @@ func TestBadProfiles(t *testing.T) {
 		if err := os.WriteFile(path, []byte(body), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := localFilter(path, nil); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
+		if _, err := localFilter(path, nil, false); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: %v", body, err)
 		}
 	}
 	for _, path := range []string{filepath.Join(dir, "missing"), dir, "/dev/zero"} {
-		if _, err := localFilter(path, nil); err == nil || !strings.Contains(err.Error(), path) {
+		if _, err := localFilter(path, nil, false); err == nil || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}

@@ -138,8 +138,13 @@ func (r *Runtime) specFor(s *sandbox, c *runtimeapi.ContainerConfig, id, dir str
 	// filter only together with the promise to gain no privileges, and
 	// RuntimeClass host is there for programs such as sudo that do.
 	exempt := root == shim.RootNone && s.rec.Handler == HandlerHost && os.Geteuid() != 0 && !spec.NoNewPrivs
-	if spec.Seccomp, err = r.seccomp.filterFor(sc, &spec, exempt); err != nil {
+	if spec.Seccomp, err = r.seccomp.filterFor(sc, &spec, exempt, false); err != nil {
 		return b, err
+	}
+	if use != nil && r.view.user {
+		if spec.Image.RootSeccomp, err = r.seccomp.filterFor(sc, &spec, exempt, true); err != nil {
+			return b, err
+		}
 	}
 	if res := c.GetLinux().GetResources(); res != nil {
 		if adj := int(res.GetOomScoreAdj()); adj != 0 {

@@ -74,6 +74,9 @@ func (s *shim) imageRoot(ownPIDs bool) error {
 		spec.User = user
 	}
 	s.user = user
+	if user.UID == 0 && len(spec.Image.RootSeccomp) > 0 {
+		spec.Seccomp = spec.Image.RootSeccomp
+	}
 	if lookEnv(spec.Env, "HOME") == "" {
 		spec.Env = append(spec.Env, "HOME="+home)
 	}

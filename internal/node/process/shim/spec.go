@@ -109,6 +109,8 @@ type Image struct {
 	// Own is the only user of the user namespace, as the machine knows him: he
 	// is whom User names. Nil without a user namespace.
 	Own *User `json:"own,omitempty"`
+	// RootSeccomp takes the place of Spec.Seccomp when User is user 0.
+	RootSeccomp []byte `json:"rootSeccomp,omitempty"`
 }
 
 // User is who runs the command.
