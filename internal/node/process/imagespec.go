@@ -88,7 +88,7 @@ func (r *Runtime) fromImage(b *built, spec *shim.Spec, use *image.Use, s *sandbo
 	if err != nil {
 		return nil, err
 	}
-	spec.Image = &shim.Image{Lowers: use.Layers, User: user}
+	spec.Image = &shim.Image{Lowers: use.Layers, Options: r.overlayOptions(use), User: user}
 	if r.view.user {
 		spec.Image.Own = &shim.User{UID: uint32(os.Geteuid()), GID: uint32(os.Getegid())}
 	}
@@ -99,6 +99,14 @@ func (r *Runtime) fromImage(b *built, spec *shim.Spec, use *image.Use, s *sandbo
 		env = append([]string{"PATH=" + defaultPath}, env...)
 	}
 	return env, nil
+}
+
+// overlayOptions are those for overlays over an image: what a layer's maker may
+// have written into it for the kernel is looked at only as the store meant it.
+func (r *Runtime) overlayOptions(use *image.Use) string {
+	form := use.Form
+	form.UserXattr = form.UserXattr || r.view.user // in a user namespace there is nothing else
+	return form.MountOptions()
 }
 
 // imageArgs is the command line: command takes the place of the image's
@@ -201,7 +209,7 @@ func (r *Runtime) imageVolume(b *built, m *runtimeapi.Mount) (shim.Mount, error)
 		return shim.Mount{}, err
 	}
 	b.images = append(b.images, use)
-	return shim.Mount{Target: path, ReadOnly: true, Lowers: use.Layers, SubPath: m.GetImageSubPath()}, nil
+	return shim.Mount{Target: path, ReadOnly: true, Lowers: use.Layers, Options: r.overlayOptions(use), SubPath: m.GetImageSubPath()}, nil
 }
 
 // parseSignal reads the signal of an image, a name or a number; 0 when it is none.

@@ -32,13 +32,9 @@ func (s *shim) imageRoot(ownPIDs bool) error {
 	if err := privateMounts(); err != nil {
 		return err
 	}
-	// Directories of layers come from who built the image, and so may what an
-	// overlay reads in them: links to other files of the machine are none of it.
-	options := ",redirect_dir=off,index=off,metacopy=off"
 	var user *User
 	var home string
 	if spec.Image.Own != nil {
-		options = ",userxattr" // which excludes the others, and what they do is off then
 		var err error
 		if user, home, err = findInLayers(spec.Image); err != nil {
 			return err
@@ -51,7 +47,7 @@ func (s *shim) imageRoot(ownPIDs bool) error {
 	if err := mountImageVolumes(spec); err != nil {
 		return err
 	}
-	l, err := newLayers(spec, options)
+	l, err := newLayers(spec, ","+spec.Image.Options)
 	if err != nil {
 		return err
 	}
@@ -107,7 +103,7 @@ func (s *shim) imageRoot(ownPIDs bool) error {
 // findInLayers finds who runs the command while this process is nobody in its
 // user namespace, and can mount nothing that is to be written.
 func findInLayers(image *Image) (*User, string, error) {
-	if err := mountReadOnly(image.Lowers, RootDir, ",userxattr"); err != nil {
+	if err := mountReadOnly(image.Lowers, RootDir, image.Options); err != nil {
 		return nil, "", err
 	}
 	defer func() { _ = unix.Unmount(RootDir, unix.MNT_DETACH) }() // the next mount covers it anyhow

@@ -21,10 +21,6 @@ const VolumeDir = "volumes"
 // mountImageVolumes mounts the volumes that are images, so that their sources
 // are directories like those of others.
 func mountImageVolumes(spec *Spec) error {
-	options := ",redirect_dir=off,index=off,metacopy=off"
-	if os.Geteuid() != 0 || spec.Image != nil && spec.Image.Own != nil {
-		options = ",userxattr"
-	}
 	for i, m := range spec.Mounts {
 		if len(m.Lowers) == 0 {
 			continue
@@ -34,7 +30,7 @@ func mountImageVolumes(spec *Spec) error {
 		}
 		dir, err := filepath.Abs(filepath.Join(VolumeDir, strconv.Itoa(i)))
 		if err == nil {
-			err = mountReadOnly(m.Lowers, dir, options)
+			err = mountReadOnly(m.Lowers, dir, m.Options)
 		}
 		if err == nil {
 			// Links of the image stay in it.
@@ -64,7 +60,7 @@ func mountReadOnly(lowers []string, target, options string) error {
 		return err
 	}
 	defer done()
-	if err := unix.Mount("overlay", target, "overlay", unix.MS_RDONLY|unix.MS_NODEV|unix.MS_NOSUID, option+options); err != nil {
+	if err := unix.Mount("overlay", target, "overlay", unix.MS_RDONLY|unix.MS_NODEV|unix.MS_NOSUID, option+","+options); err != nil {
 		return fmt.Errorf("mounting the image: %w", err)
 	}
 	return nil

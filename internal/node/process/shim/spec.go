@@ -98,14 +98,16 @@ type Mount struct {
 	// Lowers are the directories of an image, the topmost first, whose files are
 	// the source, or what is at SubPath among them. It is read-only.
 	Lowers  []string `json:"lowers,omitempty"`
+	Options string   `json:"options,omitempty"` // of overlays over them
 	SubPath string   `json:"subPath,omitempty"`
 }
 
 // Image says what a root of kind RootImage is made of, and who of the image
 // runs the command.
 type Image struct {
-	Lowers []string  `json:"lowers"` // directories of its layers, the topmost first
-	User   ImageUser `json:"user"`
+	Lowers  []string  `json:"lowers"`  // directories of its layers, the topmost first
+	Options string    `json:"options"` // of overlays over them
+	User    ImageUser `json:"user"`
 	// Own is the only user of the user namespace, as the machine knows him: he
 	// is whom User names. Nil without a user namespace.
 	Own *User `json:"own,omitempty"`
