@@ -1,10 +1,10 @@
 // Copyright The Carillon Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package process is a container runtime without images: a CRI v1 server
-// (RuntimeService and ImageService of k8s.io/cri-api) that runs each container
-// as a tree of local processes, with the machine's own root filesystem in the
-// place of an image.
+// Package process is a container runtime: a CRI v1 server (RuntimeService and
+// ImageService of k8s.io/cri-api) that runs each container as a tree of local
+// processes, on the files of its image or, for the image named "host", on those
+// of this machine.
 //
 // # Tour
 //
@@ -32,7 +32,9 @@
 //	events.go     GetContainerEvents for the kubelet's evented PLEG
 //	exec.go       a command more in a container
 //	streams.go    exec, attach and port-forward as streams
-//	images.go     every image is this machine
+//	images.go     images: pulled, listed, removed
+//	local.go      names of images that stand for this machine's files
+//	imagespec.go  what a container has of its image: command, environment, user, volumes
 //	stats.go      what containers use
 //	rootfs.go     which view of the filesystem the kernel allows
 //	user.go       as whom a container runs, and with which capabilities
@@ -55,6 +57,13 @@
 // namespace. Volumes are bind-mounted at their mount paths. What is written
 // anywhere else is thrown away when the container ends. Pods of RuntimeClass
 // "host" (handler "host") run directly on the machine's files.
+//
+// A container of an image sees an overlay over the layers of the image, and of
+// the machine nothing but its volumes, devices and kernel files. Its user is
+// whom the Pod or the image names, in the image's own files. As an ordinary user
+// that one user, whoever it is, is mapped to the machine's; where he is user 0
+// he is told that files were given away, which nobody else is there to get. The
+// lock of the image is held by the container's shim.
 //
 // # What a container may do
 //

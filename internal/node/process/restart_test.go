@@ -20,6 +20,7 @@ import (
 	"google.golang.org/grpc/status"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"github.com/carillon-dev/carillon/internal/image"
 	"github.com/carillon-dev/carillon/internal/node/process/shim"
 )
 
@@ -94,11 +95,21 @@ func named(name string, c *runtimeapi.ContainerConfig) *runtimeapi.ContainerConf
 const (
 	envServe  = "CARILLON_TEST_SERVE"
 	envSocket = "CARILLON_TEST_SOCKET"
+	envImages = "CARILLON_TEST_IMAGES" // the store of its images; without, names of images stand for this machine's files
 )
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(envServe); dir != "" {
-		run, err := New(Options{RootDir: dir, Socket: os.Getenv(envSocket), LocalFiles: true})
+		opts := Options{RootDir: dir, Socket: os.Getenv(envSocket), LocalFiles: true}
+		if dir := os.Getenv(envImages); dir != "" {
+			store, err := image.Open(context.Background(), image.Options{Dir: dir})
+			if err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				os.Exit(1)
+			}
+			opts.Images, opts.LocalFiles = store, false
+		}
+		run, err := New(opts)
 		if err == nil {
 			err = run.Start(context.Background())
 		}
