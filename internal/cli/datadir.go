@@ -34,28 +34,9 @@ func absolute(dir string) (string, error) {
 	return filepath.Abs(dir)
 }
 
-// formatFlag is the value of -o.
-type formatFlag struct{ format *console.Format }
-
-func (f formatFlag) String() string {
-	if f.format == nil {
-		return ""
-	}
-	return string(*f.format)
-}
-func (f formatFlag) Type() string { return "format" }
-func (f formatFlag) Set(s string) error {
-	switch console.Format(s) {
-	case console.Text, console.JSON:
-		*f.format = console.Format(s)
-		return nil
-	}
-	return errors.New("it is text or json")
-}
-
 func outputFlags(flags *pflag.FlagSet, format *console.Format, quiet *bool) {
 	*format = console.Text
-	flags.VarP(formatFlag{format}, "output", "o", "how lines look: text, or json (one object a line)")
+	flags.VarP(console.FormatFlag{Format: format}, "output", "o", "how lines look: text, or json (one object a line)")
 	flags.BoolVarP(quiet, "quiet", "q", false, "only containers' output, warnings and failures")
 }
 

@@ -42,20 +42,32 @@ func newDocs() *cobra.Command {
 	return cmd
 }
 
+// reference is the page of a command: the command itself, then those below it.
 func reference(c *cobra.Command) []byte {
 	var b bytes.Buffer
+	fmt.Fprintf(&b, "# %s\n\n<!-- Written by `make generate`. -->\n", c.CommandPath())
+	describe(&b, c)
+	for _, sub := range c.Commands() {
+		fmt.Fprintf(&b, "\n# %s\n", sub.CommandPath())
+		describe(&b, sub)
+	}
+	return b.Bytes()
+}
+
+func describe(b *bytes.Buffer, c *cobra.Command) {
 	long := c.Long
 	if long == "" {
 		long = c.Short + "."
 	}
-	fmt.Fprintf(&b, "# %s\n\n<!-- Written by `make generate`. -->\n\n%s\n\n```\n%s\n```\n", c.CommandPath(), long, c.UseLine())
+	fmt.Fprintf(b, "\n%s\n\n```\n%s\n```\n", long, c.UseLine())
 	if c.Example != "" {
-		fmt.Fprintf(&b, "\n## Examples\n\n```\n%s\n```\n", c.Example)
+		fmt.Fprintf(b, "\n## Examples\n\n```\n%s\n```\n", c.Example)
 	}
 	if c.DisableFlagParsing {
-		return b.Bytes()
+		return
 	}
-	fmt.Fprint(&b, "\n## Flags\n\n| flag | default | meaning |\n|---|---|---|\n")
+	c.InheritedFlags() // joins them with the command's own
+	fmt.Fprint(b, "\n## Flags\n\n| flag | default | meaning |\n|---|---|---|\n")
 	c.Flags().VisitAll(func(f *pflag.Flag) {
 		if f.Hidden || f.Name == "help" {
 			return
@@ -73,7 +85,6 @@ func reference(c *cobra.Command) []byte {
 		} else {
 			def = "`" + def + "`"
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", name, def, strings.ReplaceAll(f.Usage, "|", "\\|"))
+		fmt.Fprintf(b, "| %s | %s | %s |\n", name, def, strings.ReplaceAll(f.Usage, "|", "\\|"))
 	})
-	return b.Bytes()
 }

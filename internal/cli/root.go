@@ -10,12 +10,13 @@
 // A tour:
 //
 //   - root.go          the program: streams, exit codes, the list of commands
-//   - up.go, run.go, manager.go, kubectl.go, version.go, docs.go
-//     a command each
+//   - up.go, run.go, image.go, manager.go, kubectl.go, version.go, docs.go
+//     a command each; the commands of image are in package images
 //   - object.go        the Job that `run` creates
 //   - kubectlfiles.go  manifests of an old API version for `kubectl`
 //   - datadir.go       flags and checks that commands share
 //   - pids.go          the flag --pids-max
+//   - imageflags.go    what up and run are told about images
 //   - signals.go       how the program is stopped
 package cli
 
@@ -31,6 +32,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/carillon-dev/carillon/internal/cli/console"
+	"github.com/carillon-dev/carillon/internal/cli/images"
 	"github.com/carillon-dev/carillon/internal/cli/manifest"
 	"github.com/carillon-dev/carillon/internal/controlplane"
 	"github.com/carillon-dev/carillon/internal/descriptor"
@@ -114,7 +116,8 @@ func exitCode(err error, w io.Writer) int {
 	var fault *manifest.Fault
 	var wrong *command.UsageError
 	var option *controlplane.OptionError
-	if errors.As(err, &fault) || errors.As(err, &wrong) || errors.As(err, &option) {
+	var text *images.UsageError
+	if errors.As(err, &fault) || errors.As(err, &wrong) || errors.As(err, &option) || errors.As(err, &text) {
 		return ExitUsage
 	}
 	return ExitFailed
@@ -161,20 +164,21 @@ processes. On a cluster it brings the controllers alone. The manifests are the s
 	root.AddCommand(
 		newUp(streams),
 		newRun(streams),
+		newImage(streams),
 		newManager(),
 		newKubectl(streams),
 		newVersion(streams),
 		newDocs(),
 	)
 	asUsage(root)
-	for _, cmd := range root.Commands() {
-		asUsage(cmd)
-	}
 	return root
 }
 
-// asUsage makes wrong arguments exit with ExitUsage, as wrong flags do.
+// asUsage makes wrong arguments exit with ExitUsage, as wrong flags do, for a command and all below it.
 func asUsage(cmd *cobra.Command) {
+	for _, sub := range cmd.Commands() {
+		asUsage(sub)
+	}
 	if check := cmd.Args; check != nil {
 		cmd.Args = func(cmd *cobra.Command, args []string) error {
 			if err := check(cmd, args); err != nil {

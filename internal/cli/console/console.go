@@ -13,6 +13,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"io"
@@ -53,6 +54,30 @@ const (
 	Failed   = "failed"
 )
 
+// FormatFlag is the value of a flag that chooses a Format.
+type FormatFlag struct{ Format *Format }
+
+// String implements pflag.Value.
+func (f FormatFlag) String() string {
+	if f.Format == nil {
+		return ""
+	}
+	return string(*f.Format)
+}
+
+// Type implements pflag.Value.
+func (f FormatFlag) Type() string { return "format" }
+
+// Set implements pflag.Value.
+func (f FormatFlag) Set(s string) error {
+	switch Format(s) {
+	case Text, JSON:
+		*f.Format = Format(s)
+		return nil
+	}
+	return errors.New("it is text or json")
+}
+
 // Line is one thing that happened. The JSON field names are a promise to programs.
 type Line struct {
 	Time     time.Time     `json:"time"`
@@ -82,7 +107,9 @@ type Options struct {
 	Raw bool
 	// WaitForReader makes Print wait with output while nobody reads, until StopWaiting, instead of leaving lines out.
 	WaitForReader bool
-	Now           func() time.Time // nil: time.Now
+	// Width tells how wide the terminal is that everything goes to, and that Status may be shown; nil: it is none.
+	Width func() int
+	Now   func() time.Time // nil: time.Now
 }
 
 // Console writes lines, each whole, in the order of the calls. Safe for concurrent use. What is said about
@@ -102,7 +129,7 @@ func New(w io.Writer, opts Options) *Console {
 		opts.Format = Text
 	}
 	c := &Console{w: w, opts: opts}
-	c.queue = newQueue(opts.WaitForReader, func(dropped int) chunk {
+	c.queue = newQueue(w, opts.WaitForReader, func(dropped int) chunk {
 		return c.render(Line{Time: opts.Now(), Type: Warning, Message: fmt.Sprintf("%d lines are not shown: nobody read them in time", dropped)})
 	})
 	return c
@@ -138,9 +165,9 @@ func (c *Console) Close(ctx context.Context) error {
 	return nil
 }
 
-// IsTerminal tells whether w is a terminal.
-func IsTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
+// IsTerminal tells whether a stream is a terminal.
+func IsTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 

@@ -43,6 +43,8 @@ type queue struct {
 	work          chan struct{} // capacity 1
 	failure       error         // the first, that did not mean that the reader is gone
 	readerErr     error         // why nobody will ever read
+	status, shown string        // the status line, and what of it is on the screen
+	statusTo      io.Writer
 
 	gone  chan struct{} // closed when the reader is gone
 	ended chan struct{} // closed when all is written after close, or the reader is gone
@@ -54,9 +56,9 @@ type chunk struct {
 	text []byte
 }
 
-func newQueue(keep bool, notice func(int) chunk) *queue {
+func newQueue(statusTo io.Writer, keep bool, notice func(int) chunk) *queue {
 	q := &queue{
-		waitForReader: keep, notice: notice, room: make(chan struct{}), work: make(chan struct{}, 1),
+		statusTo: statusTo, waitForReader: keep, notice: notice, room: make(chan struct{}), work: make(chan struct{}, 1),
 		gone: make(chan struct{}), ended: make(chan struct{}),
 	}
 	go q.run()
@@ -146,6 +148,10 @@ func (q *queue) changed() {
 func (q *queue) next() (batch chunk, lines int, over bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	if change := q.statusChange(); len(change.text) > 0 {
+		q.began = time.Now()
+		return change, 0, false
+	}
 	if len(q.waiting) == 0 {
 		if q.dropped == 0 || q.closed {
 			return chunk{}, 0, q.closed

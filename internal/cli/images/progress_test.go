@@ -1,0 +1,67 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package images
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// A line says how much is here, how fast it comes and how long the rest takes, as soon as that can be known.
+func TestMeter(t *testing.T) {
+	began := time.Date(2026, 5, 4, 12, 10, 0, 0, time.UTC)
+	const mib = 1 << 20
+	p := Progress{Image: "python:3.12"}
+	var m Meter
+	for _, step := range []struct {
+		after              time.Duration
+		layers, layersDone int
+		bytes, done        int64
+		want               string
+	}{
+		{0, 0, 0, 0, 0, "pulling python:3.12"},
+		{100 * time.Millisecond, 5, 0, 100 * mib, 0, "pulling python:3.12 · 0 B of 100 MiB · 0 of 5 layers"},
+		{500 * time.Millisecond, 5, 0, 100 * mib, 5 * mib, "pulling python:3.12 · 5.0 MiB of 100 MiB · 0 of 5 layers"},
+		{2 * time.Second, 5, 1, 100 * mib, 20 * mib, "pulling python:3.12 · 20 MiB of 100 MiB · 1 of 5 layers · 10 MiB/s · 9.0s left"},
+		{4 * time.Second, 5, 1, 100 * mib, 40 * mib, "pulling python:3.12 · 40 MiB of 100 MiB · 1 of 5 layers · 10 MiB/s · 7.0s left"},
+		{10 * time.Second, 5, 4, 100 * mib, 100 * mib, "pulling python:3.12 · 100 MiB of 100 MiB · 4 of 5 layers · unpacking"},
+		{11 * time.Second, 5, 5, 100 * mib, 100 * mib, "pulling python:3.12 · 100 MiB of 100 MiB · 5 of 5 layers"},
+	} {
+		p.Layers, p.LayersDone, p.Bytes, p.BytesDone = step.layers, step.layersDone, step.bytes, step.done
+		if got := m.Line(p, began.Add(step.after)); got != step.want {
+			t.Errorf("after %s: %q, want %q", step.after, got, step.want)
+		}
+	}
+}
+
+// A download that stands still says so, and nothing that a registry says can crash a line or reach the terminal.
+func TestMeterOfNonsense(t *testing.T) {
+	began := time.Date(2026, 5, 4, 12, 10, 0, 0, time.UTC)
+	var m Meter
+	for i, p := range []Progress{
+		{Image: "x\x1b[2J", Bytes: 1 << 62, BytesDone: 0}, {Bytes: 1 << 62, BytesDone: 1}, {Bytes: -5, BytesDone: -7}, {Bytes: 1, BytesDone: 9}, {LayersDone: 3}, {Bytes: 1 << 62, BytesDone: 2},
+	} {
+		if line := m.Line(p, began.Add(time.Duration(i)*10*time.Second)); strings.ContainsRune(line, '\x1b') || len(line) > 200 {
+			t.Errorf("%+v: %q", p, line)
+		}
+	}
+	m = Meter{}
+	m.Line(Progress{Bytes: 1 << 30, BytesDone: 0}, began)
+	m.Line(Progress{Bytes: 1 << 30, BytesDone: 1 << 20}, began.Add(time.Second))
+	stalled := m.Line(Progress{Bytes: 1 << 30, BytesDone: 1 << 20}, began.Add(time.Hour))
+	if !strings.HasSuffix(stalled, "1.0 MiB of 1.0 GiB") {
+		t.Errorf("stalled: %q", stalled)
+	}
+}
+
+func TestFormatSize(t *testing.T) {
+	for n, want := range map[int64]string{
+		-1: "0 B", 0: "0 B", 1023: "1023 B", 1024: "1.0 KiB", 10137: "9.9 KiB", 10200: "10 KiB", 1<<20 - 1: "1.0 MiB", 150 << 20: "150 MiB", 1 << 30: "1.0 GiB", 5000 << 30: "5000 GiB",
+	} {
+		if got := formatSize(n); got != want {
+			t.Errorf("%d: %q, want %q", n, got, want)
+		}
+	}
+}
