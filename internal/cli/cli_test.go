@@ -110,6 +110,10 @@ func TestUsage(t *testing.T) {
 		{"up", "--data-dir", missing, "--quota-backend-bytes=1Mi"}, {"up", "--data-dir", missing, "--event-ttl=1ms"},
 		{"up", "--data-dir", missing, "--cluster-signing-duration=1s"}, {"up", "--data-dir", missing, "--listen=nowhere"},
 		{"manager", "--metrics-secure=false", "--metrics-bind-address=:8080"}, {"manager", "--tls-cert-file=f"},
+		{"up", "--data-dir", missing, "--image-cache-size=much"}, {"run", "-f", "-", "--registry-mirror=nowhere"}, {"run", "x", "--context", "c", "--local-files"},
+		{"up", "--data-dir", missing, "--container-runtime-endpoint=unix:///x", "--image-dir=/x"},
+		{"image", "nothing"}, {"image", "pull"}, {"image", "pull", "host"}, {"image", "pull", "A"}, {"image", "list", "x"}, {"image", "import"},
+		{"image", "rm"}, {"image", "prune", "--all", "--unused-for=1h"}, {"image", "prune", "--unused-for=-1h"}, {"image", "list", "-o", "xml"},
 		{"up", "-o", "xml"}, {"version", "-o", "xml"}, {"no-such-command"}, {"version", "argument"}, {"run", "-f", "-", "--timeout", "soon"},
 	} {
 		t.Run(strings.Join(args, " "), func(t *testing.T) {
@@ -187,7 +191,8 @@ func TestCutDataDir(t *testing.T) {
 // Each command explains itself, with an example where there is something to show.
 func TestEveryCommandTeaches(t *testing.T) {
 	root := NewRoot(Streams{In: strings.NewReader(""), Out: &bytes.Buffer{}, Err: &bytes.Buffer{}})
-	check := func(c *cobra.Command) {
+	var check func(c *cobra.Command)
+	check = func(c *cobra.Command) {
 		for _, sub := range c.Commands() {
 			if sub.Hidden || sub.Name() == "help" || sub.Name() == "completion" {
 				continue
@@ -201,6 +206,7 @@ func TestEveryCommandTeaches(t *testing.T) {
 			if text := string(reference(sub)); !strings.Contains(text, sub.CommandPath()) {
 				t.Errorf("the reference of %s does not name it", sub.CommandPath())
 			}
+			check(sub)
 		}
 	}
 	check(root)

@@ -4,9 +4,13 @@
 package cli
 
 import (
+	"path/filepath"
+
 	"github.com/spf13/pflag"
 
+	"github.com/carillon-dev/carillon/internal/cli/console"
 	"github.com/carillon-dev/carillon/internal/cli/images"
+	"github.com/carillon-dev/carillon/internal/standalone"
 )
 
 // imageFlags are what up and run are told about images.
@@ -32,4 +36,25 @@ func namedImageFlag(flags *pflag.FlagSet) string {
 		}
 	}
 	return ""
+}
+
+// apply tells a plane about images. Its pulls are shown on out.
+func (o *imageFlags) apply(plane *standalone.Options, out *console.Console) error {
+	if o.Dir != "" {
+		dir, err := filepath.Abs(o.Dir)
+		if err != nil {
+			return err
+		}
+		plane.ImageDir = dir
+	}
+	pulls := images.NewPulls(out, nil)
+	plane.LocalFiles, plane.ImageCacheBytes, plane.RegistryMirrors = o.localFiles, o.CacheSize.Bytes(), o.Mirrors
+	plane.PullProgress = func(p standalone.PullProgress) {
+		if p.Ended {
+			pulls.Ended(p.Image, p.Err)
+			return
+		}
+		pulls.Progress(images.Progress{Image: p.Image, Layers: p.Layers, LayersDone: p.LayersDone, Bytes: p.Bytes, BytesDone: p.BytesDone})
+	}
+	return nil
 }

@@ -38,6 +38,8 @@ type runOptions struct {
 	format     console.Format
 	quiet      bool
 	pidsMax    pidsMax
+	images     imageFlags
+	imageFlag  string // the first of them that the user gave
 }
 
 func newRun(streams Streams) *cobra.Command {
@@ -50,16 +52,20 @@ stdout, everything else to stderr. Exit code 0: complete. 1: failed. 2: the mani
 at fault. 124: --timeout passed. 130: interrupted.
 
 A CronJob is checked whole, as the API server checks it, and a container that can never start ends the
-run at once; both are exit code 2. Output goes to a file or a pipe as it is. On a terminal each line has
+run at once, as one does whose image cannot be had; all are exit code 2. Output goes to a file or a pipe as it is. On a terminal each line has
 the name of its Pod before it, and what a terminal would obey is shown instead.
 
 It runs on this machine in a plane of its own, of which nothing is left afterwards. The other objects
 of the files (ConfigMaps, Secrets, …) are applied there first; other Jobs and CronJobs are not.
 
+Containers run from the images that they name, which are pulled when they are not here; image: host is
+this machine's own files. Without a network, image: host, --local-files or carillon image import help.
+
 With --data-dir it runs in the Carillon that runs on that directory, with --context or --kubeconfig on
 that cluster. There -f may be left out to run a CronJob that exists.`,
 		Example: `  carillon run -f examples/indexed.yaml
   carillon run -f examples/ nightly-backup --timeout 5m
+  carillon run -f job.yaml --local-files                 # without images
   carillon run nightly-backup --data-dir ~/.local/share/carillon
   carillon run -f job.yaml --context production`,
 		Args: cobra.MaximumNArgs(1),
@@ -70,6 +76,7 @@ that cluster. There -f may be left out to run a CronJob that exists.`,
 			if !cmd.Flags().Changed("data-dir") {
 				o.dataDir = ""
 			}
+			o.imageFlag = namedImageFlag(cmd.Flags())
 			return o.run(cmd.Context())
 		},
 	}
@@ -79,6 +86,7 @@ that cluster. There -f may be left out to run a CronJob that exists.`,
 	flags.DurationVar(&o.timeout, "timeout", 0, "give up after this long, counted from when the Job is created; 0 is never")
 	dataDirFlag(flags, &o.dataDir, "run in the Carillon that runs on this directory, instead of in a plane of its own")
 	pidsMaxFlag(flags, &o.pidsMax)
+	o.images.add(flags)
 	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "run on the cluster of this kubeconfig")
 	flags.StringVar(&o.context, "context", "", "run on the cluster of this kubeconfig context")
 	outputFlags(flags, &o.format, &o.quiet)
@@ -92,8 +100,11 @@ func (o *runOptions) run(ctx context.Context) (err error) {
 	if len(o.files) == 0 && (!o.remote() || o.name == "") {
 		return usage("nothing to run: name a manifest with -f, or a CronJob that exists together with --data-dir, --context or --kubeconfig")
 	}
+	if o.remote() && o.imageFlag != "" {
+		return usage("%s is for a run in a plane of its own: where the Job runs now, that is for whoever started it to say (carillon up has the same flag)", o.imageFlag)
+	}
 	out := console.New(o.streams.Err, console.Options{
-		Format: o.format, Quiet: o.quiet, Color: console.SupportsColor(o.streams.Err),
+		Format: o.format, Quiet: o.quiet, Color: console.SupportsColor(o.streams.Err), Width: console.TerminalWidth(o.streams.Err),
 		OutputTo: o.streams.Out, Raw: !console.IsTerminal(o.streams.Out), WaitForReader: true,
 	})
 	ctx, stop := stopWhenReaderGone(ctx, out)
@@ -120,10 +131,14 @@ func (o *runOptions) run(ctx context.Context) (err error) {
 	if by := runBy(target.GroupVersionKind()); by != "" {
 		return usage("%s: Jobs of %[2]s are run by %[2]s, which is not here: name a cluster that has it, with --context, --kubeconfig or --data-dir", *target, by)
 	}
-	plane, err := standalone.New(standalone.Options{
+	options := standalone.Options{
 		Ephemeral: true, Listen: "127.0.0.1:0", PIDsMax: int64(o.pidsMax),
 		Warn: func(message string) { out.Print(console.Line{Type: console.Warning, Message: message}) },
-	})
+	}
+	if err := o.images.apply(&options, out); err != nil {
+		return err
+	}
+	plane, err := standalone.New(options)
 	if err != nil {
 		return err
 	}

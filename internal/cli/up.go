@@ -46,6 +46,8 @@ type upOptions struct {
 	exitAfter time.Duration
 	drain     bool
 	pidsMax   pidsMax
+	images    imageFlags
+	imageFlag string // the first of them that the user gave
 	syncs     manager.Syncs
 	drainFor  time.Duration
 	eviction  map[string]string
@@ -67,25 +69,33 @@ State is kept in the data directory. The next start goes on where this one ended
 or kill -9: what is running goes on, and what was missed meanwhile is caught up by each CronJob's own
 rules (startingDeadlineSeconds, concurrencyPolicy).
 
+Containers run from the images that they name, pulled when they are not here (carillon image lists them);
+image: host is this machine's own files, and --local-files makes that of every name.
+
 Nothing listens beyond this machine unless --listen or --metrics-bind-address says so.`,
 		Example: `  carillon up -f examples/
   carillon up -f backup.yaml -f - < more.yaml
   carillon up --data-dir /var/lib/carillon --quiet       # as a service
+  carillon up -f jobs/ --local-files                     # without images
   carillon up -f job.yaml --exit-after 30s -o json       # in a script`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o.imageFlag = namedImageFlag(cmd.Flags())
+			return o.run(cmd.Context())
+		},
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&o.files, "filename", "f", nil, "manifests to apply: a file, a directory, or - for standard input; may be repeated")
 	dataDirFlag(flags, &o.dataDir, "where state is kept")
 	flags.StringVar(&o.listen, "listen", "127.0.0.1:0", "address of the API server; port 0 takes a free one and keeps it for the next start")
 	flags.StringVar(&o.metrics, "metrics-bind-address", "0", "address of /metrics, such as 127.0.0.1:9090, over TLS and with authentication; without a host it is loopback, port 0 takes a free one, 0 serves none")
-	flags.StringVar(&o.endpoint, "container-runtime-endpoint", "", "a CRI runtime that runs real images, such as unix:///run/containerd/containerd.sock; empty runs containers as local processes")
+	flags.StringVar(&o.endpoint, "container-runtime-endpoint", "", "a CRI runtime that runs the containers, with images of its own, such as unix:///run/containerd/containerd.sock; empty is Carillon's own, which needs nothing installed")
 	flags.DurationVar(&o.signing, "cluster-signing-duration", 365*24*time.Hour, "how long certificates are valid; they are renewed while Carillon runs, when a third of that is left")
 	flags.Var(&o.quota, "quota-backend-bytes", "how large the store of all objects may become, such as 512Mi; when it is full nothing can be written")
 	flags.DurationVar(&o.eventTTL, "event-ttl", time.Hour, "how long events are kept")
 	flags.DurationVar(&o.exitAfter, "exit-after", 0, "stop by itself after this long; 0 is never")
 	pidsMaxFlag(flags, &o.pidsMax)
+	o.images.add(flags)
 	command.AddSyncs(flags, &o.syncs)
 	flags.BoolVar(&o.drain, "drain", false, "on stop, give each running Pod its own terminationGracePeriodSeconds instead of ending it at once; a second Ctrl-C stops at once")
 	flags.DurationVar(&o.drainFor, "drain-timeout", defaultDrainTimeout, "with --drain, the longest that any Pod is given")
@@ -98,11 +108,16 @@ func (o *upOptions) run(ctx context.Context) error {
 	if o.drain && (o.drainFor < time.Second || o.drainFor > standalone.MaxDrainTimeout) {
 		return usage("--drain-timeout %s is not between 1s and %s", o.drainFor, standalone.MaxDrainTimeout)
 	}
+	if o.endpoint != "" && o.imageFlag != "" {
+		return usage("%s is for Carillon's own runtime: with --container-runtime-endpoint images are that runtime's", o.imageFlag)
+	}
 	dataDir, err := absolute(o.dataDir)
 	if err != nil {
 		return err
 	}
-	out := console.New(o.streams.Out, console.Options{Format: o.format, Quiet: o.quiet, Color: console.SupportsColor(o.streams.Out)})
+	out := console.New(o.streams.Out, console.Options{
+		Format: o.format, Quiet: o.quiet, Color: console.SupportsColor(o.streams.Out), Width: console.TerminalWidth(o.streams.Out),
+	})
 	ctx, stop := stopWhenReaderGone(ctx, out)
 	defer stop()
 	defer func() {
@@ -123,7 +138,7 @@ func (o *upOptions) start(ctx context.Context, out *console.Console, dataDir str
 		return interrupted(ctx, err)
 	}
 	out.Print(console.Line{Type: console.Info, Message: fmt.Sprintf("carillon %s with Kubernetes %s, state in %s", version.String(), version.Kubernetes, dataDir)})
-	plane, err := standalone.New(standalone.Options{
+	options := standalone.Options{
 		DataDir:         dataDir,
 		Listen:          o.listen,
 		RuntimeEndpoint: o.endpoint,
@@ -140,7 +155,11 @@ func (o *upOptions) start(ctx context.Context, out *console.Console, dataDir str
 		Progress: func(step string, took time.Duration) {
 			out.Print(console.Line{Type: console.Step, Message: step, Duration: took})
 		},
-	})
+	}
+	if err := o.images.apply(&options, out); err != nil {
+		return err
+	}
+	plane, err := standalone.New(options)
 	if err != nil {
 		return err
 	}

@@ -40,10 +40,14 @@ func (f *Follower) event(e *corev1.Event) {
 		return
 	}
 	about := e.InvolvedObject
-	f.opts.Console.Print(console.Line{
+	line := console.Line{
 		Type: console.Warning, Object: ObjectName(group(about.APIVersion), about.Kind, about.Namespace, about.Name),
 		Reason: e.Reason, Message: e.Message,
-	})
+	}
+	if sentence, _ := noPull(e.Message); sentence != "" {
+		line.Message = sentence
+	}
+	f.opts.Console.Print(line)
 	if f.opts.Job.Name != "" && f.opts.OnObstacle != nil {
 		if why, stuck := eventObstacle(e); stuck {
 			f.opts.OnObstacle(why)

@@ -19,11 +19,17 @@ type Obstacle struct {
 	Message   string
 }
 
+// reasonPull is the kubelet's word for an image that was not to be had.
+const reasonPull = "ErrImagePull"
+
 // Error reads as `container "main" of pod x-1 can never start: StartError: no such file`.
 func (o Obstacle) Error() string {
 	what := "pod " + o.Pod
 	if o.Container != "" {
 		what = fmt.Sprintf("container %q of pod %s", o.Container, o.Pod)
+	}
+	if o.Reason == reasonPull { // another day it may
+		return fmt.Sprintf("%s cannot start: %s", what, o.Message)
 	}
 	return fmt.Sprintf("%s can never start: %s: %s", what, o.Reason, o.Message)
 }
@@ -54,8 +60,13 @@ func isTransient(message string) bool {
 // podObstacle finds a container of the Pod that can never start.
 func podObstacle(pod *corev1.Pod) (Obstacle, bool) {
 	for _, s := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
-		if w := s.State.Waiting; w != nil && isPermanent(w.Reason, w.Message) {
-			return Obstacle{pod.Name, s.Name, w.Reason, w.Message}, true
+		if w := s.State.Waiting; w != nil {
+			if sentence, never := noPull(w.Message); never {
+				return Obstacle{pod.Name, s.Name, reasonPull, sentence}, true
+			}
+			if isPermanent(w.Reason, w.Message) {
+				return Obstacle{pod.Name, s.Name, w.Reason, w.Message}, true
+			}
 		}
 		for _, t := range []*corev1.ContainerStateTerminated{s.State.Terminated, s.LastTerminationState.Terminated} {
 			if t != nil && isPermanent(t.Reason, t.Message) {
@@ -76,7 +87,14 @@ func eventObstacle(e *corev1.Event) (Obstacle, bool) {
 	if _, name, ok := strings.Cut(e.InvolvedObject.FieldPath, "ontainers{"); ok { // spec.containers{main}, spec.initContainers{first}
 		why.Container = strings.TrimSuffix(name, "}")
 	}
-	if e.InvolvedObject.Kind != "Pod" || isTransient(e.Message) {
+	if e.InvolvedObject.Kind != "Pod" {
+		return Obstacle{}, false
+	}
+	if sentence, never := noPull(e.Message); never {
+		why.Reason, why.Message = reasonPull, sentence
+		return why, true
+	}
+	if isTransient(e.Message) {
 		return Obstacle{}, false
 	}
 	switch e.Reason {

@@ -37,6 +37,13 @@ func TestNeverStarts(t *testing.T) {
 		"an ordinary user as root":          {corev1.PodStatus{Phase: corev1.PodFailed, Reason: "NeedsRoot", Message: "runAsUser"}, "NeedsRoot"},
 		"it is being made":                  {waiting("ContainerCreating", ""), ""},
 		"an image that may yet come":        {waiting("ImagePullBackOff", "not found"), ""},
+		"an image of no registry":           {waiting("ErrImagePull", pullError("NotFound", "index.docker.io does not have it")), "ErrImagePull"},
+		"no network":                        {waiting("ImagePullBackOff", `Back-off pulling image "x": ErrImagePull: `+pullError("Unavailable", "lookup x: no such host")), "ErrImagePull"},
+		"an image of others":                {waiting("ErrImagePull", pullError("PermissionDenied", "x wants other credentials")), "ErrImagePull"},
+		"an image for other machines":       {waiting("ErrImagePull", pullError("FailedPrecondition", "no image for this platform")), "ErrImagePull"},
+		"a registry that has a bad day":     {waiting("ErrImagePull", pullError("Unknown", "x answers 503")), ""},
+		"another runtime's words":           {waiting("ErrImagePull", `rpc error: code = NotFound desc = failed to pull and unpack image "x": not found`), ""},
+		"a runtime that is not there":       {waiting("ErrImagePull", `rpc error: code = Unavailable desc = connection error`), ""},
 		"a cache that is not filled":        {waiting("CreateContainerConfigError", "failed to sync configmap cache: timed out waiting for the condition"), ""},
 		"services are not known":            {waiting("CreateContainerConfigError", "services have not yet been read at least once, cannot construct envvars"), ""},
 		"a busy runtime":                    {waiting("CreateContainerError", "context deadline exceeded"), ""},
@@ -59,6 +66,32 @@ func TestNeverStarts(t *testing.T) {
 	}
 }
 
+// pullError is what the kubelet makes of our node's words.
+func pullError(code, why string) string {
+	return "rpc error: code = " + code + " desc = image x:latest cannot be pulled: " + why
+}
+
+// Why an image is not to be had is said once, in a sentence, without the wrapping of the messages that carry it.
+func TestNoPull(t *testing.T) {
+	event := warningOf("Pod", "p", `Failed to pull image "x:latest": `+pullError("Unavailable", "lookup x: no such host. Run it"), 1)
+	event.Reason, event.InvolvedObject.FieldPath = "Failed", "spec.containers{main}"
+	why, stuck := eventObstacle(event)
+	if want := `container "main" of pod p cannot start: image x:latest cannot be pulled: lookup x: no such host. Run it`; !stuck || why.Error() != want {
+		t.Errorf("%v %q, want %q", stuck, why, want)
+	}
+	if sentence, never := noPull(pullError("Unknown", "x answers 503")); never || sentence != "image x:latest cannot be pulled: x answers 503" {
+		t.Errorf("%q, %v", sentence, never)
+	}
+	if sentence, _ := noPull(pullError("NotFound", "x does not have it")); !strings.HasSuffix(sentence, "x does not have it. Is the name right, and the tag? An image that no registry has comes from a file: carillon image import FILE") {
+		t.Errorf("%q", sentence)
+	}
+	for _, message := range []string{"", "Error: ErrImagePull", "image x cannot be pulled", "rpc error: code = NotFound desc = image x"} {
+		if sentence, never := noPull(message); sentence != "" || never {
+			t.Errorf("%q: %q, %v", message, sentence, never)
+		}
+	}
+}
+
 // What the kubelet says of a Pod tells what can never be there from what is late.
 func TestNeverComes(t *testing.T) {
 	for message, want := range map[string]bool{
@@ -75,9 +108,11 @@ func TestNeverComes(t *testing.T) {
 		`Failed Error: exec "/no/such": no such file on this machine`:                                                                      true,
 		`Failed Error: services have not yet been read at least once`:                                                                      false,
 		`Failed Error: context deadline exceeded`:                                                                                          false,
-		`Failed Error: ErrImagePull`:                 false,
-		`Failed Error: ImagePullBackOff`:             false,
-		`Failed Failed to pull image "x": not found`: false,
+		`Failed Error: ErrImagePull`:                                                             false,
+		`Failed Error: ImagePullBackOff`:                                                         false,
+		`Failed Failed to pull image "x": not found`:                                             false,
+		`Failed Failed to pull image "x": ` + pullError("NotFound", "x does not have it"):        true,
+		`Failed Failed to pull image "x": ` + pullError("Unknown", "x answers 503"):              false,
 		`InspectFailed Failed to apply default image tag "A B": couldn't parse image name "A B"`: true,
 		`InspectFailed Failed to inspect image "x": rpc error`:                                   false,
 		`ErrImageNeverPull Container image "x" is not present with pull policy of Never`:         true,

@@ -11,7 +11,7 @@
 //   - list.go                           which are here
 //   - remove.go, prune.go               how images go
 //   - flags.go                          --image-dir, --image-cache-size, --registry-mirror
-//   - progress.go                       how far a pull is, as a line for a person
+//   - progress.go, pulls.go             how far a pull is, as a line for a person; those of a node
 //   - show.go, output.go                that line on a terminal; an image as text and as JSON
 //   - cure.go                           what to do about an image that cannot be had
 //   - complete.go                       names for the shell's completion
