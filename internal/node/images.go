@@ -18,7 +18,9 @@ import (
 // runs on this machine's files alone gets none. What cannot be opened is tried
 // again the next time, and who asks for an image is told why.
 type imageStore struct {
-	options image.Options
+	options  image.Options
+	nowhere  error              // why there is no place for a store
+	progress func(PullProgress) // nil: nobody listens
 
 	mu    sync.Mutex
 	store *image.Store
@@ -27,25 +29,22 @@ type imageStore struct {
 var _ process.Images = (*imageStore)(nil)
 
 // newImageStore is the store of the options' directory, or else of this user.
-func newImageStore(o *Options) (*imageStore, error) {
-	dir := o.ImageDir
-	if dir == "" {
-		var err error
-		if dir, err = image.DefaultDir(); err != nil {
-			return nil, err
-		}
-	}
+func newImageStore(o *Options) *imageStore {
 	log := o.Logger.WithName("images")
-	return &imageStore{options: image.Options{
-		Dir: dir, CacheBytes: o.ImageCacheBytes, Mirrors: o.RegistryMirrors, Log: func(text string) { log.Info(text) },
-	}}, nil
+	s := &imageStore{progress: o.PullProgress, options: image.Options{
+		Dir: o.ImageDir, CacheBytes: o.ImageCacheBytes, Mirrors: o.RegistryMirrors, Log: func(text string) { log.Info(text) },
+	}}
+	if s.options.Dir == "" {
+		s.options.Dir, s.nowhere = image.DefaultDir()
+	}
+	return s
 }
 
 func (s *imageStore) open() (*image.Store, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.store != nil {
-		return s.store, nil
+	if s.store != nil || s.nowhere != nil {
+		return s.store, s.nowhere
 	}
 	store, err := image.Open(context.Background(), s.options)
 	if err != nil {
@@ -88,7 +87,17 @@ func (s *imageStore) Pull(ctx context.Context, name image.Name, auth image.Keych
 	if err != nil {
 		return image.Image{}, err
 	}
-	return store.Pull(ctx, name, auth, progress)
+	if s.progress == nil {
+		return store.Pull(ctx, name, auth, progress)
+	}
+	img, err := store.Pull(ctx, name, auth, func(p image.Progress) {
+		s.progress(PullProgress{Image: p.Image, Layers: p.Layers, LayersDone: p.LayersDone, Bytes: p.Bytes, BytesDone: p.BytesDone})
+		if progress != nil {
+			progress(p)
+		}
+	})
+	s.progress(PullProgress{Image: name.Short(), Ended: true, Err: err})
+	return img, err
 }
 
 func (s *imageStore) Find(ref string) (image.Image, bool, error) {

@@ -99,6 +99,10 @@ type Options struct {
 	// RegistryMirrors are the addresses to ask before a registry, by its name.
 	RegistryMirrors map[string][]string
 
+	// PullProgress is told how far pulls are, by several goroutines at once. Nil
+	// means nobody listens.
+	PullProgress func(PullProgress)
+
 	// MaxPods is the most Pods at once; 0 means DefaultMaxPods.
 	MaxPods int
 
@@ -125,6 +129,19 @@ type Options struct {
 	// Logger receives what the kubelet and the runtime say; the zero value
 	// drops it.
 	Logger logr.Logger
+}
+
+// PullProgress is how far the pull of an image is.
+type PullProgress struct {
+	// Image is the name as people write it.
+	Image string
+	// Layers is how many layers the image has, LayersDone how many are here.
+	Layers, LayersDone int
+	// Bytes is what has to be downloaded, BytesDone how much of it is here.
+	Bytes, BytesDone int64
+	// Ended is that nothing more will be told of the pull, and Err why it failed.
+	Ended bool
+	Err   error
 }
 
 // complete fills in defaults and reports every value that cannot work. It

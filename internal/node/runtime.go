@@ -48,12 +48,11 @@ func startRuntime(ctx context.Context, o *Options) (containerRuntime, error) {
 	}
 	var images *imageStore
 	if !o.LocalFiles {
-		var err error
-		if images, err = newImageStore(o); err != nil {
-			return nil, err
-		}
+		images = newImageStore(o)
 		options.Images = images
-		options.Hidden = append(options.Hidden, images.options.Dir)
+		if images.nowhere == nil {
+			options.Hidden = append(options.Hidden, images.options.Dir)
+		}
 	}
 	runtime, err := process.New(options)
 	if err != nil {

@@ -45,6 +45,9 @@ type Options struct {
 	// RegistryMirrors are the addresses to ask before a registry, by its name: docker.io -> https://mirror.example.
 	RegistryMirrors map[string][]string
 
+	// PullProgress is told how far pulls of images are, by several goroutines at once. Nil means nobody listens.
+	PullProgress func(PullProgress)
+
 	// NodeName is the name of the Node. Empty means the name of the machine at the first start on DataDir.
 	NodeName string
 
@@ -87,6 +90,9 @@ type Options struct {
 	// took. It is called from one goroutine at a time. Nil means nobody listens.
 	Progress func(step string, took time.Duration)
 }
+
+// PullProgress is how far the pull of an image is, and that it has ended.
+type PullProgress = node.PullProgress
 
 // MaxDrainTimeout is the largest Options.DrainTimeout.
 const MaxDrainTimeout = node.MaxDrainTimeout

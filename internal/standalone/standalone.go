@@ -198,7 +198,7 @@ func (s *Standalone) makeNode(dir string) (*node.Node, error) {
 		EvictionHard: s.options.EvictionHard,
 		PIDsMax:      s.options.PIDsMax,
 		LocalFiles:   s.options.LocalFiles, ImageDir: s.options.ImageDir,
-		ImageCacheBytes: s.options.ImageCacheBytes, RegistryMirrors: s.options.RegistryMirrors,
+		ImageCacheBytes: s.options.ImageCacheBytes, RegistryMirrors: s.options.RegistryMirrors, PullProgress: s.options.PullProgress,
 		// Nobody takes over what a throw-away plane leaves.
 		EndWithProcess: s.options.Ephemeral,
 		Logger:         s.plane.Logger().WithName("node"),
