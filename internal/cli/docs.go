@@ -46,28 +46,29 @@ func newDocs() *cobra.Command {
 func reference(c *cobra.Command) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# %s\n\n<!-- Written by `make generate`. -->\n", c.CommandPath())
-	describe(&b, c)
+	describe(&b, c, "##")
 	for _, sub := range c.Commands() {
-		fmt.Fprintf(&b, "\n# %s\n", sub.CommandPath())
-		describe(&b, sub)
+		fmt.Fprintf(&b, "\n## %s\n", sub.CommandPath())
+		describe(&b, sub, "###")
 	}
 	return b.Bytes()
 }
 
-func describe(b *bytes.Buffer, c *cobra.Command) {
+// describe writes what a command is, with headings of a level for its parts.
+func describe(b *bytes.Buffer, c *cobra.Command, level string) {
 	long := c.Long
 	if long == "" {
 		long = c.Short + "."
 	}
 	fmt.Fprintf(b, "\n%s\n\n```\n%s\n```\n", long, c.UseLine())
 	if c.Example != "" {
-		fmt.Fprintf(b, "\n## Examples\n\n```\n%s\n```\n", c.Example)
+		fmt.Fprintf(b, "\n%s Examples\n\n```\n%s\n```\n", level, c.Example)
 	}
 	if c.DisableFlagParsing {
 		return
 	}
 	c.InheritedFlags() // joins them with the command's own
-	fmt.Fprint(b, "\n## Flags\n\n| flag | default | meaning |\n|---|---|---|\n")
+	fmt.Fprintf(b, "\n%s Flags\n\n| flag | default | meaning |\n|---|---|---|\n", level)
 	c.Flags().VisitAll(func(f *pflag.Flag) {
 		if f.Hidden || f.Name == "help" {
 			return

@@ -51,9 +51,10 @@ func newRun(streams Streams) *cobra.Command {
 stdout, everything else to stderr. Exit code 0: complete. 1: failed. 2: the manifest or the command is
 at fault. 124: --timeout passed. 130: interrupted.
 
-A CronJob is checked whole, as the API server checks it, and a container that can never start ends the
-run at once, as one does whose image cannot be had; all are exit code 2. Output goes to a file or a pipe as it is. On a terminal each line has
-the name of its Pod before it, and what a terminal would obey is shown instead.
+A CronJob is checked whole, as the API server checks it. A container that can never start ends the run at
+once, and so does one whose image cannot be had; all of these are exit code 2. Output goes to a file or a
+pipe as it is. On a terminal each line has the name of its Pod before it, and what a terminal would obey
+is shown instead.
 
 It runs on this machine in a plane of its own, of which nothing is left afterwards. The other objects
 of the files (ConfigMaps, Secrets, …) are applied there first; other Jobs and CronJobs are not.
