@@ -76,11 +76,7 @@ func archive(t *testing.T, f files, more ...*tar.Header) v1.Layer {
 func program(t *testing.T) string {
 	t.Helper()
 	probeLayer(t) // skips when it could not run in an image
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := os.ReadFile(exe)
+	b, err := os.ReadFile("/proc/self/exe")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -68,7 +68,7 @@ func TestAsOrdinaryUser(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	if bytes.Count(out, []byte("--- PASS")) < 15 {
+	if bytes.Count(out, []byte("--- PASS")) < 15 || bytes.Contains(out, []byte("SKIP: TestImage")) && !bytes.Contains(out, []byte("no roots here")) {
 		t.Errorf("only %d tests passed", bytes.Count(out, []byte("--- PASS")))
 	}
 }
