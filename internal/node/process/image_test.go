@@ -400,9 +400,7 @@ func TestImageInUse(t *testing.T) {
 	if st := g.wait(id); st.ExitCode != 9 {
 		t.Errorf("%v", st)
 	}
-	if err := remove(); err != nil {
-		t.Errorf("ended: %v", err)
-	}
+	until(t, "its shim is gone, and with it the lock", func() bool { return remove() == nil })
 	if err := remove(); err != nil {
 		t.Errorf("removed twice: %v", err)
 	}
