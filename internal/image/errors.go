@@ -108,6 +108,10 @@ func (i Image) title() string {
 func explain(name Name, e endpoint, err error) error {
 	p := &PullError{Name: name, Host: e.host()}
 	p.Kind, p.Err = cause(e.host(), err)
+	var nobody *noLoginError
+	if errors.Is(p.Kind, ErrUnauthorized) && errors.As(err, &nobody) {
+		p.Err = fmt.Errorf("%w; the login cannot be read: %w", p.Err, nobody.unread)
+	}
 	return p
 }
 

@@ -254,6 +254,11 @@ type tokens struct {
 	token                    string
 }
 
+func (k *tokens) behind(h http.Handler) http.Handler {
+	k.Handler = h
+	return k
+}
+
 func (k *tokens) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == "/token" {
 		_ = r.ParseForm()
@@ -297,7 +302,7 @@ func TestPullWithToken(t *testing.T) {
 			one(t, reg, 100)
 			wants := &tt.wants
 			wants.token = "the token"
-			reg.through(func(h http.Handler) http.Handler { wants.Handler = h; return wants })
+			reg.through(wants.behind)
 			_, err := s.Pull(t.Context(), reg.name(t, "app"), tt.has.Keychain(), nil)
 			if tt.ok {
 				must(t, err)

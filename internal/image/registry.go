@@ -26,7 +26,8 @@ import (
 type repository struct {
 	client *http.Client
 	host   string
-	url    string // of the repository, with a slash at its end
+	url    string            // of the repository, with a slash at its end
+	unread *credentialsError // why we are perhaps nobody there, or nil
 }
 
 // dial agrees with an endpoint on who we are.
@@ -39,7 +40,8 @@ func (s *Store) dial(ctx context.Context, e endpoint, n Name, auth Keychain) (*r
 		auth = DefaultKeychain() // a Pod's credentials are for the registry
 	}
 	who, err := auth.Resolve(e.registry.Repo(path))
-	if err != nil {
+	var unread *credentialsError
+	if err != nil && !errors.As(err, &unread) {
 		return nil, fmt.Errorf("credentials for %s: %w", e.host(), err)
 	}
 	rt := http.RoundTripper(&retrying{inner: &guarded{inner: s.transport, plain: map[string]bool{}}, backOff: s.backOff})
@@ -49,7 +51,7 @@ func (s *Store) dial(ctx context.Context, e endpoint, n Name, auth Keychain) (*r
 	rt = transport.NewUserAgent(rt, "carillon/"+version.String())
 	rt, err = transport.NewWithContext(ctx, e.registry, who, rt, []string{"repository:" + path + ":pull"})
 	if err != nil {
-		return nil, err
+		return nil, withoutLogin(err, unread)
 	}
 	client := &http.Client{Transport: rt, CheckRedirect: func(r *http.Request, via []*http.Request) error {
 		// The transport adds credentials again where they belong.
@@ -59,7 +61,7 @@ func (s *Store) dial(ctx context.Context, e endpoint, n Name, auth Keychain) (*r
 		}
 		return nil
 	}}
-	return &repository{client: client, host: e.host(), url: "https://" + e.host() + "/v2/" + path + "/"}, nil
+	return &repository{client: client, host: e.host(), url: "https://" + e.host() + "/v2/" + path + "/", unread: unread}, nil
 }
 
 // do makes a request, and makes an error of every answer but 200 and 206.
@@ -77,10 +79,27 @@ func (r *repository) do(ctx context.Context, method, path string, header http.He
 	}
 	if err := transport.CheckError(resp, http.StatusOK, http.StatusPartialContent); err != nil {
 		resp.Body.Close()
-		return nil, err
+		return nil, withoutLogin(err, r.unread)
 	}
 	return resp, nil
 }
+
+// withoutLogin adds to a refusal why there were no credentials.
+func withoutLogin(err error, unread *credentialsError) error {
+	if unread == nil {
+		return err
+	}
+	return &noLoginError{error: err, unread: unread}
+}
+
+// noLoginError is an error of somebody whose credentials could not be read.
+type noLoginError struct {
+	error
+
+	unread *credentialsError
+}
+
+func (e *noLoginError) Unwrap() error { return e.error }
 
 // manifestTypes are the manifests that we can read, and the one that we can explain.
 var manifestTypes = []string{
