@@ -18,7 +18,6 @@ import (
 	"strings"
 	"sync"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -67,8 +66,6 @@ var kinds = map[string]error{"limit": ErrLimit, "digest": ErrDigest, "archive": 
 const (
 	maxAnswer = 1 << 20
 	maxStderr = 4 << 10
-	// waitDelay is what is left to a reader that still reads when the process is gone.
-	waitDelay = 2 * time.Second
 )
 
 // run starts the process for a job and waits for its end.
@@ -82,11 +79,15 @@ func run(ctx context.Context, store string, j job, input io.Reader, held []*os.F
 	}
 	cmd, stderr := command(ctx, store)
 	source := &source{r: input}
-	switch f, ok := input.(*os.File); {
-	case ok:
-		cmd.Stdin = f
-	case input != nil:
-		cmd.Stdin = source
+	stdin, err := source.pipe(input)
+	if err != nil {
+		return answer{}, err
+	}
+	if stdin != nil {
+		cmd.Stdin = stdin
+		if stdin != input {
+			defer stdin.Close() // a reader that we still wait for gets an error and ends
+		}
 	}
 	jobReader, jobWriter, err := os.Pipe()
 	if err != nil {
@@ -123,7 +124,7 @@ func run(ctx context.Context, store string, j job, input io.Reader, held []*os.F
 		return answer{}, source.failure()
 	case said == nil && a.Error != "":
 		return answer{}, &Error{Kind: kinds[a.Kind], Text: a.Error}
-	case said == nil && (ended == nil || errors.Is(ended, exec.ErrWaitDelay)):
+	case said == nil && ended == nil:
 		return a, nil
 	}
 	return answer{}, fmt.Errorf("the process that unpacks ended without an answer: %w%s", errors.Join(ended, said, werr), stderr.tail())
@@ -136,7 +137,6 @@ func command(ctx context.Context, store string) (*exec.Cmd, *tail) {
 	cmd.Args = []string{procName}
 	cmd.Env = []string{"GOMAXPROCS=2", "GOGC=50", "GOTRACEBACK=single"}
 	cmd.Dir = store
-	cmd.WaitDelay = waitDelay
 	stderr := &tail{}
 	cmd.Stderr = stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Cloneflags: syscall.CLONE_NEWNS}
@@ -191,6 +191,23 @@ type source struct {
 	r   io.Reader
 	mu  sync.Mutex
 	err error
+}
+
+// pipe is what the process reads: input itself if that is a file, else a pipe that a goroutine fills. Not the one of
+// os/exec, whose Wait waits for a reader that says nothing, also when the process is gone.
+func (s *source) pipe(input io.Reader) (*os.File, error) {
+	if f, ok := input.(*os.File); ok || input == nil {
+		return f, nil
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	go func() {
+		defer w.Close()
+		_, _ = io.Copy(w, s) // s keeps its own error; a process that is gone has said why, or its end has
+	}()
+	return r, nil
 }
 
 func (s *source) Read(p []byte) (int, error) {

@@ -39,6 +39,7 @@ type Request struct {
 	Lowers []string
 	// Compressed is the layer as it came: a tar archive, as it is or zipped with gzip or zstd. Which one is seen from its
 	// first bytes, as registries are not to be believed. A file is read from where it stands and handed over as it is.
+	// Another reader is read until it ends, or, when Layer fails, may be read from once more after that.
 	Compressed io.Reader
 	// DiffID is the digest ("sha256:…") that the unzipped archive must have. Empty is any.
 	DiffID string

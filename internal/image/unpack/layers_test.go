@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -73,6 +74,9 @@ func archive(t testing.TB, es []e) []byte {
 		case x.mode == modeZero:
 			h.Mode = 0
 		}
+		if x.typ == tar.TypeXGlobalHeader {
+			h = &tar.Header{Typeflag: x.typ, PAXRecords: map[string]string{"comment": "x"}}
+		}
 		for k, v := range x.xattr {
 			if h.PAXRecords == nil {
 				h.PAXRecords = map[string]string{}
@@ -115,17 +119,25 @@ func describeIn(root, path string) (string, error) {
 	if err := unix.Lstat(full, &st); err != nil {
 		return "", err
 	}
-	line := fmt.Sprintf("%s %s %04o %d:%d", path, kindOf(st.Mode), st.Mode&0o7777, st.Uid, st.Gid)
+	line := fmt.Sprintf("%s %s %04o", path, kindOf(st.Mode), st.Mode&0o7777)
+	if st.Uid != 0 || st.Gid != 0 {
+		line += fmt.Sprintf(" %d:%d", st.Uid, st.Gid)
+	}
 	if st.Mtim.Sec != 1e9 {
 		line += " at " + strconv.FormatInt(st.Mtim.Sec, 10)
 	}
 	switch st.Mode & unix.S_IFMT {
 	case unix.S_IFREG:
-		body, err := os.ReadFile(full)
+		f, err := os.Open(full)
 		if err != nil {
 			return "", err
 		}
-		line += fmt.Sprintf(" %dx %q", st.Nlink, string(body[:min(len(body), 40)]))
+		defer f.Close()
+		body, err := io.ReadAll(io.LimitReader(f, 40))
+		if err != nil {
+			return "", err
+		}
+		line += fmt.Sprintf(" %dx %q", st.Nlink, body)
 	case unix.S_IFLNK:
 		to, err := os.Readlink(full)
 		if err != nil {
@@ -164,11 +176,20 @@ type rig struct {
 	n     int
 }
 
+// bestForm is found out once for all tests.
+var bestForm = sync.OnceValues(func() (Form, error) {
+	store, err := os.MkdirTemp("", "probe")
+	if err != nil {
+		return Form{}, err
+	}
+	defer func() { _ = Remove(store) }() // an empty directory stays where it does not work
+	return FindForm(context.Background(), store)
+})
+
 // forms calls f with a store of each form that is possible.
 func forms(t *testing.T, f func(t *testing.T, g *rig)) {
 	t.Helper()
-	store := newStore(t)
-	best, err := FindForm(t.Context(), store)
+	best, err := bestForm()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,6 +231,9 @@ func (g *rig) apply(layers ...[]byte) ([]string, error) {
 	var dirs []string
 	for i, layer := range layers {
 		target := g.mkdir()
+		if err := os.Chtimes(target, time.Unix(1e9, 0), time.Unix(1e9, 0)); err != nil {
+			g.t.Fatal(err)
+		}
 		r := Request{Form: g.form, Store: g.store, Target: target, Work: g.mkdir(), Lowers: dirs, Compressed: bytes.NewReader(layer)}
 		if g.form.Flat && i > 0 {
 			if err := Copy(g.ctx(), g.store, dirs[0], target); err != nil {
