@@ -24,6 +24,7 @@
 //   - manifest.go     what it answers
 //   - blobs.go        downloads that go on after cuts
 //   - pull.go         from a name to an image in the store
+//   - bring.go        making its layers, from the bottom up while others still come
 //   - progress.go     how far a pull is
 //   - find.go         looking images up
 //   - use.go          layers for a container, and the lock that keeps them

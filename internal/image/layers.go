@@ -160,51 +160,50 @@ func (s *Store) removeWork(w *work) {
 	w.lock.Close()
 }
 
-// publish makes the directory that was made in w, w.dir/layer/fs, the layer with the chain ID. After a crash at any point
-// either the whole layer is there or none.
-func (s *Store) publish(w *work, l layer) (layer, error) {
-	failPoint("applied")
-	dir := filepath.Join(w.dir, "layer")
-	if err := privatedir.WriteFile(filepath.Join(dir, "layer.json"), mustJSON(l)); err != nil {
-		return layer{}, err
+// publish makes the directories that were made in the works, dir/layer/fs, layers of the store, and sets their numbers.
+// After a crash at any point each layer is there whole or not at all. Synchronising the filesystem takes the most time, so
+// it is done once for all.
+func (s *Store) publish(works []*work, layers []*layer) error {
+	if len(works) == 0 {
+		return nil
+	}
+	for i, w := range works {
+		if err := privatedir.WriteFile(filepath.Join(w.dir, "layer", "layer.json"), mustJSON(layers[i])); err != nil {
+			return err
+		}
 	}
 	failPoint("described")
 	// The files' data has to be on disk before their directory has its name.
-	if err := syncFilesystem(dir); err != nil {
-		return layer{}, err
+	if err := syncFilesystem(s.dir); err != nil {
+		return err
 	}
 	failPoint("synced")
 	numbers, err := s.layerNumbers()
 	if err != nil {
-		return layer{}, err
+		return err
 	}
 	n := 1
 	for _, other := range numbers {
 		n = max(n, other+1)
 	}
-	for {
-		err := unix.Renameat2(unix.AT_FDCWD, dir, unix.AT_FDCWD, s.layerDir(n), unix.RENAME_NOREPLACE)
-		if errors.Is(err, unix.EEXIST) {
-			n++ // somebody else published one just now
-			continue
+	for i, w := range works {
+		dir := filepath.Join(w.dir, "layer")
+		for ; ; n++ {
+			err := unix.Renameat2(unix.AT_FDCWD, dir, unix.AT_FDCWD, s.layerDir(n), unix.RENAME_NOREPLACE)
+			if err == nil {
+				break
+			}
+			if !errors.Is(err, unix.EEXIST) { // which is that somebody else published one just now
+				return &os.LinkError{Op: "rename", Old: dir, New: s.layerDir(n), Err: err}
+			}
 		}
-		if err != nil {
-			return layer{}, &os.LinkError{Op: "rename", Old: dir, New: s.layerDir(n), Err: err}
-		}
-		break
+		layers[i].number = n
+		failPoint("renamed")
 	}
-	failPoint("renamed")
-	if err := syncDir(s.layers.Path()); err != nil {
-		return layer{}, err
-	}
-	l.number = n
-	s.mu.Lock()
-	s.numbers[l.Chain] = n
-	s.mu.Unlock()
-	return l, nil
+	return syncDir(s.layers.Path())
 }
 
-// lockChain waits until nobody else makes the layer, and reports it if somebody did.
+// lockLayer waits until nobody else makes the layer, and reports it if somebody did.
 func (s *Store) lockLayer(ctx context.Context, chain string) (*lock, layer, bool, error) {
 	held, err := s.lock(ctx, lockChain+hexOf(chain), unix.LOCK_EX)
 	if err != nil {
