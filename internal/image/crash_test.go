@@ -50,10 +50,15 @@ func childMain(args []string) int {
 		if err != nil {
 			return err
 		}
+		if len(args) > 2 && args[2] == "remove" {
+			return s.Remove(img.ID)
+		}
 		if len(args) > 2 && args[2] == "use" {
-			if _, err := s.Use(img.ID); err != nil {
+			use, err := s.Use(img.ID)
+			if err != nil {
 				return err
 			}
+			defer use.Close()
 			fmt.Println(img.ID)
 			_, _ = os.Stdin.Read(make([]byte, 1)) // until the test ends it
 			return nil
@@ -158,7 +163,10 @@ func crashImage(t testing.TB) testImage {
 // Killed at each step, a pull leaves nothing that is half, and the next one goes on: what was published is not fetched
 // again.
 func TestKilledAtEachStep(t *testing.T) {
-	for _, point := range failPoints {
+	for n, point := range failPoints {
+		if testing.Short() && n%4 > 0 {
+			continue
+		}
 		t.Run(point, func(t *testing.T) {
 			reg := newRegistry(t)
 			i := crashImage(t)
@@ -214,8 +222,11 @@ func TestKilledAtRandom(t *testing.T) {
 	reg.push(t, "app", "latest", i)
 	reg.through(slowly)
 	dir := filepath.Join(private(t), "images")
-	deaths := 0
-	for round := range 30 {
+	deaths, rounds := 0, 30
+	if testing.Short() {
+		rounds = 5
+	}
+	for round := range rounds {
 		cmd := child(t, nil, dir, reg.host()+"/app")
 		must(t, cmd.Start())
 		wait := time.Duration(random.Int64N(int64(time.Millisecond) * int64(20+10*round)))
@@ -239,6 +250,31 @@ func TestKilledAtRandom(t *testing.T) {
 		t.Fatalf("%v: %s", err, cmd.Stderr)
 	}
 	clean(t, intact(t, dir, i))
+}
+
+// Killed while it removes an image, a process leaves no image, and what it left of the layers goes with the next that is
+// removed.
+func TestKilledWhileRemoving(t *testing.T) {
+	reg := newRegistry(t)
+	i := crashImage(t)
+	reg.push(t, "app", "latest", i)
+	for _, point := range removalFailPoints {
+		dir := filepath.Join(private(t), "images")
+		cmd := child(t, []string{EnvFailPoint + "=" + point}, dir, reg.host()+"/app", "remove")
+		if err := cmd.Run(); !killed(err) {
+			t.Errorf("%s: %v: %s", point, err, cmd.Stderr)
+		}
+		s := intact(t, dir, i)
+		if all, err := s.List(); err != nil || len(all) != 0 {
+			t.Errorf("%s: left %v, %v", point, all, err)
+		}
+		if _, err := s.Prune(t.Context(), 0, time.Now()); err != nil {
+			t.Errorf("%s: %v", point, err)
+		}
+		if bytes, _, err := s.Usage(); err != nil || bytes != 0 {
+			t.Errorf("%s: left %d bytes, %v", point, bytes, err)
+		}
+	}
 }
 
 // slowly sends blobs in pieces.

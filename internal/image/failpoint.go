@@ -20,6 +20,9 @@ const EnvFailPoint = "CARILLON_IMAGE_FAIL_POINT"
 // failPoints are the places, in the order in which a pull passes them.
 var failPoints = []string{"resolved", "configured", "part", "work", "applied", "described", "synced", "renamed", "published", "dropped", "complete", "recorded"}
 
+// removalFailPoints are those of a removal.
+var removalFailPoints = []string{"forgotten", "unpublished"}
+
 var failAt = func() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || !strings.HasSuffix(info.Path, ".test") {

@@ -88,7 +88,9 @@ func (s *Store) removeRecord(ctx context.Context, r *record) error {
 		return err
 	}
 	// Or after a crash of the machine there is a record whose layers are not.
-	return syncDir(s.images.Path())
+	err = syncDir(s.images.Path())
+	failPoint("forgotten")
+	return err
 }
 
 // census is what is in the store while nobody adds or removes layers.
@@ -190,6 +192,7 @@ func (s *Store) unpublish(l layer) (*work, error) {
 		s.removeWork(w)
 		return nil, err
 	}
+	failPoint("unpublished")
 	return w, nil
 }
 

@@ -7,6 +7,7 @@ package image
 
 import (
 	"encoding/json"
+	"net/http"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -73,6 +74,18 @@ func TestPull(t *testing.T) {
 			if again.ID != img.ID || reg.asked("GET", "/blobs/") != 0 || reg.asked("GET", "/manifests/") != 0 || reg.asked("HEAD", "/manifests/v1") != 1 {
 				t.Errorf("the second pull asked for %q", reg.requests)
 			}
+			if !again.Pulled.Equal(img.Pulled) {
+				t.Errorf("pulled %v, and before %v", again.Pulled, img.Pulled)
+			}
+			reg.through(func(h http.Handler) http.Handler { // which some registries do not know
+				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if r.Method == http.MethodHead {
+						w.WriteHeader(http.StatusMethodNotAllowed)
+						return
+					}
+					h.ServeHTTP(w, r)
+				})
+			})
 			byDigest, err := s.Pull(t.Context(), reg.name(t, "team/app@"+digestOf(index)), nil, nil)
 			must(t, err)
 			if byDigest.ID != img.ID || len(byDigest.Names) != 1 {

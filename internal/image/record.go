@@ -164,7 +164,7 @@ func (s *Store) keep(ctx context.Context, r *record, names, digests []string) (I
 	r.Names, r.Pulled, r.lastUsed = map[string]time.Time{}, now, time.Time{}
 	for _, other := range all {
 		if other.ID == r.ID {
-			r.Names, r.Digests = other.Names, other.Digests
+			r.Names, r.Digests, r.Pulled = other.Names, other.Digests, other.Pulled
 			if r.Names == nil {
 				r.Names = map[string]time.Time{}
 			}

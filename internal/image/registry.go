@@ -114,9 +114,14 @@ type manifest struct {
 	mediaType types.MediaType
 }
 
-// head asks which digest a tag has by now, without a pull being counted. It is empty if the registry does not say.
+// head asks which digest a tag has by now, without a pull being counted. It is empty if the registry does not say, or
+// says no: then the answer to the real request tells why.
 func (r *repository) head(ctx context.Context, target string) (string, error) {
 	resp, err := r.do(ctx, http.MethodHead, "manifests/"+target, http.Header{"Accept": {strings.Join(manifestTypes, ", ")}})
+	var refused *transport.Error
+	if errors.As(err, &refused) && refused.StatusCode/100 == 4 && refused.StatusCode != http.StatusTooManyRequests {
+		return "", nil
+	}
 	if err != nil {
 		return "", err
 	}
