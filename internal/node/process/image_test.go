@@ -6,11 +6,14 @@
 package process
 
 import (
+	"bytes"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -400,7 +403,9 @@ func TestImageInUse(t *testing.T) {
 	if st := g.wait(id); st.ExitCode != 9 {
 		t.Errorf("%v", st)
 	}
-	until(t, "its shim is gone, and with it the lock", func() bool { return remove() == nil })
+	if err := remove(); err != nil {
+		t.Errorf("ended: %v", err)
+	}
 	if err := remove(); err != nil {
 		t.Errorf("removed twice: %v", err)
 	}
@@ -439,5 +444,54 @@ func TestImageKernelPaths(t *testing.T) {
 	out := g.runProbe("p", config)
 	if out[0] != "" || out[1] != "[]" || !strings.Contains(out[2], "read-only") || out[3] == "wrote /sys/kernel/x" || !strings.HasPrefix(out[4], "carillon-shim") {
 		t.Errorf("%q", out)
+	}
+}
+
+// Where no root can be made a container of an image does not run on other files
+// in its place, and the message says what helps.
+func TestImageWithoutRoot(t *testing.T) {
+	g, images := imageRig(t)
+	images.add(t, "app", probeConfig, probeLayer(t))
+	g.run.view.root, g.run.view.pids, g.run.view.cure = rootNone, false, "do this and that"
+	id := g.create(g.sandbox("p", ""), probeContainer("app", "id"))
+	_, err := g.rt.StartContainer(g.ctx(), &runtimeapi.StartContainerRequest{ContainerId: id})
+	if err == nil || !strings.Contains(err.Error(), "do this and that") || !strings.Contains(err.Error(), "--local-files") {
+		t.Errorf("%v", err)
+	}
+	if st := g.wait(id); st.ExitCode != 128 || !strings.Contains(st.Message, "docker.io/library/app:latest") {
+		t.Errorf("%v", st)
+	}
+}
+
+// In a container of another runtime, where all files lie on an overlay, images
+// can be kept and run as well: the tests themselves run once more there.
+func TestOnOverlay(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("mounts an overlay")
+	}
+	if testing.Short() {
+		t.Skip("runs the tests of images a second time")
+	}
+	dir, err := os.MkdirTemp("", "overlay") // short, for sockets in it
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	for _, d := range []string{"lower", "upper", "work", "m"} {
+		if err := os.Mkdir(filepath.Join(dir, d), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("/bin/sh", "-c", `cd "$1" && mount -t overlay overlay -o lowerdir=lower,upperdir=upper,workdir=work m && shift && exec "$@"`,
+		"sh", dir, exe, "-test.v", "-test.short", "-test.run=TestImage")
+	cmd.Env = append(os.Environ(), "TMPDIR="+filepath.Join(dir, "m"))
+	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
+	out, err := cmd.CombinedOutput()
+	if err != nil || bytes.Count(out, []byte("--- PASS")) < 15 {
+		t.Errorf("%v\n%s", err, out)
 	}
 }

@@ -275,7 +275,7 @@ func (s imageService) pullError(err error, ref string) error {
 
 // RemoveImage removes an image with all its names. One that is not here is no
 // error.
-func (s imageService) RemoveImage(_ context.Context, req *runtimeapi.RemoveImageRequest) (*runtimeapi.RemoveImageResponse, error) {
+func (s imageService) RemoveImage(ctx context.Context, req *runtimeapi.RemoveImageRequest) (*runtimeapi.RemoveImageResponse, error) {
 	ref := req.GetImage().GetImage()
 	if name, local := s.r.localName(ref, req.GetImage().GetRuntimeHandler()); local {
 		s.r.mu.Lock()
@@ -286,11 +286,39 @@ func (s imageService) RemoveImage(_ context.Context, req *runtimeapi.RemoveImage
 	img, ok, err := s.r.findImage(ref)
 	if err == nil && ok {
 		err = s.r.opts.Images.Remove(img.ID)
+		if errors.Is(err, image.ErrInUse) {
+			s.r.awaitEnded(ctx)
+			err = s.r.opts.Images.Remove(img.ID)
+		}
 	}
 	if err != nil && !errors.Is(err, image.ErrNotFound) {
 		return nil, imageError(err)
 	}
 	return &runtimeapi.RemoveImageResponse{}, nil
+}
+
+// awaitEnded waits for the supervisors of containers that have ended, which hold
+// images for a moment longer.
+func (r *Runtime) awaitEnded(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, lockTimeout)
+	defer cancel()
+	var ended []*container
+	r.mu.Lock()
+	for _, c := range r.containers {
+		if c.state == stateExited {
+			ended = append(ended, c)
+		}
+	}
+	r.mu.Unlock()
+	for _, c := range ended {
+		select {
+		case <-c.gone:
+		case <-ctx.Done():
+			return
+		case <-r.done:
+			return
+		}
+	}
 }
 
 // ImageFsInfo tells what images take, and about the filesystem of the state

@@ -156,7 +156,11 @@ func makeDev(spec *Spec, root string, names []string, bind func(name, target str
 	if err := unix.Mount("devpts", filepath.Join(target, "pts"), "devpts", unix.MS_NOSUID|unix.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0620"); err != nil {
 		return fmt.Errorf("mounting /dev/pts: %w", err)
 	}
-	if err := unix.Mount("shm", filepath.Join(target, "shm"), "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "mode=1777"); err != nil {
+	size := "" // as much as on the machine
+	if spec.Root == RootImage {
+		size = ",size=65536k" // as everywhere where this image may have run
+	}
+	if err := unix.Mount("shm", filepath.Join(target, "shm"), "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "mode=1777"+size); err != nil {
 		return fmt.Errorf("mounting /dev/shm: %w", err)
 	}
 	return nil
