@@ -18,7 +18,7 @@ type Image struct {
 	Digests []string
 	// Config is what the image says about its processes.
 	Config Config
-	// Size is what its layers take on disk, in bytes. Layers that other images have too count fully.
+	// Size is how many bytes the files of its layers hold. Layers that other images have too count fully.
 	Size int64
 	// Pulled is when it came to this store.
 	Pulled time.Time

@@ -26,7 +26,7 @@ import (
 type layer struct {
 	// Chain is the chain ID: it names the layer's content together with that of all layers below, which it was applied on.
 	Chain string `json:"chain"`
-	// Size is what the files take on disk, Inodes how many they are.
+	// Size is how many bytes the files hold, Inodes how many files they are.
 	Size   int64  `json:"size"`
 	Inodes uint64 `json:"inodes"`
 

@@ -8,11 +8,14 @@ package image
 import (
 	"archive/tar"
 	"bytes"
+	"context"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/carillon-dev/carillon/internal/image/unpack"
 )
 
 // entries makes the content of a layer.
@@ -38,6 +41,40 @@ func layered(t testing.TB) testImage {
 		)),
 		zstandard(t, entries(t, tar.Header{Name: "link/new", Mode: 0o600}, tar.Header{Name: ".wh.gone"})),
 	)
+}
+
+// flatHelper is the applier where no overlay can be mounted.
+type flatHelper struct{ helper }
+
+func (flatHelper) probe(context.Context, string) (unpack.Form, error) {
+	return unpack.Form{Flat: true}, nil
+}
+
+// In the flat form there is one directory with all layers applied.
+func TestPullUnpacksFlat(t *testing.T) {
+	reg := newRegistry(t)
+	i := layered(t)
+	reg.push(t, "app", "latest", i)
+	o := testOptions(filepath.Join(private(t), "images"))
+	o.applier = flatHelper{}
+	s := open(t, o)
+	img, err := s.Pull(t.Context(), reg.name(t, "app"), nil, nil)
+	must(t, err)
+	u, err := s.Use(img.ID)
+	must(t, err)
+	defer u.Close()
+	if len(u.Layers) != 1 || !u.Form.Flat {
+		t.Fatalf("%+v", u)
+	}
+	for path, want := range map[string]bool{"dir/old": true, "dir/new": true, "gone": false, ".wh.gone": false, "closed": true} {
+		if _, err := os.Lstat(filepath.Join(u.Layers[0], path)); (err == nil) != want {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	clean(t, s)
+	must(t, u.Close())
+	must(t, s.Remove(img.ID))
+	clean(t, s)
 }
 
 // With the real applier: what upper layers do to lower ones is in the directories, and all of it goes when the image does.
