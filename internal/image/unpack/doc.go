@@ -24,6 +24,7 @@
 //   - entry.go    making one file, directory or link
 //   - whiteout.go what a layer hides of those below
 //   - tree.go     finding the directory of an entry, without leaving the root
+//   - pathset.go  which files come from this layer, a million of them in 8 MB
 //   - times.go, xattr.go  times and extended attributes
 //   - copy.go     copying a tree, with shared blocks where the filesystem can
 //

@@ -7,7 +7,6 @@ package unpack
 
 import (
 	"errors"
-	"hash/maphash"
 	"os"
 	"path"
 	"strings"
@@ -25,10 +24,7 @@ const openDir = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOE
 // lies near it, as a rule. Nobody else changes the tree meanwhile, and what an entry changes lies below all that is open.
 type tree struct {
 	levels []*level // the first is the root, each other a directory in the one before
-	seed   maphash.Seed
-	// of are the paths that come from this layer, and the directories above them; of each a hash, as there may be a
-	// million. If one in 2^40 is taken for another, a whiteout of a file has no effect; nobody can make that happen.
-	of map[uint64]struct{}
+	of     *pathSet // what comes from this layer, and the directories above it
 }
 
 // level is an open directory.
@@ -53,7 +49,7 @@ func openTree(root string) (*tree, error) {
 		_ = unix.Close(fd)
 		return nil, err
 	}
-	return &tree{levels: []*level{{fd: fd, times: times, noted: true}}, seed: maphash.MakeSeed(), of: map[uint64]struct{}{}}, nil
+	return &tree{levels: []*level{{fd: fd, times: times, noted: true}}, of: newPathSet()}, nil
 }
 
 // close leaves all directories.
@@ -178,26 +174,11 @@ func (t *tree) step(name string, make bool) error {
 // note says that name in the last level, and so the directories above it, come from this layer.
 func (t *tree) note(name string) {
 	last := len(t.levels) - 1
-	t.of[t.key(t.levels[last].path, name)] = struct{}{}
+	t.of.add(t.levels[last].path, name)
 	for i := last; i > 0 && !t.levels[i].noted; i-- {
-		t.of[t.key(t.levels[i-1].path, t.levels[i].name)] = struct{}{}
+		t.of.add(t.levels[i-1].path, t.levels[i].name)
 		t.levels[i].noted = true
 	}
-}
-
-// noted reports whether name in a directory comes from this layer.
-func (t *tree) noted(dir, name string) bool {
-	_, ok := t.of[t.key(dir, name)]
-	return ok
-}
-
-func (t *tree) key(dir, name string) uint64 {
-	var h maphash.Hash
-	h.SetSeed(t.seed)
-	_, _ = h.WriteString(dir)
-	_ = h.WriteByte('/')
-	_, _ = h.WriteString(name)
-	return h.Sum64()
 }
 
 // readlink reads a link, which is never empty.

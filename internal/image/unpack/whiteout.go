@@ -40,7 +40,7 @@ func (a *applier) whiteout(dir, hidden string) error {
 
 // hide removes name in the directory dir, which has a path, as far as it is not of this layer.
 func (a *applier) hide(dir int, dirPath, name string, changed *bool) error {
-	if !a.tree.noted(dirPath, name) {
+	if !a.tree.of.has(dirPath, name) {
 		*changed = true
 		return removeAll(dir, name)
 	}
