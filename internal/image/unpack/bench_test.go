@@ -27,10 +27,7 @@ import (
 // BenchmarkLayer measures a layer of 20,000 small files and one of 150 MB, plain and zipped, beside tar -x of the same
 // archive, and a million empty files for the memory they take.
 func BenchmarkLayer(b *testing.B) {
-	form, err := bestForm()
-	if err != nil {
-		b.Fatal(err)
-	}
+	form := mustForm(b)
 	for _, shape := range []struct {
 		name  string
 		files int

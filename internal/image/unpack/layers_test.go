@@ -9,6 +9,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -186,13 +187,23 @@ var bestForm = sync.OnceValues(func() (Form, error) {
 	return FindForm(context.Background(), store)
 })
 
-// forms calls f with a store of each form that is possible.
-func forms(t *testing.T, f func(t *testing.T, g *rig)) {
+// mustForm is bestForm, for tests that make no sense without one.
+func mustForm(t testing.TB) Form {
 	t.Helper()
-	best, err := bestForm()
+	form, err := bestForm()
+	if errors.As(err, new(*UnsupportedError)) {
+		t.Skip(err)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
+	return form
+}
+
+// forms calls f with a store of each form that is possible.
+func forms(t *testing.T, f func(t *testing.T, g *rig)) {
+	t.Helper()
+	best := mustForm(t)
 	all := []Form{best}
 	if !best.Flat {
 		all = append(all, Form{Flat: true})

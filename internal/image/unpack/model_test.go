@@ -220,10 +220,7 @@ func entries(t *rapid.T) []e {
 // Whatever layers hold and in whatever order: what is seen through overlays is what is seen in the flat form, and what
 // the specification says, as the model does.
 func TestModel(t *testing.T) {
-	form, err := bestForm()
-	if err != nil {
-		t.Fatal(err)
-	}
+	form := mustForm(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		store := newStoreFor(rt)
 		defer func() { _ = Remove(store) }()

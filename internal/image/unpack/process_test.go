@@ -155,6 +155,7 @@ func TestOwnerKilled(t *testing.T) {
 		_, _, _ = g.single(never, func(r *Request) { r.Held = []*os.File{lock} })
 		return
 	}
+	mustForm(t)
 	store := newStore(t)
 	cmd := exec.Command("/proc/self/exe", "-test.run=^TestOwnerKilled$")
 	cmd.Env = append(os.Environ(), "UNPACK_OWNED="+store)

@@ -77,10 +77,7 @@ func (g *rig) single(input io.Reader, edit func(*Request)) (Result, []string, er
 
 func single(t *testing.T) *rig {
 	t.Helper()
-	form, err := bestForm()
-	if err != nil {
-		t.Fatal(err)
-	}
+	form := mustForm(t)
 	return &rig{t: t, store: newStore(t), form: form}
 }
 
