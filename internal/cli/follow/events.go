@@ -39,6 +39,12 @@ func (f *Follower) event(e *corev1.Event) {
 	if known && !again {
 		return
 	}
+	why, stuck := eventObstacle(e)
+	stuck = stuck && f.opts.Job.Name != "" && f.opts.OnObstacle != nil
+	if stuck && why.Reason == reasonPull {
+		f.opts.OnObstacle(why) // whose last words are the same
+		return
+	}
 	about := e.InvolvedObject
 	line := console.Line{
 		Type: console.Warning, Object: ObjectName(group(about.APIVersion), about.Kind, about.Namespace, about.Name),
@@ -48,10 +54,8 @@ func (f *Follower) event(e *corev1.Event) {
 		line.Message = sentence
 	}
 	f.opts.Console.Print(line)
-	if f.opts.Job.Name != "" && f.opts.OnObstacle != nil {
-		if why, stuck := eventObstacle(e); stuck {
-			f.opts.OnObstacle(why)
-		}
+	if stuck {
+		f.opts.OnObstacle(why)
 	}
 }
 

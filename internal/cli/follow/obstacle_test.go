@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/carillon-dev/carillon/internal/cli/console"
 )
 
 // A container that its manifest keeps from starting is told from one that only waits.
@@ -88,6 +90,29 @@ func TestNoPull(t *testing.T) {
 	for _, message := range []string{"", "Error: ErrImagePull", "image x cannot be pulled", "rpc error: code = NotFound desc = image x"} {
 		if sentence, never := noPull(message); sentence != "" || never {
 			t.Errorf("%q: %q, %v", message, sentence, never)
+		}
+	}
+}
+
+// What ends a run is its last words and no warning beside; where the Job may go on, it is one.
+func TestNoPullIsToldOnce(t *testing.T) {
+	for code, want := range map[string]string{"NotFound": "", "Unknown": "image x:latest cannot be pulled: why"} {
+		p := &page{}
+		out := console.New(p, console.Options{Format: console.JSON})
+		var ended []Obstacle
+		f := New(Options{Console: out, Job: Target{"batch", "default", "j"}, OnObstacle: func(why Obstacle) { ended = append(ended, why) }})
+		e := warningOf("Pod", "j-1", `Failed to pull image "x:latest": `+pullError(code, "why"), 1)
+		e.Reason = "Failed"
+		f.event(e)
+		if err := out.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		var told string
+		for _, line := range p.lines(t) {
+			told += line.Message
+		}
+		if told != want || (len(ended) == 1) != (want == "") {
+			t.Errorf("%s: told %q, and %v", code, told, ended)
 		}
 	}
 }

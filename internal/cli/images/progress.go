@@ -37,14 +37,18 @@ type Meter struct {
 // Line is how far the pull is at now.
 func (m *Meter) Line(p Progress, now time.Time) string {
 	m.measure(p, now)
-	parts := []string{"pulling " + console.EscapeControls(p.Image)}
+	parts := []string{"pulling " + shortened(console.EscapeControls(p.Image))}
 	if p.Bytes > 0 {
-		parts = append(parts, fmt.Sprintf("%s of %s", formatSize(min(p.BytesDone, p.Bytes)), formatSize(p.Bytes)))
+		done, all := formatSize(min(p.BytesDone, p.Bytes)), formatSize(p.Bytes)
+		if number, unit, _ := strings.Cut(done, " "); strings.HasSuffix(all, " "+unit) {
+			done = number
+		}
+		parts = append(parts, done+"/"+all)
 	} else if p.BytesDone > 0 {
 		parts = append(parts, formatSize(p.BytesDone))
 	}
 	if p.Layers > 0 {
-		parts = append(parts, fmt.Sprintf("%d of %s", p.LayersDone, count(p.Layers, "layer")))
+		parts = append(parts, fmt.Sprintf("%d/%s", p.LayersDone, count(p.Layers, "layer")))
 	}
 	switch {
 	case p.Bytes > 0 && p.BytesDone >= p.Bytes:
@@ -52,12 +56,21 @@ func (m *Meter) Line(p Progress, now time.Time) string {
 			parts = append(parts, "unpacking")
 		}
 	case m.rate >= 1 && now.Sub(m.began) >= unsure:
-		parts = append(parts, formatSize(int64(m.rate))+"/s")
 		if left := p.Bytes - p.BytesDone; p.Bytes > 0 {
 			parts = append(parts, console.FormatDuration(ceil(left, m.rate))+" left")
 		}
+		parts = append(parts, formatSize(int64(m.rate))+"/s")
 	}
 	return strings.Join(parts, " · ")
+}
+
+// shortened is the end of a name that is too long to leave room for what changes on a usual terminal.
+func shortened(name string) string {
+	const most = 30
+	if runes := []rune(name); len(runes) > most {
+		return "…" + string(runes[len(runes)-most+1:])
+	}
+	return name
 }
 
 // measure takes the speed since the last measure into the average.

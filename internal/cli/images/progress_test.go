@@ -22,12 +22,12 @@ func TestMeter(t *testing.T) {
 		want               string
 	}{
 		{0, 0, 0, 0, 0, "pulling python:3.12"},
-		{100 * time.Millisecond, 5, 0, 100 * mib, 0, "pulling python:3.12 · 0 B of 100 MiB · 0 of 5 layers"},
-		{500 * time.Millisecond, 5, 0, 100 * mib, 5 * mib, "pulling python:3.12 · 5.0 MiB of 100 MiB · 0 of 5 layers"},
-		{2 * time.Second, 5, 1, 100 * mib, 20 * mib, "pulling python:3.12 · 20 MiB of 100 MiB · 1 of 5 layers · 10 MiB/s · 9.0s left"},
-		{4 * time.Second, 5, 1, 100 * mib, 40 * mib, "pulling python:3.12 · 40 MiB of 100 MiB · 1 of 5 layers · 10 MiB/s · 7.0s left"},
-		{10 * time.Second, 5, 4, 100 * mib, 100 * mib, "pulling python:3.12 · 100 MiB of 100 MiB · 4 of 5 layers · unpacking"},
-		{11 * time.Second, 5, 5, 100 * mib, 100 * mib, "pulling python:3.12 · 100 MiB of 100 MiB · 5 of 5 layers"},
+		{100 * time.Millisecond, 5, 0, 100 * mib, 0, "pulling python:3.12 · 0 B/100 MiB · 0/5 layers"},
+		{500 * time.Millisecond, 5, 0, 100 * mib, 5 * mib, "pulling python:3.12 · 5.0/100 MiB · 0/5 layers"},
+		{2 * time.Second, 5, 1, 100 * mib, 20 * mib, "pulling python:3.12 · 20/100 MiB · 1/5 layers · 9.0s left · 10 MiB/s"},
+		{4 * time.Second, 5, 1, 100 * mib, 40 * mib, "pulling python:3.12 · 40/100 MiB · 1/5 layers · 7.0s left · 10 MiB/s"},
+		{10 * time.Second, 5, 4, 100 * mib, 100 * mib, "pulling python:3.12 · 100/100 MiB · 4/5 layers · unpacking"},
+		{11 * time.Second, 5, 5, 100 * mib, 100 * mib, "pulling python:3.12 · 100/100 MiB · 5/5 layers"},
 	} {
 		p.Layers, p.LayersDone, p.Bytes, p.BytesDone = step.layers, step.layersDone, step.bytes, step.done
 		if got := m.Line(p, began.Add(step.after)); got != step.want {
@@ -51,8 +51,20 @@ func TestMeterOfNonsense(t *testing.T) {
 	m.Line(Progress{Bytes: 1 << 30, BytesDone: 0}, began)
 	m.Line(Progress{Bytes: 1 << 30, BytesDone: 1 << 20}, began.Add(time.Second))
 	stalled := m.Line(Progress{Bytes: 1 << 30, BytesDone: 1 << 20}, began.Add(time.Hour))
-	if !strings.HasSuffix(stalled, "1.0 MiB of 1.0 GiB") {
+	if !strings.HasSuffix(stalled, "1.0 MiB/1.0 GiB") {
 		t.Errorf("stalled: %q", stalled)
+	}
+}
+
+// On a terminal of 80 columns there is room for all that changes, however long the name is.
+func TestLongName(t *testing.T) {
+	began := time.Date(2026, 5, 4, 12, 10, 0, 0, time.UTC)
+	var m Meter
+	p := Progress{Image: "registry.example:5000/a/b/c/d/e/report-of-the-year:2026", Layers: 12, LayersDone: 3, Bytes: 999 << 20}
+	m.Line(p, began)
+	p.BytesDone = 20 << 20
+	if got, want := m.Line(p, began.Add(2*time.Second)), "pulling …c/d/e/report-of-the-year:2026 · 20/999 MiB · 3/12 layers · 1m38s left"; !strings.HasPrefix(got, want) || len([]rune(want)) > 79 {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 

@@ -25,7 +25,7 @@ func TestPulls(t *testing.T) {
 	p.Progress(Progress{Image: "a:1", Layers: 1, Bytes: 5 << 20})
 	p.Progress(Progress{Image: "b:1", Layers: 1, Bytes: 5 << 20})
 	p.mu.Lock()
-	if len(p.going) != 2 || p.going[0].last.Image != "a:1" || !strings.HasPrefix(p.going[0].line, "pulling a:1 · 0 B of 5.0 MiB") {
+	if len(p.going) != 2 || p.going[0].last.Image != "a:1" || !strings.HasPrefix(p.going[0].line, "pulling a:1 · 0 B/5.0 MiB") {
 		t.Errorf("pulling %+v", p.going)
 	}
 	p.mu.Unlock()
