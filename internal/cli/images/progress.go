@@ -57,7 +57,7 @@ func (m *Meter) Line(p Progress, now time.Time) string {
 		}
 	case m.rate >= 1 && now.Sub(m.began) >= unsure:
 		if left := p.Bytes - p.BytesDone; p.Bytes > 0 {
-			parts = append(parts, console.FormatDuration(ceil(left, m.rate))+" left")
+			parts = append(parts, strings.Replace(console.FormatDuration(ceil(left, m.rate)), ".0s", "s", 1)+" left")
 		}
 		parts = append(parts, formatSize(int64(m.rate))+"/s")
 	}

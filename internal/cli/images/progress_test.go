@@ -24,8 +24,8 @@ func TestMeter(t *testing.T) {
 		{0, 0, 0, 0, 0, "pulling python:3.12"},
 		{100 * time.Millisecond, 5, 0, 100 * mib, 0, "pulling python:3.12 · 0 B/100 MiB · 0/5 layers"},
 		{500 * time.Millisecond, 5, 0, 100 * mib, 5 * mib, "pulling python:3.12 · 5.0/100 MiB · 0/5 layers"},
-		{2 * time.Second, 5, 1, 100 * mib, 20 * mib, "pulling python:3.12 · 20/100 MiB · 1/5 layers · 9.0s left · 10 MiB/s"},
-		{4 * time.Second, 5, 1, 100 * mib, 40 * mib, "pulling python:3.12 · 40/100 MiB · 1/5 layers · 7.0s left · 10 MiB/s"},
+		{2 * time.Second, 5, 1, 100 * mib, 20 * mib, "pulling python:3.12 · 20/100 MiB · 1/5 layers · 9s left · 10 MiB/s"},
+		{4 * time.Second, 5, 1, 100 * mib, 40 * mib, "pulling python:3.12 · 40/100 MiB · 1/5 layers · 7s left · 10 MiB/s"},
 		{10 * time.Second, 5, 4, 100 * mib, 100 * mib, "pulling python:3.12 · 100/100 MiB · 4/5 layers · unpacking"},
 		{11 * time.Second, 5, 5, 100 * mib, 100 * mib, "pulling python:3.12 · 100/100 MiB · 5/5 layers"},
 	} {
