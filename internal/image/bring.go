@@ -168,7 +168,11 @@ func (s *Store) applyTo(ctx context.Context, w *work, in *incoming, lowers []str
 	if err := os.MkdirAll(filepath.Dir(target), 0o700); err != nil {
 		return unpack.Result{}, err
 	}
-	if err := os.Mkdir(target, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
+	err := os.Mkdir(target, 0o755)
+	if err == nil {
+		err = os.Chmod(target, 0o755) // whatever this process's umask is: it is the root of containers
+	}
+	if err != nil && !errors.Is(err, os.ErrExist) { // which it does in the flat form, with the layers below
 		return unpack.Result{}, err
 	}
 	if err := os.Mkdir(scratch, 0o700); err != nil {

@@ -29,7 +29,7 @@
 //   - find.go         looking images up
 //   - use.go          layers for a container, and the lock that keeps them
 //   - gc.go           removing images, and which ones go first
-//   - archive.go      images out of files, archivefiles.go the files
+//   - archive.go      images out of files: what docker saves, layout.go OCI layouts, archivefiles.go the files
 //   - usage.go        what the store takes on disk
 //   - layers.go, record.go, lock.go  what is in the directory
 //   - helper.go       what applies layers: package unpack

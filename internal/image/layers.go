@@ -144,11 +144,15 @@ func (s *Store) newWork() (*work, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := flock(f, unix.LOCK_EX|unix.LOCK_NB); err == nil && (&lock{file: f, path: dir}).current() {
+		err = flock(f, unix.LOCK_EX|unix.LOCK_NB)
+		if err == nil && (&lock{file: f, path: dir}).current() {
 			failPoint("work")
 			return &work{dir: dir, lock: f}, nil
 		}
 		f.Close()
+		if err != nil && !errors.Is(err, unix.EWOULDBLOCK) { // or it is just swept
+			return nil, &os.PathError{Op: "lock", Path: dir, Err: err}
+		}
 	}
 }
 
