@@ -24,7 +24,7 @@ type eventState struct {
 // a CronJob is passed on each time that it happens: each is a scheduled time of its own. The kubelet repeats
 // itself every few seconds, so of a Pod only what is new is.
 func (f *Follower) event(e *corev1.Event) {
-	if e.Type != corev1.EventTypeWarning || repeated[e.Reason] || f.isHistory(e) || !f.concerns(e) {
+	if e.Type != corev1.EventTypeWarning || repeated[e.Reason] || isEcho(e) || f.isHistory(e) || !f.concerns(e) {
 		return
 	}
 	now := eventState{count: max(e.Count, 1), message: e.Message}
@@ -72,6 +72,13 @@ var repeated = map[string]bool{
 	batchv1.JobReasonPodFailurePolicy:         true,
 	batchv1.JobReasonMaxFailedIndexesExceeded: true,
 	batchv1.JobReasonFailedIndexes:            true,
+}
+
+// isEcho tells whether an event has only the kubelet's word for what an event before it said in full, such as "Error:
+// ErrImagePull".
+func isEcho(e *corev1.Event) bool {
+	word, ok := strings.CutPrefix(e.Message, "Error: ")
+	return ok && e.Reason == "Failed" && !strings.Contains(word, " ")
 }
 
 func (f *Follower) isHistory(e *corev1.Event) bool {

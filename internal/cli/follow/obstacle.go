@@ -106,7 +106,6 @@ func eventObstacle(e *corev1.Event) (Obstacle, bool) {
 	case "ErrImageNeverPull":
 		return why, true
 	case "Failed":
-		// Of an image the kubelet says one word, such as ErrImagePull, and what it means is in other events.
 		var ok bool
 		why.Message, ok = strings.CutPrefix(e.Message, "Error: ")
 		return why, ok && strings.Contains(why.Message, " ")

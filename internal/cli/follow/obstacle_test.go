@@ -117,6 +117,19 @@ func TestNoPullIsToldOnce(t *testing.T) {
 	}
 }
 
+// The kubelet's word for what it has just said in full is left out.
+func TestEcho(t *testing.T) {
+	for message, want := range map[string]bool{
+		"Failed Error: ErrImagePull": true, "Failed Error: ImagePullBackOff": true, "Failed Error: no such file": false, "Failed Failed to pull": false, "BackOff Error: x": false,
+	} {
+		e := warningOf("Pod", "p", "", 1)
+		e.Reason, e.Message, _ = strings.Cut(message, " ")
+		if isEcho(e) != want {
+			t.Errorf("%q: %v", message, !want)
+		}
+	}
+}
+
 // What the kubelet says of a Pod tells what can never be there from what is late.
 func TestNeverComes(t *testing.T) {
 	for message, want := range map[string]bool{
