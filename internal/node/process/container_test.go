@@ -451,10 +451,6 @@ func TestUnknownIDs(t *testing.T) {
 			_, err := g.rt.StartContainer(g.ctx(), &runtimeapi.StartContainerRequest{ContainerId: "x"})
 			return err
 		},
-		"StopContainer": func() error {
-			_, err := g.rt.StopContainer(g.ctx(), &runtimeapi.StopContainerRequest{ContainerId: "x"})
-			return err
-		},
 		"CreateContainer": func() error {
 			_, err := g.rt.CreateContainer(g.ctx(), &runtimeapi.CreateContainerRequest{PodSandboxId: "x", Config: shell("")})
 			return err
@@ -477,6 +473,10 @@ func TestUnknownIDs(t *testing.T) {
 		}
 	}
 	for name, call := range map[string]func() error{
+		"StopContainer": func() error {
+			_, err := g.rt.StopContainer(g.ctx(), &runtimeapi.StopContainerRequest{ContainerId: "x"})
+			return err
+		},
 		"RemoveContainer": func() error {
 			_, err := g.rt.RemoveContainer(g.ctx(), &runtimeapi.RemoveContainerRequest{ContainerId: "x"})
 			return err

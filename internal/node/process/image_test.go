@@ -447,6 +447,43 @@ func TestImageKernelPaths(t *testing.T) {
 	}
 }
 
+// A container of an image may have the machine's processes, a terminal, and, of
+// a privileged Pod, the machine's devices.
+func TestImageOpenings(t *testing.T) {
+	g, images := imageRig(t)
+	images.add(t, "app", probeConfig, probeLayer(t))
+	init, err := os.ReadFile("/proc/1/comm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := probeContainer("app", "cat:/proc/1/comm", "id")
+	config.Linux.SecurityContext.NamespaceOptions.Pid = runtimeapi.NamespaceMode_NODE
+	lines(t, g.runProbe("processes", config), strings.TrimSpace(string(init)), "0 0 []")
+
+	config = probeContainer("app", "link:/proc/self/fd/0", "owner:/dev/pts/0")
+	config.Tty = true
+	config.Linux.SecurityContext.RunAsUser = &runtimeapi.Int64Value{Value: 77}
+	out := g.runProbe("terminal", config)
+	if len(out) != 2 || strings.TrimSpace(out[0]) != "/dev/pts/0" || !strings.HasPrefix(out[1], "77 ") {
+		t.Errorf("on a terminal: %q", out)
+	}
+
+	config = probeContainer("app", "status:CapPrm", "status:Seccomp", "ls:/dev", "write:/sys/x", "chown:/bin")
+	config.Linux.SecurityContext.Privileged = true
+	out = g.runProbe("privileged", config)
+	machine, err := os.ReadDir("/dev")
+	if err != nil {
+		t.Fatal(err)
+	}
+	filter := "0"
+	if os.Getuid() != 0 {
+		filter = "2" // which refuses nothing
+	}
+	if len(out) != 5 || out[0] == mask() || out[1] != filter || len(strings.Fields(out[2])) < len(machine)/2 || strings.Contains(out[3], "read-only") || out[4] != "chowned" {
+		t.Errorf("privileged: %q", out)
+	}
+}
+
 // Where no root can be made a container of an image does not run on other files
 // in its place, and the message says what helps.
 func TestImageWithoutRoot(t *testing.T) {

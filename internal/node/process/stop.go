@@ -22,10 +22,11 @@ import (
 
 // StopContainer asks the command to end and kills it, and everything it
 // started, when the timeout (seconds) has passed. It returns when all is over.
+// Stopping what is not there is no error.
 func (r *Runtime) StopContainer(ctx context.Context, req *runtimeapi.StopContainerRequest) (*runtimeapi.StopContainerResponse, error) {
 	c, err := r.container(req.GetContainerId())
 	if err != nil {
-		return nil, err
+		return &runtimeapi.StopContainerResponse{}, nil // what is not there does not run
 	}
 	ended := make(chan struct{})
 	defer close(ended)

@@ -152,6 +152,10 @@ func (p *parts) close() {
 // openParts opens all that the container gets of the machine.
 func openParts(spec *Spec, ownPIDs bool) (*parts, error) {
 	p := &parts{proc: -1, sys: -1, shm: -1, devices: map[string]part{}}
+	// The youngest of the calls that all this is made of.
+	if err := unix.MountSetattr(-1, "", unix.AT_EMPTY_PATH, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}); errors.Is(err, unix.ENOSYS) {
+		return p, errors.New("containers of images need Linux 5.12 or later: use image: host (or --local-files), or a container runtime with --container-runtime-endpoint")
+	}
 	var err error
 	if p.proc, err = openProc(spec, ownPIDs); err != nil {
 		return p, err
@@ -311,9 +315,6 @@ func openVolume(m Mount, privileged bool, machine []mounts.Mount) (part, error) 
 	}
 	if err == nil && m.ReadOnly {
 		err = unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
-	}
-	if errors.Is(err, unix.ENOSYS) {
-		err = errors.New("containers of images need Linux 5.12 or later for their volumes: use image: host, or a container runtime")
 	}
 	if err != nil {
 		_ = unix.Close(fd)
