@@ -187,7 +187,7 @@ func stallCause(ctx context.Context, err error) error {
 // Write appends.
 func (p *part) Write(data []byte) (int, error) {
 	n, err := p.file.Write(data)
-	p.sum.Write(data[:n])
+	_, _ = p.sum.Write(data[:n]) // never fails
 	p.have += int64(n)
 	p.arrived(int64(n))
 	return n, err

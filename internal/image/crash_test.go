@@ -72,7 +72,7 @@ func childMain(args []string) int {
 			if err != nil {
 				return err
 			}
-			defer use.Close()
+			defer func() { _ = use.Close() }()
 			fmt.Println(img.ID)
 			_, _ = os.Stdin.Read(make([]byte, 1)) // until the test ends it
 			return nil

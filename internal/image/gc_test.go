@@ -52,7 +52,7 @@ func (g *gcRig) use(img Image) *Use {
 	g.at = g.at.Add(time.Hour)
 	u, err := g.Use(img.ID)
 	must(g.t, err)
-	g.t.Cleanup(func() { u.Close() })
+	g.t.Cleanup(func() { _ = u.Close() })
 	return u
 }
 
@@ -89,7 +89,7 @@ func TestCacheBytes(t *testing.T) {
 	if got := g.here(); got != "aa bb cc" {
 		t.Errorf("below the bound: %s", got)
 	}
-	g.use(a).Close() // so bb is the oldest
+	must(t, g.use(a).Close()) // so bb is the oldest
 	g.pull("dd")
 	if got := g.here(); got != "aa cc dd" {
 		t.Errorf("the oldest goes: %s", got)
@@ -120,8 +120,8 @@ func TestCacheBytes(t *testing.T) {
 func TestPrune(t *testing.T) {
 	g := newGCRig(t, -1)
 	a, b, c := g.pull("aa"), g.pull("bb"), g.pull("cc")
-	g.use(c).Close()
-	g.use(a).Close() // last used: b at 2h, c at 4h, a at 5h
+	must(t, g.use(c).Close())
+	must(t, g.use(a).Close()) // last used: b at 2h, c at 4h, a at 5h
 	held := g.use(b)
 	must(t, os.Chtimes(filepath.Join(g.images.Path(), hexOf(b.ID)+".json"), time.Time{}, g.at.Add(-4*time.Hour)))
 	gone, err := g.Prune(t.Context(), 90*time.Minute, g.at)
@@ -263,7 +263,7 @@ func TestAtOnce(t *testing.T) {
 				if data, err := os.ReadFile(filepath.Join(u.Layers[0], "own")); err != nil || string(data) != noise(uint64(n), 1000) {
 					t.Errorf("another content, %v", err)
 				}
-				u.Close()
+				_ = u.Close()
 				if worker%3 == 1 {
 					if err := g.Remove(img.ID); err != nil && !errors.Is(err, ErrInUse) && !errors.Is(err, ErrNotFound) {
 						t.Error(err)

@@ -148,7 +148,7 @@ func TestPullManyLayers(t *testing.T) {
 	must(t, err)
 	u, err := s.Use(img.ID)
 	must(t, err)
-	defer u.Close()
+	defer func() { _ = u.Close() }()
 	if len(u.Layers) != 120 {
 		t.Errorf("%d layers", len(u.Layers))
 	}

@@ -14,6 +14,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -272,7 +273,7 @@ func (a plainApplier) apply(ctx context.Context, r unpack.Request) (done unpack.
 	content = io.TeeReader(content, sum)
 	for in := tar.NewReader(content); ; {
 		h, err := in.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
@@ -316,7 +317,7 @@ func open(t testing.TB, o Options) *Store {
 	}
 	s, err := Open(t.Context(), o)
 	must(t, err)
-	t.Cleanup(func() { s.Close() })
+	t.Cleanup(func() { _ = s.Close() })
 	return s
 }
 
@@ -346,7 +347,7 @@ func content(t testing.TB, s *Store, id, path string) string {
 	t.Helper()
 	u, err := s.Use(id)
 	must(t, err)
-	defer u.Close()
+	defer func() { _ = u.Close() }()
 	for _, dir := range u.Layers {
 		if data, err := os.ReadFile(filepath.Join(dir, path)); err == nil {
 			return string(data)

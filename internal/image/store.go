@@ -144,7 +144,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		}
 	}
 	if err := s.open(ctx, dir); err != nil {
-		s.Close()
+		_ = s.Close() // the error that it did not open for is the one to tell
 		return nil, fmt.Errorf("image store: %w", err)
 	}
 	return s, nil

@@ -62,7 +62,7 @@ func TestPullUnpacksFlat(t *testing.T) {
 	must(t, err)
 	u, err := s.Use(img.ID)
 	must(t, err)
-	defer u.Close()
+	defer func() { _ = u.Close() }()
 	if len(u.Layers) != 1 || !u.Form.Flat {
 		t.Fatalf("%+v", u)
 	}
@@ -89,7 +89,7 @@ func TestPullUnpacks(t *testing.T) {
 	must(t, err)
 	u, err := s.Use(img.ID)
 	must(t, err)
-	defer u.Close()
+	defer func() { _ = u.Close() }()
 	if len(u.Layers) != 2 && !u.Form.Flat || u.Form != s.form {
 		t.Errorf("%+v", u)
 	}
