@@ -94,6 +94,7 @@ func (s *Store) bring(ctx context.Context, chain, diffIDs []string, descriptors 
 		} else if in.expected {
 			report.expect(-in.Size) // somebody else brought it
 		}
+		report.layerDone()
 		if next := i + 1; next < len(all) && next-first < atOnce && all[next].isReady() {
 			return nil
 		}
@@ -105,7 +106,6 @@ func (s *Store) bring(ctx context.Context, chain, diffIDs []string, descriptors 
 		}
 		failPoint("published")
 		for _, in := range batch {
-			report.layerDone()
 			if !usedLater(all[i+1:], in.Digest) {
 				s.dropPart(in.Digest.String())
 			}

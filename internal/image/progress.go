@@ -14,7 +14,7 @@ import (
 type Progress struct {
 	// Image is the name being pulled, in short form.
 	Image string
-	// Layers is how many layers the image has, LayersDone how many of them are in the store.
+	// Layers is how many layers the image has, LayersDone how many of them are unpacked.
 	Layers, LayersDone int
 	// Bytes is what has to be downloaded, BytesDone how much of it is here. Layers that were in the store before count
 	// in neither.
