@@ -302,6 +302,12 @@ func command(t *testing.T, stdin string, args ...string) result {
 // commandAs does it as another user; nil is oneself.
 func commandAs(t *testing.T, user *syscall.Credential, stdin string, args ...string) result {
 	t.Helper()
+	return commandWith(t, user, nil, stdin, args...)
+}
+
+// commandWith does it with more of an environment.
+func commandWith(t *testing.T, user *syscall.Credential, env []string, stdin string, args ...string) result {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), forever)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, carillon, args...)
@@ -311,6 +317,7 @@ func commandAs(t *testing.T, user *syscall.Credential, stdin string, args ...str
 		cmd.Env = setEnv(cmd.Env, "HOME", "/nonexistent")
 		cmd.Dir = "/"
 	}
+	cmd.Env = append(cmd.Env, env...)
 	cmd.Stdin = strings.NewReader(stdin)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
