@@ -16,6 +16,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -77,6 +78,14 @@ func probe(args []string) {
 		case "write":
 			err = os.WriteFile(value, []byte("written\n"), 0o644)
 			out = "wrote " + value
+		case "append":
+			var f *os.File
+			if f, err = os.OpenFile(value, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666); err == nil {
+				_, err = f.WriteString("run\n")
+			}
+		case "exit":
+			code, _ := strconv.Atoi(value)
+			os.Exit(code)
 		case "chown":
 			err = os.Chown(value, 4, 4)
 			out = "chowned"

@@ -13,10 +13,12 @@ import (
 	"sync"
 	"testing"
 
+	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"github.com/carillon-dev/carillon/internal/image"
 	"github.com/carillon-dev/carillon/internal/node/process/shim"
 )
 
@@ -33,7 +35,14 @@ type killCase struct {
 
 const killCode = 7
 
-func newKillCase(t *testing.T, handler, point, action string) *killCase {
+// killKind is on which files the container runs.
+type killKind struct {
+	name, handler string
+	store         *image.Store // nil for the machine's files
+	image         string
+}
+
+func newKillCase(t *testing.T, kind killKind, point, action string) *killCase {
 	g := stoppedRig(t)
 	k := &killCase{rig: g, points: t.TempDir(), count: t.TempDir()}
 	if err := os.Chmod(k.count, 0o777); err != nil {
@@ -42,8 +51,16 @@ func newKillCase(t *testing.T, handler, point, action string) *killCase {
 	k.config = func() *runtimeapi.ContainerConfig {
 		return withMount(shell("echo run >> "+k.count+"/runs; exit 7"), k.count, k.count, false)
 	}
-	k.server = g.serve(shim.EnvFailPoint+"="+point+"="+action, shim.EnvFailDir+"="+k.points)
-	k.sandboxID = g.sandbox("p", handler)
+	env := []string{shim.EnvFailPoint + "=" + point + "=" + action, shim.EnvFailDir + "=" + k.points}
+	if kind.store != nil {
+		k.config = func() *runtimeapi.ContainerConfig {
+			return withMount(probeContainer(kind.image, "append:/count/runs", "exit:7"), k.count, "/count", false)
+		}
+		g.opts.Images, g.opts.LocalFiles = kind.store, false
+		env = append(env, envImages+"="+kind.store.Dir())
+	}
+	k.server = g.serve(env...)
+	k.sandboxID = g.sandbox("p", kind.handler)
 	return k
 }
 
@@ -150,57 +167,81 @@ func lost(point string) (leastRuns, mostRuns, code int) {
 // to its end, the command runs once, or not at all and says so; and the program
 // itself may die anywhere without anybody noticing.
 func TestKillPoints(t *testing.T) {
-	handlers := []string{"", HandlerHost}
+	kinds := []killKind{{name: "handler process"}, {name: "handler host", handler: HandlerHost}}
 	if testing.Short() {
-		handlers = handlers[:1] // where containers are set up with most steps
+		kinds = kinds[:1] // where containers are set up with most steps
 	}
-	for _, handler := range handlers {
-		name := "handler process"
-		if handler != "" {
-			name = "handler " + handler
-		}
-		t.Run(name, func(t *testing.T) {
-			for _, point := range shim.RuntimeFailPoints {
-				t.Run("program dies at "+point, func(t *testing.T) {
-					k := newKillCase(t, handler, point, "die")
-					k.attempt()
-					k.reached(point)
-					k.restart()
-					k.check(k.drive(), 1, 1, killCode)
-				})
-			}
-			for _, point := range shim.ShimFailPoints {
-				t.Run("shim dies at "+point, func(t *testing.T) {
-					k := newKillCase(t, handler, point, "die")
-					k.attempt()
-					k.reached(point)
-					least, most, code := lost(point)
-					k.check(k.drive(), least, most, code)
-					k.restart() // and the next start says the same
-					k.check(k.drive(), least, most, code)
-				})
-				t.Run("both die at "+point, func(t *testing.T) {
-					k := newKillCase(t, handler, point, "wait")
-					go k.attempt()
-					k.reached(point)
-					k.server.kill()
-					k.release(point, ".die")
-					k.restart()
-					least, most, code := lost(point)
-					k.check(k.drive(), least, most, code)
-				})
-				t.Run("program dies with the shim at "+point, func(t *testing.T) {
-					k := newKillCase(t, handler, point, "wait")
-					go k.attempt()
-					k.reached(point)
-					k.server.kill()
-					var released sync.WaitGroup
-					released.Go(func() { k.release(point, ".go") }) // while the next one starts
-					k.restart()
-					released.Wait()
-					k.check(k.drive(), 1, 1, killCode)
-				})
-			}
+	for _, kind := range kinds {
+		t.Run(kind.name, func(t *testing.T) { killEverywhere(t, kind, shim.RuntimeFailPoints, shim.ShimFailPoints) })
+	}
+}
+
+// The same holds for a container of an image, which nobody can remove as long
+// as the container may run, and which is free in the end.
+func TestImageKillPoints(t *testing.T) {
+	g, store := storeRig(t)
+	g.start()
+	if g.run.view.root == rootNone {
+		t.Skipf("no roots here: %v", g.run.view.warnings)
+	}
+	text := push(t, v1.Config{Entrypoint: []string{"/bin/probe"}}, archive(t, files{"bin/": "", "bin/probe": program(t)}))
+	name, err := image.ParseName(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	img, err := store.Pull(t.Context(), name, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	points, shimPoints := shim.RuntimeFailPoints, shim.ShimFailPoints
+	if testing.Short() {
+		points, shimPoints = []string{"create-record", "start-forked"}, []string{"shim-locked", "shim-rooted", "shim-executed"}
+	}
+	killEverywhere(t, killKind{store: store, image: text}, points, shimPoints)
+	until(t, "the image can be removed", func() bool { return store.Remove(img.ID) == nil })
+}
+
+// killEverywhere has processes die at all points on the way of a container.
+func killEverywhere(t *testing.T, kind killKind, points, shimPoints []string) {
+	for _, point := range points {
+		t.Run("program dies at "+point, func(t *testing.T) {
+			k := newKillCase(t, kind, point, "die")
+			k.attempt()
+			k.reached(point)
+			k.restart()
+			k.check(k.drive(), 1, 1, killCode)
+		})
+	}
+	for _, point := range shimPoints {
+		t.Run("shim dies at "+point, func(t *testing.T) {
+			k := newKillCase(t, kind, point, "die")
+			k.attempt()
+			k.reached(point)
+			least, most, code := lost(point)
+			k.check(k.drive(), least, most, code)
+			k.restart() // and the next start says the same
+			k.check(k.drive(), least, most, code)
+		})
+		t.Run("both die at "+point, func(t *testing.T) {
+			k := newKillCase(t, kind, point, "wait")
+			go k.attempt()
+			k.reached(point)
+			k.server.kill()
+			k.release(point, ".die")
+			k.restart()
+			least, most, code := lost(point)
+			k.check(k.drive(), least, most, code)
+		})
+		t.Run("program dies with the shim at "+point, func(t *testing.T) {
+			k := newKillCase(t, kind, point, "wait")
+			go k.attempt()
+			k.reached(point)
+			k.server.kill()
+			var released sync.WaitGroup
+			released.Go(func() { k.release(point, ".go") }) // while the next one starts
+			k.restart()
+			released.Wait()
+			k.check(k.drive(), 1, 1, killCode)
 		})
 	}
 }
