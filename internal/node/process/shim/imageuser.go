@@ -109,7 +109,7 @@ func parseUser(f []string) (entry, bool) {
 	var ok, groupOK bool
 	e.id, ok = parseID(f[2])
 	e.gid, groupOK = parseID(f[3])
-	if len(f) > 5 && strings.HasPrefix(f[5], "/") {
+	if len(f) > 5 && strings.HasPrefix(f[5], "/") && !strings.Contains(f[5], "\x00") {
 		e.home = f[5]
 	}
 	return e, ok && groupOK
