@@ -131,7 +131,7 @@ func statusLine(name string) string {
 type files map[string]string
 
 // layer makes the directory of a layer.
-func layer(t *testing.T, f files) string {
+func layer(t testing.TB, f files) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "fs")
 	if err := os.Mkdir(dir, 0o755); err != nil {
@@ -155,7 +155,7 @@ func layer(t *testing.T, f files) string {
 }
 
 // probeLayer is the layer with the program.
-func probeLayer(t *testing.T) string {
+func probeLayer(t testing.TB) string {
 	t.Helper()
 	dir := layer(t, files{"bin/": ""})
 	const self = "/proc/self/exe" // its directory may be closed to us
@@ -214,7 +214,7 @@ func imageRig(t *testing.T) (*rig, *fakeImages) {
 }
 
 // add makes an image that is here. layers are the topmost first.
-func (f *fakeImages) add(t *testing.T, name string, config image.Config, layers ...string) image.Image {
+func (f *fakeImages) add(t testing.TB, name string, config image.Config, layers ...string) image.Image {
 	t.Helper()
 	n, err := image.ParseName(name)
 	if err != nil {
