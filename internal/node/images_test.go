@@ -6,62 +6,55 @@
 package node
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
-	"sync"
 	"testing"
 
 	"github.com/carillon-dev/carillon/internal/image"
 )
 
-// Who needs no image needs no store: none is made, and where there is no place for one only who asks for an image is
-// told.
-func TestNoImageStore(t *testing.T) {
+// Who runs on this machine's files alone gets no store; who needs an image does,
+// once, and is told if it cannot be.
+func TestImageStore(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "images")
 	s := newImageStore(&Options{ImageDir: dir})
-	nowhere := &imageStore{nowhere: os.ErrNotExist}
-	for _, s := range []*imageStore{s, nowhere} {
-		if img, ok, err := s.Find("busybox"); ok || err != nil {
-			t.Errorf("found %v, %v", img, err)
-		}
-		if all, err := s.List(); len(all) > 0 || err != nil {
-			t.Errorf("listed %v, %v", all, err)
-		}
-		if bytes, inodes, err := s.Usage(); bytes != 0 || inodes != 0 || err != nil {
-			t.Errorf("used %d, %d, %v", bytes, inodes, err)
-		}
+	if list, err := s.List(); err != nil || len(list) > 0 {
+		t.Errorf("%v %v", list, err)
+	}
+	if _, ok, err := s.Find("busybox"); err != nil || ok {
+		t.Errorf("%v %v", ok, err)
+	}
+	if bytes, _, err := s.Usage(); err != nil || bytes != 0 {
+		t.Errorf("%d %v", bytes, err)
+	}
+	if _, err := os.Lstat(dir); !os.IsNotExist(err) || s.Dir() != "" {
+		t.Errorf("it was made by looking: %v, %q", err, s.Dir())
+	}
+	if _, err := s.Use("busybox"); !errors.Is(err, image.ErrNotFound) {
+		t.Errorf("%v", err)
+	}
+	if s.Dir() != dir {
+		t.Errorf("it is in %q", s.Dir())
+	}
+	for range 2 {
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
 	}
-	if _, err := os.Stat(dir); err == nil {
-		t.Error("a store was made")
-	}
-	if _, err := nowhere.Use("x"); err == nil {
-		t.Error("an image was used from nowhere")
-	}
-}
-
-// The end of a pull is told, and why it failed.
-func TestPullProgress(t *testing.T) {
-	var mu sync.Mutex
-	var told []PullProgress
-	s := newImageStore(&Options{ImageDir: filepath.Join(t.TempDir(), "images"), PullProgress: func(p PullProgress) {
-		mu.Lock()
-		defer mu.Unlock()
-		told = append(told, p)
-	}})
-	name, err := image.ParseName("127.0.0.1:1/x")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Pull(t.Context(), name, nil, nil); err == nil {
-		t.Fatal("pulled from nobody")
-	}
-	if last := told[len(told)-1]; !last.Ended || last.Err == nil || last.Image != "127.0.0.1:1/x:latest" {
-		t.Errorf("told %+v", told)
+	if list, err := s.List(); err != nil || len(list) > 0 {
+		t.Errorf("opened again: %v %v", list, err)
 	}
 	if err := s.Close(); err != nil {
 		t.Error(err)
+	}
+
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s = newImageStore(&Options{ImageDir: filepath.Join(file, "images")})
+	if _, err := s.Use("busybox"); err == nil || errors.Is(err, image.ErrNotFound) {
+		t.Errorf("below a file: %v", err)
 	}
 }

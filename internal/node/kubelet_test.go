@@ -40,6 +40,9 @@ func TestKubeletServer(t *testing.T) {
 			if server.Authentication.Anonymous.Enabled || server.Authorization.Mode != "Webhook" {
 				t.Errorf("authentication %+v, authorization %+v", server.Authentication, server.Authorization)
 			}
+			if handlers := server.FeatureGates["RuntimeClassInImageCriApi"]; handlers != (endpoint == "") {
+				t.Errorf("the handler in questions about images: %v", handlers)
+			}
 			if events := server.FeatureGates["EventedPLEG"]; events != (endpoint == "") {
 				t.Errorf("container events used: %v", events)
 			}
