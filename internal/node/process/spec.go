@@ -120,31 +120,8 @@ func (r *Runtime) specFor(s *sandbox, c *runtimeapi.ContainerConfig, id, dir str
 	} else if h := s.config.GetHostname(); h != "" {
 		spec.Hostname = h
 	}
-	if os.Geteuid() == 0 {
-		spec.User = b.user
-	}
-	if os.Geteuid() == 0 || use != nil {
-		spec.LimitCaps, spec.Bounding, spec.Ambient, err = capabilities(sc, root)
-		if err != nil {
-			return b, err
-		}
-	}
-	if spec.ClearAmbient && !sc.GetPrivileged() {
-		// In a user namespace of its own the shim has every capability there;
-		// the command is to have none, whatever it executes.
-		spec.LimitCaps = true
-	}
-	// Without a namespace of its own an ordinary user's process can take a
-	// filter only together with the promise to gain no privileges, and
-	// RuntimeClass host is there for programs such as sudo that do.
-	exempt := root == shim.RootNone && s.rec.Handler == HandlerHost && os.Geteuid() != 0 && !spec.NoNewPrivs
-	if spec.Seccomp, err = r.seccomp.filterFor(sc, &spec, exempt, false); err != nil {
+	if err = r.setRights(&spec, s, sc, b.user); err != nil {
 		return b, err
-	}
-	if use != nil && r.view.user {
-		if spec.Image.RootSeccomp, err = r.seccomp.filterFor(sc, &spec, exempt, true); err != nil {
-			return b, err
-		}
 	}
 	if res := c.GetLinux().GetResources(); res != nil {
 		if adj := int(res.GetOomScoreAdj()); adj != 0 {
@@ -184,6 +161,38 @@ func (r *Runtime) specFor(s *sandbox, c *runtimeapi.ContainerConfig, id, dir str
 	b.spec = spec
 	b.ns = shim.Namespaces{PID: pids}
 	return b, nil
+}
+
+// setRights says as whom the command runs and what it may do. user is nil when
+// the image's files tell.
+func (r *Runtime) setRights(spec *shim.Spec, s *sandbox, sc *runtimeapi.LinuxContainerSecurityContext, user *shim.User) (err error) {
+	if os.Geteuid() == 0 {
+		spec.User = user
+	}
+	if os.Geteuid() == 0 || spec.Image != nil {
+		spec.LimitCaps, spec.Bounding, spec.Ambient, err = capabilities(sc, spec.Root)
+		if err != nil {
+			return err
+		}
+	}
+	if spec.ClearAmbient && !sc.GetPrivileged() {
+		// In a user namespace of its own the shim has every capability there;
+		// the command is to have none, whatever it executes.
+		spec.LimitCaps = true
+	}
+	// Without a namespace of its own an ordinary user's process can take a
+	// filter only together with the promise to gain no privileges, and
+	// RuntimeClass host is there for programs such as sudo that do.
+	exempt := spec.Root == shim.RootNone && s.rec.Handler == HandlerHost && os.Geteuid() != 0 && !spec.NoNewPrivs
+	if spec.Seccomp, err = r.seccomp.filterFor(sc, spec, exempt, false); err != nil {
+		return err
+	}
+	if spec.Image != nil && r.view.user {
+		if spec.Image.RootSeccomp, err = r.seccomp.filterFor(sc, spec, exempt, true); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // volumes are the mounts of a container that its root has a place for.
