@@ -52,9 +52,9 @@ func TestRunImage(t *testing.T) {
 	})
 }
 
-// What cannot be pulled ends "carillon run" at once, with a sentence for people that names the image, the cause and the
-// cures.
-func TestRunImageThatIsNotToBeHad(t *testing.T) {
+// What cannot be pulled, or cannot start, ends "carillon run" at once, with a sentence for people that names the image, the
+// cause and the cures.
+func TestRunImageThatCannotStart(t *testing.T) {
 	t.Parallel()
 	reg := newImageRegistry(t)
 	reg.push(t, "public/app:1", newImage(t, appConfig))
@@ -67,12 +67,14 @@ func TestRunImageThatIsNotToBeHad(t *testing.T) {
 		"unknown host":        {"registry.invalid/app:1", []string{"image registry.invalid/app:1 cannot be pulled: lookup registry.invalid: ", "--local-files", "image: host", "carillon image import"}},
 		"unknown tag":         {reg.host() + "/public/app:2", []string{reg.host() + " does not have it", "carillon image import"}},
 		"without credentials": {reg.host() + "/private/app:1", []string{reg.host() + " wants other credentials", "docker login", "imagePullSecrets"}},
+		"unknown user":        {reg.push(t, "public/nobody:1", newImage(t, v1.Config{User: "nobody", Entrypoint: probeEntry})), []string{`the image has no user "nobody" in its /etc/passwd`, "runAsUser"}},
+		"no command":          {reg.push(t, "public/nothing:1", newImage(t, v1.Config{})), []string{`container "main" has no command, and image`, "set command:"}},
 		"denied":              {reg.host() + "/closed/app:1", []string{reg.host() + " refuses", "docker login"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newImageUser(t, nil, filepath.Dir(newDataDir(t)))
-			got := w.command(imageJob{name: "app", image: tt.image, args: []string{"echo:ran"}}.String(), "run", "-f", "-", "--timeout", "100s")
+			got := w.command(imageJob{name: "app", image: tt.image}.String(), "run", "-f", "-", "--timeout", "100s")
 			if got.code != 2 || got.stdout != "" {
 				t.Errorf("exit code %d, stdout %q", got.code, got.stdout)
 			}
@@ -87,9 +89,7 @@ func TestRunImageThatIsNotToBeHad(t *testing.T) {
 			if t.Failed() {
 				t.Logf("stderr:\n%s", got.stderr)
 			}
-			if left, err := os.ReadDir(filepath.Join(w.dir, "tmp")); err != nil || len(left) > 0 {
-				t.Errorf("left in the directory for temporary files: %v, %v", left, err)
-			}
+			w.wantNothingTemporary()
 		})
 	}
 }

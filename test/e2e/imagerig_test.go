@@ -88,10 +88,15 @@ func (w *imageUser) up(manifest string, args ...string) *up {
 func (w *imageUser) wantNothingLeft(marker string) {
 	w.t.Helper()
 	wantNothingLeft(w.t, w.dir, marker)
+	w.wantNothingTemporary()
+	w.wantWholeStore()
+}
+
+func (w *imageUser) wantNothingTemporary() {
+	w.t.Helper()
 	if left, err := os.ReadDir(filepath.Join(w.dir, "tmp")); err != nil || len(left) > 0 {
 		w.t.Errorf("left in the directory for temporary files: %v, %v", left, err)
 	}
-	w.wantWholeStore()
 }
 
 // wantWholeStore fails the test when anything but whole images is in the store.

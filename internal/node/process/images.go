@@ -166,7 +166,7 @@ func (s imageService) ImageStatus(_ context.Context, req *runtimeapi.ImageStatus
 }
 
 // PullImage brings an image here. Of what stands for this machine's files it
-// only takes a note.
+// only takes a note. Close ends it, and the next one goes on with what has come.
 func (s imageService) PullImage(ctx context.Context, req *runtimeapi.PullImageRequest) (*runtimeapi.PullImageResponse, error) {
 	ref := req.GetImage().GetImage()
 	if ref == "" {
@@ -186,6 +186,15 @@ func (s imageService) PullImage(ctx context.Context, req *runtimeapi.PullImageRe
 	if err != nil {
 		return nil, imageError(err)
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-s.r.done:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
 	img, err := s.r.opts.Images.Pull(ctx, name, keychain(req.GetAuth(), name), nil)
 	if err != nil {
 		return nil, s.pullError(err, ref)
