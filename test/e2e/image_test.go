@@ -123,6 +123,7 @@ func TestUpRunsImages(t *testing.T) {
 			imageJob{name: "writable", image: plain, args: []string{"write:/file", "cat:/file", "exit:5"}}.String() +
 			imageJob{name: "lasting", image: named, args: []string{"echo:" + marker, "wait"}}.String() +
 			shellJob{name: "host", script: "test -e /etc/passwd && echo this machine"}.String() +
+			imageJob{name: "class-host", image: "registry.invalid/app:1", container: `command: ["/bin/sh", "-c", "test -e /etc/passwd && echo this machine"]`, pod: "runtimeClassName: host"}.String() +
 			imageJob{name: "no-host", image: "registry.invalid/app:1"}.String() +
 			imageJob{name: "no-name", image: reg.host() + "/public/other:1"}.String() +
 			imageJob{name: "no-entry", image: reg.host() + "/private/app:1"}.String() +
@@ -134,7 +135,7 @@ func TestUpRunsImages(t *testing.T) {
 		}
 		u.kubectl("delete", "cronjob", "tick")
 		for name, want := range map[string]string{
-			"always": "by itself\n0 0\n", "once": "by itself\n0 0\n", "never": "here\n", "host": "this machine\n", "numbered": "1234 5\n", "chosen": "77 78\n",
+			"always": "by itself\n0 0\n", "once": "by itself\n0 0\n", "never": "here\n", "host": "this machine\n", "class-host": "this machine\n", "numbered": "1234 5\n", "chosen": "77 78\n",
 			"read-only": "error: open /file: read-only file system\nerror: open /tmp/file: read-only file system\nwrote\n",
 		} {
 			if end := u.finished(name); end.Outcome != "complete" {

@@ -14,6 +14,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/carillon-dev/carillon/internal/node/process/shim"
@@ -96,6 +97,29 @@ func resolveUser(sc *runtimeapi.LinuxContainerSecurityContext) (*shim.User, acco
 	slices.Sort(groups)
 	u.Groups = slices.Compact(groups)
 	return u, acc, nil
+}
+
+// withoutImageUser takes back what the kubelet fills in as the user of a container of RuntimeClass host whose Pod names
+// none: that of the image of that name, for which it asks without the handler, or root's when it is not here. A name of
+// a user can come from nowhere else. Of a number that is known only of an ordinary user's containers: a Pod of theirs that
+// asks for another user is not admitted.
+func (r *Runtime) withoutImageUser(sc *runtimeapi.LinuxContainerSecurityContext, handler, name string) *runtimeapi.LinuxContainerSecurityContext {
+	if sc == nil || handler != HandlerHost || r.isLocal(name, "") {
+		return sc
+	}
+	sc = proto.Clone(sc).(*runtimeapi.LinuxContainerSecurityContext)
+	sc.RunAsUsername = ""
+	if os.Geteuid() == 0 {
+		return sc
+	}
+	filledIn := int64(0)
+	if img, ok, err := r.findImage(name); ok && err == nil {
+		filledIn = criImage(img).GetUid().GetValue()
+	}
+	if sc.GetRunAsUser().GetValue() == filledIn {
+		sc.RunAsUser = nil
+	}
+	return sc
 }
 
 // ownUser is for a runtime that is not root: it can be nobody else.
