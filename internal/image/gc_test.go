@@ -185,6 +185,18 @@ func TestRemove(t *testing.T) {
 	}
 }
 
+// An image whose layers got the numbers of others that were removed is here.
+func TestNumbersGivenAgain(t *testing.T) {
+	g := newGCRig(t, -1)
+	for _, name := range []string{"aa", "bb", "cc"} {
+		img := g.pull(name)
+		if got := g.here(); got != name {
+			t.Errorf("here: %q, want %q", got, name)
+		}
+		must(t, g.Remove(img.ID))
+	}
+}
+
 // Leftovers of pulls that never came to an end are kept for a day.
 func TestLeftovers(t *testing.T) {
 	g := newGCRig(t, -1)

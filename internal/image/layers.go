@@ -65,30 +65,23 @@ func (s *Store) layer(chain string) (layer, bool) {
 		if l, err := s.readLayer(n); err == nil && l.Chain == chain {
 			return l, true
 		}
-		delete(s.numbers, chain) // removed meanwhile
 	}
-	known := make(map[int]bool, len(s.numbers))
-	for _, n := range s.numbers {
-		known[n] = true
-	}
+	// Whatever is known may be of the past: numbers of layers that were removed are given again.
+	clear(s.numbers)
 	numbers, err := s.layerNumbers()
 	if err != nil {
 		return layer{}, false
 	}
+	var found layer
 	for _, n := range numbers {
-		if known[n] {
-			continue
-		}
 		if l, err := s.readLayer(n); err == nil {
 			s.numbers[l.Chain] = n
+			if l.Chain == chain {
+				found = l
+			}
 		}
 	}
-	if n, ok := s.numbers[chain]; ok {
-		if l, err := s.readLayer(n); err == nil && l.Chain == chain {
-			return l, true
-		}
-	}
-	return layer{}, false
+	return found, found.number != 0
 }
 
 // layerNumbers lists the directories of published layers.
