@@ -6,13 +6,20 @@
 package node
 
 import (
+	"context"
+	"fmt"
 	"maps"
+	"os"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/kubernetes/pkg/kubelet/cadvisor"
 	"k8s.io/kubernetes/pkg/kubelet/cm"
+	kubecontainer "k8s.io/kubernetes/pkg/kubelet/container"
 	"k8s.io/kubernetes/pkg/kubelet/lifecycle"
+	"k8s.io/kubernetes/pkg/securitycontext"
+
+	"github.com/carillon-dev/carillon/internal/node/process"
 )
 
 // containerManager is the kubelet's container manager of a node whose limits
@@ -23,10 +30,11 @@ type containerManager struct {
 	cm.ContainerManager
 	stats  cadvisor.Interface
 	refuse *refuser // nil refuses no Pod
+	uid    int64    // of this process
 }
 
 func newContainerManager(stats cadvisor.Interface, refuse *refuser) cm.ContainerManager {
-	return containerManager{ContainerManager: cm.NewStubContainerManager(), stats: stats, refuse: refuse}
+	return containerManager{ContainerManager: cm.NewStubContainerManager(), stats: stats, refuse: refuse, uid: int64(os.Geteuid())}
 }
 
 // GetAllocateResourcesPodAdmitHandler is asked whether a Pod may be started
@@ -36,6 +44,28 @@ func (m containerManager) GetAllocateResourcesPodAdmitHandler() lifecycle.PodAdm
 		return m.refuse
 	}
 	return m.ContainerManager.GetAllocateResourcesPodAdmitHandler()
+}
+
+// GetResources is asked about each container before its user is looked up. One of
+// RuntimeClass host runs as this process's user unless its Pod names another,
+// which the runtime cannot tell from the user of an image that the kubelet found.
+func (m containerManager) GetResources(ctx context.Context, pod *corev1.Pod, container *corev1.Container) (*kubecontainer.RunContainerOptions, error) {
+	o, err := m.ContainerManager.GetResources(ctx, pod, container)
+	if class := pod.Spec.RuntimeClassName; err != nil || class == nil || *class != RuntimeClassHost {
+		return o, err
+	}
+	security := securitycontext.DetermineEffectiveSecurityContext(pod, container)
+	if security != nil && security.RunAsUser != nil {
+		return o, nil
+	}
+	if security != nil && security.RunAsNonRoot != nil && *security.RunAsNonRoot && m.uid == 0 {
+		return nil, fmt.Errorf("container %s has runAsNonRoot, but with RuntimeClass %s it runs as carillon's user, who is root, whatever its image says: set runAsUser", container.Name, RuntimeClassHost)
+	}
+	if o == nil {
+		o = &kubecontainer.RunContainerOptions{}
+	}
+	o.Annotations = append(o.Annotations, kubecontainer.Annotation{Name: process.AnnotationOwnUser, Value: "true"})
+	return o, nil
 }
 
 func (m containerManager) GetCapacity(bool) corev1.ResourceList {

@@ -6,11 +6,14 @@
 package node
 
 import (
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/kubernetes/pkg/kubelet/cm"
 	"k8s.io/kubernetes/pkg/kubelet/lifecycle"
+
+	"github.com/carillon-dev/carillon/internal/node/process"
 )
 
 // There is ephemeral storage for Pods that ask for it, and a Pod's cgroup that
@@ -43,12 +46,44 @@ func TestContainerManager(t *testing.T) {
 
 // An ordinary user's node asks its refuser about each Pod, root's asks nobody.
 func TestContainerManagerRefuses(t *testing.T) {
-	pod := &corev1.Pod{Spec: corev1.PodSpec{SecurityContext: &corev1.PodSecurityContext{RunAsUser: new(int64)}}}
+	pod := &corev1.Pod{Spec: corev1.PodSpec{SecurityContext: &corev1.PodSecurityContext{RunAsUser: new(int64)}, Containers: []corev1.Container{{Image: "host"}}}}
 	for name, refuse := range map[string]*refuser{"root": nil, "ordinary user": {uid: 1000, gid: 1000}} {
 		manager := newContainerManager(newMachineStats(t.TempDir()), refuse)
 		got := manager.GetAllocateResourcesPodAdmitHandler().Admit(&lifecycle.PodAdmitAttributes{Pod: pod})
 		if got.Admit != (refuse == nil) {
 			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+// The runtime is told which containers of RuntimeClass host name no user; one
+// that must not be root is not run as root in place of its image's user.
+func TestContainerManagerOwnUser(t *testing.T) {
+	host, yes := RuntimeClassHost, true
+	user := int64(1234)
+	for name, tt := range map[string]struct {
+		pod       corev1.PodSpec
+		container corev1.SecurityContext
+		uid       int64
+		told      bool
+		refused   bool
+	}{
+		"none":                {pod: corev1.PodSpec{RuntimeClassName: &host}, told: true},
+		"another class":       {pod: corev1.PodSpec{}},
+		"of the Pod":          {pod: corev1.PodSpec{RuntimeClassName: &host, SecurityContext: &corev1.PodSecurityContext{RunAsUser: &user}}},
+		"of the container":    {pod: corev1.PodSpec{RuntimeClassName: &host}, container: corev1.SecurityContext{RunAsUser: &user}},
+		"not root":            {pod: corev1.PodSpec{RuntimeClassName: &host, SecurityContext: &corev1.PodSecurityContext{RunAsNonRoot: &yes}}, refused: true},
+		"not root, and isn't": {pod: corev1.PodSpec{RuntimeClassName: &host}, container: corev1.SecurityContext{RunAsNonRoot: &yes}, uid: 1000, told: true},
+		"not root, and says":  {pod: corev1.PodSpec{RuntimeClassName: &host}, container: corev1.SecurityContext{RunAsNonRoot: &yes, RunAsUser: &user}},
+	} {
+		manager := newContainerManager(newMachineStats(t.TempDir()), nil).(containerManager)
+		manager.uid = tt.uid
+		o, err := manager.GetResources(t.Context(), &corev1.Pod{Spec: tt.pod}, &corev1.Container{Name: "c", SecurityContext: &tt.container})
+		if tt.refused != (err != nil) || tt.refused && !strings.Contains(err.Error(), "set runAsUser") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err == nil && tt.told != (o != nil && len(o.Annotations) == 1 && o.Annotations[0].Name == process.AnnotationOwnUser) {
+			t.Errorf("%s: %+v", name, o)
 		}
 	}
 }

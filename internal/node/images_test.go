@@ -9,6 +9,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/carillon-dev/carillon/internal/image"
@@ -56,5 +57,34 @@ func TestImageStore(t *testing.T) {
 	s = newImageStore(&Options{ImageDir: filepath.Join(file, "images")})
 	if _, err := s.Use("busybox"); err == nil || errors.Is(err, image.ErrNotFound) {
 		t.Errorf("below a file: %v", err)
+	}
+}
+
+// The images of this user are hidden from containers, wherever they are and
+// whether the node has any use for them.
+func TestImageDirs(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", "/cache")
+	usual, err := image.DefaultDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tt := range map[string]struct {
+		options Options
+		want    []string
+	}{
+		"usual":         {Options{}, []string{usual}},
+		"another":       {Options{ImageDir: "/images"}, []string{"/images", usual}},
+		"local files":   {Options{LocalFiles: true}, []string{usual}},
+		"both":          {Options{LocalFiles: true, ImageDir: "/images"}, []string{"/images", usual}},
+		"the usual one": {Options{ImageDir: usual}, []string{usual}},
+	} {
+		tt.options.DataDir, tt.options.Hidden = "/data", []string{"/keys"}
+		got := runtimeOptions(&tt.options, newImageStore(&tt.options))
+		if want := append([]string{"/data", "/keys"}, tt.want...); !slices.Equal(got.Hidden, want) {
+			t.Errorf("%s: %q are hidden, want %q", name, got.Hidden, want)
+		}
+		if (got.Images == nil) != tt.options.LocalFiles {
+			t.Errorf("%s: images %v", name, got.Images)
+		}
 	}
 }

@@ -11,8 +11,10 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"time"
 
+	"github.com/carillon-dev/carillon/internal/image"
 	"github.com/carillon-dev/carillon/internal/node/process"
 )
 
@@ -33,28 +35,8 @@ type containerRuntime interface {
 
 // startRuntime starts the built-in runtime and waits until it serves.
 func startRuntime(ctx context.Context, o *Options) (containerRuntime, error) {
-	options := process.Options{
-		RootDir:   runtimeDir(o.DataDir),
-		Socket:    runtimeSocket(o.DataDir),
-		APIServer: o.APIServer,
-		// A container that sees the machine's files must not see other Pods'
-		// volumes among them.
-		Hidden:         append([]string{o.DataDir}, o.Hidden...),
-		EndWithProcess: o.EndWithProcess,
-		PIDsMax:        o.PIDsMax,
-		Logger:         o.Logger.WithName("runtime"),
-		LogDir:         logsDir(o.DataDir),
-		LocalFiles:     o.LocalFiles,
-	}
-	var images *imageStore
-	if !o.LocalFiles {
-		images = newImageStore(o)
-		options.Images = images
-		if images.nowhere == nil {
-			options.Hidden = append(options.Hidden, images.options.Dir)
-		}
-	}
-	runtime, err := process.New(options)
+	images := newImageStore(o)
+	runtime, err := process.New(runtimeOptions(o, images))
 	if err != nil {
 		return nil, fmt.Errorf("container runtime: %w", err)
 	}
@@ -71,7 +53,40 @@ func startRuntime(ctx context.Context, o *Options) (containerRuntime, error) {
 	}
 }
 
-// runtimeWithImages is the runtime together with its store, nil when it has none.
+func runtimeOptions(o *Options, images *imageStore) process.Options {
+	options := process.Options{
+		RootDir:   runtimeDir(o.DataDir),
+		Socket:    runtimeSocket(o.DataDir),
+		APIServer: o.APIServer,
+		// A container that sees the machine's files must not see other Pods'
+		// volumes among them.
+		Hidden:         slices.Concat([]string{o.DataDir}, o.Hidden, imageDirs(images)),
+		EndWithProcess: o.EndWithProcess,
+		PIDsMax:        o.PIDsMax,
+		Logger:         o.Logger.WithName("runtime"),
+		LogDir:         logsDir(o.DataDir),
+		LocalFiles:     o.LocalFiles,
+	}
+	if !o.LocalFiles {
+		options.Images = images
+	}
+	return options
+}
+
+// imageDirs are the directories where this user has images, of this node and of
+// others: also who runs on the machine's files alone must not see them.
+func imageDirs(images *imageStore) []string {
+	var dirs []string
+	if images.nowhere == nil {
+		dirs = append(dirs, images.options.Dir)
+	}
+	if usual, err := image.DefaultDir(); err == nil && !slices.Contains(dirs, usual) {
+		dirs = append(dirs, usual)
+	}
+	return dirs
+}
+
+// runtimeWithImages is the runtime together with its store.
 type runtimeWithImages struct {
 	*process.Runtime
 	images *imageStore
@@ -79,11 +94,7 @@ type runtimeWithImages struct {
 
 // Close closes the store after the runtime.
 func (r runtimeWithImages) Close(ctx context.Context) error {
-	err := r.Runtime.Close(ctx)
-	if r.images != nil {
-		err = errors.Join(err, r.images.Close())
-	}
-	return err
+	return errors.Join(r.Runtime.Close(ctx), r.images.Close())
 }
 
 func hostOf(address string) string {

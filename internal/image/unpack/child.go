@@ -15,6 +15,8 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/carillon-dev/carillon/internal/image/files"
 )
 
 // maxJob bounds the text of a job: 500 layers with long paths.
@@ -87,7 +89,7 @@ func (j job) run() (answer, error) {
 		result, err := j.apply(os.Stdin, allUsers)
 		return answer{Result: result}, err
 	case doCopy:
-		return answer{}, copyTree(from, "/", allUsers)
+		return answer{}, files.Copy(from, "/", allUsers)
 	case doList:
 		names, err := list()
 		return answer{Names: names}, err

@@ -26,7 +26,7 @@
 //   - tree.go     finding the directory of an entry, without leaving the root
 //   - pathset.go  which files come from this layer, a million of them in 8 MB
 //   - times.go, xattr.go  times and extended attributes
-//   - copy.go     copying a tree, with shared blocks where the filesystem can
+//   - copy.go     copying a tree (package files), and removing one
 //
 // # Where layers meet
 //

@@ -7,7 +7,6 @@ package unpack
 
 import (
 	"archive/tar"
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +14,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/carillon-dev/carillon/internal/image/files"
 )
 
 // entry makes what an entry says, in the place of what is there: only a directory stays what it was.
@@ -45,7 +46,7 @@ func (a *applier) entry(dir, name string, h *tar.Header) error {
 	if err := a.dress(parent.fd, name, h); err != nil {
 		return err
 	}
-	return setTimes(parent.fd, name, timesOf(h))
+	return files.SetTimes(parent.fd, name, timesOf(h))
 }
 
 // instead makes something in the place of what is there.
@@ -168,7 +169,7 @@ func (a *applier) file(parent *level, name string, h *tar.Header) error {
 	if err := a.dress(parent.fd, name, h); err != nil {
 		return err
 	}
-	return setTimes(parent.fd, name, timesOf(h))
+	return files.SetTimes(parent.fd, name, timesOf(h))
 }
 
 // content copies the content of an entry. What is zero in a sparse one takes no space here either.
@@ -179,8 +180,8 @@ func (a *applier) content(fd int, h *tar.Header) error {
 		if err != nil {
 			return readError(err)
 		}
-		if !sparse || !isZero(a.buffer[:n]) {
-			if err := pwrite(fd, a.buffer[:n], at); err != nil {
+		if !sparse || !files.IsZero(a.buffer[:n]) {
+			if err := files.WriteAt(fd, a.buffer[:n], at); err != nil {
 				return fmt.Errorf("writing it: %w", err)
 			}
 		}
@@ -202,30 +203,4 @@ func isSparse(h *tar.Header) bool {
 		}
 	}
 	return false
-}
-
-var zeroes [4096]byte
-
-func isZero(p []byte) bool {
-	for len(p) > 0 {
-		n := min(len(p), len(zeroes))
-		if !bytes.Equal(p[:n], zeroes[:n]) {
-			return false
-		}
-		p = p[n:]
-	}
-	return true
-}
-
-func pwrite(fd int, p []byte, at int64) error {
-	for len(p) > 0 {
-		n, err := unix.Pwrite(fd, p, at)
-		if err != nil && !errors.Is(err, unix.EINTR) {
-			return err
-		}
-		if n > 0 {
-			p, at = p[n:], at+int64(n)
-		}
-	}
-	return nil
 }

@@ -6,15 +6,15 @@
 package unpack
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strings"
 
 	"golang.org/x/sys/unix"
-)
 
-// maxOptions is what the kernel takes as options of a mount: a page, with the end of the text.
-const maxOptions = 4096 - 1
+	"github.com/carillon-dev/carillon/internal/image/overlay"
+)
 
 // hasAllUsers reports whether this process may give files to any user. In a user namespace with one user nobody else
 // exists.
@@ -47,17 +47,17 @@ func (j job) enterRoot() error {
 	if err := likeLower(j.Lowers[0], j.Target); err != nil {
 		return err
 	}
-	for _, path := range append([]string{j.Target, j.Work}, j.Lowers...) {
+	for _, path := range []string{j.Target, j.Work} {
 		if strings.ContainsAny(path, `,:\`) {
 			return fmt.Errorf("%s: a path with a comma, colon or backslash cannot be in a mount", path)
 		}
 	}
-	options := "lowerdir=" + strings.Join(j.Lowers, ":") + ",upperdir=" + j.Target + ",workdir=" + j.Work + "," + j.Form.MountOptions()
-	if len(options) > maxOptions {
-		return archiveError("the image has too many layers: %d", len(j.Lowers)+1)
-	}
+	m := overlay.Mount{Lowers: j.Lowers, Upper: j.Target, Work: j.Work, Options: j.Form.MountOptions(), Flags: unix.MS_NOSUID | unix.MS_NODEV}
 	// Over the target itself, so that no other directory is needed.
-	if err := unix.Mount("overlay", j.Target, "overlay", unix.MS_NOSUID|unix.MS_NODEV, options); err != nil {
+	if err := m.At(j.Target); err != nil {
+		if many := new(*overlay.TooManyError); errors.As(err, many) {
+			return archiveError("%v", *many)
+		}
 		return fmt.Errorf("mounting an overlay of %d layers: %w", len(j.Lowers)+1, err)
 	}
 	return pivot(j.Target)

@@ -31,8 +31,3 @@ func timesAt(fd int) ([2]unix.Timespec, error) {
 	}
 	return [2]unix.Timespec{st.Atim, st.Mtim}, nil
 }
-
-// setTimes sets those of name in the directory dir.
-func setTimes(dir int, name string, times [2]unix.Timespec) error {
-	return unix.UtimesNanoAt(dir, name, times[:], unix.AT_SYMLINK_NOFOLLOW)
-}

@@ -12,13 +12,12 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/carillon-dev/carillon/internal/image/files"
 )
 
 // maxLinks is how many links a name may lead through, as in the kernel.
 const maxLinks = 40
-
-// openDir opens a directory and no link to one.
-const openDir = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
 
 // tree walks through the directories below a root. It keeps those open that lead to the last entry, because the next one
 // lies near it, as a rule. Nobody else changes the tree meanwhile, and what an entry changes lies below all that is open.
@@ -40,7 +39,7 @@ type level struct {
 }
 
 func openTree(root string) (*tree, error) {
-	fd, err := unix.Open(root, openDir, 0)
+	fd, err := unix.Open(root, files.OpenDir, 0)
 	if err != nil {
 		return nil, &os.PathError{Op: "open", Path: root, Err: err}
 	}
@@ -57,7 +56,7 @@ func (t *tree) close() error {
 	err := t.leave(1)
 	root := t.levels[0]
 	if root.changed {
-		err = errors.Join(err, setTimes(root.fd, ".", root.times))
+		err = errors.Join(err, files.SetTimes(root.fd, ".", root.times))
 	}
 	return errors.Join(err, unix.Close(root.fd))
 }
@@ -72,7 +71,7 @@ func (t *tree) leave(keep int) error {
 			return err
 		}
 		if l.changed {
-			if err := setTimes(t.levels[last-1].fd, l.name, l.times); err != nil {
+			if err := files.SetTimes(t.levels[last-1].fd, l.name, l.times); err != nil {
 				return err
 			}
 		}
@@ -140,7 +139,7 @@ func (t *tree) enter(dir string, make bool) (*level, error) {
 // step opens the directory name in the last level, and makes it if asked to.
 func (t *tree) step(name string, make bool) error {
 	l := t.levels[len(t.levels)-1]
-	fd, err := unix.Openat(l.fd, name, openDir, 0)
+	fd, err := unix.Openat(l.fd, name, files.OpenDir, 0)
 	if errors.Is(err, unix.ENOENT) && make {
 		if len(name) > maxName {
 			return archiveError("a name with a part of %d bytes", len(name))
@@ -149,11 +148,11 @@ func (t *tree) step(name string, make bool) error {
 			return &os.PathError{Op: "mkdir", Path: name, Err: err}
 		}
 		// Nobody says when it was made; the same image shall be the same on each machine.
-		if err := setTimes(l.fd, name, l.times); err != nil {
+		if err := files.SetTimes(l.fd, name, l.times); err != nil {
 			return err
 		}
 		l.changed = true
-		fd, err = unix.Openat(l.fd, name, openDir, 0)
+		fd, err = unix.Openat(l.fd, name, files.OpenDir, 0)
 	}
 	if err != nil {
 		return err

@@ -7,11 +7,12 @@ package unpack
 
 import (
 	"errors"
-	"io"
 	"os"
 	"path"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/carillon-dev/carillon/internal/image/files"
 )
 
 const (
@@ -44,7 +45,7 @@ func (a *applier) hide(dir int, dirPath, name string, changed *bool) error {
 		*changed = true
 		return removeAll(dir, name)
 	}
-	fd, err := unix.Openat(dir, name, openDir, 0)
+	fd, err := unix.Openat(dir, name, files.OpenDir, 0)
 	if errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP) {
 		return nil
 	}
@@ -60,38 +61,14 @@ func (a *applier) hide(dir int, dirPath, name string, changed *bool) error {
 	err = a.hideIn(fd, path.Join(dirPath, name), &inside)
 	_ = unix.Close(fd)
 	if err == nil && inside {
-		err = setTimes(dir, name, times)
+		err = files.SetTimes(dir, name, times)
 	}
 	return err
 }
 
 // hideIn does so with all that is in a directory.
 func (a *applier) hideIn(dir int, dirPath string, changed *bool) error {
-	return eachName(dir, func(name string) error { return a.hide(dir, dirPath, name, changed) })
-}
-
-// eachName calls f for the names in a directory. f may remove them.
-func eachName(dir int, f func(string) error) error {
-	fd, err := unix.Openat(dir, ".", openDir, 0) // with a position of its own
-	if err != nil {
-		return err
-	}
-	d := os.NewFile(uintptr(fd), ".")
-	defer d.Close()
-	for {
-		names, err := d.Readdirnames(256)
-		for _, name := range names {
-			if err := f(name); err != nil {
-				return err
-			}
-		}
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-	}
+	return files.EachName(dir, func(name string) error { return a.hide(dir, dirPath, name, changed) })
 }
 
 // removeAll removes name in the directory dir with all that is in it. What is not there is no error.
@@ -103,11 +80,11 @@ func removeAll(dir int, name string) error {
 	if !errors.Is(err, unix.EISDIR) && !errors.Is(err, unix.EPERM) {
 		return &os.PathError{Op: "remove", Path: name, Err: err}
 	}
-	fd, err := unix.Openat(dir, name, openDir, 0)
+	fd, err := unix.Openat(dir, name, files.OpenDir, 0)
 	if err != nil {
 		return &os.PathError{Op: "remove", Path: name, Err: err}
 	}
-	err = eachName(fd, func(inside string) error { return removeAll(fd, inside) })
+	err = files.EachName(fd, func(inside string) error { return removeAll(fd, inside) })
 	_ = unix.Close(fd)
 	if err != nil {
 		return err

@@ -55,23 +55,34 @@ func TestHandlerHostIgnoresImageUser(t *testing.T) {
 	g, images := imageRig(t)
 	images.add(t, "registry.example/named:1", image.Config{User: "app"}, layer(t, nil))
 	images.add(t, "registry.example/numbered:1", image.Config{User: "1234"}, layer(t, nil))
-	for name, fill := range map[string]func(*runtimeapi.LinuxContainerSecurityContext){
-		"registry.example/unknown:1": func(sc *runtimeapi.LinuxContainerSecurityContext) {
-			sc.RunAsUser = &runtimeapi.Int64Value{}
-		},
-		"registry.example/named:1": func(sc *runtimeapi.LinuxContainerSecurityContext) { sc.RunAsUsername = "app" },
-		"registry.example/numbered:1": func(sc *runtimeapi.LinuxContainerSecurityContext) {
-			if os.Geteuid() != 0 { // root cannot tell it from what the Pod asks for
-				sc.RunAsUser = &runtimeapi.Int64Value{Value: 1234}
-			}
-		},
+	own := os.Getuid()
+	for name, tt := range map[string]struct {
+		user *runtimeapi.Int64Value
+		name string
+		says bool // the node says that the Pod names no user
+		want int
+		root bool // as root alone: an ordinary user's Pod is not admitted
+	}{
+		"unknown":                    {user: &runtimeapi.Int64Value{}, want: own},
+		"unknown, and the node":      {user: &runtimeapi.Int64Value{}, says: true, want: own},
+		"named":                      {name: "app", want: own},
+		"named, and the node":        {name: "app", says: true, want: own},
+		"numbered, and the node":     {user: &runtimeapi.Int64Value{Value: 1234}, says: true, want: own},
+		"numbered, and the Pod says": {user: &runtimeapi.Int64Value{Value: 1234}, want: 1234, root: true},
+		"numbered, and another":      {user: &runtimeapi.Int64Value{Value: 77}, want: 77, root: true},
 	} {
+		if tt.root && own != 0 {
+			continue
+		}
+		img, _, _ := strings.Cut(name, ",")
 		config := shell("id -u")
-		config.Image = &runtimeapi.ImageSpec{Image: name}
-		fill(config.Linux.SecurityContext)
-		_, pod, _ := strings.Cut(strings.TrimSuffix(name, ":1"), "/")
-		id := g.begin(g.sandbox(pod, HandlerHost), config)
-		if g.wait(id); g.output(id, "stdout") != fmt.Sprintln(os.Getuid()) {
+		config.Image = &runtimeapi.ImageSpec{Image: "registry.example/" + img + ":1"}
+		config.Linux.SecurityContext.RunAsUser, config.Linux.SecurityContext.RunAsUsername = tt.user, tt.name
+		if tt.says {
+			config.Annotations = map[string]string{AnnotationOwnUser: "true"}
+		}
+		id := g.begin(g.sandbox(strings.NewReplacer(" ", "", ",", "-").Replace(name), HandlerHost), config)
+		if g.wait(id); g.output(id, "stdout") != fmt.Sprintln(tt.want) {
 			t.Errorf("%s: %q %q", name, g.output(id, "stdout"), g.output(id, "stderr"))
 		}
 	}

@@ -185,7 +185,8 @@ func probeLayer(t testing.TB) string {
 
 // fakeImages are images without registry and store.
 type fakeImages struct {
-	dir string
+	dir  string
+	flat bool // each image is one directory, as where there are no overlays
 
 	mu     sync.Mutex
 	images map[string]fakeImage // by full name
@@ -207,9 +208,10 @@ func imageRig(t *testing.T) (*rig, *fakeImages) {
 	g := stoppedRig(t)
 	g.opts.Images, g.opts.LocalFiles = f, false
 	g.start()
-	if g.run.view.root == rootNone {
+	if !g.run.view.images {
 		t.Skipf("no roots here: %v", g.run.view.warnings)
 	}
+	f.flat = os.Getenv(envCopies) != ""
 	return g, f
 }
 
@@ -227,6 +229,9 @@ func (f *fakeImages) add(t testing.TB, name string, config image.Config, layers 
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.flat {
+		layers = []string{flatten(t, layers)}
+	}
 	f.images[n.String()] = fakeImage{Image: img, layers: layers}
 	return img
 }

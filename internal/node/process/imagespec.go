@@ -89,9 +89,7 @@ func (r *Runtime) fromImage(b *built, spec *shim.Spec, use *image.Use, s *sandbo
 		return nil, err
 	}
 	spec.Image = &shim.Image{Lowers: use.Layers, Options: r.overlayOptions(use), User: user}
-	if r.view.user {
-		spec.Image.Own = &shim.User{UID: uint32(os.Geteuid()), GID: uint32(os.Getegid())}
-	}
+	spec.Image.Own = machineUser(r.view.user)
 	spec.HostIPC = sharesIPC(c)
 	r.etcFiles(b, spec, s, c, dir)
 	env := config.Env

@@ -181,7 +181,7 @@ func TestKillPoints(t *testing.T) {
 func TestImageKillPoints(t *testing.T) {
 	g, store := storeRig(t)
 	g.start()
-	if g.run.view.root == rootNone {
+	if !g.run.view.images {
 		t.Skipf("no roots here: %v", g.run.view.warnings)
 	}
 	text := push(t, v1.Config{Entrypoint: []string{"/bin/probe"}}, archive(t, files{"bin/": "", "bin/probe": program(t)}))

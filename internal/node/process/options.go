@@ -20,6 +20,11 @@ const (
 	HandlerHost = "host"
 )
 
+// AnnotationOwnUser on a container of RuntimeClass host says that its Pod names
+// no user, so that one that the kubelet found in an image of that name does not
+// count: the container runs as this program's.
+const AnnotationOwnUser = "carillon.dev/own-user"
+
 // Options say where a Runtime keeps its state and what containers are told.
 type Options struct {
 	// RootDir holds the state of sandboxes and containers. It is made with

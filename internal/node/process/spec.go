@@ -106,7 +106,7 @@ func (r *Runtime) specFor(s *sandbox, c *runtimeapi.ContainerConfig, id, dir str
 	if use != nil {
 		base, err = r.fromImage(&b, &spec, use, s, c, dir)
 	} else {
-		b.user, account, err = resolveUser(r.withoutImageUser(sc, s.rec.Handler, imageName(c)))
+		b.user, account, err = resolveUser(r.withoutImageUser(c, s.rec.Handler))
 		base = append(base, "HOME="+cmp.Or(account.home, "/"))
 	}
 	if err != nil {

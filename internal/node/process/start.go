@@ -226,7 +226,7 @@ func refusal(c *container, v view) string {
 	if c.rec.ImageID == "" && len(c.config.GetCommand()) == 0 && !isPause(imageName(c.config)) {
 		return fmt.Sprintf("container %q (image %s) has no command: it runs on the files of this machine, which have no entrypoint. Set command: in the container, or name a real image and leave out --local-files and RuntimeClass host", name, imageName(c.config))
 	}
-	if c.rec.ImageID != "" && v.root == shim.RootNone {
+	if c.rec.ImageID != "" && !v.images {
 		return fmt.Sprintf("container %q can not run image %s, because this machine does not let us make a root for it: %s. With image: host (or --local-files) it runs on the files of this machine", name, c.rec.ImageName, v.cure)
 	}
 	if c.rec.Root == shim.RootNone {

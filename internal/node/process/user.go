@@ -100,15 +100,19 @@ func resolveUser(sc *runtimeapi.LinuxContainerSecurityContext) (*shim.User, acco
 }
 
 // withoutImageUser takes back what the kubelet fills in as the user of a container of RuntimeClass host whose Pod names
-// none: that of the image of that name, for which it asks without the handler, or root's when it is not here. A name of
-// a user can come from nowhere else. Of a number that is known only of an ordinary user's containers: a Pod of theirs that
-// asks for another user is not admitted.
-func (r *Runtime) withoutImageUser(sc *runtimeapi.LinuxContainerSecurityContext, handler, name string) *runtimeapi.LinuxContainerSecurityContext {
+// none: that of the image of that name, for which it asks without the handler, or root's when it is not here. The node
+// says which containers these are. Of others, a name of a user can come from nowhere else, and of a number that is known
+// of an ordinary user's containers: a Pod of theirs that asks for another user is not admitted.
+func (r *Runtime) withoutImageUser(c *runtimeapi.ContainerConfig, handler string) *runtimeapi.LinuxContainerSecurityContext {
+	sc, name := c.GetLinux().GetSecurityContext(), imageName(c)
 	if sc == nil || handler != HandlerHost || r.isLocal(name, "") {
 		return sc
 	}
 	sc = proto.Clone(sc).(*runtimeapi.LinuxContainerSecurityContext)
 	sc.RunAsUsername = ""
+	if c.GetAnnotations()[AnnotationOwnUser] != "" {
+		sc.RunAsUser = nil
+	}
 	if os.Geteuid() == 0 {
 		return sc
 	}

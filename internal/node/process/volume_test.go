@@ -151,13 +151,26 @@ func TestHidden(t *testing.T) {
 	}
 	g := newRig(t)
 	g.close()
-	g.opts.Hidden = []string{secret, "/no/such/dir"}
+	later := filepath.Join(t.TempDir(), "made", "later")
+	g.opts.Hidden = []string{secret, "/no/such/dir", later}
 	g.start()
 	needsRoot(t, g)
 	id := g.begin(g.sandbox("p", ""), shell(`ls -A `+secret+` `+g.opts.RootDir+` | grep -v :`))
 	g.wait(id)
 	if got := strings.TrimSpace(g.output(id, "stdout")); got != "" {
 		t.Errorf("a container sees %q", got)
+	}
+
+	id = g.begin(g.sandbox("q", ""), shell(`echo begun; sleep 1000`))
+	until(t, "it has begun", func() bool { return g.output(id, "stdout") == "begun\n" })
+	if err := os.MkdirAll(later, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(later, "layer"), []byte("secret"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if resp := g.exec(id, "/bin/ls", "-A", later); len(resp.Stdout) > 0 {
+		t.Errorf("a container sees what came later: %q", resp.Stdout)
 	}
 }
 

@@ -47,17 +47,12 @@ func (s *shim) imageRoot(ownPIDs bool) error {
 	if err := mountImageVolumes(spec); err != nil {
 		return err
 	}
-	l, err := newLayers(spec, ","+spec.Image.Options)
+	l, err := newLayers(spec, spec.Image.Options)
 	if err != nil {
 		return err
 	}
-	if err := l.numbered(1, RootDir, spec.Image.Lowers...); err != nil {
-		if merr := l.inMemory(); merr != nil {
-			return errors.Join(err, merr)
-		}
-		if err := l.numbered(1, RootDir, spec.Image.Lowers...); err != nil {
-			return err
-		}
+	if err := l.image(spec.Image); err != nil {
+		return err
 	}
 	root, err := filepath.Abs(RootDir)
 	if err != nil {
@@ -103,6 +98,9 @@ func (s *shim) imageRoot(ownPIDs bool) error {
 // findInLayers finds who runs the command while this process is nobody in its
 // user namespace, and can mount nothing that is to be written.
 func findInLayers(image *Image) (*User, string, error) {
+	if len(image.Lowers) == 1 {
+		return image.User.find(image.Lowers[0])
+	}
 	if err := mountReadOnly(image.Lowers, RootDir, image.Options); err != nil {
 		return nil, "", err
 	}

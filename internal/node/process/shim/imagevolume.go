@@ -10,8 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-
-	"golang.org/x/sys/unix"
 )
 
 // VolumeDir in a container's directory is where the images of volumes are
@@ -43,25 +41,6 @@ func mountImageVolumes(spec *Spec) error {
 			return fmt.Errorf("volume at %s: %w", m.Target, err)
 		}
 		spec.Mounts[i].ReadOnly = true
-	}
-	return nil
-}
-
-// mountReadOnly shows the files of an image at target, which is made.
-func mountReadOnly(lowers []string, target, options string) error {
-	empty := filepath.Join(LayerDir, "empty") // the kernel takes no fewer than two directories
-	for _, dir := range []string{target, empty} {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return err
-		}
-	}
-	option, done, err := lowerOption(append(lowers[:len(lowers):len(lowers)], empty))
-	if err != nil {
-		return err
-	}
-	defer done()
-	if err := unix.Mount("overlay", target, "overlay", unix.MS_RDONLY|unix.MS_NODEV|unix.MS_NOSUID, option+","+options); err != nil {
-		return fmt.Errorf("mounting the image: %w", err)
 	}
 	return nil
 }

@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/carillon-dev/carillon/internal/image/overlay"
 	"github.com/carillon-dev/carillon/internal/mounts"
 )
 
@@ -32,7 +33,7 @@ const (
 type layers struct {
 	dir     string // on a filesystem that can be an upper layer
 	n       int
-	options string   // appended to the options of every overlay
+	options string   // of every overlay
 	flags   uintptr  // of every mount: device nodes of a layer are of no use
 	own     []string // directories that the user shall be able to write below
 }
@@ -109,52 +110,18 @@ func (l *layers) numbered(n int, target string, lowers ...string) error {
 			makeOwnPath(lower, upper, dir)
 		}
 	}
-	lowerDirs, done, err := lowerOption(lowers)
-	if err != nil {
-		return err
-	}
-	defer done()
-	options := lowerDirs + ",upperdir=" + upper + ",workdir=" + work + l.options
+	m := overlay.Mount{Lowers: lowers, Upper: upper, Work: work, Flags: l.flags}
 	// volatile leaves out every sync: nothing of this layer is to survive.
-	err = unix.Mount("overlay", target, "overlay", l.flags, options+",volatile")
-	if errors.Is(err, unix.EINVAL) {
-		err = unix.Mount("overlay", target, "overlay", l.flags, options)
+	for _, options := range [][]string{{l.options, "volatile"}, {l.options}} {
+		m.Options = strings.Join(slices.DeleteFunc(options, func(o string) bool { return o == "" }), ",")
+		if err = m.At(target); !errors.Is(err, unix.EINVAL) {
+			break
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("mounting an overlay over %s: %w", lower, err)
 	}
 	return nil
-}
-
-// maxOptions is how much of the page that the kernel takes for the options of a
-// mount is given to the paths of lower directories.
-const maxOptions = 3000
-
-// lowerOption names directories in the options of an overlay. A path there must
-// be free of their separators and all must fit in a page; one through an open
-// file is, and does. done closes those.
-func lowerOption(dirs []string) (option string, done func(), err error) {
-	option = "lowerdir=" + strings.Join(dirs, ":")
-	if len(option) <= maxOptions && !slices.ContainsFunc(dirs, func(d string) bool { return strings.ContainsAny(d, `,:\`) }) {
-		return option, func() {}, nil
-	}
-	var fds []int
-	done = func() {
-		for _, fd := range fds {
-			_ = unix.Close(fd)
-		}
-	}
-	var paths []string
-	for _, d := range dirs {
-		fd, err := unix.Open(d, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-		if err != nil {
-			done()
-			return "", nil, &os.PathError{Op: "open", Path: d, Err: err}
-		}
-		fds = append(fds, fd)
-		paths = append(paths, "/proc/self/fd/"+strconv.Itoa(fd))
-	}
-	return "lowerdir=" + strings.Join(paths, ":"), done, nil
 }
 
 // makeOwnPath makes the directories from lower down to dir in the upper layer.
@@ -325,6 +292,9 @@ func finishRoot(spec *Spec, root string, ownPIDs bool, cow []string, machine []m
 		if err != nil {
 			return err
 		}
+		// What the machine gets there later would be seen as well. Where this root
+		// can not be changed there is no more to be done.
+		_ = os.MkdirAll(target, 0o755)
 		if err := hide(target); err != nil {
 			return err
 		}

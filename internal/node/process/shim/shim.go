@@ -26,7 +26,8 @@
 //	rootfs.go    the root for containers of a root user: overlays over the machine
 //	userroot.go  the root inside a user namespace
 //	hostroot.go  the machine's own files, with volumes bound over them
-//	imageroot.go the files of an image
+//	imageroot.go the root for a container of an image
+//	imagefiles.go the files of an image: an overlay of its layers, or a copy
 //	imageuser.go who of an image runs the command
 //	imagevolume.go volumes with the files of an image
 //	mounts.go    binds, read-only flags, resolving paths inside a root

@@ -28,7 +28,7 @@ func userRoot(spec *Spec, ownPIDs bool) error {
 	if err := privateMounts(); err != nil {
 		return err
 	}
-	l, err := newLayers(spec, ",userxattr")
+	l, err := newLayers(spec, "userxattr")
 	if err != nil {
 		return err
 	}
