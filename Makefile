@@ -87,6 +87,19 @@ bench-cron: ## CronJob controllers: Kubernetes' own beside ours beside a bare lo
 bench-job: ## Job controllers: Kubernetes' own beside ours (about 25 minutes)
 	go run ./test/bench job
 
+.PHONY: other-runtimes
+other-runtimes: # installs what image-table and bench-image compare with, where it is missing (Debian, root)
+	@for p in containerd ctr runc podman busybox; do command -v $$p >/dev/null || missing=1; done; [ -z "$$missing" ] || { \
+	  apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends containerd runc podman busybox-static; }
+
+.PHONY: image-table
+image-table: other-runtimes ## Show what a container of an image sees here, under containerd and under podman (root, Debian)
+	go run ./test/imagetable
+
+.PHONY: bench-image
+bench-image: other-runtimes ## Images beside containerd and podman: pull, start, run (root, Debian; about 10 minutes)
+	go run ./test/bench/image
+
 .PHONY: fuzz
 fuzz: ## Fuzz every parser for FUZZTIME (60s) each
 	@set -e; for f in $$(grep -rlE '^func Fuzz' --include='*_test.go' internal cmd 2>/dev/null); do \

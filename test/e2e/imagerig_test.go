@@ -27,15 +27,20 @@ type imageUser struct {
 	env    []string
 }
 
-// eachUser runs a test as root and as an ordinary user, as far as the test's own user can be both.
+// eachUser runs a test as root and as an ordinary user, as far as the test's own user can be both, side by side: most of the
+// time both wait for a kubelet.
 func eachUser(t *testing.T, do func(w *imageUser)) {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		do(newImageUser(t, nil, filepath.Dir(newDataDir(t))))
 		return
 	}
-	t.Run("root", func(t *testing.T) { do(newImageUser(t, nil, filepath.Dir(newDataDir(t)))) })
+	t.Run("root", func(t *testing.T) {
+		t.Parallel()
+		do(newImageUser(t, nil, filepath.Dir(newDataDir(t))))
+	})
 	t.Run("user", func(t *testing.T) {
+		t.Parallel()
 		do(newImageUser(t, &syscall.Credential{Uid: ordinary, Gid: ordinary}, ordinaryDir(t)))
 	})
 }
@@ -87,9 +92,16 @@ func (w *imageUser) up(manifest string, args ...string) *up {
 // wantNothingLeft fails the test when anything is left but the store, and in the store anything but whole images.
 func (w *imageUser) wantNothingLeft(marker string) {
 	w.t.Helper()
-	wantNothingLeft(w.t, w.dir, marker)
+	w.wantNothingRuns(marker)
 	w.wantNothingTemporary()
 	w.wantWholeStore()
+}
+
+// wantNothingRuns fails the test when anything of this user's runs or is mounted. The other user is busy with the same
+// test.
+func (w *imageUser) wantNothingRuns(marker string) {
+	w.t.Helper()
+	wantNothingLeftOf(w.t, w.dir, marker, func(uid int) bool { return (uid == ordinary) == (w.as != nil || os.Geteuid() == ordinary) })
 }
 
 func (w *imageUser) wantNothingTemporary() {

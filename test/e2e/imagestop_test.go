@@ -45,7 +45,7 @@ func TestInterruptedPull(t *testing.T) {
 			if code := endsBy(t, cmd, forever/4); code != 130 {
 				t.Errorf("%s: exit code %d\n%s", name, code, &out)
 			}
-			wantNothingLeft(t, w.dir, marker)
+			w.wantNothingRuns(marker)
 			w.wantNothingTemporary()
 			if w.wantWhole() != 0 {
 				t.Errorf("%s: there are images after half a download", name)

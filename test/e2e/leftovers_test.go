@@ -20,10 +20,16 @@ import (
 // cgroups. What is on its way out is given the time to go.
 func wantNothingLeft(t *testing.T, dataDir, marker string) {
 	t.Helper()
+	wantNothingLeftOf(t, dataDir, marker, func(int) bool { return true })
+}
+
+// wantNothingLeftOf looks at the processes of some users only.
+func wantNothingLeftOf(t *testing.T, dataDir, marker string, of func(uid int) bool) {
+	t.Helper()
 	deadline := time.Now().Add(forever / 4)
 	for {
 		left := leftMounts(t, dataDir)
-		left = append(left, leftProcesses(marker)...)
+		left = append(left, leftProcessesOf(marker, of)...)
 		left = append(left, leftCgroups(dataDir)...)
 		if len(left) == 0 {
 			return
@@ -54,16 +60,36 @@ func leftMounts(t *testing.T, dataDir string) []string {
 // leftProcesses are those that run the program under test, or whose arguments
 // hold the marker; an empty marker stands for nothing.
 func leftProcesses(marker string) []string {
+	return leftProcessesOf(marker, func(int) bool { return true })
+}
+
+func leftProcessesOf(marker string, of func(uid int) bool) []string {
 	var left []string
 	for _, pid := range processes() {
 		arguments, _ := os.ReadFile(filepath.Join("/proc", pid, "cmdline"))
 		text := strings.ReplaceAll(string(arguments), "\x00", " ")
 		program, _ := os.Readlink(filepath.Join("/proc", pid, "exe"))
-		if program == carillon || marker != "" && strings.Contains(text, marker) {
+		if (program == carillon || marker != "" && strings.Contains(text, marker)) && of(userOf(pid)) {
 			left = append(left, "process "+pid+": "+text)
 		}
 	}
 	return left
+}
+
+// userOf is the user of a process, or -1 when it is gone. The owner of its directory says less: of a process that may not
+// be looked into that is root.
+func userOf(pid string) int {
+	data, _ := os.ReadFile(filepath.Join("/proc", pid, "status"))
+	_, after, _ := strings.Cut(string(data), "\nUid:")
+	fields := strings.Fields(after)
+	if len(fields) == 0 {
+		return -1
+	}
+	uid, err := strconv.Atoi(fields[0])
+	if err != nil {
+		return -1
+	}
+	return uid
 }
 
 func processes() []string {
