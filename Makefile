@@ -74,6 +74,10 @@ e2e-crash: ## Kill the built binary KILLS (200) times while Jobs start; SEED=n r
 e2e-soak: ## Run 5,000 short Jobs and compare memory, goroutines and descriptors; start with many containers (half an hour)
 	CARILLON_SOAK=1 go test -count=1 -timeout 120m -run '^(TestSoak|TestStartWithManyContainers)$$' -v ./test/e2e/
 
+.PHONY: cri-containerd
+cri-containerd: ## Prove the specs of the CRI (test/cri) against Debian's containerd (root; installs packages)
+	CARILLON_CRI_CONTAINERD=1 go test -count=1 -timeout 20m -run '^TestContainerd$$' -v ./test/cri/
+
 .PHONY: bench
 bench: ## Measure schedules, and the footprint and start-up of the built binary
 	go test -run '^$$' -bench . -benchmem ./internal/schedule/ ./internal/interval/

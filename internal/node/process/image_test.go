@@ -392,7 +392,7 @@ func TestImageInUse(t *testing.T) {
 		t.Fatal(err)
 	}
 	until(t, "it waits", func() bool { return g.output(id, "stdout") == "waiting\n" })
-	if err := remove(); status.Code(err) != codes.FailedPrecondition {
+	if err := remove(); status.Code(err) != codes.FailedPrecondition || !strings.Contains(err.Error(), "container main of Pod default/p") {
 		t.Errorf("running: %v", err)
 	}
 	g.close()

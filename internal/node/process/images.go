@@ -153,7 +153,11 @@ func (s imageService) ImageStatus(_ context.Context, req *runtimeapi.ImageStatus
 		return nil, status.Error(codes.InvalidArgument, "no image is named")
 	}
 	if name, local := s.r.localName(ref, req.GetImage().GetRuntimeHandler()); local {
-		return &runtimeapi.ImageStatusResponse{Image: localImage(imageID(name), name)}, nil
+		resp := &runtimeapi.ImageStatusResponse{Image: localImage(imageID(name), name)}
+		if req.GetVerbose() {
+			resp.Info = verboseInfo(map[string]any{"info": map[string]any{"files": "those of this machine"}})
+		}
+		return resp, nil
 	}
 	img, ok, err := s.r.findImage(ref)
 	if err != nil {
@@ -162,7 +166,25 @@ func (s imageService) ImageStatus(_ context.Context, req *runtimeapi.ImageStatus
 	if !ok {
 		return &runtimeapi.ImageStatusResponse{}, nil
 	}
-	return &runtimeapi.ImageStatusResponse{Image: criImage(img)}, nil
+	resp := &runtimeapi.ImageStatusResponse{Image: criImage(img)}
+	if req.GetVerbose() {
+		resp.Info = verboseInfo(map[string]any{"info": imageInfo(img)})
+	}
+	return resp, nil
+}
+
+// imageInfo is what the store knows of an image beyond the CRI. What it says about its processes is called as in OCI
+// images, and stands where containerd has it.
+func imageInfo(img image.Image) map[string]any {
+	volumes := map[string]struct{}{}
+	for _, v := range img.Config.Volumes {
+		volumes[v] = struct{}{}
+	}
+	config := map[string]any{
+		"User": img.Config.User, "Env": img.Config.Env, "Entrypoint": img.Config.Entrypoint, "Cmd": img.Config.Cmd,
+		"WorkingDir": img.Config.WorkingDir, "StopSignal": img.Config.StopSignal, "Labels": img.Config.Labels, "Volumes": volumes,
+	}
+	return map[string]any{"imageSpec": map[string]any{"config": config}, "pulled": img.Pulled, "lastUsed": img.LastUsed}
 }
 
 // PullImage brings an image here. Of what stands for this machine's files it
@@ -301,9 +323,28 @@ func (s imageService) RemoveImage(ctx context.Context, req *runtimeapi.RemoveIma
 		}
 	}
 	if err != nil && !errors.Is(err, image.ErrNotFound) {
+		if users := s.r.usersOf(img); errors.Is(err, image.ErrInUse) && len(users) > 0 {
+			return nil, status.Errorf(codes.FailedPrecondition, "image %s is in use by %s: delete that first", ref, strings.Join(users, ", "))
+		}
 		return nil, imageError(err)
 	}
 	return &runtimeapi.RemoveImageResponse{}, nil
+}
+
+// usersOf names the containers that run from an image or have it as a volume, for a message.
+func (r *Runtime) usersOf(img image.Image) []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var users []string
+	for _, c := range r.containers {
+		uses := c.rec.ImageID == img.ID || slices.ContainsFunc(c.config.GetMounts(), func(m *runtimeapi.Mount) bool { return m.GetImage().GetImage() == img.ID })
+		if s := r.sandboxes[c.rec.Sandbox]; uses && s != nil && c.state != stateExited {
+			pod := s.config.GetMetadata()
+			users = append(users, fmt.Sprintf("container %s of Pod %s/%s", c.config.GetMetadata().GetName(), pod.GetNamespace(), pod.GetName()))
+		}
+	}
+	slices.Sort(users)
+	return users
 }
 
 // awaitEnded waits for the supervisors of containers that have ended, which hold

@@ -139,6 +139,9 @@ func imageUser(sc *runtimeapi.LinuxContainerSecurityContext, own string) (shim.I
 		u.User = strconv.FormatUint(uint64(id), 10)
 	}
 	if sc.GetRunAsGroup() != nil {
+		if u.User == "" {
+			return u, status.Errorf(codes.InvalidArgument, "runAsGroup %d stands alone: set runAsUser too", sc.GetRunAsGroup().GetValue())
+		}
 		id, err := number(sc.GetRunAsGroup().GetValue(), "runAsGroup")
 		if err != nil {
 			return u, err

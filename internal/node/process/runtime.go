@@ -11,6 +11,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -389,9 +390,20 @@ func (r *Runtime) Status(_ context.Context, req *runtimeapi.StatusRequest) (*run
 		Features: &runtimeapi.RuntimeFeatures{SupplementalGroupsPolicy: true},
 	}
 	if req.GetVerbose() {
-		resp.Info = map[string]string{"rootDir": r.opts.RootDir, "view": string(r.view.root)}
+		resp.Info = verboseInfo(map[string]any{"rootDir": r.opts.RootDir, "view": r.view.root, "warnings": r.view.warnings})
 	}
 	return resp, nil
+}
+
+// verboseInfo is what a verbose answer has more. Each value is JSON.
+func verboseInfo(values map[string]any) map[string]string {
+	info := map[string]string{}
+	for key, v := range values {
+		if text, err := json.Marshal(v); err == nil { // plain data of ours
+			info[key] = string(text)
+		}
+	}
+	return info
 }
 
 // RuntimeConfig names the cgroup driver; this runtime makes cgroups itself and

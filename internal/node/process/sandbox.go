@@ -220,7 +220,7 @@ func (r *Runtime) PodSandboxStatus(_ context.Context, req *runtimeapi.PodSandbox
 		Timestamp:          time.Now().UnixNano(),
 	}
 	if req.GetVerbose() {
-		resp.Info = map[string]string{"directory": r.sandboxDir(s)}
+		resp.Info = verboseInfo(map[string]any{"directory": r.sandboxDir(s), "sharesProcesses": s.rec.SharesPIDs})
 	}
 	return resp, nil
 }

@@ -199,6 +199,10 @@ func (r *Runtime) setRights(spec *shim.Spec, s *sandbox, sc *runtimeapi.LinuxCon
 func (r *Runtime) volumes(b *built, c *runtimeapi.ContainerConfig, root shim.Root) ([]shim.Mount, error) {
 	var list []shim.Mount
 	for _, m := range c.GetMounts() {
+		// A mount that is read-only is so with all below it in any case; this is what a Pod may ask for.
+		if m.GetRecursiveReadOnly() && (!m.GetReadonly() || m.GetPropagation() != runtimeapi.MountPropagation_PROPAGATION_PRIVATE) {
+			return nil, status.Errorf(codes.InvalidArgument, "volume at %q: recursiveReadOnly wants readOnly: true, and no mountPropagation", m.GetContainerPath())
+		}
 		if m.GetImage().GetImage() != "" {
 			v, err := r.imageVolume(b, m)
 			if err != nil {

@@ -77,7 +77,7 @@ func (r *Runtime) ContainerStatus(_ context.Context, req *runtimeapi.ContainerSt
 	}
 	resp := &runtimeapi.ContainerStatusResponse{Status: c.status()}
 	if req.GetVerbose() {
-		resp.Info = map[string]string{"directory": c.dir, "view": string(c.rec.Root), "sandboxID": c.rec.Sandbox}
+		resp.Info = verboseInfo(map[string]any{"directory": c.dir, "view": c.rec.Root, "sandboxID": c.rec.Sandbox, "cgroups": c.rec.Cgroups})
 	}
 	return resp, nil
 }
