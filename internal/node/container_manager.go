@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -46,26 +47,38 @@ func (m containerManager) GetAllocateResourcesPodAdmitHandler() lifecycle.PodAdm
 	return m.ContainerManager.GetAllocateResourcesPodAdmitHandler()
 }
 
-// GetResources is asked about each container before its user is looked up. One of
-// RuntimeClass host runs as this process's user unless its Pod names another,
-// which the runtime cannot tell from the user of an image that the kubelet found.
+// GetResources is asked about each container before its user is looked up, and
+// tells the runtime what that cannot know of the Pod. A container of RuntimeClass
+// host runs as this process's user unless its Pod names another, which looks like
+// the user of an image that the kubelet found; and the group of volumes looks like
+// any other group.
 func (m containerManager) GetResources(ctx context.Context, pod *corev1.Pod, container *corev1.Container) (*kubecontainer.RunContainerOptions, error) {
 	o, err := m.ContainerManager.GetResources(ctx, pod, container)
-	if class := pod.Spec.RuntimeClassName; err != nil || class == nil || *class != RuntimeClassHost {
-		return o, err
+	if err != nil {
+		return nil, err
+	}
+	if o == nil {
+		o = &kubecontainer.RunContainerOptions{}
+	}
+	if group := fsGroup(pod); group != nil && m.refuse != nil {
+		o.Annotations = append(o.Annotations, kubecontainer.Annotation{Name: process.AnnotationVolumeGroup, Value: strconv.FormatInt(*group, 10)})
 	}
 	security := securitycontext.DetermineEffectiveSecurityContext(pod, container)
-	if security != nil && security.RunAsUser != nil {
+	if class := pod.Spec.RuntimeClassName; class == nil || *class != RuntimeClassHost || security != nil && security.RunAsUser != nil {
 		return o, nil
 	}
 	if security != nil && security.RunAsNonRoot != nil && *security.RunAsNonRoot && m.uid == 0 {
 		return nil, fmt.Errorf("container %s has runAsNonRoot, but with RuntimeClass %s it runs as carillon's user, who is root, whatever its image says: set runAsUser", container.Name, RuntimeClassHost)
 	}
-	if o == nil {
-		o = &kubecontainer.RunContainerOptions{}
-	}
 	o.Annotations = append(o.Annotations, kubecontainer.Annotation{Name: process.AnnotationOwnUser, Value: "true"})
 	return o, nil
+}
+
+func fsGroup(pod *corev1.Pod) *int64 {
+	if pod.Spec.SecurityContext == nil {
+		return nil
+	}
+	return pod.Spec.SecurityContext.FSGroup
 }
 
 func (m containerManager) GetCapacity(bool) corev1.ResourceList {

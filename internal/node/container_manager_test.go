@@ -87,3 +87,20 @@ func TestContainerManagerOwnUser(t *testing.T) {
 		}
 	}
 }
+
+// An ordinary user's runtime is told which group is that of volumes; root's
+// can give it.
+func TestContainerManagerVolumeGroup(t *testing.T) {
+	group := int64(7)
+	pod := &corev1.Pod{Spec: corev1.PodSpec{SecurityContext: &corev1.PodSecurityContext{FSGroup: &group}}}
+	for name, refuse := range map[string]*refuser{"root": nil, "ordinary user": {uid: 1000, gid: 1000}} {
+		o, err := newContainerManager(newMachineStats(t.TempDir()), refuse).GetResources(t.Context(), pod, &corev1.Container{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		told := len(o.Annotations) == 1 && o.Annotations[0].Name == process.AnnotationVolumeGroup && o.Annotations[0].Value == "7"
+		if told != (refuse != nil) {
+			t.Errorf("%s: %+v", name, o)
+		}
+	}
+}

@@ -161,7 +161,14 @@ func kubeletDependencies(ctx context.Context, o *Options, server *options.Kubele
 	var refuse *refuser
 	if !rights.chown {
 		refuse = &refuser{uid: int64(os.Geteuid()), gid: int64(os.Getegid()), localFiles: o.LocalFiles || o.RuntimeEndpoint != ""}
-		plugins = withoutOwners(plugins)
+		groups, err := os.Getgroups()
+		if err != nil {
+			return nil, fmt.Errorf("the groups of this process: %w", err)
+		}
+		for _, g := range groups {
+			refuse.groups = append(refuse.groups, int64(g))
+		}
+		plugins = withoutOwners(plugins, refuse.member)
 	}
 	deps := &kubelet.Dependencies{
 		KubeClient:        clients.kube,

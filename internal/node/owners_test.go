@@ -37,23 +37,30 @@ func (m fakeMounter) SetUp(args volume.MounterArgs) error {
 
 func (m fakeMounter) SetUpAt(_ string, args volume.MounterArgs) error { return m.SetUp(args) }
 
-// Tokens stay ours; other volumes are made as they were.
+// Volumes of a Pod alone stay ours, but for a group that we may give them to;
+// others are made as they were.
 func TestWithoutOwners(t *testing.T) {
-	for name, given := range map[string]bool{projectedPlugin: false, "kubernetes.io/secret": true} {
+	const ours = 8
+	for name, given := range map[string]bool{
+		"kubernetes.io/projected": false, "kubernetes.io/secret": false, "kubernetes.io/configmap": false,
+		"kubernetes.io/downward-api": false, "kubernetes.io/empty-dir": false, "kubernetes.io/local-volume": true,
+	} {
 		var got volume.MounterArgs
-		plugins := withoutOwners([]volume.VolumePlugin{fakePlugin{name: name, args: &got}})
+		plugins := withoutOwners([]volume.VolumePlugin{fakePlugin{name: name, args: &got}}, func(group int64) bool { return group == ours })
 		m, err := plugins[0].NewMounter(nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		args := volume.MounterArgs{FsUser: ptr.To[int64](7), FsGroup: ptr.To[int64](8)}
-		for _, setUp := range []func() error{func() error { return m.SetUp(args) }, func() error { return m.SetUpAt("/x", args) }} {
-			got = volume.MounterArgs{}
-			if err := setUp(); err != nil {
-				t.Fatal(err)
-			}
-			if (got.FsUser != nil) != given || got.FsGroup == nil {
-				t.Errorf("%s: %+v", name, got)
+		for _, group := range []int64{ours, 9} {
+			args := volume.MounterArgs{FsUser: ptr.To[int64](7), FsGroup: &group}
+			for _, setUp := range []func() error{func() error { return m.SetUp(args) }, func() error { return m.SetUpAt("/x", args) }} {
+				got = volume.MounterArgs{}
+				if err := setUp(); err != nil {
+					t.Fatal(err)
+				}
+				if (got.FsUser != nil) != given || (got.FsGroup != nil) != (given || group == ours) {
+					t.Errorf("%s, group %d: %+v", name, group, got)
+				}
 			}
 		}
 	}

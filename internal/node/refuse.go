@@ -8,6 +8,7 @@ package node
 import (
 	"fmt"
 	"slices"
+	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/kubernetes/pkg/kubelet/lifecycle"
@@ -23,10 +24,12 @@ const reasonNeedsRoot = "NeedsRoot"
 // not change the owner of files. The kubelet would try for ever to give their
 // volumes to that owner, and the Pod would stay in ContainerCreating. Failed,
 // its Job counts the failure and comes to an end. In a container of an image
-// this user can be any other one.
+// this user can be any other one, to whom the Pod's volumes belong, whatever
+// group they should have.
 type refuser struct {
 	uid, gid   int64
-	localFiles bool // no container is one of an image
+	groups     []int64 // others that this process is in
+	localFiles bool    // no container is one of an image
 }
 
 var _ lifecycle.PodAdmitHandler = refuser{}
@@ -39,23 +42,29 @@ func (r refuser) Admit(attributes *lifecycle.PodAdmitAttributes) lifecycle.PodAd
 	}
 	return lifecycle.PodAdmitResult{
 		Reason: reasonNeedsRoot,
-		Message: fmt.Sprintf("%s is %d, but carillon runs as an ordinary user and can use %d only: "+
+		Message: fmt.Sprintf("%s is %d, but carillon runs as an ordinary user and can use %s only: "+
 			"remove the field, or start carillon as root", field, id, own),
 	}
 }
 
 // objection is the first field of the Pod that asks for an id which is not
-// this process's own.
-func (r refuser) objection(pod *corev1.Pod) (field string, id, own int64, found bool) {
+// this process's own, and those that it could be.
+func (r refuser) objection(pod *corev1.Pod) (field string, id int64, own string, found bool) {
+	user, group := strconv.FormatInt(r.uid, 10), strconv.FormatInt(r.gid, 10)
 	if security := pod.Spec.SecurityContext; security != nil {
 		if differs(security.RunAsUser, r.uid) && r.anyLocal(pod, func(c *corev1.SecurityContext) bool { return c == nil || c.RunAsUser == nil }) {
-			return "spec.securityContext.runAsUser", *security.RunAsUser, r.uid, true
+			return "spec.securityContext.runAsUser", *security.RunAsUser, user, true
 		}
 		if differs(security.RunAsGroup, r.gid) && r.anyLocal(pod, func(c *corev1.SecurityContext) bool { return c == nil || c.RunAsGroup == nil }) {
-			return "spec.securityContext.runAsGroup", *security.RunAsGroup, r.gid, true
+			return "spec.securityContext.runAsGroup", *security.RunAsGroup, group, true
 		}
-		if differs(security.FSGroup, r.gid) {
-			return "spec.securityContext.fsGroup", *security.FSGroup, r.gid, true
+		if security.FSGroup != nil && !r.member(*security.FSGroup) && !r.writesAnyhow(pod) {
+			return "spec.securityContext.fsGroup", *security.FSGroup, r.memberships(), true
+		}
+		for _, g := range security.SupplementalGroups {
+			if !r.member(g) && (differs(security.RunAsGroup, g) || security.RunAsGroup == nil) {
+				return "spec.securityContext.supplementalGroups", g, r.memberships(), true
+			}
 		}
 	}
 	for _, list := range []struct {
@@ -72,14 +81,39 @@ func (r refuser) objection(pod *corev1.Pod) (field string, id, own int64, found 
 			}
 			path := fmt.Sprintf("%s[%s].securityContext", list.path, container.Name)
 			if differs(security.RunAsUser, r.uid) {
-				return path + ".runAsUser", *security.RunAsUser, r.uid, true
+				return path + ".runAsUser", *security.RunAsUser, user, true
 			}
 			if differs(security.RunAsGroup, r.gid) {
-				return path + ".runAsGroup", *security.RunAsGroup, r.gid, true
+				return path + ".runAsGroup", *security.RunAsGroup, group, true
 			}
 		}
 	}
-	return "", 0, 0, false
+	return "", 0, "", false
+}
+
+func (r refuser) member(group int64) bool { return group == r.gid || slices.Contains(r.groups, group) }
+
+// memberships are the groups that this process can use, as a text.
+func (r refuser) memberships() string {
+	text := strconv.FormatInt(r.gid, 10)
+	for _, g := range r.groups {
+		if g != r.gid {
+			text += ", " + strconv.FormatInt(g, 10)
+		}
+	}
+	return text
+}
+
+// writesAnyhow reports whether the Pod's containers can write to its volumes without their group: each has one user,
+// who is ours on the machine, and the volumes are made by us, for this Pod. Who gave a volume of another kind to whom is
+// not known.
+func (r refuser) writesAnyhow(pod *corev1.Pod) bool {
+	if r.anyLocal(pod, func(*corev1.SecurityContext) bool { return true }) || len(pod.Spec.Containers) == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool {
+		return v.EmptyDir == nil && v.ConfigMap == nil && v.Secret == nil && v.DownwardAPI == nil && v.Projected == nil && v.HostPath == nil && v.Image == nil
+	})
 }
 
 // local reports whether a container of the Pod runs on this machine's files.

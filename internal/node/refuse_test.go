@@ -35,20 +35,29 @@ func TestRefuser(t *testing.T) {
 	overridden.Containers[1].Image, overridden.SecurityContext = "host", &corev1.PodSecurityContext{RunAsUser: ptr.To[int64](7)}
 	onHost := ofImage(container(&corev1.SecurityContext{RunAsUser: ptr.To[int64](7)}))
 	onHost.RuntimeClassName = ptr.To(RuntimeClassHost)
+	grouped := func(security corev1.PodSecurityContext, v corev1.VolumeSource) corev1.PodSpec {
+		spec := ofImage(container(nil))
+		spec.SecurityContext, spec.Volumes = &security, []corev1.Volume{{Name: "v", VolumeSource: v}}
+		return spec
+	}
 	images := map[string]struct {
 		spec corev1.PodSpec
 		want string
 	}{
 		"another user of an image":    {ofImage(container(&corev1.SecurityContext{RunAsUser: ptr.To[int64](7), RunAsGroup: ptr.To[int64](8)})), ""},
 		"another user of its Pod":     {corev1.PodSpec{SecurityContext: &corev1.PodSecurityContext{RunAsUser: ptr.To[int64](7)}, Containers: ofImage(container(nil)).Containers}, ""},
-		"volumes' group":              {corev1.PodSpec{SecurityContext: &corev1.PodSecurityContext{FSGroup: ptr.To[int64](7)}, Containers: ofImage(container(nil)).Containers}, "spec.securityContext.fsGroup"},
+		"volumes' group":              {grouped(corev1.PodSecurityContext{FSGroup: ptr.To[int64](7)}, corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}), ""},
+		"group of another's volume":   {grouped(corev1.PodSecurityContext{FSGroup: ptr.To[int64](7)}, corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{}}), "spec.securityContext.fsGroup is 7, but carillon runs as an ordinary user and can use 100, 50 only"},
+		"other groups":                {grouped(corev1.PodSecurityContext{SupplementalGroups: []int64{100, 7}}, corev1.VolumeSource{}), "spec.securityContext.supplementalGroups is 7"},
+		"groups that we are in":       {grouped(corev1.PodSecurityContext{SupplementalGroups: []int64{100, 50}, FSGroup: ptr.To[int64](50)}, corev1.VolumeSource{}), ""},
+		"the group that it runs as":   {grouped(corev1.PodSecurityContext{SupplementalGroups: []int64{7}, RunAsGroup: ptr.To[int64](7)}, corev1.VolumeSource{}), ""},
 		"one on the machine's files":  {mixed, "spec.securityContext.runAsUser"},
 		"which says whom it runs as":  {overridden, ""},
 		"RuntimeClass host":           {onHost, "spec.containers[main].securityContext.runAsUser"},
 		"the machine's files by name": {corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "host:latest", SecurityContext: &corev1.SecurityContext{RunAsUser: ptr.To[int64](7)}}}}, "spec.containers[main].securityContext.runAsUser"},
 	}
 	for name, tt := range images {
-		got := refuser{uid: 1000, gid: 100}.Admit(&lifecycle.PodAdmitAttributes{Pod: &corev1.Pod{Spec: tt.spec}})
+		got := refuser{uid: 1000, gid: 100, groups: []int64{100, 50}}.Admit(&lifecycle.PodAdmitAttributes{Pod: &corev1.Pod{Spec: tt.spec}})
 		if got.Admit != (tt.want == "") || !strings.HasPrefix(got.Message, tt.want) {
 			t.Errorf("%s: %+v", name, got)
 		}

@@ -165,6 +165,30 @@ func TestImageUsers(t *testing.T) {
 	}
 }
 
+// An ordinary user's container keeps the groups that he is in, and needs not be in
+// the one that its volumes should have; another is refused.
+func TestImageGroups(t *testing.T) {
+	if os.Getuid() == 0 {
+		t.Skip("runs as an ordinary user")
+	}
+	g, images := imageRig(t)
+	images.add(t, "app", probeConfig, probeLayer(t))
+	config := probeContainer("app", "id", "status:Groups")
+	sc := config.Linux.SecurityContext
+	sc.RunAsUser, sc.RunAsGroup = &runtimeapi.Int64Value{Value: 77}, &runtimeapi.Int64Value{Value: 78}
+	sc.SupplementalGroups = append(ownGroups(), 78, 4711)
+	config.Annotations = map[string]string{AnnotationVolumeGroup: "4711"}
+	out := g.runProbe("p", config)
+	if member := slices.Contains(ownGroups(), ordinaryGroup); len(out) != 2 || out[0] != "77 78 []" || member != strings.Contains(out[1], "65534") {
+		t.Errorf("%q", out)
+	}
+	config.Annotations = nil
+	_, err := g.rt.CreateContainer(g.ctx(), &runtimeapi.CreateContainerRequest{PodSandboxId: g.sandbox("q", ""), Config: config})
+	if status.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), "4711") {
+		t.Errorf("%v", err)
+	}
+}
+
 // mountsHere are the mounts that this process sees, which must be none of a
 // container's.
 func mountsHere(t *testing.T) string {

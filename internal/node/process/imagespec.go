@@ -84,7 +84,7 @@ func (r *Runtime) fromImage(b *built, spec *shim.Spec, use *image.Use, s *sandbo
 	if !filepath.IsAbs(spec.Dir) {
 		spec.Dir = filepath.Join("/", spec.Dir)
 	}
-	user, err := imageUser(c.GetLinux().GetSecurityContext(), config.User)
+	user, err := imageUser(c, config.User)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +121,8 @@ func imageArgs(config image.Config, command, args []string) []string {
 
 // imageUser is what a Pod says about who runs the command, beside what the image
 // says. The shim finds the rest in the image's own files.
-func imageUser(sc *runtimeapi.LinuxContainerSecurityContext, own string) (shim.ImageUser, error) {
+func imageUser(c *runtimeapi.ContainerConfig, own string) (shim.ImageUser, error) {
+	sc := c.GetLinux().GetSecurityContext()
 	u := shim.ImageUser{
 		Image: own, User: sc.GetRunAsUsername(), Strict: sc.GetSupplementalGroupsPolicy() == runtimeapi.SupplementalGroupsPolicy_Strict,
 	}
@@ -154,11 +155,13 @@ func imageUser(sc *runtimeapi.LinuxContainerSecurityContext, own string) (shim.I
 			return u, err
 		}
 		if os.Geteuid() != 0 {
-			// The one group of the container is ours on the machine.
-			if int(id) == os.Getegid() || u.GID != nil && id == *u.GID {
+			// The one group of the container is ours on the machine. Nor does a
+			// container lose the other groups that we are in there: it has their
+			// rights, and no number for them.
+			if slices.Contains(ownGroups(), g) || u.GID != nil && id == *u.GID || c.GetAnnotations()[AnnotationVolumeGroup] == strconv.FormatInt(g, 10) {
 				continue
 			}
-			return u, status.Errorf(codes.InvalidArgument, "group %d (supplementalGroups or fsGroup): this program runs as an ordinary user, and its containers have one group only: leave it out, or run this program as root", id)
+			return u, status.Errorf(codes.InvalidArgument, "group %d (supplementalGroups or fsGroup): this program runs as an ordinary user who is not a member of it, and its containers have no other groups: leave it out, or run this program as root", id)
 		}
 		u.Groups = append(u.Groups, id)
 	}

@@ -25,6 +25,11 @@ const (
 // count: the container runs as this program's.
 const AnnotationOwnUser = "carillon.dev/own-user"
 
+// AnnotationVolumeGroup on a container is the fsGroup of its Pod, when this
+// program cannot give volumes to that group: its containers, which have one user
+// and one group, may write to them all the same, and need not be members of it.
+const AnnotationVolumeGroup = "carillon.dev/volume-group"
+
 // Options say where a Runtime keeps its state and what containers are told.
 type Options struct {
 	// RootDir holds the state of sandboxes and containers. It is made with

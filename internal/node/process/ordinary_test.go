@@ -25,6 +25,9 @@ import (
 // ordinaryUID is a user that no machine should have.
 const ordinaryUID = 54321
 
+// ordinaryGroup is one that he is in besides his own.
+const ordinaryGroup = 54322
+
 // Everything that does not need root works for an ordinary user: the tests
 // themselves run once more as one.
 func TestAsOrdinaryUser(t *testing.T) {
@@ -58,7 +61,7 @@ func TestAsOrdinaryUser(t *testing.T) {
 		"-test.run=TestOrdinary|TestVolumes|TestWritesVanish|TestHidden|TestReadOnlyRoot|TestVolumeOverLink|TestExitCodes|TestStartErrors|TestLog|TestProcessNamespace|TestStop|TestNothingOutlives|TestExecSync|TestExecTerminal|TestAttach|TestCloseAndStart|TestSupervisorKilled|TestKilled$|TestKillPoints|TestNothingStays|TestKernelPaths|TestHost|TestImage")
 	cmd.Dir = tmp
 	cmd.Env = []string{"TMPDIR=" + tmp, "PATH=" + os.Getenv("PATH"), "HOME=" + tmp}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: ordinaryUID, Gid: ordinaryUID}}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: ordinaryUID, Gid: ordinaryUID, Groups: []uint32{ordinaryGroup}}}
 	out, err := cmd.CombinedOutput()
 	for line := range bytes.Lines(out) {
 		if bytes.Contains(line, []byte("--- ")) || err != nil {

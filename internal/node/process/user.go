@@ -132,11 +132,7 @@ func ownUser(sc *runtimeapi.LinuxContainerSecurityContext, uid uint32, acc accou
 	if int(uid) != self {
 		return nil, account{}, status.Errorf(codes.InvalidArgument, "runAsUser %d: this program runs as user %d and can start processes as that user only: leave out runAsUser, or run it as root", uid, self)
 	}
-	member := []int64{int64(gid)}
-	own, _ := os.Getgroups()
-	for _, g := range own {
-		member = append(member, int64(g))
-	}
+	member := ownGroups()
 	if g := sc.GetRunAsGroup(); g != nil && g.GetValue() != int64(gid) {
 		return nil, account{}, status.Errorf(codes.InvalidArgument, "runAsGroup %d: this program runs with group %d and can start processes with that group only: leave out runAsGroup, or run it as root", g.GetValue(), gid)
 	}
@@ -146,10 +142,20 @@ func ownUser(sc *runtimeapi.LinuxContainerSecurityContext, uid uint32, acc accou
 		}
 	}
 	u := &shim.User{UID: uid, GID: uint32(gid)}
-	for _, g := range own {
+	for _, g := range member[1:] {
 		u.Groups = append(u.Groups, uint32(g))
 	}
 	return u, acc, nil
+}
+
+// ownGroups are the groups that this process is in, its own first.
+func ownGroups() []int64 {
+	groups := []int64{int64(os.Getegid())}
+	more, _ := os.Getgroups()
+	for _, g := range more {
+		groups = append(groups, int64(g))
+	}
+	return groups
 }
 
 // capabilityNames in the order of their numbers.
