@@ -7,6 +7,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -108,6 +109,15 @@ func TestUpRunsImages(t *testing.T) {
 		if got := w.command("", "image", "pull", "-q", here); got != (result{}) {
 			t.Fatalf("image pull -q: %+v", got)
 		}
+		// Beside RuntimeClass host, the user of an image that is here has no say either.
+		classUser := reg.push(t, "public/class-user:1", newImage(t, v1.Config{User: "1234:5"}))
+		if got := w.command("", "image", "pull", "-q", classUser); got != (result{}) {
+			t.Fatalf("image pull -q: %+v", got)
+		}
+		self := os.Geteuid()
+		if w.as != nil {
+			self = int(w.as.Uid)
+		}
 		asked := reg.asked("/public/here/")
 		notRoot := "securityContext: {runAsNonRoot: true}"
 		u := w.up(imageJob{name: "always", image: always, job: "completions: 2"}.String() +
@@ -124,6 +134,9 @@ func TestUpRunsImages(t *testing.T) {
 			imageJob{name: "lasting", image: named, args: []string{"echo:" + marker, "wait"}}.String() +
 			shellJob{name: "host", script: "test -e /etc/passwd && echo this machine"}.String() +
 			imageJob{name: "class-host", image: "registry.invalid/app:1", container: `command: ["/bin/sh", "-c", "test -e /etc/passwd && echo this machine"]`, pod: "runtimeClassName: host"}.String() +
+			imageJob{name: "class-user", image: classUser, container: `command: ["/bin/sh", "-c", "id -u"]`, pod: "runtimeClassName: host"}.String() +
+			imageJob{name: "grouped", image: plain, args: []string{"write:/scratch/file", "id"}, container: "volumeMounts:\n- {name: scratch, mountPath: /scratch}",
+				pod: "securityContext: {runAsUser: 77, runAsGroup: 78, fsGroup: 4711}\nvolumes:\n- {name: scratch, emptyDir: {}}"}.String() +
 			imageJob{name: "no-host", image: "registry.invalid/app:1"}.String() +
 			imageJob{name: "no-name", image: reg.host() + "/public/other:1"}.String() +
 			imageJob{name: "no-entry", image: reg.host() + "/private/app:1"}.String() +
@@ -136,6 +149,7 @@ func TestUpRunsImages(t *testing.T) {
 		u.kubectl("delete", "cronjob", "tick")
 		for name, want := range map[string]string{
 			"always": "by itself\n0 0\n", "once": "by itself\n0 0\n", "never": "here\n", "host": "this machine\n", "class-host": "this machine\n", "numbered": "1234 5\n", "chosen": "77 78\n",
+			"class-user": fmt.Sprintln(self), "grouped": "wrote\n77 78\n",
 			"read-only": "error: open /file: read-only file system\nerror: open /tmp/file: read-only file system\nwrote\n",
 		} {
 			if end := u.finished(name); end.Outcome != "complete" {

@@ -16,6 +16,7 @@
 //	certificate.go with what exec, attach and port-forward are served
 //	sandbox.go    Pod sandboxes: plain records, there is no pause process
 //	pidnamespace.go … but one that holds a PID namespace that containers share
+//	ipc.go        what they share besides: System V IPC and /dev/shm
 //	container.go  the record of a container: create, remove
 //	status.go     containers as lists and statuses show them
 //	start.go      start: the one place that makes a shim

@@ -90,7 +90,10 @@ func (r *Runtime) fromImage(b *built, spec *shim.Spec, use *image.Use, s *sandbo
 	}
 	spec.Image = &shim.Image{Lowers: use.Layers, Options: r.overlayOptions(use), User: user}
 	spec.Image.Own = machineUser(r.view.user)
-	spec.HostIPC = sharesIPC(c)
+	spec.HostIPC = hostIPC(c)
+	if r.podIPC(c, spec.PodPIDs) {
+		spec.SharedMemory = filepath.Join(r.sandboxDir(s), shim.SharedMemoryDir)
+	}
 	r.etcFiles(b, spec, s, c, dir)
 	env := config.Env
 	if !slices.ContainsFunc(env, func(e string) bool { return strings.HasPrefix(e, "PATH=") }) {
@@ -166,11 +169,6 @@ func imageUser(c *runtimeapi.ContainerConfig, own string) (shim.ImageUser, error
 		u.Groups = append(u.Groups, id)
 	}
 	return u, nil
-}
-
-// sharesIPC reports whether a container uses the machine's shared memory.
-func sharesIPC(c *runtimeapi.ContainerConfig) bool {
-	return c.GetLinux().GetSecurityContext().GetNamespaceOptions().GetIpc() == runtimeapi.NamespaceMode_NODE
 }
 
 // etcFiles gives a container of an image the files about its network that no

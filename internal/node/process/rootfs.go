@@ -128,7 +128,7 @@ func (r *Runtime) namespaces(c *container) shim.Namespaces {
 	ns := shim.Namespaces{User: r.view.user, PID: c.rec.PIDs, UTS: true}
 	if c.rec.Root == shim.RootImage {
 		ns.Unmapped = r.view.user
-		ns.IPC = !sharesIPC(c.config)
+		ns.IPC = !hostIPC(c.config)
 	}
 	return ns
 }

@@ -282,6 +282,9 @@ func (r *Runtime) shutdown(ctx context.Context) {
 			_ = r.http.Close() // ends the streams too
 		}
 		r.wg.Wait()
+		for _, s := range r.sandboxes {
+			s.closeIPC()
+		}
 		if r.ownerPipeEnd != nil {
 			r.ownerPipeEnd.Close()
 			r.ownerPipe.Close()

@@ -13,6 +13,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -25,10 +26,14 @@ import (
 
 // sandbox is a Pod's sandbox: a record that groups containers. Pods share the
 // network of the machine, so there is nothing to set up and nothing to hold but
-// a PID namespace, where the containers share one: see pidnamespace.go.
+// a PID namespace, where the containers share one (see pidnamespace.go), and what
+// they have in common for IPC (see ipc.go).
 type sandbox struct {
 	rec    sandboxRecord                // rec.Stopped is guarded by Runtime.mu
 	config *runtimeapi.PodSandboxConfig // not changed after creation
+
+	ipcMu sync.Mutex
+	ipc   *os.File // the IPC namespace of its containers, once one needs it; see ipc.go
 }
 
 func (s *sandbox) uid() string { return s.config.GetMetadata().GetUid() }
@@ -150,6 +155,9 @@ func (r *Runtime) StopPodSandbox(ctx context.Context, req *runtimeapi.StopPodSan
 		if err := r.endPIDs(r.sandboxDir(s)); err != nil {
 			return nil, status.Errorf(codes.Internal, "stopping the sandbox: %v", err)
 		}
+	}
+	if err := r.releaseIPC(s); err != nil {
+		return nil, status.Errorf(codes.Internal, "stopping the sandbox: %v", err)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -130,6 +130,9 @@ func (r *Runtime) specFor(s *sandbox, c *runtimeapi.ContainerConfig, id, dir str
 	}
 	if root == shim.RootUser {
 		spec.Own = ownDirs(account)
+		if podPIDs {
+			spec.PodUser = machineUser(true)
+		}
 	}
 	list, err := r.volumes(&b, c, root)
 	if err != nil {

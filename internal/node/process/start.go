@@ -185,10 +185,15 @@ func (r *Runtime) startShim(c *container, s *sandbox, lock *os.File) (*exec.Cmd,
 	for _, u := range c.images {
 		held = append(held, u.File)
 	}
-	if !c.rec.PodPIDs {
-		return shim.Start(c.dir, shimName(c, s), r.namespaces(c), lock, r.ownerPipe, held...)
+	ns := r.namespaces(c)
+	if err := r.joinIPC(&ns, c, s); err != nil {
+		lock.Close()
+		return nil, shim.Started{}, err
 	}
-	st, err := shim.StartInPod(r.sandboxDir(s), c.dir, shimName(c, s), r.namespaces(c), lock, r.ownerPipe, held...)
+	if !c.rec.PodPIDs {
+		return shim.Start(c.dir, shimName(c, s), ns, lock, r.ownerPipe, held...)
+	}
+	st, err := shim.StartInPod(r.sandboxDir(s), c.dir, shimName(c, s), ns, lock, r.ownerPipe, held...)
 	return nil, st, err
 }
 

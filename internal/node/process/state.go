@@ -191,6 +191,7 @@ func (r *Runtime) load() {
 	for _, id := range r.dirs(r.sandboxesDir()) {
 		if s := r.sandboxes[id]; s != nil {
 			r.readBackPIDs(s)
+			r.readBackIPC(s)
 		} else if err := r.endPIDs(filepath.Join(r.sandboxesDir(), id)); err != nil {
 			r.log.Error(err, "ending the Pod of a sandbox record that can not be read")
 		}

@@ -138,7 +138,7 @@ func (r *Runtime) stopAll(ctx context.Context, grace func(*container) time.Durat
 		})
 	}
 	wg.Wait()
-	return errors.Join(append(errs, r.endAllPIDs())...)
+	return errors.Join(append(errs, r.endAllPIDs(), r.releaseAllIPC())...)
 }
 
 // endAllPIDs ends the processes that hold PID namespaces of Pods; the sandboxes

@@ -28,7 +28,7 @@ type request struct {
 	Env       []string `json:"env,omitempty"`
 	Lock      bool     `json:"lock,omitempty"`
 	OwnerPipe bool     `json:"ownerPipe,omitempty"`
-	IPC       bool     `json:"ipc,omitempty"` // start with an IPC namespace
+	PodIPC    bool     `json:"podIPC,omitempty"` // start in the IPC namespace of the Pod
 	TTY       bool     `json:"tty,omitempty"`
 	Stdin     bool     `json:"stdin,omitempty"`
 	Stdout    bool     `json:"stdout,omitempty"`

@@ -158,7 +158,7 @@ func makeDev(spec *Spec, root string, names []string, bind func(name, target str
 	}
 	size := "" // as much as on the machine
 	if spec.Root == RootImage {
-		size = ",size=65536k" // as everywhere where this image may have run
+		size = "," + sharedMemorySize
 	}
 	if err := unix.Mount("shm", filepath.Join(target, "shm"), "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "mode=1777"+size); err != nil {
 		return fmt.Errorf("mounting /dev/shm: %w", err)

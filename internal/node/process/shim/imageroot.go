@@ -164,8 +164,13 @@ func openParts(spec *Spec, ownPIDs bool) (*parts, error) {
 	if err := p.openCgroups(spec); err != nil {
 		return p, err
 	}
-	if spec.HostIPC {
+	switch {
+	case spec.HostIPC:
 		if p.shm, err = openTree("/dev/shm", true); err != nil && !errors.Is(err, unix.ENOENT) {
+			return p, err
+		}
+	case spec.SharedMemory != "":
+		if p.shm, err = openTree(spec.SharedMemory, false); err != nil {
 			return p, err
 		}
 	}
@@ -341,7 +346,8 @@ func (p *parts) place(spec *Spec) error {
 		if err := attach(p.shm, "/dev/shm"); err != nil {
 			return err
 		}
-	} else if err := os.Mkdir("/dev/mqueue", 0o755); err == nil {
+	}
+	if err := os.Mkdir("/dev/mqueue", 0o755); err == nil && !spec.HostIPC {
 		// A kernel may have none, and then nobody misses it.
 		_ = unix.Mount("mqueue", "/dev/mqueue", "mqueue", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
 	}

@@ -11,6 +11,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -166,23 +167,31 @@ func readAccounts(root, path string, parse func(fields []string) (entry, bool)) 
 // alone is the user without the groups that an ordinary user cannot give.
 func (u *User) alone() *User { return &User{UID: u.UID, GID: u.GID, Groups: []uint32{u.GID}} }
 
-// takeID makes this process the given user in its user namespace, which knows
+// takeID makes this process the given user in its user namespace, which may know
 // nobody yet. own is who it is outside. Where the namespace is the Pod's, and
-// has its user, that must be the same.
+// another container has said who its user is, that must be the same.
 func takeID(user, own *User) error {
-	if b, err := os.ReadFile("/proc/self/uid_map"); err == nil && strings.TrimSpace(string(b)) != "" {
-		if f := strings.Fields(string(b)); f[0] != strconv.FormatUint(uint64(user.UID), 10) {
-			return fmt.Errorf("the container runs as user %d, but the containers of a Pod with shareProcessNamespace can be user %s only when Carillon runs as an ordinary user: set runAsUser to that, leave out shareProcessNamespace, or run as root", user.UID, f[0])
+	// Without it the kernel lets an ordinary user map no group; and it can be said
+	// once only.
+	_ = os.WriteFile("/proc/self/setgroups", []byte("deny"), 0)
+	for _, m := range []struct {
+		file     string
+		id, outs uint32
+	}{{"/proc/self/uid_map", user.UID, own.UID}, {"/proc/self/gid_map", user.GID, own.GID}} {
+		werr := os.WriteFile(m.file, fmt.Appendf(nil, "%d %d 1", m.id, m.outs), 0)
+		if werr == nil {
+			continue
 		}
-		return nil
-	}
-	for _, w := range []struct{ file, text string }{
-		{"setgroups", "deny"}, // without it the kernel lets an ordinary user map no group
-		{"uid_map", fmt.Sprintf("%d %d 1", user.UID, own.UID)},
-		{"gid_map", fmt.Sprintf("%d %d 1", user.GID, own.GID)},
-	} {
-		if err := os.WriteFile("/proc/self/"+w.file, []byte(w.text), 0); err != nil {
-			return fmt.Errorf("becoming user %d in the container: %w", user.UID, err)
+		b, err := os.ReadFile(m.file)
+		if err != nil {
+			return err
+		}
+		known := strings.Fields(string(b))
+		if len(known) == 0 {
+			return fmt.Errorf("becoming user %d:%d in the container: %w", user.UID, user.GID, werr)
+		}
+		if known[0] != strconv.FormatUint(uint64(m.id), 10) {
+			return fmt.Errorf("the container runs as user %d:%d, but the containers of a Pod with shareProcessNamespace are all one user when Carillon runs as an ordinary user, who the first one said (%s is %s): set runAsUser and runAsGroup of the Pod, leave out shareProcessNamespace, or run as root", user.UID, user.GID, filepath.Base(m.file), known[0])
 		}
 	}
 	return nil

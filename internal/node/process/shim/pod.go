@@ -14,7 +14,6 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"runtime"
 	"syscall"
 	"time"
 
@@ -39,8 +38,9 @@ const podGrace = 2 * ownerGrace
 // has the same lock, identity and control socket as a container's. The process
 // that is returned must be waited for. It ends by [Stop], and as ownerPipe says.
 func StartPodInit(dir, name string, user bool, ownerPipe *os.File) (*exec.Cmd, error) {
-	ns := Namespaces{User: user, PID: true}
-	cmd, st, err := begin(dir, name, ns.attr(), []string{envPod + "=1"}, nil, ownerPipe)
+	// Who its user is there, the first container says.
+	ns := Namespaces{User: user, Unmapped: true, PID: true}
+	cmd, st, err := begin(dir, name, ns, []string{envPod + "=1"}, nil, ownerPipe)
 	if err == nil && st.Error != "" {
 		err = errors.New(st.Error)
 	}
@@ -84,7 +84,7 @@ func StartInPod(pod, dir, name string, ns Namespaces, lock, ownerPipe *os.File, 
 		files = append(files, ownerPipe)
 	}
 	files = append(files, held...)
-	c, resp, err := ask(pod, request{Op: opStart, Args: []string{dir, name}, Env: failEnv(), Lock: lock != nil, OwnerPipe: ownerPipe != nil, IPC: ns.IPC}, files...)
+	c, resp, err := ask(pod, request{Op: opStart, Args: []string{dir, name}, Env: failEnv(), Lock: lock != nil, OwnerPipe: ownerPipe != nil, PodIPC: ns.InPodIPC}, files...)
 	w.Close()
 	if err != nil {
 		return Started{}, err
@@ -127,6 +127,7 @@ func runPod(path string, s *shim, ownerPipe *os.File) int {
 	// A signal from inside the Pod must not end all of it.
 	signal.Ignore(unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGUSR1, unix.SIGUSR2)
 	s.spec.Builtin = "pod"
+	s.ordinary = os.Geteuid() != 0 // nobody yet, of his user namespace
 	if !s.pid1 {
 		return s.refuse(errors.New("the kernel gave no PID namespace"))
 	}
@@ -194,9 +195,9 @@ func (s *shim) startShim(c *conn, req request) error {
 	attr := &syscall.ProcAttr{
 		Dir: req.Args[0],
 		Env: append(shimEnv(req.Args[0], lock != nil, ownerPipe != nil), req.Env...),
-		Sys: Namespaces{UTS: true, IPC: req.IPC}.attr(),
+		Sys: Namespaces{UTS: true}.attr(),
 	}
-	if os.Geteuid() != 0 {
+	if s.ordinary {
 		attr.Sys.AmbientCaps = allCaps()
 	}
 	files := []*os.File{null, null, out, status, lock, ownerPipe}
@@ -211,25 +212,47 @@ func (s *shim) startShim(c *conn, req request) error {
 		}
 		attr.Files = append(attr.Files, f.Fd())
 	}
-	failed := make(chan error, 1)
-	go func() {
-		runtime.LockOSThread() // never unlocked: the thread ends, and its mount namespace with it
-		failed <- func() error {
-			// An ordinary user's runtime has the machine's mounts, as we have,
-			// and could not give us others.
-			if os.Geteuid() == 0 {
-				if err := unix.Unshare(unix.CLONE_FS); err != nil {
-					return fmt.Errorf("leaving the mounts of the Pod: %w", err)
-				}
-				if err := unix.Setns(int(mounts.Fd()), unix.CLONE_NEWNS); err != nil {
-					return fmt.Errorf("entering the mounts of the runtime: %w", err)
-				}
-			}
-			_, _, err := s.children.start(func() (int, error) {
-				return syscall.ForkExec("/proc/self/exe", []string{procName + " " + req.Args[1]}, attr)
-			})
+	var ipc *os.File
+	if req.PodIPC {
+		if ipc, err = s.podIPC(); err != nil {
 			return err
-		}()
-	}()
-	return <-failed
+		}
+	}
+	return onThread(func() error {
+		// An ordinary user's runtime has the machine's mounts, as we have,
+		// and could not give us others.
+		if !s.ordinary {
+			if err := unix.Unshare(unix.CLONE_FS); err != nil {
+				return fmt.Errorf("leaving the mounts of the Pod: %w", err)
+			}
+			if err := unix.Setns(int(mounts.Fd()), unix.CLONE_NEWNS); err != nil {
+				return fmt.Errorf("entering the mounts of the runtime: %w", err)
+			}
+		}
+		if err := enterIPC(ipc); err != nil {
+			return err
+		}
+		_, _, err := s.children.start(func() (int, error) {
+			return syscall.ForkExec("/proc/self/exe", []string{procName + " " + req.Args[1]}, attr)
+		})
+		return err
+	})
+}
+
+// podIPC is the IPC namespace of the Pod's containers. The shared memory that
+// belongs to it an ordinary user's runtime can not mount.
+func (s *shim) podIPC() (*os.File, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ipc != nil {
+		return s.ipc, nil
+	}
+	if s.ordinary {
+		if err := MountSharedMemory(os.Getenv(envDir)); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	s.ipc, err = NewIPC()
+	return s.ipc, err
 }

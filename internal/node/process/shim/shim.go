@@ -30,6 +30,7 @@
 //	imagefiles.go the files of an image: an overlay of its layers, or a copy
 //	imageuser.go who of an image runs the command
 //	imagevolume.go volumes with the files of an image
+//	ipc.go       what the containers of a Pod share besides processes
 //	mounts.go    binds, read-only flags, resolving paths inside a root
 //	dev.go       /dev, /proc and /sys of a container
 //	launch.go    starting a command as the user and with the rights it was given
@@ -130,12 +131,14 @@ type shim struct {
 	user     *User // who runs the command, when the image's files tell
 	pid1     bool  // this process is init of a PID namespace
 	marked   bool  // the command may have been executed, see commit
+	ordinary bool  // this is a Pod's process 1, of an ordinary user
 
 	mu          sync.Mutex
 	main        int         // process ID of the command; 0 before it started and after it ended
 	pending     unix.Signal // came before the command started
 	kill        *time.Timer // the end of the grace period, nil when not stopping
 	killAt      time.Time
+	ipc         *os.File // of a Pod's process 1: the namespace of its containers, once one needs it
 	builtin     chan struct{}
 	builtinOnce sync.Once
 	ended       chan struct{} // closed when exit.json is written
@@ -249,6 +252,11 @@ func (s *shim) enterRoot() error {
 	}
 	if s.spec.Root != RootNone && s.spec.Root != RootImage {
 		if err := mountImageVolumes(&s.spec); err != nil {
+			return err
+		}
+	}
+	if s.spec.PodUser != nil {
+		if err := takeID(s.spec.PodUser, s.spec.PodUser); err != nil {
 			return err
 		}
 	}

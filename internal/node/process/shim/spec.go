@@ -59,8 +59,9 @@ type Spec struct {
 	Hostname string   `json:"hostname,omitempty"`
 
 	Root         Root     `json:"root"`
-	Image        *Image   `json:"image,omitempty"`   // for RootImage
-	HostIPC      bool     `json:"hostIPC,omitempty"` // with RootImage: shared memory is the machine's
+	Image        *Image   `json:"image,omitempty"`        // for RootImage
+	HostIPC      bool     `json:"hostIPC,omitempty"`      // with RootImage: shared memory is the machine's
+	SharedMemory string   `json:"sharedMemory,omitempty"` // likewise: it is this directory, of the Pod; else the container's own
 	Mounts       []Mount  `json:"mounts,omitempty"`
 	Hidden       []string `json:"hidden,omitempty"` // directories shown empty
 	Own          []string `json:"own,omitempty"`    // directories an ordinary user works in, see makeOwnPath
@@ -68,6 +69,7 @@ type Spec struct {
 	ReadOnly     []string `json:"readOnly,omitempty"`
 	ReadOnlyRoot bool     `json:"readOnlyRoot,omitempty"`
 	PodPIDs      bool     `json:"podPIDs,omitempty"`    // started in the PID namespace of its Pod, see pod.go
+	PodUser      *User    `json:"podUser,omitempty"`    // who it has to be in its user namespace, which is the Pod's; with RootUser
 	Privileged   bool     `json:"privileged,omitempty"` // all devices, /sys writable
 
 	User         *User   `json:"user,omitempty"` // nil: stay who we are

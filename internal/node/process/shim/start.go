@@ -23,6 +23,10 @@ type Namespaces struct {
 	PID  bool
 	UTS  bool
 	IPC  bool
+	// PodIPC, in place of IPC, is the IPC namespace of the Pod. With [StartInPod]
+	// that is known to the Pod's process, and InPodIPC asks for it.
+	PodIPC   *os.File
+	InPodIPC bool
 	// Unmapped, with User: the user namespace knows nobody yet, and the shim
 	// decides whom this user is there, see takeID.
 	Unmapped bool
@@ -43,12 +47,12 @@ type Namespaces struct {
 // Nil is for one that outlives that process. The shim keeps held open as long
 // as it lives, for the locks that they carry.
 func Start(dir, name string, ns Namespaces, lock, ownerPipe *os.File, held ...*os.File) (*exec.Cmd, Started, error) {
-	return begin(dir, name, ns.attr(), failEnv(), lock, ownerPipe, held...)
+	return begin(dir, name, ns, failEnv(), lock, ownerPipe, held...)
 }
 
 // Probe sets up a root as Start would, and says why it can not be done.
 func Probe(dir string, ns Namespaces) error {
-	cmd, st, err := begin(dir, "probe", ns.attr(), []string{envProbe + "=1"}, nil, nil)
+	cmd, st, err := begin(dir, "probe", ns, []string{envProbe + "=1"}, nil, nil)
 	if cmd != nil {
 		_ = cmd.Wait()
 	}
@@ -63,7 +67,7 @@ func Probe(dir string, ns Namespaces) error {
 
 // begin starts a process of this binary for dir, with env besides its own
 // environment, and reads what it says. It closes lock.
-func begin(dir, name string, attr *syscall.SysProcAttr, env []string, lock, ownerPipe *os.File, held ...*os.File) (*exec.Cmd, Started, error) {
+func begin(dir, name string, ns Namespaces, env []string, lock, ownerPipe *os.File, held ...*os.File) (*exec.Cmd, Started, error) {
 	if lock != nil {
 		defer lock.Close()
 	}
@@ -73,6 +77,7 @@ func begin(dir, name string, attr *syscall.SysProcAttr, env []string, lock, owne
 	cmd.Args = []string{procName + " " + name}
 	cmd.Env = append(shimEnv(dir, lock != nil, ownerPipe != nil), env...)
 	cmd.Dir = dir
+	attr := ns.attr()
 	cmd.SysProcAttr = attr
 	out, err := openOwnLog(dir)
 	if err != nil {
@@ -93,7 +98,16 @@ func begin(dir, name string, attr *syscall.SysProcAttr, env []string, lock, owne
 		defer here.Close()
 		cmd.ExtraFiles = append(cmd.ExtraFiles, here)
 	}
-	err = cmd.Start()
+	if ns.PodIPC == nil {
+		err = cmd.Start()
+	} else {
+		err = onThread(func() error {
+			if err := enterIPC(ns.PodIPC); err != nil {
+				return err
+			}
+			return cmd.Start()
+		})
+	}
 	w.Close()
 	if err != nil {
 		return nil, Started{}, err
