@@ -53,9 +53,6 @@ func newImageUser(t *testing.T, as *syscall.Credential, dir string) *imageUser {
 	return w
 }
 
-// root tells whether this user is root.
-func (w *imageUser) root() bool { return w.as == nil && os.Geteuid() == 0 }
-
 // mkdir makes a directory of this user's that everybody may write to.
 func (w *imageUser) mkdir(name string) string {
 	w.t.Helper()

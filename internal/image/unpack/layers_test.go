@@ -61,10 +61,10 @@ func archive(t testing.TB, es []e) []byte {
 		if x.mtime != 0 {
 			h.ModTime = time.Unix(x.mtime, 0)
 		}
-		switch {
-		case x.typ == 0:
+		switch x.typ {
+		case 0:
 			h.Typeflag = tar.TypeReg
-		case x.typ == tar.TypeChar || x.typ == tar.TypeBlock:
+		case tar.TypeChar, tar.TypeBlock:
 			h.Devmajor, h.Devminor = 1, 3
 		}
 		switch {
