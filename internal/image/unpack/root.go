@@ -58,7 +58,7 @@ func (j job) enterRoot() error {
 		if many := new(*overlay.TooManyError); errors.As(err, many) {
 			return archiveError("%v", *many)
 		}
-		return fmt.Errorf("mounting an overlay of %d layers: %w", len(j.Lowers)+1, err)
+		return fmt.Errorf("mounting an overlay of %d layers, as others of this store were: %w: where overlays cannot be mounted, choose another directory with --image-dir; images are kept there without", len(j.Lowers)+1, err)
 	}
 	return pivot(j.Target)
 }

@@ -51,7 +51,7 @@ func TestWithoutOverlays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const tests = "TestImage(Container|Args|Users|HostileLinks|Volumes|Rights|Pretends|StopSignal|InUse|SharedProcesses|KernelPaths|Openings|WithoutRoot|FromRegistry|ServerKilled|KillPoints)$|TestCopiedImage$"
+	const tests = "TestImage(Container|Args|Users|HostileLinks|Volumes|Rights|Pretends|StopSignal|InUse|SharedProcesses|KernelPaths|Openings|WithoutRoot|FromRegistry|ServerKilled|KillPoints|IPC|SharedProcessesUsers)$|TestCopiedImage$"
 	const world = `set -e
 cd "$1"
 mkdir u1 w1 m1 u2 w2 m2
@@ -131,5 +131,66 @@ func TestCopiedImage(t *testing.T) {
 	id = g.create(g.sandbox("q", ""), probeContainer("layers", "id"))
 	if _, err := g.rt.StartContainer(g.ctx(), &runtimeapi.StartContainerRequest{ContainerId: id}); err == nil || !strings.Contains(err.Error(), "--image-dir") {
 		t.Errorf("an image of layers: %v", err)
+	}
+}
+
+// Where an ordinary user may make no namespaces, a container of an image is
+// refused with what helps, and one on the machine's files runs.
+func TestWithoutNamespaces(t *testing.T) {
+	if os.Getenv(envNoNamespaces) != "" {
+		refusedWithoutNamespaces(t)
+		return
+	}
+	if os.Getuid() != 0 {
+		t.Skip("makes a place without namespaces")
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := os.MkdirTemp("", "alone")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	// The limit is one of the user namespace in which it is set.
+	const world = `set -e
+chmod 755 "$1"
+mkdir -m 700 "$1/tests"
+chown $3 "$1/tests"
+cp "$2" "$1/tests.exe"
+echo 0 >/proc/sys/user/max_user_namespaces
+cd "$1/tests"
+export TMPDIR="$1/tests" HOME="$1/tests" $4=1
+exec setpriv --reuid=$3 --regid=$3 --clear-groups "$1/tests.exe" -test.v "-test.run=^TestWithoutNamespaces$"`
+	cmd := exec.CommandContext(t.Context(), "/bin/sh", "-c", world, "sh", dir, exe, fmt.Sprint(ordinaryUID), envNoNamespaces)
+	ids := []syscall.SysProcIDMap{{ContainerID: 0, HostID: 0, Size: 1}, {ContainerID: ordinaryUID, HostID: ordinaryUID, Size: 1}}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER, UidMappings: ids, GidMappings: ids, GidMappingsEnableSetgroups: true}
+	if out, err := cmd.CombinedOutput(); err != nil || !bytes.Contains(out, []byte("--- PASS: TestWithoutNamespaces")) {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// envNoNamespaces is set in such a place.
+const envNoNamespaces = "CARILLON_TEST_NO_NAMESPACES"
+
+func refusedWithoutNamespaces(t *testing.T) {
+	g := stoppedRig(t)
+	images := &fakeImages{dir: t.TempDir(), images: map[string]fakeImage{}}
+	g.opts.Images, g.opts.LocalFiles = images, false
+	g.start()
+	images.add(t, "app", probeConfig, probeLayer(t))
+	id := g.create(g.sandbox("p", ""), probeContainer("app", "id"))
+	_, err := g.rt.StartContainer(g.ctx(), &runtimeapi.StartContainerRequest{ContainerId: id})
+	for _, want := range []string{"docker.io/library/app:latest", "user.max_user_namespaces", "or run as root", "image: host", "--local-files"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v does not say %q", err, want)
+		}
+	}
+	host := shell("echo ran")
+	host.Image.Image = "host"
+	id = g.begin(g.sandbox("host", ""), host)
+	if st := g.wait(id); st.ExitCode != 0 || g.output(id, "stdout") != "ran\n" {
+		t.Errorf("%v %q", st, g.output(id, "stdout"))
 	}
 }

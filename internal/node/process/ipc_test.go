@@ -69,14 +69,15 @@ func TestImageIPC(t *testing.T) {
 		first, empty := g.ipcOf(sb, askIPC("first", "app", tt.pids, false)) // has ended when the others come
 		second, memory := g.ipcOf(sb, askIPC("second", "app", tt.pids, true))
 		third, more := g.ipcOf(sb, askIPC("third", "app", tt.pids, true))
-		if first == machine || empty != "[]" || (second == first) != tt.shared || (third == second) != tt.shared {
+		// The number of one that has ended may be given to another.
+		if first == machine || empty != "[]" || tt.shared && second != first || (third == second) != tt.shared {
 			t.Errorf("%s: %s %s %s, the machine has %s; %s", name, first, second, third, machine, empty)
 		}
 		if wantMemory, wantMore := "[first]", "[first second]"; (memory == wantMemory) != tt.shared || (more == wantMore) != tt.shared {
 			t.Errorf("%s: shared memory %s, %s", name, memory, more)
 		}
 		other, memory := g.ipcOf(tt.run(strings.ToLower(pod)+"2"), askIPC("other", "app", tt.pids, false))
-		if other == first || other == second || memory != "[]" {
+		if other == second || other == third || memory != "[]" {
 			t.Errorf("%s: another Pod has %s with %s", name, other, memory)
 		}
 		config := probeContainer("app", "link:/proc/self/ns/ipc")
