@@ -363,3 +363,44 @@ func TestAsOrdinaryUser(t *testing.T) {
 		t.Errorf("left %v %v", left, err)
 	}
 }
+
+// A layer can be the last of many, more than a page has room for.
+func TestManyLayers(t *testing.T) {
+	g := single(t)
+	if g.form.Flat {
+		t.Skip("images are one directory here")
+	}
+	var lowers []string
+	for range 400 {
+		lowers = append(lowers, g.mkdir())
+	}
+	for _, d := range []string{lowers[0], lowers[399]} {
+		if err := os.WriteFile(filepath.Join(d, filepath.Base(d)), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	target := g.mkdir()
+	r := Request{Form: g.form, Store: g.store, Target: target, Work: g.mkdir(), Lowers: lowers}
+	r.Compressed = bytes.NewReader(layerOf(t, file(".wh."+filepath.Base(lowers[399]), ""), file("new", "")))
+	_, err := Layer(g.ctx(), r)
+	if errors.Is(err, ErrArchive) && strings.Contains(err.Error(), "use Linux 6.5 or later") {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, line := range g.view(append([]string{target}, lowers...)) {
+		names = append(names, strings.Fields(line)[0])
+	}
+	if all := strings.Join(names, " "); !strings.Contains(all, filepath.Base(lowers[0])) || strings.Contains(all, filepath.Base(lowers[399])) || !strings.Contains(all, "new") {
+		t.Errorf("%q", names)
+	}
+	r.Lowers, r.Target, r.Work = append(lowers, make([]string, 101)...), g.mkdir(), g.mkdir()
+	for i := range 101 {
+		r.Lowers[400+i] = lowers[i]
+	}
+	if _, err := Layer(g.ctx(), r); !errors.Is(err, ErrArchive) || !strings.Contains(err.Error(), "501 layers") {
+		t.Errorf("more than there can be: %v", err)
+	}
+}

@@ -323,13 +323,27 @@ func TestImageAsVolume(t *testing.T) {
 func TestImageManyLayers(t *testing.T) {
 	g, images := imageRig(t)
 	layers := []string{probeLayer(t)}
-	for i := range 125 {
+	for i := range 500 {
 		layers = append(layers, layer(t, files{"all/" + fmt.Sprint(i): "", "one": fmt.Sprint(i)}))
 	}
-	images.add(t, "deep", probeConfig, layers...)
-	out := g.runProbe("p", probeContainer("deep", "cat:/one", "ls:/all"))
-	if len(out) != 2 || out[0] != "0" || len(strings.Fields(out[1])) != 125 {
-		t.Errorf("%q", out)
+	for pod, n := range map[string]int{"many": 125, "more": 499} {
+		images.add(t, pod, probeConfig, layers[:n+1]...)
+		id := g.create(g.sandbox(pod, ""), probeContainer(pod, "cat:/one", "ls:/all"))
+		if _, err := g.rt.StartContainer(g.ctx(), &runtimeapi.StartContainerRequest{ContainerId: id}); err != nil {
+			if n < 200 || !strings.Contains(err.Error(), "use Linux 6.5 or later") {
+				t.Errorf("%d layers: %v", n, err)
+			}
+			continue
+		}
+		g.wait(id)
+		if out := strings.Split(g.output(id, "stdout"), "\n"); len(out) != 3 || out[0] != "0" || len(strings.Fields(out[1])) != n {
+			t.Errorf("%d layers: %q", n, out)
+		}
+	}
+	images.add(t, "most", probeConfig, layers...)
+	id := g.create(g.sandbox("most", ""), probeContainer("most"))
+	if _, err := g.rt.StartContainer(g.ctx(), &runtimeapi.StartContainerRequest{ContainerId: id}); err == nil || !strings.Contains(err.Error(), "501 layers, and the kernel takes 500") {
+		t.Errorf("more than there can be: %v", err)
 	}
 }
 
