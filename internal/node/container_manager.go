@@ -32,10 +32,11 @@ type containerManager struct {
 	stats  cadvisor.Interface
 	refuse *refuser // nil refuses no Pod
 	uid    int64    // of this process
+	others bool     // the runtime is somebody else's
 }
 
-func newContainerManager(stats cadvisor.Interface, refuse *refuser) cm.ContainerManager {
-	return containerManager{ContainerManager: cm.NewStubContainerManager(), stats: stats, refuse: refuse, uid: int64(os.Geteuid())}
+func newContainerManager(stats cadvisor.Interface, refuse *refuser, othersRuntime bool) cm.ContainerManager {
+	return containerManager{ContainerManager: cm.NewStubContainerManager(), stats: stats, refuse: refuse, uid: int64(os.Geteuid()), others: othersRuntime}
 }
 
 // GetAllocateResourcesPodAdmitHandler is asked whether a Pod may be started
@@ -54,8 +55,8 @@ func (m containerManager) GetAllocateResourcesPodAdmitHandler() lifecycle.PodAdm
 // any other group.
 func (m containerManager) GetResources(ctx context.Context, pod *corev1.Pod, container *corev1.Container) (*kubecontainer.RunContainerOptions, error) {
 	o, err := m.ContainerManager.GetResources(ctx, pod, container)
-	if err != nil {
-		return nil, err
+	if err != nil || m.others {
+		return o, err
 	}
 	if o == nil {
 		o = &kubecontainer.RunContainerOptions{}
@@ -97,7 +98,7 @@ func nodeCapacity(stats *machineStats, maxPods int) (corev1.ResourceList, error)
 		return nil, err
 	}
 	capacity := cadvisor.CapacityFromMachineInfo(info)
-	maps.Copy(capacity, newContainerManager(stats, nil).GetCapacity(true))
+	maps.Copy(capacity, newContainerManager(stats, nil, false).GetCapacity(true))
 	capacity[corev1.ResourcePods] = *resource.NewQuantity(int64(maxPods), resource.DecimalSI)
 	return capacity, nil
 }

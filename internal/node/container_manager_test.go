@@ -19,7 +19,7 @@ import (
 // There is ephemeral storage for Pods that ask for it, and a Pod's cgroup that
 // does not exist has no limits to be told in the Pod's status.
 func TestContainerManager(t *testing.T) {
-	manager := newContainerManager(newMachineStats(t.TempDir()), nil)
+	manager := newContainerManager(newMachineStats(t.TempDir()), nil, false)
 	storage := manager.GetCapacity(false)[corev1.ResourceEphemeralStorage]
 	if storage.Value() <= 0 {
 		t.Errorf("ephemeral storage %v", storage)
@@ -39,7 +39,7 @@ func TestContainerManager(t *testing.T) {
 			t.Errorf("%s: CPU limit %v", resource, got)
 		}
 	}
-	if got := newContainerManager(newMachineStats("/does/not/exist"), nil).GetCapacity(false); len(got) != 0 {
+	if got := newContainerManager(newMachineStats("/does/not/exist"), nil, false).GetCapacity(false); len(got) != 0 {
 		t.Errorf("capacity of nothing: %v", got)
 	}
 }
@@ -48,7 +48,7 @@ func TestContainerManager(t *testing.T) {
 func TestContainerManagerRefuses(t *testing.T) {
 	pod := &corev1.Pod{Spec: corev1.PodSpec{SecurityContext: &corev1.PodSecurityContext{RunAsUser: new(int64)}, Containers: []corev1.Container{{Image: "host"}}}}
 	for name, refuse := range map[string]*refuser{"root": nil, "ordinary user": {uid: 1000, gid: 1000}} {
-		manager := newContainerManager(newMachineStats(t.TempDir()), refuse)
+		manager := newContainerManager(newMachineStats(t.TempDir()), refuse, false)
 		got := manager.GetAllocateResourcesPodAdmitHandler().Admit(&lifecycle.PodAdmitAttributes{Pod: pod})
 		if got.Admit != (refuse == nil) {
 			t.Errorf("%s: %+v", name, got)
@@ -65,6 +65,7 @@ func TestContainerManagerOwnUser(t *testing.T) {
 		pod       corev1.PodSpec
 		container corev1.SecurityContext
 		uid       int64
+		others    bool
 		told      bool
 		refused   bool
 	}{
@@ -74,9 +75,10 @@ func TestContainerManagerOwnUser(t *testing.T) {
 		"of the container":    {pod: corev1.PodSpec{RuntimeClassName: &host}, container: corev1.SecurityContext{RunAsUser: &user}},
 		"not root":            {pod: corev1.PodSpec{RuntimeClassName: &host, SecurityContext: &corev1.PodSecurityContext{RunAsNonRoot: &yes}}, refused: true},
 		"not root, and isn't": {pod: corev1.PodSpec{RuntimeClassName: &host}, container: corev1.SecurityContext{RunAsNonRoot: &yes}, uid: 1000, told: true},
+		"of another runtime":  {pod: corev1.PodSpec{RuntimeClassName: &host, SecurityContext: &corev1.PodSecurityContext{RunAsNonRoot: &yes}}, others: true},
 		"not root, and says":  {pod: corev1.PodSpec{RuntimeClassName: &host}, container: corev1.SecurityContext{RunAsNonRoot: &yes, RunAsUser: &user}},
 	} {
-		manager := newContainerManager(newMachineStats(t.TempDir()), nil).(containerManager)
+		manager := newContainerManager(newMachineStats(t.TempDir()), nil, tt.others).(containerManager)
 		manager.uid = tt.uid
 		o, err := manager.GetResources(t.Context(), &corev1.Pod{Spec: tt.pod}, &corev1.Container{Name: "c", SecurityContext: &tt.container})
 		if tt.refused != (err != nil) || tt.refused && !strings.Contains(err.Error(), "set runAsUser") {
@@ -94,7 +96,7 @@ func TestContainerManagerVolumeGroup(t *testing.T) {
 	group := int64(7)
 	pod := &corev1.Pod{Spec: corev1.PodSpec{SecurityContext: &corev1.PodSecurityContext{FSGroup: &group}}}
 	for name, refuse := range map[string]*refuser{"root": nil, "ordinary user": {uid: 1000, gid: 1000}} {
-		o, err := newContainerManager(newMachineStats(t.TempDir()), refuse).GetResources(t.Context(), pod, &corev1.Container{})
+		o, err := newContainerManager(newMachineStats(t.TempDir()), refuse, false).GetResources(t.Context(), pod, &corev1.Container{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -160,7 +160,7 @@ func kubeletDependencies(ctx context.Context, o *Options, server *options.Kubele
 
 	var refuse *refuser
 	if !rights.chown {
-		refuse = &refuser{uid: int64(os.Geteuid()), gid: int64(os.Getegid()), localFiles: o.LocalFiles || o.RuntimeEndpoint != ""}
+		refuse = &refuser{uid: int64(os.Geteuid()), gid: int64(os.Getegid()), localFiles: o.LocalFiles || o.RuntimeEndpoint != "", othersRuntime: o.RuntimeEndpoint != ""}
 		groups, err := os.Getgroups()
 		if err != nil {
 			return nil, fmt.Errorf("the groups of this process: %w", err)
@@ -175,7 +175,7 @@ func kubeletDependencies(ctx context.Context, o *Options, server *options.Kubele
 		HeartbeatClient:   clients.heartbeat,
 		EventClient:       clients.events.CoreV1(),
 		CAdvisorInterface: stats,
-		ContainerManager:  newContainerManager(stats, refuse),
+		ContainerManager:  newContainerManager(stats, refuse, o.RuntimeEndpoint != ""),
 		OOMAdjuster:       oom.NewFakeOOMAdjuster(),
 		OSInterface:       quietOS{},
 		HostUtil:          hostUtil{hostutil.NewHostUtil()},

@@ -30,6 +30,8 @@ type refuser struct {
 	uid, gid   int64
 	groups     []int64 // others that this process is in
 	localFiles bool    // no container is one of an image
+
+	othersRuntime bool // it can put a container into any group, which needs no files to be given away
 }
 
 var _ lifecycle.PodAdmitHandler = refuser{}
@@ -62,7 +64,7 @@ func (r refuser) objection(pod *corev1.Pod) (field string, id int64, own string,
 			return "spec.securityContext.fsGroup", *security.FSGroup, r.memberships(), true
 		}
 		for _, g := range security.SupplementalGroups {
-			if !r.member(g) && (differs(security.RunAsGroup, g) || security.RunAsGroup == nil) {
+			if !r.othersRuntime && !r.member(g) && (differs(security.RunAsGroup, g) || security.RunAsGroup == nil) {
 				return "spec.securityContext.supplementalGroups", g, r.memberships(), true
 			}
 		}

@@ -92,4 +92,8 @@ func TestRefuser(t *testing.T) {
 			}
 		})
 	}
+	other := refuser{uid: 1000, gid: 100, localFiles: true, othersRuntime: true}
+	if got := other.Admit(&lifecycle.PodAdmitAttributes{Pod: &corev1.Pod{Spec: pod(&corev1.PodSecurityContext{SupplementalGroups: []int64{7}})}}); !got.Admit {
+		t.Errorf("groups that another runtime gives: %+v", got)
+	}
 }
