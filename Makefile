@@ -78,6 +78,10 @@ e2e-soak: ## Run 5,000 short Jobs and compare memory, goroutines and descriptors
 cri-containerd: ## Prove the specs of the CRI (test/cri) against Debian's containerd (root; installs packages)
 	CARILLON_CRI_CONTAINERD=1 go test -count=1 -timeout 20m -run '^TestContainerd$$' -v ./test/cri/
 
+.PHONY: critest
+critest: ## Run the CRI's own validation suite against Carillon's runtime (root; installs packages; some minutes)
+	CARILLON_CRITEST=1 go test -count=1 -timeout 30m -run '^TestCritest$$' -v ./test/cri/
+
 .PHONY: bench
 bench: ## Measure schedules, and the footprint and start-up of the built binary
 	go test -run '^$$' -bench . -benchmem ./internal/schedule/ ./internal/interval/

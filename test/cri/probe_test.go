@@ -53,13 +53,14 @@ var steps = map[string]func(value string) (any, error){
 	"write": func(v string) (any, error) {
 		return "wrote", os.WriteFile(v, []byte("written in the container\n"), 0o644)
 	},
-	"open":   openForWriting,
-	"ids":    ids,
-	"owner":  owner,
-	"status": statusLine,
-	"caps":   capabilityNumbers,
-	"others": otherProcesses,
-	"mkdir":  func(v string) (any, error) { return "made", os.Mkdir(v, 0o755) },
+	"open":      openForWriting,
+	"ids":       ids,
+	"owner":     owner,
+	"status":    statusLine,
+	"caps":      capabilityNumbers,
+	"others":    otherProcesses,
+	"effective": func(string) (any, error) { return fmt.Sprint("Effective uid: ", os.Geteuid()), nil },
+	"mkdir":     func(v string) (any, error) { return "made", os.Mkdir(v, 0o755) },
 }
 
 // probe does the steps; an error is printed as its reason. It returns an exit code.

@@ -8,6 +8,7 @@ package cri
 import (
 	"archive/tar"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"debug/elf"
 	"errors"
@@ -47,7 +48,8 @@ type imageServer struct {
 	base   v1.Layer // the files of all images with the program
 }
 
-// files is what a layer has, by path: a directory when it ends in "/".
+// files is what a layer has, by path: a directory when it ends in "/", another name of a file when the content begins
+// with "-> ". What is in sbin runs as its owner, user 0, whoever starts it.
 type files map[string]string
 
 // probeFiles are the files of the images that run, beside the program.
@@ -144,18 +146,30 @@ func newLayer(t testing.TB, f files) v1.Layer {
 	t.Helper()
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
-	for _, path := range slices.Sorted(maps.Keys(f)) {
+	// Names of files come behind the files.
+	isLink := func(path string) int {
+		if strings.HasPrefix(f[path], "-> ") {
+			return 1
+		}
+		return 0
+	}
+	paths := slices.SortedFunc(maps.Keys(f), func(a, b string) int { return cmp.Or(isLink(a)-isLink(b), strings.Compare(a, b)) })
+	for _, path := range paths {
 		h := &tar.Header{Name: path, Mode: 0o755, Typeflag: tar.TypeReg, Size: int64(len(f[path]))}
-		switch {
+		switch to, link := strings.CutPrefix(f[path], "-> "); {
+		case link:
+			h.Typeflag, h.Linkname, h.Size = tar.TypeLink, to, 0
 		case path == "tmp/":
 			h.Typeflag, h.Mode = tar.TypeDir, 0o1777
 		case strings.HasSuffix(path, "/"):
 			h.Typeflag = tar.TypeDir
+		case strings.HasPrefix(path, "sbin/"):
+			h.Mode = 0o4755
 		case !strings.HasPrefix(path, "bin/"):
 			h.Mode = 0o644
 		}
 		err := w.WriteHeader(h)
-		if err == nil {
+		if err == nil && h.Size > 0 {
 			_, err = io.WriteString(w, f[path])
 		}
 		if err != nil {

@@ -53,6 +53,7 @@ const (
 // endpoint is a runtime to check.
 type endpoint struct {
 	name     string // what it calls itself
+	address  string
 	handler  string // runtime handler of sandboxes
 	runtime  runtimeapi.RuntimeServiceClient
 	images   runtimeapi.ImageServiceClient
@@ -109,7 +110,7 @@ func dial(t *testing.T, address, images string) *endpoint {
 		return conn
 	}
 	conn := connect(address)
-	e := &endpoint{runtime: runtimeapi.NewRuntimeServiceClient(conn), images: runtimeapi.NewImageServiceClient(conn)}
+	e := &endpoint{address: address, runtime: runtimeapi.NewRuntimeServiceClient(conn), images: runtimeapi.NewImageServiceClient(conn)}
 	if images != "" && images != address {
 		e.images = runtimeapi.NewImageServiceClient(connect(images))
 	}
