@@ -30,8 +30,8 @@ const (
 // notHere are the specs of the validation suite that Carillon's runtime does not pass, by the end of their names, and why.
 // docs/differences.md says the same to users.
 var notHere = map[string]string{
-	"runtime should support MaskedPaths": "Debian's busybox, of which the images are, runs a masked ls all the same: it is that program itself (TestSpecs has masked paths)",
-	"runtime should support port mapping with host port and container port [Conformance]": "Pods have no network of their own",
+	"runtime should support MaskedPaths":                                                          "Debian's busybox, of which the images are, runs a masked ls all the same: it is that program itself (TestSpecs has masked paths)",
+	"runtime should support port mapping with host port and container port [Conformance]":         "Pods have no network of their own",
 	"should support safe sysctls":                                                                 "Pods share the kernel settings of the machine; asking for others is refused",
 	"should support unsafe sysctls":                                                               "Pods share the kernel settings of the machine; asking for others is refused",
 	"runtime should support ContainerPID":                                                         "process 1 is the container's supervisor, which the spec takes for another container's",

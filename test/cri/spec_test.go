@@ -44,11 +44,8 @@ type spec struct {
 	differs map[string]string
 }
 
-// What runtimes call themselves.
-const (
-	carillon   = "carillon-process"
-	containerd = "containerd"
-)
+// containerd is what that runtime calls itself.
+const containerd = "containerd"
 
 // endpoint is a runtime to check.
 type endpoint struct {
