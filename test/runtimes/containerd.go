@@ -114,7 +114,7 @@ func (c *Containerd) RunCommand(ctx context.Context, image, id string, args ...s
 	return c.Ctr(ctx, append([]string{"run", "--rm", "--net-host", "--seccomp", "--runc-root", filepath.Join(c.dir, "runc"), image, id}, args...)...)
 }
 
-// Stop ends it and removes all that it made.
+// Stop ends it, and removes all that it made elsewhere than in its directory.
 func (c *Containerd) Stop() error {
 	err := c.daemon.Process.Signal(unix.SIGTERM)
 	if errors.Is(err, os.ErrProcessDone) {
@@ -122,7 +122,7 @@ func (c *Containerd) Stop() error {
 	}
 	<-c.ended
 	c.log.Close()
-	err = errors.Join(err, removeCgroups(c.namespace, nil), removeTree(c.dir))
+	err = errors.Join(err, removeCgroups(c.namespace, nil), unmountBelow(c.dir))
 	removeEmpty(c.places)
 	return err
 }

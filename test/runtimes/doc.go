@@ -5,7 +5,7 @@
 
 // Package runtimes runs other container runtimes, containerd and podman, to hold Carillon against them. Each gets a
 // directory of its own for all that it keeps; nothing of the machine's own containerd or podman is used or touched, and
-// Stop leaves nothing behind. It needs root, and the programs as Debian packages them; Missing names those that are not
+// after Stop nothing is left but that directory. It needs root, and the programs as Debian packages them; Missing names those that are not
 // here.
 //
 //	registry.go    a registry on loopback, from which all pull the same images

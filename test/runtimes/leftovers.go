@@ -72,8 +72,8 @@ func processesEnd(dir string) error {
 	}
 }
 
-// removeTree unmounts what is mounted below dir, and removes it.
-func removeTree(dir string) error {
+// unmountBelow unmounts what is mounted below dir.
+func unmountBelow(dir string) error {
 	f, err := os.Open("/proc/self/mountinfo")
 	if err != nil {
 		return err
@@ -91,10 +91,7 @@ func removeTree(dir string) error {
 			errs = append(errs, &os.PathError{Op: "unmount", Path: point, Err: err})
 		}
 	}
-	if len(errs) > 0 {
-		return errors.Join(errs...)
-	}
-	return os.RemoveAll(dir)
+	return errors.Join(errs...)
 }
 
 // cgroups are those of this name, of every hierarchy.

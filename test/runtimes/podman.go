@@ -116,12 +116,12 @@ func (p *Podman) RunCommand(ctx context.Context, image, id string, args ...strin
 	}, args...)...)
 }
 
-// Stop removes all that it made.
+// Stop waits for what podman left running, and removes all that it made elsewhere than in its directory.
 func (p *Podman) Stop() error {
 	if err := processesEnd(p.dir); err != nil { // which clean up behind a container
 		return err
 	}
-	err := errors.Join(removeCgroups(podmanCgroup, p.cgroups), removeTree(p.dir))
+	err := errors.Join(removeCgroups(podmanCgroup, p.cgroups), unmountBelow(p.dir))
 	if slices.Contains(p.places, blobCache) {
 		_ = os.Remove(blobCache) // else its directory stays, too
 	}

@@ -38,28 +38,32 @@ func (b *bench) pulls(ctx context.Context, sizes string) error {
 		if err != nil {
 			return err
 		}
+		// Nothing is removed in between: for minutes ext4 looks at what was there before it takes a freed inode again.
+		dir := filepath.Join(b.dir, text)
+		if err := os.Mkdir(dir, 0o711); err != nil {
+			return err
+		}
 		r := results{sides: []string{ours, ctr, podman}}
 		for i := range b.repeat {
 			for _, side := range turns(r.sides, i) {
-				if err := b.pull(ctx, side, ref, &r); err != nil {
+				if err := b.pull(ctx, filepath.Join(dir, fmt.Sprint(i, "-", side[:5])), side, ref, &r); err != nil {
 					return fmt.Errorf("%s: %w", side, err)
 				}
 			}
 		}
-		if err := r.print(os.Stdout, fmt.Sprintf("pull of %d MB (%d MB gzip)", megabytes, size/1_000_000)); err != nil {
+		title := fmt.Sprintf("pull of %d MB (%d MB gzip)", megabytes, size/1_000_000)
+		if err := errors.Join(r.print(os.Stdout, title), os.RemoveAll(dir)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// pull measures one pull.
-func (b *bench) pull(ctx context.Context, side, ref string, r *results) (err error) {
-	dir, err := os.MkdirTemp(b.dir, "pull-")
-	if err != nil {
+// pull measures one pull into a directory that does not exist yet.
+func (b *bench) pull(ctx context.Context, dir, side, ref string, r *results) (err error) {
+	if err := os.Mkdir(dir, 0o711); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	var cmd *exec.Cmd
 	var store string
 	var others []int
@@ -83,41 +87,44 @@ func (b *bench) pull(ctx context.Context, side, ref string, r *results) (err err
 		store, cmd = p.Root(), p.Pull(ctx, ref)
 	}
 	unix.Sync() // nobody pays for what others wrote
-	took, memory, err := measured(cmd, others)
+	took, used, memory, err := measured(cmd, others)
 	if err != nil {
 		return err
 	}
 	began := time.Now()
 	unix.Sync()
-	took, durable := took, took+time.Since(began)
+	durable := took + time.Since(began)
 	disk, err := diskUsage(store)
 	if err != nil {
 		return err
 	}
 	r.addTime(side, "pulled", took)
 	r.addTime(side, "and on disk", durable)
+	r.addTime(side, "CPU", used)
 	r.add(side, "memory, MB", float64(memory.resident)/1e6)
 	r.add(side, "of it in no file, MB", float64(memory.private)/1e6)
 	r.add(side, "disk, MB", float64(disk)/1e6)
 	return nil
 }
 
-// measured runs a command and looks at its memory, together with that of other processes.
-func measured(cmd *exec.Cmd, others []int) (time.Duration, usedMemory, error) {
+// measured runs a command and looks at the processor time and the memory that it takes, together with other processes.
+func measured(cmd *exec.Cmd, others []int) (took, used time.Duration, memory usedMemory, err error) {
 	var errout bytes.Buffer
 	cmd.Stderr = &errout
+	before := processorTime(others)
 	began := time.Now()
 	if err := cmd.Start(); err != nil {
-		return 0, usedMemory{}, err
+		return 0, 0, usedMemory{}, err
 	}
 	stop := watch(append(others, cmd.Process.Pid)...)
-	err := cmd.Wait()
-	took := time.Since(began)
-	memory := stop()
+	err = cmd.Wait()
+	took = time.Since(began)
+	memory = stop()
 	if err != nil {
-		return 0, memory, fmt.Errorf("%s: %w\n%s", cmd, err, &errout)
+		return 0, 0, memory, fmt.Errorf("%s: %w\n%s", cmd, err, &errout)
 	}
-	return took, memory, nil
+	used = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime() + processorTime(others) - before
+	return took, used, memory, nil
 }
 
 // diskUsage is what the files below dir take, each once.
