@@ -51,7 +51,8 @@ func removeEmpty(places []string) {
 
 // processesEnd waits for the end of all processes that name dir in their arguments.
 func processesEnd(dir string) error {
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+	enough := time.After(time.Minute)
+	for {
 		paths, err := filepath.Glob("/proc/[0-9]*/cmdline")
 		if err != nil {
 			return err
@@ -66,8 +67,10 @@ func processesEnd(dir string) error {
 		if running == "" {
 			return nil
 		}
-		if time.Now().After(deadline) {
+		select {
+		case <-enough:
 			return fmt.Errorf("%s still runs, and uses %s", filepath.Dir(running), dir)
+		case <-time.After(20 * time.Millisecond):
 		}
 	}
 }

@@ -156,7 +156,11 @@ func (r *ownRuntime) container(ctx context.Context, ref, command string) (string
 		if status.Status.State == runtimeapi.ContainerState_CONTAINER_EXITED {
 			break
 		}
-		time.Sleep(time.Millisecond)
+		select {
+		case <-ctx.Done():
+			return "", ctx.Err()
+		case <-time.After(time.Millisecond):
+		}
 	}
 	said, err := os.ReadFile(filepath.Join(logs, "main.log"))
 	if err != nil {
