@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"time"
 
@@ -57,14 +58,22 @@ func StartContainerd(ctx context.Context, dir string) (_ *Containerd, err error)
 	c.daemon = exec.Command("containerd", "--config", config)
 	c.daemon.Stdout, c.daemon.Stderr = c.log, c.log
 	c.daemon.SysProcAttr = &unix.SysProcAttr{Pdeathsig: unix.SIGTERM, Setpgid: true}
-	if err := c.daemon.Start(); err != nil {
+	started := make(chan error)
+	go func() {
+		// It gets its signal when the thread ends that started it, which is not to be before this process does.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := c.daemon.Start()
+		started <- err
+		if err == nil {
+			_ = c.daemon.Wait() // its log says why
+			close(c.ended)
+		}
+	}()
+	if err := <-started; err != nil {
 		c.log.Close()
 		return nil, err
 	}
-	go func() {
-		_ = c.daemon.Wait() // its log says why
-		close(c.ended)
-	}()
 	if err := c.ready(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("containerd does not start: %w", err), c.Stop())
 	}
