@@ -6,7 +6,10 @@
 package files
 
 import (
+	"bytes"
+	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -52,6 +55,47 @@ func TestCopy(t *testing.T) {
 	}
 	if err := Copy(source, to, false); err == nil {
 		t.Error("copied over what is there")
+	}
+}
+
+// Where the filesystem can, a copy takes no space.
+func TestCopySharesBlocks(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("mounts a filesystem")
+	}
+	disk, at := filepath.Join(t.TempDir(), "disk"), t.TempDir()
+	must(t, os.WriteFile(disk, nil, 0o600))
+	must(t, os.Truncate(disk, 256<<20))
+	if out, err := exec.CommandContext(t.Context(), "mkfs.btrfs", "-q", disk).CombinedOutput(); err != nil {
+		t.Skipf("no filesystem that shares blocks: %v %s", err, out)
+	}
+	if out, err := exec.CommandContext(t.Context(), "mount", "-o", "loop", disk, at).CombinedOutput(); err != nil {
+		t.Skipf("no filesystem that shares blocks: %v %s", err, out)
+	}
+	t.Cleanup(func() { must(t, unix.Unmount(at, 0)) })
+	from, to := filepath.Join(at, "from"), filepath.Join(at, "to")
+	must(t, os.Mkdir(from, 0o755))
+	must(t, os.Mkdir(to, 0o755))
+	const size = 64 << 20
+	content := make([]byte, size)
+	_, _ = rand.NewChaCha8([32]byte{}).Read(content) // never fails
+	must(t, os.WriteFile(filepath.Join(from, "file"), content, 0o644))
+	source, err := os.Open(from)
+	must(t, err)
+	defer source.Close()
+	used := func() uint64 {
+		must(t, unix.Syncfs(int(source.Fd())))
+		var st unix.Statfs_t
+		must(t, unix.Statfs(at, &st))
+		return (st.Blocks - st.Bfree) * uint64(st.Bsize) //nolint:gosec // never less than 0
+	}
+	before := used()
+	must(t, Copy(source, to, true))
+	if after := used(); before < size || after-before > size/8 {
+		t.Errorf("%d bytes are used before, %d after a copy of %d", before, after, size)
+	}
+	if copied, err := os.ReadFile(filepath.Join(to, "file")); err != nil || !bytes.Equal(copied, content) {
+		t.Errorf("%d bytes of the copy, %v", len(copied), err)
 	}
 }
 

@@ -60,11 +60,12 @@
 // "host" (handler "host") run directly on the machine's files.
 //
 // A container of an image sees an overlay over the layers of the image or, where
-// no overlay can be mounted, a copy of it, and of the machine nothing but its volumes, devices and kernel files. Its user is
-// whom the Pod or the image names, in the image's own files. As an ordinary user
-// that one user, whoever it is, is mapped to the machine's; where he is user 0
-// he is told that files were given away, which nobody else is there to get. The
-// lock of the image is held by the container's shim.
+// no overlay can be mounted, a copy of it, and of the machine nothing but its
+// volumes, devices and kernel files. Its user is whom the Pod or the image names,
+// in the image's own files. As an ordinary user that one user, whoever it is, is
+// mapped to the machine's; where he is user 0 he is told that files were given
+// away, which nobody else is there to get. The lock of the image is held by the
+// container's shim.
 //
 // # What a container may do
 //
