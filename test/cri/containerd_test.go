@@ -64,8 +64,8 @@ disabled_plugins = ["io.containerd.snapshotter.v1.btrfs", "io.containerd.snapsho
     endpoint = ["%[4]s"]
 `
 
-// startContainerd installs containerd and runc if need be, and starts a containerd in a mount namespace of its own, with
-// which all its mounts end.
+// startContainerd installs containerd and runc if need be, and starts a containerd in a mount namespace of its own,
+// with which all its mounts end.
 func startContainerd(t *testing.T, images *imageServer) *endpoint {
 	t.Helper()
 	install(t, map[string]string{"containerd": "containerd", "runc": "runc"})

@@ -27,8 +27,8 @@ const (
 	critestModule = "sigs.k8s.io/cri-tools@v1.36.0"
 )
 
-// notHere are the specs of the validation suite that Carillon's runtime does not pass, by the end of their names, and why.
-// docs/differences.md says the same to users.
+// notHere are the specs of the validation suite that Carillon's runtime does not pass, by the end of their names, and
+// why. docs/differences.md says the same to users.
 var notHere = map[string]string{
 	"runtime should support MaskedPaths":                                                          "Debian's busybox, of which the images are, runs a masked ls all the same: it is that program itself (TestSpecs has masked paths)",
 	"runtime should support port mapping with host port and container port [Conformance]":         "Pods have no network of their own",
@@ -170,8 +170,8 @@ func explained(name string) (string, bool) {
 	return "", false
 }
 
-// buildCritest builds the suite from a copy of its module. It knows one image by the digest that this has on the internet;
-// ours has another one.
+// buildCritest builds the suite from a copy of its module. It knows one image by the digest that this has on the
+// internet; ours has another one.
 func buildCritest(t *testing.T, digest string) string {
 	t.Helper()
 	var module struct{ Dir, Error string }

@@ -18,8 +18,8 @@ import (
 	"github.com/carillon-dev/carillon/internal/privatedir"
 )
 
-// ownRuntime serves Carillon's runtime, with a store of images of its own, to which all that the mirrors name comes from
-// the registry.
+// ownRuntime serves Carillon's runtime, with a store of images of its own. Images of docker.io and of the mirrored
+// registries come from the specs' registry.
 func ownRuntime(t *testing.T, images *imageServer, mirrored ...string) *endpoint {
 	t.Helper()
 	// Not t.TempDir: what a runtime writes is not always removed by name alone, and addresses of sockets are short.

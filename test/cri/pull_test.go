@@ -94,6 +94,11 @@ var pullSpecs = []spec{
 			c.refused("a pull of "+ref, err)
 		}
 	}},
+	{name: "a pull for a runtime handler that is not known is refused", run: func(c *check) {
+		ref := c.registry.push(c, "specs/"+unique("image")+":v1", smallImage(c, v1.Config{}))
+		_, err := c.images.PullImage(c.ctx(), &runtimeapi.PullImageRequest{Image: &runtimeapi.ImageSpec{Image: ref, RuntimeHandler: "no-such-handler"}})
+		c.refused("it", err)
+	}, differs: map[string]string{containerd: "1.6 does not know the field yet"}},
 	{name: "credentials are used, and without the right ones there is no image", run: func(c *check) {
 		ref := c.registry.push(c, "private/"+unique("image")+":v1", smallImage(c, v1.Config{}))
 		for _, wrong := range []*runtimeapi.AuthConfig{nil, {Username: registryUser, Password: "wrong"}} {

@@ -6,6 +6,7 @@
 package cri
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -61,6 +62,15 @@ var rightsSpecs = []spec{
 			c.equal(set, has, []int{unix.CAP_NET_BIND_SERVICE})
 		}
 	}},
+	{name: "an ambient capability is that of another user too", run: func(c *check) {
+		if c.ordinary {
+			c.Skip("as an ordinary user only user 0 of a container has capabilities, and on nothing of the machine")
+		}
+		config := c.containerOf("user-name", "caps:CapEff", "caps:CapAmb")
+		config.Linux.SecurityContext.Capabilities = &runtimeapi.Capability{AddAmbientCapabilities: []string{"NET_BIND_SERVICE"}}
+		only := fmt.Sprint([]int{unix.CAP_NET_BIND_SERVICE})
+		c.equal("output", c.run(config), []string{only, only})
+	}, differs: map[string]string{containerd: "1.6 does not know the field yet"}},
 	{name: "an unknown capability is refused", run: func(c *check) {
 		config := c.container("ids")
 		config.Linux.SecurityContext.Capabilities = &runtimeapi.Capability{AddCapabilities: []string{"NO_SUCH_CAPABILITY"}}

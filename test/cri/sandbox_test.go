@@ -56,6 +56,16 @@ var sandboxSpecs = []spec{
 			}
 		}
 	}},
+	{name: "the status of a sandbox has those of its containers, and when they were so", run: func(c *check) {
+		p := c.sandbox()
+		ctr := c.beginWaiting(p, c.container())
+		before := time.Now().UnixNano()
+		resp, err := c.runtime.PodSandboxStatus(c.ctx(), &runtimeapi.PodSandboxStatusRequest{PodSandboxId: p.id})
+		c.must(err)
+		if len(resp.ContainersStatuses) != 1 || resp.ContainersStatuses[0].Id != ctr.id || resp.ContainersStatuses[0].State != running || resp.Timestamp < before {
+			c.Errorf("%v", resp)
+		}
+	}, differs: map[string]string{containerd: "1.6 does not know the fields yet"}},
 	{name: "an unknown runtime handler is refused", run: func(c *check) {
 		_, err := c.runtime.RunPodSandbox(c.ctx(), &runtimeapi.RunPodSandboxRequest{Config: c.sandboxConfig(), RuntimeHandler: "no-such-handler"})
 		c.refused("a sandbox of it", err)

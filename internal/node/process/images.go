@@ -195,6 +195,9 @@ func (s imageService) PullImage(ctx context.Context, req *runtimeapi.PullImageRe
 		return nil, status.Error(codes.InvalidArgument, "no image is named")
 	}
 	handler := req.GetImage().GetRuntimeHandler()
+	if err := checkHandler(handler); err != nil {
+		return nil, err
+	}
 	if handler == "" {
 		handler = s.r.handlerOf(req.GetSandboxConfig())
 	}

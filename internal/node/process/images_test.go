@@ -61,6 +61,12 @@ func TestImageServiceReal(t *testing.T) {
 			t.Errorf("%s: %v", ref, got)
 		}
 	}
+	for _, verbose := range []bool{true, false} {
+		resp, err := g.img.ImageStatus(g.ctx(), &runtimeapi.ImageStatusRequest{Image: spec, Verbose: verbose})
+		if err != nil || strings.Contains(resp.Info["info"], `"User":"1234:5"`) != verbose {
+			t.Errorf("verbose %v: %v %v", verbose, resp.GetInfo(), err)
+		}
+	}
 	if got := g.imageStatus(&runtimeapi.ImageSpec{Image: named.ID}); got.GetUid() != nil || got.GetUsername() != "app" {
 		t.Errorf("a user by name: %v", got)
 	}

@@ -54,10 +54,8 @@ func (r *Runtime) RunPodSandbox(_ context.Context, req *runtimeapi.RunPodSandbox
 	if meta.GetName() == "" || meta.GetUid() == "" {
 		return nil, status.Error(codes.InvalidArgument, "the sandbox has no name or no UID")
 	}
-	switch req.GetRuntimeHandler() {
-	case "", HandlerProcess, HandlerHost:
-	default:
-		return nil, status.Errorf(codes.InvalidArgument, "unknown runtime handler %q: the process runtime knows %q (the default) and %q", req.GetRuntimeHandler(), HandlerProcess, HandlerHost)
+	if err := checkHandler(req.GetRuntimeHandler()); err != nil {
+		return nil, err
 	}
 	if sysctls := config.GetLinux().GetSysctls(); len(sysctls) > 0 {
 		return nil, status.Errorf(codes.InvalidArgument, "sysctls (%s): Pods of the process runtime share the kernel settings of the machine: set them there, or use --container-runtime-endpoint", strings.Join(slices.Sorted(maps.Keys(sysctls)), ", "))
@@ -102,6 +100,15 @@ func (r *Runtime) RunPodSandbox(_ context.Context, req *runtimeapi.RunPodSandbox
 		r.spawn(func() { r.watchPIDs(s) })
 	}
 	return &runtimeapi.RunPodSandboxResponse{PodSandboxId: s.rec.ID}, nil
+}
+
+// checkHandler refuses runtime handlers that are not ours.
+func checkHandler(name string) error {
+	switch name {
+	case "", HandlerProcess, HandlerHost:
+		return nil
+	}
+	return status.Errorf(codes.InvalidArgument, "unknown runtime handler %q: the process runtime knows %q (the default) and %q", name, HandlerProcess, HandlerHost)
 }
 
 // addSandbox makes a sandbox known, unless its Pod may not have another.
