@@ -153,7 +153,7 @@ func makeDev(spec *Spec, root string, names []string, bind func(name, target str
 			return err
 		}
 	}
-	if err := unix.Mount("devpts", filepath.Join(target, "pts"), "devpts", unix.MS_NOSUID|unix.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0620"); err != nil {
+	if err := makeTerminals(filepath.Join(target, "pts")); err != nil {
 		return fmt.Errorf("mounting /dev/pts: %w", err)
 	}
 	size := "" // as much as on the machine
@@ -164,6 +164,17 @@ func makeDev(spec *Spec, root string, names []string, bind func(name, target str
 		return fmt.Errorf("mounting /dev/shm: %w", err)
 	}
 	return nil
+}
+
+// makeTerminals mounts terminals of the container's own. They belong to the group tty, which has the same number
+// everywhere, where there is such a group: an ordinary user's container has one group alone.
+func makeTerminals(target string) error {
+	const flags, options = unix.MS_NOSUID | unix.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0620"
+	err := unix.Mount("devpts", target, "devpts", flags, options+",gid=5")
+	if errors.Is(err, unix.EINVAL) {
+		err = unix.Mount("devpts", target, "devpts", flags, options)
+	}
+	return err
 }
 
 func bindDevice(source, target string) error {
