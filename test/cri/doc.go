@@ -28,6 +28,7 @@
 //	probe_test.go       the one program of all images
 //	registry_test.go    images, and the registry that serves them
 //	own_test.go         Carillon's runtime as the endpoint
+//	ordinary_test.go    the same as an ordinary user
 //	containerd_test.go  containerd as the endpoint
 //	critest_test.go     the CRI's validation suite
 //

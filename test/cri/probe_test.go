@@ -112,8 +112,12 @@ func longStep(verb, value string, args []string) int {
 			<-time.After(5 * time.Millisecond)
 		}
 	case "spin":
-		for end := time.Now().Add(50 * time.Millisecond); time.Now().Before(end); {
-			continue
+		for used := time.Duration(0); used < 50*time.Millisecond; {
+			var u unix.Rusage
+			if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
+				return 1
+			}
+			used = time.Duration(u.Utime.Nano() + u.Stime.Nano())
 		}
 	case "take":
 		return takeMemory(value)
@@ -223,10 +227,12 @@ func otherProcesses(text string) (any, error) {
 	return "not seen", err
 }
 
+// held is memory that is not given back.
+var held [][]byte
+
 // takeMemory uses so many MiB.
 func takeMemory(mib string) int {
 	n, _ := strconv.Atoi(mib)
-	var held [][]byte
 	for range n {
 		part := make([]byte, 1<<20)
 		for i := 0; i < len(part); i += 4096 {

@@ -469,6 +469,35 @@ func TestImageInUse(t *testing.T) {
 	}
 }
 
+// Who holds an image for a moment, and is none of our containers, does not keep it.
+func TestImageHeldForAMoment(t *testing.T) {
+	g, images := imageRig(t)
+	img := images.add(t, "app", probeConfig, layer(t, nil))
+	use, err := images.Use(img.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	images.held = make(chan struct{}, 1000)
+	removed := make(chan error, 1)
+	go func() {
+		_, err := g.img.RemoveImage(g.ctx(), &runtimeapi.RemoveImageRequest{Image: &runtimeapi.ImageSpec{Image: img.ID}})
+		removed <- err
+	}()
+	for range 3 {
+		select {
+		case <-images.held:
+		case err := <-removed:
+			t.Fatalf("given up: %v", err)
+		}
+	}
+	if err := use.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-removed; err != nil {
+		t.Error(err)
+	}
+}
+
 // Containers of a Pod with shareProcessNamespace see each other's processes,
 // whichever files they run on.
 func TestImageSharedProcesses(t *testing.T) {

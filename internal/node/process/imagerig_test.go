@@ -192,6 +192,8 @@ type fakeImages struct {
 	images map[string]fakeImage // by full name
 	pulls  []image.Keychain
 	fail   error // of pulls
+
+	held chan struct{} // gets one when an image is not removed because somebody holds it; nil when nobody listens
 }
 
 type fakeImage struct {
@@ -295,6 +297,9 @@ func (f *fakeImages) Remove(ref string) error {
 	}
 	defer file.Close()
 	if unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
+		if f.held != nil {
+			f.held <- struct{}{}
+		}
 		return &image.InUseError{Image: img}
 	}
 	f.mu.Lock()

@@ -322,7 +322,7 @@ func (s imageService) RemoveImage(ctx context.Context, req *runtimeapi.RemoveIma
 		err = s.r.opts.Images.Remove(img.ID)
 		if errors.Is(err, image.ErrInUse) {
 			s.r.awaitEnded(ctx)
-			err = s.r.opts.Images.Remove(img.ID)
+			err = s.r.removeUnused(ctx, img)
 		}
 	}
 	if err != nil && !errors.Is(err, image.ErrNotFound) {
@@ -332,6 +332,24 @@ func (s imageService) RemoveImage(ctx context.Context, req *runtimeapi.RemoveIma
 		return nil, imageError(err)
 	}
 	return &runtimeapi.RemoveImageResponse{}, nil
+}
+
+// removeUnused removes an image. As long as no container is known that uses it, whoever holds it may do so for a moment
+// only: a child of ours that is about to be something else has all our files, locks with them, until then.
+func (r *Runtime) removeUnused(ctx context.Context, img image.Image) error {
+	for end := time.Now().Add(lockTimeout); ; {
+		err := r.opts.Images.Remove(img.ID)
+		if !errors.Is(err, image.ErrInUse) || len(r.usersOf(img)) > 0 || time.Now().After(end) {
+			return err
+		}
+		select {
+		case <-time.After(10 * time.Millisecond):
+		case <-ctx.Done():
+			return err
+		case <-r.done:
+			return err
+		}
+	}
 }
 
 // usersOf names the containers that run from an image or have it as a volume, for a message.
