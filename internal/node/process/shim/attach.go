@@ -93,6 +93,8 @@ type streams struct {
 	std     *stdio
 	watches map[*watch]bool
 	ended   bool
+
+	writers sync.WaitGroup // of what clients have not got yet
 }
 
 // watch is one attached client.
@@ -153,7 +155,7 @@ func (s *streams) watch(stream string, to *os.File) (cancel func()) {
 		return func() {}
 	}
 	s.watches[w] = true
-	go func() {
+	s.writers.Go(func() {
 		defer to.Close()
 		for b := range w.data {
 			if _, err := to.Write(b); err != nil {
@@ -161,7 +163,7 @@ func (s *streams) watch(stream string, to *os.File) (cancel func()) {
 				return
 			}
 		}
-	}()
+	})
 	cancel = func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -222,12 +224,23 @@ func (s *streams) hangUp() {
 	}
 }
 
-// end lets all clients go.
+// end lets all clients go, when they have got what was for them: this process
+// ends soon, and what it has not written then is lost. Who does not read is not
+// waited for long.
 func (s *streams) end() {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.ended = true
 	for w := range s.watches {
 		s.drop(w)
+	}
+	s.mu.Unlock()
+	written := make(chan struct{})
+	go func() {
+		s.writers.Wait()
+		close(written)
+	}()
+	select {
+	case <-written:
+	case <-time.After(drainTime):
 	}
 }
