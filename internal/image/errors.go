@@ -48,10 +48,16 @@ type PullError struct {
 	Host string // the registry or mirror that was asked last
 	Kind error  // one of the kinds above, or nil
 	Err  error
+	// Mirrors are the errors of the mirrors that were asked before, in order. Kind and Err are not theirs.
+	Mirrors []*PullError
 }
 
 func (e *PullError) Error() string {
-	return fmt.Sprintf("image %s cannot be pulled: %v", e.Name.Short(), e.Err)
+	text := fmt.Sprintf("image %s cannot be pulled: %v", e.Name.Short(), e.Err)
+	for _, m := range e.Mirrors {
+		text += fmt.Sprintf("; nor from the mirror %s: %v", m.Host, m.Err)
+	}
+	return text
 }
 
 // Unwrap gives the cause and its kind.
@@ -105,7 +111,7 @@ func (i Image) title() string {
 }
 
 // explain makes one sentence of what went wrong at an endpoint: the host and the cause once, and what to do.
-func explain(name Name, e endpoint, err error) error {
+func explain(name Name, e endpoint, err error) *PullError {
 	p := &PullError{Name: name, Host: e.host()}
 	p.Kind, p.Err = cause(e.host(), err)
 	var nobody *noLoginError

@@ -557,6 +557,12 @@ func TestMirror(t *testing.T) {
 	if img, err = s.Pull(t.Context(), reg.name(t, "app"), secret, nil); err != nil || img.ID == i.id() {
 		t.Errorf("without the mirror: %v, %v", img.ID, err)
 	}
+	reg.Close()
+	var failed *PullError
+	if _, err = s.Pull(t.Context(), reg.name(t, "gone"), secret, nil); !errors.As(err, &failed) || failed.Host != reg.host() || len(failed.Mirrors) != 1 ||
+		!strings.Contains(err.Error(), "; nor from the mirror "+mirror.host()+": ") || strings.Count(err.Error(), "cannot be pulled") != 1 {
+		t.Errorf("without both: %v", err)
+	}
 }
 
 func TestParseMirror(t *testing.T) {

@@ -41,9 +41,9 @@ func (s *Store) Pull(ctx context.Context, name Name, auth Keychain, progress fun
 	return img, nil
 }
 
-// pullFromAny tries the mirrors and then the registry, whose error it is that counts.
+// pullFromAny tries the mirrors and then the registry, whose error it is that counts; those of the mirrors go with it.
 func (s *Store) pullFromAny(ctx context.Context, ends []endpoint, name Name, auth Keychain, progress func(Progress)) (Image, error) {
-	var failed error
+	failed := &PullError{Name: name}
 	for _, e := range ends {
 		img, err := s.pullFrom(ctx, e, name, auth, newReporter(name.Short(), progress))
 		if err == nil {
@@ -52,9 +52,12 @@ func (s *Store) pullFromAny(ctx context.Context, ends []endpoint, name Name, aut
 		if ctx.Err() != nil {
 			return Image{}, &PullError{Name: name, Host: e.host(), Err: context.Cause(ctx)}
 		}
+		mirrors := failed.Mirrors
 		failed = explain(name, e, err)
+		failed.Mirrors = mirrors
 		if e.mirror {
-			s.log(fmt.Sprintf("mirror %s: %v", e.host(), failed))
+			failed.Mirrors = append(mirrors, &PullError{Name: name, Host: e.host(), Kind: failed.Kind, Err: failed.Err})
+			s.log(fmt.Sprintf("mirror %s: %v", e.host(), failed.Err))
 		}
 	}
 	return Image{}, failed
