@@ -194,6 +194,17 @@ func newImage(t *testing.T, config v1.Config, on ...files) v1.Image {
 	for _, f := range on {
 		layers = append(layers, newLayer(t, 0o644, f))
 	}
+	return imageOf(t, config, layers...)
+}
+
+// newProgramImage makes an image of programs.
+func newProgramImage(t *testing.T, config v1.Config, programs files) v1.Image {
+	t.Helper()
+	return imageOf(t, config, newLayer(t, 0o755, programs))
+}
+
+func imageOf(t *testing.T, config v1.Config, layers ...v1.Layer) v1.Image {
+	t.Helper()
 	img, err := mutate.AppendLayers(empty.Image, layers...)
 	must(t, err)
 	file, err := img.ConfigFile()
