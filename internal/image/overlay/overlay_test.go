@@ -51,7 +51,7 @@ func TestInside(t *testing.T) {
 	}
 	must(t, unix.Mount("", "/", "", unix.MS_PRIVATE|unix.MS_REC, ""))
 	must(t, unix.Mount("tmpfs", dir, "tmpfs", 0, ""))
-	must(t, os.Chdir(dir))
+	t.Chdir(dir)
 	var many []string
 	for i := range mostLowers + 1 {
 		many = append(many, makeLayer(t, fmt.Sprintf("a-rather-long-name-of-a-layer-%d", i), i))
