@@ -31,8 +31,6 @@ func confine() error {
 	if err := allThreads(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&data[0])), 0); err != nil {
 		return fmt.Errorf("giving up capabilities: %w", err)
 	}
-	runtime.KeepAlive(&header)
-	runtime.KeepAlive(&data)
 	if err := allThreads(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0); err != nil {
 		return fmt.Errorf("giving up new rights: %w", err)
 	}
@@ -41,6 +39,11 @@ func confine() error {
 
 // allThreads makes a system call on every thread. With cgo, where threads are not ours alone, only on this one, which
 // for an init function is the first.
+//
+// What its arguments point to must not move while their numbers are all that is left of the pointers, as a stack does
+// that grows. So it goes to the heap, and the pointer is converted in the call itself.
+//
+//go:uintptrescapes
 func allThreads(trap, a1, a2, a3 uintptr) error {
 	_, _, errno := syscall.AllThreadsSyscall(trap, a1, a2, a3)
 	if errors.Is(errno, syscall.ENOTSUP) {
