@@ -422,7 +422,9 @@ func TestKubectlDelete(t *testing.T) {
 
 			u.kubectl("apply", "-f", u.file(manifest))
 			again := w.cronJob(t.Context(), "tick")
-			if again.UID == cj.UID || len(again.Status.Active) != 0 || again.Status.LastScheduleTime != nil {
+			// It may have a run of its own already: the clock, which is ahead of the server's, has passed its first minute.
+			inherited := slices.ContainsFunc(again.Status.Active, func(r corev1.ObjectReference) bool { return r.UID == first.UID })
+			if again.UID == cj.UID || inherited {
 				t.Errorf("the new CronJob has status %+v", again.Status)
 			}
 			w.pass(1)
