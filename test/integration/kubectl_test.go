@@ -422,10 +422,17 @@ func TestKubectlDelete(t *testing.T) {
 
 			u.kubectl("apply", "-f", u.file(manifest))
 			again := w.cronJob(t.Context(), "tick")
-			// It may have a run of its own already: the clock, which is ahead of the server's, has passed its first minute.
-			inherited := slices.ContainsFunc(again.Status.Active, func(r corev1.ObjectReference) bool { return r.UID == first.UID })
-			if again.UID == cj.UID || inherited {
-				t.Errorf("the new CronJob has status %+v", again.Status)
+			if again.UID == cj.UID {
+				t.Error("the CronJob is the old one")
+			}
+			// It may have a run already, since the clock, ahead of the server's, has passed its first minute; then its own.
+			for _, ref := range again.Status.Active {
+				if job := w.job(ref.Name); job.UID == first.UID || !metav1.IsControlledBy(job, again) {
+					t.Errorf("the new CronJob lists %s of another one", ref.Name)
+				}
+			}
+			if again.Status.LastScheduleTime != nil && len(again.Status.Active) == 0 {
+				t.Errorf("the new CronJob has a scheduled time and no run: %+v", again.Status)
 			}
 			w.pass(1)
 			second := w.job(fmt.Sprintf("tick-%d", w.clock.Now().Unix()/60))
