@@ -11,7 +11,9 @@ import (
 // A ParseError says which part of a schedule cannot be read, and what to write
 // instead. Its text is one line, fit for a condition or an event.
 type ParseError struct {
-	// Schedule is the text given to Parse.
+	// Name is the name of the item given to Compile, empty for an error of Parse.
+	Name string
+	// Schedule is the text given to Parse or Compile.
 	Schedule string
 	// Field is the part at fault: "minute", "hour", "day of month", "month",
 	// "day of week", "time zone", "descriptor" or "duration". It is empty when
@@ -26,10 +28,14 @@ type ParseError struct {
 }
 
 func (e *ParseError) Error() string {
-	if e.Field == "" {
-		return fmt.Sprintf("schedule %s: %s", quote(e.Schedule), e.Problem)
+	which := quote(e.Schedule)
+	if e.Name != "" {
+		which = bare(e.Name)
 	}
-	return fmt.Sprintf("schedule %s: %s %s %s", quote(e.Schedule), e.Field, bare(e.Value), e.Problem)
+	if e.Field == "" {
+		return fmt.Sprintf("schedule %s: %s", which, e.Problem)
+	}
+	return fmt.Sprintf("schedule %s: %s %s %s", which, e.Field, bare(e.Value), e.Problem)
 }
 
 // Unwrap returns the cause, or nil.

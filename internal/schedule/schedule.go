@@ -45,6 +45,27 @@ func (s Schedule) Next(t time.Time) time.Time {
 	return at(tick, t)
 }
 
+// Prev returns the last tick strictly earlier than t, or the zero time if there is
+// none ever. For an "@every" schedule, which has no grid to look back on, it is the
+// inverse of Next: t, cut to the second, less the period.
+func (s Schedule) Prev(t time.Time) time.Time {
+	if !s.Satisfiable() {
+		return time.Time{}
+	}
+	sec := instant(t)
+	if s.rule.every > 0 {
+		if sec -= s.rule.every; sec < minInstant {
+			return time.Time{}
+		}
+		return at(sec, t)
+	}
+	tick, ok := s.rule.before(instantUp(t))
+	if !ok {
+		return time.Time{}
+	}
+	return at(tick, t)
+}
+
 // Count returns how many ticks lie in (after, until]: later than after, and not
 // later than until. It takes about as long for ten years as for a day. The ticks of
 // an "@every" schedule start from after. A count too large for an int is the
@@ -109,6 +130,16 @@ func (s Schedule) Every() (period time.Duration, ok bool) {
 // and only if it is later than that.
 func instant(t time.Time) int64 {
 	return min(max(t.Unix(), minInstant), maxInstant)
+}
+
+// instantUp returns t in seconds since 1970, rounded up. A tick is earlier than t if
+// and only if it is earlier than that.
+func instantUp(t time.Time) int64 {
+	sec := instant(t)
+	if t.Nanosecond() > 0 {
+		sec++
+	}
+	return sec
 }
 
 // at returns an instant in the location of t.

@@ -1,0 +1,115 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package schedule
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"time"
+)
+
+// An Item is one cron item of a Timetable.
+type Item struct {
+	// Name is the item's name in its Timetable, "main" unless it says otherwise. Errors name it, and H depends on it.
+	Name string
+	// Cron is the text, in the language of timetable.md 3.1.
+	Cron string
+}
+
+// Options say how the text of an Item is read. The zero Options are the defaults of a Timetable.
+type Options struct {
+	// Zone is where the wall clock hangs; nil means UTC.
+	Zone *time.Location
+	// DayRule says which days match when both day fields are restricted.
+	DayRule DayRule
+	// DST says where times go that the clock skips or shows twice.
+	DST DST
+	// Hash chooses the values of H.
+	Hash Hash
+}
+
+// DayRule says which days match when neither day of month nor day of week is starred.
+type DayRule string
+
+// The values of DayRule; the empty one means DayRuleEither.
+const (
+	DayRuleEither DayRule = "Either" // a day that matches one of the two fields
+	DayRuleBoth   DayRule = "Both"   // a day that matches both
+)
+
+// DST says where the times of an item go that the wall clock skips or shows twice. It holds for items that name
+// hours: an hour field with an item that begins with "*" or "?" flows with the clock instead, and each instant whose
+// wall clock matches is a time. The empty value means GapShift and OverlapFirst.
+type DST struct {
+	Gap     Gap
+	Overlap Overlap
+}
+
+// Gap says what becomes of a local time that does not exist.
+type Gap string
+
+// The values of Gap; the empty one means GapShift.
+const (
+	GapShift Gap = "Shift" // the first instant after the gap
+	GapSkip  Gap = "Skip"  // none
+)
+
+// Overlap says what becomes of a local time that exists twice.
+type Overlap string
+
+// The values of Overlap; the empty one means OverlapFirst.
+const (
+	OverlapFirst Overlap = "First" // the earlier instant
+	OverlapLast  Overlap = "Last"  // the later one
+	OverlapBoth  Overlap = "Both"  // both
+)
+
+// Hash is the Timetable for which values are hashed: they spread over Timetables, and each keeps its own through
+// deletion, in every replica and every cluster.
+type Hash struct {
+	Namespace, Name string
+}
+
+// Value returns the hash of a field of one of the Timetable's schedules, equally likely to be any number. The fields
+// of a cron item are second, minute, hour, dayOfMonth, month and dayOfWeek; jitter has the empty schedule name.
+func (h Hash) Value(schedule, field string) uint64 {
+	sum := sha256.Sum256([]byte("carillon.dev/hash/v1\n" + h.Namespace + "/" + h.Name + "\n" + schedule + "\n" + field))
+	return binary.BigEndian.Uint64(sum[:8])
+}
+
+// Compile makes a Schedule of an item of a Timetable. An item that compiles can still name no date at all; see
+// [Schedule.Satisfiable]. The error is a [*ParseError] that names the item.
+func Compile(item Item, o Options) (Schedule, error) {
+	if err := o.check(); err != nil {
+		return Schedule{}, &ParseError{Name: item.Name, Schedule: item.Cron, Problem: err.Error()}
+	}
+	s, err := Parse(item.Cron, o.Zone)
+	if err != nil {
+		perr := err.(*ParseError)
+		perr.Name = item.Name
+		return Schedule{}, perr
+	}
+	return s, nil
+}
+
+// check refuses values that are none of those named above.
+func (o Options) check() error {
+	switch o.DayRule {
+	case "", DayRuleEither, DayRuleBoth:
+	default:
+		return fmt.Errorf("dayRule %s is unknown; use Either or Both", bare(string(o.DayRule)))
+	}
+	switch o.DST.Gap {
+	case "", GapShift, GapSkip:
+	default:
+		return fmt.Errorf("dst.gap %s is unknown; use Shift or Skip", bare(string(o.DST.Gap)))
+	}
+	switch o.DST.Overlap {
+	case "", OverlapFirst, OverlapLast, OverlapBoth:
+	default:
+		return fmt.Errorf("dst.overlap %s is unknown; use First, Last or Both", bare(string(o.DST.Overlap)))
+	}
+	return nil
+}
