@@ -12,13 +12,16 @@ const (
 )
 
 // rule is a parsed schedule. It answers on a wall clock without zones, which
-// counts minutes (or days) from 1970-01-01T00:00 on that clock.
+// counts seconds (or minutes, or days) from 1970-01-01T00:00:00 on that clock.
 //
 // Immutable.
 type rule struct {
+	seconds uint64 // bit s: second s matches
 	minutes uint64 // bit m: minute m matches
 	hours   uint32 // bit h: hour h matches
-	// possible tells whether any minute of the calendar matches.
+	// onMinute tells that second 0 matches and no other, as in all expressions of five fields.
+	onMinute bool
+	// possible tells whether any second of the calendar matches.
 	possible bool
 	// perDay is how many minutes of a matching day match.
 	perDay int64
@@ -31,16 +34,79 @@ type rule struct {
 }
 
 // newRule makes a rule of the bits of its fields (bit n: value n) and its days.
-func newRule(minutes, hours uint64, days *dates, z *zone) *rule {
+func newRule(seconds, minutes, hours uint64, days *dates, z *zone) *rule {
 	r := &rule{
-		minutes: minutes,
-		hours:   uint32(hours),
-		perDay:  int64(bits.OnesCount64(minutes) * bits.OnesCount64(hours)),
-		dates:   days,
-		zone:    z,
+		seconds:  seconds,
+		minutes:  minutes,
+		hours:    uint32(hours),
+		onMinute: seconds == 1,
+		perDay:   int64(bits.OnesCount64(minutes) * bits.OnesCount64(hours)),
+		dates:    days,
+		zone:     z,
 	}
-	r.possible = r.perDay > 0 && days.any
+	r.possible = r.perDay > 0 && seconds != 0 && days.any
 	return r
+}
+
+// first returns the first matching second that is not before sec. ok is false if the calendar has none.
+func (r *rule) first(sec int64) (found int64, ok bool) {
+	if r.onMinute {
+		minute, ok := r.atOrAfter(minuteUp(sec))
+		return minute * secondsPerMinute, ok
+	}
+	start := floorDiv(sec, secondsPerMinute)
+	minute, ok := r.atOrAfter(start)
+	if minute == start && ok {
+		if left := r.seconds >> uint(sec-start*secondsPerMinute); left != 0 {
+			return sec + int64(bits.TrailingZeros64(left)), true
+		}
+		minute, ok = r.atOrAfter(start + 1)
+	}
+	return minute*secondsPerMinute + int64(bits.TrailingZeros64(r.seconds)), ok
+}
+
+// last returns the last matching second that is not after sec. ok is false if the calendar has none.
+func (r *rule) last(sec int64) (found int64, ok bool) {
+	end := floorDiv(sec, secondsPerMinute)
+	minute, ok := r.atOrBefore(end)
+	if r.onMinute {
+		return minute * secondsPerMinute, ok
+	}
+	if minute == end && ok {
+		if left := r.seconds & (1<<uint(sec-end*secondsPerMinute+1) - 1); left != 0 {
+			return end*secondsPerMinute + int64(bits.Len64(left)-1), true
+		}
+		minute, ok = r.atOrBefore(end - 1)
+	}
+	return minute*secondsPerMinute + int64(bits.Len64(r.seconds)-1), ok
+}
+
+// between returns how many seconds match in [from, to). It is negative if to is before from.
+func (r *rule) between(from, to int64) int64 {
+	if r.onMinute {
+		return r.minutesBetween(minuteUp(from), minuteUp(to))
+	}
+	firstMinute, lastMinute := floorDiv(from, secondsPerMinute), floorDiv(to, secondsPerMinute)
+	n := r.minutesBetween(firstMinute, lastMinute) * int64(bits.OnesCount64(r.seconds))
+	if r.matches(firstMinute) {
+		n -= int64(bits.OnesCount64(r.seconds & (1<<uint(from-firstMinute*secondsPerMinute) - 1)))
+	}
+	if r.matches(lastMinute) {
+		n += int64(bits.OnesCount64(r.seconds & (1<<uint(to-lastMinute*secondsPerMinute) - 1)))
+	}
+	return n
+}
+
+// matches tells whether a minute matches.
+func (r *rule) matches(m int64) bool {
+	day := floorDiv(m, minutesPerDay)
+	inDay := uint(m - day*minutesPerDay)
+	return r.hours>>(inDay/60)&1 != 0 && r.minutes>>(inDay%60)&1 != 0 && r.dates.matches(day)
+}
+
+// minuteUp returns the first whole minute that is not before a second.
+func minuteUp(sec int64) int64 {
+	return -floorDiv(-sec, secondsPerMinute)
 }
 
 // atOrAfter returns the first matching minute that is not before m. ok is false
@@ -119,9 +185,9 @@ func (r *rule) timeUpTo(m uint) (uint, bool) {
 	return hour*60 + uint(bits.Len64(r.minutes)-1), true
 }
 
-// between returns how many minutes match in [from, to). It is negative if to is
+// minutesBetween returns how many minutes match in [from, to). It is negative if to is
 // before from.
-func (r *rule) between(from, to int64) int64 {
+func (r *rule) minutesBetween(from, to int64) int64 {
 	firstDay, lastDay := floorDiv(from, minutesPerDay), floorDiv(to, minutesPerDay)
 	before, upTo := r.timesBefore(uint(from-firstDay*minutesPerDay)), r.timesBefore(uint(to-lastDay*minutesPerDay))
 	if r.dates.every {

@@ -7,7 +7,7 @@ package schedule
 //
 // On a clock that never changes this is a subtraction. Where the offset changes
 // from a to b at instant x, the wall clock jumps from x+a to x+b: forward over
-// minutes that do not happen, or back to minutes that happen again. So the count
+// seconds that do not happen, or back to seconds that happen again. So the count
 // is the one between the two ends' wall times, less what each jump skips (a jump
 // back skips a negative number).
 func (r *rule) count(from, to int64) int64 {
@@ -43,7 +43,7 @@ func (r *rule) countListed(from, to int64) (n int64) {
 	first := z.offsets[i]
 	for i++; i < len(z.starts) && z.starts[i] < to; i++ {
 		at := z.starts[i]
-		n -= r.between(minuteUp(at+z.offsets[i-1]), minuteUp(at+z.offsets[i]))
+		n -= r.between(at+z.offsets[i-1], at+z.offsets[i])
 	}
-	return n + r.between(minuteUp(from+first), minuteUp(to+z.offsets[i-1]))
+	return n + r.between(from+first, to+z.offsets[i-1])
 }

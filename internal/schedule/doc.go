@@ -21,7 +21,7 @@
 //
 //	parse.go     text to bit sets, the language of cronjob.md 3.1
 //	dates.go     a set of days: first and last match, and how many, in bounded steps
-//	calendar.go  the same for minutes, on a clock without zones
+//	calendar.go  the same for seconds, on a clock without zones
 //	zone.go      a zone as a list of stretches with a constant offset from UTC
 //	search.go    Next and LastBetween: the calendar's answer, stretch by stretch
 //	count.go     Count: one subtraction on the wall clock, corrected at each change of offset

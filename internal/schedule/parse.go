@@ -129,7 +129,7 @@ func parseFields(expr, rest string, loc *time.Location) (Schedule, error) {
 	// A starred day field leaves the choice to the other one; two restricted ones
 	// are alternatives.
 	days := newDates(nil, bits[3], daysByFields(bits[2], bits[4], !starred[2] && !starred[4]))
-	return Schedule{newRule(bits[0], bits[1], days, zoneOf(loc))}, nil
+	return Schedule{newRule(1, bits[0], bits[1], days, zoneOf(loc))}, nil
 }
 
 // parse reads a comma list. starred tells whether an item is "*" or "?" without a

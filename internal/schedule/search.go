@@ -13,26 +13,26 @@ func (r *rule) after(sec int64) (tick int64, ok bool) {
 	from := sec + 1
 	if r.zone.fixed() {
 		offset := r.zone.offsets[0]
-		wall, ok := r.atOrAfter(minuteUp(from + offset))
-		tick = wall*secondsPerMinute - offset
+		wall, ok := r.first(from + offset)
+		tick = wall - offset
 		return tick, ok && tick <= maxInstant
 	}
 	for limit := min(max(from, cycleStart)+searchReach, maxInstant); from <= limit; {
 		s := r.zone.at(from)
-		wall, ok := r.atOrAfter(minuteUp(from + s.offset))
+		wall, ok := r.first(from + s.offset)
 		if !ok {
 			return 0, false
 		}
-		if tick = wall*secondsPerMinute - s.offset; tick < s.end {
+		if tick = wall - s.offset; tick < s.end {
 			return tick, tick <= maxInstant
 		}
 		// From its end on the wall clock shows at least end+low, and if that is before
-		// where this search began (the clock is put back), minutes come again. Go to
+		// where this search began (the clock is put back), seconds come again. Go to
 		// the earliest instant that can show the first match.
 		if again := s.end + r.zone.low; again < from+s.offset {
-			wall, _ = r.atOrAfter(minuteUp(again))
+			wall, _ = r.first(again)
 		}
-		from = max(s.end, wall*secondsPerMinute-r.zone.high)
+		from = max(s.end, wall-r.zone.high)
 	}
 	return 0, false
 }
@@ -42,8 +42,8 @@ func (r *rule) before(sec int64) (tick int64, ok bool) {
 	to := sec - 1
 	if r.zone.fixed() {
 		offset := r.zone.offsets[0]
-		wall, ok := r.atOrBefore(floorDiv(to+offset, secondsPerMinute))
-		tick = wall*secondsPerMinute - offset
+		wall, ok := r.last(to + offset)
+		tick = wall - offset
 		return tick, ok && tick >= minInstant
 	}
 	for limit := to - searchReach; to >= minInstant; {
@@ -52,22 +52,17 @@ func (r *rule) before(sec int64) (tick int64, ok bool) {
 			to = cycleEnd - 1
 		}
 		s := r.zone.at(to)
-		wall, ok := r.atOrBefore(floorDiv(to+s.offset, secondsPerMinute))
+		wall, ok := r.last(to + s.offset)
 		if !ok {
 			return 0, false
 		}
-		if tick = wall*secondsPerMinute - s.offset; tick >= s.start {
+		if tick = wall - s.offset; tick >= s.start {
 			return tick, tick >= minInstant
 		}
 		if again := s.start - 1 + r.zone.high; again > to+s.offset {
-			wall, _ = r.atOrBefore(floorDiv(again, secondsPerMinute))
+			wall, _ = r.last(again)
 		}
-		to = min(s.start-1, wall*secondsPerMinute-r.zone.low)
+		to = min(s.start-1, wall-r.zone.low)
 	}
 	return 0, false
-}
-
-// minuteUp returns the first whole minute that is not before a wall clock second.
-func minuteUp(wall int64) int64 {
-	return -floorDiv(-wall, secondsPerMinute)
 }
