@@ -116,8 +116,10 @@ fuzz: ## Fuzz every parser for FUZZTIME (60s) each
 	  done; done
 
 .PHONY: generate
-generate: ## Write the generated files (zz_generated.deepcopy.go of the kinds, docs/cli)
+generate: ## Write the generated files (deep copies of the API and the kinds, deploy/crds of the API, docs/cli)
 	$(TOOL) controller-gen object:headerFile=tools/license.go.txt paths=./internal/kind/...
+	$(TOOL) controller-gen object:headerFile=tools/license.go.txt paths=./api/... \
+	  crd output:crd:dir=deploy/crds
 	go run ./cmd/carillon docs --dir docs/cli
 
 .PHONY: verify

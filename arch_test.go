@@ -46,6 +46,7 @@ var layers = []struct {
 	level int
 	bans  []ban
 }{
+	{path: "api", level: 0, bans: pure},
 	{path: "deploy/crds", level: 0, bans: pure},
 	{path: "internal/version", level: 0},
 	{path: "internal/descriptor", level: 0},
@@ -166,6 +167,18 @@ func checkKinds(t *testing.T, kinds map[string][]string, served []string) {
 		for _, imp := range imports {
 			if _, ok := kinds[imp]; ok {
 				t.Errorf("%s imports %s: what two kinds share belongs to internal/kind/adapter or internal/cron", pkg, imp)
+			}
+		}
+	}
+}
+
+// Whoever imports the API imports apimachinery with it, and nothing else that apimachinery does not need.
+func TestAPIStandsAlone(t *testing.T) {
+	for _, p := range list(t, "./api/...") {
+		for _, imp := range p.Imports {
+			first, _, _ := strings.Cut(imp, "/")
+			if strings.Contains(first, ".") && !strings.HasPrefix(imp, "k8s.io/apimachinery/") {
+				t.Errorf("%s imports %s: other programs import this package, so it needs apimachinery alone", p.ImportPath, imp)
 			}
 		}
 	}

@@ -5,7 +5,9 @@ package kindtest
 
 import (
 	"context"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,10 +17,13 @@ import (
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	schemacel "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+	"k8s.io/apiserver/pkg/cel/environment"
 	"sigs.k8s.io/yaml"
 )
 
@@ -26,6 +31,7 @@ import (
 // validate. It has one version.
 type CRD struct {
 	v1         *apiextensionsv1.CustomResourceDefinition
+	props      *apiextensions.JSONSchemaProps
 	structural *structuralschema.Structural
 	validator  validation.SchemaValidator
 	rules      *schemacel.Validator
@@ -53,7 +59,7 @@ func ParseCRDs(t *testing.T, text []byte) []*CRD {
 		if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(v1.Spec.Versions[0].Schema.OpenAPIV3Schema, props, nil); err != nil {
 			t.Fatal(err)
 		}
-		crd := &CRD{v1: v1}
+		crd := &CRD{v1: v1, props: props}
 		var err error
 		if crd.structural, err = structuralschema.NewStructural(props); err != nil {
 			t.Fatal(err)
@@ -73,6 +79,7 @@ func (c *CRD) Admit(t *testing.T, obj map[string]any) field.ErrorList {
 	pruning.Prune(obj, c.structural, true)
 	defaulting.Default(obj, c.structural)
 	errs := validation.ValidateCustomResource(nil, obj, c.validator)
+	errs = append(errs, listtype.ValidateListSetsAndMaps(nil, c.structural, obj)...)
 	if c.rules != nil {
 		more, _ := c.rules.Validate(context.Background(), nil, c.structural, obj, nil, math.MaxInt64)
 		errs = append(errs, more...)
@@ -94,4 +101,60 @@ func (c *CRD) Serves(t *testing.T, resource schema.GroupVersionResource, kind sc
 	if c.v1.Spec.Scope != apiextensionsv1.NamespaceScoped {
 		t.Errorf("scope %s", c.v1.Spec.Scope)
 	}
+}
+
+// Schema is the schema of the CRD's version.
+func (c *CRD) Schema() *apiextensionsv1.JSONSchemaProps {
+	return c.v1.Spec.Versions[0].Schema.OpenAPIV3Schema
+}
+
+// Rule is a CEL rule of a CRD.
+type Rule struct {
+	Path, Rule, Message string
+	Cost                uint64 // what an API server estimates for one object at its limits
+}
+
+// Rules lists the CEL rules with what an API server estimates that they cost: a rule may cost 10,000,000, and those of a
+// CRD together 100,000,000.
+func (c *CRD) Rules(t *testing.T) []Rule {
+	t.Helper()
+	return rulesOf(t, "", c.props, crdvalidation.RootCELContext(c.props))
+}
+
+func rulesOf(t *testing.T, path string, props *apiextensions.JSONSchemaProps, ctx *crdvalidation.CELSchemaContext) []Rule {
+	t.Helper()
+	var rules []Rule
+	if len(props.XValidations) > 0 {
+		info, err := ctx.TypeInfo()
+		if err != nil || info == nil {
+			t.Fatalf("%s: no types for its rules: %v", path, err)
+		}
+		compiled, err := schemacel.Compile(info.Schema, info.DeclType, celconfig.PerCallLimit,
+			environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()), schemacel.NewExpressionsEnvLoader())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, result := range compiled {
+			if result.Error != nil {
+				t.Errorf("%s: %v", path, result.Error)
+			}
+			cardinality := result.MaxCardinality
+			if ctx.MaxCardinality != nil {
+				cardinality = *ctx.MaxCardinality
+			}
+			rules = append(rules, Rule{path, props.XValidations[i].Rule, props.XValidations[i].Message, result.MaxCost * cardinality})
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(props.Properties)) {
+		child := props.Properties[name]
+		rules = append(rules, rulesOf(t, strings.TrimPrefix(path+"."+name, "."), &child, ctx.ChildPropertyContext(&child, name))...)
+	}
+	if props.Items != nil && props.Items.Schema != nil {
+		rules = append(rules, rulesOf(t, path+"[]", props.Items.Schema, ctx.ChildItemsContext(props.Items.Schema))...)
+	}
+	if props.AdditionalProperties != nil && props.AdditionalProperties.Schema != nil {
+		values := props.AdditionalProperties.Schema
+		rules = append(rules, rulesOf(t, path+"{}", values, ctx.ChildAdditionalPropertiesContext(values))...)
+	}
+	return rules
 }
