@@ -23,6 +23,9 @@ type rule struct {
 	onMinute bool
 	// possible tells whether any second of the calendar matches.
 	possible bool
+	// placed tells that changes of the zone's offset have ticks of their own: shift, that a match in a gap is one at
+	// its end; once, that a match in an overlap is one tick and not two, the later one if late.
+	placed, shift, once, late bool
 	// perDay is how many minutes of a matching day match.
 	perDay int64
 	dates  *dates

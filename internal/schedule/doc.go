@@ -23,7 +23,8 @@
 //	dates.go     a set of days: first and last match, and how many, in bounded steps
 //	calendar.go  the same for seconds, on a clock without zones
 //	zone.go      a zone as a list of stretches with a constant offset from UTC
-//	search.go    Next and LastBetween: the calendar's answer, stretch by stretch
+//	placement.go what a zone skips or shows twice
+//	search.go    Next, Prev and LastBetween: the calendar's answer, stretch by stretch
 //	count.go     Count: one subtraction on the wall clock, corrected at each change of offset
 //
 // No question walks tick by tick, so none depends on how many ticks there are,

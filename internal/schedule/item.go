@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -91,7 +92,24 @@ func Compile(item Item, o Options) (Schedule, error) {
 		perr.Name = item.Name
 		return Schedule{}, perr
 	}
+	text := item.Cron
+	if fields, ok := descriptors[text]; ok {
+		text = fields
+	}
+	if fields := strings.Fields(text); len(fields) == 5 && namesHours(fields[1]) {
+		s.rule.place(o.DST)
+	}
 	return s, nil
+}
+
+// namesHours tells whether an hour field has no item that begins with "*" or "?".
+func namesHours(list string) bool {
+	for item := range strings.SplitSeq(list, ",") {
+		if strings.HasPrefix(item, "*") || strings.HasPrefix(item, "?") {
+			return false
+		}
+	}
+	return true
 }
 
 // check refuses values that are none of those named above.

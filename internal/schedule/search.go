@@ -19,18 +19,26 @@ func (r *rule) after(sec int64) (tick int64, ok bool) {
 	}
 	for limit := min(max(from, cycleStart)+searchReach, maxInstant); from <= limit; {
 		s := r.zone.at(from)
-		wall, ok := r.first(from + s.offset)
-		if !ok {
-			return 0, false
+		low, high := from+s.offset, s.end+s.offset
+		if r.placed {
+			if from == s.start && r.shiftsTo(s) {
+				return from, from <= maxInstant
+			}
+			first, end := r.shown(s)
+			low, high = max(low, first), end
 		}
-		if tick = wall - s.offset; tick < s.end {
+		wall, ok := r.first(low)
+		if tick = wall - s.offset; ok && wall < high {
 			return tick, tick <= maxInstant
 		}
 		// From its end on the wall clock shows at least end+low, and if that is before
 		// where this search began (the clock is put back), seconds come again. Go to
-		// the earliest instant that can show the first match.
-		if again := s.end + r.zone.low; again < from+s.offset {
-			wall, _ = r.first(again)
+		// the earliest instant that can show the first match, or stand for it after a gap.
+		if again := s.end + r.zone.low; again < low {
+			wall, ok = r.first(again)
+		}
+		if !ok {
+			return 0, false
 		}
 		from = max(s.end, wall-r.zone.high)
 	}
@@ -52,15 +60,23 @@ func (r *rule) before(sec int64) (tick int64, ok bool) {
 			to = cycleEnd - 1
 		}
 		s := r.zone.at(to)
-		wall, ok := r.last(to + s.offset)
-		if !ok {
-			return 0, false
+		low, high := s.start+s.offset, to+s.offset
+		if r.placed {
+			first, end := r.shown(s)
+			low, high = first, min(high, end-1)
 		}
-		if tick = wall - s.offset; tick >= s.start {
+		wall, ok := r.last(high)
+		if tick = wall - s.offset; ok && wall >= low {
 			return tick, tick >= minInstant
 		}
-		if again := s.start - 1 + r.zone.high; again > to+s.offset {
-			wall, _ = r.last(again)
+		if r.placed && r.shiftsTo(s) {
+			return s.start, s.start >= minInstant
+		}
+		if again := s.start - 1 + r.zone.high; again > high {
+			wall, ok = r.last(again)
+		}
+		if !ok {
+			return 0, false
 		}
 		to = min(s.start-1, wall-r.zone.low)
 	}
