@@ -55,6 +55,7 @@ var layers = []struct {
 	{path: "internal/privatedir", level: 1},
 	{path: "internal/schedule", level: 0, bans: pure},
 	{path: "internal/interval", level: 0, bans: pure},
+	{path: "internal/timeset", level: 1, bans: append([]ban{{"k8s.io/", "what a Timetable asks for comes as plain values"}}, pure...)},
 	{path: "internal/cron", level: 1, bans: pure},
 	{path: "internal/job", level: 1, bans: pure},
 	{path: "internal/ttl", level: 2, bans: pure},

@@ -1,0 +1,287 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package timeset
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/carillon-dev/carillon/internal/schedule"
+)
+
+// mainItem is the name of an item that has none.
+const mainItem = "main"
+
+// Compile makes a Set of a Spec. The error is an [*Obstacle]: the first that applies, in
+// the order of timetable.md 4.1, and of [AllExcluded] nothing, which [Set.Search] tells.
+func Compile(spec Spec) (*Set, error) {
+	loc, zoneErr := loadZone(spec.TimeZone)
+	c := compiler{spec: spec, loc: loc, clock: schedule.ClockOf(loc)}
+	set := &Set{loc: loc, jitter: jitterOffset(spec.Hash, spec.Jitter)}
+	if len(spec.Items) == 0 {
+		return nil, &Obstacle{InvalidSchedule, "schedules is empty; write at least one"}
+	}
+	for _, item := range spec.Items {
+		item.Name = orDefault(item.Name, mainItem)
+		source, err := c.item(item)
+		if err != nil {
+			return nil, &Obstacle{InvalidSchedule, err.Error()}
+		}
+		set.names = append(set.names, item.Name)
+		set.items = append(set.items, source)
+	}
+	if zoneErr != nil {
+		return nil, zoneErr
+	}
+	excluded, err := exclusionsOf(spec.Exclude)
+	if err != nil {
+		return nil, err
+	}
+	for i, name := range set.names {
+		if _, end := set.items[i].after(minInstant); end != found {
+			return nil, &Obstacle{NeverFires, fmt.Sprintf("schedule %s names no date that exists", name)}
+		}
+	}
+	for i, name := range set.names {
+		if distance, tooClose := tooFrequent(set.items[i], int64(spec.MinInterval/time.Second)); tooClose {
+			return nil, &Obstacle{TooFrequent, fmt.Sprintf("schedule %s: two times are %s apart; this controller takes %s at least",
+				name, time.Duration(distance)*time.Second, spec.MinInterval)}
+		}
+	}
+	set.compose(spec, excluded, c.clock)
+	return set, nil
+}
+
+// compose puts window and exclusions around the items.
+func (s *Set) compose(spec Spec, excluded *exclusions, clock schedule.Clock) {
+	var all source = s.items
+	if len(s.items) == 1 {
+		all = s.items[0]
+	}
+	if !spec.NotBefore.IsZero() || !spec.NotAfter.IsZero() {
+		window := between{all, minInstant, maxInstant}
+		if !spec.NotBefore.IsZero() {
+			window.first = secondsUp(spec.NotBefore)
+		}
+		if !spec.NotAfter.IsZero() {
+			window.last = seconds(spec.NotAfter)
+		}
+		all = window
+	}
+	s.kept = all
+	if excluded != nil {
+		s.kept = masked{source: all, mask: excluded, clock: clock}
+		s.excluded = masked{source: all, mask: excluded, clock: clock, inverted: true}
+		// Whether a set that is closed for ever has an end is known without looking for it.
+		_, end := all.after(maxInstant / 2)
+		s.closed = excluded.always() && end == found
+	}
+}
+
+// loadZone returns UTC beside an error.
+func loadZone(name string) (*time.Location, error) {
+	if name == "" {
+		return time.UTC, nil
+	}
+	if strings.EqualFold(name, "local") {
+		return time.UTC, &Obstacle{UnknownTimeZone,
+			"timeZone must be a name of the tz database, such as Europe/Rome; Local would be another one on each machine"}
+	}
+	loc, err := schedule.LoadZone(name)
+	if err != nil {
+		return time.UTC, &Obstacle{UnknownTimeZone,
+			fmt.Sprintf("%s is not in the time zone database; use a name such as Europe/Berlin or Etc/UTC", quoteUnlessPlain(name))}
+	}
+	return loc, nil
+}
+
+// quoteUnlessPlain leaves the usual name of a zone or an object as it is.
+func quoteUnlessPlain(name string) string {
+	for _, c := range name {
+		if c <= ' ' || c == '"' || c >= 0x7f {
+			return quote(name)
+		}
+	}
+	if len(name) > 64 {
+		return quote(name)
+	}
+	return name
+}
+
+// exclusionsOf reads all periods. A Calendar that does not exist comes before a period
+// that cannot be read.
+func exclusionsOf(list []Exclusion) (*exclusions, error) {
+	for _, e := range list {
+		if e.Calendar != "" && e.Periods == nil {
+			return nil, &Obstacle{CalendarNotFound, fmt.Sprintf("calendar %s does not exist in this namespace; create it, "+
+				"or take it out of exclude", quoteUnlessPlain(e.Calendar))}
+		}
+	}
+	var periods []Period
+	for i, e := range list {
+		if (e.Period == "") == (e.Calendar == "") {
+			return nil, &Obstacle{InvalidExclusion, fmt.Sprintf("exclude[%d]: exactly one of period and calendar must be set", i)}
+		}
+		texts, place := e.Periods, "calendar "+quoteUnlessPlain(e.Calendar)+": periods"
+		if e.Calendar == "" {
+			texts, place = []string{e.Period}, "exclude"
+		}
+		for j, text := range texts {
+			p, err := ParsePeriod(text)
+			if err != nil {
+				if e.Calendar == "" {
+					j = i
+				}
+				return nil, &Obstacle{InvalidExclusion, fmt.Sprintf("%s[%d]: %s", place, j, err)}
+			}
+			periods = append(periods, p)
+		}
+	}
+	return excluding(periods), nil
+}
+
+// tooFrequent tells whether two neighbours of an item are closer than limit seconds, and
+// how far apart they are: among all moments of at, and the first 100 others after
+// 2000-01-01, so that the verdict never changes with time.
+func tooFrequent(s source, limit int64) (distance int64, tooClose bool) {
+	const since, looked = 946684800, 100
+	switch s := s.(type) {
+	case grid:
+		return s.step, s.step < limit
+	case moments:
+		for i := 1; i < len(s); i++ {
+			if distance := s[i] - s[i-1]; distance < limit {
+				return distance, true
+			}
+		}
+		return 0, false
+	}
+	if limit <= 1 {
+		return 0, false
+	}
+	last, end := s.after(since - 1)
+	for range looked - 1 {
+		if end != found {
+			return 0, false
+		}
+		var next int64
+		if next, end = s.after(last); end == found && next-last < limit {
+			return next - last, true
+		}
+		last = next
+	}
+	return 0, false
+}
+
+// compiler makes sources of items. Its errors name the item.
+type compiler struct {
+	spec  Spec
+	loc   *time.Location
+	clock schedule.Clock
+}
+
+func (c compiler) item(item Item) (source, error) {
+	s, err := c.source(item)
+	if _, named := errors.AsType[*schedule.ParseError](err); err == nil || named {
+		return s, err
+	}
+	return nil, fmt.Errorf("schedule %s: %w", item.Name, err)
+}
+
+func (c compiler) source(item Item) (source, error) {
+	set := 0
+	for _, isSet := range [...]bool{item.Cron != "", item.Every != "", len(item.At) > 0} {
+		if isSet {
+			set++
+		}
+	}
+	switch {
+	case set != 1:
+		return nil, fmt.Errorf("exactly one of cron, every and at must be set")
+	case item.Cron == "" && (item.EveryWeeks != 0 || orDefault(item.DayRule, schedule.DayRuleEither) != schedule.DayRuleEither):
+		return nil, fmt.Errorf("dayRule and everyWeeks belong to cron")
+	case item.Anchor != "" && item.Every == "" && item.EveryWeeks == 0:
+		return nil, fmt.Errorf("anchor belongs to every or everyWeeks")
+	case item.Every != "":
+		return c.every(item)
+	case item.Cron != "":
+		return c.cron(item)
+	}
+	return c.at(item)
+}
+
+func (c compiler) cron(item Item) (source, error) {
+	options := schedule.Options{Zone: c.loc, DayRule: item.DayRule, DST: c.spec.DST, Hash: c.spec.Hash}
+	s, err := schedule.Compile(schedule.Item{Name: item.Name, Cron: item.Cron}, options)
+	if err != nil {
+		return nil, err
+	}
+	if item.EveryWeeks == 0 {
+		return cron{s}, nil
+	}
+	if item.EveryWeeks < 2 {
+		return nil, fmt.Errorf("everyWeeks must be at least 2")
+	}
+	m, err := ParseMoment(item.Anchor)
+	if item.Anchor == "" || err == nil && !m.DateOnly {
+		return nil, fmt.Errorf("everyWeeks needs an anchor that is a date, such as 2026-01-05")
+	} else if err != nil {
+		return nil, fmt.Errorf("anchor: %w", err)
+	}
+	return masked{source: cron{s}, mask: weeks{int64(item.EveryWeeks), weekOf(m.Wall)}, clock: c.clock}, nil
+}
+
+func (c compiler) every(item Item) (source, error) {
+	d, err := ParseDuration(item.Every)
+	if err != nil {
+		return nil, fmt.Errorf("every: %w", err)
+	}
+	if d < time.Second {
+		return nil, fmt.Errorf("every must be at least 1s")
+	}
+	g := grid{step: int64(d / time.Second)}
+	if item.Anchor != "" {
+		m, err := ParseMoment(item.Anchor)
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("anchor: %w", err)
+		case m.DateOnly:
+			return nil, fmt.Errorf("the anchor of every needs a time of day")
+		}
+		// An anchor is placed by Shift and First, whatever dst says.
+		g.anchor, _ = c.instant(m, false)
+	}
+	return g, nil
+}
+
+func (c compiler) at(item Item) (source, error) {
+	var list moments
+	for i, text := range item.At {
+		m, err := ParseMoment(text)
+		if err == nil && m.DateOnly {
+			err = fmt.Errorf("%s needs a time of day", text)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("at[%d]: %w", i, err)
+		}
+		// Both means the earlier one, because a one-shot runs once.
+		sec, inGap := c.instant(m, c.spec.DST.Overlap == schedule.OverlapLast)
+		if !inGap || orDefault(c.spec.DST.Gap, schedule.GapShift) == schedule.GapShift {
+			list = append(list, sec)
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list), nil
+}
+
+// instant places a moment.
+func (c compiler) instant(m Moment, later bool) (sec int64, inGap bool) {
+	if m.Zoned {
+		return m.Wall - m.Offset, false
+	}
+	return place(c.clock, m.Wall, later)
+}
