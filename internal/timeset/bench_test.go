@@ -25,6 +25,15 @@ func tenSchedules() timeset.Spec {
 	return spec
 }
 
+// sixteen is as many schedules as a Timetable may have, all of them with many times.
+func sixteen() timeset.Spec {
+	spec := timeset.Spec{TimeZone: "Europe/Berlin"}
+	for i := range 16 {
+		spec.Items = append(spec.Items, timeset.Item{Name: fmt.Sprintf("item-%d", i), Cron: fmt.Sprintf("*/%d * * * %d", i%3+1, i%7)})
+	}
+	return spec
+}
+
 var (
 	monday = time.Date(2026, 5, 4, 12, 3, 20, 0, time.UTC)
 	sink   any
@@ -80,6 +89,7 @@ func BenchmarkCount(b *testing.B) {
 		"minutely with holidays": {Items: []timeset.Item{minutely}, Exclude: holidays, TimeZone: "Europe/Berlin"},
 		"two minutely":           items(minutely, timeset.Item{Name: "b", Cron: "*/2 * * * *"}),
 		"ten schedules":          tenSchedules(),
+		"sixteen minutely":       sixteen(),
 	} {
 		b.Run(name, func(b *testing.B) {
 			set := mustCompile(b, spec)

@@ -21,7 +21,7 @@ const mainItem = "main"
 func Compile(spec Spec) (*Set, error) {
 	loc, zoneErr := loadZone(spec.TimeZone)
 	c := compiler{spec: spec, loc: loc, clock: schedule.ClockOf(loc)}
-	set := &Set{loc: loc, jitter: jitterOffset(spec.Hash, spec.Jitter)}
+	set := &Set{loc: loc, items: union{clock: c.clock}, jitter: jitterOffset(spec.Hash, spec.Jitter)}
 	if len(spec.Items) == 0 {
 		return nil, &Obstacle{InvalidSchedule, "schedules is empty; write at least one"}
 	}
@@ -32,7 +32,7 @@ func Compile(spec Spec) (*Set, error) {
 			return nil, &Obstacle{InvalidSchedule, err.Error()}
 		}
 		set.names = append(set.names, item.Name)
-		set.items = append(set.items, source)
+		set.items.sources = append(set.items.sources, source)
 	}
 	if zoneErr != nil {
 		return nil, zoneErr
@@ -42,12 +42,12 @@ func Compile(spec Spec) (*Set, error) {
 		return nil, err
 	}
 	for i, name := range set.names {
-		if _, end := set.items[i].after(minInstant); end != found {
+		if _, end := set.items.sources[i].after(minInstant); end != found {
 			return nil, &Obstacle{NeverFires, fmt.Sprintf("schedule %s names no date that exists", name)}
 		}
 	}
 	for i, name := range set.names {
-		if distance, tooClose := tooFrequent(set.items[i], int64(spec.MinInterval/time.Second)); tooClose {
+		if distance, tooClose := tooFrequent(set.items.sources[i], int64(spec.MinInterval/time.Second)); tooClose {
 			return nil, &Obstacle{TooFrequent, fmt.Sprintf("schedule %s: two times are %s apart; this controller takes %s at least",
 				name, time.Duration(distance)*time.Second, spec.MinInterval)}
 		}
@@ -59,8 +59,8 @@ func Compile(spec Spec) (*Set, error) {
 // compose puts window and exclusions around the items.
 func (s *Set) compose(spec Spec, excluded *exclusions, clock schedule.Clock) {
 	var all source = s.items
-	if len(s.items) == 1 {
-		all = s.items[0]
+	if len(s.items.sources) == 1 {
+		all = s.items.sources[0]
 	}
 	if !spec.NotBefore.IsZero() || !spec.NotAfter.IsZero() {
 		window := between{all, minInstant, maxInstant}

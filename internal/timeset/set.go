@@ -83,8 +83,8 @@ func (s *Set) LastBetween(after, until time.Time) time.Time {
 
 // Count returns how many scheduled times lie in (after, until]. For one schedule it takes
 // a step for each exclusion, open week and change of the clock between the two, however
-// many times there are. Of several schedules it walks the times of all but the one that
-// has most. A count too large for an int is the largest int.
+// many times there are. For several it takes one for each day, and walks the times of one
+// of each kind of days. A count too large for an int is the largest int.
 func (s *Set) Count(after, until time.Time) int { return countIn(s.kept, after, until) }
 
 // Between returns the scheduled times in (after, until], in order.
@@ -110,7 +110,7 @@ func (s *Set) Names(t time.Time) []string {
 		return nil
 	}
 	var names []string
-	for i, item := range s.items {
+	for i, item := range s.items.sources {
 		if has(item, seconds(t)) {
 			names = append(names, s.names[i])
 		}

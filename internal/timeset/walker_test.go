@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -110,6 +111,9 @@ func (w *walk) place(text string, last bool) (at time.Time, inGap bool) {
 	if at, err := time.Parse("2006-01-02T15:04Z07:00", text); err == nil {
 		return at, false
 	}
+	if len(text) > 16 {
+		panic(text)
+	}
 	about, _ := time.Parse("2006-01-02T15:04", text)
 	before := ""
 	for t := about.Add(-50 * time.Hour); t.Before(about.Add(50 * time.Hour)); t = t.Add(time.Minute) {
@@ -199,41 +203,102 @@ func check(set *timeset.Set, want []time.Time, after, until time.Time) error {
 }
 
 var (
-	crons    = []string{"*/7 * * * *", "30 */3 * * *", "0 2 * * *", "30 2 * * *", "0,30 1-3 * * 1-5", "15 0 * * SUN", "0 9 29 2 *", "59 23 * * 0,1"}
-	periods  = []string{"03-08", "10-25", "10-31/11-02", "12-24/01-02", "02-29", "02-28/03-01", "2026-10-25", "2026-03-28/2026-03-30", "2011-12-30/2011-12-31", "2026-03-29T02:00/2026-03-29T03:00", "2026-10-25T02:15/2026-10-25T02:45", "2026-11-01T01:00/2026-11-01T01:30", "2026-10-24T23:30/2026-10-25T02:30", "2028-02-29", "01-01", "12-31"}
-	localAt  = []string{"2026-03-29T02:30", "2026-10-25T02:30", "2026-03-08T02:30", "2026-11-01T01:30", "2026-11-01T00:30", "2011-12-30T12:00", "2028-02-29T12:00", "2026-12-31T23:59", "2027-01-01T00:00Z", "2026-10-25T02:30+02:00"}
-	zones    = []string{"UTC", "Europe/Berlin", "America/New_York", "America/Havana", "Australia/Lord_Howe", "Pacific/Apia", "America/Sao_Paulo", "Africa/Cairo"}
-	changeAt = []time.Time{
-		time.Date(2026, 3, 29, 1, 0, 0, 0, time.UTC), time.Date(2026, 10, 25, 1, 0, 0, 0, time.UTC),
-		time.Date(2026, 3, 8, 7, 0, 0, 0, time.UTC), time.Date(2026, 11, 1, 5, 0, 0, 0, time.UTC),
-		time.Date(2011, 12, 30, 10, 0, 0, 0, time.UTC), time.Date(2026, 12, 31, 12, 0, 0, 0, time.UTC),
-		time.Date(2028, 2, 29, 12, 0, 0, 0, time.UTC), time.Date(2018, 11, 4, 3, 0, 0, 0, time.UTC),
-		time.Date(2024, 12, 31, 23, 0, 0, 0, time.UTC), time.Date(2026, 4, 4, 15, 0, 0, 0, time.UTC),
+	crons = []string{"*/7 * * * *", "30 */3 * * *", "0 2 * * *", "30 2 * * *", "0,30 1-3 * * 1-5", "15 0 * * SUN", "0 9 29 2 *", "59 23 * * 0,1"}
+	// Clocks that change at night, at midnight (missing, or twice), by half an hour, by a day.
+	zones = []string{"UTC", "Europe/Berlin", "America/New_York", "America/Havana", "Australia/Lord_Howe", "Pacific/Apia", "America/Sao_Paulo", "Africa/Cairo"}
+	turns = []time.Time{
+		time.Date(2026, 12, 31, 12, 0, 0, 0, time.UTC), time.Date(2024, 12, 31, 23, 0, 0, 0, time.UTC),
+		time.Date(2027, 2, 28, 12, 0, 0, 0, time.UTC), time.Date(2028, 2, 29, 12, 0, 0, 0, time.UTC),
 	}
+	changesOf = sync.OnceValue(func() map[string][]time.Time {
+		changes := map[string][]time.Time{}
+		for _, zone := range zones {
+			loc, err := time.LoadLocation(zone)
+			if err != nil {
+				panic(err)
+			}
+			_, before := time.Date(2010, 1, 1, 0, 0, 0, 0, time.UTC).In(loc).Zone()
+			for t := time.Date(2010, 1, 1, 0, 0, 0, 0, time.UTC); t.Year() < 2028; t = t.Add(30 * time.Minute) {
+				if _, offset := t.In(loc).Zone(); offset != before {
+					changes[zone] = append(changes[zone], t)
+					before = offset
+				}
+			}
+		}
+		return changes
+	})
 )
 
-func drawItem(t *rapid.T, name string) timeset.Item {
+// place is where most of what is drawn lies: near a change of the clock, the turn of a year, a leap day.
+type place struct {
+	zone string
+	at   time.Time
+}
+
+func drawPlace(t *rapid.T, zone string) place {
+	if changes := changesOf()[zone]; len(changes) > 0 && rapid.IntRange(0, 2).Draw(t, "turn of a year") > 0 {
+		return place{zone, rapid.SampledFrom(changes).Draw(t, "change")}
+	}
+	return place{zone, rapid.SampledFrom(turns).Draw(t, "turn")}
+}
+
+// local draws a wall clock time at most some quarters of an hour away, whether it exists or not.
+func (p place) local(t *rapid.T, quarters int) time.Time {
+	loc, _ := time.LoadLocation(p.zone)
+	_, offset := p.at.In(loc).Zone()
+	wall := p.at.Add(time.Duration(offset) * time.Second).Truncate(15 * time.Minute)
+	return wall.Add(time.Duration(rapid.IntRange(-quarters, quarters).Draw(t, "quarters")) * 15 * time.Minute)
+}
+
+func (p place) moment(t *rapid.T) string {
+	return p.local(t, 8).Format("2006-01-02T15:04") + rapid.SampledFrom([]string{"", "", "", "Z", "+02:00"}).Draw(t, "offset")
+}
+
+func (p place) period(t *rapid.T) string {
+	first, last := p.local(t, 200), p.local(t, 200)
+	if rapid.Bool().Draw(t, "hours") {
+		first, last = p.local(t, 8), p.local(t, 8)
+	}
+	if last.Before(first) {
+		first, last = last, first
+	}
+	switch rapid.IntRange(0, 5).Draw(t, "form") {
+	case 0:
+		return first.Format("01-02")
+	case 1:
+		return first.Format("01-02") + "/" + last.Format("01-02")
+	case 2:
+		return rapid.SampledFrom([]string{"02-29", "02-28/03-01", "02-28/02-29", "02-20/02-29", "12-24/01-02", "11-02/10-25"}).Draw(t, "days")
+	case 3:
+		return first.Format("2006-01-02")
+	case 4:
+		return first.Format("2006-01-02") + "/" + last.Format("2006-01-02")
+	}
+	return first.Format("2006-01-02T15:04") + "/" + last.Add(15*time.Minute).Format("2006-01-02T15:04")
+}
+
+func drawItem(t *rapid.T, p place, name string) timeset.Item {
 	item := timeset.Item{Name: name}
 	switch rapid.IntRange(0, 3).Draw(t, "form") {
 	case 0:
 		item.Every = rapid.SampledFrom([]string{"1h", "37m", "6h", "24h", "97s", "168h"}).Draw(t, "every")
-		item.Anchor = rapid.SampledFrom(append([]string{""}, localAt...)).Draw(t, "anchor")
+		item.Anchor = rapid.SampledFrom([]string{"", p.moment(t)}).Draw(t, "anchor")
 	case 1:
-		item.At = rapid.SliceOfNDistinct(rapid.SampledFrom(localAt), 1, 5, rapid.ID[string]).Draw(t, "at")
+		item.At = rapid.SliceOfN(rapid.Custom(p.moment), 1, 5).Draw(t, "at")
 	default:
 		item.Cron = rapid.SampledFrom(crons).Draw(t, "cron")
 		if rapid.Bool().Draw(t, "weeks") {
 			item.EveryWeeks = rapid.IntRange(2, 5).Draw(t, "everyWeeks")
-			item.Anchor = rapid.SampledFrom([]string{"2026-01-05", "2026-10-25", "2026-10-26", "2011-12-30", "2030-03-03"}).Draw(t, "anchor")
+			item.Anchor = rapid.SampledFrom([]string{"2026-01-05", "2030-03-03", p.local(t, 200).Format("2006-01-02")}).Draw(t, "anchor")
 		}
 	}
 	return item
 }
 
-func drawSpec(t *rapid.T, centre time.Time) timeset.Spec {
+func drawSpec(t *rapid.T, p place) timeset.Spec {
 	spec := timeset.Spec{
 		Hash:     schedule.Hash{Namespace: "ops", Name: "nightly"},
-		TimeZone: rapid.SampledFrom(zones).Draw(t, "zone"),
+		TimeZone: p.zone,
 		DST: schedule.DST{
 			Gap:     rapid.SampledFrom([]schedule.Gap{"", schedule.GapShift, schedule.GapSkip}).Draw(t, "gap"),
 			Overlap: rapid.SampledFrom([]schedule.Overlap{"", schedule.OverlapFirst, schedule.OverlapLast, schedule.OverlapBoth}).Draw(t, "overlap"),
@@ -241,21 +306,21 @@ func drawSpec(t *rapid.T, centre time.Time) timeset.Spec {
 		Jitter: time.Duration(rapid.IntRange(0, 7200).Draw(t, "jitter")) * time.Second,
 	}
 	for i := range rapid.IntRange(1, 4).Draw(t, "items") {
-		spec.Items = append(spec.Items, drawItem(t, fmt.Sprintf("item-%d", i)))
+		spec.Items = append(spec.Items, drawItem(t, p, fmt.Sprintf("item-%d", i)))
 	}
 	for range rapid.IntRange(0, 3).Draw(t, "exclusions") {
-		period := rapid.SampledFrom(periods).Draw(t, "period")
+		period := p.period(t)
 		if rapid.Bool().Draw(t, "calendar") {
-			spec.Exclude = append(spec.Exclude, timeset.Exclusion{Calendar: "c", Periods: []string{period, rapid.SampledFrom(periods).Draw(t, "period")}})
+			spec.Exclude = append(spec.Exclude, timeset.Exclusion{Calendar: "c", Periods: []string{period, p.period(t)}})
 		} else {
 			spec.Exclude = append(spec.Exclude, timeset.Exclusion{Period: period})
 		}
 	}
 	if rapid.Bool().Draw(t, "notBefore") {
-		spec.NotBefore = centre.Add(-time.Duration(rapid.IntRange(0, 48).Draw(t, "hours before")) * time.Hour)
+		spec.NotBefore = p.at.Add(-time.Duration(rapid.IntRange(0, 48).Draw(t, "hours before")) * time.Hour)
 	}
 	if rapid.Bool().Draw(t, "notAfter") {
-		spec.NotAfter = centre.Add(time.Duration(rapid.IntRange(0, 48).Draw(t, "hours after")) * time.Hour)
+		spec.NotAfter = p.at.Add(time.Duration(rapid.IntRange(0, 48).Draw(t, "hours after")) * time.Hour)
 	}
 	return spec
 }
@@ -263,35 +328,96 @@ func drawSpec(t *rapid.T, centre time.Time) timeset.Spec {
 // Around any change of any clock, the turn of a year and a leap day, a set answers every question as if somebody had
 // walked through all minutes with the wall clock in his hand.
 func TestAgainstWalker(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		centre := rapid.SampledFrom(changeAt).Draw(t, "centre")
-		spec := drawSpec(t, centre)
-		set, err := timeset.Compile(spec)
-		if obstacle, ok := err.(*timeset.Obstacle); ok && obstacle.Reason == timeset.NeverFires {
-			t.Skip("names no instant")
-		} else if err != nil {
-			t.Fatal(err)
-		}
-		after := centre.Add(-time.Duration(rapid.IntRange(1, 40*3600).Draw(t, "seconds before")) * time.Second)
-		until := centre.Add(time.Duration(rapid.IntRange(1, 40*3600).Draw(t, "seconds after")) * time.Second)
-		w := walkOver(t, spec, after, until)
-		if err := check(set, w.kept, after, until); err != nil {
-			t.Fatalf("%+v: %v", spec, err)
-		}
-		if err := check(set.Excluded(), w.excluded, after, until); err != nil {
-			t.Fatalf("excluded of %+v: %v", spec, err)
-		}
-		for i, at := range w.kept {
-			if i%7 != 0 {
-				continue
+	for _, zone := range zones {
+		t.Run(zone, func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				p := drawPlace(t, zone)
+				spec := drawSpec(t, p)
+				set, err := timeset.Compile(spec)
+				if obstacle, ok := err.(*timeset.Obstacle); ok && obstacle.Reason == timeset.NeverFires {
+					t.Skip("names no instant")
+				} else if err != nil {
+					t.Fatal(err)
+				}
+				after := p.at.Add(-time.Duration(rapid.IntRange(1, 40*3600).Draw(t, "seconds before")) * time.Second)
+				until := p.at.Add(time.Duration(rapid.IntRange(1, 40*3600).Draw(t, "seconds after")) * time.Second)
+				w := walkOver(t, spec, after, until)
+				if err := check(set, w.kept, after, until); err != nil {
+					t.Fatalf("%+v: %v", spec, err)
+				}
+				if err := check(set.Excluded(), w.excluded, after, until); err != nil {
+					t.Fatalf("excluded of %+v: %v", spec, err)
+				}
+				for i, at := range w.kept {
+					if i%7 != 0 {
+						continue
+					}
+					if names := set.Names(at); !slices.Equal(names, w.names[at.Unix()]) {
+						t.Fatalf("%+v: names of %v: %v, want %v", spec, at, names, w.names[at.Unix()])
+					}
+					start := set.PlannedStart(at)
+					if start.Before(at) || start.After(at.Add(spec.Jitter)) || i+1 < len(w.kept) && !start.Before(w.kept[i+1]) {
+						t.Fatalf("%+v: planned start of %v: %v", spec, at, start)
+					}
+				}
+			})
+		})
+	}
+}
+
+// Over months, the number of times that several schedules name together is that of the times.
+func TestCountOfSeveralSchedules(t *testing.T) {
+	for _, zone := range zones {
+		t.Run(zone, func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				p := drawPlace(t, zone)
+				spec := drawSpec(t, p)
+				spec.NotBefore, spec.NotAfter = time.Time{}, time.Time{}
+				for i := range rapid.IntRange(1, 2).Draw(t, "dense") {
+					cron := rapid.SampledFrom([]string{"*/11 * * * *", "3/20 * * * 1-5", "*/9 1-5 * * *", "*/3 0 * * *", "7,17,27 * 1-20 * *"}).Draw(t, "cron")
+					spec.Items = append(spec.Items, timeset.Item{Name: fmt.Sprintf("dense-%d", i), Cron: cron})
+				}
+				set, err := timeset.Compile(spec)
+				if err != nil {
+					t.Skip("names no instant")
+				}
+				after := p.at.Add(-time.Duration(rapid.IntRange(1, 60*24*3600).Draw(t, "seconds before")) * time.Second)
+				until := p.at.Add(time.Duration(rapid.IntRange(1, 60*24*3600).Draw(t, "seconds after")) * time.Second)
+				for name, set := range map[string]*timeset.Set{"kept": set, "excluded": set.Excluded()} {
+					want := 0
+					for range set.Between(after, until) {
+						want++
+					}
+					if got := set.Count(after, until); got != want {
+						t.Fatalf("%s of %+v: Count(%v, %v) = %d, want %d", name, spec, after, until, got, want)
+					}
+				}
+			})
+		})
+	}
+}
+
+// A day that was skipped moves its times to the next one, and one that came twice has its times once, so the days
+// beside them are not like others.
+func TestCountBesideMissingDays(t *testing.T) {
+	for zone, change := range map[string]time.Time{
+		"Pacific/Apia":      time.Date(2011, 12, 30, 10, 0, 0, 0, time.UTC),
+		"Pacific/Kwajalein": time.Date(1993, 8, 21, 12, 0, 0, 0, time.UTC),
+		"Asia/Manila":       time.Date(1844, 12, 30, 16, 0, 0, 0, time.UTC),
+		"America/Juneau":    time.Date(1867, 10, 18, 15, 0, 0, 0, time.UTC),
+	} {
+		for _, overlap := range []schedule.Overlap{schedule.OverlapFirst, schedule.OverlapLast, schedule.OverlapBoth} {
+			spec := timeset.Spec{TimeZone: zone, DST: schedule.DST{Overlap: overlap}, Items: []timeset.Item{
+				{Name: "a", Cron: "*/7 1-5 * * *"}, {Name: "b", Cron: "*/9 1-5 * * *"}, {Name: "c", Cron: "*/11 6-22 * * *"}}}
+			set := mustCompile(t, spec)
+			after, until := change.AddDate(0, 0, -20), change.AddDate(0, 0, 20)
+			want := 0
+			for range set.Between(after, until) {
+				want++
 			}
-			if names := set.Names(at); !slices.Equal(names, w.names[at.Unix()]) {
-				t.Fatalf("%+v: names of %v: %v, want %v", spec, at, names, w.names[at.Unix()])
-			}
-			start := set.PlannedStart(at)
-			if start.Before(at) || start.After(at.Add(spec.Jitter)) || i+1 < len(w.kept) && !start.Before(w.kept[i+1]) {
-				t.Fatalf("%+v: planned start of %v: %v", spec, at, start)
+			if got := set.Count(after, until); got != want {
+				t.Errorf("%s, %s: Count = %d, want %d", zone, overlap, got, want)
 			}
 		}
-	})
+	}
 }
