@@ -304,3 +304,98 @@ func TestColumns(t *testing.T) {
 		t.Errorf("short names and categories %s", got)
 	}
 }
+
+// yamlBlock is a block of YAML in the contract.
+var yamlBlock = regexp.MustCompile("(?s)```yaml\n(.*?)```")
+
+// The examples of the contract can be applied as they stand, but for what belongs to the second part.
+func TestExamplesOfTheContract(t *testing.T) {
+	text, err := os.ReadFile(contract + ".md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, tried := crds(t), 0
+	_, examples, _ := strings.Cut(string(text), "\n# 14. Examples")
+	for _, block := range yamlBlock.FindAllStringSubmatch(examples, -1) {
+		for document := range strings.SplitSeq(block[1], "\n---\n") {
+			obj := vectors.Decode(t, document)
+			kind := obj["kind"].(string)
+			if all[kind] == nil {
+				continue
+			}
+			delete(obj["spec"].(map[string]any), "notify")
+			name := obj["metadata"].(map[string]any)["name"].(string)
+			admitted := runtime.DeepCopyJSON(obj)
+			if err := all[kind].Admit(t, admitted).ToAggregate(); err != nil {
+				t.Errorf("%s %s: %v", kind, name, err)
+			}
+			roundTrip(t, kind, admitted)
+			if unknown := lost(obj, admitted); unknown != "" {
+				t.Errorf("%s %s: %s is pruned", kind, name, unknown)
+			}
+			tried++
+		}
+	}
+	if tried < 10 {
+		t.Errorf("%d examples", tried)
+	}
+}
+
+// lost names a field of before that after does not have.
+func lost(before, after any) string {
+	switch value := before.(type) {
+	case map[string]any:
+		there, _ := after.(map[string]any)
+		for field := range value {
+			if _, ok := there[field]; !ok {
+				return field
+			}
+			if inside := lost(value[field], there[field]); inside != "" {
+				return field + "." + inside
+			}
+		}
+	case []any:
+		there, _ := after.([]any)
+		for i := range value {
+			if i >= len(there) {
+				return fmt.Sprint(i)
+			}
+			if inside := lost(value[i], there[i]); inside != "" {
+				return fmt.Sprintf("%d.%s", i, inside)
+			}
+		}
+	}
+	return ""
+}
+
+// The schema lets through every schedule of which the contract says at what times it runs.
+func TestScheduleVectorsAreAdmitted(t *testing.T) {
+	text, err := os.ReadFile(contract + "-vectors.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	definition := crd(t, "timetables")
+	for _, v := range vectors.Decode(t, string(text))["schedule"].([]any) {
+		vector := v.(map[string]any)
+		obj := vectors.Timetable(t)
+		spec := obj["spec"].(map[string]any)
+		for _, field := range []string{"schedules", "timeZone", "dst", "window"} {
+			if value := vector[field]; value != nil {
+				spec[field] = value
+			}
+		}
+		var exclude []any
+		if periods, ok := vector["exclude"].([]any); ok {
+			for _, period := range periods {
+				exclude = append(exclude, map[string]any{"period": period})
+			}
+			spec["exclude"] = exclude
+		}
+		if seconds, ok := vector["jitterSeconds"]; ok {
+			spec["jitter"] = fmt.Sprintf("%vs", seconds)
+		}
+		if err := definition.Admit(t, obj).ToAggregate(); err != nil {
+			t.Errorf("%s: %v", vector["id"], err)
+		}
+	}
+}

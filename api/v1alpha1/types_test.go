@@ -6,7 +6,6 @@ package v1alpha1_test
 import (
 	"encoding/json"
 	"reflect"
-	"strings"
 	"testing"
 	"time"
 
@@ -14,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/carillon-dev/carillon/api/v1alpha1"
 	"github.com/carillon-dev/carillon/internal/testkit/vectors"
@@ -153,7 +151,7 @@ func spoil(v reflect.Value) {
 
 // The largest status that there can be is one that the schema takes and etcd has room for (TT-184): under 200 KiB.
 func TestWorstStatus(t *testing.T) {
-	data, err := json.Marshal(worstStatus())
+	data, err := json.Marshal(vectors.WorstTimetableStatus(instant))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,43 +167,4 @@ func TestWorstStatus(t *testing.T) {
 	if diff := cmp.Diff(vectors.Decode(t, string(data)), obj["status"]); diff != "" {
 		t.Errorf("status (-sent +stored):\n%s", diff)
 	}
-}
-
-// worstStatus has as much of everything as the contract allows, in its longest words.
-func worstStatus() *v1alpha1.TimetableStatus {
-	now := metav1.NewTime(instant)
-	name := strings.Repeat("n", 58)
-	schedule := strings.Repeat("s", 32)
-	message := strings.Repeat("m", 126) // with its quotes 128 bytes
-	status := &v1alpha1.TimetableStatus{}
-	fill(reflect.ValueOf(status).Elem())
-	status.Conditions, status.Next, status.Active, status.Waiting, status.Ledger = nil, nil, nil, nil, nil
-	status.CheckedTemplate = strings.Repeat("0", 16)
-	status.Timing.Fingerprint = strings.Repeat("0", 16)
-	status.Pause.ResumeToken = strings.Repeat("r", 64)
-	for _, condition := range []string{"Ready", "Healthy", "Late", "Paused", "Completed"} {
-		status.Conditions = append(status.Conditions, metav1.Condition{Type: condition, Status: metav1.ConditionUnknown, ObservedGeneration: 1 << 40,
-			LastTransitionTime: now, Reason: "InvalidParameter", Message: strings.Repeat("m", 510)})
-	}
-	for range 5 {
-		next := v1alpha1.NextTime{Time: now, StartsAt: &now}
-		for range 16 {
-			next.Schedules = append(next.Schedules, schedule)
-		}
-		status.Next = append(status.Next, next)
-	}
-	for range 100 {
-		status.Active = append(status.Active, v1alpha1.ActiveRun{Name: name, UID: types.UID(strings.Repeat("u", 36)), ScheduledTime: now,
-			Trigger: v1alpha1.TriggerSchedule, Schedule: schedule, Attempt: 11, StartTime: now, RetryAt: &now, Stopping: "Replaced"})
-		status.Ledger = append(status.Ledger, v1alpha1.LedgerEntry{ScheduledTime: now, Until: &now, Count: 1 << 30, Trigger: v1alpha1.TriggerSchedule,
-			Schedule: schedule, Result: v1alpha1.ResultCancelled, Reason: "CreateFailed", Run: name, Attempts: 11, StartTime: &now, EndTime: &now, Message: message})
-	}
-	for i := range 200 {
-		waiting := v1alpha1.WaitingTime{ScheduledTime: now, StartsAt: now, Trigger: v1alpha1.TriggerSchedule, Reason: "CreateFailed", Since: &now}
-		if i < 10 {
-			waiting.Message = message
-		}
-		status.Waiting = append(status.Waiting, waiting)
-	}
-	return status
 }
