@@ -84,15 +84,19 @@ func newDates(years *yearSet, months uint64, inMonth func(first, length int) uin
 // daysByFields gives the days of months that match a day of month (bit d) and a day of week (bit 0 is Sunday), or
 // one of them.
 func daysByFields(dom, dow uint64, either bool) func(first, length int) uint32 {
+	return func(first, _ int) uint32 {
+		if either {
+			return uint32(dom) | onWeekdays(dow, first)
+		}
+		return uint32(dom) & onWeekdays(dow, first)
+	}
+}
+
+// onWeekdays gives the days of a month that lie on days of the week (bit 0 is Sunday), by the weekday of its first day.
+func onWeekdays(dow uint64, first int) uint32 {
 	// Weekdays repeated over a month that starts on a Sunday, from bit 0 on.
 	week := dow | dow<<7 | dow<<14 | dow<<21 | dow<<28 | dow<<35
-	return func(first, _ int) uint32 {
-		byWeekday := uint32(week>>first) << 1
-		if either {
-			return uint32(dom) | byWeekday
-		}
-		return uint32(dom) & byWeekday
-	}
+	return uint32(week>>first) << 1
 }
 
 // month returns the matching days of a month (bit d: day d) that starts on a weekday, in a year that matches.

@@ -6,6 +6,7 @@ package schedule
 import (
 	"fmt"
 	"strconv"
+	"strings"
 )
 
 // A ParseError says which part of a schedule cannot be read, and what to write
@@ -15,13 +16,13 @@ type ParseError struct {
 	Name string
 	// Schedule is the text given to Parse or Compile.
 	Schedule string
-	// Field is the part at fault: "minute", "hour", "day of month", "month",
-	// "day of week", "time zone", "descriptor" or "duration". It is empty when
+	// Field is the part at fault: "second", "minute", "hour", "day of month", "month",
+	// "day of week", "year", "time zone", "descriptor" or "duration". It is empty when
 	// the schedule as a whole is at fault, as with a wrong number of fields.
 	Field string
-	// Value is the text at fault, as it stands in the schedule.
+	// Value is the text at fault, as it stands in the schedule. It is empty for an empty list item.
 	Value string
-	// Problem says what is wrong with Value, and the cure where there is one.
+	// Problem says what is wrong with Value, and the cure where there is one. It may begin with a colon.
 	Problem string
 	// Err is the cause for a time zone that cannot be loaded, else nil.
 	Err error
@@ -34,6 +35,12 @@ func (e *ParseError) Error() string {
 	}
 	if e.Field == "" {
 		return fmt.Sprintf("schedule %s: %s", which, e.Problem)
+	}
+	if e.Name != "" && e.Value == "" {
+		return fmt.Sprintf("schedule %s: %s %s", which, e.Field, e.Problem)
+	}
+	if strings.HasPrefix(e.Problem, ":") {
+		return fmt.Sprintf("schedule %s: %s %s%s", which, e.Field, bare(e.Value), e.Problem)
 	}
 	return fmt.Sprintf("schedule %s: %s %s %s", which, e.Field, bare(e.Value), e.Problem)
 }

@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
-	"strings"
 	"time"
 )
 
@@ -78,38 +77,6 @@ type Hash struct {
 func (h Hash) Value(schedule, field string) uint64 {
 	sum := sha256.Sum256([]byte("carillon.dev/hash/v1\n" + h.Namespace + "/" + h.Name + "\n" + schedule + "\n" + field))
 	return binary.BigEndian.Uint64(sum[:8])
-}
-
-// Compile makes a Schedule of an item of a Timetable. An item that compiles can still name no date at all; see
-// [Schedule.Satisfiable]. The error is a [*ParseError] that names the item.
-func Compile(item Item, o Options) (Schedule, error) {
-	if err := o.check(); err != nil {
-		return Schedule{}, &ParseError{Name: item.Name, Schedule: item.Cron, Problem: err.Error()}
-	}
-	s, err := Parse(item.Cron, o.Zone)
-	if err != nil {
-		perr := err.(*ParseError)
-		perr.Name = item.Name
-		return Schedule{}, perr
-	}
-	text := item.Cron
-	if fields, ok := descriptors[text]; ok {
-		text = fields
-	}
-	if fields := strings.Fields(text); len(fields) == 5 && namesHours(fields[1]) {
-		s.rule.place(o.DST)
-	}
-	return s, nil
-}
-
-// namesHours tells whether an hour field has no item that begins with "*" or "?".
-func namesHours(list string) bool {
-	for item := range strings.SplitSeq(list, ",") {
-		if strings.HasPrefix(item, "*") || strings.HasPrefix(item, "?") {
-			return false
-		}
-	}
-	return true
 }
 
 // check refuses values that are none of those named above.

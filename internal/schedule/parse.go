@@ -51,14 +51,24 @@ var descriptors = map[string]string{
 //
 // It accepts exactly what ParseStandard of github.com/robfig/cron v3 accepts. An
 // expression that parses can still name no date at all; see
-// [Schedule.Satisfiable]. The error is a [*ParseError].
+// [Schedule.Satisfiable]. The error is a [*ParseError]; it says so where a
+// Timetable takes the text.
 func Parse(expr string, loc *time.Location) (Schedule, error) {
+	s, err := parse(expr, loc)
+	if err != nil {
+		if _, refused := compile(Item{Cron: expr}, Options{}); refused == nil {
+			err.Problem += "; a Timetable takes this schedule"
+		}
+		return Schedule{}, err
+	}
+	return s, nil
+}
+
+func parse(expr string, loc *time.Location) (Schedule, *ParseError) {
 	if expr == "" {
 		return Schedule{}, &ParseError{Problem: "is empty; " + usage}
 	}
-	if loc == nil {
-		loc = time.UTC
-	}
+	loc = zoneOrUTC(loc)
 	rest := expr
 	if strings.HasPrefix(expr, "TZ=") || strings.HasPrefix(expr, "CRON_TZ=") {
 		prefix, after, found := strings.Cut(expr, " ")
@@ -91,7 +101,7 @@ func Parse(expr string, loc *time.Location) (Schedule, error) {
 const usage = "want five fields: minute hour day-of-month month day-of-week"
 
 // parseEvery reads the D of "@every D". A period is whole seconds, at least one.
-func parseEvery(expr, text string) (Schedule, error) {
+func parseEvery(expr, text string) (Schedule, *ParseError) {
 	d, err := time.ParseDuration(text)
 	if err != nil {
 		return Schedule{}, &ParseError{Schedule: expr, Field: "duration", Value: text,
@@ -100,7 +110,7 @@ func parseEvery(expr, text string) (Schedule, error) {
 	return Schedule{&rule{every: max(int64(d/time.Second), 1)}}, nil
 }
 
-func parseFields(expr, rest string, loc *time.Location) (Schedule, error) {
+func parseFields(expr, rest string, loc *time.Location) (Schedule, *ParseError) {
 	var texts [5]string
 	n := 0
 	for text := range strings.FieldsSeq(rest) {
@@ -203,6 +213,13 @@ func (f *field) item(item string) (bits uint64, starred bool, err *ParseError) {
 		bits |= 1 << v
 	}
 	return bits, starred, nil
+}
+
+func zoneOrUTC(loc *time.Location) *time.Location {
+	if loc == nil {
+		return time.UTC
+	}
+	return loc
 }
 
 // number reads a value or, with names, a name in any letter case.

@@ -5,7 +5,6 @@ package schedule_test
 
 import (
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -14,15 +13,10 @@ import (
 	"github.com/carillon-dev/carillon/internal/schedule"
 )
 
-// jump is more than any clock has ever been put forward or back.
-const jump = 26 * time.Hour
-
-// place lists the ticks in (after, until] by the words of timetable.md 3.2: each local time that matches is looked up
-// among the instants that show it. Steps are as fine as in walk.
-func (m *model) place(loc *time.Location, dst schedule.DST, after, until time.Time, step time.Duration) []time.Time {
-	if !m.namesHours() {
-		return m.walk(loc, after, until, step)
-	}
+// place lists the ticks in (after, until] of what an item names by the words of timetable.md 3.2: each local time that
+// matches is looked up among the instants that show it. Steps are as fine as in walk; jump is more than the clock is put
+// forward or back.
+func place(m *itemModel, loc *time.Location, dst schedule.DST, after, until time.Time, step, jump time.Duration) []time.Time {
 	type showing struct{ at, wall time.Time }
 	var clock []showing
 	shown := map[time.Time][]time.Time{}
@@ -38,6 +32,8 @@ func (m *model) place(loc *time.Location, dst schedule.DST, after, until time.Ti
 			continue
 		}
 		switch at := shown[wall]; {
+		case !m.namesHours:
+			ticks = append(ticks, at...)
 		case len(at) == 0 && dst.Gap != schedule.GapSkip:
 			next := slices.IndexFunc(clock, func(s showing) bool { return s.wall.After(wall) })
 			ticks = append(ticks, clock[next].at)
@@ -55,10 +51,15 @@ func (m *model) place(loc *time.Location, dst schedule.DST, after, until time.Ti
 	return slices.DeleteFunc(ticks, func(t time.Time) bool { return !t.After(after) || t.After(until) })
 }
 
-// namesHours tells whether no item of the hour field begins with a star.
-func (m *model) namesHours() bool {
-	hours := strings.Fields(m.text)[1]
-	return !slices.ContainsFunc(strings.Split(hours, ","), func(item string) bool { return strings.ContainsAny(item[:1], "*?") })
+// longestJump returns more than the longest of the jumps at changes of the clock.
+func longestJump(loc *time.Location, changes []time.Time) time.Duration {
+	longest := time.Hour
+	for _, change := range changes {
+		_, before := change.Add(-1).In(loc).Zone()
+		_, after := change.In(loc).Zone()
+		longest = max(longest, time.Duration(max(after-before, before-after))*time.Second)
+	}
+	return longest + time.Hour
 }
 
 func drawDST(t *rapid.T) schedule.DST {
@@ -109,8 +110,9 @@ func TestPlacementAgainstWalker(t *testing.T) {
 			for _, span := range spans {
 				changes = append(changes, edges(loc, span.from, span.to)...)
 			}
+			jump := longestJump(loc, changes)
 			rapid.Check(t, func(t *rapid.T) {
-				m, dst := drawModel(t), drawDST(t)
+				m, dst := drawItemModel(t, false), drawDST(t)
 				centre := time.Unix(rapid.Int64Range(0, 8_000_000_000).Draw(t, "instant"), 0)
 				if len(changes) > 0 && rapid.IntRange(0, 9).Draw(t, "at a change") > 0 {
 					centre = rapid.SampledFrom(changes).Draw(t, "change")
@@ -127,8 +129,29 @@ func TestPlacementAgainstWalker(t *testing.T) {
 				if zone == "Africa/Monrovia" {
 					step = 30 * time.Second
 				}
-				ticks := m.place(loc, dst, after, until, step)
-				s := mustCompile(t, m.text, schedule.Options{Zone: loc, DST: dst})
+				ticks := place(m, loc, dst, after, until, step, jump)
+				s := mustCompile(t, m.text, m.options(loc, dst))
+				if err := check(s, after, until, ticks, placedInside(after, until, centre, ticks)); err != nil {
+					t.Fatalf("%q in %s, %+v: %v", m.text, zone, dst, err)
+				}
+			})
+		})
+	}
+}
+
+// The same for items that name seconds.
+func TestPlacementOfSeconds(t *testing.T) {
+	for _, zone := range []string{"Etc/GMT+12", "Europe/Berlin", "America/Sao_Paulo", "Australia/Lord_Howe", "America/Havana"} {
+		t.Run(zone, func(t *testing.T) {
+			t.Parallel()
+			loc := mustLoad(t, zone)
+			changes := append(edges(loc, time.Unix(0, 0), time.Unix(4_000_000_000, 0)), time.Unix(1767225600, 0))
+			rapid.Check(t, func(t *rapid.T) {
+				m, dst := drawItemModel(t, true), drawDST(t)
+				centre := rapid.SampledFrom(changes).Draw(t, "change").Add(time.Duration(rapid.IntRange(-3700, 3700).Draw(t, "shift")) * time.Second)
+				after, until := centre.Add(-10*time.Minute), centre.Add(10*time.Minute)
+				ticks := place(m, loc, dst, after, until, time.Second, longestJump(loc, changes))
+				s := mustCompile(t, m.text, m.options(loc, dst))
 				if err := check(s, after, until, ticks, placedInside(after, until, centre, ticks)); err != nil {
 					t.Fatalf("%q in %s, %+v: %v", m.text, zone, dst, err)
 				}
@@ -149,12 +172,12 @@ func TestPlacementByRule(t *testing.T) {
 			changes := edges(loc, time.Date(2190, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2210, 1, 1, 0, 0, 0, 0, time.UTC))
 			changes = append(changes, edges(loc, time.Date(2590, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(3010, 1, 1, 0, 0, 0, 0, time.UTC))...)
 			rapid.Check(t, func(t *rapid.T) {
-				m, dst := drawModel(t), drawDST(t)
+				m, dst := drawItemModel(t, false), drawDST(t)
 				centre := rapid.SampledFrom(changes).Draw(t, "change")
 				after := centre.Add(-time.Duration(rapid.Int64Range(0, int64(4*time.Hour)).Draw(t, "before")))
 				until := after.Add(6 * time.Hour)
-				ticks := m.place(loc, dst, after, until, 15*time.Second)
-				s := mustCompile(t, m.text, schedule.Options{Zone: loc, DST: dst})
+				ticks := place(m, loc, dst, after, until, 15*time.Second, longestJump(loc, changes))
+				s := mustCompile(t, m.text, m.options(loc, dst))
 				if err := check(s, after, until, ticks, placedInside(after, until, centre, ticks)); err != nil {
 					t.Fatalf("%q, %+v: %v", m.text, dst, err)
 				}
