@@ -5,8 +5,9 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// Calendar is a named list of periods, such as holidays or freezes, that the Timetables of its namespace can exclude.
-// A change of it changes the times of each Timetable that names it, from then on.
+// Calendar is a named list of periods, such as holidays or freezes, that the
+// Timetables of its namespace can exclude. A change of it changes the times
+// of each Timetable that names it, from then on.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:categories=carillon
@@ -22,7 +23,8 @@ type Calendar struct {
 
 // CalendarSpec lists the periods of a Calendar.
 type CalendarSpec struct {
-	// The periods, in any order; they may overlap. Each is read in the time zone of the Timetable that names the Calendar.
+	// The periods, in any order; they may overlap. Each is read in the time zone
+	// of the Timetable that names the Calendar.
 	//
 	// +required
 	// +listType=atomic
@@ -33,8 +35,9 @@ type CalendarSpec struct {
 
 // CalendarPeriod is one period of a Calendar.
 type CalendarPeriod struct {
-	// When: 2026-12-25 or 2026-12-24/2027-01-02 (whole days, both included), 12-25 or 12-24/01-02 (every year), or
-	// 2026-12-24T18:00/2026-12-27T06:00 (the end is not included).
+	// When: 2026-12-25 or 2026-12-24/2027-01-02 (whole days, both included),
+	// 12-25 or 12-24/01-02 (every year), or 2026-12-24T18:00/2026-12-27T06:00
+	// (the end is not included).
 	//
 	// +required
 	Period Period `json:"period"`

@@ -176,6 +176,14 @@ func explained(t *testing.T, path string, s *apiextensionsv1.JSONSchemaProps, as
 	if len(s.Description) < 10 && !strings.Contains(path, "[]") && !strings.Contains(path, "{}") {
 		t.Errorf("%s is not explained: %q", path, s.Description)
 	}
+	for line := range strings.SplitSeq(s.Description, "\n") {
+		if len(line) > 75 && !strings.HasSuffix(path, ".conditions[]") && !strings.Contains(path, ".conditions[].") {
+			t.Errorf("%s: kubectl explain breaks its lines after 75 characters, and keeps the breaks of the comment, which is wider: %q", path, line)
+		}
+	}
+	if s.Default != nil && s.Type != "object" && !strings.Contains(s.Description, strings.Trim(string(s.Default.Raw), `"`)) {
+		t.Errorf("%s: kubectl explain shows no defaults, so the comment has to say %s: %q", path, s.Default.Raw, s.Description)
+	}
 	if s.XPreserveUnknownFields != nil { // the template's spec, whose size the controller checks
 		return
 	}

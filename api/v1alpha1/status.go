@@ -16,20 +16,24 @@ const (
 	ConditionHealthy = "Healthy"
 	// ConditionLate: a time has been waiting for spec.lateAfter.
 	ConditionLate = "Late"
-	// ConditionPaused: no scheduled time starts because somebody or something said so.
+	// ConditionPaused: no scheduled time starts because somebody or something
+	// said so.
 	ConditionPaused = "Paused"
-	// ConditionCompleted: no scheduled time will ever come again, and all are decided.
+	// ConditionCompleted: no scheduled time will ever come again, and all are
+	// decided.
 	ConditionCompleted = "Completed"
 )
 
-// TimetableStatus explains every scheduled time: it is in next, waiting, active or the ledger, and counted for ever.
+// TimetableStatus explains every scheduled time: it is in next, waiting,
+// active or the ledger, and counted for ever.
 type TimetableStatus struct {
 	// The generation of the spec that the status is about.
 	//
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// Ready (the spec is understood and allowed), Healthy (the one to alert on), Late, Paused and Completed.
+	// Ready (the spec is understood and allowed), Healthy (the one to alert on),
+	// Late, Paused and Completed.
 	//
 	// +optional
 	// +listType=map
@@ -37,7 +41,8 @@ type TimetableStatus struct {
 	// +kubebuilder:validation:MaxItems=8
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// The next scheduled times that will start if nothing else happens. Empty while suspended or paused.
+	// The next scheduled times that will start if nothing else happens. Empty
+	// while suspended or paused.
 	//
 	// +optional
 	// +listType=atomic
@@ -118,15 +123,16 @@ type TimetableStatus struct {
 	// +kubebuilder:validation:MaxItems=200
 	Waiting []WaitingTime `json:"waiting,omitempty"`
 
-	// The results, newest first, as many as spec.history.ledger says. Skipped and missed times that follow each other for
-	// the same reason share an entry.
+	// The results, newest first, as many as spec.history.ledger says. Skipped and
+	// missed times that follow each other for the same reason share an entry.
 	//
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=100
 	Ledger []LedgerEntry `json:"ledger,omitempty"`
 
-	// The scheduled time up to which all are decided: they have a result, are active, or wait.
+	// The scheduled time up to which all are decided: they have a result, are
+	// active, or wait.
 	//
 	// +optional
 	Cursor *metav1.Time `json:"cursor,omitempty"`
@@ -136,7 +142,8 @@ type TimetableStatus struct {
 	// +optional
 	Timing *Timing `json:"timing,omitempty"`
 
-	// Which template the API server has been asked about last: a fingerprint of 16 hexadecimal digits.
+	// Which template the API server has been asked about last: a fingerprint of
+	// 16 hexadecimal digits.
 	//
 	// +optional
 	CheckedTemplate string `json:"checkedTemplate,omitempty"`
@@ -167,8 +174,8 @@ type NextTime struct {
 	Schedules []string `json:"schedules,omitempty"`
 }
 
-// Counts are numbers of scheduled times. Each is counted once as started, skipped or missed, and each that started once
-// more by its result.
+// Counts are numbers of scheduled times. Each is counted once as started,
+// skipped or missed, and each that started once more by its result.
 type Counts struct {
 	// Times whose run was started.
 	//
@@ -190,7 +197,8 @@ type Counts struct {
 	// +optional
 	Cancelled int64 `json:"cancelled,omitempty"`
 
-	// Times that did not start because the spec asked for it: excluded, suspended, superseded, edited away.
+	// Times that did not start because the spec asked for it: excluded,
+	// suspended, superseded, edited away.
 	//
 	// +optional
 	Skipped int64 `json:"skipped,omitempty"`
@@ -275,12 +283,14 @@ type WaitingTime struct {
 	// +required
 	Trigger Trigger `json:"trigger"`
 
-	// What it waits for: Overlap, Stopping, CreateFailed, NameTaken, NotReady or Suspended.
+	// What it waits for: Overlap, Stopping, CreateFailed, NameTaken, NotReady or
+	// Suspended.
 	//
 	// +required
 	Reason string `json:"reason"`
 
-	// Since when a time has been waiting without interruption; a successor inherits it.
+	// Since when a time has been waiting without interruption; a successor
+	// inherits it.
 	//
 	// +optional
 	Since *metav1.Time `json:"since,omitempty"`
@@ -303,7 +313,8 @@ const (
 	ResultMissed    Result = "Missed"    // not started, though it should have been
 )
 
-// LedgerEntry is the result of a scheduled time, or of several that follow each other with the same result and reason.
+// LedgerEntry is the result of a scheduled time, or of several that follow
+// each other with the same result and reason.
 type LedgerEntry struct {
 	// The scheduled time, the first one if there are several.
 	//
@@ -330,12 +341,14 @@ type LedgerEntry struct {
 	// +optional
 	Schedule string `json:"schedule,omitempty"`
 
-	// What became of it: Succeeded, Failed, Cancelled, Skipped (as the spec asks) or Missed (which should not be).
+	// What became of it: Succeeded, Failed, Cancelled, Skipped (as the spec asks)
+	// or Missed (which should not be).
 	//
 	// +required
 	Result Result `json:"result"`
 
-	// Why, such as RunFailed, Timeout, Replaced, Suspended, Excluded, Superseded, Outage or Deadline.
+	// Why, such as RunFailed, Timeout, Replaced, Suspended, Excluded, Superseded,
+	// Outage or Deadline.
 	//
 	// +optional
 	Reason string `json:"reason,omitempty"`
@@ -368,7 +381,8 @@ type LedgerEntry struct {
 
 // Timing is the timing that was served last.
 type Timing struct {
-	// A fingerprint of schedules, time zone, dst, window, exclusions and Calendars: 16 hexadecimal digits.
+	// A fingerprint of schedules, time zone, dst, window, exclusions and
+	// Calendars: 16 hexadecimal digits.
 	//
 	// +required
 	Fingerprint string `json:"fingerprint"`
@@ -381,7 +395,8 @@ type Timing struct {
 
 // Pause is what is remembered of the pause that there is or was.
 type Pause struct {
-	// Since when spec.pauseAfterFailures keeps scheduled times from starting; absent if it does not.
+	// Since when spec.pauseAfterFailures keeps scheduled times from starting;
+	// absent if it does not.
 	//
 	// +optional
 	Since *metav1.Time `json:"since,omitempty"`
@@ -391,12 +406,14 @@ type Pause struct {
 	// +optional
 	Generation int64 `json:"generation,omitempty"`
 
-	// The value of the annotation carillon.dev/resume at which that began: another one ends it.
+	// The value of the annotation carillon.dev/resume at which that began:
+	// another one ends it.
 	//
 	// +optional
 	ResumeToken string `json:"resumeToken,omitempty"`
 
-	// How many of consecutiveFailures do not count any more for spec.pauseAfterFailures, because a pause has ended since.
+	// How many of consecutiveFailures do not count any more for
+	// spec.pauseAfterFailures, because a pause has ended since.
 	//
 	// +optional
 	Base int32 `json:"base,omitempty"`

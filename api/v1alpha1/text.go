@@ -3,23 +3,27 @@
 
 package v1alpha1
 
-// Duration is a length of time of the form 1h30m: hours, minutes and seconds, which time.ParseDuration reads. There are
-// no days, because a day has not 24 hours everywhere.
+// Duration is a length of time of the form 1h30m: hours, minutes and seconds,
+// which time.ParseDuration reads. There are no days, because a day has not 24
+// hours everywhere.
 //
 // +kubebuilder:validation:MinLength=2
 // +kubebuilder:validation:MaxLength=18
 // +kubebuilder:validation:Pattern=`^([0-9]{1,5}h)?([0-9]{1,5}m)?([0-9]{1,5}s)?$`
 type Duration string
 
-// Moment is a date and time of day in spec.timeZone, such as 2027-03-01T14:00, or the same with Z or an offset; where
-// it is said, a date alone.
+// Moment is a date and time of day in spec.timeZone, such as
+// 2027-03-01T14:00, or the same with Z or an offset; where it is said, a date
+// alone.
 //
 // +kubebuilder:validation:MaxLength=25
 // +kubebuilder:validation:Pattern=`^[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}(:[0-9]{2})?(Z|[+-][0-9]{2}:[0-9]{2})?)?$`
 type Moment string
 
-// Period is a span of local time: days, both ends included (2026-12-25, 2026-12-24/2027-01-02; without a year they come
-// every year, 12-25, 12-24/01-02), or 2026-12-24T18:00/2026-12-27T06:00, whose end is not included.
+// Period is a span of local time: days, both ends included (2026-12-25,
+// 2026-12-24/2027-01-02; without a year they come every year, 12-25,
+// 12-24/01-02), or 2026-12-24T18:00/2026-12-27T06:00, whose end is not
+// included.
 //
 // +kubebuilder:validation:MaxLength=33
 // +kubebuilder:validation:Pattern=`^([0-9]{2}-[0-9]{2}(/[0-9]{2}-[0-9]{2})?|[0-9]{4}-[0-9]{2}-[0-9]{2}(/[0-9]{4}-[0-9]{2}-[0-9]{2})?|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}/[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2})$`
