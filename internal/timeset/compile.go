@@ -37,7 +37,7 @@ func Compile(spec Spec) (*Set, error) {
 	if zoneErr != nil {
 		return nil, zoneErr
 	}
-	excluded, err := exclusionsOf(spec.Exclude)
+	excluded, err := closuresOf(spec.Exclude)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func Compile(spec Spec) (*Set, error) {
 }
 
 // compose puts window and exclusions around the items.
-func (s *Set) compose(spec Spec, excluded *exclusions, clock schedule.Clock) {
+func (s *Set) compose(spec Spec, excluded closures, clock schedule.Clock) {
 	var all source = s.items
 	if len(s.items.sources) == 1 {
 		all = s.items.sources[0]
@@ -73,7 +73,7 @@ func (s *Set) compose(spec Spec, excluded *exclusions, clock schedule.Clock) {
 		all = window
 	}
 	s.kept = all
-	if excluded != nil {
+	if len(excluded) > 0 {
 		s.kept = masked{source: all, mask: excluded, clock: clock}
 		s.excluded = masked{source: all, mask: excluded, clock: clock, inverted: true}
 		// Whether a set that is closed for ever has an end is known without looking for it.
@@ -112,36 +112,36 @@ func quoteUnlessPlain(name string) string {
 	return name
 }
 
-// exclusionsOf reads all periods. A Calendar that does not exist comes before a period
-// that cannot be read.
-func exclusionsOf(list []Exclusion) (*exclusions, error) {
+// closuresOf reads all periods. A Calendar that does not exist comes before a period that
+// cannot be read.
+func closuresOf(list []Exclusion) (closures, error) {
 	for _, e := range list {
-		if e.Calendar != "" && e.Periods == nil {
-			return nil, &Obstacle{CalendarNotFound, fmt.Sprintf("calendar %s does not exist in this namespace; create it, "+
-				"or take it out of exclude", quoteUnlessPlain(e.Calendar))}
+		if e.Calendar != nil && e.Calendar.problem != nil && e.Calendar.problem.Reason == CalendarNotFound {
+			return nil, e.Calendar.problem
 		}
 	}
+	var all closures
 	var periods []Period
 	for i, e := range list {
-		if (e.Period == "") == (e.Calendar == "") {
+		switch {
+		case (e.Period == "") == (e.Calendar == nil):
 			return nil, &Obstacle{InvalidExclusion, fmt.Sprintf("exclude[%d]: exactly one of period and calendar must be set", i)}
-		}
-		texts, place := e.Periods, "calendar "+quoteUnlessPlain(e.Calendar)+": periods"
-		if e.Calendar == "" {
-			texts, place = []string{e.Period}, "exclude"
-		}
-		for j, text := range texts {
-			p, err := ParsePeriod(text)
+		case e.Calendar == nil:
+			p, err := ParsePeriod(e.Period)
 			if err != nil {
-				if e.Calendar == "" {
-					j = i
-				}
-				return nil, &Obstacle{InvalidExclusion, fmt.Sprintf("%s[%d]: %s", place, j, err)}
+				return nil, &Obstacle{InvalidExclusion, fmt.Sprintf("exclude[%d]: %s", i, err)}
 			}
 			periods = append(periods, p)
+		case e.Calendar.problem != nil:
+			return nil, e.Calendar.problem
+		case e.Calendar.closed != nil:
+			all = append(all, e.Calendar.closed)
 		}
 	}
-	return excluding(periods), nil
+	if own := excluding(periods); own != nil {
+		all = append(all, own)
+	}
+	return all, nil
 }
 
 // tooFrequent tells whether two neighbours of an item are closer than limit seconds, and

@@ -39,10 +39,10 @@ func TestObstacles(t *testing.T) {
 		"an unknown zone (VV-46)": {timeset.Spec{Items: daily, TimeZone: "Mars/Olympus"}, timeset.UnknownTimeZone, "Mars/Olympus is not in the time zone database; use a name such as Europe/Berlin or Etc/UTC"},
 		"the zone Local":          {timeset.Spec{Items: daily, TimeZone: "Local"}, timeset.UnknownTimeZone, "timeZone must be a name of the tz database, such as Europe/Rome; Local would be another one on each machine"},
 		"an item before the zone": {timeset.Spec{Items: []timeset.Item{{Cron: "x"}}, TimeZone: "Local"}, timeset.InvalidSchedule, ""},
-		"no Calendar (VV-54)":     {excluding(timeset.Exclusion{Period: "2027-02-29"}, timeset.Exclusion{Calendar: "nope"}), timeset.CalendarNotFound, "calendar nope does not exist in this namespace; create it, or take it out of exclude"},
+		"no Calendar (VV-54)":     {excluding(timeset.Exclusion{Period: "2027-02-29"}, timeset.Exclusion{Calendar: timeset.MissingCalendar("nope")}), timeset.CalendarNotFound, "calendar nope does not exist in this namespace; create it, or take it out of exclude"},
 		"no date (VV-91)":         {excluding(timeset.Exclusion{Period: "01-01"}, timeset.Exclusion{Period: "2027-02-29"}), timeset.InvalidExclusion, "exclude[1]: 2027-02-29 is no date"},
-		"no date in a Calendar":   {excluding(timeset.Exclusion{Calendar: "de", Periods: []string{"01-01", "05-01", "10-03", "2027-02-29"}}), timeset.InvalidExclusion, "calendar de: periods[3]: 2027-02-29 is no date"},
-		"period and Calendar":     {excluding(timeset.Exclusion{Period: "12-25", Calendar: "de", Periods: []string{"01-01"}}), timeset.InvalidExclusion, "exclude[0]: exactly one of period and calendar must be set"},
+		"no date in a Calendar":   {excluding(timeset.Exclusion{Calendar: timeset.NewCalendar("de", []string{"01-01", "05-01", "10-03", "2027-02-29"})}), timeset.InvalidExclusion, "calendar de: periods[3]: 2027-02-29 is no date"},
+		"period and Calendar":     {excluding(timeset.Exclusion{Period: "12-25", Calendar: timeset.NewCalendar("de", []string{"01-01"})}), timeset.InvalidExclusion, "exclude[0]: exactly one of period and calendar must be set"},
 		"30 February (VV-29)":     {items(timeset.Item{Cron: "0 9 * * *"}, timeset.Item{Name: "b", Cron: "0 0 30 2 *"}), timeset.NeverFires, "schedule b names no date that exists"},
 		"a moment in a gap":       {timeset.Spec{TimeZone: "Europe/Berlin", DST: schedule.DST{Gap: schedule.GapSkip}, Items: []timeset.Item{{At: []string{"2027-03-28T02:30"}}}}, timeset.NeverFires, "schedule main names no date that exists"},
 		"every 5s": {timeset.Spec{Items: []timeset.Item{{Every: "5s"}}, MinInterval: 10 * time.Second}, timeset.TooFrequent,
@@ -109,7 +109,7 @@ func TestSearchEnds(t *testing.T) {
 
 // Another timing has another fingerprint; defaults that are written out have the same one.
 func TestFingerprint(t *testing.T) {
-	base := excluding(timeset.Exclusion{Calendar: "de", Periods: []string{"01-01"}})
+	base := excluding(timeset.Exclusion{Calendar: timeset.NewCalendar("de", []string{"01-01"})})
 	same := base
 	same.TimeZone, same.DST = "UTC", schedule.DST{Gap: schedule.GapShift, Overlap: schedule.OverlapFirst}
 	same.Items = []timeset.Item{{Name: "main", Cron: "0 9 * * *", DayRule: schedule.DayRuleEither}}
@@ -138,10 +138,10 @@ func TestFingerprint(t *testing.T) {
 		"notBefore":  func(s *timeset.Spec) { s.NotBefore = at },
 		"notAfter":   func(s *timeset.Spec) { s.NotAfter = at },
 		"period":     func(s *timeset.Spec) { s.Exclude = append(s.Exclude, timeset.Exclusion{Period: "12-25"}) },
-		"calendar":   func(s *timeset.Spec) { s.Exclude[0].Periods = []string{"01-02"} },
-		"missing":    func(s *timeset.Spec) { s.Exclude[0].Periods = nil },
+		"calendar":   func(s *timeset.Spec) { s.Exclude[0].Calendar = timeset.NewCalendar("de", []string{"01-02"}) },
+		"missing":    func(s *timeset.Spec) { s.Exclude[0].Calendar = timeset.MissingCalendar("de") },
 	} {
-		spec := excluding(timeset.Exclusion{Calendar: "de", Periods: []string{"01-01"}})
+		spec := excluding(timeset.Exclusion{Calendar: timeset.NewCalendar("de", []string{"01-01"})})
 		change(&spec)
 		got := spec.Fingerprint()
 		if seen[got] != "" || len(got) != 16 {

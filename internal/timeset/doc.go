@@ -13,6 +13,7 @@
 //	source.go     the instants of one item: cron, every, at
 //	weeks.go      everyWeeks: which weeks are open
 //	exclusions.go exclude: which days and hours are open
+//	calendar.go   the exclusions that several Timetables share
 //	mask.go       a source of which only open wall clock times count
 //	union.go      several sources as one
 //	set.go        the questions; jitter.go the offset of planned starts

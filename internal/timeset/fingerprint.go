@@ -55,7 +55,11 @@ func (s Spec) Fingerprint() string {
 		})
 	}
 	for _, e := range s.Exclude {
-		timing.Exclude = append(timing.Exclude, exclusion(e))
+		written := exclusion{Period: e.Period}
+		if e.Calendar != nil {
+			written.Calendar, written.Periods = e.Calendar.name, e.Calendar.periods
+		}
+		timing.Exclude = append(timing.Exclude, written)
 	}
 	text, err := json.Marshal(timing)
 	if err != nil {

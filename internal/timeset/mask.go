@@ -8,6 +8,12 @@ import "github.com/carillon-dev/carillon/internal/schedule"
 // maxJumps is how many closed spans a search passes before it gives up (timetable.md 3.3).
 const maxJumps = 10_000
 
+// Nor does it look for times that the API cannot write: those of the years 0 to 9999 it can.
+const (
+	firstWritable = -62167219200
+	lastWritable  = 253402300799
+)
+
 // forever is later than anything on a wall clock, and far from where sums overflow.
 const forever = 1 << 60
 
@@ -48,7 +54,9 @@ func (m masked) after(sec int64) (int64, end) {
 		if open {
 			return t, found
 		}
-		sec = until - 1
+		if sec = until - 1; sec > lastWritable {
+			break
+		}
 	}
 	return 0, gaveUp
 }
@@ -63,7 +71,9 @@ func (m masked) before(sec int64) (int64, end) {
 		if open {
 			return t, found
 		}
-		sec = since
+		if sec = since; sec < firstWritable {
+			break
+		}
 	}
 	return 0, gaveUp
 }

@@ -52,10 +52,8 @@ type Item struct {
 type Exclusion struct {
 	// Period is the period; "" if it is a Calendar.
 	Period string
-	// Calendar is the name of the Calendar, Periods what it holds, in its order; nil if there
-	// is no such Calendar.
-	Calendar string
-	Periods  []string
+	// Calendar is the Calendar, be it that it is missing; nil if it is a period.
+	Calendar *Calendar
 }
 
 func orDefault[T ~string](text, otherwise T) T {

@@ -56,13 +56,11 @@ func (v vector) spec() timeset.Spec {
 	return spec
 }
 
-// The next times after an instant, their names and planned starts are those of the contract: vectors XS- to XX-.
+// The next times after an instant, their names and planned starts are those of the contract (TT-116): all vectors of its
+// section 11.
 func TestVectors(t *testing.T) {
 	for _, v := range readVectors(t) {
 		t.Run(v.ID, func(t *testing.T) {
-			if needsCompile(v.ID) {
-				t.Skip("schedule.Compile does not read this yet")
-			}
 			set, err := timeset.Compile(v.spec())
 			if obstacle, ok := errors.AsType[*timeset.Obstacle](err); ok && obstacle.Reason == timeset.NeverFires && len(v.Next) == 0 {
 				return
@@ -97,10 +95,6 @@ func TestVectors(t *testing.T) {
 			}
 		})
 	}
-}
-
-func needsCompile(id string) bool {
-	return strings.Contains("XS XY XL XW XN XR XH XD", id[:2]) || id == "XX-06"
 }
 
 // Any jitter of a Timetable with times far apart is its hashed offset: the vectors of jitter.

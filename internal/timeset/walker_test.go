@@ -27,15 +27,19 @@ type walk struct {
 	kept         []time.Time
 	excluded     []time.Time
 	names        map[int64][]string
+	calendars    calendars
 }
 
-func walkOver(t fataler, spec timeset.Spec, after, until time.Time) *walk {
+// calendars remembers what Calendars are made of.
+type calendars map[*timeset.Calendar][]string
+
+func walkOver(t fataler, spec timeset.Spec, calendars calendars, after, until time.Time) *walk {
 	t.Helper()
 	loc, err := time.LoadLocation(spec.TimeZone)
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
-	w := &walk{spec: spec, loc: loc, after: after, until: until, names: map[int64][]string{}}
+	w := &walk{spec: spec, loc: loc, after: after, until: until, names: map[int64][]string{}, calendars: calendars}
 	var all []time.Time
 	for _, item := range spec.Items {
 		for _, at := range w.item(t, item) {
@@ -135,7 +139,7 @@ func (w *walk) place(text string, last bool) (at time.Time, inGap bool) {
 func (w *walk) isExcluded(at time.Time) bool {
 	local := at.In(w.loc)
 	for _, e := range w.spec.Exclude {
-		for _, period := range append([]string{e.Period}, e.Periods...) {
+		for _, period := range append([]string{e.Period}, w.calendars[e.Calendar]...) {
 			first, last, isRange := strings.Cut(period, "/")
 			if !isRange {
 				last = first
@@ -295,7 +299,7 @@ func drawItem(t *rapid.T, p place, name string) timeset.Item {
 	return item
 }
 
-func drawSpec(t *rapid.T, p place) timeset.Spec {
+func drawSpec(t *rapid.T, p place) (timeset.Spec, calendars) {
 	spec := timeset.Spec{
 		Hash:     schedule.Hash{Namespace: "ops", Name: "nightly"},
 		TimeZone: p.zone,
@@ -308,10 +312,14 @@ func drawSpec(t *rapid.T, p place) timeset.Spec {
 	for i := range rapid.IntRange(1, 4).Draw(t, "items") {
 		spec.Items = append(spec.Items, drawItem(t, p, fmt.Sprintf("item-%d", i)))
 	}
+	calendars := calendars{}
 	for range rapid.IntRange(0, 3).Draw(t, "exclusions") {
 		period := p.period(t)
 		if rapid.Bool().Draw(t, "calendar") {
-			spec.Exclude = append(spec.Exclude, timeset.Exclusion{Calendar: "c", Periods: []string{period, p.period(t)}})
+			both := []string{period, p.period(t)}
+			calendar := timeset.NewCalendar("c", both)
+			calendars[calendar] = both
+			spec.Exclude = append(spec.Exclude, timeset.Exclusion{Calendar: calendar})
 		} else {
 			spec.Exclude = append(spec.Exclude, timeset.Exclusion{Period: period})
 		}
@@ -322,7 +330,7 @@ func drawSpec(t *rapid.T, p place) timeset.Spec {
 	if rapid.Bool().Draw(t, "notAfter") {
 		spec.NotAfter = p.at.Add(time.Duration(rapid.IntRange(0, 48).Draw(t, "hours after")) * time.Hour)
 	}
-	return spec
+	return spec, calendars
 }
 
 // Around any change of any clock, the turn of a year and a leap day, a set answers every question as if somebody had
@@ -332,7 +340,7 @@ func TestAgainstWalker(t *testing.T) {
 		t.Run(zone, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				p := drawPlace(t, zone)
-				spec := drawSpec(t, p)
+				spec, calendars := drawSpec(t, p)
 				set, err := timeset.Compile(spec)
 				if obstacle, ok := err.(*timeset.Obstacle); ok && obstacle.Reason == timeset.NeverFires {
 					t.Skip("names no instant")
@@ -341,7 +349,7 @@ func TestAgainstWalker(t *testing.T) {
 				}
 				after := p.at.Add(-time.Duration(rapid.IntRange(1, 40*3600).Draw(t, "seconds before")) * time.Second)
 				until := p.at.Add(time.Duration(rapid.IntRange(1, 40*3600).Draw(t, "seconds after")) * time.Second)
-				w := walkOver(t, spec, after, until)
+				w := walkOver(t, spec, calendars, after, until)
 				if err := check(set, w.kept, after, until); err != nil {
 					t.Fatalf("%+v: %v", spec, err)
 				}
@@ -371,7 +379,7 @@ func TestCountOfSeveralSchedules(t *testing.T) {
 		t.Run(zone, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				p := drawPlace(t, zone)
-				spec := drawSpec(t, p)
+				spec, _ := drawSpec(t, p)
 				spec.NotBefore, spec.NotAfter = time.Time{}, time.Time{}
 				for i := range rapid.IntRange(1, 2).Draw(t, "dense") {
 					cron := rapid.SampledFrom([]string{"*/11 * * * *", "3/20 * * * 1-5", "*/9 1-5 * * *", "*/3 0 * * *", "7,17,27 * 1-20 * *"}).Draw(t, "cron")
