@@ -207,7 +207,7 @@ func check(set *timeset.Set, want []time.Time, after, until time.Time) error {
 }
 
 var (
-	crons = []string{"*/7 * * * *", "30 */3 * * *", "0 2 * * *", "30 2 * * *", "0,30 1-3 * * 1-5", "15 0 * * SUN", "0 9 29 2 *", "59 23 * * 0,1"}
+	crons = []string{"*/7 * * * *", "10,40 */9 * * * *", "0 30 2 * * * 2011-2026", "15 2 LW,1W * *", "0 0-3 * * SUN#1,SUNL", "30 */3 * * *", "0 2 * * *", "30 2 * * *", "0,30 1-3 * * 1-5", "15 0 * * SUN", "0 9 29 2 *", "59 23 * * 0,1"}
 	// Clocks that change at night, at midnight (missing, or twice), by half an hour, by a day.
 	zones = []string{"UTC", "Europe/Berlin", "America/New_York", "America/Havana", "Australia/Lord_Howe", "Pacific/Apia", "America/Sao_Paulo", "Africa/Cairo"}
 	turns = []time.Time{
@@ -382,7 +382,7 @@ func TestCountOfSeveralSchedules(t *testing.T) {
 				spec, _ := drawSpec(t, p)
 				spec.NotBefore, spec.NotAfter = time.Time{}, time.Time{}
 				for i := range rapid.IntRange(1, 2).Draw(t, "dense") {
-					cron := rapid.SampledFrom([]string{"*/11 * * * *", "3/20 * * * 1-5", "*/9 1-5 * * *", "*/3 0 * * *", "7,17,27 * 1-20 * *"}).Draw(t, "cron")
+					cron := rapid.SampledFrom([]string{"*/11 * * * *", "3/20 * * * 1-5", "*/9 1-5 * * *", "*/3 0 * * *", "7,49 */12 20-4 * * *", "7,17,27 * 1-20 * *"}).Draw(t, "cron")
 					spec.Items = append(spec.Items, timeset.Item{Name: fmt.Sprintf("dense-%d", i), Cron: cron})
 				}
 				set, err := timeset.Compile(spec)
