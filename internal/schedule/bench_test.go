@@ -85,6 +85,42 @@ func benchSearch(b *testing.B, search func(schedule.Schedule, time.Time) time.Ti
 	}
 }
 
+// benchItems are what only a Timetable takes, or places where its zone changes.
+var benchItems = map[string]string{
+	"daily":        "30 3 * * *",
+	"in the gap":   "30 2 * * *",
+	"last weekday": "0 18 LW * *",
+	"2nd Tuesday":  "0 9 * * 2#2",
+	"seconds":      "*/20 * 8-18 * * *",
+	"years":        "0 0 9 1 1 * 2030/5",
+}
+
+// BenchmarkItem asks items of a Timetable, with its defaults.
+func BenchmarkItem(b *testing.B) {
+	loc, err := schedule.LoadZone("Europe/Berlin")
+	if err != nil {
+		b.Fatal(err)
+	}
+	ts := benchTimes(loc)
+	for name, cron := range benchItems {
+		s := mustCompile(b, cron, schedule.Options{Zone: loc})
+		for question, ask := range map[string]func(time.Time){
+			"Next":          func(t time.Time) { sinkTime = s.Next(t) },
+			"Prev":          func(t time.Time) { sinkTime = s.Prev(t) },
+			"CountTenYears": func(t time.Time) { sinkInt = s.Count(t.AddDate(-10, 0, 0), t) },
+		} {
+			b.Run(name+"/"+question, func(b *testing.B) {
+				b.ReportAllocs()
+				i := 0
+				for b.Loop() {
+					ask(ts[i%len(ts)])
+					i++
+				}
+			})
+		}
+	}
+}
+
 func BenchmarkCountTenYears(b *testing.B) {
 	from := time.Date(2016, 3, 1, 12, 34, 56, 0, time.UTC)
 	to := from.AddDate(10, 0, 0)

@@ -34,7 +34,7 @@ func (m *itemModel) matches(wall time.Time) bool {
 	field := func(name string) bool {
 		return slices.ContainsFunc(m.fields[name], func(matches func(time.Time) bool) bool { return matches(wall) })
 	}
-	for _, name := range []string{"second", "minute", "hour", "month", "year"} {
+	for _, name := range [...]string{"second", "minute", "hour", "month", "year"} {
 		if !field(name) {
 			return false
 		}

@@ -14,29 +14,31 @@ import (
 )
 
 // place lists the ticks in (after, until] of what an item names by the words of timetable.md 3.2: each local time that
-// matches is looked up among the instants that show it. Steps are as fine as in walk; jump is more than the clock is put
-// forward or back.
+// matches is looked up among the instants that show it. Steps are as fine as in walk; jump is more than the clock is
+// put forward or back.
 func place(m *itemModel, loc *time.Location, dst schedule.DST, after, until time.Time, step, jump time.Duration) []time.Time {
-	type showing struct{ at, wall time.Time }
-	var clock []showing
-	shown := map[time.Time][]time.Time{}
-	for t := after.Add(-jump).Truncate(step).In(loc); !t.After(until.Add(jump)); t = t.Add(step) {
+	var clock []time.Time // the wall clock at each step
+	shown := map[int64][]time.Time{}
+	start := after.Add(-jump).Truncate(step).In(loc)
+	for t := start; !t.After(until.Add(jump)); t = t.Add(step) {
 		_, offset := t.Zone()
 		wall := t.UTC().Add(time.Duration(offset) * time.Second)
-		clock = append(clock, showing{t, wall})
-		shown[wall] = append(shown[wall], t)
+		clock = append(clock, wall)
+		if m.matches(wall) {
+			shown[wall.Unix()] = append(shown[wall.Unix()], t)
+		}
 	}
 	var ticks []time.Time
-	for wall := clock[0].wall; !wall.After(clock[len(clock)-1].wall); wall = wall.Add(step) {
+	for wall := clock[0]; !wall.After(clock[len(clock)-1]); wall = wall.Add(step) {
 		if !m.matches(wall) {
 			continue
 		}
-		switch at := shown[wall]; {
+		switch at := shown[wall.Unix()]; {
 		case !m.namesHours:
 			ticks = append(ticks, at...)
 		case len(at) == 0 && dst.Gap != schedule.GapSkip:
-			next := slices.IndexFunc(clock, func(s showing) bool { return s.wall.After(wall) })
-			ticks = append(ticks, clock[next].at)
+			steps := slices.IndexFunc(clock, wall.Before)
+			ticks = append(ticks, start.Add(time.Duration(steps)*step))
 		case len(at) == 0:
 		case dst.Overlap == schedule.OverlapBoth:
 			ticks = append(ticks, at...)
@@ -82,7 +84,7 @@ func mustCompile(t fataler, cron string, o schedule.Options) schedule.Schedule {
 func placedInside(after, until, centre time.Time, ticks []time.Time) []time.Time {
 	var inside []time.Time
 	for i := range 12 {
-		inside = append(inside, after.Add(time.Duration(i)*2*time.Hour+17*time.Minute+5*time.Second))
+		inside = append(inside, after.Add(time.Duration(i)*time.Hour+17*time.Minute+5*time.Second))
 	}
 	inside = append(inside, centre, centre.Add(-1), centre.Add(-time.Second), centre.Add(time.Minute))
 	for _, i := range []int{0, len(ticks) / 3, len(ticks) / 2, len(ticks) - 1} {
@@ -117,11 +119,11 @@ func TestPlacementAgainstWalker(t *testing.T) {
 				if len(changes) > 0 && rapid.IntRange(0, 9).Draw(t, "at a change") > 0 {
 					centre = rapid.SampledFrom(changes).Draw(t, "change")
 				}
-				shift := time.Duration(rapid.Int64Range(-int64(15*time.Hour), int64(15*time.Hour)).Draw(t, "shift"))
+				shift := time.Duration(rapid.Int64Range(-int64(8*time.Hour), int64(8*time.Hour)).Draw(t, "shift"))
 				if rapid.Bool().Draw(t, "whole minutes") {
 					shift = shift.Truncate(time.Minute)
 				}
-				after, until := centre.Add(shift-12*time.Hour), centre.Add(shift+12*time.Hour)
+				after, until := centre.Add(shift-6*time.Hour), centre.Add(shift+6*time.Hour)
 				if rapid.IntRange(0, 4).Draw(t, "ends at the change") == 0 {
 					after, until = centre.Add(-time.Hour), centre
 				}
@@ -141,7 +143,7 @@ func TestPlacementAgainstWalker(t *testing.T) {
 
 // The same for items that name seconds.
 func TestPlacementOfSeconds(t *testing.T) {
-	for _, zone := range []string{"Etc/GMT+12", "Europe/Berlin", "America/Sao_Paulo", "Australia/Lord_Howe", "America/Havana"} {
+	for _, zone := range []string{"Etc/GMT+12", "Europe/Berlin", "Australia/Lord_Howe", "America/Havana"} {
 		t.Run(zone, func(t *testing.T) {
 			t.Parallel()
 			loc := mustLoad(t, zone)

@@ -248,8 +248,14 @@ func TestNoAllocations(t *testing.T) {
 	loc := mustLoad(t, "Europe/Berlin")
 	now := time.Date(2026, 5, 4, 12, 0, 0, 1, time.UTC)
 	before := now.AddDate(-10, 0, 0)
+	schedules := map[string]schedule.Schedule{}
 	for name, expr := range benchSchedules {
-		s := mustParse(t, expr, loc)
+		schedules[name] = mustParse(t, expr, loc)
+	}
+	for name, cron := range benchItems {
+		schedules["item "+name] = mustCompile(t, cron, schedule.Options{Zone: loc})
+	}
+	for name, s := range schedules {
 		if n := testing.AllocsPerRun(100, func() {
 			sinkTime = s.Next(now)
 			sinkTime = s.Prev(now)
