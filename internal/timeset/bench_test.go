@@ -69,12 +69,13 @@ func BenchmarkLastBetween(b *testing.B) {
 func BenchmarkGivesUp(b *testing.B) {
 	for name, spec := range map[string]timeset.Spec{
 		"all days":     excluding(timeset.Exclusion{Period: "01-01/12-31"}),
+		"no such days": {Items: []timeset.Item{{Cron: "0 9 * * *"}}, TimeZone: "Europe/Berlin", Exclude: []timeset.Exclusion{{Period: "2026-01-01"}}},
 		"all its days": {Items: []timeset.Item{{Cron: "0 9 29 2 *"}}, TimeZone: "Europe/Berlin", Exclude: []timeset.Exclusion{{Period: "02-29"}}},
 	} {
 		b.Run(name, func(b *testing.B) {
 			set := mustCompile(b, spec)
 			for b.Loop() {
-				sink = set.Next(monday).Unix() > 0
+				sink = set.Next(monday).Unix() > 0 || set.Excluded().Next(monday).Unix() > 0
 			}
 		})
 	}

@@ -47,6 +47,8 @@ func TestObstacles(t *testing.T) {
 		"a moment in a gap":       {timeset.Spec{TimeZone: "Europe/Berlin", DST: schedule.DST{Gap: schedule.GapSkip}, Items: []timeset.Item{{At: []string{"2027-03-28T02:30"}}}}, timeset.NeverFires, "schedule main names no date that exists"},
 		"every 5s": {timeset.Spec{Items: []timeset.Item{{Every: "5s"}}, MinInterval: 10 * time.Second}, timeset.TooFrequent,
 			"schedule main: two times are 5s apart; this controller takes 10s at least"},
+		"each second (VV-30)": {timeset.Spec{Items: []timeset.Item{{Cron: "* * * * * *"}}, MinInterval: 10 * time.Second}, timeset.TooFrequent,
+			"schedule main: two times are 1s apart; this controller takes 10s at least"},
 		"each minute": {timeset.Spec{Items: []timeset.Item{{Cron: "0 0 * * *"}, {Name: "b", Cron: "* * 1 1 *"}}, MinInterval: 61 * time.Second}, timeset.TooFrequent,
 			"schedule b: two times are 1m0s apart; this controller takes 1m1s at least"},
 		"two moments": {timeset.Spec{Items: []timeset.Item{{At: []string{"2026-05-04T12:00", "2026-05-04T11:59:51Z"}}}, MinInterval: 10 * time.Second}, timeset.TooFrequent,
@@ -104,6 +106,44 @@ func TestSearchEnds(t *testing.T) {
 				t.Errorf("%v, %v, want %v", next, end, c.want)
 			}
 		})
+	}
+}
+
+// The excluded times end with the last period, and no search for them goes on behind it.
+func TestExcludedEnds(t *testing.T) {
+	excluded := mustCompile(t, timeset.Spec{
+		TimeZone: "Europe/Berlin",
+		Items:    []timeset.Item{{Cron: "0 9 * * *"}},
+		Exclude:  []timeset.Exclusion{{Period: "2026-05-04/2026-05-05"}},
+	}).Excluded()
+	first, last := time.Date(2026, 5, 4, 7, 0, 0, 0, time.UTC), time.Date(2026, 5, 5, 7, 0, 0, 0, time.UTC)
+	if next := excluded.Next(first.AddDate(-30, 0, 0)); !next.Equal(first) {
+		t.Errorf("first: %v", next)
+	}
+	if prev := excluded.Prev(last.AddDate(30, 0, 0)); !prev.Equal(last) {
+		t.Errorf("last: %v", prev)
+	}
+	if next, end := excluded.Search(last); end != timeset.NoMoreTimes {
+		t.Errorf("after the last: %v, %v", next, end)
+	}
+	if prev := excluded.Prev(first); !prev.IsZero() {
+		t.Errorf("before the first: %v", prev)
+	}
+}
+
+// While the clock shows an hour for the second time, a period of that hour lies behind as well as ahead.
+func TestExcludedInTheHourThatComesTwice(t *testing.T) {
+	excluded := mustCompile(t, timeset.Spec{
+		TimeZone: "Europe/Berlin",
+		Items:    []timeset.Item{{Every: "1m"}},
+		Exclude:  []timeset.Exclusion{{Period: "2026-10-25T02:45/2026-10-25T02:50"}},
+	}).Excluded()
+	second := time.Date(2026, 10, 25, 1, 30, 0, 0, time.UTC) // 02:30 again
+	if prev, want := excluded.Prev(second), second.Add(-41*time.Minute); !prev.Equal(want) {
+		t.Errorf("before: %v, want %v", prev, want)
+	}
+	if next, want := excluded.Next(second), second.Add(15*time.Minute); !next.Equal(want) {
+		t.Errorf("after: %v, want %v", next, want)
 	}
 }
 

@@ -37,11 +37,23 @@ type masked struct {
 }
 
 // span tells whether an instant is open, and a span [start, end) of instants around it that
-// is as open or closed throughout.
+// is as open or closed throughout; start is -forever, or end forever, if there is no other
+// before or after.
 func (m masked) span(sec int64) (open bool, start, end int64) {
 	start, end, offset := m.clock.Stretch(sec)
-	open, since, until := m.mask.at(sec + offset)
-	return open != m.inverted, max(start, since-offset), min(end, until-offset)
+	wall := sec + offset
+	open, since, until := m.mask.at(wall)
+	if until < forever || wall-since < farthestOffset {
+		end = min(end, until-offset)
+	} else {
+		end = forever // no clock goes back so far that it shows what was before since
+	}
+	if since > -forever || until-wall < farthestOffset {
+		start = max(start, since-offset)
+	} else {
+		start = -forever
+	}
+	return open != m.inverted, start, end
 }
 
 func (m masked) after(sec int64) (int64, end) {
@@ -53,6 +65,9 @@ func (m masked) after(sec int64) (int64, end) {
 		open, _, until := m.span(t)
 		if open {
 			return t, found
+		}
+		if until == forever {
+			return 0, over
 		}
 		if sec = until - 1; sec > lastWritable {
 			break
@@ -70,6 +85,9 @@ func (m masked) before(sec int64) (int64, end) {
 		open, since, _ := m.span(t)
 		if open {
 			return t, found
+		}
+		if since == -forever {
+			return 0, over
 		}
 		if sec = since; sec < firstWritable {
 			break

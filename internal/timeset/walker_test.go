@@ -164,12 +164,14 @@ func (w *walk) isExcluded(at time.Time) bool {
 }
 
 // check compares every question about the span with the list.
-func check(set *timeset.Set, want []time.Time, after, until time.Time) error {
+func check(set *timeset.Set, want []time.Time, after, until, change time.Time) error {
 	got := slices.Collect(set.Between(after, until))
 	if !slices.EqualFunc(want, got, time.Time.Equal) {
 		return fmt.Errorf("Between(%v, %v) (-want +got):\n%s", after, until, cmp.Diff(want, got))
 	}
-	ask := []time.Time{after, until, after.Add(until.Sub(after) / 3), after.Add(until.Sub(after) / 7 * 5)}
+	ask := []time.Time{change.Add(-25 * time.Minute), change.Add(-1), change, change.Add(5 * time.Minute), change.Add(35 * time.Minute), change.Add(25 * time.Hour)}
+	ask = slices.DeleteFunc(ask, func(at time.Time) bool { return at.Before(after) || at.After(until) })
+	ask = append(ask, after, until, after.Add(until.Sub(after)/3), after.Add(until.Sub(after)/7*5))
 	for i := range min(len(want), 4) {
 		at := want[i*(len(want)-1)/4]
 		ask = append(ask, at.Add(-1), at, at.Add(1))
@@ -350,10 +352,10 @@ func TestAgainstWalker(t *testing.T) {
 				after := p.at.Add(-time.Duration(rapid.IntRange(1, 40*3600).Draw(t, "seconds before")) * time.Second)
 				until := p.at.Add(time.Duration(rapid.IntRange(1, 40*3600).Draw(t, "seconds after")) * time.Second)
 				w := walkOver(t, spec, calendars, after, until)
-				if err := check(set, w.kept, after, until); err != nil {
+				if err := check(set, w.kept, after, until, p.at); err != nil {
 					t.Fatalf("%+v: %v", spec, err)
 				}
-				if err := check(set.Excluded(), w.excluded, after, until); err != nil {
+				if err := check(set.Excluded(), w.excluded, after, until, p.at); err != nil {
 					t.Fatalf("excluded of %+v: %v", spec, err)
 				}
 				for i, at := range w.kept {
