@@ -11,7 +11,8 @@ import (
 	"github.com/carillon-dev/carillon/internal/timeset"
 )
 
-// tenSchedules is the timing of the goal for Next and LastBetween: ten schedules, exclusions and a zone with summer time.
+// tenSchedules is the timing of the goal for Next and LastBetween: ten schedules, exclusions and a zone with summer
+// time.
 func tenSchedules() timeset.Spec {
 	spec := timeset.Spec{TimeZone: "Europe/Berlin", Exclude: []timeset.Exclusion{
 		{Calendar: timeset.NewCalendar("de", []string{"01-01", "05-01", "10-03", "12-24/12-26", "2026-04-03", "2026-04-06", "2026-05-14"})},

@@ -17,6 +17,7 @@
 //	mask.go       a source of which only open wall clock times count
 //	union.go      several sources as one
 //	set.go        the questions; jitter.go the offset of planned starts
+//	item.go       the source of one schedule
 //	compile.go    from Spec to Set, or the Obstacle that keeps it from being one
 //
 // No question about one schedule walks time by time: a search goes from exclusion to

@@ -56,8 +56,8 @@ func (v vector) spec() timeset.Spec {
 	return spec
 }
 
-// The next times after an instant, their names and planned starts are those of the contract (TT-116): all vectors of its
-// section 11.
+// The next times after an instant, their names and planned starts are those of the contract (TT-116): all vectors of
+// its section 11.
 func TestVectors(t *testing.T) {
 	for _, v := range readVectors(t) {
 		t.Run(v.ID, func(t *testing.T) {
