@@ -110,7 +110,7 @@ bench-image: other-runtimes ## Images beside containerd and podman: pull, start,
 
 .PHONY: fuzz
 fuzz: ## Fuzz every parser for FUZZTIME (60s) each
-	@set -e; for f in $$(grep -rlE '^func Fuzz' --include='*_test.go' internal cmd 2>/dev/null); do \
+	@set -e; for f in $$(grep -rlE '^func Fuzz' --include='*_test.go' api internal cmd 2>/dev/null); do \
 	  for t in $$(sed -nE 's/^func (Fuzz[A-Za-z0-9_]*)\(.*/\1/p' $$f); do \
 	    echo "== $$t ($$(dirname $$f))"; go test -run '^$$' -fuzz "^$$t$$" -fuzztime $(FUZZTIME) ./$$(dirname $$f); \
 	  done; done
