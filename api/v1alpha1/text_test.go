@@ -94,9 +94,7 @@ func periodIsFit(text string) bool {
 		return false
 	}
 	for _, end := range []string{from, to} {
-		if strings.Contains(end, "-02-29") { // checked by the controller, which knows the year
-			end = strings.Replace(end, "-02-29", "-02-28", 1)
-		}
+		end = strings.Replace(end, "-02-29", "-02-28", 1) // checked by the controller, which knows the year
 		if _, err := time.Parse(layout, prefix+end); err != nil {
 			return false
 		}
