@@ -154,6 +154,31 @@ func TestYearsEnd(t *testing.T) {
 	}
 }
 
+// The first time of the first year and the last of the last year come again where the clock is put back then.
+func TestYearsEndTwice(t *testing.T) {
+	both := schedule.DST{Overlap: schedule.OverlapBoth}
+	end := zoneByRule(t, "STD0DST,100/0,J365/23") // 31 December 23:00 to 22:00
+	last := mustCompile(t, "0 30 22 31 12 * *", schedule.Options{Zone: end, DST: both})
+	first, again := time.Date(2199, 12, 31, 21, 30, 0, 0, time.UTC), time.Date(2199, 12, 31, 22, 30, 0, 0, time.UTC)
+	if got := last.Next(first); !got.Equal(again) {
+		t.Errorf("Next(%v) = %v", first, got)
+	}
+	if got := last.Next(again); !got.IsZero() {
+		t.Errorf("Next(%v) = %v", again, got)
+	}
+	begin := zoneByRule(t, "STD0DST,100/0,J1/1") // 1 January 01:00 to 00:00
+	earliest := mustCompile(t, "0 30 0 1 1 * *", schedule.Options{Zone: begin, DST: both})
+	first, again = time.Date(1969, 12, 31, 23, 30, 0, 0, time.UTC), time.Date(1970, 1, 1, 0, 30, 0, 0, time.UTC)
+	for _, at := range []time.Time{again, again.Add(-15 * time.Minute)} {
+		if got := earliest.Prev(at); !got.Equal(first) {
+			t.Errorf("Prev(%v) = %v", at, got)
+		}
+	}
+	if got := earliest.Prev(first); !got.IsZero() {
+		t.Errorf("Prev(%v) = %v", first, got)
+	}
+}
+
 // Whether an item names a date at all is known when it is compiled.
 func TestItemsThatNameNothing(t *testing.T) {
 	for cron, want := range map[string]bool{
