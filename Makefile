@@ -116,10 +116,12 @@ fuzz: ## Fuzz every parser for FUZZTIME (60s) each
 	  done; done
 
 .PHONY: generate
-generate: ## Write the generated files (deep copies of the API and the kinds, deploy/crds of the API, docs/cli)
+generate: ## Write the generated files (deep copies of the API and the kinds, deploy/crds of the API, docs/cli, docs/reference)
 	$(TOOL) controller-gen object:headerFile=tools/license.go.txt paths=./internal/kind/...
 	$(TOOL) controller-gen object:headerFile=tools/license.go.txt paths=./api/... \
 	  crd output:crd:dir=deploy/crds
+	$(TOOL) crd-ref-docs --source-path=api/v1alpha1 --config=tools/reference/config.yaml --templates-dir=tools/reference \
+	  --renderer=markdown --log-level=ERROR --output-path=docs/reference/batch.carillon.dev-v1alpha1.md
 	go run ./cmd/carillon docs --dir docs/cli
 
 .PHONY: verify
