@@ -51,6 +51,7 @@ var layers = []struct {
 	{path: "internal/version", level: 0},
 	{path: "internal/descriptor", level: 0},
 	{path: "internal/datadir", level: 0},
+	{path: "internal/memory", level: 0},
 	{path: "internal/mounts", level: 0},
 	{path: "internal/privatedir", level: 1},
 	{path: "internal/schedule", level: 0, bans: pure},

@@ -19,6 +19,7 @@ import (
 	"github.com/carillon-dev/carillon/internal/controlplane"
 	"github.com/carillon-dev/carillon/internal/datadir"
 	"github.com/carillon-dev/carillon/internal/manager"
+	"github.com/carillon-dev/carillon/internal/memory"
 	"github.com/carillon-dev/carillon/internal/node"
 	"github.com/carillon-dev/carillon/internal/node/mountnamespace"
 	"github.com/carillon-dev/carillon/internal/privatedir"
@@ -108,7 +109,7 @@ func (s *Standalone) Start(ctx context.Context) error {
 
 func (s *Standalone) start(ctx context.Context) error {
 	o := s.options
-	setGCPercent(startPercent)
+	memory.SetGCPercent(memory.StartPercent)
 	dir, err := s.takeDirectory()
 	if err != nil {
 		return err
@@ -155,7 +156,7 @@ func (s *Standalone) start(ctx context.Context) error {
 
 	go s.watch(n)
 	go s.becomeReady(n, managerReady, began, progress)
-	go trimMemory(s.ctx)
+	go memory.GiveBack(s.ctx)
 	return nil
 }
 

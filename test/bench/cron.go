@@ -167,6 +167,7 @@ type cronResult struct {
 	runs    int
 	cpu     time.Duration
 	writes  map[string]int
+	peak    int64 // anonymous memory, in bytes
 }
 
 // measureMinutes watches whole minutes, from the next one on that is at least five seconds away.
@@ -184,10 +185,12 @@ func measureMinutes(ctx context.Context, s *side, minutes, each int, seen *start
 	if err != nil {
 		return r, err
 	}
+	peak := s.watchPeak(ctx)
 	last := next.Add(time.Duration(minutes-1) * time.Minute)
 	if err := sleepUntil(ctx, last.Add(45*time.Second)); err != nil {
 		return r, err
 	}
+	r.peak = peak()
 	after, err := s.usage()
 	if err != nil {
 		return r, err
@@ -223,7 +226,7 @@ func sleepUntil(ctx context.Context, at time.Time) error {
 func cron(ctx context.Context, o options, dir string, b binaries) (err error) {
 	table := tabwriter.NewWriter(os.Stdout, 0, 4, 2, ' ', 0)
 	defer func() { err = firstOf(err, table.Flush()) }()
-	fmt.Fprintln(table, "round\tside\tstart skew\truns\tCPU per run\twrites per run")
+	fmt.Fprintln(table, "round\tside\tstart skew\truns\tCPU per run\tmemory at most\twrites per run")
 	for _, round := range []struct {
 		key, name     string
 		cronJobs, old int
@@ -240,18 +243,31 @@ func cron(ctx context.Context, o options, dir string, b binaries) (err error) {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(table, "%s\tbare loop\t%s\t%d\t\t1 POST jobs\n", round.name, bare, round.cronJobs)
+			fmt.Fprintf(table, "%s\tbare loop\t%s\t%d\t\t\t1 POST jobs\n", round.name, bare, round.cronJobs)
 		}
 		for _, name := range sides(o) {
 			r, err := cronRound(ctx, name, o, dir, b, round.cronJobs, round.old)
 			if err != nil {
 				return fmt.Errorf("%s, %s: %w", round.name, name, err)
 			}
-			fmt.Fprintf(table, "%s\t%s\t%s (p99 of each minute: %s)\t%d\t%s\t%s\n", round.name, name, r.late, strings.Join(r.minutes, ", "), r.runs,
-				(r.cpu / time.Duration(max(1, r.runs))).Round(10*time.Microsecond), perRun(without(r.writes, "PUT jobs/status", "POST cronjobs"), r.runs)) // the harness ends the Jobs
+			fmt.Fprintf(table, "%s\t%s\t%s (p99 of each minute: %s)\t%d\t%s\t%d MiB anonymous\t%s\n", round.name, name, r.late, strings.Join(r.minutes, ", "), r.runs,
+				(r.cpu / time.Duration(max(1, r.runs))).Round(10*time.Microsecond), r.peak>>20, perRun(without(r.writes, "PUT jobs/status", "POST cronjobs"), r.runs)) // the harness ends the Jobs
 			if err := table.Flush(); err != nil {
 				return err
 			}
+		}
+	}
+	for _, name := range sides(o) {
+		if !o.round("daily") {
+			break
+		}
+		r, err := daily(ctx, name, o, dir, b)
+		if err != nil {
+			return fmt.Errorf("daily, %s: %w", name, err)
+		}
+		fmt.Fprintf(table, "%d daily CronJobs\t%s\t%s\t\t\t\t\n", o.daily, name, r)
+		if err := table.Flush(); err != nil {
+			return err
 		}
 	}
 	if !o.round("memory") {
@@ -262,7 +278,7 @@ func cron(ctx context.Context, o options, dir string, b binaries) (err error) {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(table, "%d suspended CronJobs\t%s\tmemory: %d MiB anonymous, %d MiB resident\t\t\t\n", o.idle, name, u.anon>>20, u.rss>>20)
+		fmt.Fprintf(table, "%d suspended CronJobs\t%s\tmemory: %d MiB anonymous, %d MiB resident\t\t\t\t\n", o.idle, name, u.anon>>20, u.rss>>20)
 		if err := table.Flush(); err != nil {
 			return err
 		}

@@ -3,7 +3,8 @@
 
 // Command bench measures Carillon's controllers beside Kubernetes' own, in one run on one machine:
 //
-//	go run ./test/bench cron       2,000 CronJobs at one instant, with and without old Jobs, one idle, memory
+//	go run ./test/bench cron       2,000 CronJobs at one instant, with and without old Jobs, one idle, memory, many of which
+//	                               none is due for hours
 //	go run ./test/bench job        one-pod Jobs, new ones and waiting ones, one big Job, a small one beside it,
 //	                               latency when idle, memory
 //
@@ -29,6 +30,7 @@ type options struct {
 	minutes  int
 	old      int
 	idle     int
+	daily    int
 	jobs     []int
 	big      []int
 	latency  int
@@ -61,7 +63,8 @@ func run(ctx context.Context, args []string) error {
 	flags.IntVar(&o.minutes, "minutes", 3, "minutes to watch")
 	flags.IntVar(&o.old, "old", 10000, "finished Jobs lying around in the round old")
 	flags.IntVar(&o.idle, "idle", 10000, "suspended CronJobs of the memory round of cron")
-	all := map[string]string{"cron": "together,old,idle,memory", "job": "jobs,backlog,big,latency,memory"}[args[0]]
+	flags.IntVar(&o.daily, "daily", 50000, "CronJobs of the daily round of cron")
+	all := map[string]string{"cron": "together,old,idle,memory,daily", "job": "jobs,backlog,big,latency,memory"}[args[0]]
 	var jobs, big, rounds string
 	flags.StringVar(&rounds, "rounds", all, "rounds to run")
 	flags.StringVar(&jobs, "jobs", "1000,3000", "numbers of one-pod Jobs")

@@ -31,7 +31,7 @@ func TestCronShell(t *testing.T) {
 			breaks: "the status is written again on top of an old version, which is a conflict",
 		},
 		"own record not seen by the next sync": {
-			file: "gather.go", old: "\towner, _ = r.ownWrites.Latest(owner)\n", new: "",
+			file: "gather.go", old: "r.ownWrites.Latest(cached); own {", new: "r.ownWrites.Latest(cached); own && false {",
 			breaks: "the next sync decides on the status before the last one",
 		},
 		"deleted child counts": {

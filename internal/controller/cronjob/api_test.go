@@ -259,7 +259,11 @@ func (a *api) see() {
 				a.Fatal(err)
 			}
 			a.convert(obj, typed)
-			all = append(all, typed)
+			cached, err := a.trim(typed)
+			if err != nil {
+				a.Fatal(err)
+			}
+			all = append(all, cached)
 		}
 		if err := a.shelves[gvk].Replace(all, ""); err != nil {
 			a.Fatal(err)

@@ -53,8 +53,8 @@ func (r *reconciler) readOwner(ctx context.Context, s *ongoingSync) {
 	owner, spec, status, err := r.kind.Read(live)
 	s.in.AddReadOwnerResult(owner, spec, status, err)
 	if err == nil {
-		s.owner = live
-		r.ownWrites.Updated(owner.UID, live) // as good as an own write: the cache will come to it
+		s.owner = r.trimmed(live)
+		r.ownWrites.Updated(owner.UID, s.owner) // as good as an own write: the cache will come to it
 	}
 }
 
@@ -179,12 +179,19 @@ func (r *reconciler) patch(ctx context.Context, s *ongoingSync, patch kind.CronJ
 	if err != nil {
 		return err
 	}
-	if _, err := r.trim(answer); err != nil {
-		return err
-	}
+	answer = r.trimmed(answer)
 	r.ownWrites.Updated(s.in.Owner.UID, answer)
 	s.owner = answer
 	return nil
+}
+
+// trimmed is what a cache would keep of a CronJob that the server answered with.
+func (r *reconciler) trimmed(obj client.Object) client.Object {
+	trimmed, err := r.trim(obj)
+	if kept, ok := trimmed.(client.Object); ok && err == nil {
+		return kept
+	}
+	return obj
 }
 
 // publish queues the events about the CronJob, each cause once. A CronJob that went during the second half of

@@ -21,12 +21,11 @@ type cache interface {
 // and its children, each in the state of our own last write where the cache is behind. It returns nil when there is no
 // such CronJob.
 func (r *reconciler) gather(key types.NamespacedName) *ongoingSync {
-	owner, ok := r.owners.Get(key)
+	owner, ok := r.latest(key)
 	if !ok {
 		r.forget(key)
 		return nil
 	}
-	owner, _ = r.ownWrites.Latest(owner)
 	s := &ongoingSync{key: key, owner: owner}
 	s.in.Now = r.clock.Now()
 	s.in.Zone = r.zone
@@ -64,6 +63,20 @@ func (r *reconciler) gather(key types.NamespacedName) *ongoingSync {
 		s.in.Children = append(s.in.Children, child)
 	}
 	return s
+}
+
+// latest is the cached CronJob, or the server's answer to our last write of it where that is newer; false when there is
+// none.
+func (r *reconciler) latest(key types.NamespacedName) (client.Object, bool) {
+	cached, ok := r.owners.Get(key)
+	if !ok {
+		return nil, false
+	}
+	if latest, own := r.ownWrites.Latest(cached); own {
+		return latest, true
+	}
+	// Our write is forgotten when the cache comes to show it, which may have been between the two looks.
+	return r.owners.Get(key)
 }
 
 // forget drops what is remembered about a CronJob that is gone.

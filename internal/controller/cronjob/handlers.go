@@ -36,7 +36,11 @@ func (r *reconciler) ownerHandlers() handlers {
 		UpdateFunc: func(_ context.Context, e event.TypedUpdateEvent[client.Object], q queue) {
 			r.lookForOtherController(e.ObjectOld, e.ObjectNew)
 			resync := e.ObjectOld.GetResourceVersion() == e.ObjectNew.GetResourceVersion()
-			if resync && r.info.Traits.ResyncIgnored || !resync && r.ownWrites.IsOwnWrite(e.ObjectNew.GetUID(), e.ObjectNew) {
+			if resync && r.info.Traits.ResyncIgnored {
+				return
+			}
+			if uid := e.ObjectNew.GetUID(); !resync && r.ownWrites.IsOwnWrite(uid, e.ObjectNew) {
+				r.ownWrites.Gone(uid, uid) // the cache has it; nothing may look at this CronJob again for a day
 				return
 			}
 			q.Add(request(e.ObjectNew))
@@ -50,7 +54,7 @@ func (r *reconciler) ownerHandlers() handlers {
 func (r *reconciler) childHandlers() handlers {
 	return handlers{
 		CreateFunc: func(_ context.Context, e event.TypedCreateEvent[client.Object], q queue) {
-			if ref := metav1.GetControllerOfNoCopy(e.Object); ref != nil && r.childWrites.IsOwnWrite(ref.UID, e.Object) {
+			if ref := metav1.GetControllerOfNoCopy(e.Object); ref != nil && r.childWrites.Echoed(ref.UID, e.Object) {
 				return // the echo of our own create
 			}
 			r.enqueueOwner(e.Object, q)

@@ -27,6 +27,14 @@ type trackedCronJob struct {
 	// gone are the children that the watch showed to have ended and to be gone, until the status shows how they ended.
 	// After a crash they count as missing, and their successes are lost.
 	gone []cron.Child
+	// misconfigured is what the gauge says.
+	misconfigured cron.Misconfiguration
+	// trouble is nil for a CronJob that had none, as nearly all of them.
+	trouble *trouble
+}
+
+// trouble is what was told of a CronJob that could not be served.
+type trouble struct {
 	// logged is the last error that was logged, and when.
 	logged   string
 	loggedAt time.Time
@@ -35,8 +43,14 @@ type trackedCronJob struct {
 	unreadableSince time.Time
 	// left is the first of the scheduled times that are due and left to another controller; zero if none is.
 	left time.Time
-	// misconfigured is what the gauge says.
-	misconfigured cron.Misconfiguration
+}
+
+// troubles gives its trouble to be changed.
+func (c *trackedCronJob) troubles() *trouble {
+	if c.trouble == nil {
+		c.trouble = &trouble{}
+	}
+	return c.trouble
 }
 
 func newTracked() *tracked { return &tracked{byKey: map[types.NamespacedName]*trackedCronJob{}} }
@@ -133,24 +147,29 @@ func (t *tracked) goneChildren(key types.NamespacedName, uid types.UID, lacked f
 // those that have not been made since.
 func (t *tracked) leftToOther(key types.NamespacedName, uid types.UID, start *cron.Start) (first time.Time) {
 	t.update(key, uid, func(c *trackedCronJob) {
-		if start == nil {
-			c.left = time.Time{}
-		} else if c.left.IsZero() {
-			c.left = start.Time
+		if start == nil && c.trouble == nil {
+			return
 		}
-		first = c.left
+		t := c.troubles()
+		if start == nil {
+			t.left = time.Time{}
+		} else if t.left.IsZero() {
+			t.left = start.Time
+		}
+		first = t.left
 	})
 	return first
 }
 
 // unreadableSince notes what of an object cannot be read, and returns since when it is so.
-func (t *tracked) unreadableSince(key types.NamespacedName, uid types.UID, trouble string, now time.Time) time.Time {
+func (t *tracked) unreadableSince(key types.NamespacedName, uid types.UID, what string, now time.Time) time.Time {
 	since := now
 	t.update(key, uid, func(c *trackedCronJob) {
-		if c.unreadable != trouble || now.Before(c.unreadableSince) {
-			c.unreadable, c.unreadableSince = trouble, now
+		t := c.troubles()
+		if t.unreadable != what || now.Before(t.unreadableSince) {
+			t.unreadable, t.unreadableSince = what, now
 		}
-		since = c.unreadableSince
+		since = t.unreadableSince
 	})
 	return since
 }
@@ -172,9 +191,10 @@ func (t *tracked) worthLogging(key types.NamespacedName, err string, now time.Ti
 	if known == nil {
 		return true
 	}
-	if known.logged == err && now.Sub(known.loggedAt) < logEvery && !now.Before(known.loggedAt) {
+	last := known.troubles()
+	if last.logged == err && now.Sub(last.loggedAt) < logEvery && !now.Before(last.loggedAt) {
 		return false
 	}
-	known.logged, known.loggedAt = err, now
+	last.logged, last.loggedAt = err, now
 	return true
 }

@@ -17,25 +17,38 @@ import (
 // Trim is the transform for a cache of CronJobs of these kinds: it drops managed fields, which are often the greater
 // part of an object and which no controller here reads, except for two facts in them: when the manager that owns a
 // field of the schedule last wrote (cronjob.md B2), and when another controller last wrote the status of a CronJob
-// (othercontroller.go).
+// (othercontroller.go). A CronJob of a kind that has a smaller form (adapter.Compacter) gets that.
 // Cached objects are never written back whole, so nothing is lost by it. What is trimmed already stays as it is: caches
 // trim some objects twice.
 func Trim(kinds ...kind.Kind) toolscache.TransformFunc {
 	var schedule, starts []string
+	var compacters []adapter.Compacter
 	for _, k := range kinds {
 		info := k.Info()
 		schedule = append(schedule, info.ScheduleFields...)
 		starts = append(starts, info.LastScheduleField, info.LastSuccessField)
-	}
-	return func(obj any) (any, error) {
-		whole := obj
-		if tombstone, ok := obj.(toolscache.DeletedFinalStateUnknown); ok {
-			obj = tombstone.Obj
+		if c, ok := k.(adapter.Compacter); ok {
+			compacters = append(compacters, c)
 		}
+	}
+	trim := func(obj any) any {
 		if o, ok := obj.(metav1.Object); ok {
 			o.SetManagedFields(trimManagedFields(o.GetManagedFields(), schedule, starts))
 		}
-		return whole, nil
+		if o, ok := obj.(adapter.Object); ok {
+			for _, c := range compacters {
+				o = c.Compact(o)
+			}
+			return o
+		}
+		return obj
+	}
+	return func(obj any) (any, error) {
+		if tombstone, ok := obj.(toolscache.DeletedFinalStateUnknown); ok {
+			tombstone.Obj = trim(tombstone.Obj)
+			return tombstone, nil
+		}
+		return trim(obj), nil
 	}
 }
 

@@ -91,6 +91,33 @@ func TestTrimKeepsWhoWroteTheStatus(t *testing.T) {
 	}
 }
 
+// What is known of managed fields survives in the form for caches, and there is nothing left to trim.
+func TestTrimCompacts(t *testing.T) {
+	k := kinds.Kind{}
+	cj := tick().Obj()
+	cj.ManagedFields = []metav1.ManagedFieldsEntry{
+		entry("kubectl", "", `{"f:spec":{"f:schedule":{}}}`, at("12:05:00")),
+		entry("another", "status", `{"f:status":{"f:lastScheduleTime":{}}}`, at("12:06:00")),
+		entry("carillon-manager", "status", `{"f:status":{"f:lastScheduleTime":{}}}`, at("12:07:00")),
+	}
+	got, err := trim(cj)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := trim(toolscache.DeletedFinalStateUnknown{Key: "batch/tick", Obj: got})
+	if err != nil || again.(toolscache.DeletedFinalStateUnknown).Obj != got {
+		t.Errorf("trimmed again: %v, %v", again, err)
+	}
+	cached := got.(kind.Object)
+	owner, _, _, err := k.Read(cached)
+	if err != nil || !owner.ScheduleUnchangedSince.Equal(at("12:05:00")) {
+		t.Errorf("the schedule is unchanged since %v, %v", owner.ScheduleUnchangedSince, err)
+	}
+	if fields := cached.GetManagedFields(); len(fields) != 1 || fields[0].Manager != "another" || fields[0].Subresource != "status" || !fields[0].Time.Equal(cj.ManagedFields[1].Time) {
+		t.Errorf("writers of the status: %v", fields)
+	}
+}
+
 // Objects without a schedule lose all of it, also in tombstones; what is no object passes.
 func TestTrim(t *testing.T) {
 	job := make.Job("batch", "x").Obj()

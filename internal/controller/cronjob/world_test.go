@@ -175,7 +175,11 @@ func (w *world) fill(name string, n int, obj func(int) any) {
 	w.Helper()
 	all := []any{}
 	for i := range n {
-		all = append(all, obj(i))
+		cached, err := w.trim(obj(i))
+		if err != nil {
+			w.Fatal(err)
+		}
+		all = append(all, cached)
 	}
 	if err := w.indexers[name].Replace(all, ""); err != nil {
 		w.Fatal(err)

@@ -4,7 +4,6 @@
 package adapter
 
 import (
-	"encoding/json"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,20 +15,30 @@ func OwnedFields(all *metav1.FieldsV1, part string, names []string) map[string]s
 	if all == nil {
 		return nil
 	}
-	var parts map[string]map[string]struct{}
-	if json.Unmarshal(all.GetRawBytes(), &parts) != nil {
-		return nil
-	}
 	var owned map[string]struct{}
-	for _, name := range names {
-		field := "f:" + name
-		if _, ok := parts["f:"+part][field]; !ok {
-			continue
+	readable := members(all.GetRawBytes(), func(key, fields []byte) bool {
+		if !isKey(key, "f:"+part) {
+			return true
 		}
-		if owned == nil {
-			owned = map[string]struct{}{}
+		inside := members(fields, func(key, _ []byte) bool {
+			for _, name := range names {
+				if !isKey(key, "f:"+name) {
+					continue
+				}
+				if owned == nil {
+					owned = map[string]struct{}{}
+				}
+				owned["f:"+name] = struct{}{}
+			}
+			return len(owned) < len(names)
+		})
+		if !inside {
+			owned = nil
 		}
-		owned[field] = struct{}{}
+		return false
+	})
+	if !readable {
+		return nil
 	}
 	return owned
 }

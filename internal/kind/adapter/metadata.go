@@ -21,7 +21,7 @@ func Owner(obj metav1.Object, info Info) cron.Owner {
 		Generation:             obj.GetGeneration(),
 		Created:                obj.GetCreationTimestamp().Time,
 		Deleting:               obj.GetDeletionTimestamp() != nil,
-		ScheduleUnchangedSince: touched(obj.GetManagedFields(), info.ScheduleFields),
+		ScheduleUnchangedSince: scheduleUnchangedSince(obj, info),
 	}
 }
 

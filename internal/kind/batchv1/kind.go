@@ -10,6 +10,7 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -92,26 +93,26 @@ func (Kind) AddToScheme(scheme *runtime.Scheme) error { return batchv1.AddToSche
 
 // Read implements adapter.Kind.
 func (Kind) Read(obj adapter.Object) (cron.Owner, cron.Spec, cron.Status, error) {
-	cj, ok := obj.(*batchv1.CronJob)
-	if !ok || cj == nil {
-		return cron.Owner{}, cron.Spec{}, cron.Status{}, adapter.Wrong(info, cj, obj)
+	c, ok := contentsOf(obj)
+	if !ok {
+		return cron.Owner{}, cron.Spec{}, cron.Status{}, adapter.Wrong(info, &batchv1.CronJob{}, obj)
 	}
 	spec := cron.Spec{
-		Schedules:      []string{cj.Spec.Schedule},
-		TimeZone:       cj.Spec.TimeZone,
-		Deadline:       cj.Spec.StartingDeadlineSeconds,
-		Concurrency:    cj.Spec.ConcurrencyPolicy,
-		Suspend:        cj.Spec.Suspend != nil && *cj.Spec.Suspend,
-		KeepSuccessful: cj.Spec.SuccessfulJobsHistoryLimit,
-		KeepFailed:     cj.Spec.FailedJobsHistoryLimit,
+		Schedules:      []string{c.spec.Schedule},
+		TimeZone:       c.spec.TimeZone,
+		Deadline:       c.spec.StartingDeadlineSeconds,
+		Concurrency:    c.spec.ConcurrencyPolicy,
+		Suspend:        c.spec.Suspend != nil && *c.spec.Suspend,
+		KeepSuccessful: c.spec.SuccessfulJobsHistoryLimit,
+		KeepFailed:     c.spec.FailedJobsHistoryLimit,
 	}
 	status := cron.Status{
-		Active:         cj.Status.Active,
-		LastSchedule:   adapter.Time(cj.Status.LastScheduleTime),
-		LastSuccessful: adapter.Time(cj.Status.LastSuccessfulTime),
-		Timetable:      cj.Annotations[cron.AnnotationTimetable],
+		Active:         c.status.Active,
+		LastSchedule:   adapter.Time(c.status.LastScheduleTime),
+		LastSuccessful: adapter.Time(c.status.LastSuccessfulTime),
+		Timetable:      c.timetable,
 	}
-	return adapter.Owner(cj, info), spec, status, nil
+	return adapter.Owner(c.meta, info), spec, status, nil
 }
 
 // ReadChild implements adapter.Kind.
@@ -125,14 +126,16 @@ func (Kind) ReadChild(obj adapter.Object) (cron.Child, error) {
 
 // Build implements adapter.Kind.
 func (Kind) Build(obj adapter.Object, start cron.Start) (adapter.Object, error) {
-	cj, ok := obj.(*batchv1.CronJob)
-	if !ok || cj == nil {
-		return nil, adapter.Wrong(info, cj, obj)
+	template, ok, err := templateOf(obj)
+	if !ok {
+		return nil, adapter.Wrong(info, &batchv1.CronJob{}, obj)
 	}
-	template := cj.Spec.JobTemplate
+	if err != nil {
+		return nil, apierrors.NewBadRequest("spec.jobTemplate cannot be read: " + err.Error())
+	}
 	return &batchv1.Job{
-		ObjectMeta: adapter.ChildMeta(cj, info, adapter.TemplateMeta{Labels: template.Labels, Annotations: template.Annotations}, start),
-		Spec:       *template.Spec.DeepCopy(),
+		ObjectMeta: adapter.ChildMeta(obj, info, adapter.TemplateMeta{Labels: template.Labels, Annotations: template.Annotations}, start),
+		Spec:       template.Spec,
 	}, nil
 }
 

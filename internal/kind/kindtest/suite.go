@@ -10,6 +10,7 @@
 //	unreadable.go what no Go type takes
 //	build.go    from a start to a child
 //	write.go    from a record to patches, and a whole pass
+//	compact.go  the form for caches, for kinds that have one
 //	objects.go  the objects that the suite works on; jobs.go: children of batch/v1
 //	server.go   one object behind an API; crd.go: what a CRD makes of it
 package kindtest
@@ -78,4 +79,5 @@ func Run(t *testing.T, s Suite) {
 	t.Run("a template without metadata and spec makes a child too", s.buildEmpty)
 	t.Run("a record becomes patches", s.write)
 	t.Run("a pass starts a child, records it and knows it again", s.pass)
+	t.Run("the form for caches tells the same as the CronJob", s.compact)
 }

@@ -61,7 +61,7 @@ type Options struct {
 // a controller-runtime manager; events made before Start wait for it.
 type Recorder struct {
 	options Options
-	shards  [writers]chan Event
+	shards  [writers]*queue
 
 	mu        sync.Mutex
 	published *lru.Cache // types.UID -> *dedupKeys
@@ -85,7 +85,7 @@ func NewRecorder(options Options) *Recorder {
 	options.Clock = cmp.Or[clock.Clock](options.Clock, clock.RealClock{})
 	r := &Recorder{options: options, published: lru.New(rememberedObjects)}
 	for i := range r.shards {
-		r.shards[i] = make(chan Event, queueLimit)
+		r.shards[i] = newQueue()
 	}
 	return r
 }
@@ -100,9 +100,7 @@ func (r *Recorder) Event(e Event) {
 	h := fnv.New32a()
 	h.Write([]byte(e.About.UID))
 	h.Write([]byte(e.About.Name))
-	select {
-	case r.shards[h.Sum32()%writers] <- e:
-	default:
+	if !r.shards[h.Sum32()%writers].add(e) {
 		dropped.WithLabelValues("queue_full").Inc()
 	}
 }
@@ -166,7 +164,7 @@ func (r *Recorder) Start(ctx context.Context) error {
 	return nil
 }
 
-func (r *Recorder) run(ctx context.Context, w *writer, events <-chan Event) {
+func (r *Recorder) run(ctx context.Context, w *writer, events *queue) {
 	for {
 		select {
 		case <-ctx.Done():
@@ -174,12 +172,16 @@ func (r *Recorder) run(ctx context.Context, w *writer, events <-chan Event) {
 			defer cancel()
 			w.drain(last, events, queueLimit)
 			return
-		case e := <-events:
-			open := r.options.Gate.WaitIdle(ctx, maxEventDelay)
-			w.write(ctx, e)
-			if !open {
-				w.drain(ctx, events, max(minBatch, len(events)/4))
-			}
+		case <-events.arrived:
+		}
+		e, ok := events.take()
+		if !ok {
+			continue
+		}
+		open := r.options.Gate.WaitIdle(ctx, maxEventDelay)
+		w.write(ctx, e)
+		if !open {
+			w.drain(ctx, events, max(minBatch, events.len()/4))
 		}
 	}
 }

@@ -67,15 +67,14 @@ func newWriter(options Options) *writer {
 }
 
 // drain writes at most limit events that are already queued.
-func (w *writer) drain(ctx context.Context, events <-chan Event, limit int) {
+func (w *writer) drain(ctx context.Context, events *queue, limit int) {
 	for range limit {
-		select {
-		case e := <-events:
-			w.write(ctx, e)
-			if ctx.Err() != nil {
-				return
-			}
-		default:
+		e, ok := events.take()
+		if !ok {
+			return
+		}
+		w.write(ctx, e)
+		if ctx.Err() != nil {
 			return
 		}
 	}

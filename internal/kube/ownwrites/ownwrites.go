@@ -213,6 +213,20 @@ func (s *Store[T]) IsOwnWrite(owner types.UID, obj T) bool {
 	return ok && e.hasObj && e.obj.GetResourceVersion() == obj.GetResourceVersion()
 }
 
+// Echoed reports what IsOwnWrite does, and then holds obj in place of the server's answer: the cache holds it too, so
+// that it is there once.
+func (s *Store[T]) Echoed(owner types.UID, obj T) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e, ok := s.owners[owner][obj.GetUID()]
+	if !ok || !e.hasObj || e.obj.GetResourceVersion() != obj.GetResourceVersion() {
+		return false
+	}
+	e.obj = obj
+	s.owners[owner][obj.GetUID()] = e
+	return true
+}
+
 // IsDeleted reports whether we deleted this child and the cache has not shown it yet.
 func (s *Store[T]) IsDeleted(owner, child types.UID) bool {
 	s.mu.Lock()

@@ -115,6 +115,23 @@ func TestIsDeleted(t *testing.T) {
 	}
 }
 
+// The echo of our write is known, and is the object that is held from then on; what else is known stays.
+func TestEchoed(t *testing.T) {
+	s := ownwrites.New[*batchv1.Job](nil)
+	s.Created(owner, job("a", 6))
+	s.Deleted(owner, "a")
+	cached := job("a", 6)
+	if s.Echoed(owner, job("a", 5)) || s.Echoed(owner, job("b", 6)) || !s.Echoed(owner, cached) {
+		t.Error("exactly version 6 of a is the echo of our write")
+	}
+	if merged, fresh := s.Merge(owner, nil); len(merged) != 1 || merged[0] != cached || fresh {
+		t.Errorf("got %v, fresh %v; want the cache's own object, which a list from before the echo lacks", merged, fresh)
+	}
+	if !s.IsDeleted(owner, "a") || !s.IsOwnWrite(owner, job("a", 6)) {
+		t.Error("the echo settles neither the delete nor the write")
+	}
+}
+
 // The newest of own status write and cache is used, and a watch event that repeats the own write is known.
 func TestLatestAndWrote(t *testing.T) {
 	s := ownwrites.New[*batchv1.Job](nil)

@@ -23,6 +23,7 @@ import (
 
 	"github.com/carillon-dev/carillon/internal/kind"
 	"github.com/carillon-dev/carillon/internal/manager"
+	"github.com/carillon-dev/carillon/internal/memory"
 	"github.com/carillon-dev/carillon/internal/version"
 )
 
@@ -143,6 +144,15 @@ func (f *flags) run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-m.Ready():
+			memory.GiveBack(ctx)
+		case <-ctx.Done():
+		}
+	}()
 	return m.Start(ctx)
 }
 
