@@ -1,0 +1,13 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package timetable is the kind Timetable of batch.carillon.dev/v1alpha1: what its objects say, and what is made of
+// them. Its contract is docs/contract/timetable.md.
+//
+//	names.go     the names of runs and of their objects (section 7)
+//	proof.go     which objects are a Timetable's own, and which run one was made for
+//	template.go  the template, read once for a generation of the spec, and the objects made from it
+//	outcome.go   the rule by which an object's end is told
+//	obstacle.go  what keeps a spec from being served
+//	message.go   messages of a bounded length
+package timetable

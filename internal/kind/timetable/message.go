@@ -1,0 +1,58 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package timetable
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// How many bytes messages may have as JSON encodes them, with their quotes (timetable.md 2, 4.1).
+const (
+	conditionMessageBytes = 512
+	entryMessageBytes     = 128
+)
+
+// ellipsis ends what was cut.
+const ellipsis = "…"
+
+// bounded makes a text of anybody fit for a status: on one line, without control characters, and of at most limit bytes
+// as Go encodes it in JSON, with its quotes. It is cut between characters.
+func bounded(text string, limit int) string {
+	var b strings.Builder
+	used := len(`""`)
+	cutAt := 0 // where there is still room for the ellipsis
+	blank := true
+	for _, r := range text {
+		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
+			r = ' '
+		}
+		if r == ' ' && blank {
+			continue // neither at the beginning nor twice
+		}
+		blank = r == ' '
+		length := encodedLength(r)
+		if used+length > limit {
+			return strings.TrimRight(b.String()[:cutAt], " ") + ellipsis
+		}
+		used += length
+		b.WriteRune(r) // an invalid byte becomes U+FFFD, as in JSON
+		if used+len(ellipsis) <= limit {
+			cutAt = b.Len()
+		}
+	}
+	return strings.TrimRight(b.String(), " ")
+}
+
+// encodedLength is how many bytes encoding/json writes for a character of a string that is no control character.
+func encodedLength(r rune) int {
+	switch r {
+	case '"', '\\':
+		return 2
+	case '<', '>', '&':
+		return len(`\u003c`)
+	}
+	return utf8.RuneLen(r)
+}

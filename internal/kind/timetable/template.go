@@ -1,0 +1,243 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package timetable
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utiljson "k8s.io/apimachinery/pkg/util/json" // whole numbers are int64
+
+	"github.com/carillon-dev/carillon/api/v1alpha1"
+	"github.com/carillon-dev/carillon/internal/expand"
+	"github.com/carillon-dev/carillon/internal/timeset"
+)
+
+const (
+	// maxTemplateBytes is how large a template may be, as JSON.
+	maxTemplateBytes = 256 << 10
+	// maxChildBytes is how large a child may be, as JSON.
+	maxChildBytes = 1 << 20
+)
+
+// A Template is the template of a Timetable, read once for a generation of its spec. It is immutable.
+type Template struct {
+	apiVersion, kind string
+	spec             *expand.Template
+	// metadata is the JSON of the template's labels and annotations; plain is what it holds if it has no variables.
+	metadata   *expand.Template
+	plain      v1alpha1.TemplateMetadata
+	parameters *expand.Parameters
+	// timeout bounds the activeDeadlineSeconds of a Job; 0 is none.
+	timeout     time.Duration
+	fingerprint string
+}
+
+// templateKind gives the kind that a template makes, with its defaults.
+func templateKind(template *v1alpha1.RunTemplate) (apiVersion, kind string) {
+	apiVersion, kind = template.APIVersion, template.Kind
+	if apiVersion == "" {
+		apiVersion = "batch/v1"
+	}
+	if kind == "" {
+		kind = "Job"
+	}
+	return apiVersion, kind
+}
+
+// ReadTemplate reads template, parameters and timeout, and finds all that can be told without running it: unknown
+// variables, unfit parameters, a template that is too large. The obstacle is InvalidParameter or InvalidTemplate.
+//
+// The Template may keep parts of spec, which must not be modified any more.
+func ReadTemplate(spec *v1alpha1.TimetableSpec) (*Template, *Obstacle) {
+	t := &Template{plain: spec.Template.Metadata}
+	t.apiVersion, t.kind = templateKind(&spec.Template)
+	declared := make([]expand.Parameter, len(spec.Parameters))
+	for i, p := range spec.Parameters {
+		declared[i] = expand.Parameter(p)
+	}
+	var err error
+	if t.parameters, err = expand.CompileParameters(declared); err != nil {
+		return nil, &Obstacle{InvalidParameter, err.Error()}
+	}
+	if spec.Timeout != nil {
+		if t.timeout, err = timeset.ParseDuration(string(*spec.Timeout)); err != nil {
+			return nil, &Obstacle{InvalidTemplate, "timeout: " + err.Error()}
+		}
+	}
+	whole, err := json.Marshal(&spec.Template)
+	if err != nil {
+		return nil, &Obstacle{InvalidTemplate, "spec.template.spec is no valid JSON"}
+	}
+	if len(whole) > maxTemplateBytes {
+		return nil, &Obstacle{InvalidTemplate, fmt.Sprintf("spec.template has %d bytes of JSON, and may have %d: "+
+			"put what is large into a ConfigMap or the image", len(whole), maxTemplateBytes)}
+	}
+	raw := spec.Template.Spec.Raw
+	var object map[string]any
+	if err := utiljson.Unmarshal(raw, &object); err != nil || object == nil {
+		return nil, &Obstacle{InvalidTemplate, "spec.template.spec must be an object"}
+	}
+	if t.spec, err = expand.Compile("spec.template.spec", raw, t.parameters.Names()); err != nil {
+		return nil, &Obstacle{InvalidTemplate, err.Error()}
+	}
+	metadata, err := json.Marshal(&spec.Template.Metadata)
+	if err != nil {
+		panic(err) // maps of strings always can be written
+	}
+	if t.metadata, err = expand.Compile("spec.template.metadata", metadata, t.parameters.Names()); err != nil {
+		return nil, &Obstacle{InvalidTemplate, err.Error()}
+	}
+	t.fingerprint = fingerprint(t, object, spec)
+	return t, nil
+}
+
+// fingerprint tells one template from another, whatever the order of its keys: status.checkedTemplate says by it which
+// one a dry run has answered for. What else a child is made of belongs to it. It outlives this process: parts may come
+// to it, which must be left out where they are absent, and never go.
+func fingerprint(t *Template, object map[string]any, spec *v1alpha1.TimetableSpec) string {
+	text, err := json.Marshal(struct {
+		APIVersion string                    `json:"apiVersion"`
+		Kind       string                    `json:"kind"`
+		Metadata   v1alpha1.TemplateMetadata `json:"metadata,omitzero"`
+		Spec       map[string]any            `json:"spec"`
+		Parameters []v1alpha1.Parameter      `json:"parameters,omitempty"`
+		Timeout    time.Duration             `json:"timeout,omitempty"`
+	}{t.apiVersion, t.kind, spec.Template.Metadata, object, spec.Parameters, t.timeout})
+	if err != nil {
+		panic(err) // it was read from JSON
+	}
+	return hash(string(text), 16)
+}
+
+// Fingerprint is 16 hexadecimal digits that tell this template from another, for status.checkedTemplate. Parameters and
+// timeout are part of it, because children are made of them too.
+func (t *Template) Fingerprint() string { return t.fingerprint }
+
+// Kind is the kind of what it starts.
+func (t *Template) Kind() (apiVersion, kind string) { return t.apiVersion, t.kind }
+
+// Start is an attempt that is to be started.
+type Start struct {
+	// Run says which; its Schedule is not looked at.
+	Run
+	// Schedules are the names of the schedules that name the time, in the order of the spec.
+	Schedules []string
+	// Zone is the time zone of the Timetable; nil is UTC.
+	Zone *time.Location
+	// PreviousTime and NextTime are the scheduled times before and after this one; LastSuccessScheduledTime is that of
+	// the latest scheduled run that succeeded. Zero times mean that there is none.
+	PreviousTime, NextTime, LastSuccessScheduledTime time.Time
+}
+
+// Build makes the child of an attempt, ready to be created: what the template says, with our name, labels, annotations
+// and owner reference, which win. The obstacle is InvalidTemplate: the child would be too large.
+func (t *Template) Build(timetable metav1.Object, start Start) (*unstructured.Unstructured, *Obstacle) {
+	run := RunName(timetable.GetName(), start.ScheduledTime)
+	parameters, err := t.parameters.Values(nil)
+	if err != nil {
+		return nil, &Obstacle{InvalidParameter, err.Error()}
+	}
+	values := &expand.Values{
+		Zone:          start.Zone,
+		ScheduledTime: start.ScheduledTime, PreviousTime: start.PreviousTime, NextTime: start.NextTime,
+		LastSuccessScheduledTime: start.LastSuccessScheduledTime,
+		Schedules:                start.Schedules,
+		Run:                      run,
+		Attempt:                  start.Attempt,
+		Trigger:                  string(start.Trigger),
+		Timetable:                timetable.GetName(),
+		Namespace:                timetable.GetNamespace(),
+		Parameters:               parameters,
+	}
+	text, size, ok := t.spec.Expand(values, maxChildBytes)
+	if !ok {
+		return nil, tooLarge(size)
+	}
+	var spec map[string]any
+	if err := utiljson.Unmarshal(text, &spec); err != nil {
+		return nil, &Obstacle{InvalidTemplate, fmt.Sprintf("spec.template.spec cannot be read: %v", err)}
+	}
+	t.boundDeadline(spec)
+	child := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
+	child.SetAPIVersion(t.apiVersion)
+	child.SetKind(t.kind)
+	child.SetNamespace(timetable.GetNamespace())
+	child.SetName(ChildName(run, start.Attempt))
+	child.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(timetable, ownerKind)})
+	if obstacle := t.setMetadata(child, timetable, start, values); obstacle != nil {
+		return nil, obstacle
+	}
+	metadata, err := json.Marshal(child.Object["metadata"])
+	if err != nil {
+		panic(err) // strings and true
+	}
+	if size += len(metadata) + len(t.apiVersion) + len(t.kind) + len(`{"apiVersion":"","kind":"","metadata":,"spec":}`); size > maxChildBytes {
+		return nil, tooLarge(size)
+	}
+	return child, nil
+}
+
+func tooLarge(size int) *Obstacle {
+	return &Obstacle{InvalidTemplate, fmt.Sprintf("with its variables replaced the template makes an object of %d bytes of JSON, "+
+		"and may make one of %d: use fewer variables, or put what is large into a ConfigMap or the image", size, maxChildBytes)}
+}
+
+// setMetadata sets labels and annotations: those of the template with their variables replaced, and ours.
+func (t *Template) setMetadata(child *unstructured.Unstructured, timetable metav1.Object, start Start, values *expand.Values) *Obstacle {
+	from := t.plain
+	text, size, ok := t.metadata.Expand(values, maxChildBytes)
+	if !ok {
+		return tooLarge(size)
+	}
+	if t.metadata.Variables() {
+		from = v1alpha1.TemplateMetadata{}
+		if err := utiljson.Unmarshal(text, &from); err != nil {
+			return &Obstacle{InvalidTemplate, fmt.Sprintf("spec.template.metadata cannot be read: %v", err)}
+		}
+	}
+	labels := copied(from.Labels)
+	labels[v1alpha1.LabelTimetableName] = timetable.GetName()
+	labels[v1alpha1.LabelTimetableUID] = string(timetable.GetUID())
+	labels[v1alpha1.LabelTrigger] = triggerLabels[start.Trigger]
+	if len(start.Schedules) > 0 {
+		labels[v1alpha1.LabelSchedule] = start.Schedules[0]
+	}
+	child.SetLabels(labels)
+	zone := start.Zone
+	if zone == nil {
+		zone = time.UTC
+	}
+	annotations := copied(from.Annotations)
+	annotations[v1alpha1.AnnotationScheduledTime] = start.ScheduledTime.In(zone).Format(time.RFC3339)
+	annotations[v1alpha1.AnnotationAttempt] = strconv.Itoa(int(start.Attempt))
+	child.SetAnnotations(annotations)
+	return nil
+}
+
+// copied copies a map of named strings.
+func copied[V ~string](from map[string]V) map[string]string {
+	to := make(map[string]string, len(from)+4)
+	for key, value := range from {
+		to[key] = string(value)
+	}
+	return to
+}
+
+// boundDeadline gives a Job the smaller of the timeout and its own activeDeadlineSeconds.
+func (t *Template) boundDeadline(spec map[string]any) {
+	if t.timeout == 0 || t.apiVersion != "batch/v1" || t.kind != "Job" {
+		return
+	}
+	const field = "activeDeadlineSeconds"
+	timeout := int64(t.timeout / time.Second)
+	own, there := spec[field]
+	if seconds, ok := own.(int64); !there || own == nil || ok && seconds > timeout {
+		spec[field] = timeout
+	}
+}
