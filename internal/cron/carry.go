@@ -3,19 +3,17 @@
 
 package cron
 
-import (
-	"time"
-)
+import "time"
 
-// Carry is what one sync hands to the next one over the same UID in the same process: the schedule that it decided on,
+// Carry is what one sync hands to the next one over the same UID in the same process: the timing that it decided on,
 // the creates that it could not get to the bottom of, the outcomes that it named, and what it reported. The zero Carry
-// is that of a process which has not seen the CronJob before. Only what concerns the schedule survives a process, in
-// AnnotationTimetable; a crash that loses the rest may start a scheduled time again whose child was deleted before it
+// is that of a process which has not seen the CronJob before. Only what concerns the timing survives a process, where
+// the kind remembers it; a crash that loses the rest may start a scheduled time again whose child was deleted before it
 // could be recorded, or start beside a child whose create was not answered and that the cache does not show yet.
 //
 // It is a value: no sync modifies what another one holds.
 type Carry struct {
-	schedule servedSchedule
+	timing   ServedTiming
 	outcomes outcomeProgress
 	// unconfirmed are the names of children that may exist although neither the cache nor the status shows them.
 	unconfirmed []string
@@ -35,7 +33,7 @@ func (s *syncState) carry(reported []lastingEvent, found Misconfiguration) Carry
 	if s.start.create != nil {
 		known = s.observed.status
 	}
-	c := Carry{schedule: s.served, outcomes: s.outcomes.outcomeProgress, unconfirmed: unconfirmedAfter(s.in, known),
+	c := Carry{timing: s.served, outcomes: s.outcomes.outcomeProgress, unconfirmed: unconfirmedAfter(s.in, known),
 		unrecorded: unrecordedTime(s.in, known), lasting: reported, misconfigured: found}
 	if !s.in.Owner.ScheduleUnchangedSince.IsZero() {
 		c.scheduleUnchangedSince = s.in.Owner.ScheduleUnchangedSince.Unix()

@@ -42,7 +42,7 @@ const maxConditionMessage = 1024
 // somebody takes it away, because only a human knows whether the failure was dealt with.
 func conditions(s *syncState) []metav1.Condition {
 	in := s.in
-	if !in.Spec.Conditions {
+	if !in.Policy.Conditions {
 		return in.StoredStatus.Conditions
 	}
 	list := conditionList{in: in, now: slices.Clone(in.StoredStatus.Conditions)}
@@ -60,7 +60,7 @@ func conditions(s *syncState) []metav1.Condition {
 		}
 	}
 	switch {
-	case in.Spec.Suspend:
+	case in.Policy.Suspend:
 		list.set(conditionAvailable, metav1.ConditionFalse, reasonSuspended, "Suspended: nothing starts")
 	case failed > 0:
 		text := fmt.Sprintf("Failed %ss that are kept: %d", in.Traits.ChildKind, failed)
@@ -78,8 +78,8 @@ func conditions(s *syncState) []metav1.Condition {
 	switch {
 	case s.observed.err != nil:
 		list.set(conditionDegraded, metav1.ConditionTrue, reasonReconciliationError, s.observed.err.Error())
-	case s.ready.obstacle != "":
-		list.set(conditionDegraded, metav1.ConditionTrue, reasonInvalidSchedule, s.ready.obstacle)
+	case s.ready.obstacle != nil:
+		list.set(conditionDegraded, metav1.ConditionTrue, reasonInvalidSchedule, s.ready.obstacle.Message)
 	case s.start.result == startTooManyMissed:
 		list.set(conditionDegraded, metav1.ConditionTrue, reasonInvalidSchedule, manyRefusedText)
 	case in.done.create != nil && s.start.result == startFailed && s.start.err != nil:

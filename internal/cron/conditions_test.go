@@ -16,7 +16,7 @@ import (
 	"github.com/carillon-dev/carillon/internal/cron"
 )
 
-func conditioned(s *scene) { s.in.Spec.Conditions = true }
+func conditioned(s *scene) { s.in.Policy.Conditions = true }
 
 // had is a condition that an earlier sync left, as "Type=Status/Reason".
 func had(texts ...string) given {

@@ -25,8 +25,8 @@ type syncState struct {
 	timing   timing
 	start    startDecision
 	outcomes outcomes
-	// served is the present schedule as it is to be remembered: edit.now with the misses that outcomes report.
-	served servedSchedule
+	// served is the present timing as it is to be remembered: edit.now with the misses that outcomes report.
+	served ServedTiming
 }
 
 // Decide says what the CronJob of in needs now. It is a pure function: the same input gives the same plan, and no input
@@ -60,7 +60,7 @@ func Decide(in Input) Plan {
 	s.observed = observeStatus(in, s.children)
 	s.status = s.observed.status
 	if s.ready.mayStart {
-		s.timing = timingOf(in, s.ready.calendar, s.status, s.edit)
+		s.timing = timingOf(in, s.ready.times, s.status, s.edit)
 		if s.observed.err == nil {
 			s.decideStart()
 		}
@@ -72,17 +72,17 @@ func Decide(in Input) Plan {
 	s.served = s.edit.now.withMissed(s.outcomes.missedUpto)
 	s.status.Conditions = conditions(s)
 
-	failed := errors.Join(s.observed.err, s.ready.err, s.start.err)
+	failed := errors.Join(s.observed.err, s.ready.err(), s.start.err)
 	toWrite, pruned, recordErr := s.recordAndPrune(failed)
 	p := Plan{
 		Stop: s.start.stop, Start: s.start.create, StatusWrite: toWrite, Prune: untried(in, pruned),
 		Events: s.events(pruned), Outcomes: s.outcomes.named,
-		Misconfigured: cmp.Or(s.ready.misconfigured, s.start.misconfigured), Err: errors.Join(failed, recordErr),
+		Misconfigured: cmp.Or(s.ready.misconfigured(), s.start.misconfigured), Err: errors.Join(failed, recordErr),
 	}
 	lasting, repeatAt := repeatLasting(in, p.Events)
 	p.Carry = s.carry(lasting, p.Misconfigured)
 	if s.ready.mayStart && s.start.result != startTooManyMissed {
-		p.Wake = wake(in, s.ready.calendar, s.status, s.edit)
+		p.Wake = wake(in, s.ready.times, s.status, s.edit)
 	}
 	for _, t := range []time.Time{retryPruneAt(in, pruned), repeatAt, s.outcomes.wake} {
 		p.Wake = earlier(p.Wake, t)
@@ -99,7 +99,7 @@ func (s *syncState) readFirst(reads []ReadRequest) Plan {
 // minRequeue is the least time between two syncs.
 const minRequeue = time.Millisecond
 
-// decideInNextSync is the plan when a live read of this sync showed that the schedule was changed, perhaps later than
+// decideInNextSync is the plan when a live read of this sync showed that the timing was changed, perhaps later than
 // Now. The next sync begins after that read, so that its Now is no earlier than the edit.
 func (s *syncState) decideInNextSync() Plan {
 	return Plan{Carry: s.in.Carry, Wake: s.in.Now.Add(minRequeue).UTC(), Misconfigured: s.in.Carry.misconfigured}
@@ -126,7 +126,7 @@ func (s *syncState) wakeAnyhow() time.Time {
 	if !s.ready.mayStart {
 		return time.Time{}
 	}
-	return wake(s.in, s.ready.calendar, s.in.StoredStatus, s.edit)
+	return wake(s.in, s.ready.times, s.in.StoredStatus, s.edit)
 }
 
 // events are what is to be reported of the sync, in the order in which it happens.
@@ -136,8 +136,8 @@ func (s *syncState) events(pruned []Deletion) []Event {
 	if in.done.record == nil || in.done.record.err == nil { // else the sync that records it reports it
 		events = append(s.completions(pruned), s.observed.events...)
 	}
-	if s.edit.malformed {
-		events = append(events, malformedAnnotation(in))
+	if r := in.StoredStatus.Timing.Unreadable; r != nil {
+		events = append(events, r.Event.event(r.Key, "%s", r.Message))
 	}
 	events = append(events, s.ready.events...)
 	if len(s.outcomes.reported) > 0 {

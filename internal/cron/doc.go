@@ -3,7 +3,7 @@
 
 // Package cron decides what a CronJob of any kind needs now.
 //
-// Decide takes everything that is known (the clock, the spec, the stored status, the children) and returns a
+// Decide takes everything that is known (the clock, the policy, the stored status, the children) and returns a
 // Plan: what is left to do, on the assumption that all of it goes well. It is total, deterministic and silent; it
 // knows no client, no clock and no logger. The shell carries the plan out one step at a time, tells the Input how
 // each step went, and asks again:
@@ -35,8 +35,10 @@
 // The kinds differ in names, event reasons and a few rules. All of that is data, in KindTraits; no rule asks which kind
 // it serves. Read Decide first (decide.go), then one file per rule, in the order in which they run:
 //
-//	edit.go           a changed schedule starts nothing for the time before the change
-//	startchecks.go    deletion, suspension, time zone, schedule: what keeps a CronJob from starting anything
+//	policy.go         what the user asks for; the times of it, or the obstacle that keeps it from having any
+//	served.go         the timing that was served last
+//	edit.go           a changed timing starts nothing for the time before the change
+//	startchecks.go    deletion, suspension, obstacles: what keeps a CronJob from starting anything
 //	livereads.go      what has to be read live before anything can be said
 //	children.go       which objects are ours, and which scheduled time each one proves
 //	observed.go       the active list, lastScheduleTime and lastSuccessfulTime, from what the children show;

@@ -10,10 +10,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/carillon-dev/carillon/internal/cron"
+	"github.com/carillon-dev/carillon/internal/kind/adapter"
 )
 
 // noted is what the annotation says.
-func noted(text string) given { return func(s *scene) { s.in.StoredStatus.Timetable = text } }
+func noted(text string) given { return func(s *scene) { s.annotation = text; s.read() } }
 
 // generation is how often the spec was changed, plus one.
 func generation(n int64) given { return func(s *scene) { s.in.Owner.Generation = n } }
@@ -255,15 +256,15 @@ func TestFirstRecordHasTheTimetable(t *testing.T) {
 	for _, kind := range []string{"K", "V", "T"} {
 		s := fixture(kind, "12:10:00")
 		r := cron.Decide(s.in).StatusWrite
-		if r == nil || !r.StatusChanged || !r.TimetableChanged || r.Status.Timetable != `{"schedules":["*/10 * * * *"]}` {
+		if r == nil || !r.StatusChanged || !r.TimingChanged || annotation(t, r.Status.Timing) != `{"schedules":["*/10 * * * *"]}` {
 			t.Errorf("%s: the first start records %+v; want the timetable with it", kind, r)
 		}
 		s = fixture(kind, "12:20:00", last("12:10"), noted(`{"schedules":["*/10 * * * *"]}`))
-		if r := cron.Decide(s.in).StatusWrite; r == nil || !r.StatusChanged || r.TimetableChanged {
+		if r := cron.Decide(s.in).StatusWrite; r == nil || !r.StatusChanged || r.TimingChanged {
 			t.Errorf("%s: the second start records %+v; want the status alone", kind, r)
 		}
 		s = fixture(kind, "12:20:00", last("12:10"), noted(`{"schedules":["*/10 * * * *"],"missed":"2026-05-04T12:05:00Z"}`))
-		if r := cron.Decide(s.in).StatusWrite; r == nil || !r.StatusChanged || r.TimetableChanged != traits[kind].StatusCarriesAnnotation {
+		if r := cron.Decide(s.in).StatusWrite; r == nil || !r.StatusChanged || r.TimingChanged != traits[kind].StatusCarriesAnnotation {
 			t.Errorf("%s: a miss that is past is recorded as %+v; want it forgotten where that costs nothing", kind, r)
 		}
 		s = fixture(kind, "12:11:00", last("12:10"), active("12:10"))
@@ -336,4 +337,13 @@ func TestEditInTheOverlap(t *testing.T) {
 	if got, want := cron.Decide(s.in).Wake, time.Date(2026, 11, 1, 6, 30, 0, 0, time.UTC); !got.Equal(want) {
 		t.Errorf("wake %v, want %v", got, want)
 	}
+}
+
+func annotation(t *testing.T, served cron.ServedTiming) string {
+	t.Helper()
+	text, err := adapter.TimetableAnnotation(served)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
 }

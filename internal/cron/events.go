@@ -163,53 +163,6 @@ func manyRefused(in Input, tm timing) Event {
 	return in.Traits.Events.TooManyMissed.event(dedupKey("refused", tm.base), manyRefusedText).lasting()
 }
 
-func malformedAnnotation(in Input) Event {
-	return in.Traits.Events.BadTimetable.event(dedupKey("timetable", in.StoredStatus.Timetable), "Annotation %s cannot be read and is "+
-		"ignored, so an edit of the schedule that was made while nobody looked may be missed. Remove it", AnnotationTimetable)
-}
-
-func unknownZone(in Input, err error) Event {
-	var zone string
-	if in.Spec.TimeZone != nil {
-		zone = *in.Spec.TimeZone
-	}
-	return in.Traits.Events.UnknownZone.event(dedupKey("zone", in.Owner.Generation, zone), "Nothing is scheduled: "+
-		".spec.timeZone %q cannot be loaded: %v. Set it to a name of the tz database, such as Europe/Rome", zone, err).lasting()
-}
-
-func zoneInSchedule(in Input, text string) Event {
-	return in.Traits.Events.ZoneInSchedule.event(dedupKey("zone in schedule", in.Owner.Generation, text), "The schedule %q "+
-		"carries TZ or CRON_TZ, which is not supported officially, and .spec.timeZone is ignored; set .spec.timeZone "+
-		"instead, see https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/#time-zones", text)
-}
-
-func badSchedule(in Input, text string, edited bool, err error) Event {
-	reason := in.Traits.Events.BadSchedule
-	if edited {
-		reason = in.Traits.Events.BadEdit
-	}
-	return reason.event(dedupKey("schedule", in.Owner.Generation, text), "%s", badScheduleText(text, err)).lasting()
-}
-
-func badScheduleText(text string, err error) string {
-	return fmt.Sprintf("Nothing is scheduled: .spec.schedule %q cannot be read: %v. Correct it; a schedule has minute, hour, "+
-		"day of month, month and day of week, such as \"30 6 * * 1-5\"", text, err)
-}
-
-func neverFires(in Input, text string) Event {
-	return in.Traits.Events.NeverFires.event(dedupKey("never", in.Owner.Generation, text), "%s", neverFiresText(text)).lasting()
-}
-
-func neverFiresText(text string) string {
-	return fmt.Sprintf("Nothing is scheduled: .spec.schedule %q names no date that exists. Correct its day or its month", text)
-}
-
-func tooFine(in Input, text string) Event {
-	return in.Traits.Events.TooFine.event(dedupKey("too fine", in.Owner.Generation, text), "Schedule %q fires more than once "+
-		"in %v, but each %s is named after its %v: one of them starts each time, the others are skipped", text,
-		in.Traits.NameUnit, in.Traits.ChildKind, in.Traits.NameUnit)
-}
-
 func failedGet(in Input, c Child, due time.Time, err error) Event {
 	return in.Traits.Events.FailedGet.event(dedupKey("get", c.UID, due), "%s %s is to be replaced and cannot be read: %v",
 		in.Traits.ChildKind, c.Name, err)

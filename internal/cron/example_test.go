@@ -12,29 +12,31 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/carillon-dev/carillon/internal/cron"
+	"github.com/carillon-dev/carillon/internal/kind/adapter"
 	kindk "github.com/carillon-dev/carillon/internal/kind/batchv1"
 )
 
 // A CronJob is due, and the Job of ten minutes ago still runs.
 func ExampleDecide() {
 	now := time.Date(2026, 5, 4, 12, 10, 0, 0, time.UTC)
+	info := kindk.Kind{}.Info()
 	before := now.Add(-10 * time.Minute)
 	in := cron.Input{
 		Now:    now,
-		Traits: kindk.Kind{}.Info().Traits,
+		Traits: info.Traits,
 		Owner:  cron.Owner{Namespace: "batch", Name: "tick", UID: "cj-1", Created: now.Add(-time.Hour)},
-		Spec:   cron.Spec{Schedules: []string{"*/10 * * * *"}},
+		Policy: cron.Policy{Timing: adapter.CronTiming("*/10 * * * *", nil, info, adapter.ReadOptions{})},
 		StoredStatus: cron.Status{LastSchedule: &before,
 			Active: []corev1.ObjectReference{{Namespace: "batch", Name: "tick-29631600", UID: "job-1"}}},
 		Children: []cron.Child{{Namespace: "batch", Name: "tick-29631600", UID: "job-1", Stamp: "2026-05-04T12:00:00Z",
 			Controller: &metav1.OwnerReference{APIVersion: "batch/v1", Kind: "CronJob", Name: "tick", UID: "cj-1"}}},
 	}
 
-	in.Spec.Concurrency = batchv1.ForbidConcurrent
+	in.Policy.Concurrency = batchv1.ForbidConcurrent
 	forbid := cron.Decide(in)
 	fmt.Println("Forbid starts:", forbid.Start != nil)
 
-	in.Spec.Concurrency = batchv1.AllowConcurrent
+	in.Policy.Concurrency = batchv1.AllowConcurrent
 	plan := cron.Decide(in)
 	fmt.Println("Allow starts:", plan.Start.Name, "for", plan.Start.Stamp)
 

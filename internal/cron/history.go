@@ -19,7 +19,7 @@ func beyondHistoryLimits(in Input, all []Child) []Deletion {
 	classes := []struct {
 		phase ChildPhase
 		keep  *int32
-	}{{Complete, in.Spec.KeepSuccessful}, {Failed, in.Spec.KeepFailed}}
+	}{{Complete, in.Policy.KeepSuccessful}, {Failed, in.Policy.KeepFailed}}
 	if in.Traits.FailedFirst {
 		slices.Reverse(classes)
 	}

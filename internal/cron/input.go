@@ -6,7 +6,6 @@ package cron
 import (
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,15 +19,13 @@ import (
 type Input struct {
 	// Now is the one clock reading of the sync.
 	Now time.Time
-	// Zone is the zone of schedules that name none: that of the process. Nil means UTC.
-	Zone *time.Location
 	// Traits say how the kind behaves. Nil behaves like a kind without events that rests on every error.
 	Traits *KindTraits
 
-	// Owner, Spec and StoredStatus describe the CronJob as the cache shows it, or, after AddReadOwnerResult, as the server
+	// Owner, Policy and StoredStatus describe the CronJob as the cache shows it, or, after AddReadOwnerResult, as the server
 	// does.
 	Owner        Owner
-	Spec         Spec
+	Policy       Policy
 	StoredStatus Status
 
 	// Children are the objects that claim to be made by this CronJob, in any order. Those that another object
@@ -53,27 +50,9 @@ type Owner struct {
 	Created time.Time
 	// Deleting is whether metadata.deletionTimestamp is set.
 	Deleting bool
-	// ScheduleUnchangedSince: neither the schedule nor the time zone was changed later than this, which is when a field
-	// manager that owns one of them last changed anything (metadata.managedFields). Zero when unknown.
+	// ScheduleUnchangedSince: the timing was not changed later than this, which is when a field manager that owns a part
+	// of it last changed anything (metadata.managedFields). Zero when unknown.
 	ScheduleUnchangedSince time.Time
-}
-
-// Spec is what the user asked for, the same for all kinds. Nil and empty mean "not set"; defaults are the API's.
-type Spec struct {
-	// Schedules are the cron expressions; the CronJob is due when any of them is. Kinds K, V and T have one.
-	Schedules []string
-	// TimeZone is the zone in which Schedules are read, nil for the zone of the process.
-	TimeZone *string
-	// Deadline is how late a start may be, in seconds; nil for no limit.
-	Deadline *int64
-	// Concurrency is Allow, Forbid or Replace; anything else counts as Allow.
-	Concurrency batchv1.ConcurrencyPolicy
-	Suspend     bool
-	// KeepSuccessful and KeepFailed are the history limits; nil keeps all of that class.
-	KeepSuccessful *int32
-	KeepFailed     *int32
-	// Conditions: status.conditions are asked for (cronjob.md 2.3b).
-	Conditions bool
 }
 
 // Status is what the CronJob's status, and one annotation of ours, remember.
@@ -86,8 +65,8 @@ type Status struct {
 	LastSuccessful *time.Time
 	// Conditions are status.conditions; nil when the kind has none, or when they are not asked for.
 	Conditions []metav1.Condition
-	// Timetable is the raw value of AnnotationTimetable, "" when absent.
-	Timetable string
+	// Timing is the timing that was served last, zero when nothing tells.
+	Timing ServedTiming
 }
 
 // Child is one object made for a scheduled time, or one that claims to be.
@@ -152,7 +131,7 @@ func (p ChildPhase) String() string {
 // readResults is what live reads of this sync answered.
 type readResults struct {
 	owner bool
-	// edited: the CronJob's schedule or time zone was another one than the cache had shown.
+	// edited: the CronJob's timing was another one than the cache had shown.
 	edited   bool
 	ownerErr error
 	children map[string]readResult // by name; all are in the CronJob's namespace
@@ -201,14 +180,14 @@ func (in Input) deletion(c Child, why string) Deletion {
 	return Deletion{Namespace: in.Owner.Namespace, Name: c.Name, UID: c.UID, Why: why}
 }
 
-// AddReadOwnerResult enters the answer to a live read of the CronJob itself. With a nil error, owner, spec and status
+// AddReadOwnerResult enters the answer to a live read of the CronJob itself. With a nil error, owner, policy and status
 // replace those of the cache for the rest of the sync (cronjob.md 2.1.2 note 1), and the shell must write Plan.StatusWrite on top
 // of that live object. An object of that name with another UID is an error (NotFound).
-func (in *Input) AddReadOwnerResult(owner Owner, spec Spec, status Status, err error) {
+func (in *Input) AddReadOwnerResult(owner Owner, policy Policy, status Status, err error) {
 	in.read.owner, in.read.ownerErr = true, err
 	if err == nil {
-		in.read.edited = in.read.edited || !scheduleOf(spec).same(scheduleOf(in.Spec))
-		in.Owner, in.Spec, in.StoredStatus = owner, spec, status
+		in.read.edited = in.read.edited || policy.Timing.Fingerprint != in.Policy.Timing.Fingerprint
+		in.Owner, in.Policy, in.StoredStatus = owner, policy, status
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 // created or because the deadline is too short, they are collected: the first is reported at once, and then once in
 // RepeatInterval, and when something starts again.
 //
-// What was reported is remembered in the annotation (servedSchedule.Missed), unless a later lastScheduleTime says as
+// What was reported is remembered with the timing that was served (ServedTiming.Missed), unless a later lastScheduleTime says as
 // much, so that another process does not report it again. The events are published after that write. A crash between
 // the two loses an event; a write that fails is repeated, and a crash before it succeeds reports twice.
 
@@ -45,48 +45,45 @@ type missed struct {
 	passed
 }
 
-// passed gives the scheduled times in (after, until], except for those in started.
-func (c calendar) passed(after, until time.Time, started []time.Time) passed {
+// passedIn gives the scheduled times in (after, until], except for those in started.
+func passedIn(times Times, after, until time.Time, started []time.Time) passed {
 	isStarted := func(t time.Time) bool { return slices.ContainsFunc(started, t.Equal) }
-	p := passed{count: c.count(after, until)}
+	p := passed{count: times.Count(after, until)}
 	for _, t := range started {
-		if t.After(after) && !t.After(until) && c.last(after, t).Equal(t) {
+		if t.After(after) && !t.After(until) && times.LastBetween(after, t).Equal(t) {
 			p.count--
 		}
 	}
 	if p.count <= 0 {
 		return passed{}
 	}
-	for p.first = c.first(after); isStarted(p.first); p.first = c.first(p.first) {
+	for p.first = times.Next(after); isStarted(p.first); p.first = times.Next(p.first) {
 	}
-	for p.last = c.last(after, until); isStarted(p.last); p.last = c.last(after, p.last.Add(-time.Nanosecond)) {
+	for p.last = times.LastBetween(after, until); isStarted(p.last); p.last = times.LastBetween(after, p.last.Add(-time.Nanosecond)) {
 	}
 	p.first, p.last = p.first.UTC(), p.last.UTC()
 	return p
 }
 
-// first is the first scheduled time later than t, zero if there is none.
-func (c calendar) first(t time.Time) time.Time { return c.next(t, t) }
-
 // maxWalk is how many scheduled times are gone through one by one.
 const maxWalk = 1000
 
-// passedByEdit gives what an edit has passed over until it: times of the former calendar old later than from, up to
-// which all of its times have been accounted for, and times of the present one, c, that may have been meant, which are
+// passedByEdit gives what an edit has passed over until it: times of the former timing (nil: unknown) later than from, up to
+// which all of its times have been accounted for, and times of the present one that may have been meant, which are
 // those later than after. Those in started are not among them. Those that both have count once, under the former one;
 // where they are very many, they may count twice.
-func passedByEdit(old, c calendar, from, after, until time.Time, started []time.Time) passed {
-	p := old.passed(from, until, started)
-	if len(old) == 0 {
+func passedByEdit(former, present Times, from, after, until time.Time, started []time.Time) passed {
+	p := passedIn(orNone(former), from, until, started)
+	if former == nil {
 		after = maxTime(from, after)
 	}
-	q := c.passed(after, until, nil)
+	q := passedIn(present, after, until, nil)
 	if q.count > maxWalk {
 		return p.and(q)
 	}
 	var own passed
-	for t := c.first(after); !t.IsZero() && !t.After(until); t = c.first(t) {
-		if !old.last(t.Add(-time.Second), t).Equal(t) && !slices.ContainsFunc(started, t.Equal) {
+	for t := present.Next(after); !t.IsZero() && !t.After(until); t = present.Next(t) {
+		if !orNone(former).LastBetween(t.Add(-time.Second), t).Equal(t) && !slices.ContainsFunc(started, t.Equal) {
 			own = own.and(one(t.UTC()))
 		}
 	}
@@ -115,7 +112,7 @@ func (s *syncState) missesUnconfirmed() bool {
 
 // reportMissed decides whether what was missed is reported now. over: misses do not go on. What has a child by now is
 // not: its create had succeeded after all, or its deadline was raised.
-func (o *outcomes) reportMissed(in Input, all []Child, c calendar, due time.Time, over bool) {
+func (o *outcomes) reportMissed(in Input, all []Child, times Times, due time.Time, over bool) {
 	if len(o.unreported) == 0 {
 		return
 	}
@@ -136,7 +133,7 @@ func (o *outcomes) reportMissed(in Input, all []Child, c calendar, due time.Time
 		}
 		if m.count -= len(started); m.count > 0 {
 			if slices.ContainsFunc(started, m.last.Equal) {
-				m.last = maxTime(m.first, c.last(before, m.last.Add(-time.Nanosecond)).UTC())
+				m.last = maxTime(m.first, times.LastBetween(before, m.last.Add(-time.Nanosecond)).UTC())
 			}
 			o.reported = append(o.reported, m)
 		}

@@ -82,7 +82,7 @@ func TestMissSchedule(t *testing.T) {
 			{now: "12:20"}, {now: "12:30"}, {now: "12:31", given: []given{restarted}}, {now: "12:40"},
 		}},
 		"what passed while it was suspended was not missed": {kinds: "KVT", given: []given{suspended, last("12:00")}, moments: []moment{
-			{now: "12:10"}, {now: "12:34", given: []given{func(s *scene) { s.in.Spec.Suspend = false }}},
+			{now: "12:10"}, {now: "12:34", given: []given{func(s *scene) { s.in.Policy.Suspend = false }}},
 		}},
 		"what is deleted misses nothing": {kinds: "KVT", given: []given{deleting, last("12:00"), deadline(10)}, moments: []moment{{now: "12:34"}}},
 	} {
@@ -93,7 +93,7 @@ func TestMissSchedule(t *testing.T) {
 					if i > 0 {
 						s.catchUp(m.now, m.given...)
 						for j := range s.in.Children {
-							if s.in.Spec.Concurrency != "Forbid" {
+							if s.in.Policy.Concurrency != "Forbid" {
 								s.in.Children[j].Phase = cron.Complete
 							}
 						}

@@ -6,8 +6,6 @@ package cron
 import (
 	"slices"
 	"time"
-
-	"github.com/carillon-dev/carillon/internal/schedule"
 )
 
 // RunOutcome says what became of scheduled times. Each scheduled time has one outcome for the life of a process,
@@ -148,31 +146,31 @@ func (s *syncState) nameOutcomes() {
 		base, due, result = baseOf(in, in.StoredStatus), done.start.Time, in.createdOrAdopted()
 	}
 	from := o.countsFrom(in, base, e)
-	if !in.Spec.Suspend {
+	if !in.Policy.Suspend {
 		s.passedByEdit(from)
 	}
 	if !s.ready.mayStart {
-		o.suspended = prev.suspended || in.Spec.Suspend
-		o.reportMissed(in, s.children, nil, time.Time{}, true)
+		o.suspended = prev.suspended || in.Policy.Suspend
+		o.reportMissed(in, s.children, noTimes{}, time.Time{}, true)
 		return
 	}
 	o.suspended = false
 	from = maxTime(from, e.since)
 
 	o.settlePending(base, due, s.timing.earliest)
-	calendar := s.ready.calendar
+	times := s.ready.times
 	if prev.upto == nil && base.After(from) {
 		// Children prove later times than the status: the process that started them died before it could write or
 		// report anything.
-		if !finerThanNames(in, calendar) {
-			o.enter(Missed, NotStartedOutage, calendar.passed(from, base, provedBetween(in, s.children, from, base)))
+		if !finerThanNames(in) {
+			o.enter(Missed, NotStartedOutage, passedIn(times, from, base, provedBetween(in, s.children, from, base)))
 		}
 		from = base
 	}
 
 	latest := due
 	if due.IsZero() {
-		latest = calendar.last(from, in.Now).UTC()
+		latest = times.LastBetween(from, in.Now).UTC()
 	}
 	if latest.After(from) {
 		s.passedOver(from, due, latest, result)
@@ -182,7 +180,7 @@ func (s *syncState) nameOutcomes() {
 	}
 	o.enterDue(prev, from, due, result)
 	if !s.missesUnconfirmed() {
-		o.reportMissed(in, s.children, calendar, due, e.fresh || o.over(result, baseOf(in, s.observed.status)))
+		o.reportMissed(in, s.children, times, due, e.fresh || o.over(result, baseOf(in, s.observed.status)))
 	}
 }
 
@@ -208,8 +206,12 @@ func (s *syncState) passedByEdit(from time.Time) {
 	if o.suspended {
 		reason = NotStartedSuspended
 	}
+	var former Times
+	if e.before != nil {
+		former = e.before.Times
+	}
 	if e.fresh || e.now.Presumed && o.upto == nil {
-		o.enter(reason.SkippedOrMissed(), reason, passedByEdit(calendarOf(in, e.before), s.ready.calendar, from, e.after, e.since,
+		o.enter(reason.SkippedOrMissed(), reason, passedByEdit(former, orNone(s.ready.times), from, e.after, e.since,
 			provedBetween(in, s.children, from, e.since)))
 	}
 }
@@ -244,11 +246,9 @@ func (o *outcomes) over(result startResult, served time.Time) bool {
 }
 
 // finerThanNames tells whether several scheduled times share one name.
-func finerThanNames(in Input, c calendar) bool {
-	return slices.ContainsFunc(c, func(s schedule.Schedule) bool {
-		period, every := s.Every()
-		return every && period < in.Traits.NameUnit
-	})
+func finerThanNames(in Input) bool {
+	every := in.Policy.Timing.Every
+	return every != 0 && every < in.Traits.NameUnit
 }
 
 // settlePending names the outcome of the pending time, once it is clear that it will not start any more.
@@ -269,23 +269,23 @@ func (o *outcomes) settlePending(base, due, earliest time.Time) {
 
 // passedOver names the outcomes of the times in (from, latest] except for due.
 func (s *syncState) passedOver(from, due, latest time.Time, result startResult) {
-	in, c, o, prev, earliest := s.in, s.ready.calendar, &s.outcomes, s.in.Carry.outcomes, s.timing.earliest
+	in, times, o, prev, earliest := s.in, s.ready.times, &s.outcomes, s.in.Carry.outcomes, s.timing.earliest
 	until := latest
 	if !due.IsZero() {
 		until = due.Add(-time.Nanosecond)
 	}
-	n := c.count(from, until)
+	n := times.Count(from, until)
 	waits := result == startForbidden || result == startNotDue && in.forbids()
 	switch {
 	case n <= 0:
 	case prev.suspended:
-		o.enter(Skipped, NotStartedSuspended, c.passed(from, until, nil))
+		o.enter(Skipped, NotStartedSuspended, passedIn(times, from, until, nil))
 	case due.IsZero():
-		o.enter(Missed, NotStartedDeadline, c.passed(from, until, nil))
+		o.enter(Missed, NotStartedDeadline, passedIn(times, from, until, nil))
 	case prev.upto == nil && waits:
 		// A new process, and a child is in the way: so it may have been for long, and another process has reported that.
 	case result == startTooManyMissed:
-		o.enter(Missed, NotStartedTooMany, c.passed(from, until, nil))
+		o.enter(Missed, NotStartedTooMany, passedIn(times, from, until, nil))
 	default:
 		between := from
 		if earliest.After(from) {
@@ -294,7 +294,7 @@ func (s *syncState) passedOver(from, due, latest time.Time, result startResult) 
 				between = until
 			}
 		}
-		o.enter(Missed, NotStartedDeadline, c.passed(from, between, nil))
-		o.enter(Missed, NotStartedOutage, c.passed(between, until, nil))
+		o.enter(Missed, NotStartedDeadline, passedIn(times, from, between, nil))
+		o.enter(Missed, NotStartedOutage, passedIn(times, between, until, nil))
 	}
 }

@@ -93,7 +93,7 @@ func TestOutcomes(t *testing.T) {
 		}},
 		"suspended and resumed": {kinds: "KVT", given: []given{last("12:00"), suspended}, moments: []moment{
 			{now: "12:10"}, {now: "12:25"},
-			{now: "12:34", given: []given{func(s *scene) { s.in.Spec.Suspend = false }}, want: "2 skipped/suspended, 1 started"}, {now: "12:35"},
+			{now: "12:34", given: []given{func(s *scene) { s.in.Policy.Suspend = false }}, want: "2 skipped/suspended, 1 started"}, {now: "12:35"},
 		}},
 		"B2 times before an edit are nothing": {kinds: "KVT", given: []given{served("0 3 * * *", ""), last("12:00")}, moments: []moment{
 			{now: "12:34"}, {now: "12:40", want: "1 started"},
@@ -136,14 +136,14 @@ func TestOutcomesCountEachTimeOnce(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		kind := rapid.SampledFrom([]string{"K", "V", "T"}).Draw(rt, "kind")
 		s := fixture(kind, "12:03:20")
-		s.in.Spec.Deadline = rapid.SampledFrom([]*int64{nil, nil, new(int64(0)), new(int64(90)), new(int64(1500))}).Draw(rt, "deadline")
-		s.in.Spec.Concurrency = rapid.SampledFrom([]batchv1.ConcurrencyPolicy{"Allow", "Forbid", "Replace"}).Draw(rt, "policy")
+		s.in.Policy.Deadline = rapid.SampledFrom([]*int64{nil, nil, new(int64(0)), new(int64(90)), new(int64(1500))}).Draw(rt, "deadline")
+		s.in.Policy.Concurrency = rapid.SampledFrom([]batchv1.ConcurrencyPolicy{"Allow", "Forbid", "Replace"}).Draw(rt, "policy")
 		named, startedTimes, failedTimes, creates := 0, 0, 0, map[string]bool{}
 		var log []string
 		s.play(t) // this process has seen the CronJob from the beginning
 		for range rapid.IntRange(1, 40).Draw(rt, "syncs") {
 			s.in.Now = s.in.Now.Add(time.Duration(rapid.SampledFrom([]int{0, 1, 240, 600, 1300, 9000}).Draw(rt, "later")) * time.Second)
-			s.in.Spec.Suspend = rapid.IntRange(0, 9).Draw(rt, "suspended") == 0
+			s.in.Policy.Suspend = rapid.IntRange(0, 9).Draw(rt, "suspended") == 0
 			s.failCreate = rapid.SampledFrom([]error{nil, nil, nil, quota}).Draw(rt, "create")
 			s.loseAnswer = rapid.SampledFrom([]error{nil, nil, nil, errors.New("connection reset")}).Draw(rt, "answer")
 			clear(s.failGet)
@@ -161,7 +161,7 @@ func TestOutcomesCountEachTimeOnce(t *testing.T) {
 			if rapid.Bool().Draw(rt, "the cache catches up") {
 				s.catchUp(s.in.Now.Format(time.RFC3339))
 			}
-			s.in.Spec.KeepSuccessful, s.in.Spec.KeepFailed = nil, nil
+			s.in.Policy.KeepSuccessful, s.in.Policy.KeepFailed = nil, nil
 			transcript := s.play(t)
 			for name := range s.live {
 				creates[name] = true
@@ -184,7 +184,7 @@ func TestOutcomesCountEachTimeOnce(t *testing.T) {
 				open = 1
 			}
 			passed := int(s.in.Now.Sub(at("12:00")) / (10 * time.Minute))
-			if !s.in.Spec.Suspend && named+open != passed {
+			if !s.in.Policy.Suspend && named+open != passed {
 				rt.Fatalf("%d outcomes and %d held up for %d scheduled times\n%s", named, open, passed, strings.Join(log, "\n"))
 			}
 			// A create whose answer got lost, and whose child stays unseen until the next time starts, counts as

@@ -104,10 +104,10 @@ type Start struct {
 // StatusWrite asks for a status to be written. It is whole: what it does not hold is no longer so.
 type StatusWrite struct {
 	Status Status
-	// StatusChanged: the status differs from what is stored. TimetableChanged: the annotation does. A kind whose status
-	// writes accept metadata needs one write for both.
-	StatusChanged    bool
-	TimetableChanged bool
+	// StatusChanged: the status differs from what is stored, apart from Timing. TimingChanged: Timing does. A kind that
+	// keeps both in one place needs one write for both.
+	StatusChanged bool
+	TimingChanged bool
 }
 
 // Event is one event about the CronJob.
@@ -163,7 +163,7 @@ func (p Plan) String() string {
 }
 
 // String tells the record in one line: the names in the active list, the two times and the conditions, then the
-// annotation if it is written too.
+// timing if it is written too.
 func (r StatusWrite) String() string {
 	names := make([]string, len(r.Status.Active))
 	for i, ref := range r.Status.Active {
@@ -182,8 +182,8 @@ func (r StatusWrite) String() string {
 			parts = append(parts, fmt.Sprintf("%s=%s/%s", c.Type, c.Status, c.Reason))
 		}
 	}
-	if r.TimetableChanged {
-		parts = append(parts, "timetable "+r.Status.Timetable)
+	if r.TimingChanged {
+		parts = append(parts, "timing "+r.Status.Timing.String())
 	}
 	return "record " + strings.Join(parts, ", ")
 }

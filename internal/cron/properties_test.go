@@ -21,6 +21,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/carillon-dev/carillon/internal/cron"
+	"github.com/carillon-dev/carillon/internal/kind/adapter"
 )
 
 // Everything that users and broken clients can put into an object: good values, odd ones and garbage.
@@ -83,11 +84,13 @@ func children(tr *cron.KindTraits) *rapid.Generator[cron.Child] {
 
 var limitsDrawn = maybe(rapid.SampledFrom([]int32{0, 1, 3, -1, math.MaxInt32, math.MinInt32}))
 
-func specs(t *rapid.T) cron.Spec {
-	return cron.Spec{
-		Schedules: rapid.SliceOfN(schedules, 0, 3).Draw(t, "schedules"),
-		TimeZone:  maybe(zones).Draw(t, "zone"),
-		Deadline:  maybe(rapid.SampledFrom([]int64{0, 1, 60, 900, 86400, 9223372037, math.MaxInt64, -1, math.MinInt64})).Draw(t, "deadline"),
+var processZones = rapid.SampledFrom([]*time.Location{nil, time.UTC, time.FixedZone("odd", 20700)})
+
+func policies(t *rapid.T, tr *cron.KindTraits) cron.Policy {
+	return cron.Policy{
+		Timing: adapter.CronTiming(schedules.Draw(t, "schedule"), maybe(zones).Draw(t, "zone"), adapter.Info{Traits: tr},
+			adapter.ReadOptions{Zone: processZones.Draw(t, "process zone")}),
+		Deadline: maybe(rapid.SampledFrom([]int64{0, 1, 60, 900, 86400, 9223372037, math.MaxInt64, -1, math.MinInt64})).Draw(t, "deadline"),
 		Concurrency: rapid.SampledFrom([]batchv1.ConcurrencyPolicy{batchv1.AllowConcurrent, batchv1.ForbidConcurrent,
 			batchv1.ReplaceConcurrent, "Sometimes", ""}).Draw(t, "policy"),
 		Suspend:        rapid.IntRange(0, 5).Draw(t, "suspend") == 0,
@@ -96,7 +99,7 @@ func specs(t *rapid.T) cron.Spec {
 	}
 }
 
-func states(t *rapid.T) cron.Status {
+func states(t *rapid.T, tr *cron.KindTraits) cron.Status {
 	refs := rapid.Custom(func(t *rapid.T) corev1.ObjectReference {
 		return corev1.ObjectReference{APIVersion: "batch/v1", Kind: "Job", Name: names.Draw(t, "name"), UID: uids.Draw(t, "uid"),
 			Namespace: rapid.SampledFrom([]string{"batch", "batch", "", "other"}).Draw(t, "namespace")}
@@ -105,26 +108,29 @@ func states(t *rapid.T) cron.Status {
 		Active:         rapid.SliceOfN(refs, 0, 4).Draw(t, "active"),
 		LastSchedule:   maybe(instants).Draw(t, "last"),
 		LastSuccessful: maybe(instants).Draw(t, "success"),
-		Timetable:      timetables.Draw(t, "timetable"),
+		Timing:         servedTimings(t, tr),
 	}
 }
 
 var timetables = rapid.SampledFrom([]string{"", "garbage", `{}`, `{"schedules":null}`, `{"schedules":["*/10 * * * *"]}`,
 	`{"schedules":["0 3 * * *"],"since":"2026-05-04T12:03:04.5Z"}`, `{"schedules":["* * * * *"],"timeZone":"UTC","since":"2999-01-01T00:00:00Z"}`})
 
+func servedTimings(t *rapid.T, tr *cron.KindTraits) cron.ServedTiming {
+	return adapter.ServedTiming(timetables.Draw(t, "timetable"), cron.Timing{}, adapter.Info{Traits: tr}, adapter.ReadOptions{})
+}
+
 func inputs(t *rapid.T) cron.Input {
 	kind := rapid.SampledFrom([]string{"K", "V", "T"}).Draw(t, "kind")
 	return cron.Input{
 		Now:    instants.Draw(t, "now"),
-		Zone:   rapid.SampledFrom([]*time.Location{nil, time.UTC, time.FixedZone("odd", 20700)}).Draw(t, "process zone"),
 		Traits: traits[kind],
 		Owner: cron.Owner{Namespace: "batch", Name: "tick", UID: rapid.SampledFrom([]types.UID{"cj-1", "cj-1", ""}).Draw(t, "uid"),
 			Generation: rapid.Int64Range(0, 3).Draw(t, "generation"), Created: instants.Draw(t, "created"),
 			Deleting: rapid.IntRange(0, 5).Draw(t, "deleting") == 0, ScheduleUnchangedSince: instants.Draw(t, "touched")},
-		Spec:         specs(t),
-		StoredStatus: states(t),
+		Policy:       policies(t, traits[kind]),
+		StoredStatus: states(t, traits[kind]),
 		Children:     rapid.SliceOfN(children(traits[kind]), 0, 6).Draw(t, "children"),
-		Carry:        cron.CarryFrom(timetables.Draw(t, "carry")),
+		Carry:        cron.CarryFrom(servedTimings(t, traits[kind])),
 	}
 }
 
@@ -177,9 +183,9 @@ func answer(t *rapid.T, in *cron.Input, l cron.ReadRequest) {
 	err := failures.Draw(t, "look")
 	switch {
 	case l.Owner && err == nil && rapid.Bool().Draw(t, "owner changed"):
-		in.AddReadOwnerResult(in.Owner, specs(t), states(t), nil)
+		in.AddReadOwnerResult(in.Owner, policies(t, in.Traits), states(t, in.Traits), nil)
 	case l.Owner:
-		in.AddReadOwnerResult(in.Owner, in.Spec, in.StoredStatus, err)
+		in.AddReadOwnerResult(in.Owner, in.Policy, in.StoredStatus, err)
 	case err != nil:
 		in.AddReadChildResult(l, nil, err)
 	default:
@@ -247,19 +253,19 @@ func checkPlan(t *rapid.T, in cron.Input, plan cron.Plan) {
 		}
 	}
 	if s := plan.Start; s != nil {
-		if s.Time.After(in.Now) || in.Owner.Deleting || in.Spec.Suspend {
+		if s.Time.After(in.Now) || in.Owner.Deleting || in.Policy.Suspend {
 			t.Fatalf("now %v: started what is not due:\n%s", in.Now, plan)
 		}
-		if d := in.Spec.Deadline; d != nil && *d < 1e9 && !s.Time.After(in.Now.Add(-time.Duration(*d)*time.Second)) {
+		if d := in.Policy.Deadline; d != nil && *d < 1e9 && !s.Time.After(in.Now.Add(-time.Duration(*d)*time.Second)) {
 			t.Fatalf("now %v: started beyond the deadline:\n%s", in.Now, plan)
 		}
 		if in.StoredStatus.LastSchedule != nil && !s.Time.After(*in.StoredStatus.LastSchedule) {
 			t.Fatalf("last %v: started again:\n%s", in.StoredStatus.LastSchedule, plan)
 		}
-		if strings.Contains(in.StoredStatus.Timetable, "12:03:04") && !s.Time.After(at("12:03:04.5")) && in.Now.After(at("12:00").Add(-23*time.Hour)) {
+		if in.StoredStatus.Timing.Since != nil && in.StoredStatus.Timing.Since.Equal(at("12:03:04.5")) && !s.Time.After(at("12:03:04.5")) && in.Now.After(at("12:00").Add(-23*time.Hour)) {
 			t.Fatalf("started for a time before the edit:\n%s", plan)
 		}
-		if in.Spec.Concurrency == batchv1.ForbidConcurrent {
+		if in.Policy.Concurrency == batchv1.ForbidConcurrent {
 			for _, c := range in.Children {
 				if c.Phase != cron.Complete && c.Phase != cron.Failed && own(c.UID) != nil && distinct(in.Children) {
 					t.Fatalf("Forbid, but %s is unfinished:\n%s", c.Name, plan)
@@ -300,7 +306,7 @@ func FuzzDecide(f *testing.F) {
 				zone(tz)(s)
 			}
 			in := s.in
-			in.AddReadOwnerResult(in.Owner, in.Spec, in.StoredStatus, nil)
+			in.AddReadOwnerResult(in.Owner, in.Policy, in.StoredStatus, nil)
 			plan := cron.Decide(in)
 			for _, l := range plan.Read {
 				in.AddReadChildResult(l, nil, nil)

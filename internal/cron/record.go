@@ -52,15 +52,15 @@ func (s *syncState) record(status Status, written bool) *StatusWrite {
 	if written {
 		r.Status, r.StatusChanged = status, !sameStatus(in.StoredStatus, status)
 	}
-	// The first record of a status has the schedule that was decided on, for all kinds: a later process need not guess.
+	// The first record of a status has the timing that was decided on, for all kinds: a later process need not guess.
 	t := s.served.asStored(r.Status)
-	first := (!e.hasStored || !t.same(e.stored)) && !in.Owner.Deleting
+	first := !t.same(e.stored) && !in.Owner.Deleting
 	if e.needsWrite(t) || r.StatusChanged && (first || in.Traits.StatusCarriesAnnotation && !t.equal(e.stored)) {
-		if text := t.text(); text != "" {
-			r.TimetableChanged, r.Status.Timetable = true, text
+		if t.writable() {
+			r.TimingChanged, r.Status.Timing = true, t
 		}
 	}
-	if !r.StatusChanged && !r.TimetableChanged {
+	if !r.StatusChanged && !r.TimingChanged {
 		return nil
 	}
 	return &r

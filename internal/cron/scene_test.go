@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/carillon-dev/carillon/internal/cron"
+	"github.com/carillon-dev/carillon/internal/kind/adapter"
 	kindk "github.com/carillon-dev/carillon/internal/kind/batchv1"
 	kindt "github.com/carillon-dev/carillon/internal/kind/tutorial"
 	kindv "github.com/carillon-dev/carillon/internal/kind/volcano"
@@ -35,6 +36,13 @@ var traits = map[string]*cron.KindTraits{
 // scene is one CronJob, what the cache shows of it, and the server behind the cache.
 type scene struct {
 	in cron.Input
+
+	// text and tz are the schedule and the zone that the CronJob asks for, process is the zone of the process, and
+	// annotation is what the CronJob remembers of its timing. read makes the input of them.
+	text       string
+	tz         *string
+	process    *time.Location
+	annotation string
 
 	// live are the children on the server by name. What is given to the cache is on the server too, unless the scene
 	// says otherwise.
@@ -69,17 +77,25 @@ func fixture(kind string, now string, givens ...given) *scene {
 			Traits: traits[kind],
 			Owner: cron.Owner{Namespace: "batch", Name: "tick", UID: "cj-1", Generation: 1,
 				Created: at("12:03:20")},
-			Spec: cron.Spec{Schedules: []string{"*/10 * * * *"}, Concurrency: batchv1.AllowConcurrent,
-				KeepSuccessful: new(int32(3)), KeepFailed: new(int32(1))},
+			Policy: cron.Policy{Concurrency: batchv1.AllowConcurrent, KeepSuccessful: new(int32(3)), KeepFailed: new(int32(1))},
 		},
+		text:       "*/10 * * * *",
 		live:       map[string]cron.Child{},
 		failGet:    map[string]error{},
 		failDelete: map[string]error{},
 	}
+	s.read()
 	for _, g := range givens {
 		g(s)
 	}
 	return s
+}
+
+// read reads the timing as the adapter of a kind does.
+func (s *scene) read() {
+	info, options := adapter.Info{Traits: s.in.Traits}, adapter.ReadOptions{Zone: s.process}
+	s.in.Policy.Timing = adapter.CronTiming(s.text, s.tz, info, options)
+	s.in.StoredStatus.Timing = adapter.ServedTiming(s.annotation, s.in.Policy.Timing, info, options)
 }
 
 // at reads a time of 2026-05-04 UTC, or a whole RFC 3339 time.
@@ -97,14 +113,14 @@ func at(text string) time.Time {
 	return t
 }
 
-func schedule(text string) given { return func(s *scene) { s.in.Spec.Schedules = []string{text} } }
-func zone(name string) given     { return func(s *scene) { s.in.Spec.TimeZone = &name } }
-func deadline(sec int64) given   { return func(s *scene) { s.in.Spec.Deadline = &sec } }
+func schedule(text string) given { return func(s *scene) { s.text = text; s.read() } }
+func zone(name string) given     { return func(s *scene) { s.tz = &name; s.read() } }
+func deadline(sec int64) given   { return func(s *scene) { s.in.Policy.Deadline = &sec } }
 func made(text string) given     { return func(s *scene) { s.in.Owner.Created = at(text) } }
 func deleting(s *scene)          { s.in.Owner.Deleting = true }
-func suspended(s *scene)         { s.in.Spec.Suspend = true }
-func forbid(s *scene)            { s.in.Spec.Concurrency = batchv1.ForbidConcurrent }
-func replace(s *scene)           { s.in.Spec.Concurrency = batchv1.ReplaceConcurrent }
+func suspended(s *scene)         { s.in.Policy.Suspend = true }
+func forbid(s *scene)            { s.in.Policy.Concurrency = batchv1.ForbidConcurrent }
+func replace(s *scene)           { s.in.Policy.Concurrency = batchv1.ReplaceConcurrent }
 
 func last(text string) given {
 	return func(s *scene) { s.in.StoredStatus.LastSchedule = new(at(text)) }
@@ -122,7 +138,7 @@ func limits(success, failure int32) given {
 		}
 		return &n
 	}
-	return func(s *scene) { s.in.Spec.KeepSuccessful, s.in.Spec.KeepFailed = limit(success), limit(failure) }
+	return func(s *scene) { s.in.Policy.KeepSuccessful, s.in.Policy.KeepFailed = limit(success), limit(failure) }
 }
 
 // processZone is the zone that the controller runs in.
@@ -132,19 +148,21 @@ func processZone(name string) given {
 		if err != nil {
 			panic(err)
 		}
-		s.in.Zone = loc
+		s.process = loc
+		s.read()
 	}
 }
 
 // served is the schedule and zone that an earlier sync of this process saw.
 func served(schedule, zone string) given {
 	return func(s *scene) {
-		earlier := s.in
-		earlier.Spec.Schedules, earlier.Spec.TimeZone = []string{schedule}, nil
+		earlier := *s
+		earlier.text, earlier.tz = schedule, nil
 		if zone != "" {
-			earlier.Spec.TimeZone = &zone
+			earlier.tz = &zone
 		}
-		s.in.Carry = cron.Decide(earlier).Carry
+		earlier.read()
+		s.in.Carry = cron.Decide(earlier.in).Carry
 	}
 }
 
@@ -228,7 +246,7 @@ func ref(c cron.Child) corev1.ObjectReference {
 func liveState(givens ...given) given {
 	return func(s *scene) {
 		s.liveOwner = func(in *cron.Input) {
-			live := scene{in: *in, live: map[string]cron.Child{}}
+			live := scene{in: *in, live: map[string]cron.Child{}, text: s.text, tz: s.tz, process: s.process, annotation: s.annotation}
 			live.in.StoredStatus.Active = slices.Clone(in.StoredStatus.Active)
 			for _, g := range givens {
 				g(&live)
@@ -287,12 +305,7 @@ func (s *scene) play(t testing.TB) string {
 			child, err := s.create(*plan.Start)
 			in.AddStartResult(*plan.Start, cron.CreateResultOf(child, err))
 		case cron.StepWriteStatus:
-			r := *plan.StatusWrite
-			r.TimetableChanged = r.TimetableChanged && !r.StatusChanged // it rides; the tests of edits look at it
-			tell("%s", r)
-			if s.failRecord == nil {
-				s.in.StoredStatus = plan.StatusWrite.Status
-			}
+			tell("%s", s.record(t, *plan.StatusWrite))
 			in.AddStatusWriteResult(s.failRecord)
 		case cron.StepPrune:
 			for _, step := range plan.Prune {
@@ -320,6 +333,27 @@ func (s *scene) play(t testing.TB) string {
 	return ""
 }
 
+// record writes a status and tells it. An annotation that rides with the rest is not told: the tests of edits look at it.
+func (s *scene) record(t testing.TB, r cron.StatusWrite) string {
+	t.Helper()
+	annotation := s.annotation
+	if r.TimingChanged {
+		var err error
+		if annotation, err = adapter.TimetableAnnotation(r.Status.Timing); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s.failRecord == nil {
+		s.in.StoredStatus, s.annotation = r.Status, annotation
+		s.read()
+	}
+	if r.TimingChanged && !r.StatusChanged {
+		return "record timetable " + annotation
+	}
+	r.TimingChanged = false
+	return r.String()
+}
+
 func (s *scene) look(in *cron.Input, l cron.ReadRequest, tell func(string, ...any)) {
 	if l.Owner {
 		tell("look at owner")
@@ -327,7 +361,7 @@ func (s *scene) look(in *cron.Input, l cron.ReadRequest, tell func(string, ...an
 		if s.liveOwner != nil {
 			s.liveOwner(&live)
 		}
-		in.AddReadOwnerResult(live.Owner, live.Spec, live.StoredStatus, s.failOwner)
+		in.AddReadOwnerResult(live.Owner, live.Policy, live.StoredStatus, s.failOwner)
 		return
 	}
 	tell("look at %s", l.Name)

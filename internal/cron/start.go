@@ -377,6 +377,6 @@ func (in Input) createdOrAdopted() startResult {
 	return startAdopted
 }
 
-func (in Input) forbids() bool { return in.Spec.Concurrency == batchv1.ForbidConcurrent }
+func (in Input) forbids() bool { return in.Policy.Concurrency == batchv1.ForbidConcurrent }
 
-func (in Input) replaces() bool { return in.Spec.Concurrency == batchv1.ReplaceConcurrent }
+func (in Input) replaces() bool { return in.Policy.Concurrency == batchv1.ReplaceConcurrent }

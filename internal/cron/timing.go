@@ -6,58 +6,21 @@ package cron
 import (
 	"math"
 	"time"
-
-	"github.com/carillon-dev/carillon/internal/schedule"
 )
 
-// calendar is the union of the schedules.
-type calendar []schedule.Schedule
-
-// last is the latest scheduled time in (after, until], zero if there is none. It is exact: no missed run is lost to an
-// estimate (cronjob.md Q2).
-func (c calendar) last(after, until time.Time) time.Time {
-	var latest time.Time
-	for _, s := range c {
-		if t := s.LastBetween(after, until); t.After(latest) {
-			latest = t
-		}
+// nextTime is the first scheduled time later than now, and not before the first one later than since; zero if there is
+// none ever. Times without a grid of their own continue the one that starts at since (cronjob.md 3.7).
+func nextTime(times Times, since, now time.Time) time.Time {
+	if last := times.LastBetween(since, now); !last.IsZero() {
+		return times.Next(last)
 	}
-	return latest
-}
-
-// count is how many scheduled times lie in (after, until], saturating.
-func (c calendar) count(after, until time.Time) int {
-	n := 0
-	for _, s := range c {
-		if k := s.Count(after, until); k > math.MaxInt-n {
-			return math.MaxInt
-		} else {
-			n += k
-		}
-	}
-	return n
-}
-
-// next is the first scheduled time later than now, and not before the first one later than since; zero if there is
-// none ever. Schedules without a grid of their own continue the one that starts at since (cronjob.md 3.7).
-func (c calendar) next(since, now time.Time) time.Time {
-	var first time.Time
-	for _, s := range c {
-		from := s.LastBetween(since, now)
-		if from.IsZero() {
-			from = since
-		}
-		if t := s.Next(from); !t.IsZero() && (first.IsZero() || t.Before(first)) {
-			first = t
-		}
-	}
-	return first
+	return times.Next(since)
 }
 
 // manyMissed: more missed times than this are many.
 const manyMissed = 100
 
-// timing is what the calendar says at Now.
+// timing is what the scheduled times say at Now.
 type timing struct {
 	// base is what was served last: lastScheduleTime, or the creation.
 	base time.Time
@@ -71,23 +34,23 @@ type timing struct {
 }
 
 // timingOf finds the scheduled time that is due (cronjob.md 3.2 to 3.4). Times at or before an edit do not count.
-func timingOf(in Input, c calendar, status Status, e edit) timing {
+func timingOf(in Input, times Times, status Status, e edit) timing {
 	t := timing{base: baseOf(in, status)}
-	t.earliest = earliest(t.base, in.Spec.Deadline, in.Now)
-	t.due = c.last(t.earliest, in.Now).UTC()
+	t.earliest = earliest(t.base, in.Policy.Deadline, in.Now)
+	t.due = times.LastBetween(t.earliest, in.Now).UTC()
 	if !t.due.After(e.since) {
 		t.due = time.Time{}
 	}
 	if !t.due.IsZero() {
-		t.manyMissed = c.count(maxTime(t.earliest, e.since), in.Now) > manyMissed
+		t.manyMissed = times.Count(maxTime(t.earliest, e.since), in.Now) > manyMissed
 		t.child = childName(in, t.due)
 	}
 	return t
 }
 
 // wake is the next scheduled time. The deadline plays no part in it, an edit does. It is always later than Now.
-func wake(in Input, c calendar, status Status, e edit) time.Time {
-	t := c.next(baseOf(in, status), maxTime(in.Now, e.since))
+func wake(in Input, times Times, status Status, e edit) time.Time {
+	t := nextTime(times, baseOf(in, status), maxTime(in.Now, e.since))
 	if !t.After(in.Now) {
 		return time.Time{}
 	}

@@ -42,7 +42,7 @@ type KindTraits struct {
 	MaxActive int
 	// RecordDespiteError: a sync that failed still writes what it learnt.
 	RecordDespiteError bool
-	// StatusCarriesAnnotation: a status write may carry the annotation, so AnnotationTimetable comes with the first
+	// StatusCarriesAnnotation: a status write may carry an annotation, so Status.Timing comes with the first
 	// one.
 	StatusCarriesAnnotation bool
 	// DeletedIsIgnored: a CronJob that is being deleted gets no attention at all. Otherwise its status and history are

@@ -1,7 +1,7 @@
 // Copyright The Carillon Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package cron
+package cron_test
 
 import (
 	"encoding/json"
@@ -12,7 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/carillon-dev/carillon/internal/schedule"
+	"github.com/carillon-dev/carillon/internal/cron"
+	"github.com/carillon-dev/carillon/internal/kind/adapter"
 )
 
 // vector is one entry of docs/contract/cron-vectors.json; cronjob.md 3.9 describes the fields.
@@ -77,82 +78,81 @@ func TestVectors(t *testing.T) {
 }
 
 func (v vector) check(t *testing.T) {
-	zone, err := schedule.LoadZone(v.ProcessTimeZone)
+	zone, err := time.LoadLocation(v.ProcessTimeZone)
 	if err != nil {
 		t.Fatal(err)
 	}
-	in := Input{
+	traits := &cron.KindTraits{NameUnit: time.Minute, StartChecks: []cron.StartCheck{cron.CheckZoneLoads, cron.CheckNotSuspended, cron.CheckScheduleFires}}
+	timing := adapter.CronTiming(v.Schedule, v.TimeZone, adapter.Info{Traits: traits}, adapter.ReadOptions{Zone: zone})
+	in := cron.Input{
 		Now:          v.Now,
-		Zone:         zone,
-		Traits:       &KindTraits{NameUnit: time.Minute, StartChecks: []StartCheck{CheckZoneLoads, CheckNotSuspended, CheckScheduleFires}},
-		Owner:        Owner{Name: "tick", Created: v.Creation},
-		Spec:         Spec{Schedules: []string{v.Schedule}, TimeZone: v.TimeZone, Deadline: v.DeadlineSeconds},
-		StoredStatus: Status{LastSchedule: v.LastSchedule},
+		Traits:       traits,
+		Owner:        cron.Owner{Name: "tick", Created: v.Creation},
+		Policy:       cron.Policy{Timing: timing, Deadline: v.DeadlineSeconds},
+		StoredStatus: cron.Status{LastSchedule: v.LastSchedule},
 	}
-	g := checkStart(in, edit{})
-	if want := v.Expect.Unsatisfiable; g.mayStart == want {
-		t.Fatalf("may start: %v, want unsatisfiable: %v", g.mayStart, want)
+	if want := v.Expect.Unsatisfiable; (timing.Times == nil) != want {
+		t.Fatalf("times: %v, want unsatisfiable: %v", timing.Times, want)
 	}
 	if v.Expect.Unsatisfiable {
 		return
 	}
 
-	tm := timingOf(in, g.calendar, in.StoredStatus, edit{})
-	if !tm.earliest.Equal(v.Expect.Earliest) {
-		t.Errorf("earliest %v, want %v", tm.earliest, v.Expect.Earliest)
+	latest, earliest, many := cron.Due(in)
+	if !earliest.Equal(v.Expect.Earliest) {
+		t.Errorf("earliest %v, want %v", earliest, v.Expect.Earliest)
 	}
 	exact := v.Expect.ExactMostRecent
-	check(t, "due", due(tm.due), or(exact, v.Expect.MostRecent))
-	v.checkMissed(t, "missed", g.calendar, tm, v.Expect.MissedClass)
+	check(t, "due", due(latest), or(exact, v.Expect.MostRecent))
+	v.checkMissed(t, "missed", timing.Times.Count(earliest, v.Now), many, v.Expect.MissedClass)
 
 	patient := in
-	patient.Spec.Deadline = nil
-	tm2 := timingOf(patient, g.calendar, in.StoredStatus, edit{})
-	check(t, "due ignoring the deadline", due(tm2.due), or(exact, v.Expect.MostRecentIgnoringDeadline))
-	v.checkMissed(t, "missed ignoring the deadline", g.calendar, tm2, v.Expect.MissedClassIgnoringDeadline)
+	patient.Policy.Deadline = nil
+	latest2, earliest2, many2 := cron.Due(patient)
+	check(t, "due ignoring the deadline", due(latest2), or(exact, v.Expect.MostRecentIgnoringDeadline))
+	v.checkMissed(t, "missed ignoring the deadline", timing.Times.Count(earliest2, v.Now), many2, v.Expect.MissedClassIgnoringDeadline)
 
-	check(t, "wake", wake(in, g.calendar, in.StoredStatus, edit{}).Sub(v.Now)+pad, time.Duration(v.Expect.NextRequeueNanos))
+	check(t, "wake", cron.Wake(in, in.StoredStatus).Sub(v.Now)+pad, time.Duration(v.Expect.NextRequeueNanos))
 	if after := v.Expect.NextRequeueAfterStartNanos; after != nil {
-		started := Status{LastSchedule: &tm.due}
-		check(t, "wake after the start", wake(in, g.calendar, started, edit{}).Sub(v.Now)+pad, time.Duration(*after))
+		check(t, "wake after the start", cron.Wake(in, cron.Status{LastSchedule: &latest}).Sub(v.Now)+pad, time.Duration(*after))
 	}
 	if suffix := v.Expect.JobNameSuffix; suffix != "" {
-		check(t, "name", childName(in, tm.due), "tick-"+suffix.String())
+		check(t, "name", cron.ChildName(in, latest), "tick-"+suffix.String())
 	}
 	if want := v.Expect.ScheduledAnnotation; want != nil {
-		check(t, "stamp", stamp(in, tm.due), *want)
+		check(t, "stamp", cron.Stamp(in, latest), *want)
 	}
 	if l := v.Expect.Listing; l != nil {
-		n := g.calendar.count(tm.earliest, v.Now)
+		n := timing.Times.Count(earliest, v.Now)
 		switch {
 		case l.Error != nil:
-			check(t, "more than 100 are listed", n > manyMissed, true)
+			check(t, "more than 100 are listed", n > cron.ManyMissed, true)
 		case l.UnmetCount != nil:
 			check(t, "listed", n, *l.UnmetCount)
 		}
 		if l.Error == nil && l.LastMissed != nil {
-			check(t, "last listed", due(tm.due), due(*l.LastMissed))
-			in.Traits = &KindTraits{NameUnit: time.Second}
-			check(t, "name in seconds", childName(in, tm.due), "tick-"+l.SecondsNameSuffix.String())
+			check(t, "last listed", due(latest), due(*l.LastMissed))
+			in.Traits = &cron.KindTraits{NameUnit: time.Second}
+			check(t, "name in seconds", cron.ChildName(in, latest), "tick-"+l.SecondsNameSuffix.String())
 		}
 	}
 }
 
 // checkMissed compares how many times were missed with the class of the vector: none is at most one.
-func (v vector) checkMissed(t *testing.T, what string, c calendar, tm timing, want string) {
+func (v vector) checkMissed(t *testing.T, what string, n int, many bool, want string) {
 	t.Helper()
 	if exact, ok := exactClass[v.Name]; ok {
 		want = exact
 	}
 	got := "none"
-	switch n := c.count(tm.earliest, v.Now); {
-	case n > manyMissed:
+	switch {
+	case n > cron.ManyMissed:
 		got = "many"
 	case n > 1:
 		got = "few"
 	}
 	check(t, what, got, want)
-	check(t, what+": many", tm.manyMissed, want == "many")
+	check(t, what+": many", many, want == "many")
 }
 
 func due(t time.Time) *string {

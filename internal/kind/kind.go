@@ -23,6 +23,7 @@ type (
 	Info         = adapter.Info
 	Object       = adapter.Object
 	CronJobPatch = adapter.CronJobPatch
+	ReadOptions  = adapter.ReadOptions
 )
 
 // All are the kinds, in the order in which they are set up.

@@ -19,7 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
-	"github.com/carillon-dev/carillon/internal/cron"
+	"github.com/carillon-dev/carillon/internal/kind/adapter"
 	"github.com/carillon-dev/carillon/internal/manager"
 	"github.com/carillon-dev/carillon/internal/testkit/make"
 )
@@ -75,7 +75,7 @@ func (w *world) noted(name, schedule string) (annotation string) {
 	w.T.Helper()
 	w.eventually("the schedule "+schedule+" is noted", func(ctx context.Context) error {
 		got := w.cronJob(ctx, name)
-		if annotation = got.Annotations[cron.AnnotationTimetable]; !strings.Contains(annotation, schedule) {
+		if annotation = got.Annotations[adapter.AnnotationTimetable]; !strings.Contains(annotation, schedule) {
 			return fmt.Errorf("schedule %q, annotation %q", got.Spec.Schedule, annotation)
 		}
 		return nil

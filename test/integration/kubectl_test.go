@@ -25,7 +25,7 @@ import (
 	cmdutil "k8s.io/kubectl/pkg/cmd/util"
 	"sigs.k8s.io/yaml"
 
-	"github.com/carillon-dev/carillon/internal/cron"
+	"github.com/carillon-dev/carillon/internal/kind/adapter"
 	"github.com/carillon-dev/carillon/internal/testkit/make"
 )
 
@@ -325,7 +325,7 @@ func TestKubectlServerSideApply(t *testing.T) {
 			t.Fatal(err)
 		}
 		for annotation := range fields.Metadata.Annotations {
-			if annotation != "f:"+cron.AnnotationTimetable && annotation != "." {
+			if annotation != "f:"+adapter.AnnotationTimetable && annotation != "." {
 				t.Errorf("%s owns the annotation %s", f.Manager, annotation)
 			}
 		}
@@ -337,16 +337,16 @@ func TestKubectlServerSideApply(t *testing.T) {
 	other := manifest.DeepCopy()
 	other.Spec.Schedule, _ = w.daily(-3)
 	err := apply(other, "--field-manager=other")
-	if err == nil || !strings.Contains(err.Error(), "conflict with \"kubectl\"") || !strings.Contains(err.Error(), ".spec.schedule") || strings.Contains(err.Error(), cron.AnnotationTimetable) {
+	if err == nil || !strings.Contains(err.Error(), "conflict with \"kubectl\"") || !strings.Contains(err.Error(), ".spec.schedule") || strings.Contains(err.Error(), adapter.AnnotationTimetable) {
 		t.Errorf("a second applier is told %v", err)
 	}
-	if again := w.cronJob(t.Context(), "tick").Annotations[cron.AnnotationTimetable]; again != current {
+	if again := w.cronJob(t.Context(), "tick").Annotations[adapter.AnnotationTimetable]; again != current {
 		t.Errorf("the refused apply changed the annotation from %q to %q", current, again)
 	}
 
 	stale := manifest.DeepCopy()
-	stale.Annotations = map[string]string{cron.AnnotationTimetable: old}
-	if err := apply(stale); err == nil || !strings.Contains(err.Error(), cron.AnnotationTimetable) {
+	stale.Annotations = map[string]string{adapter.AnnotationTimetable: old}
+	if err := apply(stale); err == nil || !strings.Contains(err.Error(), adapter.AnnotationTimetable) {
 		t.Errorf("one who applies an old annotation is told %v", err)
 	}
 	must(apply(stale, "--force-conflicts"))

@@ -38,11 +38,11 @@ func TestCron(t *testing.T) {
 			breaks: "an edit starts runs for the time before it",
 		},
 		"edit forgotten by a restart": {
-			file: "edit.go", old: "for _, t := range []servedSchedule{e.stored, before} {", new: "for _, t := range []servedSchedule{before} {",
+			file: "edit.go", old: "for _, t := range []ServedTiming{e.stored, before} {", new: "for _, t := range []ServedTiming{before} {",
 			breaks: "the annotation that remembers an edit is not read",
 		},
 		"start for what is still to come": {
-			file: "timing.go", old: "t.due = c.last(t.earliest, in.Now).UTC()", new: "t.due = c.last(t.earliest, in.Now.Add(5*time.Second)).UTC()",
+			file: "timing.go", old: "t.due = times.LastBetween(t.earliest, in.Now).UTC()", new: "t.due = times.LastBetween(t.earliest, in.Now.Add(5*time.Second)).UTC()",
 			breaks: "a run starts early",
 		},
 		"wake in the past": {
@@ -50,7 +50,7 @@ func TestCron(t *testing.T) {
 			breaks: "the controller spins",
 		},
 		"wake now": {
-			file: "timing.go", old: "t := c.next(baseOf(in, status), maxTime(in.Now, e.since))\n\tif !t.After(in.Now) {", new: "t := in.Now\n\tif t.IsZero() {",
+			file: "timing.go", old: "t := nextTime(times, baseOf(in, status), maxTime(in.Now, e.since))\n\tif !t.After(in.Now) {", new: "t := in.Now\n\tif t.IsZero() {",
 			breaks: "the controller spins",
 		},
 		"lastScheduleTime goes back": {
@@ -66,7 +66,7 @@ func TestCron(t *testing.T) {
 			breaks: "more finished children are kept than the limit says",
 		},
 		"suspended is started": {
-			file: "startchecks.go", old: "if in.Spec.Suspend {", new: "if in.Spec.Suspend && len(in.StoredStatus.Active) > 0 {",
+			file: "startchecks.go", old: "if in.Policy.Suspend {", new: "if in.Policy.Suspend && len(in.StoredStatus.Active) > 0 {",
 			breaks: "a suspended CronJob starts runs",
 		},
 		"deadline ignored": {
@@ -90,7 +90,7 @@ func TestCron(t *testing.T) {
 			breaks: "a running child leaves status.active because the cache does not show it yet",
 		},
 		"no catch-up": {
-			file: "timing.go", old: "t.due = c.last(t.earliest, in.Now).UTC()", new: "t.due = c.last(maxTime(t.earliest, in.Now.Add(-time.Minute)), in.Now).UTC()",
+			file: "timing.go", old: "t.due = times.LastBetween(t.earliest, in.Now).UTC()", new: "t.due = times.LastBetween(maxTime(t.earliest, in.Now.Add(-time.Minute)), in.Now).UTC()",
 			breaks: "a time is lost while nobody looked, although its deadline has not passed",
 		},
 		"refused create not repeated": {
@@ -106,7 +106,7 @@ func TestCron(t *testing.T) {
 			breaks: "a crash between the two loses a time",
 		},
 		"wakes late": {
-			file: "timing.go", old: "t := c.next(baseOf(in, status), maxTime(in.Now, e.since))", new: "t := c.next(baseOf(in, status), maxTime(in.Now.Add(2*time.Minute), e.since))",
+			file: "timing.go", old: "t := nextTime(times, baseOf(in, status), maxTime(in.Now, e.since))", new: "t := nextTime(times, baseOf(in, status), maxTime(in.Now.Add(2*time.Minute), e.since))",
 			breaks: "a time passes without a sync",
 		},
 		"start for what was served": {
@@ -142,7 +142,7 @@ func TestCron(t *testing.T) {
 			breaks: "what was told before is told by the next process",
 		},
 		"what a crashed process started told as missed": {
-			file: "outcomes.go", old: "calendar.passed(from, base, provedBetween(in, s.children, from, base))", new: "calendar.passed(from, base, nil)",
+			file: "outcomes.go", old: "passedIn(times, from, base, provedBetween(in, s.children, from, base))", new: "passedIn(times, from, base, nil)",
 			breaks: "runs that did start are told as missed",
 		},
 		"collected misses lost": {
@@ -244,7 +244,7 @@ func TestCronTables(t *testing.T) {
 			breaks: "what was told before is told by the next process",
 		},
 		"misses of a crashed process forgotten": {
-			file: "outcomes.go", old: "\t\t\to.enter(Missed, NotStartedOutage, calendar.passed(from, base, provedBetween(in, s.children, from, base)))\n", new: "",
+			file: "outcomes.go", old: "\t\t\to.enter(Missed, NotStartedOutage, passedIn(times, from, base, provedBetween(in, s.children, from, base)))\n", new: "",
 			breaks: "what a process had passed over when it died is never told",
 		},
 		"an edit passes times over in silence": {

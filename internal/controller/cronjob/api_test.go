@@ -27,6 +27,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/carillon-dev/carillon/internal/kind"
+	"github.com/carillon-dev/carillon/internal/kind/adapter"
 	batch "github.com/carillon-dev/carillon/internal/kind/batchv1"
 	"github.com/carillon-dev/carillon/internal/kind/kindtest"
 	"github.com/carillon-dev/carillon/internal/kind/tutorial"
@@ -100,7 +101,7 @@ func serve(t *testing.T, letter string) *api {
 	r.ownWrites, r.childWrites = ownwrites.New[client.Object](nil), ownwrites.New[client.Object](nil)
 	c := apiClient{api: a}
 	r.live, r.writer = c, c
-	r.clock, r.zone, r.gate = a.time, time.UTC, loadgate.New(clock.RealClock{})
+	r.clock, r.readOptions, r.gate = a.time, adapter.ReadOptions{Zone: time.UTC}, loadgate.New(clock.RealClock{})
 	if source := k.Info().Traits.EventSource; source != "" {
 		r.recorder = events.NewRecorder(events.Options{Sink: apiSink{a}, Component: source, Clock: a.time, Logger: r.log})
 	}

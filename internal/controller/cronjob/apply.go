@@ -47,11 +47,11 @@ func (r *reconciler) readOwner(ctx context.Context, s *ongoingSync) {
 		err = apierrors.NewNotFound(r.info.OwnerResource.GroupResource(), s.key.Name)
 	}
 	if err != nil {
-		s.in.AddReadOwnerResult(cron.Owner{}, cron.Spec{}, cron.Status{}, err)
+		s.in.AddReadOwnerResult(cron.Owner{}, cron.Policy{}, cron.Status{}, err)
 		return
 	}
-	owner, spec, status, err := r.kind.Read(live)
-	s.in.AddReadOwnerResult(owner, spec, status, err)
+	owner, policy, status, err := r.kind.Read(live, r.readOptions)
+	s.in.AddReadOwnerResult(owner, policy, status, err)
 	if err == nil {
 		s.owner = r.trimmed(live)
 		r.ownWrites.Updated(owner.UID, s.owner) // as good as an own write: the cache will come to it

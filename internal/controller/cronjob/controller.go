@@ -30,6 +30,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/carillon-dev/carillon/internal/kind"
+	"github.com/carillon-dev/carillon/internal/kind/adapter"
 	"github.com/carillon-dev/carillon/internal/kube/events"
 	"github.com/carillon-dev/carillon/internal/kube/lister"
 	"github.com/carillon-dev/carillon/internal/kube/loadgate"
@@ -191,7 +192,8 @@ func (s *starter) add(ctx context.Context, log logr.Logger) error {
 	r.ownWrites, r.childWrites = ownwrites.New[client.Object](owners.Progress), ownwrites.New[client.Object](children.Progress)
 	r.live, r.writer = s.mgr.GetAPIReader(), client.WithFieldOwner(s.mgr.GetClient(), othercontroller.OurFieldManager)
 	r.takeoverAfter, r.pauseChanged = s.options.TakeoverAfter, s.options.PauseChanged
-	r.clock, r.zone, r.gate, r.log = s.options.Clock, s.options.Zone, s.options.Gate, log
+	r.clock, r.gate, r.log = s.options.Clock, s.options.Gate, log
+	r.readOptions = adapter.ReadOptions{Zone: s.options.Zone}
 	if info.Traits.EventSource != "" {
 		r.recorder, err = events.Add(s.mgr, events.Options{Sink: s.options.Sink, Component: info.Traits.EventSource, Gate: r.gate, Logger: log})
 		if err != nil {
@@ -302,9 +304,10 @@ type reconciler struct {
 	writer   client.Client
 	recorder *events.Recorder
 	clock    clock.Clock
-	zone     *time.Location
 	gate     *loadgate.Gate
 	log      logr.Logger
+	// readOptions go into each reading of a CronJob.
+	readOptions adapter.ReadOptions
 	// removals is how many children of one CronJob are deleted at the same time.
 	removals int
 

@@ -28,10 +28,9 @@ func (r *reconciler) gather(key types.NamespacedName) *ongoingSync {
 	}
 	s := &ongoingSync{key: key, owner: owner}
 	s.in.Now = r.clock.Now()
-	s.in.Zone = r.zone
 	s.in.Traits = r.info.Traits
 	var err error
-	s.in.Owner, s.in.Spec, s.in.StoredStatus, err = r.kind.Read(owner)
+	s.in.Owner, s.in.Policy, s.in.StoredStatus, err = r.kind.Read(owner, r.readOptions)
 	if trouble := adapter.Trouble(owner); trouble != nil {
 		r.unreadable(key, owner, trouble)
 		return nil

@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/carillon-dev/carillon/internal/cron"
+	"github.com/carillon-dev/carillon/internal/kind/adapter"
 	kinds "github.com/carillon-dev/carillon/internal/kind/batchv1"
 	"github.com/carillon-dev/carillon/internal/kube/events"
 	"github.com/carillon-dev/carillon/internal/kube/lister"
@@ -117,7 +118,7 @@ func served(tb testing.TB, stored [][]byte) *reconciler {
 	r.owners, r.children = ownerLister, childLister
 	r.ownWrites, r.childWrites = ownwrites.New[client.Object](nil), ownwrites.New[client.Object](nil)
 	now := clocktesting.NewFakeClock(created)
-	r.clock, r.zone, r.gate, r.log = now, time.UTC, loadgate.New(clock.RealClock{}), logr.Discard()
+	r.clock, r.readOptions, r.gate, r.log = now, adapter.ReadOptions{Zone: time.UTC}, loadgate.New(clock.RealClock{}), logr.Discard()
 	r.recorder = events.NewRecorder(events.Options{Component: "cronjob-controller", Clock: now, Logger: r.log})
 	r.timers = wallclock.NewTimers(now)
 	r.begin()

@@ -17,7 +17,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/carillon-dev/carillon/internal/cron"
+	"github.com/carillon-dev/carillon/internal/kind/adapter"
 	"github.com/carillon-dev/carillon/internal/kind/tutorial"
 	"github.com/carillon-dev/carillon/internal/kind/volcano"
 )
@@ -244,7 +244,7 @@ func TestScenarios(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				obj["metadata"].(map[string]any)["annotations"].(map[string]any)[cron.AnnotationTimetable] = string(text)
+				obj["metadata"].(map[string]any)["annotations"].(map[string]any)[adapter.AnnotationTimetable] = string(text)
 			}
 			for _, r := range c.jobs {
 				a.has(r)
@@ -347,7 +347,7 @@ func TestStartedJob(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				a.zone = zone
+				a.readOptions.Zone = zone
 			}
 			now, err := time.Parse(time.RFC3339, c.at)
 			if err != nil {

@@ -16,7 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/carillon-dev/carillon/internal/cron"
+	"github.com/carillon-dev/carillon/internal/kind/adapter"
 )
 
 // toldTruth are so many scheduled times that one event says were not started. by is the process that told them, "" for
@@ -70,7 +70,7 @@ func (t *truth) tells(m *simManager, o *ownerTruth, message string) {
 // recordedMissed reports whether it stands in the CronJob that the scheduled times up to this one were told.
 func (t *truth) recordedMissed(cj *batchv1.CronJob, last time.Time) bool {
 	var recorded struct{ Missed time.Time }
-	_ = json.Unmarshal([]byte(cj.Annotations[cron.AnnotationTimetable]), &recorded) // users write nonsense there
+	_ = json.Unmarshal([]byte(cj.Annotations[adapter.AnnotationTimetable]), &recorded) // users write nonsense there
 	served := cj.Status.LastScheduleTime
 	return !recorded.Missed.Before(last) || served != nil && !served.Time.Before(last)
 }

@@ -162,7 +162,7 @@ func (m *simManager) see(key types.NamespacedName) view {
 	v := view{now: m.process.Clock.Now()}
 	if obj, ok := m.controller.owners.Get(key); ok {
 		var err error
-		if v.owner, _, v.status, err = m.kind.Read(obj); err != nil {
+		if v.owner, _, v.status, err = m.kind.Read(obj, m.controller.readOptions); err != nil {
 			panic(err)
 		}
 		for _, child := range m.controller.children.ControlledBy(v.owner.UID) {

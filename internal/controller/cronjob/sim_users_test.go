@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
-	"github.com/carillon-dev/carillon/internal/cron"
+	"github.com/carillon-dev/carillon/internal/kind/adapter"
 	"github.com/carillon-dev/carillon/internal/testkit/make"
 	"github.com/carillon-dev/carillon/internal/testkit/sim"
 )
@@ -97,7 +97,7 @@ func (s *simulation) edit(e simEdit) {
 	case "annotate":
 		change(func(cj *batchv1.CronJob) { annotate(cj, "example.com/note", s.world.Now().String()) })
 	case "garbage":
-		change(func(cj *batchv1.CronJob) { annotate(cj, cron.AnnotationTimetable, "nonsense") })
+		change(func(cj *batchv1.CronJob) { annotate(cj, adapter.AnnotationTimetable, "nonsense") })
 	case "nonsense": // the status is not only ours
 		sim.Edit(s.server, "user", e.what, ns, name, func(cj *batchv1.CronJob) {
 			refs := slices.Clone(cj.Status.Active)

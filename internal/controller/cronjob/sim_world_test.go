@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/carillon-dev/carillon/internal/kind/adapter"
 	"github.com/carillon-dev/carillon/internal/kube/lister"
 	"github.com/carillon-dev/carillon/internal/kube/loadgate"
 	"github.com/carillon-dev/carillon/internal/kube/ownwrites"
@@ -244,7 +245,7 @@ func (s *simulation) start(stale int) *simManager {
 	r.owners, r.children = owners, children
 	r.ownWrites, r.childWrites = ownwrites.New[client.Object](owners.Progress), ownwrites.New[client.Object](children.Progress)
 	r.live, r.writer, r.removals = p.Client, p.Client, 1
-	r.clock, r.zone, r.gate, r.log = clock, time.UTC, loadgate.New(impatient{clock}), logr.Discard()
+	r.clock, r.readOptions, r.gate, r.log = clock, adapter.ReadOptions{Zone: time.UTC}, loadgate.New(impatient{clock}), logr.Discard()
 	m.voice = newVoice()
 	r.recorder = m.voice.Recorder
 	timers := &sim.Timers{}

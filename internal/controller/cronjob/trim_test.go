@@ -109,7 +109,7 @@ func TestTrimCompacts(t *testing.T) {
 		t.Errorf("trimmed again: %v, %v", again, err)
 	}
 	cached := got.(kind.Object)
-	owner, _, _, err := k.Read(cached)
+	owner, _, _, err := k.Read(cached, kind.ReadOptions{})
 	if err != nil || !owner.ScheduleUnchangedSince.Equal(at("12:05:00")) {
 		t.Errorf("the schedule is unchanged since %v, %v", owner.ScheduleUnchangedSince, err)
 	}

@@ -27,6 +27,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/carillon-dev/carillon/internal/kind/adapter"
 	kinds "github.com/carillon-dev/carillon/internal/kind/batchv1"
 	"github.com/carillon-dev/carillon/internal/kube/events"
 	"github.com/carillon-dev/carillon/internal/kube/lister"
@@ -121,7 +122,7 @@ func (w *world) restart() {
 	r.owners, r.children = w.lister("CronJob"), w.lister("Job")
 	r.ownWrites, r.childWrites = ownwrites.New[client.Object](nil), ownwrites.New[client.Object](nil)
 	r.live, r.writer = w.server, w.server
-	r.clock, r.zone, r.gate = w.time, time.UTC, loadgate.New(clock.RealClock{})
+	r.clock, r.readOptions, r.gate = w.time, adapter.ReadOptions{Zone: time.UTC}, loadgate.New(clock.RealClock{})
 	r.recorder = events.NewRecorder(events.Options{Sink: w, Component: "cronjob-controller", Clock: w.time, Logger: r.log})
 	w.timers = &sim.Timers{}
 	r.timers = w.timers

@@ -26,12 +26,16 @@ func Patches(obj metav1.Object, record cron.StatusWrite, info Info) ([]CronJobPa
 	var patches []CronJobPatch
 	rides := info.Traits.StatusCarriesAnnotation
 	annotations := map[string]any{}
-	if record.TimetableChanged {
-		annotations[cron.AnnotationTimetable] = record.Status.Timetable
+	if record.TimingChanged {
+		text, err := TimetableAnnotation(record.Status.Timing)
+		if err != nil {
+			return nil, err
+		}
+		annotations[AnnotationTimetable] = text
 	}
-	if record.StatusChanged || (rides && record.TimetableChanged) {
+	if record.StatusChanged || (rides && record.TimingChanged) {
 		metadata := map[string]any{"resourceVersion": obj.GetResourceVersion(), "uid": obj.GetUID()}
-		if rides && record.TimetableChanged {
+		if rides && record.TimingChanged {
 			metadata["annotations"] = annotations
 		}
 		status := map[string]any{}
@@ -51,7 +55,7 @@ func Patches(obj metav1.Object, record cron.StatusWrite, info Info) ([]CronJobPa
 		}
 		patches = append(patches, patch)
 	}
-	if record.TimetableChanged && !rides {
+	if record.TimingChanged && !rides {
 		metadata := map[string]any{"uid": obj.GetUID(), "annotations": annotations}
 		patch, err := mergePatch("", map[string]any{"metadata": metadata})
 		if err != nil {

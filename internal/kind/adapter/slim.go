@@ -29,10 +29,10 @@ type CronJobSpec struct {
 	FailedJobsHistoryLimit     *int32                    `json:"failedJobsHistoryLimit,omitempty"`
 }
 
-// Cron translates the spec.
-func (s *CronJobSpec) Cron() cron.Spec {
-	return cron.Spec{
-		Schedules:      []string{s.Schedule},
+// Cron translates the spec of a CronJob with that time zone, nil for none.
+func (s *CronJobSpec) Cron(timeZone *string, info Info, options ReadOptions) cron.Policy {
+	return cron.Policy{
+		Timing:         CronTiming(s.Schedule, timeZone, info, options),
 		Deadline:       s.StartingDeadlineSeconds,
 		Concurrency:    s.ConcurrencyPolicy,
 		Suspend:        s.Suspend != nil && *s.Suspend,
@@ -49,13 +49,9 @@ type CronJobStatus struct {
 	LastScheduleTime *metav1.Time             `json:"lastScheduleTime,omitempty"`
 }
 
-// Cron translates the status, and the annotation of ours in metadata.
-func (s *CronJobStatus) Cron(metadata *metav1.ObjectMeta) cron.Status {
-	return cron.Status{
-		Active:       s.Active,
-		LastSchedule: Time(s.LastScheduleTime),
-		Timetable:    metadata.Annotations[cron.AnnotationTimetable],
-	}
+// Cron translates the status.
+func (s *CronJobStatus) Cron() cron.Status {
+	return cron.Status{Active: s.Active, LastSchedule: Time(s.LastScheduleTime)}
 }
 
 // Template is a jobTemplate: what of its metadata reaches the child, and its spec as the user wrote it, so that fields

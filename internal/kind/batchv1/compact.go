@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/carillon-dev/carillon/internal/cron"
 	"github.com/carillon-dev/carillon/internal/kind/adapter"
 )
 
@@ -57,7 +56,7 @@ func (Kind) Compact(obj adapter.Object) adapter.Object {
 		keepSuccessful: sharedLimit(cj.Spec.SuccessfulJobsHistoryLimit),
 		keepFailed:     sharedLimit(cj.Spec.FailedJobsHistoryLimit),
 		status:         cj.Status,
-		timetable:      unique.Make(cj.Annotations[cron.AnnotationTimetable]),
+		timetable:      unique.Make(cj.Annotations[adapter.AnnotationTimetable]),
 		template:       slices.Clip(template),
 	}
 	if cj.Spec.TimeZone != nil {
@@ -120,7 +119,7 @@ func contentsOf(obj adapter.Object) (contents, bool) {
 		}
 	case *batchv1.CronJob:
 		if cj != nil {
-			return contents{meta: cj, spec: cj.Spec, status: &cj.Status, timetable: cj.Annotations[cron.AnnotationTimetable]}, true
+			return contents{meta: cj, spec: cj.Spec, status: &cj.Status, timetable: cj.Annotations[adapter.AnnotationTimetable]}, true
 		}
 	}
 	return contents{}, false

@@ -92,14 +92,13 @@ func (Kind) Info() adapter.Info { return info }
 func (Kind) AddToScheme(scheme *runtime.Scheme) error { return batchv1.AddToScheme(scheme) }
 
 // Read implements adapter.Kind.
-func (Kind) Read(obj adapter.Object) (cron.Owner, cron.Spec, cron.Status, error) {
+func (Kind) Read(obj adapter.Object, options adapter.ReadOptions) (cron.Owner, cron.Policy, cron.Status, error) {
 	c, ok := contentsOf(obj)
 	if !ok {
-		return cron.Owner{}, cron.Spec{}, cron.Status{}, adapter.Wrong(info, &batchv1.CronJob{}, obj)
+		return cron.Owner{}, cron.Policy{}, cron.Status{}, adapter.Wrong(info, &batchv1.CronJob{}, obj)
 	}
-	spec := cron.Spec{
-		Schedules:      []string{c.spec.Schedule},
-		TimeZone:       c.spec.TimeZone,
+	policy := cron.Policy{
+		Timing:         adapter.CronTiming(c.spec.Schedule, c.spec.TimeZone, info, options),
 		Deadline:       c.spec.StartingDeadlineSeconds,
 		Concurrency:    c.spec.ConcurrencyPolicy,
 		Suspend:        c.spec.Suspend != nil && *c.spec.Suspend,
@@ -110,9 +109,9 @@ func (Kind) Read(obj adapter.Object) (cron.Owner, cron.Spec, cron.Status, error)
 		Active:         c.status.Active,
 		LastSchedule:   adapter.Time(c.status.LastScheduleTime),
 		LastSuccessful: adapter.Time(c.status.LastSuccessfulTime),
-		Timetable:      c.timetable,
+		Timing:         adapter.ServedTiming(c.timetable, policy.Timing, info, options),
 	}
-	return adapter.Owner(c.meta, info), spec, status, nil
+	return adapter.Owner(c.meta, info), policy, status, nil
 }
 
 // ReadChild implements adapter.Kind.

@@ -6,6 +6,9 @@ package batchv1_test
 import (
 	"testing"
 
+	k8s "k8s.io/api/batch/v1"
+
+	"github.com/carillon-dev/carillon/internal/kind/adapter"
 	"github.com/carillon-dev/carillon/internal/kind/batchv1"
 	"github.com/carillon-dev/carillon/internal/kind/kindtest"
 )
@@ -18,4 +21,16 @@ func TestKind(t *testing.T) {
 		Children: kindtest.JobChildren,
 		Cannot:   kindtest.Cannot{Conditions: true, UnknownFields: true, BeUnreadable: true},
 	})
+}
+
+// What each sync pays to know what a CronJob asks for.
+func BenchmarkRead(b *testing.B) {
+	cj := &k8s.CronJob{Spec: k8s.CronJobSpec{Schedule: "*/10 * * * *", TimeZone: new("Europe/Rome")}}
+	cj.Annotations = map[string]string{adapter.AnnotationTimetable: `{"schedules":["*/10 * * * *"],"timeZone":"Europe/Rome"}`}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, policy, _, err := (batchv1.Kind{}).Read(cj, adapter.ReadOptions{}); err != nil || policy.Timing.Times == nil {
+			b.Fatal(err)
+		}
+	}
 }

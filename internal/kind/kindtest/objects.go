@@ -5,11 +5,14 @@ package kindtest
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/carillon-dev/carillon/internal/cron"
@@ -154,10 +157,22 @@ func instant(t *testing.T, text string) *time.Time {
 // stored is the status of the suite's CronJob, changed.
 func (s Suite) stored(t *testing.T, change func(*cron.Status)) cron.Status {
 	t.Helper()
-	_, _, status, err := s.Kind.Read(s.owner(t))
+	_, _, status, err := s.Kind.Read(s.owner(t), adapter.ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	change(&status)
 	return status
+}
+
+// timing is what the annotation tells of the timing that was served.
+func (s Suite) timing(annotation string) cron.ServedTiming {
+	return adapter.ServedTiming(annotation, cron.Timing{}, s.Kind.Info(), adapter.ReadOptions{})
+}
+
+// byContent compares times, zones and errors by what they hold.
+var byContent = cmp.Options{
+	cmp.Comparer(func(a, b cron.Times) bool { return reflect.DeepEqual(a, b) }),
+	cmp.Comparer(func(a, b *time.Location) bool { return reflect.DeepEqual(a, b) }),
+	cmp.Comparer(func(a, b error) bool { return fmt.Sprint(a) == fmt.Sprint(b) }),
 }

@@ -13,31 +13,33 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/carillon-dev/carillon/internal/cron"
+	"github.com/carillon-dev/carillon/internal/kind/adapter"
 )
 
 func (s Suite) read(t *testing.T) {
 	obj := s.owner(t)
 	before := encode(t, obj)
-	owner, spec, status, err := s.Kind.Read(obj)
+	owner, policy, status, err := s.Kind.Read(obj, adapter.ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantSpec := cron.Spec{Schedules: []string{"*/10 * * * *"}, Deadline: new(int64(300)), Concurrency: "Forbid",
-		KeepSuccessful: new(int32(2)), KeepFailed: new(int32(4))}
+	var zone *string
 	if !s.Cannot.TimeZone {
-		wantSpec.TimeZone = new("Europe/Rome")
+		zone = new("Europe/Rome")
 	}
+	wantPolicy := cron.Policy{Timing: adapter.CronTiming("*/10 * * * *", zone, s.Kind.Info(), adapter.ReadOptions{}), Deadline: new(int64(300)),
+		Concurrency: "Forbid", KeepSuccessful: new(int32(2)), KeepFailed: new(int32(4))}
 	wantStatus := cron.Status{
 		Active: []corev1.ObjectReference{{APIVersion: "batch/v1", Kind: "Job", Namespace: "batch", Name: "tick-1",
 			UID: "u1"}},
 		LastSchedule: instant(t, "2026-05-04T12:00:00Z"),
-		Timetable:    `{"schedules":["*/10 * * * *"]}`,
+		Timing:       s.timing(`{"schedules":["*/10 * * * *"]}`),
 	}
 	if !s.Cannot.LastSuccessful {
 		wantStatus.LastSuccessful = instant(t, "2026-05-04T12:01:00Z")
 	}
 	if !s.Cannot.Conditions {
-		wantSpec.Conditions = true
+		wantPolicy.Conditions = true
 		wantStatus.Conditions = []metav1.Condition{{Type: "Available", Status: "True", Reason: "JobsActive", Message: "m",
 			LastTransitionTime: metav1.NewTime(*instant(t, "2026-05-04T12:01:00Z")), ObservedGeneration: 2}}
 	}
@@ -45,8 +47,8 @@ func (s Suite) read(t *testing.T) {
 		Created: *instant(t, "2026-05-04T12:03:20Z"), ScheduleUnchangedSince: *instant(t, "2026-05-04T12:04:00Z")}
 	for what, diff := range map[string]string{
 		"owner":  cmp.Diff(wantOwner, owner),
-		"spec":   cmp.Diff(wantSpec, spec),
-		"status": cmp.Diff(wantStatus, status),
+		"policy": cmp.Diff(wantPolicy, policy, byContent),
+		"status": cmp.Diff(wantStatus, status, byContent),
 		"object": cmp.Diff(before, encode(t, obj)),
 	} {
 		if diff != "" {
@@ -58,7 +60,7 @@ func (s Suite) read(t *testing.T) {
 // edited: the fields that Info names are those that say when the CronJob runs. Without one of them it runs at other
 // times, without any other field it does not; and managed fields that hold one of them date an edit.
 func (s Suite) edited(t *testing.T) {
-	_, whole, _, err := s.Kind.Read(s.owner(t))
+	_, whole, _, err := s.Kind.Read(s.owner(t), adapter.ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,11 +69,11 @@ func (s Suite) edited(t *testing.T) {
 		delete(obj["spec"].(map[string]any), field)
 		obj["metadata"].(map[string]any)["managedFields"] = []any{map[string]any{"manager": "kubectl", "operation": "Update",
 			"time": "2026-05-04T12:05:00Z", "fieldsType": "FieldsV1", "fieldsV1": map[string]any{"f:spec": map[string]any{"f:" + field: map[string]any{}}}}}
-		owner, spec, _, err := s.Kind.Read(s.decode(t, obj))
+		owner, policy, _, err := s.Kind.Read(s.decode(t, obj), adapter.ReadOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		moves := !cmp.Equal(whole.Schedules, spec.Schedules) || !cmp.Equal(whole.TimeZone, spec.TimeZone)
+		moves := whole.Timing.Fingerprint != policy.Timing.Fingerprint
 		if named := slices.Contains(s.Kind.Info().ScheduleFields, field); named != moves {
 			t.Errorf("spec.%s says when it runs: %v; ScheduleFields name it: %v", field, moves, named)
 		}
@@ -84,21 +86,22 @@ func (s Suite) edited(t *testing.T) {
 func (s Suite) readEmpty(t *testing.T) {
 	apiVersion, kind := s.Kind.Info().Owner.ToAPIVersionAndKind()
 	obj := s.decode(t, map[string]any{"apiVersion": apiVersion, "kind": kind})
-	_, spec, status, err := s.Kind.Read(obj)
+	_, policy, status, err := s.Kind.Read(obj, adapter.ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(cron.Spec{Schedules: []string{""}}, spec); diff != "" {
-		t.Errorf("spec (-want +got):\n%s", diff)
+	want := cron.Policy{Timing: adapter.CronTiming("", nil, s.Kind.Info(), adapter.ReadOptions{})}
+	if diff := cmp.Diff(want, policy, byContent); diff != "" {
+		t.Errorf("policy (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(cron.Status{}, status); diff != "" {
+	if diff := cmp.Diff(cron.Status{}, status, byContent); diff != "" {
 		t.Errorf("status (-want +got):\n%s", diff)
 	}
 }
 
 func (s Suite) wrong(t *testing.T) {
 	other := &metav1.PartialObjectMetadata{}
-	if _, _, _, err := s.Kind.Read(other); err == nil {
+	if _, _, _, err := s.Kind.Read(other, adapter.ReadOptions{}); err == nil {
 		t.Error("Read took it")
 	}
 	if _, err := s.Kind.ReadChild(other); err == nil {

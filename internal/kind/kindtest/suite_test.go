@@ -93,15 +93,17 @@ func (almanacs) AddToScheme(scheme *runtime.Scheme) error {
 	return batchv1.AddToScheme(scheme)
 }
 
-func (almanacs) Read(obj adapter.Object) (cron.Owner, cron.Spec, cron.Status, error) {
+func (almanacs) Read(obj adapter.Object, options adapter.ReadOptions) (cron.Owner, cron.Policy, cron.Status, error) {
 	a, ok := obj.(*almanac)
 	if !ok {
-		return cron.Owner{}, cron.Spec{}, cron.Status{}, adapter.Wrong(info, a, obj)
+		return cron.Owner{}, cron.Policy{}, cron.Status{}, adapter.Wrong(info, a, obj)
 	}
-	spec := cron.Spec{Schedules: []string{a.Spec.Timetable}, TimeZone: a.Spec.Place, Deadline: a.Spec.Deadline, Concurrency: a.Spec.Concurrency,
+	timing := adapter.CronTiming(a.Spec.Timetable, a.Spec.Place, info, options)
+	policy := cron.Policy{Timing: timing, Deadline: a.Spec.Deadline, Concurrency: a.Spec.Concurrency,
 		Suspend: a.Spec.Suspend, KeepSuccessful: a.Spec.Succeeded, KeepFailed: a.Spec.Failed}
-	state := cron.Status{Active: a.Status.Active, LastSchedule: adapter.Time(a.Status.LastStart), Timetable: a.Annotations[cron.AnnotationTimetable]}
-	return adapter.Owner(a, info), spec, state, nil
+	state := cron.Status{Active: a.Status.Active, LastSchedule: adapter.Time(a.Status.LastStart),
+		Timing: adapter.ServedTiming(a.Annotations[adapter.AnnotationTimetable], timing, info, options)}
+	return adapter.Owner(a, info), policy, state, nil
 }
 
 func (almanacs) ReadChild(obj adapter.Object) (cron.Child, error) {

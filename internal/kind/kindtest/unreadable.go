@@ -53,7 +53,7 @@ func (s Suite) unreadable(t *testing.T) {
 			}
 			set(bad, c.value, path...)
 			items := s.list(t, info.Owner.Kind, bad, good)
-			_, _, _, err := s.Kind.Read(items[0])
+			_, _, _, err := s.Kind.Read(items[0], adapter.ReadOptions{})
 			var trouble *adapter.Unreadable
 			if !errors.As(err, &trouble) || !strings.HasPrefix(err.Error(), want) || adapter.Trouble(items[0]) != trouble {
 				t.Errorf("read with %v, want %s", err, want)
@@ -64,8 +64,8 @@ func (s Suite) unreadable(t *testing.T) {
 			if twin := items[0].DeepCopyObject(); adapter.Trouble(twin) == nil {
 				t.Error("a copy forgets the trouble")
 			}
-			if _, spec, _, err := s.Kind.Read(items[1]); err != nil || len(spec.Schedules) != 1 || spec.Schedules[0] == "" {
-				t.Errorf("its neighbour: %v, %v", spec, err)
+			if _, policy, _, err := s.Kind.Read(items[1], adapter.ReadOptions{}); err != nil || policy.Timing.Times == nil {
+				t.Errorf("its neighbour: %v, %v", policy.Timing.Times, err)
 			}
 			// When it is mended, it is as good as any, also in the same Go object.
 			raw, err := json.Marshal(good)
@@ -75,7 +75,7 @@ func (s Suite) unreadable(t *testing.T) {
 			if err := json.Unmarshal(raw, items[0]); err != nil {
 				t.Fatal(err)
 			}
-			if _, _, _, err := s.Kind.Read(items[0]); err != nil {
+			if _, _, _, err := s.Kind.Read(items[0], adapter.ReadOptions{}); err != nil {
 				t.Errorf("mended: %v", err)
 			}
 		})

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/carillon-dev/carillon/internal/cron"
+	"github.com/carillon-dev/carillon/internal/kind/adapter"
 )
 
 func (s Suite) write(t *testing.T) {
@@ -30,13 +31,13 @@ func (s Suite) write(t *testing.T) {
 		patches int
 	}{
 		"a status": {cron.StatusWrite{StatusChanged: true, Status: cron.Status{Active: []corev1.ObjectReference{ref}, LastSchedule: moved, LastSuccessful: success,
-			Conditions: conditions, Timetable: `{"schedules":["*/10 * * * *"]}`}}, 1},
-		"an empty status": {cron.StatusWrite{StatusChanged: true, Status: cron.Status{Conditions: conditions, Timetable: `{"schedules":["*/10 * * * *"]}`}}, 1},
-		"a timetable": {cron.StatusWrite{TimetableChanged: true, Status: s.stored(t, func(st *cron.Status) {
-			st.Timetable = `{"schedules":["0 3 * * *"],"since":"2026-05-04T12:03:04.5Z"}`
+			Conditions: conditions, Timing: s.timing(`{"schedules":["*/10 * * * *"]}`)}}, 1},
+		"an empty status": {cron.StatusWrite{StatusChanged: true, Status: cron.Status{Conditions: conditions, Timing: s.timing(`{"schedules":["*/10 * * * *"]}`)}}, 1},
+		"a timetable": {cron.StatusWrite{TimingChanged: true, Status: s.stored(t, func(st *cron.Status) {
+			st.Timing = s.timing(`{"schedules":["0 3 * * *"],"since":"2026-05-04T12:03:04.5Z"}`)
 		})}, 1},
-		"both": {cron.StatusWrite{StatusChanged: true, TimetableChanged: true, Status: s.stored(t, func(st *cron.Status) {
-			st.LastSchedule, st.Timetable = moved, `{"schedules":["0 3 * * *"]}`
+		"both": {cron.StatusWrite{StatusChanged: true, TimingChanged: true, Status: s.stored(t, func(st *cron.Status) {
+			st.LastSchedule, st.Timing = moved, s.timing(`{"schedules":["0 3 * * *"]}`)
 		})}, map[bool]int{false: 1, true: 2}[s.Cannot.RideAlong]},
 		"nothing": {cron.StatusWrite{Status: s.stored(t, func(*cron.Status) {})}, 0},
 	} {
@@ -57,11 +58,11 @@ func (s Suite) write(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			_, _, status, err := s.Kind.Read(s.decode(t, v.Object))
+			_, _, status, err := s.Kind.Read(s.decode(t, v.Object), adapter.ReadOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(c.record.Status, status); diff != "" {
+			if diff := cmp.Diff(c.record.Status, status, byContent); diff != "" {
 				t.Errorf("status (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(spec, v.Object["spec"]); diff != "" {
@@ -82,11 +83,11 @@ func (s Suite) pass(t *testing.T) {
 	now := time.Date(2026, 5, 4, 12, 10, 0, 0, time.UTC)
 
 	read := func(children ...cron.Child) cron.Input {
-		owner, spec, status, err := s.Kind.Read(s.decode(t, v.Object))
+		owner, policy, status, err := s.Kind.Read(s.decode(t, v.Object), adapter.ReadOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return cron.Input{Now: now, Traits: s.Kind.Info().Traits, Owner: owner, Spec: spec, StoredStatus: status, Children: children}
+		return cron.Input{Now: now, Traits: s.Kind.Info().Traits, Owner: owner, Policy: policy, StoredStatus: status, Children: children}
 	}
 	in := read()
 	plan := cron.Decide(in)
@@ -135,7 +136,7 @@ func (s Suite) pass(t *testing.T) {
 	lost := read(child)
 	plan = cron.Decide(lost)
 	if len(plan.Read) > 0 {
-		lost.AddReadOwnerResult(lost.Owner, lost.Spec, lost.StoredStatus, nil)
+		lost.AddReadOwnerResult(lost.Owner, lost.Policy, lost.StoredStatus, nil)
 		plan = cron.Decide(lost)
 	}
 	if plan.Start != nil || plan.StatusWrite == nil || plan.StatusWrite.Status.LastSchedule == nil || !plan.StatusWrite.Status.LastSchedule.Equal(now) {

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/json" // numbers are int64
 
 	"github.com/carillon-dev/carillon/internal/cron"
+	"github.com/carillon-dev/carillon/internal/kind/adapter"
 	"github.com/carillon-dev/carillon/internal/kind/kindtest"
 	"github.com/carillon-dev/carillon/internal/kind/tutorial"
 	"github.com/carillon-dev/carillon/internal/schedule"
@@ -133,11 +134,11 @@ func TestCRDTakesWhatIsRecorded(t *testing.T) {
 	owner.CreationTimestamp = metav1.NewTime(now.Add(-time.Minute))
 	owner.Annotations = map[string]string{tutorial.ConditionsAnnotation: "true"}
 	owner.Spec.Schedule = "*/10 * * * *"
-	cronOwner, spec, state, err := k.Read(owner)
+	cronOwner, policy, state, err := k.Read(owner, adapter.ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	in := cron.Input{Now: now, Traits: info.Traits, Owner: cronOwner, Spec: spec, StoredStatus: state}
+	in := cron.Input{Now: now, Traits: info.Traits, Owner: cronOwner, Policy: policy, StoredStatus: state}
 	for i := range 12 {
 		in.Children = append(in.Children, cron.Child{APIVersion: "batch/v1", Kind: "Job", Namespace: "batch", Name: fmt.Sprintf("tick-%02d", i),
 			UID: types.UID(fmt.Sprint(i)), ResourceVersion: "3", Controller: metav1.NewControllerRef(owner, info.Owner)})

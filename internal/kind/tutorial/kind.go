@@ -97,19 +97,20 @@ func (Kind) Info() adapter.Info { return info }
 func (Kind) AddToScheme(scheme *runtime.Scheme) error { return AddToScheme(scheme) }
 
 // Read implements adapter.Kind.
-func (Kind) Read(obj adapter.Object) (cron.Owner, cron.Spec, cron.Status, error) {
+func (Kind) Read(obj adapter.Object, options adapter.ReadOptions) (cron.Owner, cron.Policy, cron.Status, error) {
 	cj, ok := obj.(*CronJob)
 	if !ok || cj == nil {
-		return cron.Owner{}, cron.Spec{}, cron.Status{}, adapter.Wrong(info, cj, obj)
+		return cron.Owner{}, cron.Policy{}, cron.Status{}, adapter.Wrong(info, cj, obj)
 	}
 	if cj.trouble != nil {
-		return adapter.Owner(cj, info), cron.Spec{}, cron.Status{}, cj.trouble
+		return adapter.Owner(cj, info), cron.Policy{}, cron.Status{}, cj.trouble
 	}
-	spec, status := cj.Spec.Cron(), cj.Status.Cron(&cj.ObjectMeta)
-	if spec.Conditions = cj.Annotations[ConditionsAnnotation] == "true"; spec.Conditions {
+	policy, status := cj.Spec.Cron(nil, info, options), cj.Status.Cron()
+	status.Timing = adapter.ServedTiming(cj.Annotations[adapter.AnnotationTimetable], policy.Timing, info, options)
+	if policy.Conditions = cj.Annotations[ConditionsAnnotation] == "true"; policy.Conditions {
 		status.Conditions = cj.Status.Conditions
 	}
-	return adapter.Owner(cj, info), spec, status, nil
+	return adapter.Owner(cj, info), policy, status, nil
 }
 
 // ReadChild implements adapter.Kind.

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/json" // numbers are int64
 
 	"github.com/carillon-dev/carillon/internal/cron"
+	"github.com/carillon-dev/carillon/internal/kind/adapter"
 	"github.com/carillon-dev/carillon/internal/kind/kindtest"
 	"github.com/carillon-dev/carillon/internal/kind/volcano"
 )
@@ -70,10 +71,10 @@ func TestCRDsTakeWhatIsWritten(t *testing.T) {
 	k := volcano.Kind{}
 	in := cron.Input{Now: time.Date(2026, 5, 4, 12, 10, 0, 0, time.UTC), Traits: k.Info().Traits}
 	var err error
-	if in.Owner, in.Spec, in.StoredStatus, err = k.Read(owner); err != nil {
+	if in.Owner, in.Policy, in.StoredStatus, err = k.Read(owner, adapter.ReadOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if s := in.Spec; s.Concurrency != "Allow" || s.Suspend || *s.KeepSuccessful != 3 || *s.KeepFailed != 1 || *s.Deadline != 60 || *s.TimeZone != "Asia/Shanghai" {
+	if s := in.Policy; s.Concurrency != "Allow" || s.Suspend || *s.KeepSuccessful != 3 || *s.KeepFailed != 1 || *s.Deadline != 60 || s.Timing.ZoneName != "Asia/Shanghai" {
 		t.Errorf("read with the defaults: %+v", s)
 	}
 	done := metav1.NewTime(in.Now.Add(-time.Minute))

@@ -97,19 +97,18 @@ func (Kind) Info() adapter.Info { return info }
 func (Kind) AddToScheme(scheme *runtime.Scheme) error { return AddToScheme(scheme) }
 
 // Read implements adapter.Kind.
-func (Kind) Read(obj adapter.Object) (cron.Owner, cron.Spec, cron.Status, error) {
+func (Kind) Read(obj adapter.Object, options adapter.ReadOptions) (cron.Owner, cron.Policy, cron.Status, error) {
 	cj, ok := obj.(*CronJob)
 	if !ok || cj == nil {
-		return cron.Owner{}, cron.Spec{}, cron.Status{}, adapter.Wrong(info, cj, obj)
+		return cron.Owner{}, cron.Policy{}, cron.Status{}, adapter.Wrong(info, cj, obj)
 	}
 	if cj.trouble != nil {
-		return adapter.Owner(cj, info), cron.Spec{}, cron.Status{}, cj.trouble
+		return adapter.Owner(cj, info), cron.Policy{}, cron.Status{}, cj.trouble
 	}
-	spec := cj.Spec.Cron()
-	spec.TimeZone = cj.Spec.TimeZone
-	status := cj.Status.Cron(&cj.ObjectMeta)
+	policy, status := cj.Spec.Cron(cj.Spec.TimeZone, info, options), cj.Status.Cron()
+	status.Timing = adapter.ServedTiming(cj.Annotations[adapter.AnnotationTimetable], policy.Timing, info, options)
 	status.LastSuccessful = adapter.Time(cj.Status.LastSuccessfulTime)
-	return adapter.Owner(cj, info), spec, status, nil
+	return adapter.Owner(cj, info), policy, status, nil
 }
 
 // ReadChild implements adapter.Kind.

@@ -1,0 +1,110 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cron
+
+import (
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+)
+
+// Policy is what the user asks for, the same for all kinds. Nil and empty mean "not set"; defaults are the API's.
+type Policy struct {
+	// Timing says when runs start.
+	Timing Timing
+	// Deadline is how late a start may be, in seconds; nil for no limit.
+	Deadline *int64
+	// Concurrency is Allow, Forbid or Replace; anything else counts as Allow.
+	Concurrency batchv1.ConcurrencyPolicy
+	Suspend     bool
+	// KeepSuccessful and KeepFailed are the history limits; nil keeps all of that class.
+	KeepSuccessful *int32
+	KeepFailed     *int32
+	// Conditions: status.conditions are asked for (cronjob.md 2.3b).
+	Conditions bool
+}
+
+// Timing says when runs start, as the adapter of the kind has read it: the scheduled times, or why there are none. The
+// zero Timing names no times.
+type Timing struct {
+	// Fingerprint tells timings apart: those that may name different times have different ones. It is never "" in a
+	// timing that somebody wrote.
+	Fingerprint string
+	// Times are the scheduled times; nil if there is an obstacle.
+	Times Times
+	// Every, if not 0, tells that Times have no grid of their own: each is that much later than the one before.
+	Every time.Duration
+	// ZoneName is the time zone that is asked for, "" for none.
+	ZoneName string
+	// Zone is the zone in which scheduled times are written; nil means UTC.
+	Zone *time.Location
+	// Obstacle is why nothing can be scheduled until somebody mends the timing; nil if nothing is.
+	Obstacle *Obstacle
+	// Remarks are what else there is to say of the timing.
+	Remarks []Remark
+}
+
+// Times are the scheduled times of a timing. Methods return the zero time where there is none. An implementation is
+// immutable.
+type Times interface {
+	// LastBetween is the latest scheduled time in (after, until]. It is exact: no missed run is lost to an estimate
+	// (cronjob.md Q2).
+	LastBetween(after, until time.Time) time.Time
+	// Count is how many scheduled times lie in (after, until], saturating.
+	Count(after, until time.Time) int
+	// Next is the first scheduled time later than t.
+	Next(t time.Time) time.Time
+}
+
+// noTimes is the empty set of times.
+type noTimes struct{}
+
+func (noTimes) LastBetween(_, _ time.Time) time.Time { return time.Time{} }
+func (noTimes) Count(_, _ time.Time) int             { return 0 }
+func (noTimes) Next(time.Time) time.Time             { return time.Time{} }
+
+// orNone makes nil the empty set.
+func orNone(times Times) Times {
+	if times == nil {
+		return noTimes{}
+	}
+	return times
+}
+
+// Obstacle is a mistake in the timing that keeps everything from being scheduled.
+type Obstacle struct {
+	Remark
+	// Check is the start check that fails: CheckZoneLoads or CheckScheduleFires.
+	Check StartCheck
+	// EditEvent, if not zero, takes the place of Remark.Event when an edit brought the mistake.
+	EditEvent EventReason
+	// Misconfigured is the mistake in one word.
+	Misconfigured Misconfiguration
+	// Err, if not nil, makes the sync fail, so that it is repeated with back-off. Otherwise the mistake waits for an
+	// edit.
+	Err error
+}
+
+// Remark is something about an object that people should know, found by the adapter of its kind.
+type Remark struct {
+	// Event is the reason under which it is reported; the zero EventReason keeps it silent.
+	Event EventReason
+	// Key tells remarks apart. One of a timing is reported once for each generation of the object.
+	Key     string
+	Message string
+}
+
+// event is the event of a remark about the timing.
+func (r Remark) event(in Input) Event {
+	return r.Event.event(dedupKey(r.Key, in.Owner.Generation), "%s", r.Message)
+}
+
+// event is the event of an obstacle; edited: an edit brought it, and this sync is the first to see that.
+func (o Obstacle) event(in Input, edited bool) Event {
+	r := o.Remark
+	if edited && o.EditEvent != (EventReason{}) {
+		r.Event = o.EditEvent
+	}
+	return r.event(in).lasting()
+}
