@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -322,31 +323,56 @@ func TestExamplesOfTheContract(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, tried := crds(t), 0
+	tried := 0
 	_, examples, _ := strings.Cut(string(text), "\n# 14. Examples")
 	for _, block := range yamlBlock.FindAllStringSubmatch(examples, -1) {
-		for document := range strings.SplitSeq(block[1], "\n---\n") {
-			obj := vectors.Decode(t, document)
-			kind := obj["kind"].(string)
-			if all[kind] == nil {
-				continue
-			}
-			delete(obj["spec"].(map[string]any), "notify")
-			name := obj["metadata"].(map[string]any)["name"].(string)
-			admitted := runtime.DeepCopyJSON(obj)
-			if err := all[kind].Admit(t, admitted).ToAggregate(); err != nil {
-				t.Errorf("%s %s: %v", kind, name, err)
-			}
-			roundTrip(t, kind, admitted)
-			if unknown := lost(obj, admitted); unknown != "" {
-				t.Errorf("%s %s: %s is pruned", kind, name, unknown)
-			}
-			tried++
-		}
+		tried += applicable(t, block[1])
 	}
 	if tried < 10 {
 		t.Errorf("%d examples", tried)
 	}
+}
+
+// So can those of examples/, and each of them has one Timetable at least.
+func TestShippedExamples(t *testing.T) {
+	files, err := filepath.Glob("../../examples/timetable/*.yaml")
+	if err != nil || len(files) < 7 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if applicable(t, string(text)) == 0 {
+			t.Errorf("%s shows nothing", file)
+		}
+	}
+}
+
+// applicable tells how many objects of this API the documents hold, each of which must be admitted whole.
+func applicable(t *testing.T, documents string) int {
+	t.Helper()
+	all, tried := crds(t), 0
+	for document := range strings.SplitSeq(documents, "\n---\n") {
+		obj := vectors.Decode(t, document)
+		kind := obj["kind"].(string)
+		if all[kind] == nil {
+			continue
+		}
+		delete(obj["spec"].(map[string]any), "notify")
+		name := obj["metadata"].(map[string]any)["name"].(string)
+		admitted := runtime.DeepCopyJSON(obj)
+		if err := all[kind].Admit(t, admitted).ToAggregate(); err != nil {
+			t.Errorf("%s %s: %v", kind, name, err)
+		}
+		roundTrip(t, kind, admitted)
+		if unknown := lost(obj, admitted); unknown != "" {
+			t.Errorf("%s %s: %s is pruned", kind, name, unknown)
+		}
+		tried++
+	}
+	return tried
 }
 
 // lost names a field of before that after does not have.
