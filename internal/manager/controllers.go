@@ -11,6 +11,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	toolscache "k8s.io/client-go/tools/cache"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -73,6 +74,14 @@ var controllers = map[string]struct {
 		},
 		needs: []client.Object{&batchv1.Job{}},
 	},
+}
+
+// trimJob is the transform for Jobs in the cache when these controllers run.
+func (o Options) trimJob(names []string) toolscache.TransformFunc {
+	if !slices.Contains(names, Job) {
+		return job.TrimJob(nil)
+	}
+	return job.TrimJob(new(shared{}.job(o)))
 }
 
 // Names are the names of all controllers, sorted.

@@ -161,7 +161,10 @@ func New(options Options) (*Manager, error) {
 		GracefulShutdownTimeout:       ptr.To(stopTimeout),
 		Cache: cache.Options{
 			DefaultTransform: cronjob.Trim(options.Kinds...),
-			ByObject:         map[client.Object]cache.ByObject{&corev1.Pod{}: {Transform: job.TrimPod}},
+			ByObject: map[client.Object]cache.ByObject{
+				&corev1.Pod{}:  {Transform: job.TrimPod},
+				&batchv1.Job{}: {Transform: options.trimJob(names)},
+			},
 		},
 		Controller: config.Controller{SkipNameValidation: ptr.To(true)},
 	})

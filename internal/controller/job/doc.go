@@ -24,8 +24,8 @@
 //	expectations.go what this process did and the caches do not show yet
 //	orphan.go       tracking finalizers of pods whose Job is gone or deleted with orphan propagation: a queue of its own
 //
-// index.go finds pods and Jobs in the caches without walking a namespace, trim.go says what of a pod the cache keeps,
-// metrics.go what is measured.
+// index.go finds pods and Jobs in the caches without walking a namespace, trim.go and trimjob.go say what of them the
+// caches keep, metrics.go what is measured.
 //
 // Behaviour is that of pkg/controller/job of Kubernetes 1.36, with the differences that docs/contract/job.md lists.
 package job

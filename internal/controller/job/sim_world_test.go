@@ -53,6 +53,9 @@ func newSimulation(plan simPlan) *simulation {
 	}
 	s.server.Trim = func(obj client.Object) client.Object {
 		trimmed, err := TrimPod(obj)
+		if err == nil {
+			trimmed, err = TrimJob(&s.options)(trimmed)
+		}
 		if err != nil {
 			panic(err)
 		}
