@@ -167,7 +167,7 @@ type cronResult struct {
 	runs    int
 	cpu     time.Duration
 	writes  map[string]int
-	peak    int64 // anonymous memory, in bytes
+	peak    processUsage // memory
 }
 
 // measureMinutes watches whole minutes, from the next one on that is at least five seconds away.
@@ -250,8 +250,8 @@ func cron(ctx context.Context, o options, dir string, b binaries) (err error) {
 			if err != nil {
 				return fmt.Errorf("%s, %s: %w", round.name, name, err)
 			}
-			fmt.Fprintf(table, "%s\t%s\t%s (p99 of each minute: %s)\t%d\t%s\t%d MiB anonymous\t%s\n", round.name, name, r.late, strings.Join(r.minutes, ", "), r.runs,
-				(r.cpu / time.Duration(max(1, r.runs))).Round(10*time.Microsecond), r.peak>>20, perRun(without(r.writes, "PUT jobs/status", "POST cronjobs"), r.runs)) // the harness ends the Jobs
+			fmt.Fprintf(table, "%s\t%s\t%s (p99 of each minute: %s)\t%d\t%s\t%s\t%s\n", round.name, name, r.late, strings.Join(r.minutes, ", "), r.runs,
+				(r.cpu / time.Duration(max(1, r.runs))).Round(10*time.Microsecond), r.peak, perRun(without(r.writes, "PUT jobs/status", "POST cronjobs"), r.runs)) // the harness ends the Jobs
 			if err := table.Flush(); err != nil {
 				return err
 			}
@@ -278,7 +278,7 @@ func cron(ctx context.Context, o options, dir string, b binaries) (err error) {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(table, "%d suspended CronJobs\t%s\tmemory: %d MiB anonymous, %d MiB resident\t\t\t\t\n", o.idle, name, u.anon>>20, u.rss>>20)
+		fmt.Fprintf(table, "%d suspended CronJobs\t%s\tmemory: %s\t\t\t\t\n", o.idle, name, u)
 		if err := table.Flush(); err != nil {
 			return err
 		}

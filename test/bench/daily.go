@@ -27,18 +27,17 @@ const (
 
 // dailyResult is what a controller needs for CronJobs of which none is due.
 type dailyResult struct {
-	// start and startCPU are what passed, and what was used, until it was quiet; peak is the most anonymous memory until
-	// then, in bytes.
+	// start and startCPU are what passed, and what was used, until it was quiet; peak is the most memory until then.
 	start, startCPU time.Duration
-	peak            int64
-	// early and late are the anonymous memory then, and idleCPU is the use of a core between the two, in percent.
-	early, late int64
+	peak            processUsage
+	// early and late are the memory then, and idleCPU is the use of a core between the two, in percent.
+	early, late processUsage
 	idleCPU     float64
 }
 
 func (r dailyResult) String() string {
-	return fmt.Sprintf("started in %s with %s of CPU, at most %d MiB; idle %d MiB after %s, %d MiB after %s, %.2f %% of a core",
-		short(r.start), short(r.startCPU), r.peak>>20, r.early>>20, early, r.late>>20, late, r.idleCPU)
+	return fmt.Sprintf("started in %s with %s of CPU, at most %s; idle %s after %s, %s after %s, %.2f %% of a core",
+		short(r.start), short(r.startCPU), r.peak, r.early, early, r.late, late, r.idleCPU)
 }
 
 // createDaily creates assorted CronJobs that are due once a day, in twelve hours.
@@ -81,24 +80,24 @@ func daily(ctx context.Context, name string, o options, dir string, b binaries) 
 		return r, err
 	}
 	last, err := s.usage()
-	r.early, r.late = first.anon, last.anon
+	r.early, r.late = first, last
 	r.idleCPU = 100 * (last.cpu - first.cpu).Seconds() / (late - early).Seconds()
 	return r, err
 }
 
 // started waits until the controller that was started at began has been quiet for a while, and tells what passed until
 // then.
-func (s *side) started(ctx context.Context, began time.Time) (start, cpu time.Duration, peak int64, err error) {
+func (s *side) started(ctx context.Context, began time.Time) (start, cpu time.Duration, peak processUsage, err error) {
 	lastBusy, lastCPU := began, time.Duration(0)
 	for time.Since(lastBusy) < quiet {
 		if err := sleepUntil(ctx, time.Now().Add(sampleEvery)); err != nil {
-			return 0, 0, 0, err
+			return 0, 0, peak, err
 		}
 		u, err := s.usage()
 		if err != nil {
-			return 0, 0, 0, err
+			return 0, 0, peak, err
 		}
-		peak = max(peak, u.anon)
+		peak.anon, peak.rss = max(peak.anon, u.anon), max(peak.rss, u.rss)
 		if u.cpu-lastCPU > sampleEvery/20 {
 			lastBusy, cpu = time.Now(), u.cpu
 		}
@@ -107,19 +106,19 @@ func (s *side) started(ctx context.Context, began time.Time) (start, cpu time.Du
 	return lastBusy.Sub(began), cpu, peak, nil
 }
 
-// watchPeak looks at the anonymous memory of the controller until stop is called, which gives the most that it was.
-func (s *side) watchPeak(ctx context.Context) (stop func() int64) {
+// watchPeak looks at the memory of the controller until stop is called, which gives the most that it was.
+func (s *side) watchPeak(ctx context.Context) (stop func() processUsage) {
 	ctx, cancel := context.WithCancel(ctx)
-	peak := int64(0)
+	var peak processUsage
 	var watching sync.WaitGroup
 	watching.Go(func() {
 		for sleepUntil(ctx, time.Now().Add(sampleEvery)) == nil {
 			if u, err := s.usage(); err == nil {
-				peak = max(peak, u.anon)
+				peak.anon, peak.rss = max(peak.anon, u.anon), max(peak.rss, u.rss)
 			}
 		}
 	})
-	return func() int64 {
+	return func() processUsage {
 		cancel()
 		watching.Wait()
 		return peak

@@ -116,6 +116,11 @@ type processUsage struct {
 	rss  int64
 }
 
+// String gives the memory in MiB.
+func (u processUsage) String() string {
+	return fmt.Sprintf("%d MiB anonymous (%d resident)", u.anon>>20, u.rss>>20)
+}
+
 // ticksPerSecond is USER_HZ, 100 on every Linux that Go supports.
 const ticksPerSecond = 100
 
