@@ -78,7 +78,7 @@ func proof(in Input, c Child) (time.Time, bool) {
 
 // timeUnrecorded tells whether the child proves a scheduled time that status does not know of yet: an earlier sync
 // started it and could not write that down (cronjob.md R1, R2).
-func timeUnrecorded(in Input, c Child, status Status) bool {
+func timeUnrecorded(in Input, c Child, status Memory) bool {
 	t, ok := proof(in, c)
 	return ok && (status.LastSchedule == nil || t.After(*status.LastSchedule))
 }
@@ -87,9 +87,9 @@ func timeUnrecorded(in Input, c Child, status Status) bool {
 // reported: an earlier sync started it and could not write that down. One that runs belongs there also when later times
 // have been recorded meanwhile; one that is on its way out was replaced.
 func startUnrecorded(in Input, c Child) bool {
-	if listed(in.StoredStatus.Active, c.UID) {
+	if listed(in.Stored.Active, c.UID) {
 		return false
 	}
 	_, started := proof(in, c)
-	return timeUnrecorded(in, c, in.StoredStatus) || started && !c.Phase.finished() && !c.Deleting
+	return timeUnrecorded(in, c, in.Stored) || started && !c.Phase.finished() && !c.Deleting
 }

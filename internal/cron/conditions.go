@@ -43,9 +43,9 @@ const maxConditionMessage = 1024
 func conditions(s *syncState) []metav1.Condition {
 	in := s.in
 	if !in.Policy.Conditions {
-		return in.StoredStatus.Conditions
+		return in.Stored.Conditions
 	}
-	list := conditionList{in: in, now: slices.Clone(in.StoredStatus.Conditions)}
+	list := conditionList{in: in, now: slices.Clone(in.Stored.Conditions)}
 	if len(list.now) == 0 {
 		list.set(conditionProgressing, metav1.ConditionUnknown, reasonReconciling, "Seen for the first time")
 	}
@@ -113,9 +113,9 @@ func (l *conditionList) set(kind string, status metav1.ConditionStatus, reason, 
 		return
 	}
 	// What was set a moment ago, in this sync, has not been seen by anybody: the transition is from what is stored.
-	if before := slices.IndexFunc(l.in.StoredStatus.Conditions, func(c metav1.Condition) bool { return c.Type == kind }); before >= 0 &&
-		l.in.StoredStatus.Conditions[before].Status == status {
-		c.LastTransitionTime = l.in.StoredStatus.Conditions[before].LastTransitionTime
+	if before := slices.IndexFunc(l.in.Stored.Conditions, func(c metav1.Condition) bool { return c.Type == kind }); before >= 0 &&
+		l.in.Stored.Conditions[before].Status == status {
+		c.LastTransitionTime = l.in.Stored.Conditions[before].LastTransitionTime
 	}
 	l.now[i] = c
 }

@@ -24,7 +24,7 @@ func had(texts ...string) given {
 		for _, text := range texts {
 			kind, rest, _ := strings.Cut(text, "=")
 			status, reason, _ := strings.Cut(rest, "/")
-			s.in.StoredStatus.Conditions = append(s.in.StoredStatus.Conditions, metav1.Condition{Type: kind, Status: metav1.ConditionStatus(status),
+			s.in.Stored.Conditions = append(s.in.Stored.Conditions, metav1.Condition{Type: kind, Status: metav1.ConditionStatus(status),
 				Reason: reason, Message: "earlier", ObservedGeneration: 1, LastTransitionTime: metav1.NewTime(at("12:00"))})
 		}
 	}
@@ -32,7 +32,7 @@ func had(texts ...string) given {
 
 func conditionsOf(s *scene) []string {
 	var texts []string
-	for _, c := range s.in.StoredStatus.Conditions {
+	for _, c := range s.in.Stored.Conditions {
 		texts = append(texts, fmt.Sprintf("%s=%s/%s", c.Type, c.Status, c.Reason))
 	}
 	return texts
@@ -114,7 +114,7 @@ func TestConditions(t *testing.T) {
 			if diff := cmp.Diff(c.want, conditionsOf(s)); diff != "" {
 				t.Errorf("(-want +got):\n%s\n%s", diff, transcript)
 			}
-			for _, cond := range s.in.StoredStatus.Conditions {
+			for _, cond := range s.in.Stored.Conditions {
 				if cond.Reason == "" || cond.Message == "" || cond.LastTransitionTime.IsZero() {
 					t.Errorf("the schema refuses %+v", cond)
 				}
@@ -124,7 +124,7 @@ func TestConditions(t *testing.T) {
 			}
 			s.catchUp(s.in.Now.Format("2006-01-02T15:04:05Z"))
 			s.failCreate, s.failGet = quota, map[string]error{}
-			before := slices.Clone(s.in.StoredStatus.Conditions)
+			before := slices.Clone(s.in.Stored.Conditions)
 			s.play(t)
 			s.catchUp(s.in.Now.Format("2006-01-02T15:04:05Z"))
 			if transcript := s.play(t); strings.Contains(transcript, "record ") {
@@ -142,7 +142,7 @@ func TestConditionTransitions(t *testing.T) {
 	s.in.Owner.Generation = 2
 	s.play(t)
 	got := map[string]metav1.Condition{}
-	for _, c := range s.in.StoredStatus.Conditions {
+	for _, c := range s.in.Stored.Conditions {
 		got[c.Type] = c
 	}
 	if at := got["Progressing"].LastTransitionTime.Format("15:04"); at != "12:00" {
@@ -160,12 +160,12 @@ func TestConditionTransitions(t *testing.T) {
 func TestConditionsAreOptional(t *testing.T) {
 	s := fixture("T", "12:10")
 	s.play(t)
-	if len(s.in.StoredStatus.Conditions) > 0 {
+	if len(s.in.Stored.Conditions) > 0 {
 		t.Errorf("set without being asked: %v", conditionsOf(s))
 	}
 	s = fixture("T", "12:10", conditioned, createFails(fmt.Errorf("%s", strings.Repeat("ä", 40000))))
 	s.play(t)
-	for _, c := range s.in.StoredStatus.Conditions {
+	for _, c := range s.in.Stored.Conditions {
 		if len(c.Message) > 32768 {
 			t.Errorf("a message of %d bytes", len(c.Message))
 		}
@@ -179,7 +179,7 @@ func TestActiveHasRoomForTen(t *testing.T) {
 		s.has(s.child("12:00", named(fmt.Sprintf("by-hand-%02d", i)), stamped(""), func(c *cron.Child) { c.UID = types.UID(c.Name) }))
 	}
 	s.play(t)
-	if n := len(s.in.StoredStatus.Active); n != 10 {
+	if n := len(s.in.Stored.Active); n != 10 {
 		t.Errorf("%d references, the schema takes 10", n)
 	}
 	if transcript := s.play(t); transcript != "rq 10m0s" {

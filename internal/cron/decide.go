@@ -14,14 +14,16 @@ import (
 // syncState is what is known in one sync. Decide fills in the fields in this order, each once; only status changes
 // later.
 type syncState struct {
-	in       Input
+	in Input
+	// memory is all that was known when the sync began.
+	memory   Memory
 	edit     edit
 	ready    readiness
 	children []Child
 	// observed is the status as the children show it.
 	observed observedStatus
 	// status is what is to be written: first the observed one, to which the start and the conditions are added.
-	status   Status
+	status   Memory
 	timing   timing
 	start    startDecision
 	outcomes outcomes
@@ -39,7 +41,7 @@ func Decide(in Input) Plan {
 		return Plan{}
 	}
 	in.Now = in.Now.Round(0) // without the monotonic reading: later syncs compare with it by the wall clock
-	s := &syncState{in: in}
+	s := &syncState{in: in, memory: in.remembered()}
 	s.edit = noticeEdit(in)
 	s.ready = checkStart(in, s.edit)
 
@@ -57,7 +59,7 @@ func Decide(in Input) Plan {
 		return s.readFirst(reads)
 	}
 
-	s.observed = observeStatus(in, s.children)
+	s.observed = observeStatus(in, s.memory, s.children)
 	s.status = s.observed.status
 	if s.ready.mayStart {
 		s.timing = timingOf(in, s.ready.times, s.status, s.edit)
@@ -80,7 +82,7 @@ func Decide(in Input) Plan {
 		Misconfigured: cmp.Or(s.ready.misconfigured(), s.start.misconfigured), Err: errors.Join(failed, recordErr),
 	}
 	lasting, repeatAt := repeatLasting(in, p.Events)
-	p.Carry = s.carry(lasting, p.Misconfigured)
+	p.Carried = s.carried(lasting, p.Misconfigured)
 	if s.ready.mayStart && s.start.result != startTooManyMissed {
 		p.Wake = wake(in, s.ready.times, s.status, s.edit)
 	}
@@ -93,7 +95,7 @@ func Decide(in Input) Plan {
 // readFirst is the plan when something has to be read before anything can be said. It has a Wake, although it will be
 // decided again: should the shell give the sync up instead, the next scheduled time must not wait for the back-off.
 func (s *syncState) readFirst(reads []ReadRequest) Plan {
-	return Plan{Read: reads, Carry: s.in.Carry, Wake: s.wakeAnyhow(), Misconfigured: s.in.Carry.misconfigured}
+	return Plan{Read: reads, Carried: s.in.Carried, Wake: s.wakeAnyhow(), Misconfigured: s.in.Carried.inProcess.misconfigured}
 }
 
 // minRequeue is the least time between two syncs.
@@ -102,22 +104,22 @@ const minRequeue = time.Millisecond
 // decideInNextSync is the plan when a live read of this sync showed that the timing was changed, perhaps later than
 // Now. The next sync begins after that read, so that its Now is no earlier than the edit.
 func (s *syncState) decideInNextSync() Plan {
-	return Plan{Carry: s.in.Carry, Wake: s.in.Now.Add(minRequeue).UTC(), Misconfigured: s.in.Carry.misconfigured}
+	return Plan{Carried: s.in.Carried, Wake: s.in.Now.Add(minRequeue).UTC(), Misconfigured: s.in.Carried.inProcess.misconfigured}
 }
 
 // pruneOnly is the plan when the live CronJob could not be read: nothing is known well enough to start or record, but
 // cleaning up goes on (cronjob.md R23), and the next scheduled time that the cache knows of does not wait for the
 // back-off.
 func (s *syncState) pruneOnly() Plan {
-	deletions := s.safeWithoutRecord(s.in.StoredStatus, beyondHistoryLimits(s.in, s.children), true)
+	deletions := s.safeWithoutRecord(s.in.Stored, beyondHistoryLimits(s.in, s.children), true)
 	return Plan{
-		Prune:  untried(s.in, deletions),
-		Events: withReason(pruneEvents(s.in, deletions)),
-		Err:    fmt.Errorf("reading the live CronJob: %w", s.in.read.ownerErr),
-		Carry:  s.in.Carry,
-		Wake:   earlier(s.wakeAnyhow(), retryPruneAt(s.in, deletions)),
+		Prune:   untried(s.in, deletions),
+		Events:  withReason(pruneEvents(s.in, deletions)),
+		Err:     fmt.Errorf("reading the live CronJob: %w", s.in.read.ownerErr),
+		Carried: s.in.Carried,
+		Wake:    earlier(s.wakeAnyhow(), retryPruneAt(s.in, deletions)),
 
-		Misconfigured: s.in.Carry.misconfigured,
+		Misconfigured: s.in.Carried.inProcess.misconfigured,
 	}
 }
 
@@ -126,7 +128,7 @@ func (s *syncState) wakeAnyhow() time.Time {
 	if !s.ready.mayStart {
 		return time.Time{}
 	}
-	return wake(s.in, s.ready.times, s.in.StoredStatus, s.edit)
+	return wake(s.in, s.ready.times, s.in.Stored, s.edit)
 }
 
 // events are what is to be reported of the sync, in the order in which it happens.
@@ -136,7 +138,7 @@ func (s *syncState) events(pruned []Deletion) []Event {
 	if in.done.record == nil || in.done.record.err == nil { // else the sync that records it reports it
 		events = append(s.completions(pruned), s.observed.events...)
 	}
-	if r := in.StoredStatus.Timing.Unreadable; r != nil {
+	if r := in.Stored.Timing.Unreadable; r != nil {
 		events = append(events, r.Event.event(r.Key, "%s", r.Message))
 	}
 	events = append(events, s.ready.events...)

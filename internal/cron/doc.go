@@ -22,7 +22,7 @@
 //
 // So all judgement is here, also about what went wrong: a create that meets AlreadyExists makes the next plan read
 // the object that holds the name, and the plan after that adopts it, reports it or gives up. Decide never asks
-// twice for the same thing, so the loop ends. plan.Carry goes into the Input of the next sync.
+// twice for the same thing, so the loop ends. plan.Carried goes into the Input of the next sync.
 //
 // The order (read, stop, start, record, prune, publish) makes a crash after any step harmless:
 //
@@ -56,7 +56,7 @@
 //	record.go         what of the status is written, and which deletes wait for that
 //	history.go        which finished children go, and when they may
 //	events.go         the events, a constructor each
-//	carry.go          what one sync hands to the next
+//	memory.go         what is remembered from one sync to the next: what the kind's status holds, and what rides
 //
 // The contract is docs/contract/cronjob.md, where the ids that comments cite (K20, B1, Q4, CJ-117, …) are found; the
 // numbered guarantees and the table of words are in docs/concepts.md.

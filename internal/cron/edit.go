@@ -24,7 +24,7 @@ type edit struct {
 // such an edit, and so has garbage, which must not silence a CronJob for ever.
 const maxLead = 24 * time.Hour
 
-// noticeEdit compares the timing with the one that was served before: in this process (Input.Carry), or as the object
+// noticeEdit compares the timing with the one that was served before: in this process (Input.Carried), or as the object
 // remembers it. Nobody who edits a schedule means a time that has already passed (cronjob.md B2, users of
 // kubernetes#63371), so times up to the edit start nothing.
 //
@@ -40,9 +40,9 @@ const maxLead = 24 * time.Hour
 // the last change counts as one, as a precaution. That is so once in the life of a CronJob: the first record of its
 // status has the schedule.
 func noticeEdit(in Input) edit {
-	now, before := servedFrom(in.Policy.Timing), in.Carry.timing
+	now, before := servedFrom(in.Policy.Timing), in.Carried.Timing
 	carried := before.known()
-	e := edit{stored: in.StoredStatus.Timing}
+	e := edit{stored: in.Stored.Timing}
 	for _, t := range []ServedTiming{e.stored, before} {
 		if t.Since != nil && t.Since.After(e.since) && t.Since.Sub(in.Now) <= maxLead {
 			e.since = *t.Since
@@ -51,7 +51,7 @@ func noticeEdit(in Input) edit {
 			now.Missed = t.Missed
 		}
 	}
-	recorded := maxTime(baseOf(in, in.StoredStatus), e.since) // the former timing was in force until then at least
+	recorded := maxTime(baseOf(in, in.Stored), e.since) // the former timing was in force until then at least
 	if !carried {
 		before = e.stored
 	}
@@ -67,7 +67,7 @@ func noticeEdit(in Input) edit {
 		e.fresh, e.before = true, new(before)
 		e.since = maxTime(e.since, in.Now)
 		e.after = e.since
-		if unchangedSince.Unix() > in.Carry.scheduleUnchangedSince && unchangedSince.Before(e.since) {
+		if unchangedSince.Unix() > in.Carried.inProcess.scheduleUnchangedSince && unchangedSince.Before(e.since) {
 			e.after = unchangedSince
 		}
 	case known, in.Owner.Generation > 1 && offSchedule(in):
@@ -110,7 +110,7 @@ func (e edit) needsWrite(t ServedTiming) bool {
 // offSchedule tells whether lastScheduleTime is no scheduled time of the present timing. It says no when it cannot
 // know: nothing recorded, a timing that has an obstacle, or one without a grid of its own.
 func offSchedule(in Input) bool {
-	last, timing := in.StoredStatus.LastSchedule, in.Policy.Timing
+	last, timing := in.Stored.LastSchedule, in.Policy.Timing
 	if last == nil || last.IsZero() || timing.Times == nil || timing.Every != 0 {
 		return false
 	}

@@ -256,15 +256,15 @@ func TestFirstRecordHasTheTimetable(t *testing.T) {
 	for _, kind := range []string{"K", "V", "T"} {
 		s := fixture(kind, "12:10:00")
 		r := cron.Decide(s.in).StatusWrite
-		if r == nil || !r.StatusChanged || !r.TimingChanged || annotation(t, r.Status.Timing) != `{"schedules":["*/10 * * * *"]}` {
+		if r == nil || r.Changed&^cron.PartTiming == 0 || !r.Changed.Has(cron.PartTiming) || annotation(t, r.Memory.Timing) != `{"schedules":["*/10 * * * *"]}` {
 			t.Errorf("%s: the first start records %+v; want the timetable with it", kind, r)
 		}
 		s = fixture(kind, "12:20:00", last("12:10"), noted(`{"schedules":["*/10 * * * *"]}`))
-		if r := cron.Decide(s.in).StatusWrite; r == nil || !r.StatusChanged || r.TimingChanged {
+		if r := cron.Decide(s.in).StatusWrite; r == nil || r.Changed&^cron.PartTiming == 0 || r.Changed.Has(cron.PartTiming) {
 			t.Errorf("%s: the second start records %+v; want the status alone", kind, r)
 		}
 		s = fixture(kind, "12:20:00", last("12:10"), noted(`{"schedules":["*/10 * * * *"],"missed":"2026-05-04T12:05:00Z"}`))
-		if r := cron.Decide(s.in).StatusWrite; r == nil || !r.StatusChanged || r.TimingChanged != traits[kind].StatusCarriesAnnotation {
+		if r := cron.Decide(s.in).StatusWrite; r == nil || r.Changed&^cron.PartTiming == 0 || r.Changed.Has(cron.PartTiming) != traits[kind].StatusCarriesAnnotation {
 			t.Errorf("%s: a miss that is past is recorded as %+v; want it forgotten where that costs nothing", kind, r)
 		}
 		s = fixture(kind, "12:11:00", last("12:10"), active("12:10"))
@@ -280,10 +280,10 @@ func TestLabelsAppliedWhileNobodyLooks(t *testing.T) {
 	for _, kind := range []string{"K", "V", "T"} {
 		s := fixture(kind, "12:10:00", generation(2))
 		s.play(t)
-		s.in.Carry = cron.Carry{} // another process
+		s.in.Carried = cron.Memory{} // another process
 		s.catchUp("12:34:00", touched("12:32"), generation(3))
 		s.play(t)
-		if last := s.in.StoredStatus.LastSchedule; last == nil || !last.Equal(at("12:30")) {
+		if last := s.in.Stored.LastSchedule; last == nil || !last.Equal(at("12:30")) {
 			t.Errorf("%s: the run of 12:30 is lost: %v", kind, last)
 		}
 	}
@@ -300,7 +300,7 @@ func TestPresumedEditIsKept(t *testing.T) {
 		}, {
 			now: "12:35:00", want: "rq 5m0s",
 		}, {
-			now: "12:36:00", given: []given{func(s *scene) { s.in.Carry = cron.Carry{} }}, want: "rq 4m0s",
+			now: "12:36:00", given: []given{func(s *scene) { s.in.Carried = cron.Memory{} }}, want: "rq 4m0s",
 		}})
 	}
 }

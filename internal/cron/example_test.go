@@ -26,7 +26,7 @@ func ExampleDecide() {
 		Traits: info.Traits,
 		Owner:  cron.Owner{Namespace: "batch", Name: "tick", UID: "cj-1", Created: now.Add(-time.Hour)},
 		Policy: cron.Policy{Timing: adapter.CronTiming("*/10 * * * *", nil, info, adapter.ReadOptions{})},
-		StoredStatus: cron.Status{LastSchedule: &before,
+		Stored: cron.Memory{LastSchedule: &before,
 			Active: []corev1.ObjectReference{{Namespace: "batch", Name: "tick-29631600", UID: "job-1"}}},
 		Children: []cron.Child{{Namespace: "batch", Name: "tick-29631600", UID: "job-1", Stamp: "2026-05-04T12:00:00Z",
 			Controller: &metav1.OwnerReference{APIVersion: "batch/v1", Kind: "CronJob", Name: "tick", UID: "cj-1"}}},
@@ -42,7 +42,7 @@ func ExampleDecide() {
 
 	in.AddStartResult(*plan.Start, cron.CreateResultOf(&cron.Child{Namespace: "batch", Name: plan.Start.Name, UID: "job-2"}, nil))
 	plan = cron.Decide(in)
-	for _, ref := range plan.StatusWrite.Status.Active {
+	for _, ref := range plan.StatusWrite.Memory.Active {
 		fmt.Println("then status.active has:", ref.Name)
 	}
 	fmt.Println("and the next sync is at:", plan.Wake.Format(time.TimeOnly))

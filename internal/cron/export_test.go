@@ -8,20 +8,20 @@ import (
 	"time"
 )
 
-// CarryFrom is what a sync hands on that found this timing and nothing else.
-func CarryFrom(served ServedTiming) Carry { return Carry{timing: served} }
+// CarriedFrom is what a sync hands on that found this timing and nothing else.
+func CarriedFrom(served ServedTiming) Memory { return Memory{Timing: served} }
 
 // Equal is for cmp.
 func (t ServedTiming) Equal(other ServedTiming) bool { return reflect.DeepEqual(t, other) }
 
 // Due is the scheduled time that is due and the point after which times count; many: more than 100 have passed.
 func Due(in Input) (due, earliest time.Time, many bool) {
-	t := timingOf(in, in.Policy.Timing.Times, in.StoredStatus, edit{})
+	t := timingOf(in, in.Policy.Timing.Times, in.Stored, edit{})
 	return t.due, t.earliest, t.manyMissed
 }
 
 // Wake is the next scheduled time.
-func Wake(in Input, status Status) time.Time {
+func Wake(in Input, status Memory) time.Time {
 	return wake(in, in.Policy.Timing.Times, status, edit{})
 }
 
@@ -35,7 +35,7 @@ var (
 const ManyMissed = manyMissed
 
 // Equal is for cmp.
-func (c Carry) Equal(other Carry) bool { return reflect.DeepEqual(c, other) }
+func (m Memory) Equal(other Memory) bool { return reflect.DeepEqual(m, other) }
 
 // HasPendingTime tells whether a scheduled time may still start.
-func (c Carry) HasPendingTime() bool { return c.outcomes.pending != nil }
+func (m Memory) HasPendingTime() bool { return len(m.Waiting) > 0 }

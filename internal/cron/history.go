@@ -84,7 +84,7 @@ func present(t time.Time) *time.Time {
 // safeWithoutRecord keeps the deletions that may be made although the record of this sync was not written: those whose
 // child proves nothing that the stored status does not know (cronjob.md B3), and does not serve the due time either.
 // keepListed: references to pruned children must not stay behind.
-func (s *syncState) safeWithoutRecord(stored Status, deletions []Deletion, keepListed bool) []Deletion {
+func (s *syncState) safeWithoutRecord(stored Memory, deletions []Deletion, keepListed bool) []Deletion {
 	return slices.DeleteFunc(slices.Clone(deletions), func(d Deletion) bool {
 		i := slices.IndexFunc(s.children, func(c Child) bool { return c.UID == d.UID })
 		c := s.children[i]

@@ -6,7 +6,6 @@ package cron
 import (
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -22,18 +21,18 @@ type Input struct {
 	// Traits say how the kind behaves. Nil behaves like a kind without events that rests on every error.
 	Traits *KindTraits
 
-	// Owner, Policy and StoredStatus describe the CronJob as the cache shows it, or, after AddReadOwnerResult, as the server
+	// Owner, Policy and Stored describe the CronJob as the cache shows it, or, after AddReadOwnerResult, as the server
 	// does.
-	Owner        Owner
-	Policy       Policy
-	StoredStatus Status
+	Owner  Owner
+	Policy Policy
+	Stored Memory
 
 	// Children are the objects that claim to be made by this CronJob, in any order. Those that another object
 	// controls are ignored, so the shell may hand over more than it must.
 	Children []Child
 
-	// Carry is what the last sync over this UID in this process handed on (Plan.Carry); zero when there was none.
-	Carry Carry
+	// Carried is what the last sync over this UID in this process handed on (Plan.Carried); zero when there was none.
+	Carried Memory
 
 	read readResults
 	done done
@@ -53,20 +52,6 @@ type Owner struct {
 	// ScheduleUnchangedSince: the timing was not changed later than this, which is when a field manager that owns a part
 	// of it last changed anything (metadata.managedFields). Zero when unknown.
 	ScheduleUnchangedSince time.Time
-}
-
-// Status is what the CronJob's status, and one annotation of ours, remember.
-type Status struct {
-	// Active are the references of status.active, in their order.
-	Active []corev1.ObjectReference
-	// LastSchedule is status.lastScheduleTime, nil when absent; a pointer to the zero time is a value like any other.
-	LastSchedule *time.Time
-	// LastSuccessful is status.lastSuccessfulTime, nil when absent or when the kind has none.
-	LastSuccessful *time.Time
-	// Conditions are status.conditions; nil when the kind has none, or when they are not asked for.
-	Conditions []metav1.Condition
-	// Timing is the timing that was served last, zero when nothing tells.
-	Timing ServedTiming
 }
 
 // Child is one object made for a scheduled time, or one that claims to be.
@@ -183,11 +168,11 @@ func (in Input) deletion(c Child, why string) Deletion {
 // AddReadOwnerResult enters the answer to a live read of the CronJob itself. With a nil error, owner, policy and status
 // replace those of the cache for the rest of the sync (cronjob.md 2.1.2 note 1), and the shell must write Plan.StatusWrite on top
 // of that live object. An object of that name with another UID is an error (NotFound).
-func (in *Input) AddReadOwnerResult(owner Owner, policy Policy, status Status, err error) {
+func (in *Input) AddReadOwnerResult(owner Owner, policy Policy, status Memory, err error) {
 	in.read.owner, in.read.ownerErr = true, err
 	if err == nil {
 		in.read.edited = in.read.edited || policy.Timing.Fingerprint != in.Policy.Timing.Fingerprint
-		in.Owner, in.Policy, in.StoredStatus = owner, policy, status
+		in.Owner, in.Policy, in.Stored = owner, policy, status
 	}
 }
 

@@ -29,7 +29,7 @@ func ownerReads(in Input) []ReadRequest {
 func unlistedChildren(in Input) []Child {
 	var found []Child
 	for _, c := range in.Children {
-		if ours(in, c) && !c.Phase.finished() && !listed(in.StoredStatus.Active, c.UID) {
+		if ours(in, c) && !c.Phase.finished() && !listed(in.Stored.Active, c.UID) {
 			found = append(found, c)
 		}
 	}
@@ -42,7 +42,7 @@ func unlistedChildren(in Input) []Child {
 // there.
 func activeReads(in Input, all []Child) []ReadRequest {
 	var reads []ReadRequest
-	for _, ref := range in.StoredStatus.Active {
+	for _, ref := range in.Stored.Active {
 		if known(all, ref.UID) || !inNamespace(in, ref) {
 			continue
 		}

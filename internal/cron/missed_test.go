@@ -12,7 +12,7 @@ import (
 )
 
 // restarted is another process.
-func restarted(s *scene) { s.in.Carry = cron.Carry{} }
+func restarted(s *scene) { s.in.Carried = cron.Memory{} }
 
 func quotaFull(s *scene)   { s.failCreate = quota }
 func quotaRaised(s *scene) { s.failCreate = nil }

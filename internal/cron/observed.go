@@ -15,7 +15,7 @@ import (
 
 // observedStatus is the status as the children show it, before anything is started.
 type observedStatus struct {
-	status Status
+	status Memory
 	// completed are the children whose completion this sync reports.
 	completed []Child
 	events    []Event
@@ -26,10 +26,11 @@ type observedStatus struct {
 // observeStatus brings the remembered status up to date (cronjob.md K8, K9, V5 to V9, T3 to T5): references of finished
 // and vanished children go, children that an earlier sync could not record are adopted, and the two times move forward.
 // They never move back, whatever disappears (Q5).
-func observeStatus(in Input, all []Child) observedStatus {
-	o := observedStatus{status: in.StoredStatus}
+func observeStatus(in Input, memory Memory, all []Child) observedStatus {
+	o := observedStatus{status: in.Stored}
+	o.status.LastSchedule = memory.LastSchedule
 	o.status.Active = nil
-	for _, ref := range in.StoredStatus.Active {
+	for _, ref := range in.Stored.Active {
 		if !listed(o.status.Active, ref.UID) && o.keeps(in, all, ref) {
 			o.status.Active = append(o.status.Active, ref)
 		}
@@ -40,9 +41,6 @@ func observeStatus(in Input, all []Child) observedStatus {
 		}
 	}
 
-	if served := in.Carry.unrecorded; served != nil {
-		o.status.LastSchedule = later(o.status.LastSchedule, *served)
-	}
 	for _, c := range all {
 		if t, ok := proof(in, c); ok {
 			o.status.LastSchedule = later(o.status.LastSchedule, t)
@@ -96,7 +94,7 @@ func (o *observedStatus) keeps(in Input, all []Child, ref corev1.ObjectReference
 // unfinished are the children, and the active references to what is no child any more, that Forbid and Replace must
 // know of: every one of them, also manual runs and those that no status lists (cronjob.md B1). What they make of manual
 // runs is in manual.go.
-func unfinished(in Input, all []Child, status Status) []Child {
+func unfinished(in Input, all []Child, status Memory) []Child {
 	var found []Child
 	for _, c := range all {
 		if !c.Phase.finished() {
@@ -113,13 +111,13 @@ func unfinished(in Input, all []Child, status Status) []Child {
 
 // LacksEnd tells whether the stored status does not show yet that the child has ended, and how.
 func (in Input) LacksEnd(c Child) bool {
-	stored := in.StoredStatus
+	stored := in.Stored
 	return ours(in, c) && c.Phase.finished() && (listed(stored.Active, c.UID) || timeUnrecorded(in, c, stored) || successUnrecorded(in, c, stored))
 }
 
 // successUnrecorded tells whether status does not know of the child's success yet.
-func successUnrecorded(in Input, c Child, status Status) bool {
-	return in.Traits.HasSuccess && c.Succeeded && c.Finished != nil && (status.LastSuccessful == nil || c.Finished.After(*status.LastSuccessful))
+func successUnrecorded(in Input, c Child, status Memory) bool {
+	return in.Traits.Durable.Has(PartLastSuccessful) && c.Succeeded && c.Finished != nil && (status.LastSuccessful == nil || c.Finished.After(*status.LastSuccessful))
 }
 
 func later(t *time.Time, other time.Time) *time.Time {

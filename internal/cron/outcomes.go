@@ -82,28 +82,13 @@ func (r startResult) reasonIfNeverStarted() NotStartedReason {
 	}
 }
 
-// outcomeProgress is how far outcomes have been named, for the next sync. A process that has none counts from what was
-// recorded: lastScheduleTime, or the creation.
-type outcomeProgress struct {
-	// upto: every scheduled time up to this one has its outcome, or is pending.
-	upto *time.Time
-	// pending is a scheduled time that may still start.
-	pending *pendingTime
-	// suspended: the latest sync found the CronJob suspended.
-	suspended bool
-	// unreported were missed, and no event has reported them yet; reportedAt is when one last reported any.
-	unreported []missed
-	reportedAt *time.Time
-}
-
-type pendingTime struct {
-	time   time.Time
-	reason NotStartedReason
-}
-
 // outcomes are what a sync names.
 type outcomes struct {
-	outcomeProgress
+	// cursor, waiting and inProcess are what the Memory is to have of these names. A process whose Memory has no cursor
+	// counts from what was recorded: lastScheduleTime, or the creation.
+	cursor  *time.Time
+	waiting []WaitingTime
+	inProcess
 	named []RunOutcome
 	// reported are the misses that this sync reports, missedUpto is the last of them, and wake is when it is time for
 	// those that it does not report yet.
@@ -132,34 +117,34 @@ func (o *outcomes) tooLate() bool {
 // nameOutcomes names the outcomes of the scheduled times that have passed since the last sync. It is a function of the
 // sync's input, so all plans of a sync that get to the same point name the same ones; the shell counts them once.
 func (s *syncState) nameOutcomes() {
-	in, e, prev, o := s.in, s.edit, s.in.Carry.outcomes, &s.outcomes
-	o.outcomeProgress = prev
+	in, e, prev, o := s.in, s.edit, s.memory, &s.outcomes
+	o.cursor, o.waiting, o.inProcess = prev.Cursor, prev.Waiting, prev.inProcess
 	if in.Owner.Deleting {
 		return
 	}
-	if pending := prev.pending; pending != nil && !pending.time.After(e.since) { // the edit has cancelled it
-		o.enter(pending.reason.SkippedOrMissed(), pending.reason, one(pending.time))
-		o.pending = nil
+	if w := prev.firstWaiting(); w != nil && !w.Time.After(e.since) { // the edit has cancelled it
+		o.enter(w.Reason.SkippedOrMissed(), w.Reason, one(w.Time))
+		o.waiting = nil
 	}
 	base, due, result := baseOf(in, s.observed.status), s.timing.due, s.start.result
 	if done := in.done.create; done != nil && due.IsZero() { // its child was read, and the observed status has it already
-		base, due, result = baseOf(in, in.StoredStatus), done.start.Time, in.createdOrAdopted()
+		base, due, result = baseOf(in, in.Stored), done.start.Time, in.createdOrAdopted()
 	}
 	from := o.countsFrom(in, base, e)
 	if !in.Policy.Suspend {
 		s.passedByEdit(from)
 	}
 	if !s.ready.mayStart {
-		o.suspended = prev.suspended || in.Policy.Suspend
+		o.suspended = prev.inProcess.suspended || in.Policy.Suspend
 		o.reportMissed(in, s.children, noTimes{}, time.Time{}, true)
 		return
 	}
 	o.suspended = false
 	from = maxTime(from, e.since)
 
-	o.settlePending(base, due, s.timing.earliest)
+	o.settleWaiting(base, due, s.timing.earliest)
 	times := s.ready.times
-	if prev.upto == nil && base.After(from) {
+	if prev.Cursor == nil && base.After(from) {
 		// Children prove later times than the status: the process that started them died before it could write or
 		// report anything.
 		if !finerThanNames(in) {
@@ -174,9 +159,9 @@ func (s *syncState) nameOutcomes() {
 	}
 	if latest.After(from) {
 		s.passedOver(from, due, latest, result)
-		o.upto = &latest
+		o.cursor = &latest
 	} else {
-		o.upto = &from
+		o.cursor = &from
 	}
 	o.enterDue(prev, from, due, result)
 	if !s.missesUnconfirmed() {
@@ -187,9 +172,9 @@ func (s *syncState) nameOutcomes() {
 // countsFrom is the instant up to which every scheduled time has been accounted for: in this process, or by what is
 // recorded.
 func (o *outcomes) countsFrom(in Input, base time.Time, e edit) time.Time {
-	from := baseOf(in, in.StoredStatus)
-	if o.upto != nil {
-		from = maxTime(base, *o.upto)
+	from := baseOf(in, in.Stored)
+	if o.cursor != nil {
+		from = maxTime(base, *o.cursor)
 	}
 	if e.now.Missed != nil {
 		o.missedUpto = *e.now.Missed
@@ -210,32 +195,33 @@ func (s *syncState) passedByEdit(from time.Time) {
 	if e.before != nil {
 		former = e.before.Times
 	}
-	if e.fresh || e.now.Presumed && o.upto == nil {
+	if e.fresh || e.now.Presumed && o.cursor == nil {
 		o.enter(reason.SkippedOrMissed(), reason, passedByEdit(former, orNone(s.ready.times), from, e.after, e.since,
 			provedBetween(in, s.children, from, e.since)))
 	}
 }
 
 // enterDue names the outcome of the time that is due.
-func (o *outcomes) enterDue(prev outcomeProgress, from, due time.Time, result startResult) {
-	wasPending := prev.pending != nil && prev.pending.time.Equal(due)
-	if due.IsZero() || !wasPending && !due.After(from) {
+func (o *outcomes) enterDue(prev Memory, from, due time.Time, result startResult) {
+	was := prev.firstWaiting()
+	waited := was != nil && was.Time.Equal(due)
+	if due.IsZero() || !waited && !due.After(from) {
 		return
 	}
 	switch result {
 	case startCreated:
 		o.enter(Started, "", one(due))
 	case startAdopted:
-		if wasPending { // a create of ours whose answer got lost had succeeded
+		if waited { // a create of ours whose answer got lost had succeeded
 			o.enter(Started, "", one(due))
 		}
 	case startNameUsed:
 		o.enter(Skipped, NotStartedSharedName, one(due))
 	default:
-		o.pending = &pendingTime{time: due, reason: result.reasonIfNeverStarted()}
+		o.waiting = []WaitingTime{{Time: due, Reason: result.reasonIfNeverStarted()}}
 		return
 	}
-	o.pending = nil
+	o.waiting = nil
 }
 
 // over tells whether misses do not go on: something starts, or is there, perhaps since an earlier sync that did not
@@ -251,25 +237,28 @@ func finerThanNames(in Input) bool {
 	return every != 0 && every < in.Traits.NameUnit
 }
 
-// settlePending names the outcome of the pending time, once it is clear that it will not start any more.
-func (o *outcomes) settlePending(base, due, earliest time.Time) {
-	pending := o.pending
+// settleWaiting names the outcome of the time that waits, once it is clear that it will not start any more.
+func (o *outcomes) settleWaiting(base, due, earliest time.Time) {
+	var w WaitingTime
+	if len(o.waiting) > 0 {
+		w = o.waiting[0]
+	}
 	switch {
-	case pending == nil || pending.time.Equal(due):
+	case w.Time.IsZero() || w.Time.Equal(due):
 		return
-	case pending.time.Equal(base): // it has started after all: our create whose answer got lost, or another process
-		o.enter(Started, "", one(pending.time))
-	case pending.time.Before(due), due.IsZero() && !pending.time.After(earliest):
-		o.enter(pending.reason.SkippedOrMissed(), pending.reason, one(pending.time))
+	case w.Time.Equal(base): // it has started after all: our create whose answer got lost, or another process
+		o.enter(Started, "", one(w.Time))
+	case w.Time.Before(due), due.IsZero() && !w.Time.After(earliest):
+		o.enter(w.Reason.SkippedOrMissed(), w.Reason, one(w.Time))
 	default: // the clock was set back
 		return
 	}
-	o.pending = nil
+	o.waiting = nil
 }
 
 // passedOver names the outcomes of the times in (from, latest] except for due.
 func (s *syncState) passedOver(from, due, latest time.Time, result startResult) {
-	in, times, o, prev, earliest := s.in, s.ready.times, &s.outcomes, s.in.Carry.outcomes, s.timing.earliest
+	in, times, o, prev, earliest := s.in, s.ready.times, &s.outcomes, s.memory, s.timing.earliest
 	until := latest
 	if !due.IsZero() {
 		until = due.Add(-time.Nanosecond)
@@ -278,11 +267,11 @@ func (s *syncState) passedOver(from, due, latest time.Time, result startResult) 
 	waits := result == startForbidden || result == startNotDue && in.forbids()
 	switch {
 	case n <= 0:
-	case prev.suspended:
+	case prev.inProcess.suspended:
 		o.enter(Skipped, NotStartedSuspended, passedIn(times, from, until, nil))
 	case due.IsZero():
 		o.enter(Missed, NotStartedDeadline, passedIn(times, from, until, nil))
-	case prev.upto == nil && waits:
+	case prev.Cursor == nil && waits:
 		// A new process, and a child is in the way: so it may have been for long, and another process has reported that.
 	case result == startTooManyMissed:
 		o.enter(Missed, NotStartedTooMany, passedIn(times, from, until, nil))

@@ -180,7 +180,7 @@ func TestOutcomesCountEachTimeOnce(t *testing.T) {
 				}
 			}
 			open := 0
-			if s.in.Carry.HasPendingTime() {
+			if s.in.Carried.HasPendingTime() {
 				open = 1
 			}
 			passed := int(s.in.Now.Sub(at("12:00")) / (10 * time.Minute))

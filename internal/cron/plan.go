@@ -38,8 +38,8 @@ type Plan struct {
 	// Err, if not nil, means that the sync has failed and is to be repeated with back-off. It says what failed. Wake
 	// is to be armed as well: a next scheduled time does not wait for the back-off.
 	Err error
-	// Carry is for Input.Carry of the next sync over the same UID in this process.
-	Carry Carry
+	// Carried is for Input.Carried of the next sync over the same UID in this process.
+	Carried Memory
 }
 
 // Step is what the shell has to do next.
@@ -101,13 +101,12 @@ type Start struct {
 	Stamp string
 }
 
-// StatusWrite asks for a status to be written. It is whole: what it does not hold is no longer so.
+// StatusWrite asks for what is remembered to be written.
 type StatusWrite struct {
-	Status Status
-	// StatusChanged: the status differs from what is stored, apart from Timing. TimingChanged: Timing does. A kind that
-	// keeps both in one place needs one write for both.
-	StatusChanged bool
-	TimingChanged bool
+	// Memory is whole: what it does not hold is no longer so.
+	Memory Memory
+	// Changed are the parts that differ from what is stored; one of them at least.
+	Changed Parts
 }
 
 // Event is one event about the CronJob.
@@ -165,25 +164,25 @@ func (p Plan) String() string {
 // String tells the record in one line: the names in the active list, the two times and the conditions, then the
 // timing if it is written too.
 func (r StatusWrite) String() string {
-	names := make([]string, len(r.Status.Active))
-	for i, ref := range r.Status.Active {
+	names := make([]string, len(r.Memory.Active))
+	for i, ref := range r.Memory.Active {
 		names[i] = ref.Name
 	}
 	var parts []string
-	if r.StatusChanged {
+	if r.Changed&^PartTiming != 0 {
 		parts = append(parts, fmt.Sprintf("active [%s]", strings.Join(names, " ")))
-		if t := r.Status.LastSchedule; t != nil {
+		if t := r.Memory.LastSchedule; t != nil {
 			parts = append(parts, "last scheduled "+t.UTC().Format(time.RFC3339))
 		}
-		if t := r.Status.LastSuccessful; t != nil {
+		if t := r.Memory.LastSuccessful; t != nil {
 			parts = append(parts, "last successful "+t.UTC().Format(time.RFC3339))
 		}
-		for _, c := range r.Status.Conditions {
+		for _, c := range r.Memory.Conditions {
 			parts = append(parts, fmt.Sprintf("%s=%s/%s", c.Type, c.Status, c.Reason))
 		}
 	}
-	if r.TimingChanged {
-		parts = append(parts, "timing "+r.Status.Timing.String())
+	if r.Changed.Has(PartTiming) {
+		parts = append(parts, "timing "+r.Memory.Timing.String())
 	}
 	return "record " + strings.Join(parts, ", ")
 }

@@ -99,12 +99,12 @@ func policies(t *rapid.T, tr *cron.KindTraits) cron.Policy {
 	}
 }
 
-func states(t *rapid.T, tr *cron.KindTraits) cron.Status {
+func states(t *rapid.T, tr *cron.KindTraits) cron.Memory {
 	refs := rapid.Custom(func(t *rapid.T) corev1.ObjectReference {
 		return corev1.ObjectReference{APIVersion: "batch/v1", Kind: "Job", Name: names.Draw(t, "name"), UID: uids.Draw(t, "uid"),
 			Namespace: rapid.SampledFrom([]string{"batch", "batch", "", "other"}).Draw(t, "namespace")}
 	})
-	return cron.Status{
+	return cron.Memory{
 		Active:         rapid.SliceOfN(refs, 0, 4).Draw(t, "active"),
 		LastSchedule:   maybe(instants).Draw(t, "last"),
 		LastSuccessful: maybe(instants).Draw(t, "success"),
@@ -127,10 +127,10 @@ func inputs(t *rapid.T) cron.Input {
 		Owner: cron.Owner{Namespace: "batch", Name: "tick", UID: rapid.SampledFrom([]types.UID{"cj-1", "cj-1", ""}).Draw(t, "uid"),
 			Generation: rapid.Int64Range(0, 3).Draw(t, "generation"), Created: instants.Draw(t, "created"),
 			Deleting: rapid.IntRange(0, 5).Draw(t, "deleting") == 0, ScheduleUnchangedSince: instants.Draw(t, "touched")},
-		Policy:       policies(t, traits[kind]),
-		StoredStatus: states(t, traits[kind]),
-		Children:     rapid.SliceOfN(children(traits[kind]), 0, 6).Draw(t, "children"),
-		Carry:        cron.CarryFrom(servedTimings(t, traits[kind])),
+		Policy:   policies(t, traits[kind]),
+		Stored:   states(t, traits[kind]),
+		Children: rapid.SliceOfN(children(traits[kind]), 0, 6).Draw(t, "children"),
+		Carried:  cron.CarriedFrom(servedTimings(t, traits[kind])),
 	}
 }
 
@@ -185,7 +185,7 @@ func answer(t *rapid.T, in *cron.Input, l cron.ReadRequest) {
 	case l.Owner && err == nil && rapid.Bool().Draw(t, "owner changed"):
 		in.AddReadOwnerResult(in.Owner, policies(t, in.Traits), states(t, in.Traits), nil)
 	case l.Owner:
-		in.AddReadOwnerResult(in.Owner, in.Policy, in.StoredStatus, err)
+		in.AddReadOwnerResult(in.Owner, in.Policy, in.Stored, err)
 	case err != nil:
 		in.AddReadChildResult(l, nil, err)
 	default:
@@ -259,10 +259,10 @@ func checkPlan(t *rapid.T, in cron.Input, plan cron.Plan) {
 		if d := in.Policy.Deadline; d != nil && *d < 1e9 && !s.Time.After(in.Now.Add(-time.Duration(*d)*time.Second)) {
 			t.Fatalf("now %v: started beyond the deadline:\n%s", in.Now, plan)
 		}
-		if in.StoredStatus.LastSchedule != nil && !s.Time.After(*in.StoredStatus.LastSchedule) {
-			t.Fatalf("last %v: started again:\n%s", in.StoredStatus.LastSchedule, plan)
+		if in.Stored.LastSchedule != nil && !s.Time.After(*in.Stored.LastSchedule) {
+			t.Fatalf("last %v: started again:\n%s", in.Stored.LastSchedule, plan)
 		}
-		if in.StoredStatus.Timing.Since != nil && in.StoredStatus.Timing.Since.Equal(at("12:03:04.5")) && !s.Time.After(at("12:03:04.5")) && in.Now.After(at("12:00").Add(-23*time.Hour)) {
+		if in.Stored.Timing.Since != nil && in.Stored.Timing.Since.Equal(at("12:03:04.5")) && !s.Time.After(at("12:03:04.5")) && in.Now.After(at("12:00").Add(-23*time.Hour)) {
 			t.Fatalf("started for a time before the edit:\n%s", plan)
 		}
 		if in.Policy.Concurrency == batchv1.ForbidConcurrent {
@@ -274,7 +274,7 @@ func checkPlan(t *rapid.T, in cron.Input, plan cron.Plan) {
 		}
 	}
 	if r := plan.StatusWrite; r != nil {
-		if backwards(in.StoredStatus.LastSchedule, r.Status.LastSchedule) || backwards(in.StoredStatus.LastSuccessful, r.Status.LastSuccessful) {
+		if backwards(in.Stored.LastSchedule, r.Memory.LastSchedule) || backwards(in.Stored.LastSuccessful, r.Memory.LastSuccessful) {
 			t.Fatalf("a recorded time goes back:\n%s", plan)
 		}
 	}
@@ -306,7 +306,7 @@ func FuzzDecide(f *testing.F) {
 				zone(tz)(s)
 			}
 			in := s.in
-			in.AddReadOwnerResult(in.Owner, in.Policy, in.StoredStatus, nil)
+			in.AddReadOwnerResult(in.Owner, in.Policy, in.Stored, nil)
 			plan := cron.Decide(in)
 			for _, l := range plan.Read {
 				in.AddReadChildResult(l, nil, nil)

@@ -95,7 +95,7 @@ func fixture(kind string, now string, givens ...given) *scene {
 func (s *scene) read() {
 	info, options := adapter.Info{Traits: s.in.Traits}, adapter.ReadOptions{Zone: s.process}
 	s.in.Policy.Timing = adapter.CronTiming(s.text, s.tz, info, options)
-	s.in.StoredStatus.Timing = adapter.ServedTiming(s.annotation, s.in.Policy.Timing, info, options)
+	s.in.Stored.Timing = adapter.ServedTiming(s.annotation, s.in.Policy.Timing, info, options)
 }
 
 // at reads a time of 2026-05-04 UTC, or a whole RFC 3339 time.
@@ -123,11 +123,11 @@ func forbid(s *scene)            { s.in.Policy.Concurrency = batchv1.ForbidConcu
 func replace(s *scene)           { s.in.Policy.Concurrency = batchv1.ReplaceConcurrent }
 
 func last(text string) given {
-	return func(s *scene) { s.in.StoredStatus.LastSchedule = new(at(text)) }
+	return func(s *scene) { s.in.Stored.LastSchedule = new(at(text)) }
 }
 
 func succeeded(text string) given {
-	return func(s *scene) { s.in.StoredStatus.LastSuccessful = new(at(text)) }
+	return func(s *scene) { s.in.Stored.LastSuccessful = new(at(text)) }
 }
 
 // limits sets the history limits; below zero means nil.
@@ -162,7 +162,7 @@ func served(schedule, zone string) given {
 			earlier.tz = &zone
 		}
 		earlier.read()
-		s.in.Carry = cron.Decide(earlier.in).Carry
+		s.in.Carried = cron.Decide(earlier.in).Carried
 	}
 }
 
@@ -208,7 +208,7 @@ func (s *scene) controller(owner types.UID) *metav1.OwnerReference {
 func active(scheduled string, opts ...childOpt) given {
 	return func(s *scene) {
 		c := s.child(scheduled, opts...)
-		s.in.StoredStatus.Active = append(s.in.StoredStatus.Active, ref(c))
+		s.in.Stored.Active = append(s.in.Stored.Active, ref(c))
 		s.has(c)
 	}
 }
@@ -216,7 +216,7 @@ func active(scheduled string, opts ...childOpt) given {
 // listed is an active reference without any object.
 func listed(scheduled string, opts ...childOpt) given {
 	return func(s *scene) {
-		s.in.StoredStatus.Active = append(s.in.StoredStatus.Active, ref(s.child(scheduled, opts...)))
+		s.in.Stored.Active = append(s.in.Stored.Active, ref(s.child(scheduled, opts...)))
 	}
 }
 
@@ -247,7 +247,7 @@ func liveState(givens ...given) given {
 	return func(s *scene) {
 		s.liveOwner = func(in *cron.Input) {
 			live := scene{in: *in, live: map[string]cron.Child{}, text: s.text, tz: s.tz, process: s.process, annotation: s.annotation}
-			live.in.StoredStatus.Active = slices.Clone(in.StoredStatus.Active)
+			live.in.Stored.Active = slices.Clone(in.Stored.Active)
 			for _, g := range givens {
 				g(&live)
 			}
@@ -325,7 +325,7 @@ func (s *scene) play(t testing.TB) string {
 			case plan.Err == nil:
 				tell("done")
 			}
-			s.in.Carry = plan.Carry
+			s.in.Carried = plan.Carried
 			return strings.Join(log, "\n")
 		}
 	}
@@ -337,20 +337,20 @@ func (s *scene) play(t testing.TB) string {
 func (s *scene) record(t testing.TB, r cron.StatusWrite) string {
 	t.Helper()
 	annotation := s.annotation
-	if r.TimingChanged {
+	if r.Changed.Has(cron.PartTiming) {
 		var err error
-		if annotation, err = adapter.TimetableAnnotation(r.Status.Timing); err != nil {
+		if annotation, err = adapter.TimetableAnnotation(r.Memory.Timing); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if s.failRecord == nil {
-		s.in.StoredStatus, s.annotation = r.Status, annotation
+		s.in.Stored, s.annotation = r.Memory, annotation
 		s.read()
 	}
-	if r.TimingChanged && !r.StatusChanged {
+	if r.Changed == cron.PartTiming {
 		return "record timetable " + annotation
 	}
-	r.TimingChanged = false
+	r.Changed &^= cron.PartTiming
 	return r.String()
 }
 
@@ -361,7 +361,7 @@ func (s *scene) look(in *cron.Input, l cron.ReadRequest, tell func(string, ...an
 		if s.liveOwner != nil {
 			s.liveOwner(&live)
 		}
-		in.AddReadOwnerResult(live.Owner, live.Policy, live.StoredStatus, s.failOwner)
+		in.AddReadOwnerResult(live.Owner, live.Policy, live.Stored, s.failOwner)
 		return
 	}
 	tell("look at %s", l.Name)

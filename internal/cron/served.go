@@ -65,7 +65,7 @@ func (t ServedTiming) withMissed(missedUpto time.Time) ServedTiming {
 }
 
 // asStored is the timing as it is to be stored beside that status.
-func (t ServedTiming) asStored(status Status) ServedTiming {
+func (t ServedTiming) asStored(status Memory) ServedTiming {
 	if t.Missed != nil && status.LastSchedule != nil && !t.Missed.After(*status.LastSchedule) {
 		t.Missed = nil
 	}

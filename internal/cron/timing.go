@@ -34,7 +34,7 @@ type timing struct {
 }
 
 // timingOf finds the scheduled time that is due (cronjob.md 3.2 to 3.4). Times at or before an edit do not count.
-func timingOf(in Input, times Times, status Status, e edit) timing {
+func timingOf(in Input, times Times, status Memory, e edit) timing {
 	t := timing{base: baseOf(in, status)}
 	t.earliest = earliest(t.base, in.Policy.Deadline, in.Now)
 	t.due = times.LastBetween(t.earliest, in.Now).UTC()
@@ -49,7 +49,7 @@ func timingOf(in Input, times Times, status Status, e edit) timing {
 }
 
 // wake is the next scheduled time. The deadline plays no part in it, an edit does. It is always later than Now.
-func wake(in Input, times Times, status Status, e edit) time.Time {
+func wake(in Input, times Times, status Memory, e edit) time.Time {
 	t := nextTime(times, baseOf(in, status), maxTime(in.Now, e.since))
 	if !t.After(in.Now) {
 		return time.Time{}
@@ -57,7 +57,7 @@ func wake(in Input, times Times, status Status, e edit) time.Time {
 	return t.UTC()
 }
 
-func baseOf(in Input, status Status) time.Time {
+func baseOf(in Input, status Memory) time.Time {
 	if status.LastSchedule != nil {
 		return *status.LastSchedule
 	}

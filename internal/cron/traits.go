@@ -35,14 +35,14 @@ type KindTraits struct {
 
 	// ActiveRebuilt: status.active is rebuilt from the children each time instead of being remembered.
 	ActiveRebuilt bool
-	// HasSuccess: the status has lastSuccessfulTime.
-	HasSuccess bool
+	// Durable are the parts of a Memory that the status, or the annotation of ours, can hold.
+	Durable Parts
 	// MaxActive is how many references the API takes in status.active; 0: any number. Only for ActiveRebuilt: what the
 	// list has no room for is known from the children.
 	MaxActive int
 	// RecordDespiteError: a sync that failed still writes what it learnt.
 	RecordDespiteError bool
-	// StatusCarriesAnnotation: a status write may carry an annotation, so Status.Timing comes with the first
+	// StatusCarriesAnnotation: a status write may carry an annotation, so the timing comes with the first
 	// one.
 	StatusCarriesAnnotation bool
 	// DeletedIsIgnored: a CronJob that is being deleted gets no attention at all. Otherwise its status and history are

@@ -16,14 +16,14 @@ const maxUnconfirmed = 8
 // unconfirmedAfter are the unconfirmed creates that this sync leaves: names that a create met or may have made, unless
 // the cache shows them by now, or a live read found nothing that could be in the way, or what it found is in the stored
 // status.
-func unconfirmedAfter(in Input, status Status) []string {
-	names := slices.Clone(in.Carry.unconfirmed)
+func unconfirmedAfter(in Input, status Memory) []string {
+	names := slices.Clone(in.Carried.inProcess.unconfirmed)
 	if in.created(CreateUnconfirmed) != nil || in.created(CreateNameTaken) != nil {
 		if name := in.done.create.start.Name; !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
-	stored := in.StoredStatus.Active
+	stored := in.Stored.Active
 	if in.done.record != nil && in.done.record.err == nil {
 		stored = status.Active
 	}
@@ -42,7 +42,7 @@ func unconfirmedAfter(in Input, status Status) []string {
 
 // stillUnconfirmed are the carried names of which this sync has found out nothing yet.
 func (in Input) stillUnconfirmed() []string {
-	return slices.DeleteFunc(slices.Clone(in.Carry.unconfirmed), func(name string) bool {
+	return slices.DeleteFunc(slices.Clone(in.Carried.inProcess.unconfirmed), func(name string) bool {
 		read, asked := in.readAnswer(name)
 		return cached(in, name) || asked && read.err == nil
 	})

@@ -85,11 +85,11 @@ func (v vector) check(t *testing.T) {
 	traits := &cron.KindTraits{NameUnit: time.Minute, StartChecks: []cron.StartCheck{cron.CheckZoneLoads, cron.CheckNotSuspended, cron.CheckScheduleFires}}
 	timing := adapter.CronTiming(v.Schedule, v.TimeZone, adapter.Info{Traits: traits}, adapter.ReadOptions{Zone: zone})
 	in := cron.Input{
-		Now:          v.Now,
-		Traits:       traits,
-		Owner:        cron.Owner{Name: "tick", Created: v.Creation},
-		Policy:       cron.Policy{Timing: timing, Deadline: v.DeadlineSeconds},
-		StoredStatus: cron.Status{LastSchedule: v.LastSchedule},
+		Now:    v.Now,
+		Traits: traits,
+		Owner:  cron.Owner{Name: "tick", Created: v.Creation},
+		Policy: cron.Policy{Timing: timing, Deadline: v.DeadlineSeconds},
+		Stored: cron.Memory{LastSchedule: v.LastSchedule},
 	}
 	if want := v.Expect.Unsatisfiable; (timing.Times == nil) != want {
 		t.Fatalf("times: %v, want unsatisfiable: %v", timing.Times, want)
@@ -112,9 +112,9 @@ func (v vector) check(t *testing.T) {
 	check(t, "due ignoring the deadline", due(latest2), or(exact, v.Expect.MostRecentIgnoringDeadline))
 	v.checkMissed(t, "missed ignoring the deadline", timing.Times.Count(earliest2, v.Now), many2, v.Expect.MissedClassIgnoringDeadline)
 
-	check(t, "wake", cron.Wake(in, in.StoredStatus).Sub(v.Now)+pad, time.Duration(v.Expect.NextRequeueNanos))
+	check(t, "wake", cron.Wake(in, in.Stored).Sub(v.Now)+pad, time.Duration(v.Expect.NextRequeueNanos))
 	if after := v.Expect.NextRequeueAfterStartNanos; after != nil {
-		check(t, "wake after the start", cron.Wake(in, cron.Status{LastSchedule: &latest}).Sub(v.Now)+pad, time.Duration(*after))
+		check(t, "wake after the start", cron.Wake(in, cron.Memory{LastSchedule: &latest}).Sub(v.Now)+pad, time.Duration(*after))
 	}
 	if suffix := v.Expect.JobNameSuffix; suffix != "" {
 		check(t, "name", cron.ChildName(in, latest), "tick-"+suffix.String())

@@ -16,7 +16,7 @@ func TestCron(t *testing.T) {
 		"Forbid trusts status.active": {
 			file:   "observed.go",
 			old:    "\tvar found []Child\n\tfor _, c := range all {\n\t\tif !c.Phase.finished() {",
-			new:    "\tvar found []Child\n\tfor _, c := range all {\n\t\tif !c.Phase.finished() && listed(in.StoredStatus.Active, c.UID) {",
+			new:    "\tvar found []Child\n\tfor _, c := range all {\n\t\tif !c.Phase.finished() && listed(in.Stored.Active, c.UID) {",
 			breaks: "a child that no status lists is no obstacle",
 		},
 		"prune before record": {
@@ -66,7 +66,7 @@ func TestCron(t *testing.T) {
 			breaks: "more finished children are kept than the limit says",
 		},
 		"suspended is started": {
-			file: "startchecks.go", old: "if in.Policy.Suspend {", new: "if in.Policy.Suspend && len(in.StoredStatus.Active) > 0 {",
+			file: "startchecks.go", old: "if in.Policy.Suspend {", new: "if in.Policy.Suspend && len(in.Stored.Active) > 0 {",
 			breaks: "a suspended CronJob starts runs",
 		},
 		"deadline ignored": {
@@ -82,7 +82,7 @@ func TestCron(t *testing.T) {
 			breaks: "a child is deleted while it runs",
 		},
 		"served time forgotten": {
-			file: "observed.go", old: "served != nil {", new: "served != nil && served.IsZero() {",
+			file: "memory.go", old: "served != nil {", new: "served != nil && served.IsZero() {",
 			breaks: "a run starts again when its child was deleted before any status write succeeded",
 		},
 		"stale children trusted": {
@@ -198,7 +198,7 @@ func TestCronTables(t *testing.T) {
 			breaks: "nonsense in the status stays there",
 		},
 		"running child never listed": {
-			file: "children.go", old: "return timeUnrecorded(in, c, in.StoredStatus) || started && !c.Phase.finished() && !c.Deleting", new: "return started && timeUnrecorded(in, c, in.StoredStatus)",
+			file: "children.go", old: "return timeUnrecorded(in, c, in.Stored) || started && !c.Phase.finished() && !c.Deleting", new: "return started && timeUnrecorded(in, c, in.Stored)",
 			breaks: "a run whose start was interrupted stays out of the status when a later time was recorded first",
 		},
 		"forbidden time dropped": {
@@ -210,7 +210,7 @@ func TestCronTables(t *testing.T) {
 			breaks: "the next time waits for the back-off of a sync that failed",
 		},
 		"reading keeps no timer": {
-			file: "decide.go", old: "Carry: s.in.Carry, Wake: s.wakeAnyhow(), Misconfigured", new: "Carry: s.in.Carry, Misconfigured",
+			file: "decide.go", old: "Carried: s.in.Carried, Wake: s.wakeAnyhow(), Misconfigured", new: "Carried: s.in.Carried, Misconfigured",
 			breaks: "the next time waits for the back-off of a sync that could not begin",
 		},
 		"name holder gone again": {
@@ -236,7 +236,7 @@ func TestCronTables(t *testing.T) {
 			breaks: "an edit whose manager has vanished starts a run for a past time",
 		},
 		"first record without the timetable": {
-			file: "record.go", old: "r.StatusChanged && (first || in.Traits.StatusCarriesAnnotation && !t.equal(e.stored))", new: "r.StatusChanged && (first || true) && in.Traits.StatusCarriesAnnotation && !t.equal(e.stored)",
+			file: "record.go", old: "r.Changed != 0 && (first || in.Traits.StatusCarriesAnnotation && !t.equal(e.stored))", new: "r.Changed != 0 && (first || true) && in.Traits.StatusCarriesAnnotation && !t.equal(e.stored)",
 			breaks: "a later process takes a change of labels for an edit, and a run is lost",
 		},
 		"miss not recorded": {
@@ -248,7 +248,7 @@ func TestCronTables(t *testing.T) {
 			breaks: "what a process had passed over when it died is never told",
 		},
 		"an edit passes times over in silence": {
-			file: "outcomes.go", old: "if e.fresh || e.now.Presumed && o.upto == nil {", new: "if false {",
+			file: "outcomes.go", old: "if e.fresh || e.now.Presumed && o.cursor == nil {", new: "if false {",
 			breaks: "a scheduled time that an edit took with it is lost in silence",
 		},
 	})

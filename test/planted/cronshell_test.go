@@ -43,7 +43,7 @@ func TestCronShell(t *testing.T) {
 			breaks: "a success is never recorded if its Job was deleted before a sync looked at it",
 		},
 		"sync carries nothing": {
-			file: "sync.go", old: "\tr.tracked.setCarry(key, s.in.Owner.UID, plan.Carry)\n", new: "",
+			file: "sync.go", old: "\tr.tracked.setCarried(key, s.in.Owner.UID, plan.Carried)\n", new: "",
 			breaks: "a run that was deleted before it could be recorded starts again",
 		},
 		"timer set after the status write": {

@@ -46,7 +46,7 @@ func (f *Follower) forgetCronJob(uid types.UID) {
 }
 
 // next is the scheduled time after now, and the time zone if the CronJob names one.
-func next(owner cron.Owner, policy cron.Policy, state cron.Status, now time.Time) (due time.Time, zone string, ok bool) {
+func next(owner cron.Owner, policy cron.Policy, state cron.Memory, now time.Time) (due time.Time, zone string, ok bool) {
 	timing := policy.Timing
 	if policy.Suspend || timing.Times == nil {
 		return time.Time{}, "", false

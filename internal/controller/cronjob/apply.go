@@ -47,7 +47,7 @@ func (r *reconciler) readOwner(ctx context.Context, s *ongoingSync) {
 		err = apierrors.NewNotFound(r.info.OwnerResource.GroupResource(), s.key.Name)
 	}
 	if err != nil {
-		s.in.AddReadOwnerResult(cron.Owner{}, cron.Policy{}, cron.Status{}, err)
+		s.in.AddReadOwnerResult(cron.Owner{}, cron.Policy{}, cron.Memory{}, err)
 		return
 	}
 	owner, policy, status, err := r.kind.Read(live, r.readOptions)

@@ -30,7 +30,7 @@ func (r *reconciler) gather(key types.NamespacedName) *ongoingSync {
 	s.in.Now = r.clock.Now()
 	s.in.Traits = r.info.Traits
 	var err error
-	s.in.Owner, s.in.Policy, s.in.StoredStatus, err = r.kind.Read(owner, r.readOptions)
+	s.in.Owner, s.in.Policy, s.in.Stored, err = r.kind.Read(owner, r.readOptions)
 	if trouble := adapter.Trouble(owner); trouble != nil {
 		r.unreadable(key, owner, trouble)
 		return nil
@@ -40,7 +40,7 @@ func (r *reconciler) gather(key types.NamespacedName) *ongoingSync {
 		return nil
 	}
 	uid := s.in.Owner.UID
-	s.in.Carry = r.tracked.track(key, uid, r.forgetUID)
+	s.in.Carried = r.tracked.track(key, uid, r.forgetUID)
 	children, _ := r.childWrites.Merge(uid, r.children.ControlledBy(uid))
 	// First those that may be gone: what the cache has of the same child comes later, and counts (package cron).
 	gone := r.tracked.goneChildren(key, uid, s.in.LacksEnd)

@@ -120,7 +120,7 @@ func (r *reconciler) keepGone(obj client.Object) {
 	}
 	child.Gone = true
 	in := cron.Input{Traits: r.info.Traits}
-	if in.Owner, in.Policy, in.StoredStatus, err = r.kind.Read(owner, r.readOptions); err == nil {
+	if in.Owner, in.Policy, in.Stored, err = r.kind.Read(owner, r.readOptions); err == nil {
 		r.tracked.keepGone(client.ObjectKeyFromObject(owner), owner.GetUID(), child, in.LacksEnd)
 	}
 }

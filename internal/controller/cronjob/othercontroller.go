@@ -121,7 +121,7 @@ func (r *reconciler) syncPaused(ctx context.Context, s *ongoingSync) bool {
 		return false
 	}
 	if plan.Start == nil {
-		r.tracked.setCarry(s.key, s.in.Owner.UID, plan.Carry)
+		r.tracked.setCarried(s.key, s.in.Owner.UID, plan.Carried)
 	}
 	if plan.Wake.IsZero() || !recheck.IsZero() && recheck.Before(plan.Wake) {
 		plan.Wake = recheck

@@ -117,7 +117,7 @@ func (j *jobTruth) orphaned() bool { return metav1.GetControllerOfNoCopy(j.last)
 type view struct {
 	now      time.Time
 	owner    cron.Owner
-	status   cron.Status
+	status   cron.Memory
 	children []types.UID
 }
 

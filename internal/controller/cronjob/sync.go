@@ -52,7 +52,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	plan, open := r.run(ctx, s, cron.StepStart)
 	// Nothing that the next sync has to know, and no outcome, depends on the second half, which may end after the first
 	// half of the next sync.
-	r.tracked.setCarry(key, s.in.Owner.UID, plan.Carry)
+	r.tracked.setCarried(key, s.in.Owner.UID, plan.Carried)
 	r.countOutcomes(plan.Outcomes)
 	r.setMisconfigured(key, s.in.Owner.UID, plan.Misconfigured)
 	r.arm(s, plan)

@@ -15,15 +15,15 @@ import (
 )
 
 // tracked holds, for each CronJob of the cache, what one sync leaves for the next one of the same UID. What a crash
-// loses with it is said at cron.Carry and at gone; the rest repeats a log line or an event.
+// loses with it is said at cron.Memory and at gone; the rest repeats a log line or an event.
 type tracked struct {
 	mu    sync.Mutex
 	byKey map[types.NamespacedName]*trackedCronJob
 }
 
 type trackedCronJob struct {
-	uid   types.UID
-	carry cron.Carry
+	uid     types.UID
+	carried cron.Memory
 	// gone are the children that the watch showed to have ended and to be gone, until the status shows how they ended.
 	// After a crash they count as missing, and their successes are lost.
 	gone []cron.Child
@@ -57,12 +57,12 @@ func newTracked() *tracked { return &tracked{byKey: map[types.NamespacedName]*tr
 
 // track returns what an earlier sync over this object handed on. An object of the same name but with another UID is
 // another one; departed is told the UID of the former.
-func (t *tracked) track(key types.NamespacedName, uid types.UID, departed func(types.UID)) cron.Carry {
+func (t *tracked) track(key types.NamespacedName, uid types.UID, departed func(types.UID)) cron.Memory {
 	t.mu.Lock()
 	known := t.byKey[key]
 	if known != nil && known.uid == uid {
 		defer t.mu.Unlock()
-		return known.carry
+		return known.carried
 	}
 	t.byKey[key] = &trackedCronJob{uid: uid}
 	if known != nil {
@@ -72,7 +72,7 @@ func (t *tracked) track(key types.NamespacedName, uid types.UID, departed func(t
 	if known != nil {
 		departed(known.uid)
 	}
-	return cron.Carry{}
+	return cron.Memory{}
 }
 
 // uid is that of the object that the key was last known to have.
@@ -117,9 +117,9 @@ func (t *tracked) has(key types.NamespacedName, uid types.UID) bool {
 	return t.update(key, uid, func(*trackedCronJob) {})
 }
 
-// setCarry keeps what a sync hands on.
-func (t *tracked) setCarry(key types.NamespacedName, uid types.UID, carry cron.Carry) {
-	t.update(key, uid, func(c *trackedCronJob) { c.carry = carry })
+// setCarried keeps what a sync hands on.
+func (t *tracked) setCarried(key types.NamespacedName, uid types.UID, carried cron.Memory) {
+	t.update(key, uid, func(c *trackedCronJob) { c.carried = carried })
 }
 
 // keepGone notes a finished child that is gone, perhaps before the first sync over its CronJob. lacked tells what is

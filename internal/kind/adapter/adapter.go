@@ -36,7 +36,7 @@ type Kind interface {
 	AddToScheme(*runtime.Scheme) error
 	// Read translates a CronJob. The error is an *Unreadable, with the owner read, or means that obj is not of this
 	// kind's Go type: a programming error.
-	Read(obj Object, options ReadOptions) (cron.Owner, cron.Policy, cron.Status, error)
+	Read(obj Object, options ReadOptions) (cron.Owner, cron.Policy, cron.Memory, error)
 	// ReadChild translates a child, or any other object of the child's type. The error means that it is of another
 	// type. One that is unreadable (see Trouble) is unfinished.
 	ReadChild(obj Object) (cron.Child, error)

@@ -24,29 +24,30 @@ import (
 // just moved the resource version, and because it states what was decided on, which no other write can make wrong.
 func Patches(obj metav1.Object, record cron.StatusWrite, info Info) ([]CronJobPatch, error) {
 	var patches []CronJobPatch
+	timingChanged, statusChanged := record.Changed.Has(cron.PartTiming), record.Changed&^cron.PartTiming != 0
 	rides := info.Traits.StatusCarriesAnnotation
 	annotations := map[string]any{}
-	if record.TimingChanged {
-		text, err := TimetableAnnotation(record.Status.Timing)
+	if timingChanged {
+		text, err := TimetableAnnotation(record.Memory.Timing)
 		if err != nil {
 			return nil, err
 		}
 		annotations[AnnotationTimetable] = text
 	}
-	if record.StatusChanged || (rides && record.TimingChanged) {
+	if statusChanged || (rides && timingChanged) {
 		metadata := map[string]any{"resourceVersion": obj.GetResourceVersion(), "uid": obj.GetUID()}
-		if rides && record.TimingChanged {
+		if rides && timingChanged {
 			metadata["annotations"] = annotations
 		}
 		status := map[string]any{}
-		if record.StatusChanged {
-			status["active"] = references(record.Status.Active)
-			status[info.LastScheduleField] = instant(record.Status.LastSchedule)
+		if statusChanged {
+			status["active"] = references(record.Memory.Active)
+			status[info.LastScheduleField] = instant(record.Memory.LastSchedule)
 			if info.LastSuccessField != "" {
-				status[info.LastSuccessField] = instant(record.Status.LastSuccessful)
+				status[info.LastSuccessField] = instant(record.Memory.LastSuccessful)
 			}
-			if len(record.Status.Conditions) > 0 {
-				status["conditions"] = record.Status.Conditions
+			if len(record.Memory.Conditions) > 0 {
+				status["conditions"] = record.Memory.Conditions
 			}
 		}
 		patch, err := mergePatch("status", map[string]any{"metadata": metadata, "status": status})
@@ -55,7 +56,7 @@ func Patches(obj metav1.Object, record cron.StatusWrite, info Info) ([]CronJobPa
 		}
 		patches = append(patches, patch)
 	}
-	if record.TimingChanged && !rides {
+	if timingChanged && !rides {
 		metadata := map[string]any{"uid": obj.GetUID(), "annotations": annotations}
 		patch, err := mergePatch("", map[string]any{"metadata": metadata})
 		if err != nil {

@@ -50,8 +50,8 @@ type CronJobStatus struct {
 }
 
 // Cron translates the status.
-func (s *CronJobStatus) Cron() cron.Status {
-	return cron.Status{Active: s.Active, LastSchedule: Time(s.LastScheduleTime)}
+func (s *CronJobStatus) Cron() cron.Memory {
+	return cron.Memory{Active: s.Active, LastSchedule: Time(s.LastScheduleTime)}
 }
 
 // Template is a jobTemplate: what of its metadata reaches the child, and its spec as the user wrote it, so that fields

@@ -47,7 +47,7 @@ var info = adapter.Info{
 
 		StartChecks: []cron.StartCheck{cron.CheckZoneLoads, cron.CheckNotSuspended, cron.CheckScheduleFires},
 
-		HasSuccess:              true,
+		Durable:                 cron.PartActive | cron.PartLastSchedule | cron.PartLastSuccessful | cron.PartTiming,
 		RecordDespiteError:      true,
 		StatusCarriesAnnotation: true,
 
@@ -92,10 +92,10 @@ func (Kind) Info() adapter.Info { return info }
 func (Kind) AddToScheme(scheme *runtime.Scheme) error { return batchv1.AddToScheme(scheme) }
 
 // Read implements adapter.Kind.
-func (Kind) Read(obj adapter.Object, options adapter.ReadOptions) (cron.Owner, cron.Policy, cron.Status, error) {
+func (Kind) Read(obj adapter.Object, options adapter.ReadOptions) (cron.Owner, cron.Policy, cron.Memory, error) {
 	c, ok := contentsOf(obj)
 	if !ok {
-		return cron.Owner{}, cron.Policy{}, cron.Status{}, adapter.Wrong(info, &batchv1.CronJob{}, obj)
+		return cron.Owner{}, cron.Policy{}, cron.Memory{}, adapter.Wrong(info, &batchv1.CronJob{}, obj)
 	}
 	policy := cron.Policy{
 		Timing:         adapter.CronTiming(c.spec.Schedule, c.spec.TimeZone, info, options),
@@ -105,7 +105,7 @@ func (Kind) Read(obj adapter.Object, options adapter.ReadOptions) (cron.Owner, c
 		KeepSuccessful: c.spec.SuccessfulJobsHistoryLimit,
 		KeepFailed:     c.spec.FailedJobsHistoryLimit,
 	}
-	status := cron.Status{
+	status := cron.Memory{
 		Active:         c.status.Active,
 		LastSchedule:   adapter.Time(c.status.LastScheduleTime),
 		LastSuccessful: adapter.Time(c.status.LastSuccessfulTime),

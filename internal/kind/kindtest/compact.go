@@ -50,7 +50,7 @@ func (s Suite) alike(t *testing.T, name string, whole, compact adapter.Object) {
 	type asked struct {
 		Owner    cron.Owner
 		Policy   cron.Policy
-		Status   cron.Status
+		Status   cron.Memory
 		Child    map[string]any
 		Patches  []adapter.CronJobPatch
 		Metadata []any
@@ -65,7 +65,7 @@ func (s Suite) alike(t *testing.T, name string, whole, compact adapter.Object) {
 			t.Fatal(err)
 		}
 		a.Child = encode(t, child)
-		record := cron.StatusWrite{StatusChanged: true, TimingChanged: true, Status: cron.Status{LastSchedule: new(time.Unix(0, 0)),
+		record := cron.StatusWrite{Changed: cron.PartLastSchedule | cron.PartTiming, Memory: cron.Memory{LastSchedule: new(time.Unix(0, 0)),
 			Timing: cron.ServedTiming{Fingerprint: "0 3 * * *"}}}
 		if a.Patches, err = s.Kind.Patches(obj, record); err != nil {
 			t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/carillon-dev/carillon/internal/cron"
@@ -155,7 +156,7 @@ func instant(t *testing.T, text string) *time.Time {
 }
 
 // stored is the status of the suite's CronJob, changed.
-func (s Suite) stored(t *testing.T, change func(*cron.Status)) cron.Status {
+func (s Suite) stored(t *testing.T, change func(*cron.Memory)) cron.Memory {
 	t.Helper()
 	_, _, status, err := s.Kind.Read(s.owner(t), adapter.ReadOptions{})
 	if err != nil {
@@ -172,6 +173,7 @@ func (s Suite) timing(annotation string) cron.ServedTiming {
 
 // byContent compares times, zones and errors by what they hold.
 var byContent = cmp.Options{
+	cmpopts.IgnoreUnexported(cron.Memory{}),
 	cmp.Comparer(func(a, b cron.Times) bool { return reflect.DeepEqual(a, b) }),
 	cmp.Comparer(func(a, b *time.Location) bool { return reflect.DeepEqual(a, b) }),
 	cmp.Comparer(func(a, b error) bool { return fmt.Sprint(a) == fmt.Sprint(b) }),

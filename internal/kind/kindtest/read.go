@@ -29,7 +29,7 @@ func (s Suite) read(t *testing.T) {
 	}
 	wantPolicy := cron.Policy{Timing: adapter.CronTiming("*/10 * * * *", zone, s.Kind.Info(), adapter.ReadOptions{}), Deadline: new(int64(300)),
 		Concurrency: "Forbid", KeepSuccessful: new(int32(2)), KeepFailed: new(int32(4))}
-	wantStatus := cron.Status{
+	wantStatus := cron.Memory{
 		Active: []corev1.ObjectReference{{APIVersion: "batch/v1", Kind: "Job", Namespace: "batch", Name: "tick-1",
 			UID: "u1"}},
 		LastSchedule: instant(t, "2026-05-04T12:00:00Z"),
@@ -94,7 +94,7 @@ func (s Suite) readEmpty(t *testing.T) {
 	if diff := cmp.Diff(want, policy, byContent); diff != "" {
 		t.Errorf("policy (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(cron.Status{}, status, byContent); diff != "" {
+	if diff := cmp.Diff(cron.Memory{}, status, byContent); diff != "" {
 		t.Errorf("status (-want +got):\n%s", diff)
 	}
 }

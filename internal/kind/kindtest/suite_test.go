@@ -41,6 +41,7 @@ var info = adapter.Info{
 		Group: "example.com", Kind: "Almanac", ChildKind: "Job",
 		NameUnit:    time.Minute,
 		StartChecks: []cron.StartCheck{cron.CheckZoneLoads, cron.CheckNotSuspended, cron.CheckScheduleFires},
+		Durable:     cron.PartActive | cron.PartLastSchedule | cron.PartTiming,
 	},
 }
 
@@ -93,15 +94,15 @@ func (almanacs) AddToScheme(scheme *runtime.Scheme) error {
 	return batchv1.AddToScheme(scheme)
 }
 
-func (almanacs) Read(obj adapter.Object, options adapter.ReadOptions) (cron.Owner, cron.Policy, cron.Status, error) {
+func (almanacs) Read(obj adapter.Object, options adapter.ReadOptions) (cron.Owner, cron.Policy, cron.Memory, error) {
 	a, ok := obj.(*almanac)
 	if !ok {
-		return cron.Owner{}, cron.Policy{}, cron.Status{}, adapter.Wrong(info, a, obj)
+		return cron.Owner{}, cron.Policy{}, cron.Memory{}, adapter.Wrong(info, a, obj)
 	}
 	timing := adapter.CronTiming(a.Spec.Timetable, a.Spec.Place, info, options)
 	policy := cron.Policy{Timing: timing, Deadline: a.Spec.Deadline, Concurrency: a.Spec.Concurrency,
 		Suspend: a.Spec.Suspend, KeepSuccessful: a.Spec.Succeeded, KeepFailed: a.Spec.Failed}
-	state := cron.Status{Active: a.Status.Active, LastSchedule: adapter.Time(a.Status.LastStart),
+	state := cron.Memory{Active: a.Status.Active, LastSchedule: adapter.Time(a.Status.LastStart),
 		Timing: adapter.ServedTiming(a.Annotations[adapter.AnnotationTimetable], timing, info, options)}
 	return adapter.Owner(a, info), policy, state, nil
 }

@@ -30,16 +30,16 @@ func (s Suite) write(t *testing.T) {
 		record  cron.StatusWrite
 		patches int
 	}{
-		"a status": {cron.StatusWrite{StatusChanged: true, Status: cron.Status{Active: []corev1.ObjectReference{ref}, LastSchedule: moved, LastSuccessful: success,
+		"a status": {cron.StatusWrite{Changed: cron.PartActive | cron.PartLastSchedule, Memory: cron.Memory{Active: []corev1.ObjectReference{ref}, LastSchedule: moved, LastSuccessful: success,
 			Conditions: conditions, Timing: s.timing(`{"schedules":["*/10 * * * *"]}`)}}, 1},
-		"an empty status": {cron.StatusWrite{StatusChanged: true, Status: cron.Status{Conditions: conditions, Timing: s.timing(`{"schedules":["*/10 * * * *"]}`)}}, 1},
-		"a timetable": {cron.StatusWrite{TimingChanged: true, Status: s.stored(t, func(st *cron.Status) {
+		"an empty status": {cron.StatusWrite{Changed: cron.PartActive | cron.PartLastSchedule, Memory: cron.Memory{Conditions: conditions, Timing: s.timing(`{"schedules":["*/10 * * * *"]}`)}}, 1},
+		"a timetable": {cron.StatusWrite{Changed: cron.PartTiming, Memory: s.stored(t, func(st *cron.Memory) {
 			st.Timing = s.timing(`{"schedules":["0 3 * * *"],"since":"2026-05-04T12:03:04.5Z"}`)
 		})}, 1},
-		"both": {cron.StatusWrite{StatusChanged: true, TimingChanged: true, Status: s.stored(t, func(st *cron.Status) {
+		"both": {cron.StatusWrite{Changed: cron.PartLastSchedule | cron.PartTiming, Memory: s.stored(t, func(st *cron.Memory) {
 			st.LastSchedule, st.Timing = moved, s.timing(`{"schedules":["0 3 * * *"]}`)
 		})}, map[bool]int{false: 1, true: 2}[s.Cannot.RideAlong]},
-		"nothing": {cron.StatusWrite{Status: s.stored(t, func(*cron.Status) {})}, 0},
+		"nothing": {cron.StatusWrite{Memory: s.stored(t, func(*cron.Memory) {})}, 0},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			v := Server{Object: s.ownerJSON(t), RideAlong: !s.Cannot.RideAlong}
@@ -62,7 +62,7 @@ func (s Suite) write(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(c.record.Status, status, byContent); diff != "" {
+			if diff := cmp.Diff(c.record.Memory, status, byContent); diff != "" {
 				t.Errorf("status (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(spec, v.Object["spec"]); diff != "" {
@@ -87,7 +87,7 @@ func (s Suite) pass(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return cron.Input{Now: now, Traits: s.Kind.Info().Traits, Owner: owner, Policy: policy, StoredStatus: status, Children: children}
+		return cron.Input{Now: now, Traits: s.Kind.Info().Traits, Owner: owner, Policy: policy, Stored: status, Children: children}
 	}
 	in := read()
 	plan := cron.Decide(in)
@@ -120,11 +120,11 @@ func (s Suite) pass(t *testing.T) {
 	}
 
 	again := read(child)
-	if len(again.StoredStatus.Active) != 1 || again.StoredStatus.Active[0].UID != "u1" || again.StoredStatus.Active[0].Kind != s.Kind.Info().Child.Kind {
-		t.Errorf("active: %+v", again.StoredStatus.Active)
+	if len(again.Stored.Active) != 1 || again.Stored.Active[0].UID != "u1" || again.Stored.Active[0].Kind != s.Kind.Info().Child.Kind {
+		t.Errorf("active: %+v", again.Stored.Active)
 	}
-	if again.StoredStatus.LastSchedule == nil || !again.StoredStatus.LastSchedule.Equal(now) {
-		t.Errorf("last scheduled: %v, want %v", again.StoredStatus.LastSchedule, now)
+	if again.Stored.LastSchedule == nil || !again.Stored.LastSchedule.Equal(now) {
+		t.Errorf("last scheduled: %v, want %v", again.Stored.LastSchedule, now)
 	}
 	plan = cron.Decide(again)
 	if len(plan.Read) > 0 || plan.Start != nil || plan.Err != nil || plan.StatusWrite != nil {
@@ -136,10 +136,10 @@ func (s Suite) pass(t *testing.T) {
 	lost := read(child)
 	plan = cron.Decide(lost)
 	if len(plan.Read) > 0 {
-		lost.AddReadOwnerResult(lost.Owner, lost.Policy, lost.StoredStatus, nil)
+		lost.AddReadOwnerResult(lost.Owner, lost.Policy, lost.Stored, nil)
 		plan = cron.Decide(lost)
 	}
-	if plan.Start != nil || plan.StatusWrite == nil || plan.StatusWrite.Status.LastSchedule == nil || !plan.StatusWrite.Status.LastSchedule.Equal(now) {
+	if plan.Start != nil || plan.StatusWrite == nil || plan.StatusWrite.Memory.LastSchedule == nil || !plan.StatusWrite.Memory.LastSchedule.Equal(now) {
 		t.Errorf("the child is not adopted:\n%s", plan)
 	}
 }

@@ -138,7 +138,7 @@ func TestCRDTakesWhatIsRecorded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	in := cron.Input{Now: now, Traits: info.Traits, Owner: cronOwner, Policy: policy, StoredStatus: state}
+	in := cron.Input{Now: now, Traits: info.Traits, Owner: cronOwner, Policy: policy, Stored: state}
 	for i := range 12 {
 		in.Children = append(in.Children, cron.Child{APIVersion: "batch/v1", Kind: "Job", Namespace: "batch", Name: fmt.Sprintf("tick-%02d", i),
 			UID: types.UID(fmt.Sprint(i)), ResourceVersion: "3", Controller: metav1.NewControllerRef(owner, info.Owner)})

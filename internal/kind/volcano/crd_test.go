@@ -71,7 +71,7 @@ func TestCRDsTakeWhatIsWritten(t *testing.T) {
 	k := volcano.Kind{}
 	in := cron.Input{Now: time.Date(2026, 5, 4, 12, 10, 0, 0, time.UTC), Traits: k.Info().Traits}
 	var err error
-	if in.Owner, in.Policy, in.StoredStatus, err = k.Read(owner, adapter.ReadOptions{}); err != nil {
+	if in.Owner, in.Policy, in.Stored, err = k.Read(owner, adapter.ReadOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if s := in.Policy; s.Concurrency != "Allow" || s.Suspend || *s.KeepSuccessful != 3 || *s.KeepFailed != 1 || *s.Deadline != 60 || s.Timing.ZoneName != "Asia/Shanghai" {

@@ -52,7 +52,7 @@ var info = adapter.Info{
 		BadScheduleRetries: true,
 		NeverFiresRetries:  true,
 
-		HasSuccess:       true,
+		Durable:          cron.PartActive | cron.PartLastSchedule | cron.PartLastSuccessful | cron.PartTiming,
 		DeletedIsIgnored: true,
 
 		ReadBeforeStop:   true,
@@ -97,13 +97,13 @@ func (Kind) Info() adapter.Info { return info }
 func (Kind) AddToScheme(scheme *runtime.Scheme) error { return AddToScheme(scheme) }
 
 // Read implements adapter.Kind.
-func (Kind) Read(obj adapter.Object, options adapter.ReadOptions) (cron.Owner, cron.Policy, cron.Status, error) {
+func (Kind) Read(obj adapter.Object, options adapter.ReadOptions) (cron.Owner, cron.Policy, cron.Memory, error) {
 	cj, ok := obj.(*CronJob)
 	if !ok || cj == nil {
-		return cron.Owner{}, cron.Policy{}, cron.Status{}, adapter.Wrong(info, cj, obj)
+		return cron.Owner{}, cron.Policy{}, cron.Memory{}, adapter.Wrong(info, cj, obj)
 	}
 	if cj.trouble != nil {
-		return adapter.Owner(cj, info), cron.Policy{}, cron.Status{}, cj.trouble
+		return adapter.Owner(cj, info), cron.Policy{}, cron.Memory{}, cj.trouble
 	}
 	policy, status := cj.Spec.Cron(cj.Spec.TimeZone, info, options), cj.Status.Cron()
 	status.Timing = adapter.ServedTiming(cj.Annotations[adapter.AnnotationTimetable], policy.Timing, info, options)

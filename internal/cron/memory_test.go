@@ -156,7 +156,7 @@ func TestCarry(t *testing.T) {
 		"Q6 V nonsense of others in the status is not looked into, and goes": {
 			kind: "V",
 			given: []given{last("12:10"), active("12:10"), func(s *scene) {
-				s.in.StoredStatus.Active = append(s.in.StoredStatus.Active, s.in.StoredStatus.Active[0],
+				s.in.Stored.Active = append(s.in.Stored.Active, s.in.Stored.Active[0],
 					corev1.ObjectReference{Namespace: "other", Name: "elsewhere", UID: "elsewhere"})
 			}},
 			syncs: []sync{{now: "12:12:00", want: `

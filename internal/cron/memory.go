@@ -1,0 +1,165 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cron
+
+import (
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Memory is what is remembered of an object from one sync to the next, one type for all kinds. Of its parts those survive
+// the process that the kind's status can hold (KindTraits.Durable): they come in Input.Stored and go out in
+// Plan.StatusWrite. The others ride in the process, from Plan.Carried to Input.Carried, and so does what could not be
+// written yet. The zero Memory is that of an object which nobody has seen before.
+//
+// A crash that loses what rides may start a scheduled time again whose child was deleted before it could be recorded, or
+// start beside a child whose create was not answered and that the cache does not show yet. All else is rebuilt from the
+// children.
+//
+// It is a value: no sync modifies what another one holds.
+type Memory struct {
+	// Active are the references of status.active, in their order.
+	Active []corev1.ObjectReference
+	// LastSchedule is status.lastScheduleTime, nil when absent; a pointer to the zero time is a value like any other.
+	LastSchedule *time.Time
+	// LastSuccessful is status.lastSuccessfulTime, nil when absent or when the kind has none.
+	LastSuccessful *time.Time
+	// Conditions are status.conditions; nil when the kind has none, or when they are not asked for.
+	Conditions []metav1.Condition
+	// Timing is the timing that was served last, zero when nothing tells.
+	Timing ServedTiming
+	// Cursor: every scheduled time up to this one has its outcome, or waits. Nil when nobody has counted yet.
+	Cursor *time.Time
+	// Waiting are scheduled times that have come and may still start, in their order.
+	Waiting []WaitingTime
+
+	inProcess inProcess
+}
+
+// WaitingTime is a scheduled time that has come and may still start.
+type WaitingTime struct {
+	// Time is the scheduled time.
+	Time time.Time
+	// Reason is why it has no outcome, and becomes final if it never starts.
+	Reason NotStartedReason
+}
+
+// inProcess are the parts of a Memory that no status holds.
+type inProcess struct {
+	// suspended: the latest sync found the object suspended.
+	suspended bool
+	// unreported were missed, and no event has reported them yet; reportedAt is when one last reported any.
+	unreported []missed
+	reportedAt *time.Time
+	// unconfirmed are the names of children that may exist although neither the cache nor the status shows them.
+	unconfirmed []string
+	// unrecorded is the latest scheduled time that is known to have been served and that no status write has recorded
+	// yet. Its child proves it, but anybody may delete that before a write succeeds.
+	unrecorded *time.Time
+	// lasting are the events of lately whose cause lasts, and misconfigured is what the sync found.
+	lasting       []lastingEvent
+	misconfigured Misconfiguration
+	// scheduleUnchangedSince is Owner.ScheduleUnchangedSince, in seconds; zero when it was unknown.
+	scheduleUnchangedSince int64
+}
+
+// Parts are a set of parts of a Memory.
+type Parts uint
+
+// The parts that some kind's status holds.
+const (
+	PartActive Parts = 1 << iota
+	PartLastSchedule
+	PartLastSuccessful
+	PartConditions
+	PartTiming
+	PartCursor
+	PartWaiting
+)
+
+// Has tells whether all of these parts are in the set.
+func (p Parts) Has(parts Parts) bool { return p&parts == parts }
+
+// remembered is all that is known when a sync begins: what is stored, and what rides.
+func (in Input) remembered() Memory {
+	m := in.Stored
+	m.inProcess = in.Carried.inProcess
+	if !in.Traits.Durable.Has(PartCursor) {
+		m.Cursor = in.Carried.Cursor
+	}
+	if !in.Traits.Durable.Has(PartWaiting) {
+		m.Waiting = in.Carried.Waiting
+	}
+	if served := m.inProcess.unrecorded; served != nil {
+		m.LastSchedule = later(m.LastSchedule, *served)
+	}
+	return m
+}
+
+// firstWaiting is the first of the times that wait, nil if none does.
+func (m Memory) firstWaiting() *WaitingTime {
+	if len(m.Waiting) == 0 {
+		return nil
+	}
+	return &m.Waiting[0]
+}
+
+// changedFrom are the parts in which m differs from what is stored, of those that the kind's status holds. PartTiming is
+// not among them: it is written only where that is worth it (edit.needsWrite).
+func (m Memory) changedFrom(stored Memory, durable Parts) Parts {
+	var changed Parts
+	if !slices.Equal(m.Active, stored.Active) {
+		changed |= PartActive
+	}
+	if !sameTime(m.LastSchedule, stored.LastSchedule) {
+		changed |= PartLastSchedule
+	}
+	if !sameTime(m.LastSuccessful, stored.LastSuccessful) {
+		changed |= PartLastSuccessful
+	}
+	if !slices.EqualFunc(m.Conditions, stored.Conditions, sameCondition) {
+		changed |= PartConditions
+	}
+	return changed & durable
+}
+
+func sameTime(a, b *time.Time) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.Equal(*b)
+}
+
+// carried is what this sync leaves for the next one in this process, beside what is written. A create that is still to
+// be made has changed nothing yet.
+func (s *syncState) carried(reported []lastingEvent, found Misconfiguration) Memory {
+	known := s.status
+	if s.start.create != nil {
+		known = s.observed.status
+	}
+	m := Memory{Timing: s.served, Cursor: s.outcomes.cursor, Waiting: s.outcomes.waiting, inProcess: s.outcomes.inProcess}
+	p := &m.inProcess
+	p.unconfirmed, p.unrecorded = unconfirmedAfter(s.in, known), unrecordedTime(s.in, known)
+	p.lasting, p.misconfigured = reported, found
+	p.scheduleUnchangedSince = 0
+	if !s.in.Owner.ScheduleUnchangedSince.IsZero() {
+		p.scheduleUnchangedSince = s.in.Owner.ScheduleUnchangedSince.Unix()
+	}
+	return m
+}
+
+// unrecordedTime is lastScheduleTime as the sync knows it, nil if the server knows it too.
+func unrecordedTime(in Input, status Memory) *time.Time {
+	last := status.LastSchedule
+	if last == nil || in.done.record != nil && in.done.record.err == nil {
+		return nil
+	}
+	if stored := in.Stored.LastSchedule; stored != nil && !last.After(*stored) {
+		return nil
+	}
+	return last
+}
