@@ -48,6 +48,7 @@ var layers = []struct {
 }{
 	{path: "api", level: 0, bans: pure},
 	{path: "deploy/crds", level: 0, bans: pure},
+	{path: "deploy/timetable", level: 1, bans: pure},
 	{path: "internal/version", level: 0},
 	{path: "internal/descriptor", level: 0},
 	{path: "internal/datadir", level: 0},

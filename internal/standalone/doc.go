@@ -14,6 +14,7 @@
 //   - options.go     what a caller may choose
 //   - standalone.go  the life: what starts after what, and what stops before what; standalone_unsupported.go where
 //     no Pods can be run
+//   - definitions.go the kinds of our own that the API server serves, and who may write them
 //   - ephemeral.go   throw-away directories
 //   - sweep.go       what throw-away planes that were killed left behind
 //   - nodename.go    the node's name, the same at every start

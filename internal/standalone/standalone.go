@@ -146,6 +146,7 @@ func (s *Standalone) start(ctx context.Context) error {
 	// The node takes longest, so it starts first; the controllers' caches fill meanwhile.
 	nodeStarted := make(chan error, 1)
 	go func() { nodeStarted <- n.Start(ctx) }()
+	definitions := s.installDefinitions()
 	managerReady, managerErr := s.startManager()
 	if err := <-nodeStarted; err != nil {
 		return errors.Join(fmt.Errorf("start the node: %w", err), managerErr)
@@ -155,7 +156,7 @@ func (s *Standalone) start(ctx context.Context) error {
 	}
 
 	go s.watch(n)
-	go s.becomeReady(n, managerReady, began, progress)
+	go s.becomeReady(map[string]<-chan struct{}{"node": n.Ready(), "Jobs and CronJobs": managerReady, "definition of Timetable": definitions}, began, progress)
 	go memory.GiveBack(s.ctx)
 	return nil
 }
@@ -278,9 +279,10 @@ func (s *Standalone) fail(err error) {
 	}
 }
 
-func (s *Standalone) becomeReady(n *node.Node, managerReady <-chan struct{}, began time.Time, progress func(string, time.Duration)) {
+// becomeReady waits for what is done beside one another after the start, and tells each.
+func (s *Standalone) becomeReady(steps map[string]<-chan struct{}, began time.Time, progress func(string, time.Duration)) {
 	var parts sync.WaitGroup
-	for step, ready := range map[string]<-chan struct{}{"node": n.Ready(), "Jobs and CronJobs": managerReady} {
+	for step, ready := range steps {
 		parts.Go(func() {
 			select {
 			case <-ready:

@@ -18,10 +18,14 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/carillon-dev/carillon/deploy/timetable"
 	"github.com/carillon-dev/carillon/internal/controlplane"
 	"github.com/carillon-dev/carillon/internal/mounts"
 )
@@ -106,6 +110,8 @@ func TestStandalone(t *testing.T) {
 		return err == nil && ends.Status.Succeeded == 1 && ends.Status.CompletionTime != nil && running(t, sleeper), err
 	})
 
+	servesTimetables(t, s)
+
 	if err := s.Close(ctx); err != nil {
 		t.Errorf("close: %v", err)
 	}
@@ -126,10 +132,52 @@ func TestStandalone(t *testing.T) {
 	if _, err := os.Lstat(dir); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the directory is left: %v", err)
 	}
-	for _, want := range []string{"certificates", "store", "API server", "controllers", "node", "Jobs and CronJobs"} {
+	for _, want := range []string{"certificates", "store", "API server", "controllers", "node", "Jobs and CronJobs", "definition of Timetable"} {
 		if !strings.Contains(strings.Join(steps, ","), want) {
 			t.Errorf("the step %q was not told; told were %q", want, steps)
 		}
+	}
+}
+
+// servesTimetables: a plane that is ready takes Timetables and Calendars, asks for the rights of their authors, and grants
+// no service account anything. Definitions that are applied again are the same.
+func servesTimetables(t *testing.T, s *Standalone) {
+	t.Helper()
+	client := dynamic.NewForConfigOrDie(s.RESTConfig())
+	group := schema.GroupVersion{Group: "batch.carillon.dev", Version: "v1alpha1"}
+	calendar := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": group.String(), "kind": "Calendar", "metadata": map[string]any{"name": "holidays"},
+		"spec": map[string]any{"periods": []any{map[string]any{"period": "12-25"}}},
+	}}
+	if _, err := client.Resource(group.WithResource("calendars")).Namespace("default").Create(t.Context(), calendar, metav1.CreateOptions{}); err != nil {
+		t.Error(err)
+	}
+	typed := kubernetes.NewForConfigOrDie(s.RESTConfig())
+	if _, err := typed.AdmissionregistrationV1().ValidatingAdmissionPolicyBindings().Get(t.Context(), "carillon-timetable-author", metav1.GetOptions{}); err != nil {
+		t.Error(err)
+	}
+	if _, err := typed.RbacV1().ClusterRoles().Get(t.Context(), "carillon-timetable-edit", metav1.GetOptions{}); err != nil {
+		t.Error(err)
+	}
+	bindings, err := typed.RbacV1().ClusterRoleBindings().List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Error(err)
+	}
+	for _, b := range bindings.Items {
+		if strings.HasPrefix(b.Name, "carillon") {
+			t.Errorf("%s binds a role", b.Name)
+		}
+	}
+	definitions := client.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
+	before, err := definitions.Get(t.Context(), "timetables.batch.carillon.dev", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := applyDefinitions(t.Context(), s.RESTConfig(), timetable.Manifests()); err != nil {
+		t.Error(err)
+	}
+	if after, err := definitions.Get(t.Context(), "timetables.batch.carillon.dev", metav1.GetOptions{}); err != nil || after.GetResourceVersion() != before.GetResourceVersion() {
+		t.Errorf("applied again it is another one (%v)", err)
 	}
 }
 

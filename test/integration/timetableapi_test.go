@@ -240,7 +240,7 @@ func (w *world) bind(user string, role rbacv1.RoleRef) {
 // Nobody writes a Timetable that starts what he could not create himself (TT-201, TT-226).
 func TestTimetableAPIAdmissionPolicy(t *testing.T) {
 	w := newTimetableAPI(t)
-	w.applyTimetableManifests("admission.yaml", "rbac.yaml")
+	w.applyTimetableManifests("admission.yaml", "rbac.yaml", "users.yaml")
 	own := rbacv1.PolicyRule{APIGroups: []string{v1alpha1.GroupVersion.Group}, Resources: []string{"timetables"}, Verbs: []string{"get", "create", "update", "patch"}}
 	w.grant("scheduler", own)
 	w.grant("author", own, rbacv1.PolicyRule{APIGroups: []string{"batch"}, Resources: []string{"jobs"}, Verbs: []string{"create"}})
