@@ -82,7 +82,7 @@ func conditions(s *syncState) []metav1.Condition {
 		list.set(conditionDegraded, metav1.ConditionTrue, reasonInvalidSchedule, s.ready.obstacle.Message)
 	case s.start.result == startTooManyMissed:
 		list.set(conditionDegraded, metav1.ConditionTrue, reasonInvalidSchedule, manyRefusedText)
-	case in.done.create != nil && s.start.result == startFailed && s.start.err != nil:
+	case len(in.done.creates) > 0 && s.start.result == startFailed && s.start.err != nil:
 		list.set(conditionDegraded, metav1.ConditionTrue, reasonJobCreationFailed, s.start.err.Error())
 	case s.outcomes.tooLate():
 		list.set(conditionDegraded, metav1.ConditionTrue, reasonMissedSchedule,

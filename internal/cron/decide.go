@@ -23,9 +23,11 @@ type syncState struct {
 	// observed is the status as the children show it.
 	observed observedStatus
 	// status is what is to be written: first the observed one, to which the start and the conditions are added.
-	status   Memory
-	timing   timing
-	start    startDecision
+	status Memory
+	timing timing
+	// due are the scheduled times that have come and may start, in their order.
+	due      []dueTime
+	start    startDecisions
 	outcomes outcomes
 	// served is the present timing as it is to be remembered: edit.now with the misses that outcomes report.
 	served ServedTiming
@@ -63,8 +65,9 @@ func Decide(in Input) Plan {
 	s.status = s.observed.status
 	if s.ready.mayStart {
 		s.timing = timingOf(in, s.ready.times, s.status, s.edit)
+		s.due = dueTimes(in, s.timing)
 		if s.observed.err == nil {
-			s.decideStart()
+			s.decideStarts()
 		}
 	}
 	if len(s.start.reads) > 0 {
@@ -77,7 +80,7 @@ func Decide(in Input) Plan {
 	failed := errors.Join(s.observed.err, s.ready.err(), s.start.err)
 	toWrite, pruned, recordErr := s.recordAndPrune(failed)
 	p := Plan{
-		Stop: s.start.stop, Start: s.start.create, StatusWrite: toWrite, Prune: untried(in, pruned),
+		Stop: s.start.stop, Starts: s.start.creates, StatusWrite: toWrite, Prune: untried(in, pruned),
 		Events: s.events(pruned), Outcomes: s.outcomes.named,
 		Misconfigured: cmp.Or(s.ready.misconfigured(), s.start.misconfigured), Err: errors.Join(failed, recordErr),
 	}

@@ -13,7 +13,7 @@
 //		switch plan.NextStep() {
 //		case cron.StepRead:    // read live what plan.Read names;   in.AddReadOwnerResult, in.AddReadChildResult
 //		case cron.StepStop:    // delete plan.Stop;                 in.AddStopResult
-//		case cron.StepStart:   // create the child of plan.Start;   in.AddStartResult
+//		case cron.StepStart:   // create the children of plan.Starts; in.AddStartResult
 //		case cron.StepWriteStatus:  // write plan.StatusWrite;                in.AddStatusWriteResult
 //		case cron.StepPrune:   // delete plan.Prune;                in.AddPruneResult
 //		case cron.StepPublish: // nothing is left: publish plan.Events, arm plan.Wake, return plan.Err
@@ -44,7 +44,8 @@
 //	observed.go       the active list, lastScheduleTime and lastSuccessfulTime, from what the children show;
 //	                  what counts as unfinished, for Forbid and Replace
 //	timing.go         startingDeadlineSeconds, the scheduled time that is due, how many were missed, the next one
-//	start.go          the ordered rules about the due time: start, skip, replace, adopt
+//	due.go            the scheduled times that have come
+//	start.go          the ordered rules about each of them: start, skip, replace, adopt
 //	createresult.go   what the answer to a create means
 //	unconfirmed.go    a create whose answer got lost
 //	manual.go         which children somebody started by hand, and what the policies make of them

@@ -34,13 +34,13 @@ func ExampleDecide() {
 
 	in.Policy.Concurrency = batchv1.ForbidConcurrent
 	forbid := cron.Decide(in)
-	fmt.Println("Forbid starts:", forbid.Start != nil)
+	fmt.Println("Forbid starts:", len(forbid.Starts) > 0)
 
 	in.Policy.Concurrency = batchv1.AllowConcurrent
 	plan := cron.Decide(in)
-	fmt.Println("Allow starts:", plan.Start.Name, "for", plan.Start.Stamp)
+	fmt.Println("Allow starts:", plan.Starts[0].Name, "for", plan.Starts[0].Stamp)
 
-	in.AddStartResult(*plan.Start, cron.CreateResultOf(&cron.Child{Namespace: "batch", Name: plan.Start.Name, UID: "job-2"}, nil))
+	in.AddStartResult(plan.Starts[0], cron.CreateResultOf(&cron.Child{Namespace: "batch", Name: plan.Starts[0].Name, UID: "job-2"}, nil))
 	plan = cron.Decide(in)
 	for _, ref := range plan.StatusWrite.Memory.Active {
 		fmt.Println("then status.active has:", ref.Name)

@@ -89,7 +89,7 @@ func (s *syncState) safeWithoutRecord(stored Memory, deletions []Deletion, keepL
 		i := slices.IndexFunc(s.children, func(c Child) bool { return c.UID == d.UID })
 		c := s.children[i]
 		switch {
-		case timeUnrecorded(s.in, c, stored), c.Name == s.timing.child:
+		case timeUnrecorded(s.in, c, stored), s.isDue(c.Name):
 			return true
 		case keepListed && listed(stored.Active, c.UID):
 			return true

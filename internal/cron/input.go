@@ -4,6 +4,7 @@
 package cron
 
 import (
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -131,7 +132,7 @@ type readResult struct {
 // done is how the steps of this sync that were carried out went. A key that is present was tried.
 type done struct {
 	stopped map[types.UID]error
-	create  *createdStart
+	creates []createdStart
 	record  *recorded
 	pruned  map[types.UID]error
 }
@@ -143,12 +144,22 @@ type createdStart struct {
 
 type recorded struct{ err error }
 
-// created is the result of this sync's create if it had that outcome, nil otherwise.
-func (in Input) created(outcome CreateOutcome) *CreateResult {
-	if in.done.create == nil || in.done.create.result.Outcome != outcome {
-		return nil
+// attempted is this sync's create of the child of that name, nil if there was none.
+func (in Input) attempted(name string) *createdStart {
+	for i := range in.done.creates {
+		if c := &in.done.creates[i]; c.start.Name == name {
+			return c
+		}
 	}
-	return &in.done.create.result
+	return nil
+}
+
+// created is the result of this sync's create of the child of that name if it had that outcome, nil otherwise.
+func (in Input) created(name string, outcome CreateOutcome) *CreateResult {
+	if c := in.attempted(name); c != nil && c.result.Outcome == outcome {
+		return &c.result
+	}
+	return nil
 }
 
 // stopped tells whether this sync tried to delete the child, and what hindered it.
@@ -196,7 +207,7 @@ func (in *Input) AddStopResult(d Deletion, err error) {
 	in.done.stopped[d.UID] = err
 }
 
-// AddStartResult enters the server's answer to the create that start asks for.
+// AddStartResult enters the server's answer to the create that start asks for. Each name is entered once in a sync.
 func (in *Input) AddStartResult(start Start, result CreateResult) {
 	switch {
 	case result.Outcome != CreateSucceeded: // what a read said of the name before the create says nothing about it now
@@ -204,7 +215,7 @@ func (in *Input) AddStartResult(start Start, result CreateResult) {
 	case result.Child == nil:
 		result.Child = &Child{Namespace: in.Owner.Namespace, Name: start.Name}
 	}
-	in.done.create = &createdStart{start: start, result: result}
+	in.done.creates = append(slices.Clip(in.done.creates), createdStart{start: start, result: result})
 }
 
 // AddStatusWriteResult enters whether Plan.StatusWrite was written.

@@ -138,7 +138,7 @@ func sameTime(a, b *time.Time) bool {
 // be made has changed nothing yet.
 func (s *syncState) carried(reported []lastingEvent, found Misconfiguration) Memory {
 	known := s.status
-	if s.start.create != nil {
+	if len(s.start.creates) > 0 {
 		known = s.observed.status
 	}
 	m := Memory{Timing: s.served, Cursor: s.outcomes.cursor, Waiting: s.outcomes.waiting, inProcess: s.outcomes.inProcess}

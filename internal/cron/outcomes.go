@@ -127,8 +127,9 @@ func (s *syncState) nameOutcomes() {
 		o.waiting = nil
 	}
 	base, due, result := baseOf(in, s.observed.status), s.timing.due, s.start.result
-	if done := in.done.create; done != nil && due.IsZero() { // its child was read, and the observed status has it already
-		base, due, result = baseOf(in, in.Stored), done.start.Time, in.createdOrAdopted()
+	if due.IsZero() && len(in.done.creates) > 0 { // its child was read, and the observed status has it already
+		start := in.done.creates[0].start
+		base, due, result = baseOf(in, in.Stored), start.Time, in.createdOrAdopted(start.Name)
 	}
 	from := o.countsFrom(in, base, e)
 	if !in.Policy.Suspend {

@@ -19,8 +19,9 @@ type Plan struct {
 	Read []ReadRequest
 	// Stop: delete these unfinished children, each with its UID as precondition. Independent of one another.
 	Stop []Deletion
-	// Start: create this child. Nil when nothing is to be started.
-	Start *Start
+	// Starts: create these children, in this order. They are independent of one another, and each is answered by itself.
+	// Kinds K, V and T have one at most.
+	Starts []Start
 	// StatusWrite: write this status. Nil when nothing changed.
 	StatusWrite *StatusWrite
 	// Prune: delete these finished children, each with its UID as precondition. Independent of one another; a
@@ -62,7 +63,7 @@ func (p Plan) NextStep() Step {
 		return StepRead
 	case len(p.Stop) > 0:
 		return StepStop
-	case p.Start != nil:
+	case len(p.Starts) > 0:
 		return StepStart
 	case p.StatusWrite != nil:
 		return StepWriteStatus
@@ -91,10 +92,15 @@ type Deletion struct {
 	Why       string
 }
 
-// Start asks for the child of one scheduled time.
+// Start asks for one child: an attempt of the run of a scheduled time.
 type Start struct {
-	// Name of the child: a function of the CronJob's name and Time.
+	// Name of the child: a function of the CronJob's name, Time and Attempt.
 	Name string
+	// Run is the name of the run: that of its first child. Attempt is the number of the child in the run, from 1 on.
+	Run     string
+	Attempt int
+	// Trigger is what made the run.
+	Trigger Trigger
 	// Time is the scheduled time.
 	Time time.Time
 	// Stamp is the scheduled time as the child's annotation writes it.
@@ -137,8 +143,8 @@ func (p Plan) String() string {
 	for _, s := range p.Stop {
 		line("stop %s: %s", s.Name, s.Why)
 	}
-	if p.Start != nil {
-		line("start %s for %s", p.Start.Name, p.Start.Stamp)
+	for _, s := range p.Starts {
+		line("start %s for %s", s.Name, s.Stamp)
 	}
 	if p.StatusWrite != nil {
 		line("%s", p.StatusWrite)

@@ -157,14 +157,14 @@ func TestProperties(t *testing.T) {
 					in.AddStopResult(s, failures.Draw(t, "stop"))
 				}
 			case cron.StepStart:
-				if starts++; starts > 1 {
-					t.Fatalf("a second start in one sync: %v", plan.Start)
+				if starts += len(plan.Starts); starts > 1 {
+					t.Fatalf("a second start in one sync: %v", plan.Starts)
 				}
 				if err := failures.Draw(t, "create"); err != nil {
-					in.AddStartResult(*plan.Start, cron.CreateResultOf(nil, err))
+					in.AddStartResult(plan.Starts[0], cron.CreateResultOf(nil, err))
 				} else {
 					c := children(in.Traits).Draw(t, "created")
-					in.AddStartResult(*plan.Start, cron.CreateResultOf(&c, nil))
+					in.AddStartResult(plan.Starts[0], cron.CreateResultOf(&c, nil))
 				}
 			case cron.StepWriteStatus:
 				in.AddStatusWriteResult(failures.Draw(t, "record"))
@@ -235,7 +235,7 @@ func checkPlan(t *rapid.T, in cron.Input, plan cron.Plan) {
 	if !plan.Wake.IsZero() && !plan.Wake.After(in.Now) {
 		t.Fatalf("now %v, wakes at %v", in.Now, plan.Wake)
 	}
-	if len(plan.Read) > 0 && (len(plan.Stop) > 0 || plan.Start != nil || plan.StatusWrite != nil || len(plan.Prune) > 0) {
+	if len(plan.Read) > 0 && (len(plan.Stop) > 0 || len(plan.Starts) > 0 || plan.StatusWrite != nil || len(plan.Prune) > 0) {
 		t.Fatalf("a plan that looks does more:\n%s", plan)
 	}
 	own := func(uid types.UID) *cron.Child {
@@ -252,7 +252,7 @@ func checkPlan(t *rapid.T, in cron.Input, plan cron.Plan) {
 			t.Fatalf("prunes for an owner that does not exist: %v", s)
 		}
 	}
-	if s := plan.Start; s != nil {
+	for _, s := range plan.Starts {
 		if s.Time.After(in.Now) || in.Owner.Deleting || in.Policy.Suspend {
 			t.Fatalf("now %v: started what is not due:\n%s", in.Now, plan)
 		}
@@ -315,7 +315,7 @@ func FuzzDecide(f *testing.F) {
 			if !plan.Wake.IsZero() && !plan.Wake.After(in.Now) {
 				t.Fatalf("wakes in the past:\n%s", plan)
 			}
-			if plan.Start != nil && plan.Start.Time.After(in.Now) {
+			if len(plan.Starts) > 0 && plan.Starts[0].Time.After(in.Now) {
 				t.Fatalf("starts early:\n%s", plan)
 			}
 		}

@@ -301,9 +301,11 @@ func (s *scene) play(t testing.TB) string {
 				in.AddStopResult(step, s.delete("stop", step, tell))
 			}
 		case cron.StepStart:
-			tell("start %s for %s", plan.Start.Name, plan.Start.Stamp)
-			child, err := s.create(*plan.Start)
-			in.AddStartResult(*plan.Start, cron.CreateResultOf(child, err))
+			for _, start := range plan.Starts {
+				tell("start %s for %s", start.Name, start.Stamp)
+				child, err := s.create(start)
+				in.AddStartResult(start, cron.CreateResultOf(child, err))
+			}
 		case cron.StepWriteStatus:
 			tell("%s", s.record(t, *plan.StatusWrite))
 			in.AddStatusWriteResult(s.failRecord)

@@ -4,6 +4,7 @@
 package cron
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// startDecision is what becomes of the scheduled time that is due. The zero value is that none is due.
+// startDecision is what becomes of one scheduled time that is due.
 type startDecision struct {
 	result startResult
 	// reads have to be answered first; then it is decided anew.
@@ -21,11 +22,11 @@ type startDecision struct {
 	create *Start
 	events []Event
 	err    error
-	// misconfigured is what somebody has to mend before the due time can start.
+	// misconfigured is what somebody has to mend before the time can start.
 	misconfigured Misconfiguration
 
 	// What the status has when the decision is carried out: removed leave the active list, active enters it, and served
-	// is whether the due time counts as served.
+	// is whether the time counts as served.
 	removed []types.UID
 	active  *Child
 	served  bool
@@ -45,11 +46,34 @@ const (
 	startTooManyMissed                    // it waits for a human, and so does the next one
 )
 
-// startRules decide about the due time; the first one that gives a decision does. What the answer to this sync's own
+// startDecisions are what becomes of all times that are due, taken together.
+type startDecisions struct {
+	// result is that of the latest time.
+	result        startResult
+	reads         []ReadRequest
+	stop          []Deletion
+	creates       []Start
+	events        []Event
+	err           error
+	misconfigured Misconfiguration
+}
+
+func (s *startDecisions) add(d startDecision) {
+	s.result = d.result
+	s.reads = append(s.reads, d.reads...)
+	s.stop = append(s.stop, d.stop...)
+	if d.create != nil {
+		s.creates = append(s.creates, *d.create)
+	}
+	s.events = append(s.events, d.events...)
+	s.err = errors.Join(s.err, d.err)
+	s.misconfigured = cmp.Or(s.misconfigured, d.misconfigured)
+}
+
+// startRules decide about a time that is due; the first one that gives a decision does. What the answer to this sync's own
 // create says comes before what is known otherwise, a child that exists comes before the concurrency policy, and
 // creating one comes last.
-var startRules = []func(*syncState) *startDecision{
-	nothingIsDue,
+var startRules = []func(*syncState, dueTime) *startDecision{
 	tooManyAreMissed,
 	createdWithoutController,
 	childIsCreated,
@@ -67,34 +91,41 @@ var startRules = []func(*syncState) *startDecision{
 	nothingIsInTheWay,
 }
 
-// decideStart finds the rule that decides, and works the decision into the status.
-func (s *syncState) decideStart() {
-	events := s.replaced() // there had been no create if a stop had failed
+// decideStarts decides about each time that is due, in their order, and works the decisions into the status.
+func (s *syncState) decideStarts() {
+	s.start.events = s.replaced() // there had been no create if a stop had failed
 	if s.timing.manyMissed && !s.in.Traits.ManyRefused {
-		events = append(events, tooManyMissed(s.in, s.timing))
+		s.start.events = append(s.start.events, tooManyMissed(s.in, s.timing))
 	}
-	for _, rule := range startRules {
-		if d := rule(s); d != nil {
-			s.start = *d
-			break
+	for _, t := range s.due {
+		d := s.decideStart(t)
+		s.start.add(d)
+		for _, uid := range d.removed {
+			s.status.Active = without(s.status.Active, uid)
 		}
-	}
-	s.start.events = append(events, s.start.events...)
-	for _, uid := range s.start.removed {
-		s.status.Active = without(s.status.Active, uid)
-	}
-	if c := s.start.active; c != nil {
-		s.status.Active = append(slices.Clip(s.status.Active), reference(*c))
-	}
-	if s.start.served {
-		s.status.LastSchedule = later(s.status.LastSchedule, s.timing.due)
+		if d.active != nil {
+			s.status.Active = append(slices.Clip(s.status.Active), reference(*d.active))
+		}
+		if d.served {
+			s.status.LastSchedule = later(s.status.LastSchedule, t.time)
+		}
 	}
 }
 
-// replaced takes the children that this sync stopped to make room for its create out of the status, and reports them.
+// decideStart finds the rule that decides about the time.
+func (s *syncState) decideStart(t dueTime) startDecision {
+	for _, rule := range startRules {
+		if d := rule(s, t); d != nil {
+			return *d
+		}
+	}
+	return startDecision{} // not reached: the last rule always decides
+}
+
+// replaced takes the children that this sync stopped to make room for its creates out of the status, and reports them.
 func (s *syncState) replaced() (events []Event) {
 	in := s.in
-	if in.done.create == nil {
+	if len(in.done.creates) == 0 {
 		return nil
 	}
 	stopped := slices.DeleteFunc(unfinished(in, s.children, s.status), func(c Child) bool {
@@ -102,7 +133,7 @@ func (s *syncState) replaced() (events []Event) {
 		return !tried || err != nil
 	})
 	if len(stopped) > 0 {
-		events = append(events, replacing(in, stopped, in.done.create.start.Time))
+		events = append(events, replacing(in, stopped, in.done.creates[0].start.Time))
 	}
 	for _, c := range stopped {
 		events = append(events, deleted(in, c))
@@ -111,17 +142,9 @@ func (s *syncState) replaced() (events []Event) {
 	return events
 }
 
-// nothingIsDue: perhaps because the create met a child that proves the due time, which the observed status has by now.
-func nothingIsDue(s *syncState) *startDecision {
-	if s.timing.due.IsZero() {
-		return &startDecision{}
-	}
-	return nil
-}
-
 // tooManyAreMissed: kinds of which the contract says so start nothing after more than 100 missed times (cronjob.md
 // T10).
-func tooManyAreMissed(s *syncState) *startDecision {
+func tooManyAreMissed(s *syncState, t dueTime) *startDecision {
 	if !s.timing.manyMissed || !s.in.Traits.ManyRefused {
 		return nil
 	}
@@ -130,8 +153,8 @@ func tooManyAreMissed(s *syncState) *startDecision {
 
 // createdWithoutController: the child came back from the server without our controller reference. Nobody would ever
 // count it or clean it up, so it is deleted again (cronjob.md V24).
-func createdWithoutController(s *syncState) *startDecision {
-	in, created := s.in, s.in.created(CreateSucceeded)
+func createdWithoutController(s *syncState, t dueTime) *startDecision {
+	in, created := s.in, s.in.created(t.child, CreateSucceeded)
 	if created == nil || !in.Traits.ChecksController || ours(in, *created.Child) {
 		return nil
 	}
@@ -144,28 +167,28 @@ func createdWithoutController(s *syncState) *startDecision {
 }
 
 // childIsCreated: the server says so (cronjob.md K23).
-func childIsCreated(s *syncState) *startDecision {
-	if created := s.in.created(CreateSucceeded); created != nil {
-		return s.creates(&startDecision{}, *created.Child)
+func childIsCreated(s *syncState, t dueTime) *startDecision {
+	if created := s.in.created(t.child, CreateSucceeded); created != nil {
+		return s.creates(t, &startDecision{}, *created.Child)
 	}
 	return nil
 }
 
 // namespaceIsTerminating: that is nobody's mistake, and an event of its own says it.
-func namespaceIsTerminating(s *syncState) *startDecision {
-	if s.in.created(CreateNamespaceTerminating) == nil {
+func namespaceIsTerminating(s *syncState, t dueTime) *startDecision {
+	if s.in.created(t.child, CreateNamespaceTerminating) == nil {
 		return nil
 	}
-	return s.createFailed(namespaceTerminating(s.in))
+	return s.createFailed(t, namespaceTerminating(s.in))
 }
 
 // nameIsTaken: who has the name is read. Once that is known, the rules about the child that exists decide.
-func nameIsTaken(s *syncState) *startDecision {
+func nameIsTaken(s *syncState, t dueTime) *startDecision {
 	in := s.in
-	if in.created(CreateNameTaken) == nil || in.Traits.ExistsFails {
+	if in.created(t.child, CreateNameTaken) == nil || in.Traits.ExistsFails {
 		return nil
 	}
-	d, name := startDecision{result: startFailed}, in.done.create.start.Name
+	d, name := startDecision{result: startFailed}, t.child
 	switch holder, asked := in.readAnswer(name); {
 	case !asked:
 		d.reads = []ReadRequest{in.requestChild(name, "it exists already; is it ours?")}
@@ -181,49 +204,49 @@ func nameIsTaken(s *syncState) *startDecision {
 
 // createIsUnconfirmed: what became of the create is read. If that shows an object of the name, the rules about the
 // child that exists decide.
-func createIsUnconfirmed(s *syncState) *startDecision {
-	in, created := s.in, s.in.created(CreateUnconfirmed)
+func createIsUnconfirmed(s *syncState, t dueTime) *startDecision {
+	in, created := s.in, s.in.created(t.child, CreateUnconfirmed)
 	if created == nil {
 		return nil
 	}
-	start := in.done.create.start
+	start := in.attempted(t.child).start
 	switch holder, asked := in.readAnswer(start.Name); {
 	case !asked:
 		return &startDecision{result: startFailed, reads: []ReadRequest{in.requestChild(start.Name, "the answer to its create got lost")}}
 	case holder.child != nil:
 		return nil
 	}
-	return s.createFailed(failedCreate(in, start, created.Err))
+	return s.createFailed(t, failedCreate(in, start, created.Err))
 }
 
 // createIsRefused: it is tried again with back-off, until the next time is due.
-func createIsRefused(s *syncState) *startDecision {
-	refused := s.in.created(CreateRefused)
+func createIsRefused(s *syncState, t dueTime) *startDecision {
+	refused := s.in.created(t.child, CreateRefused)
 	if refused == nil && s.in.Traits.ExistsFails {
-		refused = s.in.created(CreateNameTaken)
+		refused = s.in.created(t.child, CreateNameTaken)
 	}
 	if refused == nil {
 		return nil
 	}
-	d := s.createFailed(failedCreate(s.in, s.in.done.create.start, refused.Err))
+	d := s.createFailed(t, failedCreate(s.in, s.in.attempted(t.child).start, refused.Err))
 	d.misconfigured = refusedBy(refused.Err)
 	return d
 }
 
 // nameServedEarlierTime: where two scheduled times share a name, the first one has used it up, even if its child is
 // gone (cronjob.md B7).
-func nameServedEarlierTime(s *syncState) *startDecision {
-	if last := s.status.LastSchedule; last != nil && childName(s.in, *last) == s.timing.child {
+func nameServedEarlierTime(s *syncState, t dueTime) *startDecision {
+	if last := s.status.LastSchedule; last != nil && childName(s.in, *last) == t.child {
 		return &startDecision{result: startNameUsed}
 	}
 	return nil
 }
 
 // childIsActive: the status lists the child of the due time.
-func childIsActive(s *syncState) *startDecision {
+func childIsActive(s *syncState, t dueTime) *startDecision {
 	for _, ref := range s.status.Active {
-		if ref.Name == s.timing.child && inNamespace(s.in, ref) {
-			return &startDecision{result: s.in.createdOrAdopted(), served: s.in.Traits.ActiveRebuilt}
+		if ref.Name == t.child && inNamespace(s.in, ref) {
+			return &startDecision{result: s.in.createdOrAdopted(t.child), served: s.in.Traits.ActiveRebuilt}
 		}
 	}
 	return nil
@@ -231,12 +254,12 @@ func childIsActive(s *syncState) *startDecision {
 
 // childExists: a child of an earlier sync is adopted (cronjob.md K23b3, V22c): that sync crashed, or its answer or its
 // status write got lost.
-func childExists(s *syncState) *startDecision {
-	i := slices.IndexFunc(s.children, func(c Child) bool { return c.Name == s.timing.child && !c.Gone })
+func childExists(s *syncState, t dueTime) *startDecision {
+	i := slices.IndexFunc(s.children, func(c Child) bool { return c.Name == t.child && !c.Gone })
 	if i < 0 {
 		return nil
 	}
-	d := startDecision{result: s.in.createdOrAdopted(), served: true}
+	d := startDecision{result: s.in.createdOrAdopted(t.child), served: true}
 	if !s.children[i].Phase.finished() {
 		d.active = &s.children[i]
 	}
@@ -244,18 +267,18 @@ func childExists(s *syncState) *startDecision {
 }
 
 // nameIsForeign: the create met an object that is not ours (cronjob.md Q1).
-func nameIsForeign(s *syncState) *startDecision {
-	if s.in.done.create == nil {
+func nameIsForeign(s *syncState, t dueTime) *startDecision {
+	if s.in.attempted(t.child) == nil {
 		return nil
 	}
-	holder, _ := s.in.readAnswer(s.in.done.create.start.Name)
+	holder, _ := s.in.readAnswer(t.child)
 	return &startDecision{result: startNameForeign, misconfigured: NameTaken,
-		events: []Event{foreignHolder(s.in, *holder.child, s.timing.due)}}
+		events: []Event{foreignHolder(s.in, *holder.child, t.time)}}
 }
 
 // earlierCreateIsUnconfirmed: nothing that must not overlap starts before the creates whose answers got lost are
 // cleared up.
-func earlierCreateIsUnconfirmed(s *syncState) *startDecision {
+func earlierCreateIsUnconfirmed(s *syncState, t dueTime) *startDecision {
 	in := s.in
 	names := in.stillUnconfirmed()
 	if len(names) == 0 || !in.replaces() && !in.forbids() {
@@ -273,20 +296,20 @@ func earlierCreateIsUnconfirmed(s *syncState) *startDecision {
 }
 
 // policyForbids: a child is unfinished (cronjob.md K20, B1).
-func policyForbids(s *syncState) *startDecision {
+func policyForbids(s *syncState, t dueTime) *startDecision {
 	if !s.in.forbids() {
 		return nil
 	}
 	if blockers := forbidding(s.in, unfinished(s.in, s.children, s.status)); len(blockers) > 0 {
-		return &startDecision{result: startForbidden, events: []Event{forbidden(s.in, blockers, s.timing.due)}}
+		return &startDecision{result: startForbidden, events: []Event{forbidden(s.in, blockers, t.time)}}
 	}
 	return nil
 }
 
 // policyReplaces: every unfinished child that the schedule started is stopped, and then the due time starts (cronjob.md
 // K21). Nothing starts if one of them cannot be stopped.
-func policyReplaces(s *syncState) *startDecision {
-	in, due := s.in, s.timing.due
+func policyReplaces(s *syncState, t dueTime) *startDecision {
+	in, due := s.in, t.time
 	if !in.replaces() {
 		return nil
 	}
@@ -317,7 +340,7 @@ func policyReplaces(s *syncState) *startDecision {
 			continue
 		}
 		if !tried {
-			d.stop = append(d.stop, in.deletion(c, "replaced by "+s.timing.child))
+			d.stop = append(d.stop, in.deletion(c, "replaced by "+t.child))
 		}
 		d.events = append(d.events, deleted(in, c))
 		d.removed = append(d.removed, c.UID)
@@ -325,7 +348,7 @@ func policyReplaces(s *syncState) *startDecision {
 	if d.err != nil {
 		return &d
 	}
-	return s.asksFor(&d)
+	return s.asksFor(t, &d)
 }
 
 // notThere is why a child that is to be replaced cannot be trusted to be there, nil if it can.
@@ -342,36 +365,36 @@ func (r readResult) notThere(c Child) error {
 }
 
 // nothingIsInTheWay: the child is to be created.
-func nothingIsInTheWay(s *syncState) *startDecision { return s.asksFor(&startDecision{}) }
+func nothingIsInTheWay(s *syncState, t dueTime) *startDecision { return s.asksFor(t, &startDecision{}) }
 
 // asksFor adds the create of the due time's child to a decision.
-func (s *syncState) asksFor(d *startDecision) *startDecision {
-	d.create = &Start{Name: s.timing.child, Time: s.timing.due, Stamp: stamp(s.in, s.timing.due)}
-	return s.creates(d, Child{Namespace: s.in.Owner.Namespace, Name: s.timing.child})
+func (s *syncState) asksFor(t dueTime, d *startDecision) *startDecision {
+	d.create = &Start{Name: t.child, Run: t.child, Attempt: 1, Trigger: t.trigger, Time: t.time, Stamp: stamp(s.in, t.time)}
+	return s.creates(t, d, Child{Namespace: s.in.Owner.Namespace, Name: t.child})
 }
 
 // creates enters the due time's child into a decision.
-func (s *syncState) creates(d *startDecision, c Child) *startDecision {
+func (s *syncState) creates(t dueTime, d *startDecision, c Child) *startDecision {
 	d.result, d.active, d.served = startCreated, &c, true
-	d.events = append(d.events, created(s.in, c, s.timing.due))
+	d.events = append(d.events, created(s.in, c, t.time))
 	if s.in.replaces() {
 		if manual := manualRuns(s.in, unfinished(s.in, s.children, s.observed.status)); len(manual) > 0 {
-			d.events = append(d.events, besideManual(s.in, manual, s.timing.due))
+			d.events = append(d.events, besideManual(s.in, manual, t.time))
 		}
 	}
 	return d
 }
 
 // createFailed is the decision after a create that failed: the sync is repeated.
-func (s *syncState) createFailed(e Event) *startDecision {
-	done := s.in.done.create
+func (s *syncState) createFailed(t dueTime, e Event) *startDecision {
+	done := s.in.attempted(t.child)
 	return &startDecision{result: startFailed, events: []Event{e},
 		err: fmt.Errorf("creating %s %s: %w", s.in.Traits.ChildKind, done.start.Name, done.result.Err)}
 }
 
 // createdOrAdopted tells of a child that exists whether this sync's own create made it, although no answer said so.
-func (in Input) createdOrAdopted() startResult {
-	if in.created(CreateUnconfirmed) != nil {
+func (in Input) createdOrAdopted(name string) startResult {
+	if in.created(name, CreateUnconfirmed) != nil {
 		return startCreated
 	}
 	return startAdopted

@@ -26,9 +26,8 @@ type timing struct {
 	base time.Time
 	// earliest is the point after which scheduled times count (cronjob.md 3.2, B2).
 	earliest time.Time
-	// due is the scheduled time to be started, zero when there is none, and child is the name of its child.
-	due   time.Time
-	child string
+	// due is the latest scheduled time that is to start, zero when there is none.
+	due time.Time
 	// manyMissed: more scheduled times than the constant says have passed unserved.
 	manyMissed bool
 }
@@ -43,7 +42,6 @@ func timingOf(in Input, times Times, status Memory, e edit) timing {
 	}
 	if !t.due.IsZero() {
 		t.manyMissed = times.Count(maxTime(t.earliest, e.since), in.Now) > manyMissed
-		t.child = childName(in, t.due)
 	}
 	return t
 }

@@ -18,9 +18,10 @@ const maxUnconfirmed = 8
 // status.
 func unconfirmedAfter(in Input, status Memory) []string {
 	names := slices.Clone(in.Carried.inProcess.unconfirmed)
-	if in.created(CreateUnconfirmed) != nil || in.created(CreateNameTaken) != nil {
-		if name := in.done.create.start.Name; !slices.Contains(names, name) {
-			names = append(names, name)
+	for _, c := range in.done.creates {
+		unclear := c.result.Outcome == CreateUnconfirmed || c.result.Outcome == CreateNameTaken
+		if unclear && !slices.Contains(names, c.start.Name) {
+			names = append(names, c.start.Name)
 		}
 	}
 	stored := in.Stored.Active

@@ -26,7 +26,7 @@ func TestCron(t *testing.T) {
 			breaks: "a crash between the two forgets a scheduled time",
 		},
 		"prune what proves": {
-			file: "history.go", old: "case timeUnrecorded(s.in, c, stored), c.Name == s.timing.child:", new: "case c.Name == s.timing.child:",
+			file: "history.go", old: "case timeUnrecorded(s.in, c, stored), s.isDue(c.Name):", new: "case s.isDue(c.Name):",
 			breaks: "a failed write and a prune together forget a scheduled time",
 		},
 		"crashed start not remembered": {
@@ -74,7 +74,7 @@ func TestCron(t *testing.T) {
 			breaks: "a run starts that is too late for its deadline",
 		},
 		"start before the stop succeeded": {
-			file: "start.go", old: "\tif d.err != nil {\n\t\treturn &d\n\t}\n\treturn s.asksFor(&d)\n", new: "\treturn s.asksFor(&d)\n",
+			file: "start.go", old: "\tif d.err != nil {\n\t\treturn &d\n\t}\n\treturn s.asksFor(t, &d)\n", new: "\treturn s.asksFor(t, &d)\n",
 			breaks: "Replace starts although a stop failed",
 		},
 		"prunes what runs": {
@@ -101,8 +101,8 @@ func TestCron(t *testing.T) {
 		},
 		"recorded before it started": {
 			file:   "plan.go",
-			old:    "\tcase p.Start != nil:\n\t\treturn StepStart\n\tcase p.StatusWrite != nil:\n\t\treturn StepWriteStatus\n",
-			new:    "\tcase p.StatusWrite != nil:\n\t\treturn StepWriteStatus\n\tcase p.Start != nil:\n\t\treturn StepStart\n",
+			old:    "\tcase len(p.Starts) > 0:\n\t\treturn StepStart\n\tcase p.StatusWrite != nil:\n\t\treturn StepWriteStatus\n",
+			new:    "\tcase p.StatusWrite != nil:\n\t\treturn StepWriteStatus\n\tcase len(p.Starts) > 0:\n\t\treturn StepStart\n",
 			breaks: "a crash between the two loses a time",
 		},
 		"wakes late": {
@@ -170,7 +170,7 @@ func TestCronTables(t *testing.T) {
 			breaks: "the children of a former CronJob of the same name count as ours",
 		},
 		"lost answer taken for a refusal": {
-			file: "start.go", old: "\tcase !asked:\n\t\treturn &startDecision{result: startFailed, reads:", new: "\tcase !asked:\n\t\treturn s.createFailed(failedCreate(in, start, created.Err))\n\tcase false:\n\t\treturn &startDecision{result: startFailed, reads:",
+			file: "start.go", old: "\tcase !asked:\n\t\treturn &startDecision{result: startFailed, reads:", new: "\tcase !asked:\n\t\treturn s.createFailed(t, failedCreate(in, start, created.Err))\n\tcase false:\n\t\treturn &startDecision{result: startFailed, reads:",
 			breaks: "a child is said to have failed that runs",
 		},
 		"unclear answers taken for refusals": {

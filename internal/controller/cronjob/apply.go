@@ -125,6 +125,13 @@ func (r *reconciler) nameReused(ctx context.Context, step cron.Deletion) bool {
 	return apierrors.IsNotFound(err) || err == nil && holder.GetUID() != step.UID
 }
 
+// startAll creates children, one after the other.
+func (r *reconciler) startAll(ctx context.Context, s *ongoingSync, starts []cron.Start) {
+	for _, start := range starts {
+		r.start(ctx, s, start)
+	}
+}
+
 // start creates the child of a scheduled time. A crash right after it leaves a child without a record, which the next
 // sync adopts.
 func (r *reconciler) start(ctx context.Context, s *ongoingSync, start cron.Start) {

@@ -116,11 +116,11 @@ func (r *reconciler) lead() {
 // not while a start is open, which would count as made.
 func (r *reconciler) syncPaused(ctx context.Context, s *ongoingSync) bool {
 	plan, _ := r.run(ctx, s, cron.StepRead)
-	recheck, paused := r.stillPaused(s.in.Now, r.tracked.leftToOther(s.key, s.in.Owner.UID, plan.Start))
+	recheck, paused := r.stillPaused(s.in.Now, r.tracked.leftToOther(s.key, s.in.Owner.UID, plan.Starts))
 	if !paused {
 		return false
 	}
-	if plan.Start == nil {
+	if len(plan.Starts) == 0 {
 		r.tracked.setCarried(s.key, s.in.Owner.UID, plan.Carried)
 	}
 	if plan.Wake.IsZero() || !recheck.IsZero() && recheck.Before(plan.Wake) {

@@ -6,6 +6,7 @@ package cronjob
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -104,7 +105,7 @@ func (r *reconciler) run(ctx context.Context, s *ongoingSync, last cron.Step) (p
 		case cron.StepStop:
 			r.remove(ctx, s, plan.Stop, s.in.AddStopResult)
 		case cron.StepStart:
-			r.start(ctx, s, *plan.Start)
+			r.startAll(ctx, s, plan.Starts)
 		case cron.StepWriteStatus:
 			r.record(ctx, s, *plan.StatusWrite)
 		case cron.StepPrune:
@@ -122,7 +123,7 @@ const lateStart = 10 * time.Second
 
 // late reports whether the plan starts something late, and the live CronJob has not been read.
 func (r *reconciler) late(s *ongoingSync, plan cron.Plan) bool {
-	return plan.Start != nil && !s.ownerRead && s.in.Now.Sub(plan.Start.Time) > lateStart
+	return !s.ownerRead && slices.ContainsFunc(plan.Starts, func(start cron.Start) bool { return s.in.Now.Sub(start.Time) > lateStart })
 }
 
 // readOwnerFirst reads the live CronJob although the decision has not asked for it.

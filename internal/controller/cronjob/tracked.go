@@ -143,18 +143,18 @@ func (t *tracked) goneChildren(key types.NamespacedName, uid types.UID, lacked f
 	return gone
 }
 
-// leftToOther notes that a start is due and left to another controller, or that none is (nil), and returns the first of
+// leftToOther notes that starts are due and left to another controller, or that none is, and returns the first of
 // those that have not been made since.
-func (t *tracked) leftToOther(key types.NamespacedName, uid types.UID, start *cron.Start) (first time.Time) {
+func (t *tracked) leftToOther(key types.NamespacedName, uid types.UID, starts []cron.Start) (first time.Time) {
 	t.update(key, uid, func(c *trackedCronJob) {
-		if start == nil && c.trouble == nil {
+		if len(starts) == 0 && c.trouble == nil {
 			return
 		}
 		t := c.troubles()
-		if start == nil {
+		if len(starts) == 0 {
 			t.left = time.Time{}
 		} else if t.left.IsZero() {
-			t.left = start.Time
+			t.left = starts[0].Time
 		}
 		first = t.left
 	})

@@ -94,7 +94,7 @@ func (s Suite) pass(t *testing.T) {
 	if plan.NextStep() != cron.StepStart {
 		t.Fatalf("nothing starts:\n%s", plan)
 	}
-	built, err := s.Kind.Build(s.decode(t, v.Object), *plan.Start)
+	built, err := s.Kind.Build(s.decode(t, v.Object), plan.Starts[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func (s Suite) pass(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	in.AddStartResult(*plan.Start, cron.CreateResultOf(&child, nil))
+	in.AddStartResult(plan.Starts[0], cron.CreateResultOf(&child, nil))
 	plan = cron.Decide(in)
 	if plan.Err != nil || plan.StatusWrite == nil {
 		t.Fatalf("the start is not recorded:\n%s", plan)
@@ -127,7 +127,7 @@ func (s Suite) pass(t *testing.T) {
 		t.Errorf("last scheduled: %v, want %v", again.Stored.LastSchedule, now)
 	}
 	plan = cron.Decide(again)
-	if len(plan.Read) > 0 || plan.Start != nil || plan.Err != nil || plan.StatusWrite != nil {
+	if len(plan.Read) > 0 || len(plan.Starts) > 0 || plan.Err != nil || plan.StatusWrite != nil {
 		t.Errorf("the second pass finds something to do:\n%s", plan)
 	}
 
@@ -139,7 +139,7 @@ func (s Suite) pass(t *testing.T) {
 		lost.AddReadOwnerResult(lost.Owner, lost.Policy, lost.Stored, nil)
 		plan = cron.Decide(lost)
 	}
-	if plan.Start != nil || plan.StatusWrite == nil || plan.StatusWrite.Memory.LastSchedule == nil || !plan.StatusWrite.Memory.LastSchedule.Equal(now) {
+	if len(plan.Starts) > 0 || plan.StatusWrite == nil || plan.StatusWrite.Memory.LastSchedule == nil || !plan.StatusWrite.Memory.LastSchedule.Equal(now) {
 		t.Errorf("the child is not adopted:\n%s", plan)
 	}
 }

@@ -88,10 +88,10 @@ func TestCRDsTakeWhatIsWritten(t *testing.T) {
 	in.Children = []cron.Child{finished}
 
 	plan := cron.Decide(in)
-	if plan.Start == nil {
+	if len(plan.Starts) == 0 {
 		t.Fatalf("nothing starts:\n%s", plan)
 	}
-	built, err := k.Build(owner, *plan.Start)
+	built, err := k.Build(owner, plan.Starts[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func TestCRDsTakeWhatIsWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	child.UID, child.ResourceVersion = "j-2", "9"
-	in.AddStartResult(*plan.Start, cron.CreateResultOf(&child, nil))
+	in.AddStartResult(plan.Starts[0], cron.CreateResultOf(&child, nil))
 	plan = cron.Decide(in)
 	patches, err := k.Patches(owner, *plan.StatusWrite)
 	if err != nil {
