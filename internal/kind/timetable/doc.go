@@ -4,10 +4,14 @@
 // Package timetable is the kind Timetable of batch.carillon.dev/v1alpha1: what its objects say, and what is made of
 // them. Its contract is docs/contract/timetable.md.
 //
-//	names.go     the names of runs and of their objects (section 7)
-//	proof.go     which objects are a Timetable's own, and which run one was made for
-//	template.go  the template, read once for a generation of the spec, and the objects made from it
-//	outcome.go   the rule by which an object's end is told
-//	obstacle.go  what keeps a spec from being served
-//	message.go   messages of a bounded length
+//	names.go        the names of runs and of their objects (section 7)
+//	proof.go        which objects are a Timetable's own, and which run one was made for
+//	template.go     the template, read once for a generation of the spec, and the objects made from it
+//	outcome.go      the rule by which an object's end is told
+//	obstacle.go     what keeps a spec from being served, and what that stops
+//	object.go       a Timetable as the controller reads it; decodestatus.go what of a status can be read
+//	ledger.go       the list of results
+//	conditions.go   the conditions, from the facts of a pass
+//	limits.go       how much a status holds; message.go messages of a bounded length
+//	statuspatch.go  the write of a status
 package timetable

@@ -24,26 +24,30 @@ func bounded(text string, limit int) string {
 	var b strings.Builder
 	used := len(`""`)
 	cutAt := 0 // where there is still room for the ellipsis
-	blank := true
+	blank := false
 	for _, r := range text {
-		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
-			r = ' '
+		if r == ' ' || unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
+			blank = b.Len() > 0 // one between two words, and none before the first or after the last
+			continue
 		}
-		if r == ' ' && blank {
-			continue // neither at the beginning nor twice
-		}
-		blank = r == ' '
 		length := encodedLength(r)
+		if blank {
+			length++
+		}
 		if used+length > limit {
-			return strings.TrimRight(b.String()[:cutAt], " ") + ellipsis
+			return b.String()[:cutAt] + ellipsis
 		}
 		used += length
+		if blank {
+			b.WriteByte(' ')
+			blank = false
+		}
 		b.WriteRune(r) // an invalid byte becomes U+FFFD, as in JSON
 		if used+len(ellipsis) <= limit {
 			cutAt = b.Len()
 		}
 	}
-	return strings.TrimRight(b.String(), " ")
+	return b.String()
 }
 
 // encodedLength is how many bytes encoding/json writes for a character of a string that is no control character.
