@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"hash/fnv"
+	"hash/maphash"
 	"slices"
 	"sync"
 	"time"
@@ -125,19 +126,27 @@ func (r *Recorder) repeats(e Event) bool {
 		remembered = &dedupKeys{}
 		r.published.Add(e.About.UID, remembered)
 	}
-	return remembered.has(dedupKey{e.Reason, e.DedupKey})
+	return remembered.has(hashOf(e.Reason, e.DedupKey))
 }
 
-type dedupKey struct{ reason, key string }
+// seed makes hashes that nobody can choose keys for.
+var seed = maphash.MakeSeed()
 
-// dedupKeys are the last ones of the events about one object.
+// hashOf stands for the reason and key of an event, whose text is several times as long: keys are remembered of tens of
+// thousands of objects for as long as the process lives. Once in 10^17 events a hash is that of another key, and the
+// event is not written.
+func hashOf(reason, key string) uint64 {
+	return maphash.Comparable(seed, [2]string{reason, key})
+}
+
+// dedupKeys are the hashes of the last ones of the events about one object.
 type dedupKeys struct {
-	ring []dedupKey
+	ring []uint64
 	next int
 }
 
 // has reports whether k is among the keys, and remembers it.
-func (ks *dedupKeys) has(k dedupKey) bool {
+func (ks *dedupKeys) has(k uint64) bool {
 	if slices.Contains(ks.ring, k) {
 		return true
 	}
