@@ -60,8 +60,8 @@ func TestCronShell(t *testing.T) {
 		},
 		"adopted by name": {
 			file:   "apply.go",
-			old:    "\tchild, err := r.kind.ReadChild(live)\n\ts.in.AddReadChildResult(request, &child, err)",
-			new:    "\tchild, err := r.kind.ReadChild(live)\n\tchild.Controller = metav1.NewControllerRef(s.owner, r.info.Owner)\n\ts.in.AddReadChildResult(request, &child, err)",
+			old:    "\tchild, err := r.kind.ReadChild(live, r.info.Child, s.owner)\n\ts.in.AddReadChildResult(request, &child, err)",
+			new:    "\tchild, err := r.kind.ReadChild(live, r.info.Child, s.owner)\n\tchild.Controller = metav1.NewControllerRef(s.owner, r.info.Owner)\n\ts.in.AddReadChildResult(request, &child, err)",
 			breaks: "a stranger's Job passes for a run",
 		},
 		"end of a child does not matter": {

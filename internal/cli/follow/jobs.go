@@ -74,7 +74,7 @@ func viewOfJob(j *batchv1.Job) jobView {
 
 // viewOfCustomJob reads a Job that is a custom resource. message is what its status says, which slim types do not hold.
 func viewOfCustomJob(k kind.Kind, obj kind.Object, message string) (jobView, bool) {
-	child, err := k.ReadChild(obj)
+	child, err := k.ReadChild(obj, k.Info().Child, nil)
 	if err != nil {
 		return jobView{}, false
 	}

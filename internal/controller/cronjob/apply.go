@@ -14,6 +14,7 @@ import (
 
 	"github.com/carillon-dev/carillon/internal/cron"
 	"github.com/carillon-dev/carillon/internal/kind"
+	"github.com/carillon-dev/carillon/internal/kind/adapter"
 	"github.com/carillon-dev/carillon/internal/kube/events"
 	"github.com/carillon-dev/carillon/internal/kube/fanout"
 )
@@ -64,7 +65,7 @@ func (r *reconciler) readChild(ctx context.Context, s *ongoingSync, request cron
 		s.in.AddReadChildResult(request, nil, err)
 		return
 	}
-	child, err := r.kind.ReadChild(live)
+	child, err := r.kind.ReadChild(live, r.info.Child, s.owner)
 	s.in.AddReadChildResult(request, &child, err)
 }
 
@@ -125,16 +126,20 @@ func (r *reconciler) nameReused(ctx context.Context, step cron.Deletion) bool {
 	return apierrors.IsNotFound(err) || err == nil && holder.GetUID() != step.UID
 }
 
-// startAll creates children, one after the other.
-func (r *reconciler) startAll(ctx context.Context, s *ongoingSync, starts []cron.Start) {
-	for _, start := range starts {
+// startAll creates the children that a plan asks for, one after the other.
+func (r *reconciler) startAll(ctx context.Context, s *ongoingSync, plan cron.Plan) {
+	start := adapter.Start{Timing: s.in.Policy.Timing, Memory: s.in.Stored}
+	if plan.StatusWrite != nil {
+		start.Memory = plan.StatusWrite.Memory
+	}
+	for _, start.Start = range plan.Starts {
 		r.start(ctx, s, start)
 	}
 }
 
 // start creates the child of a scheduled time. A crash right after it leaves a child without a record, which the next
 // sync adopts.
-func (r *reconciler) start(ctx context.Context, s *ongoingSync, start cron.Start) {
+func (r *reconciler) start(ctx context.Context, s *ongoingSync, start adapter.Start) {
 	r.gate.BeginUrgent(1)
 	defer r.gate.EndUrgent()
 	obj, err := r.kind.Build(s.owner, start)
@@ -144,13 +149,13 @@ func (r *reconciler) start(ctx context.Context, s *ongoingSync, start cron.Start
 		err = r.writer.Create(ctx, obj)
 	}
 	if err != nil {
-		s.in.AddStartResult(start, cron.CreateResultOf(nil, err))
+		s.in.AddStartResult(start.Start, cron.CreateResultOf(nil, err))
 		return
 	}
 	r.backoff.Forget(s.key) // what failed before is over; what fails from here on is tried again soon
 	r.childWrites.Created(s.in.Owner.UID, obj)
-	child, err := r.kind.ReadChild(obj)
-	s.in.AddStartResult(start, cron.CreateResultOf(&child, err))
+	child, err := r.kind.ReadChild(obj, r.info.Child, s.owner)
+	s.in.AddStartResult(start.Start, cron.CreateResultOf(&child, err))
 
 	late := max(0, r.clock.Now().Sub(start.Time)).Seconds()
 	startLateness.WithLabelValues(r.info.Name).Observe(late)

@@ -50,7 +50,7 @@ func (r *reconciler) gather(key types.NamespacedName) *ongoingSync {
 		if deleted && len(obj.GetFinalizers()) == 0 {
 			continue // gone; only the cache does not know yet
 		}
-		child, err := r.kind.ReadChild(obj)
+		child, err := r.kind.ReadChild(obj, r.info.Child, owner)
 		if err != nil {
 			r.log.Error(err, "Cannot read object", "object", key)
 			continue

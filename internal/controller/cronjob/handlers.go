@@ -114,7 +114,7 @@ func (r *reconciler) keepGone(obj client.Object) {
 	if owner == nil {
 		return
 	}
-	child, err := r.kind.ReadChild(obj)
+	child, err := r.kind.ReadChild(obj, r.info.Child, owner)
 	if err != nil || child.Phase == cron.Unfinished {
 		return
 	}
@@ -128,8 +128,8 @@ func (r *reconciler) keepGone(obj client.Object) {
 // matters reports whether a decision could come out differently. Most updates of a running Job, such as its pod counts,
 // do not matter.
 func (r *reconciler) matters(before, after client.Object) bool {
-	a, errA := r.kind.ReadChild(before)
-	b, errB := r.kind.ReadChild(after)
+	a, errA := r.kind.ReadChild(before, r.info.Child, nil)
+	b, errB := r.kind.ReadChild(after, r.info.Child, nil)
 	return errA != nil || errB != nil || a.Phase != b.Phase || a.Succeeded != b.Succeeded || a.Deleting != b.Deleting || a.Suspended != b.Suspended ||
 		a.Stamp != b.Stamp || !sameInstant(a, b)
 }

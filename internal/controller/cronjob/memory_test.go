@@ -182,7 +182,7 @@ func profile(t *testing.T, path string, stored [][]byte) {
 // What a start pays for the form of cached CronJobs.
 func BenchmarkBuild(b *testing.B) {
 	k := kinds.Kind{}
-	start := cron.Start{Name: "daily-00000-29631610", Stamp: "2026-05-04T03:00:00Z", Time: created}
+	start := adapter.Start{Start: cron.Start{Name: "daily-00000-29631610", Stamp: "2026-05-04T03:00:00Z", Time: created}}
 	for n, size := range []string{"short", "nightly", "4 KB"} {
 		whole := decoded(b, assorted(b, n))
 		for form, obj := range map[string]client.Object{"typed": whole, "cached": k.Compact(whole)} {

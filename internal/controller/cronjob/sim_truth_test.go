@@ -132,7 +132,7 @@ func (t *truth) endKnown(j *jobTruth) bool {
 func (t *truth) witness(m *simManager) handlers {
 	return handlers{DeleteFunc: func(_ context.Context, e event.TypedDeleteEvent[client.Object], _ queue) {
 		// The last state that the cache had may be an older one, and a Job of a CronJob that it does not show is nobody's.
-		child, err := m.kind.ReadChild(e.Object)
+		child, err := m.kind.ReadChild(e.Object, m.kind.Info().Child, nil)
 		if j := t.jobs[e.Object.GetUID()]; err == nil && child.Phase != cron.Unfinished && m.controller.ownerOf(e.Object) != nil {
 			j.shown = append(j.shown, m.process.Name)
 		}

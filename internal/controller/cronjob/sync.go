@@ -105,7 +105,7 @@ func (r *reconciler) run(ctx context.Context, s *ongoingSync, last cron.Step) (p
 		case cron.StepStop:
 			r.remove(ctx, s, plan.Stop, s.in.AddStopResult)
 		case cron.StepStart:
-			r.startAll(ctx, s, plan.Starts)
+			r.startAll(ctx, s, plan)
 		case cron.StepWriteStatus:
 			r.record(ctx, s, *plan.StatusWrite)
 		case cron.StepPrune:

@@ -37,13 +37,13 @@ type Kind interface {
 	// Read translates a CronJob. The error is an *Unreadable, with the owner read, or means that obj is not of this
 	// kind's Go type: a programming error.
 	Read(obj Object, options ReadOptions) (cron.Owner, cron.Policy, cron.Memory, error)
-	// ReadChild translates a child, or any other object of the child's type. The error means that it is of another
-	// type. One that is unreadable (see Trouble) is unfinished.
-	ReadChild(obj Object) (cron.Child, error)
+	// ReadChild translates a child of this kind of child, or any other object of its type. owner is what controls it, nil
+	// if that is not known. The error means that it is of another type. One that is unreadable (see Trouble) is unfinished.
+	ReadChild(obj Object, kind schema.GroupVersionKind, owner Object) (cron.Child, error)
 	// Build makes the child that start asks for, ready to be created. The error means that the template cannot be made
 	// into a child; it is the user's to mend and belongs to AddStartResult like the server's answer, which is why it is an
 	// API error that refuses (BadRequest, Invalid).
-	Build(obj Object, start cron.Start) (Object, error)
+	Build(obj Object, start Start) (Object, error)
 	// Patches turns a record into patches of obj, to be sent in this order; the first one that fails ends the write.
 	// None is empty; a record that changes nothing gives no patch.
 	Patches(obj Object, record cron.StatusWrite) ([]CronJobPatch, error)
@@ -56,10 +56,11 @@ type Info struct {
 	Name string
 	// ShortName is the word by which users choose the kind (--kinds).
 	ShortName string
-	// Owner and Child are the types of the CronJob and of what it starts.
+	// Owner and Child are the types of the CronJob and of what it starts. Child is the same for all objects of the kind;
+	// it is empty if they choose (ChildChooser).
 	Owner schema.GroupVersionKind
 	Child schema.GroupVersionKind
-	// OwnerResource and ChildResource are the resources that serve them.
+	// OwnerResource and ChildResource are the resources that serve them; ChildResource is empty if Child is.
 	OwnerResource schema.GroupVersionResource
 	ChildResource schema.GroupVersionResource
 	// ScheduleFields are the fields of spec that say when the CronJob runs, first that of the schedule. What lies below

@@ -15,7 +15,7 @@ import (
 
 // JobChild translates a batch/v1 Job.
 func JobChild(job *batchv1.Job, info Info) cron.Child {
-	child := Child(job, info)
+	child := Child(job, batchv1.SchemeGroupVersion.WithKind("Job"), info)
 	child.Phase, child.Succeeded = jobPhase(job.Status.Conditions)
 	child.Started = Time(job.Status.StartTime)
 	child.Finished = Time(job.Status.CompletionTime)

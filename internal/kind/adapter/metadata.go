@@ -8,6 +8,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/carillon-dev/carillon/internal/cron"
 )
@@ -25,12 +26,12 @@ func Owner(obj metav1.Object, info Info) cron.Owner {
 	}
 }
 
-// Child translates the metadata of a child.
-func Child(obj metav1.Object, info Info) cron.Child {
-	apiVersion, kind := info.Child.ToAPIVersionAndKind()
+// Child translates the metadata of a child of this kind of child.
+func Child(obj metav1.Object, kind schema.GroupVersionKind, info Info) cron.Child {
+	apiVersion, kindName := kind.ToAPIVersionAndKind()
 	return cron.Child{
 		APIVersion:      apiVersion,
-		Kind:            kind,
+		Kind:            kindName,
 		Namespace:       obj.GetNamespace(),
 		Name:            obj.GetName(),
 		UID:             obj.GetUID(),
@@ -44,7 +45,7 @@ func Child(obj metav1.Object, info Info) cron.Child {
 
 // ChildMeta is the metadata of the child that start asks for: labels and annotations are those of the template and
 // the stamp, which wins; everything else in the template's metadata is dropped (cronjob.md 1.5).
-func ChildMeta(owner metav1.Object, info Info, template TemplateMeta, start cron.Start) metav1.ObjectMeta {
+func ChildMeta(owner metav1.Object, info Info, template TemplateMeta, start Start) metav1.ObjectMeta {
 	annotations := map[string]string{}
 	maps.Copy(annotations, template.Annotations)
 	annotations[info.StampAnnotation] = start.Stamp

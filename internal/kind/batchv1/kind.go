@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/carillon-dev/carillon/internal/cron"
 	"github.com/carillon-dev/carillon/internal/kind/adapter"
@@ -115,7 +116,7 @@ func (Kind) Read(obj adapter.Object, options adapter.ReadOptions) (cron.Owner, c
 }
 
 // ReadChild implements adapter.Kind.
-func (Kind) ReadChild(obj adapter.Object) (cron.Child, error) {
+func (Kind) ReadChild(obj adapter.Object, _ schema.GroupVersionKind, _ adapter.Object) (cron.Child, error) {
 	job, ok := obj.(*batchv1.Job)
 	if !ok || job == nil {
 		return cron.Child{}, adapter.Wrong(info, job, obj)
@@ -124,7 +125,7 @@ func (Kind) ReadChild(obj adapter.Object) (cron.Child, error) {
 }
 
 // Build implements adapter.Kind.
-func (Kind) Build(obj adapter.Object, start cron.Start) (adapter.Object, error) {
+func (Kind) Build(obj adapter.Object, start adapter.Start) (adapter.Object, error) {
 	template, ok, err := templateOf(obj)
 	if !ok {
 		return nil, adapter.Wrong(info, &batchv1.CronJob{}, obj)

@@ -12,9 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/carillon-dev/carillon/internal/cron"
+	"github.com/carillon-dev/carillon/internal/kind/adapter"
 )
 
-var start = cron.Start{Name: "tick-29631610", Stamp: "2026-05-04T14:10:00+02:00", Time: time.Date(2026, 5, 4, 12, 10, 0, 0, time.UTC)}
+var start = adapter.Start{Start: cron.Start{Name: "tick-29631610", Stamp: "2026-05-04T14:10:00+02:00", Time: time.Date(2026, 5, 4, 12, 10, 0, 0, time.UTC)}}
 
 func (s Suite) build(t *testing.T) {
 	owner := s.owner(t)

@@ -104,10 +104,10 @@ func (s Suite) wrong(t *testing.T) {
 	if _, _, _, err := s.Kind.Read(other, adapter.ReadOptions{}); err == nil {
 		t.Error("Read took it")
 	}
-	if _, err := s.Kind.ReadChild(other); err == nil {
+	if _, err := s.Kind.ReadChild(other, s.Kind.Info().Child, nil); err == nil {
 		t.Error("ReadChild took it")
 	}
-	if _, err := s.Kind.Build(other, cron.Start{}); err == nil {
+	if _, err := s.Kind.Build(other, adapter.Start{}); err == nil {
 		t.Error("Build took it")
 	}
 }
@@ -116,7 +116,7 @@ func (s Suite) children(t *testing.T) {
 	apiVersion, kind := s.Kind.Info().Child.ToAPIVersionAndKind()
 	for sentence, m := range s.Children {
 		t.Run(sentence, func(t *testing.T) {
-			got, err := s.Kind.ReadChild(s.child(t, m.Status))
+			got, err := s.Kind.ReadChild(s.child(t, m.Status), s.Kind.Info().Child, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

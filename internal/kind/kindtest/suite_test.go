@@ -107,7 +107,7 @@ func (almanacs) Read(obj adapter.Object, options adapter.ReadOptions) (cron.Owne
 	return adapter.Owner(a, info), policy, state, nil
 }
 
-func (almanacs) ReadChild(obj adapter.Object) (cron.Child, error) {
+func (almanacs) ReadChild(obj adapter.Object, _ schema.GroupVersionKind, _ adapter.Object) (cron.Child, error) {
 	job, ok := obj.(*batchv1.Job)
 	if !ok {
 		return cron.Child{}, adapter.Wrong(info, job, obj)
@@ -115,7 +115,7 @@ func (almanacs) ReadChild(obj adapter.Object) (cron.Child, error) {
 	return adapter.JobChild(job, info), nil
 }
 
-func (almanacs) Build(obj adapter.Object, start cron.Start) (adapter.Object, error) {
+func (almanacs) Build(obj adapter.Object, start adapter.Start) (adapter.Object, error) {
 	a, ok := obj.(*almanac)
 	if !ok {
 		return nil, adapter.Wrong(info, a, obj)

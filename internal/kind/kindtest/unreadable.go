@@ -90,7 +90,7 @@ func (s Suite) unreadableChild(t *testing.T) {
 	good, bad := encode(t, s.child(t, anyOf(s.Children).Status)), encode(t, s.child(t, anyOf(s.Children).Status))
 	bad["status"] = "done"
 	items := s.list(t, s.Kind.Info().Child.Kind, bad, good)
-	child, err := s.Kind.ReadChild(items[0])
+	child, err := s.Kind.ReadChild(items[0], s.Kind.Info().Child, nil)
 	if err != nil || child.Phase != cron.Unfinished || child.Status != "Unreadable" || child.UID != "u1" {
 		t.Errorf("read as %+v, %v", child, err)
 	}

@@ -94,13 +94,13 @@ func (s Suite) pass(t *testing.T) {
 	if plan.NextStep() != cron.StepStart {
 		t.Fatalf("nothing starts:\n%s", plan)
 	}
-	built, err := s.Kind.Build(s.decode(t, v.Object), plan.Starts[0])
+	built, err := s.Kind.Build(s.decode(t, v.Object), adapter.Start{Start: plan.Starts[0]})
 	if err != nil {
 		t.Fatal(err)
 	}
 	built.SetUID("u1")
 	built.SetResourceVersion("50")
-	child, err := s.Kind.ReadChild(built)
+	child, err := s.Kind.ReadChild(built, s.Kind.Info().Child, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/carillon-dev/carillon/internal/cron"
 	"github.com/carillon-dev/carillon/internal/kind/adapter"
@@ -115,7 +116,7 @@ func (Kind) Read(obj adapter.Object, options adapter.ReadOptions) (cron.Owner, c
 }
 
 // ReadChild implements adapter.Kind.
-func (Kind) ReadChild(obj adapter.Object) (cron.Child, error) {
+func (Kind) ReadChild(obj adapter.Object, _ schema.GroupVersionKind, _ adapter.Object) (cron.Child, error) {
 	job, ok := obj.(*batchv1.Job)
 	if !ok || job == nil {
 		return cron.Child{}, adapter.Wrong(info, job, obj)
@@ -125,7 +126,7 @@ func (Kind) ReadChild(obj adapter.Object) (cron.Child, error) {
 
 // Build implements adapter.Kind. The template's spec is read as a Job of batch/v1; fields of a newer batch/v1 than this
 // program was built with are lost, as they would be in any client of that age.
-func (Kind) Build(obj adapter.Object, start cron.Start) (adapter.Object, error) {
+func (Kind) Build(obj adapter.Object, start adapter.Start) (adapter.Object, error) {
 	cj, ok := obj.(*CronJob)
 	if !ok || cj == nil {
 		return nil, adapter.Wrong(info, cj, obj)

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/carillon-dev/carillon/internal/cron"
+	"github.com/carillon-dev/carillon/internal/kind/adapter"
 	"github.com/carillon-dev/carillon/internal/kind/kindtest"
 	"github.com/carillon-dev/carillon/internal/kind/tutorial"
 )
@@ -27,7 +28,7 @@ func TestKind(t *testing.T) {
 func TestBuildTellsABadTemplate(t *testing.T) {
 	owner := &tutorial.CronJob{}
 	owner.Spec.JobTemplate.Spec = runtime.RawExtension{Raw: []byte(`{"parallelism": "many"}`)}
-	if _, err := (tutorial.Kind{}).Build(owner, cron.Start{Name: "tick-1"}); err == nil {
+	if _, err := (tutorial.Kind{}).Build(owner, adapter.Start{Start: cron.Start{Name: "tick-1"}}); err == nil {
 		t.Error("built a child from it")
 	}
 }

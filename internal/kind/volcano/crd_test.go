@@ -81,7 +81,7 @@ func TestCRDsTakeWhatIsWritten(t *testing.T) {
 	former := &volcano.Job{ObjectMeta: metav1.ObjectMeta{Name: "tick-1", Namespace: "batch", UID: "j-1",
 		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(owner, k.Info().Owner)}},
 		Status: volcano.JobStatus{State: volcano.JobState{Phase: "Completed", LastTransitionTime: &done}}}
-	finished, err := k.ReadChild(former)
+	finished, err := k.ReadChild(former, k.Info().Child, owner)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func TestCRDsTakeWhatIsWritten(t *testing.T) {
 	if len(plan.Starts) == 0 {
 		t.Fatalf("nothing starts:\n%s", plan)
 	}
-	built, err := k.Build(owner, plan.Starts[0])
+	built, err := k.Build(owner, adapter.Start{Start: plan.Starts[0]})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +108,7 @@ func TestCRDsTakeWhatIsWritten(t *testing.T) {
 		t.Errorf("Job (-sent and defaulted +stored):\n%s", diff)
 	}
 
-	child, err := k.ReadChild(built)
+	child, err := k.ReadChild(built, k.Info().Child, owner)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +150,7 @@ func TestEveryPhase(t *testing.T) {
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj, typed); err != nil {
 			t.Fatal(err)
 		}
-		child, err := volcano.Kind{}.ReadChild(typed)
+		child, err := volcano.Kind{}.ReadChild(typed, volcano.Kind{}.Info().Child, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/carillon-dev/carillon/internal/cron"
 	"github.com/carillon-dev/carillon/internal/kind/adapter"
@@ -112,12 +113,12 @@ func (Kind) Read(obj adapter.Object, options adapter.ReadOptions) (cron.Owner, c
 }
 
 // ReadChild implements adapter.Kind.
-func (Kind) ReadChild(obj adapter.Object) (cron.Child, error) {
+func (Kind) ReadChild(obj adapter.Object, _ schema.GroupVersionKind, _ adapter.Object) (cron.Child, error) {
 	job, ok := obj.(*Job)
 	if !ok || job == nil {
 		return cron.Child{}, adapter.Wrong(info, job, obj)
 	}
-	child := adapter.Child(job, info)
+	child := adapter.Child(job, info.Child, info)
 	if job.trouble != nil { // unfinished, as far as anybody knows
 		child.Status = "Unreadable"
 		return child, nil
@@ -149,7 +150,7 @@ func phase(word string) cron.ChildPhase {
 }
 
 // Build implements adapter.Kind.
-func (Kind) Build(obj adapter.Object, start cron.Start) (adapter.Object, error) {
+func (Kind) Build(obj adapter.Object, start adapter.Start) (adapter.Object, error) {
 	cj, ok := obj.(*CronJob)
 	if !ok || cj == nil {
 		return nil, adapter.Wrong(info, cj, obj)
