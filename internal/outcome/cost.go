@@ -8,7 +8,6 @@ import (
 	"math/bits"
 	"strings"
 
-	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/functions"
 	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
@@ -41,7 +40,7 @@ var guarded = map[string]func(args []ref.Val) float64{
 }
 
 // guard puts the check of the cost before each call of a guarded function.
-func guard(env *cel.Env) (cel.ProgramOption, error) {
+func guard(dispatcher interpreter.Dispatcher) interpreter.InterpretableDecorator {
 	calls := map[string]functions.FunctionOp{
 		operators.Equals:    func(args ...ref.Val) ref.Val { return types.Equal(args[0], args[1]) },
 		operators.NotEquals: func(args ...ref.Val) ref.Val { return types.Bool(types.Equal(args[0], args[1]) != types.True) },
@@ -50,17 +49,13 @@ func guard(env *cel.Env) (cel.ProgramOption, error) {
 		if calls[name] != nil {
 			continue
 		}
-		bindings, err := env.Functions()[name].Bindings()
-		if err != nil {
-			return nil, err
+		binding, found := dispatcher.FindOverload(name) // the one that looks at the types of all arguments
+		if !found {
+			panic("no function " + name) // the same for every expression: the tests meet it
 		}
-		for _, binding := range bindings {
-			if binding.Operator == name { // the one that looks at the types of all arguments
-				calls[name] = call(name, binding)
-			}
-		}
+		calls[name] = call(name, binding)
 	}
-	return cel.CustomDecorator(func(node interpreter.Interpretable) (interpreter.Interpretable, error) {
+	return func(node interpreter.Interpretable) (interpreter.Interpretable, error) {
 		planned, ok := node.(interpreter.InterpretableCall)
 		if !ok || guarded[planned.Function()] == nil {
 			return node, nil
@@ -72,7 +67,7 @@ func guard(env *cel.Env) (cel.ProgramOption, error) {
 			}
 			return calls[name](args...)
 		}), nil
-	}), nil
+	}
 }
 
 // call calls what is bound to a function.

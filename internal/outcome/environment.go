@@ -7,7 +7,9 @@ import (
 	"sync"
 
 	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/ext"
+	"github.com/google/cel-go/interpreter"
 )
 
 // environment is what expressions can use: the object, standard CEL, and the functions of strings and lists. It is made
@@ -26,4 +28,32 @@ var environment = sync.OnceValue(func() *cel.Env {
 		panic(err) // the same for every expression: the tests meet it
 	}
 	return env
+})
+
+// plan makes a compiled expression ready to be evaluated. cel.Env.Program would do the same, but give each expression
+// 20 KB of tables of functions, which all can share.
+var plan = sync.OnceValue(func() func(*ast.AST) (interpreter.Interpretable, error) {
+	env, dispatcher := environment(), interpreter.NewDispatcher()
+	for _, function := range env.Functions() {
+		bindings, err := function.Bindings()
+		if err == nil {
+			err = dispatcher.Add(bindings...)
+		}
+		if err != nil {
+			panic(err) // as above
+		}
+	}
+	adapter, provider := env.CELTypeAdapter(), env.CELTypeProvider()
+	machine := interpreter.NewInterpreter(dispatcher, env.Container, provider, adapter, interpreter.NewAttributeFactory(env.Container, adapter, provider))
+	options := []interpreter.PlannerOption{
+		interpreter.CustomDecorator(guard(dispatcher)),
+		interpreter.Optimize(),
+		interpreter.CompileRegexConstants(interpreter.MatchesRegexOptimization),
+		interpreter.CostObserver(interpreter.CostTrackerFactory(func() (*interpreter.CostTracker, error) {
+			return interpreter.NewCostTracker(calls{}, interpreter.CostTrackerLimit(costLimit))
+		})),
+	}
+	return func(compiled *ast.AST) (interpreter.Interpretable, error) {
+		return machine.NewInterpretable(compiled, options...)
+	}
 })

@@ -7,10 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/interpreter"
 )
 
@@ -21,7 +21,7 @@ const (
 )
 
 // expressions are the two expressions of an outcome.
-type expressions struct{ failed, succeeded cel.Program }
+type expressions struct{ failed, succeeded interpreter.Interpretable }
 
 // Compile reads the expressions of spec.outcome (CEL over the variable object). The error is the user's: it says in
 // which of them, where, and what to write instead.
@@ -37,11 +37,8 @@ func Compile(succeeded, failed string) (*Rule, error) {
 	return &Rule{expressions: &expressions{failed: f, succeeded: s}}, nil
 }
 
-// guards is the guard of all programs.
-var guards = sync.OnceValues(func() (cel.ProgramOption, error) { return guard(environment()) })
-
-func compile(field, expression string) (cel.Program, error) {
-	ast, issues := environment().Compile(expression)
+func compile(field, expression string) (interpreter.Interpretable, error) {
+	compiled, issues := environment().Compile(expression)
 	if found := issues.Errors(); len(found) > 0 {
 		first := found[0]
 		place := fmt.Sprintf("column %d", first.Location.Column()+1)
@@ -50,14 +47,10 @@ func compile(field, expression string) (cel.Program, error) {
 		}
 		return nil, fmt.Errorf("%s, %s: %s%s", field, place, oneLine(first.Message), advice(first.Message))
 	}
-	if t := ast.OutputType(); !t.IsExactType(cel.BoolType) && !t.IsExactType(cel.DynType) {
+	if t := compiled.OutputType(); !t.IsExactType(cel.BoolType) && !t.IsExactType(cel.DynType) {
 		return nil, fmt.Errorf("%s is of type %s, and must be true or false: compare it, as in object.status.phase == 'Completed'", field, t)
 	}
-	decorator, err := guards()
-	if err != nil {
-		return nil, err
-	}
-	program, err := environment().Program(ast, decorator, cel.CostTracking(calls{}), cel.CostLimit(costLimit), cel.EvalOptions(cel.OptOptimize))
+	program, err := plan()(compiled.NativeRep())
 	if err != nil {
 		return nil, fmt.Errorf("%s: %s", field, oneLine(err.Error()))
 	}
@@ -87,12 +80,15 @@ func oneLine(message string) string { return strings.Join(strings.Fields(message
 
 // of asks failed first. The first that is true decides.
 func (e *expressions) of(object map[string]any) (Outcome, error) {
-	input := map[string]any{"object": object}
-	isFailed, problem := isTrue(failedField, e.failed, input)
+	variables, err := interpreter.NewActivation(map[string]any{"object": object})
+	if err != nil {
+		return Outcome{}, err
+	}
+	isFailed, problem := isTrue(failedField, e.failed, variables)
 	if isFailed {
 		return Outcome{Phase: Failed}, nil
 	}
-	hasSucceeded, err := isTrue(succeededField, e.succeeded, input)
+	hasSucceeded, err := isTrue(succeededField, e.succeeded, variables)
 	if problem == nil {
 		problem = err
 	}
@@ -104,21 +100,36 @@ func (e *expressions) of(object map[string]any) (Outcome, error) {
 
 // isTrue evaluates an expression. What is no bool is false, and so is an error, which is not told if it is about a key
 // that is missing.
-func isTrue(field string, program cel.Program, input map[string]any) (bool, error) {
-	value, _, err := program.Eval(input)
-	var cancelled interpreter.EvalCancelledError
-	switch {
-	case err == nil:
-	case errors.As(err, &cancelled):
-		return false, fmt.Errorf("%s costs more than the %d steps that an evaluation may take, and counts as false: make it simpler", field, costLimit)
-	case strings.HasPrefix(err.Error(), "no such key: "):
-		return false, nil
+func isTrue(field string, program interpreter.Interpretable, variables interpreter.Activation) (bool, error) {
+	switch value := evaluate(program, variables).(type) {
+	case types.Bool:
+		return bool(value), nil
+	case *types.Err:
+		var cancelled interpreter.EvalCancelledError
+		switch {
+		case errors.As(value, &cancelled):
+			return false, fmt.Errorf("%s costs more than the %d steps that an evaluation may take, and counts as false: make it simpler", field, costLimit)
+		case strings.HasPrefix(value.Error(), "no such key: "):
+			return false, nil
+		}
+		return false, fmt.Errorf("%s counts as false: %s", field, oneLine(value.Error()))
 	default:
-		return false, fmt.Errorf("%s counts as false: %s", field, oneLine(err.Error()))
+		return false, fmt.Errorf("%s is of type %s and counts as false: it must be true or false, as object.status.phase == 'Completed' is",
+			field, value.Type().TypeName())
 	}
-	if truth, ok := value.(types.Bool); ok {
-		return bool(truth), nil
-	}
-	return false, fmt.Errorf("%s is of type %s and counts as false: it must be true or false, as object.status.phase == 'Completed' is",
-		field, value.Type().TypeName())
+}
+
+// evaluate evaluates an expression. The interpreter panics where the cost is above the limit, and may panic at values
+// that a function did not expect: both are errors of the expression.
+func evaluate(program interpreter.Interpretable, variables interpreter.Activation) (value ref.Val) {
+	defer func() {
+		switch problem := recover().(type) {
+		case nil:
+		case interpreter.EvalCancelledError:
+			value = types.WrapErr(problem)
+		default:
+			value = types.NewErr("internal error: %v", problem)
+		}
+	}()
+	return program.Eval(variables)
 }

@@ -78,15 +78,16 @@ func (f *Facts) healthy(late bool) metav1.Condition {
 		return is(metav1.ConditionUnknown, "ClockWentBack", "the clock is behind %s, up to which all times are decided: nothing runs before it; "+
 			"check the clock of the machine that the controller runs on", written(s.Cursor))
 	case s.ConsecutiveFailures > 0:
-		return is(metav1.ConditionFalse, "RunFailed", "%s failed; status.ledger says which: look at their logs", counted(s.ConsecutiveFailures, "the last scheduled run", "scheduled runs in a row have"))
+		return is(metav1.ConditionFalse, "RunFailed", "%s failed; status.ledger says which: look at their logs",
+			counted(s.ConsecutiveFailures, "the last scheduled run", "scheduled runs in a row have"))
 	case f.missed():
-		return is(metav1.ConditionFalse, "TimesMissed", "the scheduled time %s was missed; status.ledger says why; a success of a later time or of a run by hand clears this",
-			written(s.LastMissedTime))
+		return is(metav1.ConditionFalse, "TimesMissed", "the scheduled time %s was missed; status.ledger says why; "+
+			"the success of a later one clears this", written(s.LastMissedTime))
 	case late:
 		return is(metav1.ConditionFalse, "Late", "a scheduled time waits too long; see the condition Late")
 	case s.ConsecutiveReplaced >= neverFinishesAfter:
-		return is(metav1.ConditionFalse, "NeverFinishes", "runs are stopped for their successors again and again: give them more time between two scheduled times, or choose another "+
-			"concurrency.policy than Replace")
+		return is(metav1.ConditionFalse, "NeverFinishes", "runs are stopped for their successors again and again: "+
+			"leave more time between two scheduled times, or choose another concurrency.policy than Replace")
 	case f.Obstacle != nil:
 		return is(metav1.ConditionFalse, "NotReady", "see the condition Ready")
 	case s.LastSuccessfulTime == nil:
@@ -109,7 +110,8 @@ func (f *Facts) late() metav1.Condition {
 	if first == nil || f.isPaused() || f.Now.Before(first.Since.Add(f.LateAfter)) {
 		return condition(v1alpha1.ConditionLate, metav1.ConditionFalse, "OnTime", "no scheduled time has been waiting for spec.lateAfter")
 	}
-	return condition(v1alpha1.ConditionLate, metav1.ConditionTrue, first.Reason, fmt.Sprintf("a scheduled time has been waiting since %s%s", written(first.Since), lateAdvice[first.Reason]))
+	return condition(v1alpha1.ConditionLate, metav1.ConditionTrue, first.Reason,
+		fmt.Sprintf("a scheduled time has been waiting since %s%s", written(first.Since), lateAdvice[first.Reason]))
 }
 
 // lateAdvice says what to do about what a time waits for.

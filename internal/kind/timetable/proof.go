@@ -64,7 +64,10 @@ func Proves(timetable, child metav1.Object) (Run, bool) {
 	}
 	number := annotations[v1alpha1.AnnotationAttempt]
 	attempt, err := strconv.ParseInt(number, 10, 32)
-	if err != nil || attempt < 1 || strconv.FormatInt(attempt, 10) != number || child.GetName() != ChildName(RunName(timetable.GetName(), scheduled), int32(attempt)) {
+	if err != nil || attempt < 1 || strconv.FormatInt(attempt, 10) != number {
+		return Run{}, false
+	}
+	if child.GetName() != ChildName(RunName(timetable.GetName(), scheduled), int32(attempt)) {
 		return Run{}, false
 	}
 	run := Run{
