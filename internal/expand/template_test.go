@@ -79,12 +79,12 @@ func TestVariables(t *testing.T) {
 		"nextTime.unix":         "",
 		"nextTime.date":         "",
 		"nextTime.compact":      "",
-		// TT-253: the scheduled time of the run that succeeded, not its end.
+		// the scheduled time of the run that succeeded, not its end.
 		"lastSuccessScheduledTime":         "2026-05-04T14:00:00+02:00",
 		"lastSuccessScheduledTime.utc":     "2026-05-04T12:00:00Z",
 		"lastSuccessScheduledTime.compact": "20260504T120000Z",
 		"schedule":                         "daily",
-		"schedules":                        "daily,weekly", // TT-022
+		"schedules":                        "daily,weekly",
 		"run":                              "tick-20260504-121000",
 		"attempt":                          "2",
 		"trigger":                          "CatchUp",
@@ -153,7 +153,7 @@ func TestValuesAreText(t *testing.T) {
 	}
 }
 
-// A mistake is told when the template is read, with its place and what there is instead (TT-205, VV-74).
+// A mistake is told when the template is read, with its place and what there is instead (VV-74).
 func TestUnknownVariables(t *testing.T) {
 	for sentence, c := range map[string]struct{ text, field, name, says string }{
 		"no such name": {`{"a":"$(carillon.nope)"}`, "spec.template.spec.a", "nope",
@@ -204,7 +204,7 @@ func TestNoJSON(t *testing.T) {
 	}
 }
 
-// Nothing is made that is larger than the limit (TT-207).
+// Nothing is made that is larger than the limit.
 func TestLimit(t *testing.T) {
 	template, err := expand.Compile("spec", []byte(`["$(carillon.run)","$$(carillon.run)"]`), nil)
 	if err != nil {

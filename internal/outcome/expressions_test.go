@@ -41,9 +41,9 @@ func TestExpressions(t *testing.T) {
 		"failed":                           {done, broken, `{status: {state: lost}}`, outcome.Failed, ""},
 		"neither":                          {done, broken, `{status: {state: going}}`, outcome.Unfinished, ""},
 		"failed is asked first":            {"true", "true", `{}`, outcome.Failed, ""},
-		"fire and forget (TT-145)":         {"true", "false", `{}`, outcome.Succeeded, ""},
-		"no status (TT-142)":               {done, broken, `{}`, outcome.Unfinished, ""},
-		"no state (TT-142)":                {done, broken, `{status: {}}`, outcome.Unfinished, ""},
+		"fire and forget":                  {"true", "false", `{}`, outcome.Succeeded, ""},
+		"no status":                        {done, broken, `{}`, outcome.Unfinished, ""},
+		"no state":                         {done, broken, `{status: {}}`, outcome.Unfinished, ""},
 		"no key in a map by name":          {`object.status['state'] == 'done'`, broken, `{status: {}}`, outcome.Unfinished, ""},
 		"no key in a map by another field": {`object.status[object.kind] == 'done'`, broken, `{kind: X, status: {}}`, outcome.Unfinished, ""},
 		"a missing key beside what holds":  {`object.status.state == 'done' || object.kind == 'X'`, broken, `{kind: X}`, outcome.Succeeded, ""},
@@ -55,7 +55,7 @@ func TestExpressions(t *testing.T) {
 		"Tekton, new":           {tekton, "false", `{status: {}}`, outcome.Unfinished, ""},
 		"Tekton, running":       {tekton, "false", `{status: {conditions: [{type: Succeeded, status: Unknown}]}}`, outcome.Unfinished, ""},
 		"Tekton, succeeded":     {tekton, "false", `{status: {conditions: [{type: Other}, {type: Succeeded, status: "True"}]}}`, outcome.Succeeded, ""},
-		"a string (TT-143)": {`object.status.state`, "false", `{status: {state: done}}`, outcome.Unfinished,
+		"a string": {`object.status.state`, "false", `{status: {state: done}}`, outcome.Unfinished,
 			"outcome.succeeded is of type string and counts as false: it must be true or false, as object.status.phase == 'Completed' is"},
 		"null":                         {`object.status.state`, "false", `{status: {state: null}}`, outcome.Unfinished, "of type null_type"},
 		"a key of no object":           {`object.status.state.x == 1`, "false", `{status: {state: done}}`, outcome.Unfinished, ""},
@@ -94,7 +94,7 @@ func numbers(n int) string {
 	return strings.Join(all, ",")
 }
 
-// An expression that cannot be read says where and what to write instead (TT-144).
+// An expression that cannot be read says where and what to write instead.
 func TestUnreadableExpressions(t *testing.T) {
 	for sentence, c := range map[string]struct{ succeeded, failed, want string }{
 		"of another variable": {`self.status.phase == 'Done'`, "false",
@@ -120,7 +120,7 @@ func TestUnreadableExpressions(t *testing.T) {
 	}
 }
 
-// What would take long or much memory is refused or given up (TT-210): it counts as false and is told.
+// What would take long or much memory is refused or given up: it counts as false and is told.
 func TestCosts(t *testing.T) {
 	long := strings.Repeat("x", 10_000)
 	many := object(t, `{s: "`+long+`", l: [`+numbers(5000)+`], d: [`+numbers(20_000)+`]}`)
@@ -131,7 +131,7 @@ func TestCosts(t *testing.T) {
 		return start
 	}
 	for sentence, expression := range map[string]string{
-		"a walk of 100,000 items (TT-210)":         `lists.range(100000).all(x, x >= 0)`,
+		"a walk of 100,000 items":                  `lists.range(100000).all(x, x >= 0)`,
 		"walks within walks":                       `object.l.all(x, object.l.all(y, x + y >= 0))`,
 		"a list as long as memory":                 `lists.range(9000000000).size() > 0`,
 		"replacing that squares":                   nested(`object.s`, `a.replace('', a)`, 4) + `.size() > 0`,

@@ -60,17 +60,17 @@ func TestKnownKinds(t *testing.T) {
 		{"batch/v1", "Job"}: {
 			"without a status": {`{}`, unfinished},
 			"running":          {`{status: {active: 1, startTime: "2026-05-04T12:10:00Z"}}`, unfinished},
-			"complete (TT-004)": {`{status: {completionTime: "2026-05-04T12:12:30Z", conditions: [
+			"complete": {`{status: {completionTime: "2026-05-04T12:12:30Z", conditions: [
 				{type: SuccessCriteriaMet, status: "True", lastTransitionTime: "2026-05-04T12:12:30Z"},
 				{type: Complete, status: "True", lastTransitionTime: "2026-05-04T12:12:31Z"}]}}`, succeeded("12:12:30")},
 			"complete, at no time of its own": {`{status: {conditions: [{type: Complete, status: "True", lastTransitionTime: "2026-05-04T12:12:31Z"}]}}`, succeeded("12:12:31")},
 			"complete, at no time":            {`{status: {conditions: [{type: Complete, status: "True"}]}}`, outcome.Outcome{Phase: outcome.Succeeded}},
-			"failed (TT-005)": {`{status: {conditions: [{type: Failed, status: "True", reason: BackoffLimitExceeded,
+			"failed": {`{status: {conditions: [{type: Failed, status: "True", reason: BackoffLimitExceeded,
 				message: Job has reached the specified backoff limit, lastTransitionTime: "2026-05-04T12:12:30Z"}]}}`, failed("12:12:30", "Job has reached the specified backoff limit")},
-			"past its deadline (TT-245)": {`{status: {conditions: [{type: Failed, status: "True", reason: DeadlineExceeded,
+			"past its deadline": {`{status: {conditions: [{type: Failed, status: "True", reason: DeadlineExceeded,
 				message: Job was active longer than specified deadline, lastTransitionTime: "2026-05-04T12:12:30Z"}]}}`, deadline},
 			"about to fail":             {`{status: {conditions: [{type: FailureTarget, status: "True"}]}}`, unfinished},
-			"suspended (TT-072)":        {`{spec: {suspend: true}, status: {conditions: [{type: Suspended, status: "True"}]}}`, unfinished},
+			"suspended":                 {`{spec: {suspend: true}, status: {conditions: [{type: Suspended, status: "True"}]}}`, unfinished},
 			"conditions that are false": {`{status: {conditions: [{type: Complete, status: "False"}, {type: Failed, status: Unknown}]}}`, unfinished},
 			"both, failed first": {`{status: {completionTime: "2026-05-04T12:00:00Z", conditions: [{type: Failed, status: "True", lastTransitionTime: "2026-05-04T12:12:30Z"},
 				{type: Complete, status: "True"}]}}`, failed("12:12:30", "")},

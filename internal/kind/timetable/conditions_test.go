@@ -42,22 +42,22 @@ func TestConditions(t *testing.T) {
 		want   string // the conditions that differ from those of a Timetable whose runs succeed
 		says   string // a part of the message of the last of them
 	}{
-		"all is well (TT-004)": {func(*timetable.Facts, *status) {}, "", ""},
-		"new (TT-001)": {func(f *timetable.Facts, s *status) { s.LastSuccessfulTime, s.LastSuccessScheduledTime = nil, nil },
+		"all is well": {func(*timetable.Facts, *status) {}, "", ""},
+		"new": {func(f *timetable.Facts, s *status) { s.LastSuccessfulTime, s.LastSuccessScheduledTime = nil, nil },
 			"Healthy=Unknown/NoRunYet", ""},
-		"a zone that there is not (TT-128)": {func(f *timetable.Facts, s *status) {
+		"a zone that there is not": {func(f *timetable.Facts, s *status) {
 			f.Obstacle = &timetable.Obstacle{Reason: timetable.UnknownTimeZone, Message: "Mars/Olympus is not in the time zone database"}
 		}, "Healthy=False/NotReady Ready=False/UnknownTimeZone", "Mars/Olympus"},
 		"new and not ready": {func(f *timetable.Facts, s *status) {
 			s.LastSuccessfulTime = nil
 			f.Obstacle = &timetable.Obstacle{Reason: timetable.KindNotAllowed, Message: "x"}
 		}, "Healthy=False/NotReady Ready=False/KindNotAllowed", ""},
-		"a failure (TT-005)": {func(f *timetable.Facts, s *status) { s.ConsecutiveFailures = 1 }, "Healthy=False/RunFailed", "the last scheduled run failed"},
-		"failures":           {func(f *timetable.Facts, s *status) { s.ConsecutiveFailures = 3 }, "Healthy=False/RunFailed", "3 scheduled runs in a row have failed"},
-		"a missed time (TT-037)": {func(f *timetable.Facts, s *status) {
+		"a failure": {func(f *timetable.Facts, s *status) { s.ConsecutiveFailures = 1 }, "Healthy=False/RunFailed", "the last scheduled run failed"},
+		"failures":  {func(f *timetable.Facts, s *status) { s.ConsecutiveFailures = 3 }, "Healthy=False/RunFailed", "3 scheduled runs in a row have failed"},
+		"a missed time": {func(f *timetable.Facts, s *status) {
 			s.LastMissedTime, s.MissRecordedTime = new(clock("12:20")), new(clock("12:21"))
 		}, "Healthy=False/TimesMissed", "2026-05-04T12:20:00Z"},
-		"a missed time, cleared by a manual run (TT-233)": {func(f *timetable.Facts, s *status) { s.LastMissedTime = new(clock("12:20")) }, "", ""},
+		"a missed time, cleared by a manual run": {func(f *timetable.Facts, s *status) { s.LastMissedTime = new(clock("12:20")) }, "", ""},
 		"an earlier missed time": {func(f *timetable.Facts, s *status) {
 			s.LastMissedTime, s.MissRecordedTime = new(clock("12:00")), new(clock("12:21"))
 		}, "", ""},
@@ -70,7 +70,7 @@ func TestConditions(t *testing.T) {
 		"failed, and missed": {func(f *timetable.Facts, s *status) {
 			s.ConsecutiveFailures, s.LastMissedTime, s.MissRecordedTime = 1, new(clock("12:20")), new(clock("12:21"))
 		}, "Healthy=False/RunFailed", ""},
-		"late (TT-056)": {func(f *timetable.Facts, s *status) { s.Waiting = []v1alpha1.WaitingTime{waits("Overlap", "12:20")} },
+		"late": {func(f *timetable.Facts, s *status) { s.Waiting = []v1alpha1.WaitingTime{waits("Overlap", "12:20")} },
 			"Healthy=False/Late Late=True/Overlap", "a scheduled time has been waiting since 2026-05-04T12:20:00Z for an earlier run to end"},
 		"not yet late":           {func(f *timetable.Facts, s *status) { s.Waiting = []v1alpha1.WaitingTime{waits("Overlap", "12:21")} }, "", ""},
 		"waiting, but caught up": {func(f *timetable.Facts, s *status) { s.Waiting = []v1alpha1.WaitingTime{waits("Overlap", "")} }, "", ""},
@@ -81,19 +81,19 @@ func TestConditions(t *testing.T) {
 		"late, by the one that is first": {func(f *timetable.Facts, s *status) {
 			s.Waiting = []v1alpha1.WaitingTime{waits("Overlap", "12:29"), waits("CreateFailed", "12:05")}
 		}, "Healthy=False/Late Late=True/CreateFailed", "see status.waiting"},
-		"stopped again and again (TT-232)": {func(f *timetable.Facts, s *status) { s.ConsecutiveReplaced = 3 }, "Healthy=False/NeverFinishes", "Replace"},
-		"stopped twice":                    {func(f *timetable.Facts, s *status) { s.ConsecutiveReplaced = 2 }, "", ""},
-		"the clock went back (TT-193)":     {func(f *timetable.Facts, s *status) { s.Cursor = new(clock("12:32")) }, "Healthy=Unknown/ClockWentBack", "2026-05-04T12:32:00Z"},
-		"the clock went back a little":     {func(f *timetable.Facts, s *status) { s.Cursor = new(clock("12:31")) }, "", ""},
-		"suspended (TT-084)":               {func(f *timetable.Facts, s *status) { f.Suspended, f.Failures = true, true }, "Paused=True/Suspended", "set it to false"},
-		"suspended until (TT-091)":         {func(f *timetable.Facts, s *status) { f.SuspendedUntil, f.Failures = at("2026-05-04T12:40:00Z"), true }, "Paused=True/SuspendedUntil", "2026-05-04T12:40:00Z"},
-		"paused (TT-095)": {func(f *timetable.Facts, s *status) {
+		"stopped again and again":      {func(f *timetable.Facts, s *status) { s.ConsecutiveReplaced = 3 }, "Healthy=False/NeverFinishes", "Replace"},
+		"stopped twice":                {func(f *timetable.Facts, s *status) { s.ConsecutiveReplaced = 2 }, "", ""},
+		"the clock went back":          {func(f *timetable.Facts, s *status) { s.Cursor = new(clock("12:32")) }, "Healthy=Unknown/ClockWentBack", "2026-05-04T12:32:00Z"},
+		"the clock went back a little": {func(f *timetable.Facts, s *status) { s.Cursor = new(clock("12:31")) }, "", ""},
+		"suspended":                    {func(f *timetable.Facts, s *status) { f.Suspended, f.Failures = true, true }, "Paused=True/Suspended", "set it to false"},
+		"suspended until":              {func(f *timetable.Facts, s *status) { f.SuspendedUntil, f.Failures = at("2026-05-04T12:40:00Z"), true }, "Paused=True/SuspendedUntil", "2026-05-04T12:40:00Z"},
+		"paused": {func(f *timetable.Facts, s *status) {
 			f.Failures, f.PauseAfterFailures, s.ConsecutiveFailures = true, 3, 3
 		},
 			"Healthy=False/RunFailed Paused=True/Failures", "3 scheduled runs in a row failed (spec.pauseAfterFailures): mend the cause, then set the annotation carillon.dev/resume"},
-		"completed (TT-113, TT-121)": {func(f *timetable.Facts, s *status) { f.NoMoreTimes = true }, "Completed=True/NoMoreTimes", "can be deleted"},
-		"the last one runs (TT-122)": {func(f *timetable.Facts, s *status) { f.NoMoreTimes, s.ActiveCount = true, 1 }, "", ""},
-		"the last one waits":         {func(f *timetable.Facts, s *status) { f.NoMoreTimes, s.WaitingCount = true, 1 }, "", ""},
+		"completed":          {func(f *timetable.Facts, s *status) { f.NoMoreTimes = true }, "Completed=True/NoMoreTimes", "can be deleted"},
+		"the last one runs":  {func(f *timetable.Facts, s *status) { f.NoMoreTimes, s.ActiveCount = true, 1 }, "", ""},
+		"the last one waits": {func(f *timetable.Facts, s *status) { f.NoMoreTimes, s.WaitingCount = true, 1 }, "", ""},
 	} {
 		usual := map[string]string{"Ready": "True/Accepted", "Healthy": "True/RunSucceeded", "Late": "False/OnTime", "Paused": "False/Active", "Completed": "False/TimesAhead"}
 		for _, other := range strings.Fields(c.want) {

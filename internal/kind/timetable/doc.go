@@ -6,6 +6,7 @@
 //
 //	names.go        the names of runs and of their objects (section 7)
 //	proof.go        which objects are a Timetable's own, and which run one was made for
+//	timing.go       schedules, zone, window, exclusions and jitter, as package timeset takes them
 //	template.go     the template, read once for a generation of the spec, and the objects made from it
 //	outcome.go      the rule by which an object's end is told
 //	obstacle.go     what keeps a spec from being served, and what that stops

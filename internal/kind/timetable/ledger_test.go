@@ -54,7 +54,7 @@ func TestAddToLedger(t *testing.T) {
 		"none is listed": {entries{entry("12:10", succeeded, "")}, entries{entry("12:20", succeeded, "")}, 0, entries{}},
 		"a smaller limit": {entries{entry("12:30", succeeded, ""), entry("12:20", succeeded, ""), entry("12:10", succeeded, "")}, nil, 2,
 			entries{entry("12:30", succeeded, ""), entry("12:20", succeeded, "")}},
-		"an outage (TT-038)":      {nil, entries{entry("12:10", missed, "Outage", "12:50", 5)}, 20, entries{entry("12:10", missed, "Outage", "12:50", 5)}},
+		"an outage":               {nil, entries{entry("12:10", missed, "Outage", "12:50", 5)}, 20, entries{entry("12:10", missed, "Outage", "12:50", 5)}},
 		"one after another":       {entries{entry("12:10", skipped, "Superseded")}, entries{entry("12:20", skipped, "Superseded")}, 20, entries{entry("12:10", skipped, "Superseded", "12:20", 2)}},
 		"several after several":   {entries{entry("12:10", skipped, "Excluded", "12:30", 3)}, entries{entry("12:40", skipped, "Excluded", "12:50", 2)}, 20, entries{entry("12:10", skipped, "Excluded", "12:50", 5)}},
 		"three at once":           {nil, entries{entry("12:10", missed, "Deadline"), entry("12:20", missed, "Deadline"), entry("12:30", missed, "Deadline")}, 20, entries{entry("12:10", missed, "Deadline", "12:30", 3)}},
@@ -84,7 +84,7 @@ func TestAddToLedger(t *testing.T) {
 	}
 }
 
-// A week's freeze of a minutely schedule is one entry (TT-183).
+// A week's freeze of a minutely schedule is one entry.
 func TestFreezeIsOneEntry(t *testing.T) {
 	var ledger []v1alpha1.LedgerEntry
 	first := at("2026-05-04T00:00:00Z")

@@ -12,9 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// maxNameLength is the length of the longest name of a child: a Job can have 63, and so can a host name of a Pod.
-const maxNameLength = 58
-
 // nameTime is how a time stands in a name, in UTC.
 const nameTime = "20060102-150405"
 
@@ -50,7 +47,7 @@ func BackfillRunName(timetable string, backfill types.UID, scheduledTime time.Ti
 }
 
 // ChildName is the name of the child of an attempt, which counts from 1. It is the lock: one attempt of one run has one
-// name, and no other has it.
+// name, and no other has it. Names have at most 58 characters; a Job can have 63, and so can the host name of a Pod.
 func ChildName(run string, attempt int32) string {
 	if attempt <= 1 {
 		return run

@@ -17,7 +17,7 @@ import (
 	"github.com/carillon-dev/carillon/internal/kind/timetable"
 )
 
-// The name vectors of timetable-vectors.json (TT-014 to TT-019).
+// The name vectors of timetable-vectors.json (TT-016).
 func TestNameVectors(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/contract/timetable-vectors.json")
 	if err != nil {

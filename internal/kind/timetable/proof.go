@@ -36,7 +36,7 @@ type Run struct {
 
 // Owns tells whether an object is a child of this Timetable: its controller reference has the Timetable's UID, kind and
 // group, and it carries the Timetable's UID label (timetable.md section 7). An object that only has the labels is
-// nobody's (TT-020).
+// nobody's.
 func Owns(timetable, child metav1.Object) bool {
 	return timetable.GetNamespace() == child.GetNamespace() && refersTo(metav1.GetControllerOfNoCopy(child), timetable) &&
 		child.GetLabels()[v1alpha1.LabelTimetableUID] == string(timetable.GetUID())

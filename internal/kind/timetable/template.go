@@ -35,6 +35,7 @@ type Template struct {
 	parameters *expand.Parameters
 	// timeout bounds the activeDeadlineSeconds of a Job; 0 is none.
 	timeout     time.Duration
+	ttl         *int64
 	fingerprint string
 }
 
@@ -93,6 +94,9 @@ func ReadTemplate(spec *v1alpha1.TimetableSpec) (*Template, *Obstacle) {
 	if t.metadata, err = expand.Compile("spec.template.metadata", metadata, t.parameters.Names()); err != nil {
 		return nil, &Obstacle{InvalidTemplate, err.Error()}
 	}
+	if seconds, ok := object["ttlSecondsAfterFinished"].(int64); ok {
+		t.ttl = &seconds
+	}
 	t.fingerprint = fingerprint(t, object, spec)
 	return t, nil
 }
@@ -118,6 +122,16 @@ func fingerprint(t *Template, object map[string]any, spec *v1alpha1.TimetableSpe
 // Fingerprint is 16 hexadecimal digits that tell this template from another, for status.checkedTemplate. Parameters and
 // timeout are part of it, because children are made of them too.
 func (t *Template) Fingerprint() string { return t.fingerprint }
+
+// ShortTTL is what the template says in ttlSecondsAfterFinished, if that is less than 600: it draws a Warning (timetable.md
+// 3.10), because a child that vanishes before it was seen has no result and, after a crash, may run again.
+func (t *Template) ShortTTL() (seconds int64, short bool) {
+	const shortest = 600
+	if t.ttl == nil || *t.ttl >= shortest {
+		return 0, false
+	}
+	return *t.ttl, true
+}
 
 // Kind is the kind of what it starts.
 func (t *Template) Kind() (apiVersion, kind string) { return t.apiVersion, t.kind }

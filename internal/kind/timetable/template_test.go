@@ -30,7 +30,7 @@ func specOf(t testing.TB, text string) v1alpha1.TimetableSpec {
 	return spec
 }
 
-// A child is what the template says, with our name, labels, annotations and owner reference (TT-014 to TT-017).
+// A child is what the template says, with our name, labels, annotations and owner reference (TT-014, TT-015, TT-017).
 func TestBuild(t *testing.T) {
 	rome, err := time.LoadLocation("Europe/Rome")
 	if err != nil {
@@ -58,7 +58,7 @@ func TestBuild(t *testing.T) {
 				annotations: {carillon.dev/scheduled-time: "2026-05-04T14:10:00+02:00", carillon.dev/attempt: "2"},
 				ownerReferences: [{apiVersion: batch.carillon.dev/v1alpha1, kind: Timetable, name: tick, uid: u1, controller: true, blockOwnerDeletion: true}]}}`,
 		},
-		"of any kind, with variables and metadata; ours win (TT-022, TT-253)": {
+		"of any kind, with variables and metadata; ours win": {
 			`{parameters: [{name: region, default: west}],
 			  template: {apiVersion: velero.io/v1, kind: Backup, metadata: {labels: {team: "$(carillon.parameters.region)", carillon.dev/trigger: x},
 			    annotations: {note: "$(carillon.schedules), $$(carillon.run)", carillon.dev/attempt: "9"}},
@@ -109,6 +109,33 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
+// A time to live below ten minutes draws a Warning.
+func TestShortTTL(t *testing.T) {
+	for spec, want := range map[string]int64{
+		`template: {spec: {ttlSecondsAfterFinished: 0}}`:                           0,
+		`template: {spec: {ttlSecondsAfterFinished: 599}}`:                         599,
+		`template: {kind: JobSet, spec: {ttlSecondsAfterFinished: 60}}`:            60,
+		`template: {spec: {ttlSecondsAfterFinished: 600}}`:                         -1,
+		`template: {spec: {}}`:                                                     -1,
+		`template: {spec: {ttlSecondsAfterFinished: soon}}`:                        -1,
+		`template: {spec: {template: {spec: {ttlSecondsAfterFinished: 0}}}}`:       -1,
+		`template: {metadata: {labels: {ttlSecondsAfterFinished: "0"}}, spec: {}}`: -1,
+	} {
+		read := specOf(t, spec)
+		template, obstacle := timetable.ReadTemplate(&read)
+		if obstacle != nil {
+			t.Fatal(obstacle)
+		}
+		seconds, short := template.ShortTTL()
+		if !short {
+			seconds = -1
+		}
+		if seconds != want {
+			t.Errorf("%s: %d, want %d", spec, seconds, want)
+		}
+	}
+}
+
 // What is wrong with a template is told when it is read, not at three in the morning.
 func TestObstacles(t *testing.T) {
 	large := func(bytes int) string { return strings.Repeat("x", bytes) }
@@ -117,7 +144,7 @@ func TestObstacles(t *testing.T) {
 		reason timetable.Reason
 		says   string
 	}{
-		"an unknown variable (TT-205)": {`template: {spec: {a: ["$(carillon.nope)"]}}`, timetable.InvalidTemplate, "spec.template.spec.a[0]: unknown variable nope; there are "},
+		"an unknown variable": {`template: {spec: {a: ["$(carillon.nope)"]}}`, timetable.InvalidTemplate, "spec.template.spec.a[0]: unknown variable nope; there are "},
 		"an unknown form (VV-74)": {`{template: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: busybox, args: ["$(carillon.scheduledTime.week)"]}]}}}}}`,
 			timetable.InvalidTemplate, "spec.template.spec.template.spec.containers[0].args[0]: unknown variable scheduledTime.week; there is scheduledTime alone"},
 		"in a label": {`template: {metadata: {labels: {example.com/team: "$(carillon.team)"}}, spec: {}}`,
@@ -128,7 +155,7 @@ func TestObstacles(t *testing.T) {
 		"no template":                   {`template: {}`, timetable.InvalidTemplate, "spec.template.spec must be an object"},
 		"a template of null":            {`template: {spec: null}`, timetable.InvalidTemplate, "spec.template.spec must be an object"},
 		"a template that is a list":     {`template: {spec: []}`, timetable.InvalidTemplate, "spec.template.spec must be an object"},
-		"a large one (TT-207)": {`template: {spec: {a: ` + large(256<<10) + `}}`, timetable.InvalidTemplate,
+		"a large one": {`template: {spec: {a: ` + large(256<<10) + `}}`, timetable.InvalidTemplate,
 			"spec.template has 262161 bytes of JSON, and may have 262144: put what is large into a ConfigMap or the image"},
 		"a large annotation": {`template: {metadata: {annotations: {a: ` + large(256<<10) + `}}, spec: {}}`, timetable.InvalidTemplate, "and may have 262144"},
 		"a timeout of days":  {`{timeout: 1d, template: {spec: {}}}`, timetable.InvalidTemplate, "timeout: "},
@@ -145,7 +172,7 @@ func TestObstacles(t *testing.T) {
 	}
 }
 
-// A child of more than 1 MiB is not made (TT-207).
+// A child of more than 1 MiB is not made.
 func TestChildTooLarge(t *testing.T) {
 	names := make([]string, 16)
 	for i := range names {

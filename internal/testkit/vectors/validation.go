@@ -24,6 +24,7 @@ type Validation struct {
 	Accepted bool     // whether it is stored
 	By       string   // schema, admission; condition: it is stored, and the condition Ready is False
 	Says     []string // what the refusal says
+	Message  string   // the same in short; of a condition Ready/ and its reason, then a part of its message
 	Part     int      // 2: it belongs to what is not built yet
 }
 
