@@ -43,7 +43,7 @@ type shared struct {
 func (s shared) cronJob(o Options) cronjob.Options {
 	return cronjob.Options{
 		Kinds: o.Kinds, Clock: o.Clock, Zone: o.Zone, ConcurrentSyncs: o.Syncs.CronJobs,
-		Discovery: o.Discovery, TakeoverAfter: o.TakeoverAfter, PauseChanged: s.pauseChanged, Gate: s.gate,
+		LeaderElect: o.LeaderElect, Discovery: o.Discovery, TakeoverAfter: o.TakeoverAfter, PauseChanged: s.pauseChanged, Gate: s.gate,
 	}
 }
 

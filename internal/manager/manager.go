@@ -41,6 +41,7 @@ import (
 	"github.com/carillon-dev/carillon/internal/controller/cronjob"
 	"github.com/carillon-dev/carillon/internal/controller/job"
 	"github.com/carillon-dev/carillon/internal/kind"
+	"github.com/carillon-dev/carillon/internal/kube/fence"
 	"github.com/carillon-dev/carillon/internal/kube/loadgate"
 	"github.com/carillon-dev/carillon/internal/version"
 )
@@ -142,6 +143,13 @@ func New(options Options) (*Manager, error) {
 		return nil, err
 	}
 
+	limits := fence.New(fence.Now)
+	cfg.Wrap(limits.Transport)
+	lock, publish, err := leaseLock(cfg, options, limits)
+	if err != nil {
+		return nil, err
+	}
+
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, batchv1.AddToScheme} {
 		if err := add(scheme); err != nil {
@@ -150,15 +158,18 @@ func New(options Options) (*Manager, error) {
 	}
 	m := &Manager{ready: make(chan struct{}), log: options.Logger}
 	m.manager, err = ctrl.NewManager(cfg, ctrl.Options{
-		Scheme:                        scheme,
-		Logger:                        options.Logger,
-		LeaderElection:                options.LeaderElect,
-		LeaderElectionID:              LeaseName,
-		LeaderElectionNamespace:       options.LeaderElectionNamespace,
-		LeaderElectionReleaseOnCancel: true, // every write is fenced by a name, a UID or a resource version
-		Metrics:                       metrics,
-		HealthProbeBindAddress:        cmp.Or(options.HealthAddr, noAddress),
-		GracefulShutdownTimeout:       ptr.To(stopTimeout),
+		Scheme:                              scheme,
+		Logger:                              options.Logger,
+		LeaderElection:                      options.LeaderElect,
+		LeaderElectionID:                    LeaseName,
+		LeaderElectionResourceLockInterface: lock,
+		LeaseDuration:                       ptr.To(fence.LeaseDuration),
+		RenewDeadline:                       ptr.To(fence.RenewDeadline),
+		RetryPeriod:                         ptr.To(fence.RetryPeriod),
+		LeaderElectionReleaseOnCancel:       true, // the lock waits until it is safe
+		Metrics:                             metrics,
+		HealthProbeBindAddress:              cmp.Or(options.HealthAddr, noAddress),
+		GracefulShutdownTimeout:             ptr.To(stopTimeout),
 		Cache: cache.Options{
 			DefaultTransform: cronjob.Trim(options.Kinds...),
 			ByObject: map[client.Object]cache.ByObject{
@@ -169,11 +180,9 @@ func New(options Options) (*Manager, error) {
 		Controller: config.Controller{SkipNameValidation: ptr.To(true)},
 	})
 	if err != nil {
-		if options.LeaderElect && options.LeaderElectionNamespace == "" {
-			return nil, fmt.Errorf("manager: %w; outside of a cluster, say which namespace holds the lease with --leader-elect-namespace", err)
-		}
 		return nil, fmt.Errorf("manager: %w", err)
 	}
+	publish(m.manager)
 	if err := m.addControllers(names, options); err != nil {
 		return nil, err
 	}

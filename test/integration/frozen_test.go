@@ -142,7 +142,8 @@ type process struct {
 	output  bytes.Buffer
 }
 
-func startProcess(w *world) *process {
+// startProcess starts one with variables besides those of the test.
+func startProcess(w *world, variables ...string) *process {
 	w.Helper()
 	p := &process{world: w, health: freeAddr(w.T), ended: make(chan struct{})}
 	config := p.on(w.plane.Config())
@@ -171,7 +172,7 @@ func startProcess(w *world) *process {
 	}
 	p.command = exec.Command(executable, "--kubeconfig", path, "--controllers", "cronjob", "--leader-elect", "--leader-elect-namespace", w.namespace,
 		"--metrics-bind-address", "0", "--health-probe-bind-address", p.health)
-	p.command.Env = append(os.Environ(), processVariable+"=manager")
+	p.command.Env = append(append(os.Environ(), processVariable+"=manager"), variables...)
 	p.command.Stdout, p.command.Stderr = &p.output, &p.output
 	if err := p.command.Start(); err != nil {
 		w.Fatal(err)

@@ -30,6 +30,9 @@ import (
 
 func TestMain(m *testing.M) {
 	if os.Getenv(processVariable) != "" {
+		if address := os.Getenv(holdVariable); address != "" {
+			holdStarts(address)
+		}
 		c := command.New("manager")
 		c.SetArgs(os.Args[1:])
 		if err := c.Execute(); err != nil {

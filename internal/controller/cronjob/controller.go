@@ -65,6 +65,9 @@ type Options struct {
 	// PauseChanged is called when a kind is paused, that is left to another controller, and why; "" when it is served
 	// again. It must not block. Nil: nobody listens.
 	PauseChanged func(kind, why string)
+	// LeaderElect: the manager serves only while it holds a lease, and so may have taken over from another process
+	// (takeover.go).
+	LeaderElect bool
 	// Discovery is how often an API that is not served is looked for; 0: every 10 s.
 	Discovery time.Duration
 }
@@ -189,6 +192,11 @@ func (s *starter) add(ctx context.Context, log logr.Logger) error {
 		return err
 	}
 	r.owners, r.children = owners, children
+	if s.options.LeaderElect {
+		if r.takeover, err = newTakeover(s.mgr, info, owners, children); err != nil {
+			return err
+		}
+	}
 	r.ownWrites, r.childWrites = ownwrites.New[client.Object](owners.Progress), ownwrites.New[client.Object](children.Progress)
 	r.live, r.writer = s.mgr.GetAPIReader(), client.WithFieldOwner(s.mgr.GetClient(), othercontroller.OurFieldManager)
 	r.takeoverAfter, r.pauseChanged = s.options.TakeoverAfter, s.options.PauseChanged
@@ -284,6 +292,7 @@ func (c *background) Start(ctx context.Context) error {
 	c.reconciler.log.Info("Controller started")
 	c.reconciler.lead()
 	var running sync.WaitGroup
+	running.Go(func() { c.reconciler.takeover.run(ctx, c.reconciler.log) })
 	running.Go(func() { c.timers.Run(ctx, c.reconciler.ring, c.reconciler.jumped) })
 	c.reconciler.statusQueue.run(ctx, c.statusWriters)
 	running.Wait()
@@ -316,6 +325,8 @@ type reconciler struct {
 	takeoverAfter time.Duration
 	pauseChanged  func(kind, why string)
 
+	// takeover is nil if nothing is taken over.
+	takeover    *takeover
 	ownWrites   *ownwrites.Store[client.Object]
 	childWrites *ownwrites.Store[client.Object]
 	tracked     *tracked

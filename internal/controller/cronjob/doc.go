@@ -24,6 +24,7 @@
 //
 //	tracked.go    what one sync leaves for the next one of the same CronJob
 //	duekeys.go    which CronJobs are due and not begun: everything else waits for them
+//	takeover.go   a new leader waits until its caches are as new as its leadership
 //	othercontroller.go  the pause of a kind (package othercontroller decides)
 //	unreadable.go what is reported of objects that cannot be read
 //	handlers.go   which watch events call for a sync

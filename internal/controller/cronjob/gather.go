@@ -9,6 +9,7 @@ import (
 
 	"github.com/carillon-dev/carillon/internal/cron"
 	"github.com/carillon-dev/carillon/internal/kind/adapter"
+	"github.com/carillon-dev/carillon/internal/kube/fence"
 )
 
 // cache is what a sync reads; package lister over an informer, or a plain index in tests.
@@ -21,12 +22,13 @@ type cache interface {
 // and its children, each in the state of our own last write where the cache is behind. It returns nil when there is no
 // such CronJob.
 func (r *reconciler) gather(key types.NamespacedName) *ongoingSync {
+	decided := fence.Now() // before anything is read
 	owner, ok := r.latest(key)
 	if !ok {
 		r.forget(key)
 		return nil
 	}
-	s := &ongoingSync{key: key, owner: owner}
+	s := &ongoingSync{key: key, owner: owner, decided: decided}
 	s.in.Now = r.clock.Now()
 	s.in.Traits = r.info.Traits
 	var err error

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/carillon-dev/carillon/internal/cron"
+	"github.com/carillon-dev/carillon/internal/kube/fence"
 )
 
 // maxSteps bounds the decisions of one sync. A sync needs about six; more would be a fault of the decision, which must
@@ -28,6 +29,8 @@ type ongoingSync struct {
 	owner client.Object
 	in    cron.Input
 	steps int
+	// decided is when in was read.
+	decided fence.Instant
 	// ownerRead: the CronJob of in is the server's, or could not be read there.
 	ownerRead bool
 }
@@ -41,6 +44,9 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	} else if r.statusQueue.pending(key) {
 		// The second half of an earlier sync is still to come. A sync now would decide on a picture without it and
 		// ask for the same again; the status queue calls for one when it is done.
+		return reconcile.Result{}, nil
+	}
+	if !r.takeover.wait(ctx) {
 		return reconcile.Result{}, nil
 	}
 	s := r.gather(key)
@@ -103,13 +109,13 @@ func (r *reconciler) run(ctx context.Context, s *ongoingSync, last cron.Step) (p
 		case cron.StepRead:
 			r.readLive(ctx, s, plan.Read)
 		case cron.StepStop:
-			r.remove(ctx, s, plan.Stop, s.in.AddStopResult)
+			r.remove(fence.WithDecision(ctx, s.decided), s, plan.Stop, s.in.AddStopResult)
 		case cron.StepStart:
-			r.startAll(ctx, s, plan)
+			r.startAll(fence.WithDecision(ctx, s.decided), s, plan)
 		case cron.StepWriteStatus:
 			r.record(ctx, s, *plan.StatusWrite)
 		case cron.StepPrune:
-			r.remove(ctx, s, plan.Prune, s.in.AddPruneResult)
+			r.remove(fence.WithCleanup(ctx), s, plan.Prune, s.in.AddPruneResult)
 		}
 	}
 }

@@ -27,6 +27,7 @@ import (
 	"github.com/carillon-dev/carillon/internal/job"
 	"github.com/carillon-dev/carillon/internal/kube/events"
 	"github.com/carillon-dev/carillon/internal/kube/fanout"
+	"github.com/carillon-dev/carillon/internal/kube/fence"
 	"github.com/carillon-dev/carillon/internal/kube/loadgate"
 	"github.com/carillon-dev/carillon/internal/kube/wallclock"
 )
@@ -244,6 +245,7 @@ func newController(opts Options, writes client.Client, live client.Reader, timer
 func (c *controller) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	key := request.NamespacedName
 	began := c.clock.Now()
+	ctx = fence.WithDecision(ctx, fence.Now())
 	snapshot, err := c.gather(ctx, key)
 	if err != nil {
 		return reconcile.Result{}, err

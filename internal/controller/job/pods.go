@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/carillon-dev/carillon/internal/job"
+	"github.com/carillon-dev/carillon/internal/kube/fence"
 )
 
 // delete stops pods. A pod that must not count gives up its finalizer first; a crash in between leaves a surplus pod
@@ -26,6 +27,9 @@ func (w *work) delete(ctx context.Context, deletions []job.Deletion) ([]job.Dele
 	results := make([]job.DeleteResult, len(deletions))
 	uid := w.job.UID
 	errs := w.each(ctx, len(deletions), func(ctx context.Context, i int) error {
+		if fence.TooOld(ctx) {
+			return nil // it is not deleted, which the next sync sees
+		}
 		d := deletions[i]
 		withdraw := func() { w.expectations.update(uid, func(e *jobExpectations) { delete(e.deleting, d.UID) }) }
 		failed := func(err error) error {
@@ -68,6 +72,10 @@ func (w *work) delete(ctx context.Context, deletions []job.Deletion) ([]job.Dele
 func (w *work) create(ctx context.Context, creations []job.Creation) ([]job.CreateResult, error) {
 	results := make([]job.CreateResult, len(creations))
 	for begin := 0; begin < len(creations) && ctx.Err() == nil; {
+		if fence.TooOld(ctx) {
+			w.continueIn(0)
+			break
+		}
 		n := min(max(1, w.carry.batch), len(creations)-begin)
 		var failed atomic.Bool
 		errs := w.each(ctx, n, func(ctx context.Context, i int) (err error) {

@@ -66,7 +66,7 @@ except for those with spec.managedBy: carillon.dev/job-controller.`,
 	c.Flags().StringSliceVar(&f.kinds, "kinds", kind.Default,
 		"kinds of CronJob that the cronjob controller serves, of: "+strings.Join(kind.Names(), ", "))
 	AddSyncs(c.Flags(), &f.syncs)
-	c.Flags().BoolVar(&f.leaderElect, "leader-elect", false, "work only while holding the lease "+manager.LeaseName+", so that several replicas can run")
+	c.Flags().BoolVar(&f.leaderElect, "leader-elect", false, "work only while holding the lease "+manager.LeaseName+" (15s, renewed every 2s), so that several replicas can run")
 	c.Flags().StringVar(&f.leaderNamespace, "leader-elect-namespace", "", "namespace of the lease; in a pod, its own if empty")
 	c.Flags().StringVar(&f.metrics, "metrics-bind-address", "127.0.0.1:8080", "host:port of /metrics, 0 for none")
 	c.Flags().BoolVar(&f.metricsSecure, "metrics-secure", true,

@@ -1,0 +1,125 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/carillon-dev/carillon/internal/manager"
+	build "github.com/carillon-dev/carillon/internal/testkit/make"
+)
+
+// laggingWatches holds back what watches of CronJobs and Jobs tell, and notes what was asked.
+type laggingWatches struct {
+	gate gate
+	// heard is set when a CronJob of this name was told of.
+	name  string
+	heard atomic.Bool
+	// asked is set when one CronJob, or Job, was listed live: how new the server is.
+	asked atomic.Int32
+}
+
+func (l *laggingWatches) on(config *rest.Config) *rest.Config {
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return lagging{next, l} })
+	return config
+}
+
+type lagging struct {
+	next http.RoundTripper
+	of   *laggingWatches
+}
+
+func (l lagging) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := l.next.RoundTrip(r)
+	if err != nil || r.Method != http.MethodGet || !strings.HasPrefix(r.URL.Path, "/apis/batch/") {
+		return resp, err
+	}
+	query := r.URL.Query()
+	if query.Get("limit") == "1" {
+		l.of.asked.Add(1)
+	}
+	if query.Get("watch") != "" {
+		resp.Body = &gated{ReadCloser: &hearing{resp.Body, l.of}, gate: &l.of.gate, closed: make(chan struct{})}
+	} else {
+		resp.Body = &hearing{resp.Body, l.of}
+	}
+	return resp, err
+}
+
+type hearing struct {
+	io.ReadCloser
+	of *laggingWatches
+}
+
+func (h *hearing) Read(p []byte) (int, error) {
+	n, err := h.ReadCloser.Read(p)
+	if bytes.Contains(p[:n], []byte(h.of.name)) {
+		h.of.heard.Store(true)
+	}
+	return n, err
+}
+
+// A manager that takes over in the second in which a run has come and gone, with caches that show nothing of it, starts
+// it no second time: it waits until its caches are as new as its leadership (timetable.md F2, guarantee 1).
+func TestTakeoverWithOldCaches(t *testing.T) {
+	w := newWorld(t, manager.Options{Controllers: []string{manager.TTLAfterFinished}}) // only for its namespace and clock
+	var firstWrites, secondWrites traffic
+	watches := &laggingWatches{name: "tick-" + w.namespace}
+	options := func(config *rest.Config) manager.Options {
+		return manager.Options{Config: config, Clock: w.clock, Zone: time.UTC, Controllers: []string{manager.CronJob}, LeaderElect: true, LeaderElectionNamespace: w.namespace}
+	}
+	stopFirst := w.run(options(firstWrites.on(w.plane.Config())))
+	second, _ := w.launch(options(watches.on(secondWrites.on(w.plane.Config()))))
+
+	cj := w.createCronJob(build.CronJob(w.namespace, watches.name).Schedule("* * * * *").History(0, 0))
+	w.noted(cj.Name, "* * * * *")
+	w.eventually("the second one's caches have the CronJob", func(context.Context) error {
+		if !watches.heard.Load() {
+			return errors.New("not told of")
+		}
+		return nil
+	})
+	watches.gate.shut()
+
+	w.pass(1)
+	for _, job := range w.runs(cj, 1, 1) {
+		w.complete(&job)
+	}
+	w.runs(cj, 0, 0)
+	stopFirst()
+	w.eventually("the second one leads, and asks how new its caches have to be", func(context.Context) error {
+		select {
+		case <-second.Ready():
+		default:
+			return errors.New("it does not lead")
+		}
+		if n := watches.asked.Load(); n < 2 {
+			return errors.New("it does not ask")
+		}
+		return nil
+	})
+	watches.gate.open()
+	w.pass(1)
+	w.runs(cj, 1, 1)
+
+	var made []string
+	for _, by := range []*traffic{&firstWrites, &secondWrites} {
+		for _, write := range by.in(w.namespace, func(w write) bool { return w.verb == "create" && w.resource == "jobs" && w.accepted() }) {
+			made = append(made, write.name)
+		}
+	}
+	if len(made) != 2 || made[0] == made[1] {
+		t.Errorf("made %v, want one Job for each of two scheduled times", made)
+	}
+}
