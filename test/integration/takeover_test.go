@@ -83,7 +83,6 @@ func TestTakeoverWithOldCaches(t *testing.T) {
 	second, _ := w.launch(options(watches.on(secondWrites.on(w.plane.Config()))))
 
 	cj := w.createCronJob(build.CronJob(w.namespace, watches.name).Schedule("* * * * *").History(0, 0))
-	w.noted(cj.Name, "* * * * *")
 	w.eventually("the second one's caches have the CronJob", func(context.Context) error {
 		if !watches.heard.Load() {
 			return errors.New("not told of")

@@ -17,6 +17,8 @@
 //	                 the bugs planted in the controller of CronJobs, judged by TestSimulation
 //	job_test.go      the bugs planted in internal/job and in the controller of Jobs, both judged by
 //	                 TestSimulation of the latter, and in the controller of their time to live
+//	fence_test.go    the bugs planted in what keeps a former leader from working, judged by the tables of
+//	                 internal/kube/fence, and by processes on a real API server (test/integration)
 //
 // A bug is a replacement of some text in a source file. The text has to be
 // there exactly once: when the code has moved on, the test says so, and the bug

@@ -27,8 +27,12 @@ type simulation struct {
 	// test is the name of its simulation. fixed: it is an expression for tests that see the same cases in every run.
 	test  string
 	fixed bool
-	// histories is how many random histories it may try before a bug counts as not found. Default 20000.
-	histories string
+	// histories is how many random histories it may try before a bug counts as not found. Default 20000. noHistories: the
+	// package has no random histories.
+	histories   string
+	noHistories bool
+	// variables are set for it.
+	variables []string
 }
 
 // bug is one small mistake in one file of the package: the text old, which is
@@ -160,8 +164,12 @@ func (s simulation) build(t *testing.T, dir, overlay string) (binary string) {
 
 func (s simulation) run(t *testing.T, dir, binary string) (output string, err error) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), binary, "-test.run", "^"+s.test+"$", "-test.timeout", "5m",
-		"-rapid.checks", s.histories, "-rapid.seed", seed, "-rapid.nofailfile", "-rapid.shrinktime", "1ms")
+	args := []string{"-test.run", "^" + s.test + "$", "-test.timeout", "5m"}
+	if !s.noHistories {
+		args = append(args, "-rapid.checks", s.histories, "-rapid.seed", seed, "-rapid.nofailfile", "-rapid.shrinktime", "1ms")
+	}
+	cmd := exec.CommandContext(t.Context(), binary, args...)
+	cmd.Env = append(os.Environ(), s.variables...)
 	cmd.Dir = dir
 	text, err := cmd.CombinedOutput()
 	return string(text), err

@@ -80,12 +80,14 @@ func (t *takeover) run(ctx context.Context, log logr.Logger) {
 	if t == nil {
 		return
 	}
+	begun := time.Now()
 	var running sync.WaitGroup
 	for _, c := range t.caches {
 		running.Go(func() { t.follow(ctx, c, log) })
 	}
 	running.Wait()
 	if ctx.Err() == nil {
+		log.Info("The caches show all that a leader before this one did", "after", time.Since(begun).Round(time.Millisecond).String())
 		close(t.complete)
 	}
 }

@@ -203,6 +203,7 @@ func TestRequestTimeout(t *testing.T) {
 	slow := func(r *http.Request) (*http.Response, error) {
 		read, write := io.Pipe()
 		context.AfterFunc(r.Context(), func() { write.CloseWithError(r.Context().Err()) })
+		time.AfterFunc(time.Minute, func() { write.Close() })
 		return &http.Response{StatusCode: http.StatusOK, Body: read}, nil
 	}
 	for name, test := range map[string]struct {
