@@ -7,8 +7,8 @@ import (
 	"net/http"
 	"sync/atomic"
 
-	"github.com/carillon-dev/carillon/internal/cron"
 	"github.com/carillon-dev/carillon/internal/kind"
+	"github.com/carillon-dev/carillon/internal/kind/adapter"
 )
 
 // holdVariable is an address that a process asks, for each Job that it is about to create, whether it may go on.
@@ -27,7 +27,7 @@ type heldKind struct {
 }
 
 // Build is what comes between the decision and the request.
-func (k heldKind) Build(owner kind.Object, start cron.Start) (kind.Object, error) {
+func (k heldKind) Build(owner kind.Object, start adapter.Start) (kind.Object, error) {
 	resp, err := http.Get(k.address) // as long as it takes
 	if err != nil {
 		return nil, err

@@ -103,7 +103,7 @@ func TestTakeover(t *testing.T) {
 			server: &versionServer{version: 7, cached: 5, mute: true}, later: func(s *versionServer) { s.cached = 7 }, after: 20 * time.Second, most: 25 * time.Second, lists: 1,
 		},
 		"the server is out of reach": {
-			server: &versionServer{version: 7, cached: 7, down: errors.New("down")}, later: func(s *versionServer) { s.down = nil }, after: 20 * time.Second, most: 21 * time.Second, lists: 201,
+			server: &versionServer{version: 7, cached: 7, down: errors.New("down")}, later: func(s *versionServer) { s.down = nil }, after: 20 * time.Second, most: 21 * time.Second, lists: 202,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -111,7 +111,7 @@ func TestTakeover(t *testing.T) {
 				s := test.server
 				tk := &takeover{client: s, caches: []followed{{schema.GroupVersionKind{Kind: "Thing"}, s.progress}}, complete: make(chan struct{})}
 				begun := time.Now()
-				time.AfterFunc(20*time.Second, func() {
+				time.AfterFunc(20*time.Second+50*time.Millisecond, func() {
 					if test.later != nil {
 						s.do(func() { test.later(s) })
 					}
