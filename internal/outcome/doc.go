@@ -14,4 +14,5 @@
 //	expressions.go  CEL: compile, evaluate, and what errors mean
 //	environment.go  CEL: which variables and functions there are
 //	cost.go         CEL: what an evaluation may cost
+//	cache.go        CEL: the expressions that were compiled lately
 package outcome

@@ -24,8 +24,12 @@ const (
 type expressions struct{ failed, succeeded interpreter.Interpretable }
 
 // Compile reads the expressions of spec.outcome (CEL over the variable object). The error is the user's: it says in
-// which of them, where, and what to write instead.
+// which of them, where, and what to write instead. What was compiled lately is not compiled again.
 func Compile(succeeded, failed string) (*Rule, error) {
+	from := source{succeeded, failed}
+	if rule := kept.get(from); rule != nil {
+		return rule, nil
+	}
 	f, err := compile(failedField, failed)
 	if err != nil {
 		return nil, err
@@ -34,7 +38,9 @@ func Compile(succeeded, failed string) (*Rule, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Rule{expressions: &expressions{failed: f, succeeded: s}}, nil
+	rule := &Rule{expressions: &expressions{failed: f, succeeded: s}}
+	kept.add(from, rule)
+	return rule, nil
 }
 
 func compile(field, expression string) (interpreter.Interpretable, error) {

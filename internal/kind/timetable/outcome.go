@@ -6,12 +6,17 @@ package timetable
 import (
 	"fmt"
 
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/carillon-dev/carillon/api/v1alpha1"
 	"github.com/carillon-dev/carillon/internal/outcome"
 )
 
 // OutcomeRule gives the rule by which the end of what the template starts is told: that of its kind, or else
-// spec.outcome. Compile it once for a generation of the spec. The obstacle is InvalidOutcome.
+// spec.outcome. The obstacle is InvalidOutcome.
 func OutcomeRule(spec *v1alpha1.TimetableSpec) (*outcome.Rule, *Obstacle) {
 	apiVersion, kind := templateKind(&spec.Template)
 	known := outcome.Known(apiVersion, kind)
@@ -28,4 +33,25 @@ func OutcomeRule(spec *v1alpha1.TimetableSpec) (*outcome.Rule, *Obstacle) {
 		return nil, &Obstacle{InvalidOutcome, "spec." + err.Error()}
 	}
 	return rule, nil
+}
+
+// ChildOutcome tells whether a child has ended, and how. kind is that of the child, which is not the template's if that
+// has been edited since: then spec.outcome is not about it, and it is unfinished until it is gone, unless it is of a
+// known kind. child is a Job of batch/v1, or unstructured; the error says that it is neither, or which expression could
+// not be evaluated, beside an outcome that is valid: the latter is told once for a generation (OutcomeError).
+func ChildOutcome(spec *v1alpha1.TimetableSpec, kind schema.GroupVersionKind, child runtime.Object) (outcome.Outcome, error) {
+	switch child := child.(type) {
+	case *batchv1.Job:
+		return outcome.OfJob(child), nil
+	case *unstructured.Unstructured:
+		rule := outcome.Known(kind.GroupVersion().String(), kind.Kind)
+		if apiVersion, name := templateKind(&spec.Template); rule == nil && kind == schema.FromAPIVersionAndKind(apiVersion, name) {
+			rule, _ = OutcomeRule(spec) // an obstacle is told by the condition Ready
+		}
+		if rule == nil {
+			return outcome.Outcome{}, nil
+		}
+		return rule.Of(child.Object)
+	}
+	return outcome.Outcome{}, fmt.Errorf("a child is a %T, and must be a Job or unstructured", child)
 }
