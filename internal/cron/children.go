@@ -80,6 +80,9 @@ func proof(in Input, c Child) (time.Time, bool) {
 // started it and could not write that down (cronjob.md R1, R2).
 func timeUnrecorded(in Input, c Child, status Memory) bool {
 	t, ok := proof(in, c)
+	if in.Traits.Durable.Has(PartCursor) {
+		return ok && (t.After(baseOf(in, status)) || slices.ContainsFunc(status.Waiting, func(w WaitingTime) bool { return w.Time.Equal(t) }))
+	}
 	return ok && (status.LastSchedule == nil || t.After(*status.LastSchedule))
 }
 

@@ -25,10 +25,14 @@ type syncState struct {
 	// status is what is to be written: first the observed one, to which the start and the conditions are added.
 	status Memory
 	timing timing
-	// due are the scheduled times that have come and may start, in their order.
-	due      []dueTime
-	start    startDecisions
-	outcomes outcomes
+	// proved are the scheduled times that children prove and nothing remembers; chosen are those of the new ones that are
+	// to start; due are all that have come and may start, in their order, and turnedAway those that may not any more.
+	proved     []time.Time
+	chosen     []time.Time
+	turnedAway []missed
+	due        []dueTime
+	start      startDecisions
+	outcomes   outcomes
 	// served is the present timing as it is to be remembered: edit.now with the misses that outcomes report.
 	served ServedTiming
 }
@@ -65,7 +69,9 @@ func Decide(in Input) Plan {
 	s.status = s.observed.status
 	if s.ready.mayStart {
 		s.timing = timingOf(in, s.ready.times, s.status, s.edit)
-		s.due = dueTimes(in, s.timing)
+		s.proved = s.provedTimes()
+		s.chosen = chooseTimes(in, s.ready.times, s.timing, s.edit)
+		s.due = s.limitWaiting(s.dueTimes())
 		if s.observed.err == nil {
 			s.decideStarts()
 		}
@@ -74,6 +80,12 @@ func Decide(in Input) Plan {
 		return s.readFirst(s.start.reads)
 	}
 	s.nameOutcomes()
+	if in.Traits.Durable.Has(PartCursor) {
+		s.status.Cursor = s.outcomes.cursor
+	}
+	if in.Traits.Durable.Has(PartWaiting) {
+		s.status.Waiting = s.outcomes.waiting
+	}
 	s.served = s.edit.now.withMissed(s.outcomes.missedUpto)
 	s.status.Conditions = conditions(s)
 
@@ -98,7 +110,7 @@ func Decide(in Input) Plan {
 // readFirst is the plan when something has to be read before anything can be said. It has a Wake, although it will be
 // decided again: should the shell give the sync up instead, the next scheduled time must not wait for the back-off.
 func (s *syncState) readFirst(reads []ReadRequest) Plan {
-	return Plan{Read: reads, Carried: s.in.Carried, Wake: s.wakeAnyhow(), Misconfigured: s.in.Carried.inProcess.misconfigured}
+	return Plan{Read: reads, Carried: s.in.Carried, Wake: s.wakeAnyhow(), Misconfigured: s.in.Carried.inProcess().misconfigured}
 }
 
 // minRequeue is the least time between two syncs.
@@ -107,7 +119,7 @@ const minRequeue = time.Millisecond
 // decideInNextSync is the plan when a live read of this sync showed that the timing was changed, perhaps later than
 // Now. The next sync begins after that read, so that its Now is no earlier than the edit.
 func (s *syncState) decideInNextSync() Plan {
-	return Plan{Carried: s.in.Carried, Wake: s.in.Now.Add(minRequeue).UTC(), Misconfigured: s.in.Carried.inProcess.misconfigured}
+	return Plan{Carried: s.in.Carried, Wake: s.in.Now.Add(minRequeue).UTC(), Misconfigured: s.in.Carried.inProcess().misconfigured}
 }
 
 // pruneOnly is the plan when the live CronJob could not be read: nothing is known well enough to start or record, but
@@ -122,7 +134,7 @@ func (s *syncState) pruneOnly() Plan {
 		Carried: s.in.Carried,
 		Wake:    earlier(s.wakeAnyhow(), retryPruneAt(s.in, deletions)),
 
-		Misconfigured: s.in.Carried.inProcess.misconfigured,
+		Misconfigured: s.in.Carried.inProcess().misconfigured,
 	}
 }
 

@@ -32,8 +32,10 @@
 //   - status.lastScheduleTime is written before the finished child that proves the scheduled time is pruned (B3);
 //   - events are published after the write that they report.
 //
-// The kinds differ in names, event reasons and a few rules. All of that is data, in KindTraits; no rule asks which kind
-// it serves. Read Decide first (decide.go), then one file per rule, in the order in which they run:
+// What a CronJob asks for is a special value of Policy: the latest time starts, one may wait, one run is active or any
+// number. What its status holds is a part of Memory (KindTraits.Durable); elsewhere lastScheduleTime is the cursor, and
+// a time that waits is one that is later. How the kinds differ beyond that, in names, event reasons and a few rules, is
+// data too, in KindTraits; no rule asks which kind it serves. Read Decide first (decide.go), then one file per rule, in the order in which they run:
 //
 //	policy.go         what the user asks for; the times of it, or the obstacle that keeps it from having any
 //	served.go         the timing that was served last
@@ -44,12 +46,15 @@
 //	observed.go       the active list, lastScheduleTime and lastSuccessfulTime, from what the children show;
 //	                  what counts as unfinished, for Forbid and Replace
 //	timing.go         startingDeadlineSeconds, the scheduled time that is due, how many were missed, the next one
-//	due.go            the scheduled times that have come
+//	due.go            the scheduled times that have come: those that wait, and those of the new ones that are chosen
+//	wait.go           how many of them may wait, and which are turned away
 //	start.go          the ordered rules about each of them: start, skip, replace, adopt
+//	room.go           how many runs may be active, and which are stopped for others
 //	createresult.go   what the answer to a create means
 //	unconfirmed.go    a create whose answer got lost
 //	manual.go         which children somebody started by hand, and what the policies make of them
-//	outcomes.go       the outcome of each scheduled time, for whoever counts
+//	outcomes.go       the outcome of each scheduled time, for whoever counts; counted from what is recorded
+//	decided.go        the same where the status remembers what is decided
 //	missed.go         scheduled times that did not start: reported once
 //	misconfigured.go  what somebody has to mend, in one word
 //	repeatevents.go   what lasts: reported again from time to time

@@ -14,6 +14,8 @@ type dueTime struct {
 	// child is the name of its child.
 	child   string
 	trigger Trigger
+	// waitsFor is what it has waited for so far, "" if it has just come.
+	waitsFor NotStartedReason
 }
 
 // Trigger says what made a run.
@@ -36,12 +38,75 @@ func triggerOf(t, now time.Time) Trigger {
 	return TriggerSchedule
 }
 
-// dueTimes are the scheduled times that have come, in their order.
-func dueTimes(in Input, t timing) []dueTime {
-	if t.due.IsZero() {
+// dueTimes are the scheduled times that have come and may start, in their order: those that wait, and those of the new
+// ones that the policy of catching up chooses. What it does not choose is for outcomes.go and decided.go.
+//
+// Where the status holds no waiting times, the new ones are all that are later than lastScheduleTime, so that a time
+// which waits is chosen again and again until a later one takes its place.
+func (s *syncState) dueTimes() []dueTime {
+	in := s.in
+	var due []dueTime
+	if in.Traits.Durable.Has(PartWaiting) {
+		cut := earliest(time.Time{}, in.Policy.Deadline, in.Now)
+		for _, w := range s.memory.Waiting {
+			t := dueTime{time: w.Time, child: childName(in, w.Time), trigger: w.Trigger, waitsFor: w.Reason}
+			switch {
+			case slices.ContainsFunc(s.proved, w.Time.Equal):
+			case w.Time.After(cut):
+				due = append(due, t)
+			default:
+				s.turnAway(NotStartedDeadline, []dueTime{t})
+			}
+		}
+	}
+	for _, t := range s.chosen {
+		if !slices.ContainsFunc(s.proved, t.Equal) {
+			due = append(due, dueTime{time: t, child: childName(in, t), trigger: triggerOf(t, in.Now)})
+		}
+	}
+	slices.SortStableFunc(due, func(a, b dueTime) int { return a.time.Compare(b.time) })
+	return due
+}
+
+// chooseTimes gives those of the new scheduled times that start, in their order: the latest one, which CatchUpNone lets
+// go when it is found late, and under CatchUpAll the newest late ones up to the limit.
+func chooseTimes(in Input, times Times, t timing, e edit) []time.Time {
+	policy := in.Policy.CatchUp
+	if t.due.IsZero() || policy.Policy == CatchUpNone && triggerOf(t.due, in.Now) == TriggerCatchUp {
 		return nil
 	}
-	return []dueTime{{time: t.due, child: childName(in, t.due), trigger: triggerOf(t.due, in.Now)}}
+	list := []time.Time{t.due}
+	if policy.Policy != CatchUpAll {
+		return list
+	}
+	limit := policy.Limit
+	if triggerOf(t.due, in.Now) == TriggerSchedule {
+		limit++
+	}
+	for before := t.due; len(list) < limit; list = append(list, before) {
+		before = times.LastBetween(t.earliest, before.Add(-time.Nanosecond)).UTC()
+		if !before.After(e.since) {
+			break
+		}
+	}
+	slices.Reverse(list)
+	return list
+}
+
+// provedTimes are the scheduled times that children prove and that nothing remembers as decided yet: an earlier sync
+// started them and could not write that down. Only where the status holds a cursor; elsewhere lastScheduleTime follows
+// the children (observed.go).
+func (s *syncState) provedTimes() []time.Time {
+	in := s.in
+	if !in.Traits.Durable.Has(PartCursor) {
+		return nil
+	}
+	proved := provedBetween(in, s.children, s.timing.base, in.Now)
+	for _, w := range s.memory.Waiting {
+		proved = append(proved, provedBetween(in, s.children, w.Time.Add(-time.Nanosecond), w.Time)...)
+	}
+	slices.SortFunc(proved, time.Time.Compare)
+	return proved
 }
 
 // isDue tells whether a child of that name is that of a time which is due.

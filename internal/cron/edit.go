@@ -67,7 +67,7 @@ func noticeEdit(in Input) edit {
 		e.fresh, e.before = true, new(before)
 		e.since = maxTime(e.since, in.Now)
 		e.after = e.since
-		if unchangedSince.Unix() > in.Carried.inProcess.scheduleUnchangedSince && unchangedSince.Before(e.since) {
+		if unchangedSince.Unix() > in.Carried.scheduleUnchangedSince && unchangedSince.Before(e.since) {
 			e.after = unchangedSince
 		}
 	case known, in.Owner.Generation > 1 && offSchedule(in):

@@ -32,11 +32,11 @@ func ExampleDecide() {
 			Controller: &metav1.OwnerReference{APIVersion: "batch/v1", Kind: "CronJob", Name: "tick", UID: "cj-1"}}},
 	}
 
-	in.Policy.Concurrency = batchv1.ForbidConcurrent
+	in.Policy.Room = adapter.Room(batchv1.ForbidConcurrent)
 	forbid := cron.Decide(in)
 	fmt.Println("Forbid starts:", len(forbid.Starts) > 0)
 
-	in.Policy.Concurrency = batchv1.AllowConcurrent
+	in.Policy.Room = adapter.Room(batchv1.AllowConcurrent)
 	plan := cron.Decide(in)
 	fmt.Println("Allow starts:", plan.Starts[0].Name, "for", plan.Starts[0].Stamp)
 

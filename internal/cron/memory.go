@@ -37,14 +37,20 @@ type Memory struct {
 	// Waiting are scheduled times that have come and may still start, in their order.
 	Waiting []WaitingTime
 
-	inProcess inProcess
+	// scheduleUnchangedSince is Owner.ScheduleUnchangedSince, in seconds; zero when it was unknown. It and what follows
+	// are held by no status.
+	scheduleUnchangedSince int64
+	// process is nil when there is nothing in it, as at most times.
+	process *inProcess
 }
 
 // WaitingTime is a scheduled time that has come and may still start.
 type WaitingTime struct {
 	// Time is the scheduled time.
 	Time time.Time
-	// Reason is why it has no outcome, and becomes final if it never starts.
+	// Trigger is what is to make the run, if it starts.
+	Trigger Trigger
+	// Reason is what it waits for. In kinds whose status holds no waiting times it becomes final if it never starts.
 	Reason NotStartedReason
 }
 
@@ -63,8 +69,23 @@ type inProcess struct {
 	// lasting are the events of lately whose cause lasts, and misconfigured is what the sync found.
 	lasting       []lastingEvent
 	misconfigured Misconfiguration
-	// scheduleUnchangedSince is Owner.ScheduleUnchangedSince, in seconds; zero when it was unknown.
-	scheduleUnchangedSince int64
+}
+
+// orNil is nil for what holds nothing.
+func (p inProcess) orNil() *inProcess {
+	if !p.suspended && len(p.unreported) == 0 && p.reportedAt == nil && len(p.unconfirmed) == 0 && p.unrecorded == nil && len(p.lasting) == 0 &&
+		p.misconfigured == "" {
+		return nil
+	}
+	return &p
+}
+
+// inProcess is what rides in the process only.
+func (m Memory) inProcess() inProcess {
+	if m.process == nil {
+		return inProcess{}
+	}
+	return *m.process
 }
 
 // Parts are a set of parts of a Memory.
@@ -87,14 +108,14 @@ func (p Parts) Has(parts Parts) bool { return p&parts == parts }
 // remembered is all that is known when a sync begins: what is stored, and what rides.
 func (in Input) remembered() Memory {
 	m := in.Stored
-	m.inProcess = in.Carried.inProcess
+	m.process, m.scheduleUnchangedSince = in.Carried.process, in.Carried.scheduleUnchangedSince
 	if !in.Traits.Durable.Has(PartCursor) {
 		m.Cursor = in.Carried.Cursor
 	}
 	if !in.Traits.Durable.Has(PartWaiting) {
 		m.Waiting = in.Carried.Waiting
 	}
-	if served := m.inProcess.unrecorded; served != nil {
+	if served := m.inProcess().unrecorded; served != nil {
 		m.LastSchedule = later(m.LastSchedule, *served)
 	}
 	return m
@@ -124,7 +145,17 @@ func (m Memory) changedFrom(stored Memory, durable Parts) Parts {
 	if !slices.EqualFunc(m.Conditions, stored.Conditions, sameCondition) {
 		changed |= PartConditions
 	}
+	if !sameTime(m.Cursor, stored.Cursor) {
+		changed |= PartCursor
+	}
+	if !slices.EqualFunc(m.Waiting, stored.Waiting, WaitingTime.same) {
+		changed |= PartWaiting
+	}
 	return changed & durable
+}
+
+func (w WaitingTime) same(other WaitingTime) bool {
+	return w.Time.Equal(other.Time) && w.Trigger == other.Trigger && w.Reason == other.Reason
 }
 
 func sameTime(a, b *time.Time) bool {
@@ -141,13 +172,12 @@ func (s *syncState) carried(reported []lastingEvent, found Misconfiguration) Mem
 	if len(s.start.creates) > 0 {
 		known = s.observed.status
 	}
-	m := Memory{Timing: s.served, Cursor: s.outcomes.cursor, Waiting: s.outcomes.waiting, inProcess: s.outcomes.inProcess}
-	p := &m.inProcess
+	p := s.outcomes.inProcess
 	p.unconfirmed, p.unrecorded = unconfirmedAfter(s.in, known), unrecordedTime(s.in, known)
 	p.lasting, p.misconfigured = reported, found
-	p.scheduleUnchangedSince = 0
+	m := Memory{Timing: s.served, Cursor: s.outcomes.cursor, Waiting: s.outcomes.waiting, process: p.orNil()}
 	if !s.in.Owner.ScheduleUnchangedSince.IsZero() {
-		p.scheduleUnchangedSince = s.in.Owner.ScheduleUnchangedSince.Unix()
+		m.scheduleUnchangedSince = s.in.Owner.ScheduleUnchangedSince.Unix()
 	}
 	return m
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/carillon-dev/carillon/internal/cron"
+	"github.com/carillon-dev/carillon/internal/kind/adapter"
 )
 
 // restarted is another process.
@@ -93,7 +94,7 @@ func TestMissSchedule(t *testing.T) {
 					if i > 0 {
 						s.catchUp(m.now, m.given...)
 						for j := range s.in.Children {
-							if s.in.Policy.Concurrency != "Forbid" {
+							if s.in.Policy.Room != adapter.Room("Forbid") {
 								s.in.Children[j].Phase = cron.Complete
 							}
 						}

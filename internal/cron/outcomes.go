@@ -39,6 +39,16 @@ const (
 	NotStartedForbidden NotStartedReason = "forbidden"
 	// NotStartedSuspended (skipped): the CronJob was suspended at that time.
 	NotStartedSuspended NotStartedReason = "suspended"
+	// NotStartedStopping (skipped): a child was being stopped for it.
+	NotStartedStopping NotStartedReason = "stopping"
+	// NotStartedSuperseded (skipped): it waited for room, and a newer one took its place.
+	NotStartedSuperseded NotStartedReason = "superseded"
+	// NotStartedQueueFull (skipped): it found no place in the queue.
+	NotStartedQueueFull NotStartedReason = "queue_full"
+	// NotStartedEdited (skipped): the timing was changed before it could start, or names it too late.
+	NotStartedEdited NotStartedReason = "edited"
+	// NotStartedCatchUpLimit (missed): nobody looked, and more of them were found than may be made up for.
+	NotStartedCatchUpLimit NotStartedReason = "catch_up_limit"
 	// NotStartedSharedName (skipped): its child would have the name of an earlier one's (cronjob.md B7).
 	NotStartedSharedName NotStartedReason = "shared_name"
 	// NotStartedOutage (missed): nobody looked between it and the next one, which starts in its place.
@@ -55,13 +65,13 @@ const (
 	NotStartedEdit NotStartedReason = "edit"
 )
 
-// NotStartedReasons are all values of NotStartedReason but "".
+// NotStartedReasons are all values of NotStartedReason that kinds K, V and T have.
 var NotStartedReasons = []NotStartedReason{NotStartedForbidden, NotStartedSuspended, NotStartedSharedName, NotStartedOutage, NotStartedDeadline, NotStartedFailed, NotStartedForeign, NotStartedTooMany, NotStartedEdit}
 
 // SkippedOrMissed is the outcome of times that did not start for this reason.
 func (w NotStartedReason) SkippedOrMissed() Result {
 	switch w {
-	case NotStartedForbidden, NotStartedSuspended, NotStartedSharedName:
+	case NotStartedForbidden, NotStartedStopping, NotStartedSuperseded, NotStartedQueueFull, NotStartedEdited, NotStartedSuspended, NotStartedSharedName:
 		return Skipped
 	default:
 		return Missed
@@ -73,6 +83,8 @@ func (r startResult) reasonIfNeverStarted() NotStartedReason {
 	switch r {
 	case startForbidden:
 		return NotStartedForbidden
+	case startStopping:
+		return NotStartedStopping
 	case startNameForeign:
 		return NotStartedForeign
 	case startTooManyMissed:
@@ -117,8 +129,12 @@ func (o *outcomes) tooLate() bool {
 // nameOutcomes names the outcomes of the scheduled times that have passed since the last sync. It is a function of the
 // sync's input, so all plans of a sync that get to the same point name the same ones; the shell counts them once.
 func (s *syncState) nameOutcomes() {
+	if s.in.Traits.Durable.Has(PartCursor) {
+		s.nameDecided()
+		return
+	}
 	in, e, prev, o := s.in, s.edit, s.memory, &s.outcomes
-	o.cursor, o.waiting, o.inProcess = prev.Cursor, prev.Waiting, prev.inProcess
+	o.cursor, o.waiting, o.inProcess = prev.Cursor, prev.Waiting, prev.inProcess()
 	if in.Owner.Deleting {
 		return
 	}
@@ -136,7 +152,7 @@ func (s *syncState) nameOutcomes() {
 		s.passedByEdit(from)
 	}
 	if !s.ready.mayStart {
-		o.suspended = prev.inProcess.suspended || in.Policy.Suspend
+		o.suspended = prev.inProcess().suspended || in.Policy.Suspend
 		o.reportMissed(in, s.children, noTimes{}, time.Time{}, true)
 		return
 	}
@@ -268,7 +284,7 @@ func (s *syncState) passedOver(from, due, latest time.Time, result startResult) 
 	waits := result == startForbidden || result == startNotDue && in.forbids()
 	switch {
 	case n <= 0:
-	case prev.inProcess.suspended:
+	case prev.inProcess().suspended:
 		o.enter(Skipped, NotStartedSuspended, passedIn(times, from, until, nil))
 	case due.IsZero():
 		o.enter(Missed, NotStartedDeadline, passedIn(times, from, until, nil))

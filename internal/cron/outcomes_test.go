@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/carillon-dev/carillon/internal/cron"
+	"github.com/carillon-dev/carillon/internal/kind/adapter"
 )
 
 // told writes outcomes as "2 missed/outage, 1 started".
@@ -137,7 +138,7 @@ func TestOutcomesCountEachTimeOnce(t *testing.T) {
 		kind := rapid.SampledFrom([]string{"K", "V", "T"}).Draw(rt, "kind")
 		s := fixture(kind, "12:03:20")
 		s.in.Policy.Deadline = rapid.SampledFrom([]*int64{nil, nil, new(int64(0)), new(int64(90)), new(int64(1500))}).Draw(rt, "deadline")
-		s.in.Policy.Concurrency = rapid.SampledFrom([]batchv1.ConcurrencyPolicy{"Allow", "Forbid", "Replace"}).Draw(rt, "policy")
+		s.in.Policy.Room = adapter.Room(rapid.SampledFrom([]batchv1.ConcurrencyPolicy{"Allow", "Forbid", "Replace"}).Draw(rt, "policy"))
 		named, startedTimes, failedTimes, creates := 0, 0, 0, map[string]bool{}
 		var log []string
 		s.play(t) // this process has seen the CronJob from the beginning

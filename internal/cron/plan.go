@@ -187,6 +187,12 @@ func (r StatusWrite) String() string {
 			parts = append(parts, fmt.Sprintf("%s=%s/%s", c.Type, c.Status, c.Reason))
 		}
 	}
+	if t := r.Memory.Cursor; t != nil && r.Changed&(PartCursor|PartWaiting) != 0 {
+		parts = append(parts, "cursor "+t.UTC().Format(time.RFC3339))
+		for _, w := range r.Memory.Waiting {
+			parts = append(parts, fmt.Sprintf("%s waits (%s)", w.Time.UTC().Format(time.RFC3339), w.Reason))
+		}
+	}
 	if r.Changed.Has(PartTiming) {
 		parts = append(parts, "timing "+r.Memory.Timing.String())
 	}

@@ -3,11 +3,7 @@
 
 package cron
 
-import (
-	"time"
-
-	batchv1 "k8s.io/api/batch/v1"
-)
+import "time"
 
 // Policy is what the user asks for, the same for all kinds. Nil and empty mean "not set"; defaults are the API's.
 type Policy struct {
@@ -15,9 +11,11 @@ type Policy struct {
 	Timing Timing
 	// Deadline is how late a start may be, in seconds; nil for no limit.
 	Deadline *int64
-	// Concurrency is Allow, Forbid or Replace; anything else counts as Allow.
-	Concurrency batchv1.ConcurrencyPolicy
-	Suspend     bool
+	// CatchUp says which of several times start that are due at once.
+	CatchUp CatchUp
+	// Room says how many runs may be active at once, and what becomes of a time that finds no room.
+	Room    Room
+	Suspend bool
 	// KeepSuccessful and KeepFailed are the history limits; nil keeps all of that class.
 	KeepSuccessful *int32
 	KeepFailed     *int32
@@ -55,6 +53,42 @@ type Times interface {
 	Count(after, until time.Time) int
 	// Next is the first scheduled time later than t.
 	Next(t time.Time) time.Time
+}
+
+// CatchUp says which of several times start that are due at once. Kinds K, V and T start the latest.
+type CatchUp struct {
+	// Policy is CatchUpLatest unless it is one of the others.
+	Policy CatchUpPolicy
+	// Limit is how many times that were found late may wait under CatchUpAll.
+	Limit int
+}
+
+// CatchUpPolicy says which of several times start that are due at once.
+type CatchUpPolicy string
+
+// The values of CatchUpPolicy.
+const (
+	// CatchUpLatest starts the latest.
+	CatchUpLatest CatchUpPolicy = "Latest"
+	// CatchUpNone starts the latest, unless it is found late.
+	CatchUpNone CatchUpPolicy = "None"
+	// CatchUpAll starts all of them, one after the other if there is no room for all.
+	CatchUpAll CatchUpPolicy = "All"
+)
+
+// Room says how many runs may be active at once, and what becomes of a time that finds no room: it waits, and may start
+// late. The zero Room has room for any number.
+type Room struct {
+	// Limit is how many runs may be active at once; 0: any number.
+	Limit int
+	// WaitLimit is how many times may wait for room. Kinds K, V and T have one place.
+	WaitLimit int
+	// Queues: of too many times that wait the newest is turned away. Otherwise it takes the place of an older one.
+	Queues bool
+	// Stops: a time that finds no room stops runs that the schedule started, the oldest first (Replace).
+	Stops bool
+	// StartsBesideStopped: it starts as soon as their deletes are accepted. Otherwise it waits until they are gone.
+	StartsBesideStopped bool
 }
 
 // noTimes is the empty set of times.

@@ -91,8 +91,8 @@ func policies(t *rapid.T, tr *cron.KindTraits) cron.Policy {
 		Timing: adapter.CronTiming(schedules.Draw(t, "schedule"), maybe(zones).Draw(t, "zone"), adapter.Info{Traits: tr},
 			adapter.ReadOptions{Zone: processZones.Draw(t, "process zone")}),
 		Deadline: maybe(rapid.SampledFrom([]int64{0, 1, 60, 900, 86400, 9223372037, math.MaxInt64, -1, math.MinInt64})).Draw(t, "deadline"),
-		Concurrency: rapid.SampledFrom([]batchv1.ConcurrencyPolicy{batchv1.AllowConcurrent, batchv1.ForbidConcurrent,
-			batchv1.ReplaceConcurrent, "Sometimes", ""}).Draw(t, "policy"),
+		Room: adapter.Room(rapid.SampledFrom([]batchv1.ConcurrencyPolicy{batchv1.AllowConcurrent, batchv1.ForbidConcurrent,
+			batchv1.ReplaceConcurrent, "Sometimes", ""}).Draw(t, "policy")),
 		Suspend:        rapid.IntRange(0, 5).Draw(t, "suspend") == 0,
 		KeepSuccessful: limitsDrawn.Draw(t, "keep successful"),
 		KeepFailed:     limitsDrawn.Draw(t, "keep failed"),
@@ -265,7 +265,7 @@ func checkPlan(t *rapid.T, in cron.Input, plan cron.Plan) {
 		if in.Stored.Timing.Since != nil && in.Stored.Timing.Since.Equal(at("12:03:04.5")) && !s.Time.After(at("12:03:04.5")) && in.Now.After(at("12:00").Add(-23*time.Hour)) {
 			t.Fatalf("started for a time before the edit:\n%s", plan)
 		}
-		if in.Policy.Concurrency == batchv1.ForbidConcurrent {
+		if in.Policy.Room.Limit > 0 && !in.Policy.Room.Stops {
 			for _, c := range in.Children {
 				if c.Phase != cron.Complete && c.Phase != cron.Failed && own(c.UID) != nil && distinct(in.Children) {
 					t.Fatalf("Forbid, but %s is unfinished:\n%s", c.Name, plan)

@@ -24,6 +24,7 @@ import (
 	kindk "github.com/carillon-dev/carillon/internal/kind/batchv1"
 	kindt "github.com/carillon-dev/carillon/internal/kind/tutorial"
 	kindv "github.com/carillon-dev/carillon/internal/kind/volcano"
+	"github.com/carillon-dev/carillon/internal/timeset"
 )
 
 // traits of the kinds, by the letter that the contract uses.
@@ -31,6 +32,15 @@ var traits = map[string]*cron.KindTraits{
 	"K": kindk.Kind{}.Info().Traits,
 	"V": kindv.Kind{}.Info().Traits,
 	"T": kindt.Kind{}.Info().Traits,
+	"G": general,
+}
+
+// general is a kind without any peculiarity, whose status can hold all there is to remember.
+var general = &cron.KindTraits{
+	Group: "batch.carillon.dev", Kind: "Timetable", ChildKind: "Job", NameUnit: time.Second,
+	StartChecks:        []cron.StartCheck{cron.CheckNotSuspended, cron.CheckScheduleFires},
+	Durable:            cron.PartActive | cron.PartLastSchedule | cron.PartLastSuccessful | cron.PartTiming | cron.PartCursor | cron.PartWaiting,
+	RecordDespiteError: true, AdoptionReports: true, History: cron.ByCreation,
 }
 
 // scene is one CronJob, what the cache shows of it, and the server behind the cache.
@@ -77,7 +87,7 @@ func fixture(kind string, now string, givens ...given) *scene {
 			Traits: traits[kind],
 			Owner: cron.Owner{Namespace: "batch", Name: "tick", UID: "cj-1", Generation: 1,
 				Created: at("12:03:20")},
-			Policy: cron.Policy{Concurrency: batchv1.AllowConcurrent, KeepSuccessful: new(int32(3)), KeepFailed: new(int32(1))},
+			Policy: cron.Policy{KeepSuccessful: new(int32(3)), KeepFailed: new(int32(1))},
 		},
 		text:       "*/10 * * * *",
 		live:       map[string]cron.Child{},
@@ -93,6 +103,15 @@ func fixture(kind string, now string, givens ...given) *scene {
 
 // read reads the timing as the adapter of a kind does.
 func (s *scene) read() {
+	if s.in.Traits == general {
+		spec := timeset.Spec{Items: []timeset.Item{{Cron: s.text}}}
+		set, err := timeset.Compile(spec)
+		if err != nil {
+			panic(err)
+		}
+		s.in.Policy.Timing = cron.Timing{Fingerprint: spec.Fingerprint(), Times: set}
+		return
+	}
 	info, options := adapter.Info{Traits: s.in.Traits}, adapter.ReadOptions{Zone: s.process}
 	s.in.Policy.Timing = adapter.CronTiming(s.text, s.tz, info, options)
 	s.in.Stored.Timing = adapter.ServedTiming(s.annotation, s.in.Policy.Timing, info, options)
@@ -119,8 +138,8 @@ func deadline(sec int64) given   { return func(s *scene) { s.in.Policy.Deadline 
 func made(text string) given     { return func(s *scene) { s.in.Owner.Created = at(text) } }
 func deleting(s *scene)          { s.in.Owner.Deleting = true }
 func suspended(s *scene)         { s.in.Policy.Suspend = true }
-func forbid(s *scene)            { s.in.Policy.Concurrency = batchv1.ForbidConcurrent }
-func replace(s *scene)           { s.in.Policy.Concurrency = batchv1.ReplaceConcurrent }
+func forbid(s *scene)            { s.in.Policy.Room = adapter.Room(batchv1.ForbidConcurrent) }
+func replace(s *scene)           { s.in.Policy.Room = adapter.Room(batchv1.ReplaceConcurrent) }
 
 func last(text string) given {
 	return func(s *scene) { s.in.Stored.LastSchedule = new(at(text)) }
@@ -339,7 +358,7 @@ func (s *scene) play(t testing.TB) string {
 func (s *scene) record(t testing.TB, r cron.StatusWrite) string {
 	t.Helper()
 	annotation := s.annotation
-	if r.Changed.Has(cron.PartTiming) {
+	if r.Changed.Has(cron.PartTiming) && s.in.Traits != general {
 		var err error
 		if annotation, err = adapter.TimetableAnnotation(r.Memory.Timing); err != nil {
 			t.Fatal(err)

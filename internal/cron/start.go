@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"slices"
 
-	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -41,6 +40,7 @@ const (
 	startAdopted                          // its child was there, from an earlier sync or process
 	startNameUsed                         // its name served an earlier scheduled time
 	startForbidden                        // it waits for an unfinished child
+	startStopping                         // it waits for an unfinished child that is being stopped for it
 	startFailed                           // it waits for the API
 	startNameForeign                      // it waits for its name
 	startTooManyMissed                    // it waits for a human, and so does the next one
@@ -48,7 +48,8 @@ const (
 
 // startDecisions are what becomes of all times that are due, taken together.
 type startDecisions struct {
-	// result is that of the latest time.
+	// each are the results, time by time; result is that of the latest time.
+	each          []startResult
 	result        startResult
 	reads         []ReadRequest
 	stop          []Deletion
@@ -59,7 +60,7 @@ type startDecisions struct {
 }
 
 func (s *startDecisions) add(d startDecision) {
-	s.result = d.result
+	s.each, s.result = append(s.each, d.result), d.result
 	s.reads = append(s.reads, d.reads...)
 	s.stop = append(s.stop, d.stop...)
 	if d.create != nil {
@@ -86,7 +87,8 @@ var startRules = []func(*syncState, dueTime) *startDecision{
 	childExists,
 	nameIsForeign,
 	earlierCreateIsUnconfirmed,
-	policyForbids,
+	thereIsNoRoom,
+	roomIsBeingMade,
 	policyReplaces,
 	nothingIsInTheWay,
 }
@@ -125,7 +127,7 @@ func (s *syncState) decideStart(t dueTime) startDecision {
 // replaced takes the children that this sync stopped to make room for its creates out of the status, and reports them.
 func (s *syncState) replaced() (events []Event) {
 	in := s.in
-	if len(in.done.creates) == 0 {
+	if len(in.done.creates) == 0 || !in.Policy.Room.StartsBesideStopped {
 		return nil
 	}
 	stopped := slices.DeleteFunc(unfinished(in, s.children, s.status), func(c Child) bool {
@@ -281,7 +283,7 @@ func nameIsForeign(s *syncState, t dueTime) *startDecision {
 func earlierCreateIsUnconfirmed(s *syncState, t dueTime) *startDecision {
 	in := s.in
 	names := in.stillUnconfirmed()
-	if len(names) == 0 || !in.replaces() && !in.forbids() {
+	if len(names) == 0 || in.Policy.Room.Limit == 0 {
 		return nil
 	}
 	d := startDecision{result: startFailed}
@@ -293,75 +295,6 @@ func earlierCreateIsUnconfirmed(s *syncState, t dueTime) *startDecision {
 		}
 	}
 	return &d
-}
-
-// policyForbids: a child is unfinished (cronjob.md K20, B1).
-func policyForbids(s *syncState, t dueTime) *startDecision {
-	if !s.in.forbids() {
-		return nil
-	}
-	if blockers := forbidding(s.in, unfinished(s.in, s.children, s.status)); len(blockers) > 0 {
-		return &startDecision{result: startForbidden, events: []Event{forbidden(s.in, blockers, t.time)}}
-	}
-	return nil
-}
-
-// policyReplaces: every unfinished child that the schedule started is stopped, and then the due time starts (cronjob.md
-// K21). Nothing starts if one of them cannot be stopped.
-func policyReplaces(s *syncState, t dueTime) *startDecision {
-	in, due := s.in, t.time
-	if !in.replaces() {
-		return nil
-	}
-	blockers := scheduledRuns(in, unfinished(in, s.children, s.status))
-	if len(blockers) == 0 {
-		return nil
-	}
-	d := startDecision{result: startFailed, events: []Event{replacing(in, blockers, due)}}
-	for _, c := range blockers {
-		if tried, _ := in.stopped(c); tried || !in.Traits.ReadBeforeStop {
-			continue
-		}
-		if read, asked := in.readAnswer(c.Name); !asked {
-			d.reads = append(d.reads, in.requestChild(c.Name, "about to be replaced"))
-		} else if err := read.notThere(c); err != nil {
-			d.events = append(d.events, failedGet(in, c, due, err))
-			d.err = errors.Join(d.err, fmt.Errorf("reading %s %s, which is to be replaced: %w", in.Traits.ChildKind, c.Name, err))
-		}
-	}
-	if d.reads != nil || d.err != nil {
-		return &d
-	}
-	for _, c := range blockers {
-		tried, err := in.stopped(c)
-		if err != nil {
-			d.events = append(d.events, failedDelete(in, c, err))
-			d.err = errors.Join(d.err, fmt.Errorf("deleting %s %s, which is to be replaced: %w", in.Traits.ChildKind, c.Name, err))
-			continue
-		}
-		if !tried {
-			d.stop = append(d.stop, in.deletion(c, "replaced by "+t.child))
-		}
-		d.events = append(d.events, deleted(in, c))
-		d.removed = append(d.removed, c.UID)
-	}
-	if d.err != nil {
-		return &d
-	}
-	return s.asksFor(t, &d)
-}
-
-// notThere is why a child that is to be replaced cannot be trusted to be there, nil if it can.
-func (r readResult) notThere(c Child) error {
-	switch {
-	case r.err != nil:
-		return r.err
-	case r.child == nil:
-		return errors.New("it is gone")
-	case r.child.UID != c.UID:
-		return fmt.Errorf("it is gone, and another one with UID %s has its name", r.child.UID)
-	}
-	return nil
 }
 
 // nothingIsInTheWay: the child is to be created.
@@ -399,7 +332,3 @@ func (in Input) createdOrAdopted(name string) startResult {
 	}
 	return startAdopted
 }
-
-func (in Input) forbids() bool { return in.Policy.Concurrency == batchv1.ForbidConcurrent }
-
-func (in Input) replaces() bool { return in.Policy.Concurrency == batchv1.ReplaceConcurrent }

@@ -22,7 +22,7 @@ const manyMissed = 100
 
 // timing is what the scheduled times say at Now.
 type timing struct {
-	// base is what was served last: lastScheduleTime, or the creation.
+	// base is the instant up to which all is decided or waits: the cursor, or lastScheduleTime, or the creation.
 	base time.Time
 	// earliest is the point after which scheduled times count (cronjob.md 3.2, B2).
 	earliest time.Time
@@ -55,7 +55,17 @@ func wake(in Input, times Times, status Memory, e edit) time.Time {
 	return t.UTC()
 }
 
+// firstLook is how far the first sync over an object looks back where the status holds a cursor: neither an
+// installation nor a status that somebody erased makes old times run (timetable.md 5.1).
+const firstLook = time.Minute
+
 func baseOf(in Input, status Memory) time.Time {
+	if in.Traits.Durable.Has(PartCursor) {
+		if status.Cursor != nil {
+			return *status.Cursor
+		}
+		return maxTime(in.Owner.Created, in.Now.Add(-firstLook))
+	}
 	if status.LastSchedule != nil {
 		return *status.LastSchedule
 	}

@@ -49,6 +49,10 @@ type KindTraits struct {
 	// kept.
 	DeletedIsIgnored bool
 
+	// ManualAside: runs that somebody started by hand are left aside: Forbid does not wait for one that is suspended, and
+	// Replace starts beside them. Otherwise they take room like any other.
+	ManualAside bool
+
 	// ReadBeforeStop: an active child is read live before Replace deletes it; one that is gone is an error then.
 	ReadBeforeStop bool
 	// GoneIsStopped: a child that Replace finds gone is as good as deleted.

@@ -17,7 +17,7 @@ const maxUnconfirmed = 8
 // the cache shows them by now, or a live read found nothing that could be in the way, or what it found is in the stored
 // status.
 func unconfirmedAfter(in Input, status Memory) []string {
-	names := slices.Clone(in.Carried.inProcess.unconfirmed)
+	names := slices.Clone(in.Carried.inProcess().unconfirmed)
 	for _, c := range in.done.creates {
 		unclear := c.result.Outcome == CreateUnconfirmed || c.result.Outcome == CreateNameTaken
 		if unclear && !slices.Contains(names, c.start.Name) {
@@ -43,7 +43,7 @@ func unconfirmedAfter(in Input, status Memory) []string {
 
 // stillUnconfirmed are the carried names of which this sync has found out nothing yet.
 func (in Input) stillUnconfirmed() []string {
-	return slices.DeleteFunc(slices.Clone(in.Carried.inProcess.unconfirmed), func(name string) bool {
+	return slices.DeleteFunc(slices.Clone(in.Carried.inProcess().unconfirmed), func(name string) bool {
 		read, asked := in.readAnswer(name)
 		return cached(in, name) || asked && read.err == nil
 	})

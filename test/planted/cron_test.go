@@ -74,7 +74,7 @@ func TestCron(t *testing.T) {
 			breaks: "a run starts that is too late for its deadline",
 		},
 		"start before the stop succeeded": {
-			file: "start.go", old: "\tif d.err != nil {\n\t\treturn &d\n\t}\n\treturn s.asksFor(t, &d)\n", new: "\treturn s.asksFor(t, &d)\n",
+			file: "room.go", old: "\tif d.err != nil {\n\t\treturn &d\n\t}\n\treturn s.asksFor(t, &d)\n", new: "\treturn s.asksFor(t, &d)\n",
 			breaks: "Replace starts although a stop failed",
 		},
 		"prunes what runs": {
@@ -126,7 +126,7 @@ func TestCron(t *testing.T) {
 			breaks: "a child is pruned before its success is recorded",
 		},
 		"Replace deletes manual runs": {
-			file: "start.go", old: "blockers := scheduledRuns(in, unfinished(in, s.children, s.status))", new: "blockers := unfinished(in, s.children, s.status)",
+			file: "room.go", old: "return scheduledRuns(s.in, active)", new: "return active",
 			breaks: "a run that somebody started by hand is deleted by the schedule",
 		},
 		"suspended manual run blocks Forbid": {
@@ -202,7 +202,7 @@ func TestCronTables(t *testing.T) {
 			breaks: "a run whose start was interrupted stays out of the status when a later time was recorded first",
 		},
 		"forbidden time dropped": {
-			file: "start.go", old: "startDecision{result: startForbidden, ", new: "startDecision{result: startForbidden, served: true, ",
+			file: "room.go", old: "startDecision{result: startForbidden, events: []Event{forbidden(s.in", new: "startDecision{result: startForbidden, served: true, events: []Event{forbidden(s.in",
 			breaks: "a time that Forbid held up does not start late",
 		},
 		"failed sync keeps no timer": {
@@ -250,6 +250,26 @@ func TestCronTables(t *testing.T) {
 		"an edit passes times over in silence": {
 			file: "outcomes.go", old: "if e.fresh || e.now.Presumed && o.cursor == nil {", new: "if false {",
 			breaks: "a scheduled time that an edit took with it is lost in silence",
+		},
+		"Replace starts before what it stops is gone": {
+			file: "room.go", old: "in.Policy.Room.StartsBesideStopped || s.room() > 0 {", new: "true {",
+			breaks: "a Timetable's Replace starts beside the run that it stops",
+		},
+		"cursor moves past a create that failed": {
+			file: "decided.go", old: "\t\t\to.waiting = append(o.waiting, WaitingTime{", new: "\t\t\t_ = append(o.waiting, WaitingTime{",
+			breaks: "a time that waits is forgotten, and has no outcome",
+		},
+		"catching up counts again after a crash": {
+			file: "due.go", old: "\tproved := provedBetween(in, s.children, s.timing.base, in.Now)\n", new: "\tvar proved []time.Time\n",
+			breaks: "times that a crashed process started are chosen again, and so others are not",
+		},
+		"more runs than the limit": {
+			file: "room.go", old: "return s.in.Policy.Room.Limit - len(s.inTheWay())", new: "return s.in.Policy.Room.Limit + 1 - len(s.inTheWay())",
+			breaks: "one run more is active than may be",
+		},
+		"the queue turns away the wrong one": {
+			file: "wait.go", old: "others[places:])\n\t\tothers = others[:places]", new: "others[:len(others)-places])\n\t\tothers = others[len(others)-places:]",
+			breaks: "a time that was promised a place loses it",
 		},
 	})
 }

@@ -34,7 +34,7 @@ func (s *CronJobSpec) Cron(timeZone *string, info Info, options ReadOptions) cro
 	return cron.Policy{
 		Timing:         CronTiming(s.Schedule, timeZone, info, options),
 		Deadline:       s.StartingDeadlineSeconds,
-		Concurrency:    s.ConcurrencyPolicy,
+		Room:           Room(s.ConcurrencyPolicy),
 		Suspend:        s.Suspend != nil && *s.Suspend,
 		KeepSuccessful: s.SuccessfulJobsHistoryLimit,
 		KeepFailed:     s.FailedJobsHistoryLimit,

@@ -52,6 +52,7 @@ var info = adapter.Info{
 		RecordDespiteError:      true,
 		StatusCarriesAnnotation: true,
 
+		ManualAside:             true,
 		ReadBeforeStop:          true,
 		AdoptionReports:         true,
 		PruneSilencesCompletion: true,
@@ -101,7 +102,7 @@ func (Kind) Read(obj adapter.Object, options adapter.ReadOptions) (cron.Owner, c
 	policy := cron.Policy{
 		Timing:         adapter.CronTiming(c.spec.Schedule, c.spec.TimeZone, info, options),
 		Deadline:       c.spec.StartingDeadlineSeconds,
-		Concurrency:    c.spec.ConcurrencyPolicy,
+		Room:           adapter.Room(c.spec.ConcurrencyPolicy),
 		Suspend:        c.spec.Suspend != nil && *c.spec.Suspend,
 		KeepSuccessful: c.spec.SuccessfulJobsHistoryLimit,
 		KeepFailed:     c.spec.FailedJobsHistoryLimit,

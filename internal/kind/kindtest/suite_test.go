@@ -41,6 +41,7 @@ var info = adapter.Info{
 		Group: "example.com", Kind: "Almanac", ChildKind: "Job",
 		NameUnit:    time.Minute,
 		StartChecks: []cron.StartCheck{cron.CheckZoneLoads, cron.CheckNotSuspended, cron.CheckScheduleFires},
+		ManualAside: true,
 		Durable:     cron.PartActive | cron.PartLastSchedule | cron.PartTiming,
 	},
 }
@@ -100,7 +101,7 @@ func (almanacs) Read(obj adapter.Object, options adapter.ReadOptions) (cron.Owne
 		return cron.Owner{}, cron.Policy{}, cron.Memory{}, adapter.Wrong(info, a, obj)
 	}
 	timing := adapter.CronTiming(a.Spec.Timetable, a.Spec.Place, info, options)
-	policy := cron.Policy{Timing: timing, Deadline: a.Spec.Deadline, Concurrency: a.Spec.Concurrency,
+	policy := cron.Policy{Timing: timing, Deadline: a.Spec.Deadline, Room: adapter.Room(a.Spec.Concurrency),
 		Suspend: a.Spec.Suspend, KeepSuccessful: a.Spec.Succeeded, KeepFailed: a.Spec.Failed}
 	state := cron.Memory{Active: a.Status.Active, LastSchedule: adapter.Time(a.Status.LastStart),
 		Timing: adapter.ServedTiming(a.Annotations[adapter.AnnotationTimetable], timing, info, options)}

@@ -69,6 +69,7 @@ var info = adapter.Info{
 		MaxActive:          maxActive,
 		RecordDespiteError: true,
 
+		ManualAside:   true,
 		GoneIsStopped: true,
 		ExistsFails:   true,
 

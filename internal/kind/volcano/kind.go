@@ -56,6 +56,7 @@ var info = adapter.Info{
 		Durable:          cron.PartActive | cron.PartLastSchedule | cron.PartLastSuccessful | cron.PartTiming,
 		DeletedIsIgnored: true,
 
+		ManualAside:      true,
 		ReadBeforeStop:   true,
 		ChecksController: true,
 

@@ -1,0 +1,358 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cron_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/carillon-dev/carillon/internal/cron"
+)
+
+// What a Timetable may ask for (timetable.md 3.5, 3.6).
+func limit(n int) given {
+	return func(s *scene) { s.in.Policy.Room = cron.Room{Limit: n, WaitLimit: 1} }
+}
+func queue(n, places int) given {
+	return func(s *scene) { s.in.Policy.Room = cron.Room{Limit: n, WaitLimit: places, Queues: true} }
+}
+func replacing(n int) given {
+	return func(s *scene) { s.in.Policy.Room = cron.Room{Limit: n, WaitLimit: 1, Stops: true} }
+}
+func catchUp(policy cron.CatchUpPolicy, n int) given {
+	return func(s *scene) { s.in.Policy.CatchUp = cron.CatchUp{Policy: policy, Limit: n} }
+}
+func cursor(text string) given { return func(s *scene) { s.in.Stored.Cursor = new(at(text)) } }
+func crashed(s *scene)         { s.in.Carried = cron.Memory{} }
+
+// tick is the name of the child of a scheduled time.
+func tick(scheduled string) string { return fmt.Sprintf("tick-%d", at(scheduled).Unix()) }
+
+// gone is a child that is on the server no more.
+func gone(scheduled string) given {
+	return func(s *scene) {
+		delete(s.live, tick(scheduled))
+		s.in.Children = slices.DeleteFunc(s.in.Children, func(c cron.Child) bool { return c.Name == tick(scheduled) })
+	}
+}
+
+// goingAway is a child whose deletion takes its time.
+func goingAway(scheduled string) given {
+	return ends(tick(scheduled), func(c *cron.Child) { c.Deleting = true })
+}
+
+// general syncs are told by what starts and stops, what became of which scheduled times, and what waits.
+type generalSync struct {
+	now   string
+	given []given
+	want  string
+}
+
+func (s *scene) playGeneral(t testing.TB) string {
+	t.Helper()
+	var told []string
+	for line := range strings.Lines(s.play(t)) {
+		line = strings.TrimSpace(line)
+		switch verb, _, _ := strings.Cut(line, " "); verb {
+		case "start", "stop", "prune":
+			fields := strings.Fields(line)
+			told = append(told, verb+" "+clock(fields[1]))
+		case "fail":
+			told = append(told, line)
+		}
+	}
+	for _, o := range s.outcomes {
+		if o.Result == cron.Started {
+			continue
+		}
+		times := o.First.Format("15:04")
+		if o.Count > 1 {
+			times += fmt.Sprintf("…%s (%d)", o.Last.Format("15:04"), o.Count)
+		}
+		told = append(told, fmt.Sprintf("%s %s/%s", times, o.Result, o.Reason))
+	}
+	for _, w := range s.plan.Carried.Waiting {
+		told = append(told, fmt.Sprintf("%s waits %s/%s", w.Time.Format("15:04"), w.Trigger, w.Reason))
+	}
+	return strings.Join(told, "\n")
+}
+
+// clock is the scheduled time of a child by its name.
+func clock(name string) string {
+	var n int64
+	if _, err := fmt.Sscanf(name, "tick-%d", &n); err != nil {
+		return name
+	}
+	return "@" + time.Unix(n, 0).UTC().Format("15:04")
+}
+
+// A Policy that no CronJob can ask for: several runs at once, queues, what becomes of each time after an outage. The
+// cache shows everything by the time of the next sync.
+func TestGeneral(t *testing.T) {
+	for name, c := range map[string]struct {
+		given []given
+		syncs []generalSync
+	}{
+		"TT-001 TT-002 TT-003 the first sync decides nothing old, and each time starts once": {
+			given: []given{limit(1)},
+			syncs: []generalSync{{now: "12:07"}, {now: "12:10", want: "start @12:10"}, {now: "12:10:30"}},
+		},
+		"TT-007 the creation itself is no scheduled time": {
+			given: []given{limit(1), made("12:10")},
+			syncs: []generalSync{{now: "12:10"}, {now: "12:20", want: "start @12:20"}},
+		},
+		"TT-013 an erased status starts nothing for the past, and what runs takes room": {
+			given: []given{limit(1), made("11:00"), has("12:10")},
+			syncs: []generalSync{{now: "12:15"}, {now: "12:20", want: "12:20 waits Schedule/forbidden"}},
+		},
+		"TT-021 a child with a name of its own takes room": {
+			given: []given{limit(1), cursor("12:10"), has("12:05", manual)},
+			syncs: []generalSync{{now: "12:20", want: "12:20 waits Schedule/forbidden"}},
+		},
+		"TT-031 exactly at the deadline is too late": {
+			given: []given{limit(1), cursor("12:00"), deadline(30)},
+			syncs: []generalSync{{now: "12:10:30", want: "12:10 missed/deadline"}},
+		},
+		"TT-037 a time that waits is missed at its deadline": {
+			given: []given{limit(1), cursor("12:10"), deadline(60), active("12:10")},
+			syncs: []generalSync{{now: "12:20", want: "12:20 waits Schedule/forbidden"}, {now: "12:21", want: "12:20 missed/deadline"}},
+		},
+		"TT-038 after an outage the latest starts": {
+			given: []given{limit(1), cursor("12:00")},
+			syncs: []generalSync{{now: "13:05", want: "start @13:00\n12:10…12:50 (5) missed/outage"}},
+		},
+		"TT-039 TT-041 None starts what is found in time": {
+			given: []given{limit(1), cursor("12:00"), catchUp(cron.CatchUpNone, 0)},
+			syncs: []generalSync{{now: "13:01", want: "start @13:00\n12:10…12:50 (5) missed/outage"}},
+		},
+		"TT-040 None starts nothing that is found late": {
+			given: []given{limit(1), cursor("12:00"), catchUp(cron.CatchUpNone, 0)},
+			syncs: []generalSync{{now: "13:05", want: "12:10…13:00 (6) missed/outage"}},
+		},
+		"TT-042 All starts one after the other": {
+			given: []given{limit(1), cursor("12:00"), catchUp(cron.CatchUpAll, 10)},
+			syncs: []generalSync{{now: "13:05", want: `start @12:10
+				12:20 waits CatchUp/forbidden
+				12:30 waits CatchUp/forbidden
+				12:40 waits CatchUp/forbidden
+				12:50 waits CatchUp/forbidden
+				13:00 waits CatchUp/forbidden`},
+				{now: "13:06", given: []given{ends(tick("12:10"), complete)}, want: `start @12:20
+				12:30 waits CatchUp/forbidden
+				12:40 waits CatchUp/forbidden
+				12:50 waits CatchUp/forbidden
+				13:00 waits CatchUp/forbidden`}},
+		},
+		"TT-043 All with a limit": {
+			given: []given{limit(1), cursor("12:00"), catchUp(cron.CatchUpAll, 2)},
+			syncs: []generalSync{{now: "13:05", want: "start @12:50\n12:10…12:40 (4) missed/catch_up_limit\n13:00 waits CatchUp/forbidden"}},
+		},
+		"TT-044 All with a deadline": {
+			given: []given{limit(1), cursor("12:00"), catchUp(cron.CatchUpAll, 10), deadline(1800)},
+			syncs: []generalSync{{now: "13:05", want: `start @12:40
+				12:10…12:30 (3) missed/deadline
+				12:50 waits CatchUp/forbidden
+				13:00 waits CatchUp/forbidden`}},
+		},
+		"TT-045 All and room for all": {
+			given: []given{limit(100), cursor("12:00"), catchUp(cron.CatchUpAll, 10)},
+			syncs: []generalSync{{now: "13:05", want: "start @12:10\nstart @12:20\nstart @12:30\nstart @12:40\nstart @12:50\nstart @13:00"}},
+		},
+		"TT-046 All and a queue for two at once": {
+			given: []given{queue(2, 10), cursor("12:20"), catchUp(cron.CatchUpAll, 10)},
+			syncs: []generalSync{{now: "13:05", want: "start @12:30\nstart @12:40\n12:50 waits CatchUp/forbidden\n13:00 waits CatchUp/forbidden"},
+				{now: "13:10", want: "12:50 waits CatchUp/forbidden\n13:00 waits CatchUp/forbidden\n13:10 waits Schedule/forbidden"}},
+		},
+		"TT-047 what is caught up waits beside the others": {
+			given: []given{limit(1), cursor("12:40"), catchUp(cron.CatchUpAll, 10)},
+			syncs: []generalSync{{now: "13:05", want: "start @12:50\n13:00 waits CatchUp/forbidden"},
+				{now: "13:10", want: "13:00 waits CatchUp/forbidden\n13:10 waits Schedule/forbidden"},
+				{now: "13:20", want: "13:10 skipped/superseded\n13:00 waits CatchUp/forbidden\n13:20 waits Schedule/forbidden"}},
+		},
+		"TT-050 a crash after the first of several starts": {
+			given: []given{limit(100), cursor("12:30"), catchUp(cron.CatchUpAll, 10), has("12:40"), crashed},
+			syncs: []generalSync{{now: "13:05", want: "start @12:50\nstart @13:00"}},
+		},
+		"TT-053 TT-054 a time waits for room and starts late": {
+			given: []given{limit(1), cursor("12:10"), active("12:10")},
+			syncs: []generalSync{{now: "12:20", want: "12:20 waits Schedule/forbidden"},
+				{now: "12:23", given: []given{ends(tick("12:10"), complete)}, want: "start @12:20"}},
+		},
+		"TT-055 a newer time takes the place of an older one": {
+			given: []given{limit(1), cursor("12:10"), active("12:10")},
+			syncs: []generalSync{{now: "12:20", want: "12:20 waits Schedule/forbidden"},
+				{now: "12:30", want: "12:20 skipped/superseded\n12:30 waits Schedule/forbidden"}},
+		},
+		"TT-057 TT-058 a queue, and the one that finds it full": {
+			given: []given{queue(1, 2), cursor("12:10"), active("12:10")},
+			syncs: []generalSync{{now: "12:20", want: "12:20 waits Schedule/forbidden"},
+				{now: "12:30", want: "12:20 waits Schedule/forbidden\n12:30 waits Schedule/forbidden"},
+				{now: "12:40", want: "12:40 skipped/queue_full\n12:20 waits Schedule/forbidden\n12:30 waits Schedule/forbidden"},
+				{now: "12:45", given: []given{ends(tick("12:10"), complete)}, want: "start @12:20\n12:30 waits Schedule/forbidden"}},
+		},
+		"TT-060 TT-061 TT-062 Replace stops, waits until it is gone, and starts": {
+			given: []given{replacing(1), cursor("12:10"), active("12:10")},
+			syncs: []generalSync{{now: "12:20", want: "stop @12:10\n12:20 waits Schedule/stopping"},
+				{now: "12:20:01", given: []given{has("12:10"), goingAway("12:10")}, want: "12:20 waits Schedule/stopping"},
+				{now: "12:20:45", given: []given{gone("12:10")}, want: "start @12:20"}},
+		},
+		"TT-063 a successor takes the newcomer's place and stops nothing more": {
+			given: []given{replacing(1), cursor("12:10"), active("12:10")},
+			syncs: []generalSync{{now: "12:20", want: "stop @12:10\n12:20 waits Schedule/stopping"},
+				{now: "12:30", given: []given{has("12:10"), goingAway("12:10")}, want: "12:20 skipped/superseded\n12:30 waits Schedule/stopping"}},
+		},
+		"TT-064 Replace stops no more than it must, and the oldest": {
+			given: []given{replacing(2), cursor("12:20"), active("12:10"), active("12:20")},
+			syncs: []generalSync{{now: "12:30", want: "stop @12:10\n12:30 waits Schedule/stopping"}},
+		},
+		"TT-065 Replace stops nothing if that makes no room": {
+			given: []given{replacing(1), cursor("12:10"), has("12:15", manual)},
+			syncs: []generalSync{{now: "12:20", want: "12:20 waits Schedule/forbidden"}},
+		},
+		"TT-068 the ceiling": {
+			given: []given{limit(2), cursor("12:20"), active("12:10"), active("12:20")},
+			syncs: []generalSync{{now: "12:30", want: "12:30 waits Schedule/forbidden"}},
+		},
+		"TT-069 an unfinished child in no status is adopted first": {
+			given: []given{limit(1), cursor("12:00"), has("12:10")},
+			syncs: []generalSync{{now: "12:20", want: "12:20 waits Schedule/forbidden"}},
+		},
+		"TT-072 a suspended child is unfinished": {
+			given: []given{limit(1), cursor("12:10"), active("12:10", asleep)},
+			syncs: []generalSync{{now: "12:20", want: "12:20 waits Schedule/forbidden"}},
+		},
+		"TT-074 more room starts what waits": {
+			given: []given{queue(1, 10), cursor("12:10"), active("12:10")},
+			syncs: []generalSync{{now: "12:20", want: "12:20 waits Schedule/forbidden"},
+				{now: "12:30", want: "12:20 waits Schedule/forbidden\n12:30 waits Schedule/forbidden"},
+				{now: "12:31", given: []given{queue(3, 10)}, want: "start @12:20\nstart @12:30"}},
+		},
+		"TT-182 a status that cannot be written delays no start": {
+			given: []given{limit(100), cursor("12:00"), recordFails(broken)},
+			syncs: []generalSync{{now: "12:10", want: "start @12:10\nfail"}, {now: "12:20", want: "start @12:20\nfail"},
+				{now: "12:20:01", given: []given{recordFails(nil)}}},
+		},
+		"TT-187 a create that got no answer is found": {
+			given: []given{limit(1), cursor("12:00"), answerLost(broken)},
+			syncs: []generalSync{{now: "12:10", want: "start @12:10"}, {now: "12:20", want: "12:20 waits Schedule/forbidden"}},
+		},
+		"TT-188 nothing that needs room starts while nobody can tell": {
+			given: []given{limit(1), cursor("12:00"), answerLost(broken), getFails(tick("12:10"), broken)},
+			syncs: []generalSync{{now: "12:10", want: "start @12:10\nfail\n12:10 waits Schedule/failed"},
+				{now: "12:20", given: []given{stays}, want: "fail\n12:10 missed/failed\n12:20 waits Schedule/failed"}},
+		},
+		"TT-195 a name that is taken makes the time wait, until a newer one comes": {
+			given: []given{limit(1), cursor("12:00"), onServer("12:10", ownedBy(nil))},
+			syncs: []generalSync{{now: "12:10", want: "start @12:10\n12:10 waits Schedule/foreign"},
+				{now: "12:20", given: []given{stays}, want: "start @12:20\n12:10 missed/foreign"}},
+		},
+		"TT-235 times that a crash left out start all the same": {
+			given: []given{limit(100), cursor("12:30"), catchUp(cron.CatchUpAll, 10), has("13:00")},
+			syncs: []generalSync{{now: "13:05", want: "start @12:40\nstart @12:50"}},
+		},
+		"TT-235 with Latest what was started is the choice": {
+			given: []given{limit(100), cursor("12:30"), has("13:00")},
+			syncs: []generalSync{{now: "13:05", want: "12:40…12:50 (2) missed/outage"}},
+		},
+		"TT-239 no more of them wait than the limit, of whichever outage": {
+			given: []given{limit(1), cursor("12:00"), catchUp(cron.CatchUpAll, 2), active("12:00")},
+			syncs: []generalSync{{now: "12:25", want: "12:10 waits CatchUp/forbidden\n12:20 waits CatchUp/forbidden"},
+				{now: "12:45", want: "12:10 missed/catch_up_limit\n12:20 missed/catch_up_limit\n12:30 waits CatchUp/forbidden\n12:40 waits CatchUp/forbidden"}},
+		},
+		"TT-241 less room stops nothing": {
+			given: []given{limit(1), cursor("12:20"), active("12:10"), active("12:20")},
+			syncs: []generalSync{{now: "12:30", want: "12:30 waits Schedule/forbidden"},
+				{now: "12:31", given: []given{ends(tick("12:10"), complete)}, want: "12:30 waits Schedule/forbidden"},
+				{now: "12:32", given: []given{ends(tick("12:20"), complete)}, want: "start @12:30"}},
+		},
+		"TT-247 what waits for anything but room takes a place in the queue": {
+			given: []given{queue(5, 0), cursor("12:00"), createFails(quota)},
+			syncs: []generalSync{{now: "12:10", want: "start @12:10\nfail\n12:10 waits Schedule/failed"}},
+		},
+		"TT-255 a queue without places": {
+			given: []given{queue(1, 0), cursor("12:10"), active("12:10")},
+			syncs: []generalSync{{now: "12:20", want: "12:20 skipped/queue_full"},
+				{now: "12:30", given: []given{ends(tick("12:10"), complete)}, want: "start @12:30"}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := fixture("G", c.syncs[0].now, c.given...)
+			for i, p := range c.syncs {
+				if i > 0 {
+					s.catchUp(p.now, p.given...)
+				}
+				if diff := cmp.Diff(lines(p.want), s.playGeneral(t)); diff != "" {
+					t.Errorf("sync %d at %s (-want +got):\n%s", i+1, p.now, diff)
+				}
+			}
+		})
+	}
+}
+
+// Each scheduled time is counted once, whatever happens (TG5): started, skipped and missed ones and those that wait are
+// those that have passed since the first cursor. Never are more runs active than the limit, but those that were when it was
+// narrowed (TG2); no time starts twice (TG1), none before its turn in the line.
+func TestGeneralProperties(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		policies := []given{limit(1), limit(3), queue(1, 2), queue(2, 0), replacing(1), replacing(2), limit(100)}
+		catchUps := []given{catchUp(cron.CatchUpLatest, 0), catchUp(cron.CatchUpNone, 0), catchUp(cron.CatchUpAll, 2)}
+		s := fixture("G", "12:07", rapid.SampledFrom(policies).Draw(rt, "policy"), rapid.SampledFrom(catchUps).Draw(rt, "catch up"))
+		if rapid.Bool().Draw(rt, "with a deadline") {
+			s.in.Policy.Deadline = new(int64(1500))
+		}
+		first, counted, ever := at("12:06"), 0, map[string]bool{}
+		for range rapid.IntRange(1, 12).Draw(rt, "syncs") {
+			before := maps.Clone(s.live)
+			transcript := s.playGeneral(t)
+			for _, o := range s.outcomes {
+				counted += o.Count
+			}
+			for name := range s.live {
+				if _, was := before[name]; !was && ever[name] {
+					rt.Fatalf("%s starts again:\n%s", clock(name), transcript)
+				}
+				ever[name] = true
+			}
+			active := 0
+			for _, c := range s.live {
+				if c.Phase == cron.Unfinished {
+					active++
+				}
+			}
+			if active > s.in.Policy.Room.Limit && len(s.live) > len(before) {
+				rt.Fatalf("%d are active, and %d may be:\n%s", active, s.in.Policy.Room.Limit, transcript)
+			}
+			passed := s.in.Policy.Timing.Times.Count(first, s.in.Now)
+			if waiting := len(s.plan.Carried.Waiting); counted+waiting != passed {
+				rt.Fatalf("at %v %d times have passed, %d have an outcome and %d wait:\n%s", s.in.Now, passed, counted, waiting, transcript)
+			}
+			if !s.plan.Wake.After(s.in.Now) {
+				rt.Fatalf("wakes at %v", s.plan.Wake)
+			}
+			s.catchUp(s.in.Now.Add(time.Duration(rapid.SampledFrom([]int{1, 60, 240, 600, 1300, 5000}).Draw(rt, "later")) * time.Second).Format(time.RFC3339Nano))
+			for name, c := range s.live {
+				switch rapid.IntRange(0, 3).Draw(rt, "what becomes of "+name) {
+				case 0:
+					ends(name, complete)(s)
+				case 1:
+					if c.Phase != cron.Unfinished {
+						delete(s.live, name)
+					}
+				}
+			}
+			s.catchUp(s.in.Now.Format(time.RFC3339Nano))
+			s.failCreate = rapid.SampledFrom([]error{nil, nil, nil, quota}).Draw(rt, "creates")
+			if rapid.IntRange(0, 5).Draw(rt, "crash") == 0 {
+				crashed(s)
+			}
+		}
+	})
+}
