@@ -51,8 +51,9 @@ func newTakeover(mgr ctrl.Manager, info kind.Info, owners, children interface{ P
 }
 
 const (
-	// takeoverRecheck is how often a cache is looked at, and how soon a call that failed is made again.
+	// takeoverRecheck is how often a cache is looked at, and takeoverRetry how soon a call that failed is made again.
 	takeoverRecheck = 100 * time.Millisecond
+	takeoverRetry   = time.Second
 	// unchangedTimeout ends the short watch. API servers send a bookmark two seconds before the end of a watch.
 	unchangedTimeout = 3 * time.Second
 )
@@ -94,21 +95,26 @@ func (t *takeover) run(ctx context.Context, log logr.Logger) {
 
 // follow returns when the cache is as new as the server is now, or ctx ends.
 func (t *takeover) follow(ctx context.Context, c followed, log logr.Logger) {
-	wanted := ""
-	for ctx.Err() == nil {
-		if wanted == "" {
-			var err error
-			if wanted, err = t.current(ctx, c.gvk); err != nil {
-				log.Error(err, "Cannot find out how new the caches have to be before this leader starts anything; trying again")
-			}
+	wanted, err := t.current(ctx, c.gvk)
+	for said := ""; err != nil && ctx.Err() == nil; wanted, err = t.current(ctx, c.gvk) {
+		if err.Error() != said {
+			said = err.Error()
+			log.Error(err, "Cannot find out how new the caches have to be before this leader starts anything; trying again")
 		}
-		if progress := c.progress(); wanted != "" && (reached(progress, wanted) || t.unchanged(ctx, c.gvk, progress, wanted)) {
+		pause(ctx, takeoverRetry)
+	}
+	for ctx.Err() == nil {
+		if progress := c.progress(); reached(progress, wanted) || t.unchanged(ctx, c.gvk, progress, wanted) {
 			return
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(takeoverRecheck):
-		}
+		pause(ctx, takeoverRecheck)
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
 	}
 }
 

@@ -103,7 +103,7 @@ func TestTakeover(t *testing.T) {
 			server: &versionServer{version: 7, cached: 5, mute: true}, later: func(s *versionServer) { s.cached = 7 }, after: 20 * time.Second, most: 25 * time.Second, lists: 1,
 		},
 		"the server is out of reach": {
-			server: &versionServer{version: 7, cached: 7, down: errors.New("down")}, later: func(s *versionServer) { s.down = nil }, after: 20 * time.Second, most: 21 * time.Second, lists: 202,
+			server: &versionServer{version: 7, cached: 7, down: errors.New("down")}, later: func(s *versionServer) { s.down = nil }, after: 20 * time.Second, most: 21 * time.Second, lists: 22,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
