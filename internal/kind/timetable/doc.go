@@ -12,6 +12,7 @@
 //	obstacle.go     what keeps a spec from being served, and what that stops
 //	object.go       a Timetable as the controller reads it; decodestatus.go what of a status can be read
 //	ledger.go       the list of results
+//	next.go         the scheduled times that are to come
 //	conditions.go   the conditions, from the facts of a pass
 //	limits.go       how much a status holds; message.go messages of a bounded length
 //	statuspatch.go  the write of a status

@@ -20,8 +20,14 @@ import (
 	"github.com/carillon-dev/carillon/internal/testkit/vectors"
 )
 
+// failer is a test, or one of many tries of a property.
+type failer interface {
+	Helper()
+	Fatal(...any)
+}
+
 // specOf reads the spec of a Timetable.
-func specOf(t testing.TB, text string) v1alpha1.TimetableSpec {
+func specOf(t failer, text string) v1alpha1.TimetableSpec {
 	t.Helper()
 	var spec v1alpha1.TimetableSpec
 	if err := yaml.UnmarshalStrict([]byte(text), &spec); err != nil {
