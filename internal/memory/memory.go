@@ -14,11 +14,6 @@ import (
 )
 
 const (
-	// StartPercent makes the garbage collector run half as often as Go's default, for a start, of which it otherwise takes
-	// a fifth.
-	StartPercent = 200
-	// restPercent makes it run twice as often as Go's default: what is alive at rest changes slowly.
-	restPercent = 50
 	// settleTime is how long after the start its garbage is given back.
 	settleTime = 10 * time.Second
 	// period is how often garbage of bursts is given back, when there is more than least bytes of it.
@@ -34,8 +29,8 @@ func SetGCPercent(percent int) {
 }
 
 // GiveBack gives memory that a start or a burst left unused back to the machine, from soon after the call, which is
-// made when the start is over, until ctx ends.
-func GiveBack(ctx context.Context) {
+// made when the start is over, until ctx ends. settled, if not nil, is called when it begins.
+func GiveBack(ctx context.Context, settled func()) {
 	timer := time.NewTimer(settleTime)
 	defer timer.Stop()
 	free := []metrics.Sample{{Name: "/memory/classes/heap/free:bytes"}, {Name: "/memory/classes/heap/unused:bytes"}}
@@ -45,8 +40,8 @@ func GiveBack(ctx context.Context) {
 			return
 		case <-timer.C:
 		}
-		if first {
-			SetGCPercent(restPercent)
+		if first && settled != nil {
+			settled()
 		}
 		if metrics.Read(free); first || free[0].Value.Uint64()+free[1].Value.Uint64() >= least {
 			debug.FreeOSMemory()

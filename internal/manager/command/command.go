@@ -149,7 +149,7 @@ func (f *flags) run(ctx context.Context, out io.Writer) error {
 	go func() {
 		select {
 		case <-m.Ready():
-			memory.GiveBack(ctx)
+			memory.GiveBack(ctx, nil)
 		case <-ctx.Done():
 		}
 	}()
