@@ -10,10 +10,12 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/carillon-dev/carillon/internal/manager"
@@ -23,9 +25,9 @@ import (
 // laggingWatches holds back what watches of CronJobs and Jobs tell, and notes what was asked.
 type laggingWatches struct {
 	gate gate
-	// heard is set when a CronJob of this name was told of.
-	name  string
-	heard atomic.Bool
+	// told are the answers so far.
+	mu   sync.Mutex
+	told bytes.Buffer
 	// asked is set when one CronJob, or Job, was listed live: how new the server is.
 	asked atomic.Int32
 }
@@ -64,10 +66,29 @@ type hearing struct {
 
 func (h *hearing) Read(p []byte) (int, error) {
 	n, err := h.ReadCloser.Read(p)
-	if bytes.Contains(p[:n], []byte(h.of.name)) {
-		h.of.heard.Store(true)
-	}
+	h.of.mu.Lock()
+	defer h.of.mu.Unlock()
+	h.of.told.Write(p[:n])
 	return n, err
+}
+
+// show makes a suspended CronJob and a Job of this name, and waits until both were told of.
+func (l *laggingWatches) show(w *world, name string) {
+	w.Helper()
+	w.createCronJob(build.CronJob(w.namespace, "cronjob-"+name).Suspend(true))
+	if _, err := w.client.BatchV1().Jobs(w.namespace).Create(w.Context(), build.Job(w.namespace, "job-"+name).New(), metav1.CreateOptions{}); err != nil {
+		w.Fatal(err)
+	}
+	w.eventually(name+" is told of", func(context.Context) error {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		for _, object := range []string{"cronjob-" + name, "job-" + name} {
+			if !bytes.Contains(l.told.Bytes(), []byte(object)) {
+				return errors.New(object + " is not")
+			}
+		}
+		return nil
+	})
 }
 
 // A manager that takes over in the second in which a run has come and gone, with caches that show nothing of it, starts
@@ -75,20 +96,16 @@ func (h *hearing) Read(p []byte) (int, error) {
 func TestTakeoverWithOldCaches(t *testing.T) {
 	w := newWorld(t, manager.Options{Controllers: []string{manager.TTLAfterFinished}}) // only for its namespace and clock
 	var firstWrites, secondWrites traffic
-	watches := &laggingWatches{name: "tick-" + w.namespace}
+	watches := &laggingWatches{}
 	options := func(config *rest.Config) manager.Options {
 		return manager.Options{Config: config, Clock: w.clock, Zone: time.UTC, Controllers: []string{manager.CronJob}, LeaderElect: true, LeaderElectionNamespace: w.namespace}
 	}
 	stopFirst := w.run(options(firstWrites.on(w.plane.Config())))
 	second, _ := w.launch(options(watches.on(secondWrites.on(w.plane.Config()))))
 
-	cj := w.createCronJob(build.CronJob(w.namespace, watches.name).Schedule("* * * * *").History(0, 0))
-	w.eventually("the second one's caches have the CronJob", func(context.Context) error {
-		if !watches.heard.Load() {
-			return errors.New("not told of")
-		}
-		return nil
-	})
+	cj := w.createCronJob(build.CronJob(w.namespace, "tick").Schedule("* * * * *").History(0, 0))
+	watches.show(w, "first-"+w.namespace)  // perhaps in a list,
+	watches.show(w, "second-"+w.namespace) // but this one after it: the second one's caches are filled
 	watches.gate.shut()
 
 	w.pass(1)
