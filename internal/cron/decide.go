@@ -86,6 +86,9 @@ func Decide(in Input) Plan {
 	if in.Traits.Durable.Has(PartWaiting) {
 		s.status.Waiting = s.outcomes.waiting
 	}
+	if in.Traits.Durable.Has(PartResults) {
+		s.status.Results = s.status.Results.with(s.outcomes.named, in.Policy.Timing.Times, in.Policy.Ledger)
+	}
 	s.served = s.edit.now.withMissed(s.outcomes.missedUpto)
 	s.status.Conditions = conditions(s)
 

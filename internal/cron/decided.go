@@ -14,6 +14,7 @@ import (
 func (s *syncState) nameDecided() {
 	in, o := s.in, &s.outcomes
 	o.cursor, o.waiting, o.inProcess = s.memory.Cursor, s.memory.Waiting, s.memory.inProcess()
+	o.named = append(o.named, s.observed.ended...)
 	if !s.ready.mayStart || s.observed.err != nil {
 		return
 	}

@@ -54,6 +54,7 @@
 //	unconfirmed.go    a create whose answer got lost
 //	manual.go         which children somebody started by hand, and what the policies make of them
 //	outcomes.go       the outcome of each scheduled time, for whoever counts; counted from what is recorded
+//	runs.go           how runs end, the ledger and the counts, where the status holds them
 //	decided.go        the same where the status remembers what is decided
 //	missed.go         scheduled times that did not start: reported once
 //	misconfigured.go  what somebody has to mend, in one word

@@ -15,7 +15,7 @@ type dueTime struct {
 	child   string
 	trigger Trigger
 	// waitsFor is what it has waited for so far, "" if it has just come.
-	waitsFor NotStartedReason
+	waitsFor Reason
 }
 
 // Trigger says what made a run.

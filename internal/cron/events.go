@@ -118,7 +118,7 @@ func namesOf(children []Child) string {
 }
 
 // reasonText says why scheduled times did not start, and what to do about it.
-var reasonText = map[NotStartedReason]string{
+var reasonText = map[Reason]string{
 	NotStartedOutage: "nobody looked before the next one was due, because no controller ran or the machine slept (or, before a restart, " +
 		"because it was suspended or Forbid held it up)",
 	NotStartedDeadline: "they were found too late for .spec.startingDeadlineSeconds; raise it if they should start late",

@@ -27,7 +27,7 @@ func ExampleDecide() {
 		Owner:  cron.Owner{Namespace: "batch", Name: "tick", UID: "cj-1", Created: now.Add(-time.Hour)},
 		Policy: cron.Policy{Timing: adapter.CronTiming("*/10 * * * *", nil, info, adapter.ReadOptions{})},
 		Stored: cron.Memory{LastSchedule: &before,
-			Active: []corev1.ObjectReference{{Namespace: "batch", Name: "tick-29631600", UID: "job-1"}}},
+			Active: adapter.Runs([]corev1.ObjectReference{{Namespace: "batch", Name: "tick-29631600", UID: "job-1"}})},
 		Children: []cron.Child{{Namespace: "batch", Name: "tick-29631600", UID: "job-1", Stamp: "2026-05-04T12:00:00Z",
 			Controller: &metav1.OwnerReference{APIVersion: "batch/v1", Kind: "CronJob", Name: "tick", UID: "cj-1"}}},
 	}

@@ -77,7 +77,7 @@ func (s *scene) playGeneral(t testing.TB) string {
 		if o.Count > 1 {
 			times += fmt.Sprintf("…%s (%d)", o.Last.Format("15:04"), o.Count)
 		}
-		told = append(told, fmt.Sprintf("%s %s/%s", times, o.Result, o.Reason))
+		told = append(told, strings.TrimSuffix(fmt.Sprintf("%s %s/%s", times, o.Result, o.Reason), "/"))
 	}
 	for _, w := range s.plan.Carried.Waiting {
 		told = append(told, fmt.Sprintf("%s waits %s/%s", w.Time.Format("15:04"), w.Trigger, w.Reason))
@@ -146,6 +146,7 @@ func TestGeneral(t *testing.T) {
 				12:50 waits CatchUp/forbidden
 				13:00 waits CatchUp/forbidden`},
 				{now: "13:06", given: []given{ends(tick("12:10"), complete)}, want: `start @12:20
+				12:10 succeeded
 				12:30 waits CatchUp/forbidden
 				12:40 waits CatchUp/forbidden
 				12:50 waits CatchUp/forbidden
@@ -184,7 +185,7 @@ func TestGeneral(t *testing.T) {
 		"TT-053 TT-054 a time waits for room and starts late": {
 			given: []given{limit(1), cursor("12:10"), active("12:10")},
 			syncs: []generalSync{{now: "12:20", want: "12:20 waits Schedule/forbidden"},
-				{now: "12:23", given: []given{ends(tick("12:10"), complete)}, want: "start @12:20"}},
+				{now: "12:23", given: []given{ends(tick("12:10"), complete)}, want: "start @12:20\n12:10 succeeded"}},
 		},
 		"TT-055 a newer time takes the place of an older one": {
 			given: []given{limit(1), cursor("12:10"), active("12:10")},
@@ -196,13 +197,13 @@ func TestGeneral(t *testing.T) {
 			syncs: []generalSync{{now: "12:20", want: "12:20 waits Schedule/forbidden"},
 				{now: "12:30", want: "12:20 waits Schedule/forbidden\n12:30 waits Schedule/forbidden"},
 				{now: "12:40", want: "12:40 skipped/queue_full\n12:20 waits Schedule/forbidden\n12:30 waits Schedule/forbidden"},
-				{now: "12:45", given: []given{ends(tick("12:10"), complete)}, want: "start @12:20\n12:30 waits Schedule/forbidden"}},
+				{now: "12:45", given: []given{ends(tick("12:10"), complete)}, want: "start @12:20\n12:10 succeeded\n12:30 waits Schedule/forbidden"}},
 		},
 		"TT-060 TT-061 TT-062 Replace stops, waits until it is gone, and starts": {
 			given: []given{replacing(1), cursor("12:10"), active("12:10")},
 			syncs: []generalSync{{now: "12:20", want: "stop @12:10\n12:20 waits Schedule/stopping"},
 				{now: "12:20:01", given: []given{has("12:10"), goingAway("12:10")}, want: "12:20 waits Schedule/stopping"},
-				{now: "12:20:45", given: []given{gone("12:10")}, want: "start @12:20"}},
+				{now: "12:20:45", given: []given{gone("12:10")}, want: "start @12:20\n12:10 cancelled/replaced"}},
 		},
 		"TT-063 a successor takes the newcomer's place and stops nothing more": {
 			given: []given{replacing(1), cursor("12:10"), active("12:10")},
@@ -228,6 +229,27 @@ func TestGeneral(t *testing.T) {
 		"TT-072 a suspended child is unfinished": {
 			given: []given{limit(1), cursor("12:10"), active("12:10", asleep)},
 			syncs: []generalSync{{now: "12:20", want: "12:20 waits Schedule/forbidden"}},
+		},
+		"TT-004 a run that succeeds": {
+			given: []given{limit(1), cursor("12:10"), active("12:10")},
+			syncs: []generalSync{{now: "12:12:30", given: nil}, {now: "12:12:31", given: []given{ends(tick("12:10"), complete)}, want: "12:10 succeeded"}, {now: "12:12:32"}},
+		},
+		"TT-005 a run that fails": {
+			given: []given{limit(1), cursor("12:10"), active("12:10")},
+			syncs: []generalSync{{now: "12:12"}, {now: "12:13", given: []given{ends(tick("12:10"), failed)}, want: "12:10 failed/run_failed"}},
+		},
+		"TT-071 a running child that is deleted by hand is not run again": {
+			given: []given{limit(1), cursor("12:10"), active("12:10")},
+			syncs: []generalSync{{now: "12:12"}, {now: "12:15", given: []given{gone("12:10")}, want: "12:10 cancelled/deleted"}, {now: "12:20", want: "start @12:20"}},
+		},
+		"TT-146 TT-147 a child that ended while nobody looked": {
+			given: []given{limit(1), cursor("12:00"), has("12:10", complete)},
+			syncs: []generalSync{{now: "12:15", want: "12:10 succeeded"}},
+		},
+		"TT-243 what had succeeded before it could be stopped has its own result": {
+			given: []given{replacing(1), cursor("12:10"), active("12:10")},
+			syncs: []generalSync{{now: "12:20", want: "stop @12:10\n12:20 waits Schedule/stopping"},
+				{now: "12:20:01", given: []given{has("12:10", complete)}, want: "start @12:20\n12:10 succeeded"}},
 		},
 		"TT-074 more room starts what waits": {
 			given: []given{queue(1, 10), cursor("12:10"), active("12:10")},
@@ -270,8 +292,8 @@ func TestGeneral(t *testing.T) {
 		"TT-241 less room stops nothing": {
 			given: []given{limit(1), cursor("12:20"), active("12:10"), active("12:20")},
 			syncs: []generalSync{{now: "12:30", want: "12:30 waits Schedule/forbidden"},
-				{now: "12:31", given: []given{ends(tick("12:10"), complete)}, want: "12:30 waits Schedule/forbidden"},
-				{now: "12:32", given: []given{ends(tick("12:20"), complete)}, want: "start @12:30"}},
+				{now: "12:31", given: []given{ends(tick("12:10"), complete)}, want: "12:10 succeeded\n12:30 waits Schedule/forbidden"},
+				{now: "12:32", given: []given{ends(tick("12:20"), complete)}, want: "start @12:30\n12:20 succeeded"}},
 		},
 		"TT-247 what waits for anything but room takes a place in the queue": {
 			given: []given{queue(5, 0), cursor("12:00"), createFails(quota)},
@@ -280,7 +302,7 @@ func TestGeneral(t *testing.T) {
 		"TT-255 a queue without places": {
 			given: []given{queue(1, 0), cursor("12:10"), active("12:10")},
 			syncs: []generalSync{{now: "12:20", want: "12:20 skipped/queue_full"},
-				{now: "12:30", given: []given{ends(tick("12:10"), complete)}, want: "start @12:30"}},
+				{now: "12:30", given: []given{ends(tick("12:10"), complete)}, want: "start @12:30\n12:10 succeeded"}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -313,7 +335,16 @@ func TestGeneralProperties(t *testing.T) {
 			before := maps.Clone(s.live)
 			transcript := s.playGeneral(t)
 			for _, o := range s.outcomes {
-				counted += o.Count
+				if o.Result == cron.Started || o.Result == cron.Skipped || o.Result == cron.Missed {
+					counted += o.Count
+				}
+			}
+			var c cron.Counts
+			if r := s.in.Stored.Results; r != nil {
+				c = r.Counts
+			}
+			if c.Started+c.Skipped+c.Missed != int64(counted) || c.Started != c.Succeeded+c.Failed+c.Cancelled+int64(len(s.in.Stored.Active)) {
+				rt.Fatalf("%d were named, and counted were %+v, with %d active:\n%s", counted, c, len(s.in.Stored.Active), transcript)
 			}
 			for name := range s.live {
 				if _, was := before[name]; !was && ever[name] {
@@ -355,4 +386,34 @@ func TestGeneralProperties(t *testing.T) {
 			}
 		}
 	})
+}
+
+// The ledger has an entry for each run that has ended, and one for all times that passed one after the other without a
+// run and for one reason; it is cut where the policy says.
+func TestLedger(t *testing.T) {
+	s := fixture("G", "12:15", limit(1), cursor("11:00"), func(s *scene) { s.in.Policy.Ledger = 3 })
+	for _, p := range []generalSync{
+		{want: "start @12:10\n11:10…12:00 (6) missed/outage"},
+		{now: "13:05", given: []given{ends(tick("12:10"), failed, finished("12:40"))}, want: "start @13:00\n12:10 failed/run_failed\n12:20…12:50 (4) missed/outage"},
+		{now: "13:35", given: []given{ends(tick("13:00"), complete)}, want: "start @13:30\n13:00 succeeded\n13:10…13:20 (2) missed/outage"},
+		{now: "14:05", given: []given{suspended}},
+		{now: "14:06", given: []given{func(s *scene) { s.in.Policy.Suspend = false }, queue(1, 0)}, want: "13:40…13:50 (2) missed/outage\n14:00 skipped/queue_full"},
+	} {
+		if p.now != "" {
+			s.catchUp(p.now, p.given...)
+		}
+		if diff := cmp.Diff(lines(p.want), s.playGeneral(t)); diff != "" {
+			t.Errorf("at %s (-want +got):\n%s", p.now, diff)
+		}
+	}
+	var got []string
+	for _, e := range s.in.Stored.Results.Ledger {
+		got = append(got, fmt.Sprintf("%s %s %d", e.First.Format("15:04"), e.Result, e.Count))
+	}
+	if diff := cmp.Diff([]string{"14:00 skipped 1", "13:40 missed 2", "13:10 missed 2"}, got); diff != "" {
+		t.Errorf("ledger (-want +got):\n%s", diff)
+	}
+	if want := (cron.Counts{Started: 3, Succeeded: 1, Failed: 1, Skipped: 1, Missed: 14}); s.in.Stored.Results.Counts != want {
+		t.Errorf("counted %+v, want %+v", s.in.Stored.Results.Counts, want)
+	}
 }

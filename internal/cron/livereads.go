@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -55,7 +54,7 @@ func activeReads(in Input, all []Child) []ReadRequest {
 	return reads
 }
 
-func inNamespace(in Input, ref corev1.ObjectReference) bool {
+func inNamespace(in Input, ref ActiveRun) bool {
 	return ref.Name != "" && (ref.Namespace == "" || ref.Namespace == in.Owner.Namespace)
 }
 
@@ -70,8 +69,8 @@ func (in Input) readAnswer(name string) (readResult, bool) {
 	return result, ok
 }
 
-func listed(refs []corev1.ObjectReference, uid types.UID) bool {
-	return slices.ContainsFunc(refs, func(r corev1.ObjectReference) bool { return r.UID == uid })
+func listed(refs []ActiveRun, uid types.UID) bool {
+	return slices.ContainsFunc(refs, func(r ActiveRun) bool { return r.UID == uid })
 }
 
 func known(all []Child, uid types.UID) bool {

@@ -22,8 +22,8 @@ import (
 //
 // It is a value: no sync modifies what another one holds.
 type Memory struct {
-	// Active are the references of status.active, in their order.
-	Active []corev1.ObjectReference
+	// Active are the runs that have begun and have no result, as status.active has them, in their order.
+	Active []ActiveRun
 	// LastSchedule is status.lastScheduleTime, nil when absent; a pointer to the zero time is a value like any other.
 	LastSchedule *time.Time
 	// LastSuccessful is status.lastSuccessfulTime, nil when absent or when the kind has none.
@@ -36,12 +36,35 @@ type Memory struct {
 	Cursor *time.Time
 	// Waiting are scheduled times that have come and may still start, in their order.
 	Waiting []WaitingTime
+	// Results are the outcomes so far; nil when there are none, or where the status does not hold them.
+	Results *Results
 
 	// scheduleUnchangedSince is Owner.ScheduleUnchangedSince, in seconds; zero when it was unknown. It and what follows
 	// are held by no status.
 	scheduleUnchangedSince int64
 	// process is nil when there is nothing in it, as at most times.
 	process *inProcess
+}
+
+// ActiveRun is a run that has begun and has no result yet.
+type ActiveRun struct {
+	// ObjectReference is that of its newest child.
+	corev1.ObjectReference
+	// What follows is zero in kinds whose status lists references only, for what an earlier sync started.
+
+	// Time is its scheduled time, and Trigger what made it.
+	Time    time.Time
+	Trigger Trigger
+	// Attempt is the number of the newest child in the run, from 1 on, and Started is when that was created.
+	Attempt int
+	Started time.Time
+	// Stopping is why it is being stopped, "" if it is not.
+	Stopping Reason
+}
+
+func (r ActiveRun) same(other ActiveRun) bool {
+	return r.ObjectReference == other.ObjectReference && r.Time.Equal(other.Time) && r.Trigger == other.Trigger && r.Attempt == other.Attempt &&
+		r.Started.Equal(other.Started) && r.Stopping == other.Stopping
 }
 
 // WaitingTime is a scheduled time that has come and may still start.
@@ -51,7 +74,7 @@ type WaitingTime struct {
 	// Trigger is what is to make the run, if it starts.
 	Trigger Trigger
 	// Reason is what it waits for. In kinds whose status holds no waiting times it becomes final if it never starts.
-	Reason NotStartedReason
+	Reason Reason
 }
 
 // inProcess are the parts of a Memory that no status holds.
@@ -100,6 +123,7 @@ const (
 	PartTiming
 	PartCursor
 	PartWaiting
+	PartResults
 )
 
 // Has tells whether all of these parts are in the set.
@@ -133,7 +157,7 @@ func (m Memory) firstWaiting() *WaitingTime {
 // not among them: it is written only where that is worth it (edit.needsWrite).
 func (m Memory) changedFrom(stored Memory, durable Parts) Parts {
 	var changed Parts
-	if !slices.Equal(m.Active, stored.Active) {
+	if !slices.EqualFunc(m.Active, stored.Active, ActiveRun.same) {
 		changed |= PartActive
 	}
 	if !sameTime(m.LastSchedule, stored.LastSchedule) {
@@ -147,6 +171,9 @@ func (m Memory) changedFrom(stored Memory, durable Parts) Parts {
 	}
 	if !sameTime(m.Cursor, stored.Cursor) {
 		changed |= PartCursor
+	}
+	if m.Results != stored.Results { // those that are the same are shared (Results.with)
+		changed |= PartResults
 	}
 	if !slices.EqualFunc(m.Waiting, stored.Waiting, WaitingTime.same) {
 		changed |= PartWaiting

@@ -157,7 +157,7 @@ func TestCarry(t *testing.T) {
 			kind: "V",
 			given: []given{last("12:10"), active("12:10"), func(s *scene) {
 				s.in.Stored.Active = append(s.in.Stored.Active, s.in.Stored.Active[0],
-					corev1.ObjectReference{Namespace: "other", Name: "elsewhere", UID: "elsewhere"})
+					cron.ActiveRun{ObjectReference: corev1.ObjectReference{Namespace: "other", Name: "elsewhere", UID: "elsewhere"}})
 			}},
 			syncs: []sync{{now: "12:12:00", want: `
 				record active [tick-29631610], last scheduled 2026-05-04T12:10:00Z

@@ -41,7 +41,7 @@ func (p passed) and(q passed) passed {
 
 // missed are scheduled times that did not start for one reason.
 type missed struct {
-	reason NotStartedReason
+	reason Reason
 	passed
 }
 
@@ -91,7 +91,7 @@ func passedByEdit(former, present Times, from, after, until time.Time, started [
 }
 
 // miss collects what was missed.
-func (o *outcomes) miss(reason NotStartedReason, p passed) {
+func (o *outcomes) miss(reason Reason, p passed) {
 	if p.count == 0 {
 		return
 	}

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -18,7 +17,9 @@ type observedStatus struct {
 	status Memory
 	// completed are the children whose completion this sync reports.
 	completed []Child
-	events    []Event
+	// ended are the outcomes of runs that have ended, where the status holds them.
+	ended  []RunOutcome
+	events []Event
 	// err: a live read failed, so that nothing may be started on this picture.
 	err error
 }
@@ -48,9 +49,10 @@ func observeStatus(in Input, memory Memory, all []Child) observedStatus {
 		// A start that is unrecorded is that of an earlier sync, which could not write it down.
 		switch running := !c.Phase.finished(); {
 		case running && (startUnrecorded(in, c) || in.Traits.ActiveRebuilt && !listed(o.status.Active, c.UID)):
-			o.status.Active = append(o.status.Active, reference(c))
+			o.status.Active = append(o.status.Active, adoptedRun(in, c))
 		case !running && in.Traits.AdoptionReports && startUnrecorded(in, c):
 			o.completed = append(o.completed, c)
+			o.end(in, adoptedRun(in, c), &c)
 		}
 		if successUnrecorded(in, c, o.status) {
 			o.status.LastSuccessful = c.Finished
@@ -61,16 +63,17 @@ func observeStatus(in Input, memory Memory, all []Child) observedStatus {
 
 // keeps tells whether an active reference stays in the list: in its place and as it is stored, so that the progress of
 // a child is no reason to write.
-func (o *observedStatus) keeps(in Input, all []Child, ref corev1.ObjectReference) bool {
+func (o *observedStatus) keeps(in Input, all []Child, ref ActiveRun) bool {
 	if i := slices.IndexFunc(all, func(c Child) bool { return c.UID == ref.UID }); i >= 0 {
 		if !all[i].Phase.finished() {
 			return true
 		}
 		o.completed = append(o.completed, all[i])
+		o.end(in, ref, &all[i])
 		return false
 	}
 	if !inNamespace(in, ref) {
-		o.events = append(o.events, missing(in, ref, ""))
+		o.events = append(o.events, missing(in, ref.ObjectReference, ""))
 		return false
 	}
 	switch read, _ := in.readAnswer(ref.Name); {
@@ -78,13 +81,16 @@ func (o *observedStatus) keeps(in Input, all []Child, ref corev1.ObjectReference
 		o.err = errors.Join(o.err, fmt.Errorf("reading active %s %s: %w", in.Traits.ChildKind, ref.Name, read.err))
 		return true
 	case read.child == nil:
-		o.events = append(o.events, missing(in, ref, ""))
+		o.events = append(o.events, missing(in, ref.ObjectReference, ""))
+		o.end(in, ref, nil)
 		return false
 	case read.child.UID != ref.UID:
-		o.events = append(o.events, missing(in, ref, read.child.UID))
+		o.events = append(o.events, missing(in, ref.ObjectReference, read.child.UID))
+		o.end(in, ref, nil)
 		return false
 	case read.child.Phase.finished():
 		o.completed = append(o.completed, *read.child)
+		o.end(in, ref, read.child)
 		return false
 	default: // no longer controlled by us, but it runs, and we started it
 		return !in.Traits.ActiveRebuilt
@@ -127,6 +133,6 @@ func later(t *time.Time, other time.Time) *time.Time {
 	return &other
 }
 
-func without(refs []corev1.ObjectReference, uid types.UID) []corev1.ObjectReference {
-	return slices.DeleteFunc(slices.Clone(refs), func(r corev1.ObjectReference) bool { return r.UID == uid })
+func without(refs []ActiveRun, uid types.UID) []ActiveRun {
+	return slices.DeleteFunc(slices.Clone(refs), func(r ActiveRun) bool { return r.UID == uid })
 }

@@ -13,10 +13,19 @@ import (
 // place.
 type RunOutcome struct {
 	Result Result
-	Reason NotStartedReason
+	Reason Reason
 	// Count is how many scheduled times it is, at least one; First and Last are the first and the last of them.
 	Count       int
 	First, Last time.Time
+
+	// What follows is known of a run that has ended, where the status holds outcomes (PartResults).
+
+	// Trigger is what made the run, Run the name of its newest child, and Attempts how many it had.
+	Trigger  Trigger
+	Run      string
+	Attempts int
+	// Started is when the newest child was created, and Ended when it ended, or was found to be gone.
+	Started, Ended *time.Time
 }
 
 // Result is the outcome in one word.
@@ -29,47 +38,57 @@ const (
 	Skipped Result = "skipped"
 	// Missed: it should have started, and did not.
 	Missed Result = "missed"
+	// Succeeded, RunFailed and Cancelled are how runs end, where the status holds outcomes.
+	Succeeded Result = "succeeded"
+	RunFailed Result = "failed"
+	Cancelled Result = "cancelled"
 )
 
-// NotStartedReason says why a scheduled time did not start; "" for one that did.
-type NotStartedReason string
+// Reason says why a scheduled time did not start, or a run did not succeed; "" for one that did.
+type Reason string
 
 const (
 	// NotStartedForbidden (skipped): a child was unfinished and concurrencyPolicy is Forbid.
-	NotStartedForbidden NotStartedReason = "forbidden"
+	NotStartedForbidden Reason = "forbidden"
 	// NotStartedSuspended (skipped): the CronJob was suspended at that time.
-	NotStartedSuspended NotStartedReason = "suspended"
+	NotStartedSuspended Reason = "suspended"
+	// RunChildFailed (failed): the last child of the run has failed.
+	RunChildFailed Reason = "run_failed"
+	// RunReplaced (cancelled): the run was stopped for a later one.
+	RunReplaced Reason = "replaced"
+	// RunDeleted (cancelled): its child was deleted by someone, or vanished unseen.
+	RunDeleted Reason = "deleted"
 	// NotStartedStopping (skipped): a child was being stopped for it.
-	NotStartedStopping NotStartedReason = "stopping"
+	NotStartedStopping Reason = "stopping"
 	// NotStartedSuperseded (skipped): it waited for room, and a newer one took its place.
-	NotStartedSuperseded NotStartedReason = "superseded"
+	NotStartedSuperseded Reason = "superseded"
 	// NotStartedQueueFull (skipped): it found no place in the queue.
-	NotStartedQueueFull NotStartedReason = "queue_full"
+	NotStartedQueueFull Reason = "queue_full"
 	// NotStartedEdited (skipped): the timing was changed before it could start, or names it too late.
-	NotStartedEdited NotStartedReason = "edited"
+	NotStartedEdited Reason = "edited"
 	// NotStartedCatchUpLimit (missed): nobody looked, and more of them were found than may be made up for.
-	NotStartedCatchUpLimit NotStartedReason = "catch_up_limit"
+	NotStartedCatchUpLimit Reason = "catch_up_limit"
 	// NotStartedSharedName (skipped): its child would have the name of an earlier one's (cronjob.md B7).
-	NotStartedSharedName NotStartedReason = "shared_name"
+	NotStartedSharedName Reason = "shared_name"
 	// NotStartedOutage (missed): nobody looked between it and the next one, which starts in its place.
-	NotStartedOutage NotStartedReason = "outage"
+	NotStartedOutage Reason = "outage"
 	// NotStartedDeadline (missed): it was found too late for spec.startingDeadlineSeconds.
-	NotStartedDeadline NotStartedReason = "deadline"
+	NotStartedDeadline Reason = "deadline"
 	// NotStartedFailed (missed): the API refused or failed what the start needed, until its time was over.
-	NotStartedFailed NotStartedReason = "failed"
+	NotStartedFailed Reason = "failed"
 	// NotStartedForeign (missed): an object of someone else held its child's name.
-	NotStartedForeign NotStartedReason = "foreign"
+	NotStartedForeign Reason = "foreign"
 	// NotStartedTooMany (missed): the kind starts nothing after more than 100 missed times.
-	NotStartedTooMany NotStartedReason = "too_many"
+	NotStartedTooMany Reason = "too_many"
 	// NotStartedEdit (missed): the schedule was changed before it could start, or at a time that nothing tells exactly.
-	NotStartedEdit NotStartedReason = "edit"
+	NotStartedEdit Reason = "edit"
 )
 
-// NotStartedReasons are all values of NotStartedReason that kinds K, V and T have.
-var NotStartedReasons = []NotStartedReason{NotStartedForbidden, NotStartedSuspended, NotStartedSharedName, NotStartedOutage, NotStartedDeadline, NotStartedFailed, NotStartedForeign, NotStartedTooMany, NotStartedEdit}
+// NotStartedReasons are all values of Reason that kinds K, V and T have.
+var NotStartedReasons = []Reason{NotStartedForbidden, NotStartedSuspended, NotStartedSharedName, NotStartedOutage, NotStartedDeadline, NotStartedFailed, NotStartedForeign, NotStartedTooMany, NotStartedEdit}
 
 // SkippedOrMissed is the outcome of times that did not start for this reason.
-func (w NotStartedReason) SkippedOrMissed() Result {
+func (w Reason) SkippedOrMissed() Result {
 	switch w {
 	case NotStartedForbidden, NotStartedStopping, NotStartedSuperseded, NotStartedQueueFull, NotStartedEdited, NotStartedSuspended, NotStartedSharedName:
 		return Skipped
@@ -79,7 +98,7 @@ func (w NotStartedReason) SkippedOrMissed() Result {
 }
 
 // reasonIfNeverStarted is the reason that becomes final if the time never starts.
-func (r startResult) reasonIfNeverStarted() NotStartedReason {
+func (r startResult) reasonIfNeverStarted() Reason {
 	switch r {
 	case startForbidden:
 		return NotStartedForbidden
@@ -109,7 +128,7 @@ type outcomes struct {
 	wake       time.Time
 }
 
-func (o *outcomes) enter(result Result, reason NotStartedReason, p passed) {
+func (o *outcomes) enter(result Result, reason Reason, p passed) {
 	if p.count <= 0 {
 		return
 	}

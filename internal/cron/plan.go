@@ -202,6 +202,11 @@ func (r StatusWrite) String() string {
 // String tells the event in one line.
 func (e Event) String() string { return e.Type + " " + e.Reason + ": " + e.Message }
 
+// runOf is the run of a child: of that scheduled time, zero if it is not known.
+func runOf(c Child, t time.Time, trigger Trigger) ActiveRun {
+	return ActiveRun{ObjectReference: reference(c), Time: t, Trigger: trigger, Attempt: 1, Started: c.Created}
+}
+
 func reference(c Child) corev1.ObjectReference {
 	return corev1.ObjectReference{
 		APIVersion:      c.APIVersion,

@@ -19,6 +19,8 @@ type Policy struct {
 	// KeepSuccessful and KeepFailed are the history limits; nil keeps all of that class.
 	KeepSuccessful *int32
 	KeepFailed     *int32
+	// Ledger is how many outcomes are kept, where the status holds them.
+	Ledger int
 	// Conditions: status.conditions are asked for (cronjob.md 2.3b).
 	Conditions bool
 }

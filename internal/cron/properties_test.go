@@ -100,9 +100,9 @@ func policies(t *rapid.T, tr *cron.KindTraits) cron.Policy {
 }
 
 func states(t *rapid.T, tr *cron.KindTraits) cron.Memory {
-	refs := rapid.Custom(func(t *rapid.T) corev1.ObjectReference {
-		return corev1.ObjectReference{APIVersion: "batch/v1", Kind: "Job", Name: names.Draw(t, "name"), UID: uids.Draw(t, "uid"),
-			Namespace: rapid.SampledFrom([]string{"batch", "batch", "", "other"}).Draw(t, "namespace")}
+	refs := rapid.Custom(func(t *rapid.T) cron.ActiveRun {
+		return cron.ActiveRun{ObjectReference: corev1.ObjectReference{APIVersion: "batch/v1", Kind: "Job", Name: names.Draw(t, "name"), UID: uids.Draw(t, "uid"),
+			Namespace: rapid.SampledFrom([]string{"batch", "batch", "", "other"}).Draw(t, "namespace")}}
 	})
 	return cron.Memory{
 		Active:         rapid.SliceOfN(refs, 0, 4).Draw(t, "active"),

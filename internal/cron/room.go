@@ -70,10 +70,12 @@ func roomIsBeingMade(s *syncState, t dueTime) *startDecision {
 			continue
 		}
 		d.stop = append(d.stop, in.deletion(c, "replaced by "+t.child))
+		d.stopping = append(d.stopping, c.UID)
 	}
 	for _, c := range going {
 		if tried, _ := in.stopped(c); tried {
 			d.events = append(d.events, deleted(in, c))
+			d.stopping = append(d.stopping, c.UID)
 		}
 	}
 	return &d

@@ -39,7 +39,7 @@ var traits = map[string]*cron.KindTraits{
 var general = &cron.KindTraits{
 	Group: "batch.carillon.dev", Kind: "Timetable", ChildKind: "Job", NameUnit: time.Second,
 	StartChecks:        []cron.StartCheck{cron.CheckNotSuspended, cron.CheckScheduleFires},
-	Durable:            cron.PartActive | cron.PartLastSchedule | cron.PartLastSuccessful | cron.PartTiming | cron.PartCursor | cron.PartWaiting,
+	Durable:            cron.PartActive | cron.PartLastSchedule | cron.PartLastSuccessful | cron.PartTiming | cron.PartCursor | cron.PartWaiting | cron.PartResults,
 	RecordDespiteError: true, AdoptionReports: true, History: cron.ByCreation,
 }
 
@@ -257,8 +257,10 @@ func onServer(scheduled string, opts ...childOpt) given {
 	}
 }
 
-func ref(c cron.Child) corev1.ObjectReference {
-	return corev1.ObjectReference{APIVersion: c.APIVersion, Kind: c.Kind, Namespace: c.Namespace, Name: c.Name, UID: c.UID}
+func ref(c cron.Child) cron.ActiveRun {
+	t, _ := time.Parse(time.RFC3339, c.Stamp)
+	return cron.ActiveRun{Time: t, Trigger: cron.TriggerSchedule, Attempt: 1, Started: c.Created,
+		ObjectReference: corev1.ObjectReference{APIVersion: c.APIVersion, Kind: c.Kind, Namespace: c.Namespace, Name: c.Name, UID: c.UID}}
 }
 
 // liveState is what the server's CronJob says where the cache's is older.

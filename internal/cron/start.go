@@ -27,8 +27,10 @@ type startDecision struct {
 	// What the status has when the decision is carried out: removed leave the active list, active enters it, and served
 	// is whether the time counts as served.
 	removed []types.UID
-	active  *Child
-	served  bool
+	// stopping are the runs that are being stopped, and stay in the active list until they are gone.
+	stopping []types.UID
+	active   *Child
+	served   bool
 }
 
 // startResult is the decision in one word.
@@ -106,7 +108,10 @@ func (s *syncState) decideStarts() {
 			s.status.Active = without(s.status.Active, uid)
 		}
 		if d.active != nil {
-			s.status.Active = append(slices.Clip(s.status.Active), reference(*d.active))
+			s.status.Active = append(slices.Clip(s.status.Active), runOf(*d.active, t.time, t.trigger))
+		}
+		for _, uid := range d.stopping {
+			s.status.Active = markStopping(s.status.Active, uid, RunReplaced)
 		}
 		if d.served {
 			s.status.LastSchedule = later(s.status.LastSchedule, t.time)

@@ -53,13 +53,13 @@ func (s *syncState) limitWaiting(due []dueTime) []dueTime {
 }
 
 // turnAway notes that times will not start any more.
-func (s *syncState) turnAway(reason NotStartedReason, list []dueTime) {
+func (s *syncState) turnAway(reason Reason, list []dueTime) {
 	for _, d := range list {
 		s.turnedAway = append(s.turnedAway, missed{reason: reason, passed: one(d.time)})
 	}
 }
 
 // waitsForRoom tells whether a time that waits for this starts as soon as there is room.
-func (w NotStartedReason) waitsForRoom() bool {
+func (w Reason) waitsForRoom() bool {
 	return w == NotStartedForbidden || w == NotStartedStopping
 }

@@ -310,6 +310,10 @@ func (t *truth) statusWritten(o *ownerTruth, old, cj *batchv1.CronJob, by string
 	}
 }
 
+func activeHas(active []cron.ActiveRun, uid types.UID) bool {
+	return slices.ContainsFunc(active, func(r cron.ActiveRun) bool { return r.UID == uid })
+}
+
 func lists(refs []corev1.ObjectReference, uid types.UID) bool {
 	return slices.ContainsFunc(refs, func(r corev1.ObjectReference) bool { return r.UID == uid })
 }
@@ -480,7 +484,7 @@ func (t *truth) noOverlap(o *ownerTruth, made *jobTruth, m *simManager, v view, 
 		switch {
 		case j == made, ref == nil || ref.UID != o.uid, j.ended != 0, j.rests():
 		case policy == batchv1.ReplaceConcurrent && (obj.GetDeletionTimestamp() != nil || j.scheduled.IsZero()):
-		case j.maker != m.process.Name && !slices.Contains(v.children, obj.GetUID()) && !lists(v.status.Active, obj.GetUID()):
+		case j.maker != m.process.Name && !slices.Contains(v.children, obj.GetUID()) && !activeHas(v.status.Active, obj.GetUID()):
 			// somebody else made it, and no cache of this process showed it
 		default:
 			t.breaks("guarantee 2: %s, and %s makes %s beside %s (%s), which is unfinished", policy, m.process.Name, made.name, j.name, obj.GetUID())

@@ -75,10 +75,26 @@ func mergePatch(subresource string, body any) (CronJobPatch, error) {
 	return CronJobPatch{Subresource: subresource, Type: types.MergePatchType, Data: data}, nil
 }
 
-// references gives null for an empty list, which removes the field.
-func references(refs []corev1.ObjectReference) any {
-	if len(refs) == 0 {
+// Runs are the active runs of which a status holds references only.
+func Runs(refs []corev1.ObjectReference) []cron.ActiveRun {
+	if refs == nil {
 		return nil
+	}
+	runs := make([]cron.ActiveRun, len(refs))
+	for i, ref := range refs {
+		runs[i].ObjectReference = ref
+	}
+	return runs
+}
+
+// references gives null for an empty list, which removes the field.
+func references(runs []cron.ActiveRun) any {
+	if len(runs) == 0 {
+		return nil
+	}
+	refs := make([]corev1.ObjectReference, len(runs))
+	for i, r := range runs {
+		refs[i] = r.ObjectReference
 	}
 	return refs
 }

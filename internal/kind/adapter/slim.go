@@ -51,7 +51,7 @@ type CronJobStatus struct {
 
 // Cron translates the status.
 func (s *CronJobStatus) Cron() cron.Memory {
-	return cron.Memory{Active: s.Active, LastSchedule: Time(s.LastScheduleTime)}
+	return cron.Memory{Active: Runs(s.Active), LastSchedule: Time(s.LastScheduleTime)}
 }
 
 // Template is a jobTemplate: what of its metadata reaches the child, and its spec as the user wrote it, so that fields

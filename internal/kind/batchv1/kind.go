@@ -108,7 +108,7 @@ func (Kind) Read(obj adapter.Object, options adapter.ReadOptions) (cron.Owner, c
 		KeepFailed:     c.spec.FailedJobsHistoryLimit,
 	}
 	status := cron.Memory{
-		Active:         c.status.Active,
+		Active:         adapter.Runs(c.status.Active),
 		LastSchedule:   adapter.Time(c.status.LastScheduleTime),
 		LastSuccessful: adapter.Time(c.status.LastSuccessfulTime),
 		Timing:         adapter.ServedTiming(c.timetable, policy.Timing, info, options),

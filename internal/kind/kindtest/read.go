@@ -30,8 +30,8 @@ func (s Suite) read(t *testing.T) {
 	wantPolicy := cron.Policy{Timing: adapter.CronTiming("*/10 * * * *", zone, s.Kind.Info(), adapter.ReadOptions{}), Deadline: new(int64(300)),
 		Room: adapter.Room("Forbid"), KeepSuccessful: new(int32(2)), KeepFailed: new(int32(4))}
 	wantStatus := cron.Memory{
-		Active: []corev1.ObjectReference{{APIVersion: "batch/v1", Kind: "Job", Namespace: "batch", Name: "tick-1",
-			UID: "u1"}},
+		Active: adapter.Runs([]corev1.ObjectReference{{APIVersion: "batch/v1", Kind: "Job", Namespace: "batch", Name: "tick-1",
+			UID: "u1"}}),
 		LastSchedule: instant(t, "2026-05-04T12:00:00Z"),
 		Timing:       s.timing(`{"schedules":["*/10 * * * *"]}`),
 	}

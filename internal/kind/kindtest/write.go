@@ -30,7 +30,7 @@ func (s Suite) write(t *testing.T) {
 		record  cron.StatusWrite
 		patches int
 	}{
-		"a status": {cron.StatusWrite{Changed: cron.PartActive | cron.PartLastSchedule, Memory: cron.Memory{Active: []corev1.ObjectReference{ref}, LastSchedule: moved, LastSuccessful: success,
+		"a status": {cron.StatusWrite{Changed: cron.PartActive | cron.PartLastSchedule, Memory: cron.Memory{Active: adapter.Runs([]corev1.ObjectReference{ref}), LastSchedule: moved, LastSuccessful: success,
 			Conditions: conditions, Timing: s.timing(`{"schedules":["*/10 * * * *"]}`)}}, 1},
 		"an empty status": {cron.StatusWrite{Changed: cron.PartActive | cron.PartLastSchedule, Memory: cron.Memory{Conditions: conditions, Timing: s.timing(`{"schedules":["*/10 * * * *"]}`)}}, 1},
 		"a timetable": {cron.StatusWrite{Changed: cron.PartTiming, Memory: s.stored(t, func(st *cron.Memory) {

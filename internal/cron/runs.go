@@ -1,0 +1,115 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cron
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// adoptedRun is the run of a child that an earlier sync started and could not record.
+func adoptedRun(in Input, c Child) ActiveRun {
+	t, _ := proof(in, c)
+	return runOf(c, t.UTC(), triggerOf(t, c.Created))
+}
+
+// end enters the outcome of a run that has ended, where the status holds outcomes: that of its child, or, when nobody
+// saw how that ended, that it was cancelled (timetable.md 3.6, 3.9). A run without a scheduled time has none.
+func (o *observedStatus) end(in Input, run ActiveRun, child *Child) {
+	if !in.Traits.Durable.Has(PartResults) || run.Time.IsZero() {
+		return
+	}
+	now := in.Now.UTC()
+	ended := RunOutcome{Result: Cancelled, Reason: RunDeleted, Count: 1, First: run.Time, Last: run.Time, Trigger: run.Trigger,
+		Run: run.Name, Attempts: run.Attempt, Started: &run.Started, Ended: &now}
+	switch {
+	case child != nil && child.Succeeded:
+		ended.Result, ended.Reason = Succeeded, ""
+	case run.Stopping != "":
+		ended.Reason = run.Stopping
+	case child != nil:
+		ended.Result, ended.Reason = RunFailed, RunChildFailed
+	}
+	if child != nil && child.Finished != nil {
+		ended.Ended = child.Finished
+	}
+	o.ended = append(o.ended, ended)
+}
+
+// markStopping notes why a run is being stopped; the cause that was noted first stays.
+func markStopping(runs []ActiveRun, uid types.UID, why Reason) []ActiveRun {
+	i := slices.IndexFunc(runs, func(r ActiveRun) bool { return r.UID == uid })
+	if i < 0 || runs[i].Stopping != "" {
+		return runs
+	}
+	runs = slices.Clone(runs)
+	runs[i].Stopping = why
+	return runs
+}
+
+// Results are the outcomes of the scheduled times so far. They are never modified.
+type Results struct {
+	// Counts are those of all of them since the first cursor.
+	Counts Counts
+	// Ledger are the newest, first the newest (Policy.Ledger). Those of times that passed one after the other without a run
+	// and for one reason share an entry.
+	Ledger []RunOutcome
+}
+
+// Counts are how many scheduled times had which outcome.
+type Counts struct{ Started, Succeeded, Failed, Cancelled, Skipped, Missed int64 }
+
+func (c *Counts) add(o RunOutcome) {
+	n := int64(o.Count)
+	switch o.Result {
+	case Started:
+		c.Started += n
+	case Succeeded:
+		c.Succeeded += n
+	case RunFailed:
+		c.Failed += n
+	case Cancelled:
+		c.Cancelled += n
+	case Skipped:
+		c.Skipped += n
+	case Missed:
+		c.Missed += n
+	}
+}
+
+// with adds the outcomes of a sync: all of them to the counts, and those that are final to the ledger, which has limit
+// entries at most. times are the scheduled times, nil if they are not known. It is r itself if that changes nothing.
+func (r *Results) with(outcomes []RunOutcome, times Times, limit int) *Results {
+	var now Results
+	if r != nil {
+		now = *r
+	}
+	if len(outcomes) == 0 && len(now.Ledger) <= limit {
+		return r
+	}
+	ledger := slices.Clone(now.Ledger)
+	slices.Reverse(ledger)
+	for _, o := range outcomes {
+		now.Counts.add(o)
+		if o.Result == Started {
+			continue // it is active until it has ended
+		}
+		if last := len(ledger) - 1; last >= 0 && ledger[last].continues(o) && orNone(times).Count(ledger[last].Last, o.First) == 1 {
+			ledger[last].Count += o.Count
+			ledger[last].Last = o.Last
+			continue
+		}
+		ledger = append(ledger, o)
+	}
+	now.Ledger = ledger[max(0, len(ledger)-limit):]
+	slices.Reverse(now.Ledger)
+	return &now
+}
+
+// continues tells whether o goes into the entry of e if it is about the times that come next: both are about times
+// without a run.
+func (e RunOutcome) continues(o RunOutcome) bool {
+	return e.Result == o.Result && e.Reason == o.Reason && (e.Result == Skipped || e.Result == Missed)
+}
