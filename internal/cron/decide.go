@@ -90,7 +90,7 @@ func Decide(in Input) Plan {
 		s.status.Results = s.status.Results.with(s.outcomes.named, in.Policy.Timing.Times, in.Policy.Ledger)
 	}
 	s.served = s.edit.now.withMissed(s.outcomes.missedUpto)
-	s.status.Conditions = conditions(s)
+	s.status.Conditions = s.conditions()
 
 	failed := errors.Join(s.observed.err, s.ready.err(), s.start.err)
 	toWrite, pruned, recordErr := s.recordAndPrune(failed)

@@ -59,7 +59,7 @@
 //	missed.go         scheduled times that did not start: reported once
 //	misconfigured.go  what somebody has to mend, in one word
 //	repeatevents.go   what lasts: reported again from time to time
-//	conditions.go     status.conditions, for the kind that has them
+//	facts.go          what was found out, for status.conditions of the kind that has them
 //	record.go         what of the status is written, and which deletes wait for that
 //	history.go        which finished children go, and when they may
 //	events.go         the events, a constructor each

@@ -73,6 +73,10 @@ type KindTraits struct {
 	// Propagation of every delete of a child; nil sends none and leaves it to the server.
 	Propagation *metav1.DeletionPropagation
 
+	// Conditions gives status.conditions at the end of a sync, from those that are stored and what it has found out; nil
+	// for a kind that has none. It is a pure function.
+	Conditions func(stored []metav1.Condition, f Facts) []metav1.Condition
+
 	// ResyncIgnored: an update of the CronJob that changes nothing, as a periodic resync sends, calls for no sync.
 	ResyncIgnored bool
 	// CreationSkew: the time from scheduled to created is observed in the kind's histogram (cronjob.md 5.2).

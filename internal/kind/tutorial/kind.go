@@ -77,6 +77,8 @@ var info = adapter.Info{
 		FailedFirst: true,
 		Propagation: &background,
 
+		Conditions: conditions,
+
 		EventSource: "cronjob",
 		Events: cron.EventReasons{
 			ManualActive:         adapter.Normal("ManualJobActive"),
