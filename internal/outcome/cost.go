@@ -4,31 +4,32 @@
 package outcome
 
 import (
-	"math"
 	"math/bits"
 	"strings"
 
-	"github.com/google/cel-go/common/functions"
 	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
-	"github.com/google/cel-go/interpreter"
 )
 
-// costLimit is what one evaluation may cost (timetable.md 3.9): about a step of the interpreter each.
+// costLimit is what one evaluation may cost (timetable.md 3.9): a step of the interpreter costs 1.
 const costLimit = 100_000
 
-// perCharacter is what a character of a string costs that is looked at or written, and an item of a list or map.
-const perCharacter = 0.1
+// perItem is what a character of a string costs that is looked at or written, and an item of a list or map.
+const perItem = 0.1
 
-// guarded are the functions whose cost can be far above the size of their arguments, or of their result far above it.
-// CEL counts a call after it, which for these would be too late: a few nested replaces fill the memory. So they are not
-// called if the cost, which is never underestimated, is above the limit.
-var guarded = map[string]func(args []ref.Val) float64{
+// callCosts say what a call costs before it is made, for functions whose work or result can be far larger than their
+// arguments: a few nested replaces would fill the memory. It is never underestimated by more than a small factor.
+var callCosts = map[string]func(args []ref.Val) float64{
+	operators.Add:           additionCost,
 	operators.Equals:        compareCost,
 	operators.NotEquals:     compareCost,
-	operators.In:            containsCost,
+	operators.In:            containmentCost,
+	"matches":               matchCost,
+	"contains":              searchCost,
+	"indexOf":               searchCost,
+	"lastIndexOf":           searchCost,
 	"replace":               replaceCost,
 	"join":                  joinCost,
 	"format":                formatCost,
@@ -39,74 +40,17 @@ var guarded = map[string]func(args []ref.Val) float64{
 	"@sortByAssociatedKeys": sortCost,
 }
 
-// guard puts the check of the cost before each call of a guarded function.
-func guard(dispatcher interpreter.Dispatcher) interpreter.InterpretableDecorator {
-	calls := map[string]functions.FunctionOp{
-		operators.Equals:    func(args ...ref.Val) ref.Val { return types.Equal(args[0], args[1]) },
-		operators.NotEquals: func(args ...ref.Val) ref.Val { return types.Bool(types.Equal(args[0], args[1]) != types.True) },
+// callCost is what a call costs before it is made. That of any other function is the size of its arguments; the size of
+// its result comes to it afterwards.
+func callCost(function string, args []ref.Val) float64 {
+	if cost := callCosts[function]; cost != nil {
+		return 1 + cost(args)
 	}
-	for name := range guarded {
-		if calls[name] != nil {
-			continue
-		}
-		binding, found := dispatcher.FindOverload(name) // the one that looks at the types of all arguments
-		if !found {
-			panic("no function " + name) // the same for every expression: the tests meet it
-		}
-		calls[name] = call(name, binding)
-	}
-	return func(node interpreter.Interpretable) (interpreter.Interpretable, error) {
-		planned, ok := node.(interpreter.InterpretableCall)
-		if !ok || guarded[planned.Function()] == nil {
-			return node, nil
-		}
-		name := planned.Function()
-		return interpreter.NewCall(planned.ID(), name, planned.OverloadID(), planned.Args(), func(args ...ref.Val) ref.Val {
-			if guarded[name](args) > costLimit {
-				panic(interpreter.EvalCancelledError{Cause: interpreter.CostLimitExceeded, Message: name})
-			}
-			return calls[name](args...)
-		}), nil
-	}
-}
-
-// call calls what is bound to a function.
-func call(name string, binding *functions.Overload) functions.FunctionOp {
-	return func(args ...ref.Val) ref.Val {
-		switch {
-		case binding.OperandTrait != 0 && !args[0].Type().HasTrait(binding.OperandTrait):
-		case len(args) == 1 && binding.Unary != nil:
-			return binding.Unary(args[0])
-		case len(args) == 2 && binding.Binary != nil:
-			return binding.Binary(args[0], args[1])
-		case binding.Function != nil:
-			return binding.Function(args...)
-		}
-		return types.NewErr("no such overload: %s", name)
-	}
-}
-
-// calls counts what calls cost; it implements interpreter.ActualCostEstimator.
-type calls struct{}
-
-// CallCost implements interpreter.ActualCostEstimator. nil leaves it to CEL.
-func (calls) CallCost(function, _ string, args []ref.Val, result ref.Val) *uint64 {
 	cost := 1.0
-	switch {
-	case function == "matches" || function == "contains": // CEL multiplies the lengths
-		return nil
-	case guarded[function] != nil:
-		cost += guarded[function](args)
-	case function == operators.Add && isList(result):
-		cost += concatenationCost(args, result)
-	default:
-		for _, arg := range args {
-			cost += size(arg)
-		}
-		cost += size(result)
+	for _, arg := range args {
+		cost += size(arg)
 	}
-	rounded := uint64(math.Ceil(min(cost, 2*costLimit)))
-	return &rounded
+	return cost
 }
 
 func isList(v ref.Val) bool {
@@ -114,17 +58,7 @@ func isList(v ref.Val) bool {
 	return ok
 }
 
-// concatenationCost: macros such as map append to a list. Any other concatenation makes a tree of lists, of which each
-// item is found by going down from the root again and again.
-func concatenationCost(args []ref.Val, result ref.Val) float64 {
-	if _, appends := result.(traits.MutableLister); appends {
-		return size(args[1])
-	}
-	n := length(result)
-	return n * n / 100
-}
-
-// length is the number of characters, bytes or items.
+// length is the number of bytes or items.
 func length(v ref.Val) float64 {
 	switch v := v.(type) {
 	case types.String:
@@ -140,7 +74,7 @@ func length(v ref.Val) float64 {
 }
 
 // size is what it costs to look at a value, but not into the items of a list or map.
-func size(v ref.Val) float64 { return perCharacter * length(v) }
+func size(v ref.Val) float64 { return perItem * length(v) }
 
 // whole is what it costs to look at a value with all that it holds, as often as it is in it. Above the limit it stops
 // counting.
@@ -150,9 +84,10 @@ func whole(v ref.Val) float64 {
 	return costLimit - left
 }
 
-// count subtracts from what is left, which is below 0 at the end if it was not enough.
+// count subtracts from what is left, which is below 0 at the end if it was not enough. Each value that it comes to is a
+// step.
 func count(v ref.Val, left *float64) {
-	*left -= perCharacter
+	*left--
 	switch v := v.(type) {
 	case traits.Lister:
 		for i, n := types.IntZero, types.Int(length(v)); i < n && *left >= 0; i++ {
@@ -169,23 +104,42 @@ func count(v ref.Val, left *float64) {
 	}
 }
 
+// additionCost: macros such as map append to a list. Any other sum of lists is a tree of lists, of which each item is
+// found by going down from the root again and again.
+func additionCost(args []ref.Val) float64 {
+	first, second := args[0], args[len(args)-1]
+	if _, appends := first.(traits.MutableLister); appends {
+		return size(second)
+	}
+	if isList(first) {
+		n := length(first) + length(second)
+		return n * n / 100
+	}
+	return size(first) + size(second)
+}
+
 func compareCost(args []ref.Val) float64 { return min(whole(args[0]), whole(args[1])) }
 
-func containsCost(args []ref.Val) float64 {
+func containmentCost(args []ref.Val) float64 {
 	if isList(args[1]) {
 		return whole(args[1])
 	}
 	return size(args[0])
 }
 
+// matchCost: a regular expression may have a state for each of its characters.
+func matchCost(args []ref.Val) float64 { return (1 + size(args[0])) * (1 + length(args[1])/4) }
+
+func searchCost(args []ref.Val) float64 { return size(args[0]) * (1 + size(args[1])) }
+
 func replaceCost(args []ref.Val) float64 {
 	text, isText := args[0].(types.String)
 	old, isOld := args[1].(types.String)
-	if !isText || !isOld || len(args) < 3 {
+	if !isText || !isOld {
 		return 0 // it will be refused
 	}
 	times := float64(strings.Count(string(text), string(old)))
-	return perCharacter * (2*float64(len(text)) + times*length(args[2]))
+	return perItem * (2*float64(len(text)) + times*length(args[2]))
 }
 
 func joinCost(args []ref.Val) float64 {
@@ -198,18 +152,15 @@ func joinCost(args []ref.Val) float64 {
 
 // formatCost: each %.NUMBERf writes so many digits, each %s all that its argument holds.
 func formatCost(args []ref.Val) float64 {
-	cost := size(args[0])
-	if len(args) > 1 {
-		cost += whole(args[1])
-	}
 	text, _ := args[0].(types.String)
+	cost := size(text) + whole(args[1])
 	number := 0.0
 	for _, c := range []byte(text + " ") {
 		if '0' <= c && c <= '9' {
 			number = number*10 + float64(c-'0')
 			continue
 		}
-		cost += perCharacter * number
+		cost += perItem * number
 		number = 0
 	}
 	return cost
@@ -217,7 +168,7 @@ func formatCost(args []ref.Val) float64 {
 
 func rangeCost(args []ref.Val) float64 {
 	n, _ := args[0].(types.Int)
-	return perCharacter * float64(n)
+	return perItem * max(0, float64(n))
 }
 
 // flattenCost counts what the result holds, of lists that may be in it many times.
@@ -232,7 +183,7 @@ func flattenCost(args []ref.Val) float64 {
 }
 
 func countFlat(v ref.Val, depth types.Int, left *float64) {
-	*left -= perCharacter
+	*left--
 	items, ok := v.(traits.Lister)
 	if !ok || depth < 0 {
 		return

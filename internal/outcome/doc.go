@@ -13,6 +13,7 @@
 //	fields.go       fields of an object that may hold anything
 //	expressions.go  CEL: compile, evaluate, and what errors mean
 //	environment.go  CEL: which variables and functions there are
-//	cost.go         CEL: what an evaluation may cost
+//	evaluation.go   CEL: an evaluation, which counts what it costs
+//	cost.go         CEL: what calls cost
 //	cache.go        CEL: the expressions that were compiled lately
 package outcome

@@ -45,14 +45,7 @@ var plan = sync.OnceValue(func() func(*ast.AST) (interpreter.Interpretable, erro
 	}
 	adapter, provider := env.CELTypeAdapter(), env.CELTypeProvider()
 	machine := interpreter.NewInterpreter(dispatcher, env.Container, provider, adapter, interpreter.NewAttributeFactory(env.Container, adapter, provider))
-	options := []interpreter.PlannerOption{
-		interpreter.CustomDecorator(guard(dispatcher)),
-		interpreter.Optimize(),
-		interpreter.CompileRegexConstants(interpreter.MatchesRegexOptimization),
-		interpreter.CostObserver(interpreter.CostTrackerFactory(func() (*interpreter.CostTracker, error) {
-			return interpreter.NewCostTracker(calls{}, interpreter.CostTrackerLimit(costLimit))
-		})),
-	}
+	options := []interpreter.PlannerOption{interpreter.Optimize(), interpreter.CustomDecorator(counted(dispatcher))}
 	return func(compiled *ast.AST) (interpreter.Interpretable, error) {
 		return machine.NewInterpretable(compiled, options...)
 	}

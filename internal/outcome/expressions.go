@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
-	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/interpreter"
 )
 
@@ -86,15 +85,11 @@ func oneLine(message string) string { return strings.Join(strings.Fields(message
 
 // of asks failed first. The first that is true decides.
 func (e *expressions) of(object map[string]any) (Outcome, error) {
-	variables, err := interpreter.NewActivation(map[string]any{"object": object})
-	if err != nil {
-		return Outcome{}, err
-	}
-	isFailed, problem := isTrue(failedField, e.failed, variables)
+	isFailed, problem := isTrue(failedField, e.failed, object)
 	if isFailed {
 		return Outcome{Phase: Failed}, nil
 	}
-	hasSucceeded, err := isTrue(succeededField, e.succeeded, variables)
+	hasSucceeded, err := isTrue(succeededField, e.succeeded, object)
 	if problem == nil {
 		problem = err
 	}
@@ -106,14 +101,13 @@ func (e *expressions) of(object map[string]any) (Outcome, error) {
 
 // isTrue evaluates an expression. What is no bool is false, and so is an error, which is not told if it is about a key
 // that is missing.
-func isTrue(field string, program interpreter.Interpretable, variables interpreter.Activation) (bool, error) {
-	switch value := evaluate(program, variables).(type) {
+func isTrue(field string, program interpreter.Interpretable, object map[string]any) (bool, error) {
+	switch value := evaluate(program, object).(type) {
 	case types.Bool:
 		return bool(value), nil
 	case *types.Err:
-		var cancelled interpreter.EvalCancelledError
 		switch {
-		case errors.As(value, &cancelled):
+		case errors.Is(value, errTooExpensive):
 			return false, fmt.Errorf("%s costs more than the %d steps that an evaluation may take, and counts as false: make it simpler", field, costLimit)
 		case strings.HasPrefix(value.Error(), "no such key: "):
 			return false, nil
@@ -123,19 +117,4 @@ func isTrue(field string, program interpreter.Interpretable, variables interpret
 		return false, fmt.Errorf("%s is of type %s and counts as false: it must be true or false, as object.status.phase == 'Completed' is",
 			field, value.Type().TypeName())
 	}
-}
-
-// evaluate evaluates an expression. The interpreter panics where the cost is above the limit, and may panic at values
-// that a function did not expect: both are errors of the expression.
-func evaluate(program interpreter.Interpretable, variables interpreter.Activation) (value ref.Val) {
-	defer func() {
-		switch problem := recover().(type) {
-		case nil:
-		case interpreter.EvalCancelledError:
-			value = types.WrapErr(problem)
-		default:
-			value = types.NewErr("internal error: %v", problem)
-		}
-	}()
-	return program.Eval(variables)
 }
