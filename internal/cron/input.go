@@ -32,6 +32,9 @@ type Input struct {
 	// controls are ignored, so the shell may hand over more than it must.
 	Children []Child
 
+	// ChildObstacle is why no child can be started, as the shell has found out; nil if nothing keeps it.
+	ChildObstacle *Obstacle
+
 	// Carried is what the last sync over this UID in this process handed on (Plan.Carried); zero when there was none.
 	Carried Memory
 

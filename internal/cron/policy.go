@@ -108,10 +108,11 @@ func orNone(times Times) Times {
 	return times
 }
 
-// Obstacle is a mistake in the timing that keeps everything from being scheduled.
+// Obstacle is something that keeps everything from being started until somebody mends it: a mistake in the timing, or
+// children that cannot be made.
 type Obstacle struct {
 	Remark
-	// Check is the start check that fails: CheckZoneLoads or CheckScheduleFires.
+	// Check is the start check that fails: CheckZoneLoads or CheckScheduleFires for the timing, CheckChildKind for children.
 	Check StartCheck
 	// EditEvent, if not zero, takes the place of Remark.Event when an edit brought the mistake.
 	EditEvent EventReason

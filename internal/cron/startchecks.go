@@ -11,7 +11,7 @@ type readiness struct {
 	mayStart bool
 	times    Times
 	events   []Event
-	// obstacle is what is wrong with the timing, nil if nothing is that was looked at.
+	// obstacle is what keeps it from starting, nil if nothing does that was looked at.
 	obstacle *Obstacle
 }
 
@@ -34,7 +34,11 @@ func checkStart(in Input, e edit) readiness {
 				r.events = append(r.events, remark.event(in))
 			}
 		}
-		if o := timing.Obstacle; o != nil && o.Check == check {
+		o := timing.Obstacle
+		if o == nil || o.Check != check {
+			o = in.ChildObstacle
+		}
+		if o != nil && o.Check == check {
 			r.obstacle = o
 			r.events = append(r.events, o.event(in, e.fresh))
 			return r

@@ -97,6 +97,8 @@ const (
 	CheckNotSuspended
 	// CheckScheduleFires: the schedules parse, and name a time at all.
 	CheckScheduleFires
+	// CheckChildKind: children of the kind that is asked for can be started and watched.
+	CheckChildKind
 )
 
 // HistoryOrder says which of two finished children is older.

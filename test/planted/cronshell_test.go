@@ -19,11 +19,11 @@ func TestCronShell(t *testing.T) {
 			breaks: "an old picture overwrites what a newer one holds",
 		},
 		"own creates forgotten": {
-			file: "apply.go", old: "\tr.childWrites.Created(s.in.Owner.UID, obj)\n\tchild, err :=", new: "\tchild, err :=",
+			file: "apply.go", old: "\tk.writes.Created(s.in.Owner.UID, k.kept(obj))\n\tchild, err :=", new: "\tchild, err :=",
 			breaks: "a run that the cache does not show yet is unknown to the next sync",
 		},
 		"own deletes forgotten": {
-			file: "apply.go", old: "\t\tcase errs[i] == nil:\n\t\t\tr.childWrites.Deleted(s.in.Owner.UID, step.UID)\n", new: "\t\tcase errs[i] == nil:\n",
+			file: "apply.go", old: "\t\tcase errs[i] == nil:\n\t\t\twrites.Deleted(s.in.Owner.UID, step.UID)\n", new: "\t\tcase errs[i] == nil:\n",
 			breaks: "what is gone is deleted again while the cache lags",
 		},
 		"own records forgotten": {
@@ -35,7 +35,7 @@ func TestCronShell(t *testing.T) {
 			breaks: "the next sync decides on the status before the last one",
 		},
 		"deleted child counts": {
-			file: "gather.go", old: "\t\t\tcontinue // gone; only the cache does not know yet\n", new: "\t\t\tdeleted = false\n",
+			file: "gather.go", old: "\t\treturn // gone; only the cache does not know yet\n", new: "\t\tdeleted = false\n",
 			breaks: "Replace stops again what it has stopped",
 		},
 		"end of a gone child forgotten": {
@@ -60,8 +60,8 @@ func TestCronShell(t *testing.T) {
 		},
 		"adopted by name": {
 			file:   "apply.go",
-			old:    "\tchild, err := r.kind.ReadChild(live, r.info.Child, s.owner)\n\ts.in.AddReadChildResult(request, &child, err)",
-			new:    "\tchild, err := r.kind.ReadChild(live, r.info.Child, s.owner)\n\tchild.Controller = metav1.NewControllerRef(s.owner, r.info.Owner)\n\ts.in.AddReadChildResult(request, &child, err)",
+			old:    "\tchild, err := r.kind.ReadChild(live, k.gvk, s.owner)\n\ts.in.AddReadChildResult(request, &child, err)",
+			new:    "\tchild, err := r.kind.ReadChild(live, k.gvk, s.owner)\n\tchild.Controller = metav1.NewControllerRef(s.owner, r.info.Owner)\n\ts.in.AddReadChildResult(request, &child, err)",
 			breaks: "a stranger's Job passes for a run",
 		},
 		"end of a child does not matter": {

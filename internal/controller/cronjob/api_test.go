@@ -97,8 +97,8 @@ func serve(t *testing.T, letter string) *api {
 	}
 	a.reconciler = r
 	r.log = logr.Discard()
-	r.owners, r.children = a.shelf(r.info.Owner), a.shelf(r.info.Child)
-	r.ownWrites, r.childWrites = ownwrites.New[client.Object](nil), ownwrites.New[client.Object](nil)
+	r.owners, r.child.cache = a.shelf(r.info.Owner), a.shelf(r.info.Child)
+	r.ownWrites, r.child.writes = ownwrites.New[client.Object](nil), ownwrites.New[client.Object](nil)
 	c := apiClient{api: a}
 	r.live, r.writer = c, c
 	r.clock, r.readOptions, r.gate = a.time, adapter.ReadOptions{Zone: time.UTC}, loadgate.New(clock.RealClock{})

@@ -52,6 +52,9 @@ func (r *reconciler) readOwner(ctx context.Context, s *ongoingSync) {
 		return
 	}
 	owner, policy, status, err := r.kind.Read(live, r.readOptions)
+	if err == nil && r.choosesOtherKind(s, live) {
+		err = apierrors.NewConflict(r.info.OwnerResource.GroupResource(), s.key.Name, errChildKindChanged)
+	}
 	s.in.AddReadOwnerResult(owner, policy, status, err)
 	if err == nil {
 		s.owner = r.trimmed(live)
@@ -60,32 +63,50 @@ func (r *reconciler) readOwner(ctx context.Context, s *ongoingSync) {
 }
 
 func (r *reconciler) readChild(ctx context.Context, s *ongoingSync, request cron.ReadRequest) {
-	live, err := r.find(ctx, s, request.Name)
+	live, k, err := r.find(ctx, s, request.Name)
 	if err != nil || live == nil {
 		s.in.AddReadChildResult(request, nil, err)
 		return
 	}
-	child, err := r.kind.ReadChild(live, r.info.Child, s.owner)
+	child, err := r.kind.ReadChild(live, k.gvk, s.owner)
 	s.in.AddReadChildResult(request, &child, err)
 }
 
-// find reads a child live; nil without an error means that there is none. A child of ours that the cache does not show
-// yet is remembered like an own write, which it may be, its answer lost: the cache will come to it.
-func (r *reconciler) find(ctx context.Context, s *ongoingSync, name string) (client.Object, error) {
-	live, key := r.newChild(), types.NamespacedName{Namespace: s.key.Namespace, Name: name}
-	err := r.live.Get(ctx, key, live)
-	if apierrors.IsNotFound(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	if ref := metav1.GetControllerOfNoCopy(live); ref != nil && ref.UID == s.in.Owner.UID {
-		if _, cached := r.children.Get(key); !cached {
-			r.childWrites.Created(s.in.Owner.UID, live)
+// find reads a child live, if there are several kinds the one that is the CronJob's; nil without an error means that
+// there is none. A child of ours that the cache does not show yet is remembered like an own write, which it may be, its
+// answer lost: the cache will come to it.
+func (r *reconciler) find(ctx context.Context, s *ongoingSync, name string) (found client.Object, of *childKind, err error) {
+	key := types.NamespacedName{Namespace: s.key.Namespace, Name: name}
+	for _, k := range s.kinds {
+		live := k.new()
+		err := r.live.Get(ctx, key, live)
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		if ref := metav1.GetControllerOfNoCopy(live); ref != nil && ref.UID == s.in.Owner.UID {
+			s.note(live.GetUID(), k)
+			r.expectInCache(s, k, live)
+			return live, k, nil
+		}
+		if found == nil {
+			found, of = live, k
 		}
 	}
-	return live, nil
+	return found, of, nil
+}
+
+// expectInCache remembers a child that was read live, if the cache will come to it.
+func (r *reconciler) expectInCache(s *ongoingSync, k *childKind, live client.Object) {
+	if label := r.info.OwnerLabel; label != "" && live.GetLabels()[label] != string(s.in.Owner.UID) {
+		s.unwatched = true
+		return
+	}
+	if _, cached := k.cache.Get(client.ObjectKeyFromObject(live)); !cached {
+		k.writes.Created(s.in.Owner.UID, k.kept(live))
+	}
 }
 
 // remove deletes children, each only if it still has the UID that was decided on.
@@ -93,7 +114,8 @@ func (r *reconciler) remove(ctx context.Context, s *ongoingSync, steps []cron.De
 	errs := fanout.Each(ctx, r.removals, len(steps), func(ctx context.Context, i int) error {
 		ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 		defer cancel()
-		child := r.newChild()
+		k := s.kindOf(steps[i].UID)
+		child := k.new()
 		child.SetNamespace(steps[i].Namespace)
 		child.SetName(steps[i].Name)
 		options := client.DeleteOptions{
@@ -101,18 +123,19 @@ func (r *reconciler) remove(ctx context.Context, s *ongoingSync, steps []cron.De
 			PropagationPolicy: r.info.Traits.Propagation,
 		}
 		err := r.writer.Delete(ctx, child, &options)
-		if apierrors.IsConflict(err) && r.nameReused(ctx, steps[i]) {
-			err = apierrors.NewNotFound(r.info.ChildResource.GroupResource(), steps[i].Name)
+		if apierrors.IsConflict(err) && r.nameReused(ctx, k, steps[i]) {
+			err = apierrors.NewNotFound(k.resource, steps[i].Name)
 		}
 		return err
 	})
 	for i, step := range steps {
+		writes := s.kindOf(step.UID).writes
 		switch {
 		case errs[i] == nil:
-			r.childWrites.Deleted(s.in.Owner.UID, step.UID)
+			writes.Deleted(s.in.Owner.UID, step.UID)
 		case apierrors.IsNotFound(errs[i]):
-			r.childWrites.Gone(s.in.Owner.UID, step.UID)
-			r.childWrites.Deleted(s.in.Owner.UID, step.UID)
+			writes.Gone(s.in.Owner.UID, step.UID)
+			writes.Deleted(s.in.Owner.UID, step.UID)
 		}
 		did(step, errs[i])
 	}
@@ -120,8 +143,8 @@ func (r *reconciler) remove(ctx context.Context, s *ongoingSync, steps []cron.De
 
 // nameReused finds out whether another object has the name now. It is asked when a delete met a conflict, which an
 // admission webhook may also answer with.
-func (r *reconciler) nameReused(ctx context.Context, step cron.Deletion) bool {
-	holder := r.newChild()
+func (r *reconciler) nameReused(ctx context.Context, k *childKind, step cron.Deletion) bool {
+	holder := k.new()
 	err := r.live.Get(ctx, types.NamespacedName{Namespace: step.Namespace, Name: step.Name}, holder)
 	return apierrors.IsNotFound(err) || err == nil && holder.GetUID() != step.UID
 }
@@ -153,8 +176,10 @@ func (r *reconciler) start(ctx context.Context, s *ongoingSync, start adapter.St
 		return
 	}
 	r.backoff.Forget(s.key) // what failed before is over; what fails from here on is tried again soon
-	r.childWrites.Created(s.in.Owner.UID, obj)
-	child, err := r.kind.ReadChild(obj, r.info.Child, s.owner)
+	k := s.kinds[0]
+	s.note(obj.GetUID(), k)
+	k.writes.Created(s.in.Owner.UID, k.kept(obj))
+	child, err := r.kind.ReadChild(obj, k.gvk, s.owner)
 	s.in.AddStartResult(start.Start, cron.CreateResultOf(&child, err))
 
 	late := max(0, r.clock.Now().Sub(start.Time)).Seconds()

@@ -160,8 +160,7 @@ func (s *starter) Start(ctx context.Context) error {
 }
 
 func (s *starter) served() (bool, error) {
-	info := s.kind.Info()
-	for _, gvk := range []schema.GroupVersionKind{info.Owner, info.Child} {
+	for _, gvk := range watchedKinds(s.kind) {
 		_, err := s.mgr.GetRESTMapper().RESTMapping(gvk.GroupKind(), gvk.Version)
 		if meta.IsNoMatchError(err) {
 			return false, nil
@@ -187,17 +186,12 @@ func (s *starter) add(ctx context.Context, log logr.Logger) error {
 	if err != nil {
 		return err
 	}
-	children, err := lister.For(ctx, childCache, r.newChild())
-	if err != nil {
-		return err
-	}
-	r.owners, r.children = owners, children
+	r.owners, r.ownWrites = owners, ownwrites.New[client.Object](owners.Progress)
 	if s.options.LeaderElect {
-		if r.takeover, err = newTakeover(s.mgr, info, owners, children); err != nil {
+		if r.takeover, err = newTakeover(s.mgr, followed{gvk: info.Owner, progress: owners.Progress}); err != nil {
 			return err
 		}
 	}
-	r.ownWrites, r.childWrites = ownwrites.New[client.Object](owners.Progress), ownwrites.New[client.Object](children.Progress)
 	r.live, r.writer = s.mgr.GetAPIReader(), client.WithFieldOwner(s.mgr.GetClient(), othercontroller.OurFieldManager)
 	r.takeoverAfter, r.pauseChanged = s.options.TakeoverAfter, s.options.PauseChanged
 	r.clock, r.gate, r.log = s.options.Clock, s.options.Gate, log
@@ -211,6 +205,10 @@ func (s *starter) add(ctx context.Context, log logr.Logger) error {
 	timers := wallclock.NewTimers(r.clock)
 	r.timers = timers
 	r.begin()
+	others, err := s.otherSources(ctx, r, owners, childCache)
+	if err != nil {
+		return err
+	}
 
 	name := info.Name
 	if info.Name == "cronjobs.batch" {
@@ -231,11 +229,10 @@ func (s *starter) add(ctx context.Context, log logr.Logger) error {
 	if err != nil {
 		return err
 	}
-	for _, src := range []source.Source{
+	for _, src := range append([]source.Source{
 		source.Func(func(_ context.Context, q queue) error { r.queue.Store(&q); return nil }),
 		source.Kind(ownerCache, r.newOwner(), r.ownerHandlers()),
-		source.Kind(childCache, r.newChild(), r.childHandlers()),
-	} {
+	}, others...) {
 		if err := c.Watch(src); err != nil {
 			return err
 		}
@@ -305,10 +302,14 @@ type reconciler struct {
 	info     kind.Info
 	trim     toolscache.TransformFunc
 	newOwner func() client.Object
-	newChild func() client.Object
-
 	owners   cache
-	children cache
+	// child is the kind of all children, and onlyKind holds it alone; nil if objects choose it.
+	child    *childKind
+	onlyKind []*childKind
+	// chooser and watches are for kinds whose objects choose, nil for others.
+	chooser adapter.ChildChooser
+	watches *childWatches
+
 	live     client.Reader
 	writer   client.Client
 	recorder *events.Recorder
@@ -328,7 +329,6 @@ type reconciler struct {
 	// takeover is nil if nothing is taken over.
 	takeover    *takeover
 	ownWrites   *ownwrites.Store[client.Object]
-	childWrites *ownwrites.Store[client.Object]
 	tracked     *tracked
 	backoff     workqueue.TypedRateLimiter[types.NamespacedName]
 	dueKeys     dueKeys
@@ -343,7 +343,13 @@ func newReconciler(k kind.Kind, scheme *runtime.Scheme) (*reconciler, error) {
 	if r.newOwner, err = maker(scheme, r.info.Owner); err != nil {
 		return nil, err
 	}
-	r.newChild, err = maker(scheme, r.info.Child)
+	if chooser, chooses := k.(adapter.ChildChooser); chooses {
+		r.chooser = chooser
+		return r, nil
+	}
+	r.child = &childKind{gvk: r.info.Child, resource: r.info.ChildResource.GroupResource()}
+	r.onlyKind = []*childKind{r.child}
+	r.child.new, err = maker(scheme, r.info.Child)
 	return r, err
 }
 

@@ -22,6 +22,16 @@
 // While the kind is paused, because another controller works on it, a sync ends before it deletes or creates; only what
 // an earlier sync started is still recorded (B11).
 //
+// Objects of K, V and T have children of one kind, which is watched all the time. Objects of an adapter.ChildChooser
+// choose what they start. Then the kinds are watched that some object needs, each by itself, and restricted to what
+// carries the owner's label; a kind that cannot be watched is an obstacle for the objects that ask for it, and for no
+// others.
+//
+//	childkind.go    the kinds in which one object may have children
+//	childwatch.go   which kinds are watched, from when to when
+//	childopen.go    how a watch is opened, and whether the kind may be a child at all
+//	dependencies.go other objects that CronJobs are read together with
+//
 //	tracked.go    what one sync leaves for the next one of the same CronJob
 //	duekeys.go    which CronJobs are due and not begun: everything else waits for them
 //	takeover.go   a new leader waits until its caches are as new as its leadership
@@ -29,6 +39,7 @@
 //	unreadable.go what is reported of objects that cannot be read
 //	handlers.go   which watch events call for a sync
 //	controller.go set-up; kinds whose API appears later start by themselves
+//	sources.go    what is watched beside the CronJobs
 //	trim.go       what of an object is worth keeping in the cache
 //	metrics.go    what is measured
 package cronjob

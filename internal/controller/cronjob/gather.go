@@ -43,27 +43,40 @@ func (r *reconciler) gather(key types.NamespacedName) *ongoingSync {
 	}
 	uid := s.in.Owner.UID
 	s.in.Carried = r.tracked.track(key, uid, r.forgetUID)
-	children, _ := r.childWrites.Merge(uid, r.children.ControlledBy(uid))
+	if !r.childKinds(s) {
+		return nil
+	}
 	// First those that may be gone: what the cache has of the same child comes later, and counts (package cron).
 	gone := r.tracked.goneChildren(key, uid, s.in.LacksEnd)
-	s.in.Children = append(make([]cron.Child, 0, len(gone)+len(children)), gone...)
-	for _, obj := range children {
-		deleted := r.childWrites.IsDeleted(uid, obj.GetUID())
-		if deleted && len(obj.GetFinalizers()) == 0 {
-			continue // gone; only the cache does not know yet
+	for _, k := range s.kinds {
+		children, _ := k.writes.Merge(uid, k.cache.ControlledBy(uid))
+		if s.in.Children == nil {
+			s.in.Children = append(make([]cron.Child, 0, len(gone)+len(children)), gone...)
 		}
-		child, err := r.kind.ReadChild(obj, r.info.Child, owner)
-		if err != nil {
-			r.log.Error(err, "Cannot read object", "object", key)
-			continue
+		for _, obj := range children {
+			r.gatherChild(s, k, obj)
 		}
-		child.Deleting = child.Deleting || deleted
-		if trouble := adapter.Trouble(obj); trouble != nil {
-			r.unreadableChild(owner, obj, trouble)
-		}
-		s.in.Children = append(s.in.Children, child)
 	}
 	return s
+}
+
+// gatherChild adds a child of that kind to what the decision knows.
+func (r *reconciler) gatherChild(s *ongoingSync, k *childKind, obj client.Object) {
+	deleted := k.writes.IsDeleted(s.in.Owner.UID, obj.GetUID())
+	if deleted && len(obj.GetFinalizers()) == 0 {
+		return // gone; only the cache does not know yet
+	}
+	child, err := r.kind.ReadChild(obj, k.gvk, s.owner)
+	if err != nil {
+		r.log.Error(err, "Cannot read object", "object", s.key)
+		return
+	}
+	child.Deleting = child.Deleting || deleted
+	if trouble := adapter.Trouble(obj); trouble != nil {
+		r.unreadableChild(s.owner, obj, trouble)
+	}
+	s.note(child.UID, k)
+	s.in.Children = append(s.in.Children, child)
 }
 
 // latest is the cached CronJob, or the server's answer to our last write of it where that is newer; false when there is
@@ -93,6 +106,6 @@ func (r *reconciler) forget(key types.NamespacedName) {
 
 func (r *reconciler) forgetUID(uid types.UID) {
 	r.ownWrites.Forget(uid)
-	r.childWrites.Forget(uid)
+	r.forgetChildren(uid)
 	r.recorder.Forget(uid)
 }

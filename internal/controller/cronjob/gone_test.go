@@ -153,5 +153,5 @@ func TestFinishedAndGone(t *testing.T) {
 
 // buryJob shows that the Job is gone as a list does: with the state that the cache had, which may not be its last.
 func (w *world) buryJob(b make.JobBuilder) {
-	w.childHandlers().Delete(w.Context(), deleteEvent{Object: b.Obj(), DeleteStateUnknown: true}, w.queued)
+	w.childHandlers(w.child).Delete(w.Context(), deleteEvent{Object: b.Obj(), DeleteStateUnknown: true}, w.queued)
 }

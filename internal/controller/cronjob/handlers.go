@@ -31,10 +31,12 @@ func (r *reconciler) ownerHandlers() handlers {
 	return handlers{
 		CreateFunc: func(_ context.Context, e event.TypedCreateEvent[client.Object], q queue) {
 			r.lookForOtherController(nil, e.Object)
+			r.expectChildren(e.Object)
 			q.Add(request(e.Object))
 		},
 		UpdateFunc: func(_ context.Context, e event.TypedUpdateEvent[client.Object], q queue) {
 			r.lookForOtherController(e.ObjectOld, e.ObjectNew)
+			r.expectChildren(e.ObjectNew)
 			resync := e.ObjectOld.GetResourceVersion() == e.ObjectNew.GetResourceVersion()
 			if resync && r.info.Traits.ResyncIgnored {
 				return
@@ -51,10 +53,10 @@ func (r *reconciler) ownerHandlers() handlers {
 
 // childHandlers call for a sync over the CronJob that controls a child when the child comes, goes, or changes in
 // something that a decision looks at.
-func (r *reconciler) childHandlers() handlers {
+func (r *reconciler) childHandlers(k *childKind) handlers {
 	return handlers{
 		CreateFunc: func(_ context.Context, e event.TypedCreateEvent[client.Object], q queue) {
-			if ref := metav1.GetControllerOfNoCopy(e.Object); ref != nil && r.childWrites.Echoed(ref.UID, e.Object) {
+			if ref := metav1.GetControllerOfNoCopy(e.Object); ref != nil && k.writes.Echoed(ref.UID, e.Object) {
 				return // the echo of our own create
 			}
 			r.enqueueOwner(e.Object, q)
@@ -68,16 +70,16 @@ func (r *reconciler) childHandlers() handlers {
 			if moved {
 				r.enqueueOwner(e.ObjectOld, q)
 			}
-			if moved || r.matters(e.ObjectOld, e.ObjectNew) {
-				r.keepGone(e.ObjectNew) // the cache may be ahead of its events, and have it no more
+			if moved || r.matters(k, e.ObjectOld, e.ObjectNew) {
+				r.keepGone(k, e.ObjectNew) // the cache may be ahead of its events, and have it no more
 				r.enqueueOwner(e.ObjectNew, q)
 			}
 		},
 		DeleteFunc: func(_ context.Context, e event.TypedDeleteEvent[client.Object], q queue) {
 			if ref := metav1.GetControllerOfNoCopy(e.Object); ref != nil {
-				r.childWrites.Gone(ref.UID, e.Object.GetUID())
+				k.writes.Gone(ref.UID, e.Object.GetUID())
 			}
-			r.keepGone(e.Object)
+			r.keepGone(k, e.Object)
 			r.enqueueOwner(e.Object, q)
 		},
 	}
@@ -109,12 +111,12 @@ func (r *reconciler) ownerOf(child client.Object) client.Object {
 
 // keepGone remembers the end of a child that was deleted before a sync could look at it, as far as the watch showed it:
 // with ttlSecondsAfterFinished 0 each of them may go so (cronjob.md B13).
-func (r *reconciler) keepGone(obj client.Object) {
+func (r *reconciler) keepGone(k *childKind, obj client.Object) {
 	owner := r.ownerOf(obj)
 	if owner == nil {
 		return
 	}
-	child, err := r.kind.ReadChild(obj, r.info.Child, owner)
+	child, err := r.kind.ReadChild(obj, k.gvk, owner)
 	if err != nil || child.Phase == cron.Unfinished {
 		return
 	}
@@ -127,9 +129,13 @@ func (r *reconciler) keepGone(obj client.Object) {
 
 // matters reports whether a decision could come out differently. Most updates of a running Job, such as its pod counts,
 // do not matter.
-func (r *reconciler) matters(before, after client.Object) bool {
-	a, errA := r.kind.ReadChild(before, r.info.Child, nil)
-	b, errB := r.kind.ReadChild(after, r.info.Child, nil)
+func (r *reconciler) matters(k *childKind, before, after client.Object) bool {
+	var owner client.Object // only objects that choose the kind of their children say how those end
+	if r.child == nil {
+		owner = r.ownerOf(after)
+	}
+	a, errA := r.kind.ReadChild(before, k.gvk, owner)
+	b, errB := r.kind.ReadChild(after, k.gvk, owner)
 	return errA != nil || errB != nil || a.Phase != b.Phase || a.Succeeded != b.Succeeded || a.Deleting != b.Deleting || a.Suspended != b.Suspended ||
 		a.Stamp != b.Stamp || !sameInstant(a, b)
 }

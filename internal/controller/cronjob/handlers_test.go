@@ -162,7 +162,7 @@ func TestChildEvents(t *testing.T) {
 	}{
 		"add":                        {fire: func(w *world) { w.addJob(job) }, want: []string{"batch/tick"}},
 		"CJ-053 add, being deleted":  {fire: func(w *world) { w.addJob(job.Finalizer("x").Deleted(at("12:11:00"))) }, want: []string{"batch/tick"}},
-		"the echo of our own create": {fire: func(w *world) { w.childWrites.Created("cj-1", job.Obj()); w.addJob(job) }},
+		"the echo of our own create": {fire: func(w *world) { w.child.writes.Created("cj-1", job.Obj()); w.addJob(job) }},
 		"CJ-050 same version":        {fire: func(w *world) { w.updateJob(job, job.Complete(at("12:11:00"))) }},
 		"pod counts only": {fire: func(w *world) {
 			w.updateJob(job, job.ResourceVersion("11").Started(at("12:10:01")).Counts(1, 0, 0).Ready(1))
@@ -203,13 +203,13 @@ func TestChildEvents(t *testing.T) {
 }
 
 func (w *world) addJob(b make.JobBuilder) {
-	w.childHandlers().Create(w.Context(), createEvent{Object: b.Obj()}, w.queued)
+	w.childHandlers(w.child).Create(w.Context(), createEvent{Object: b.Obj()}, w.queued)
 }
 
 func (w *world) updateJob(before, after make.JobBuilder) {
-	w.childHandlers().Update(w.Context(), updateEvent{ObjectOld: before.Obj(), ObjectNew: after.Obj()}, w.queued)
+	w.childHandlers(w.child).Update(w.Context(), updateEvent{ObjectOld: before.Obj(), ObjectNew: after.Obj()}, w.queued)
 }
 
 func (w *world) deleteJob(b make.JobBuilder) {
-	w.childHandlers().Delete(w.Context(), deleteEvent{Object: b.Obj()}, w.queued)
+	w.childHandlers(w.child).Delete(w.Context(), deleteEvent{Object: b.Obj()}, w.queued)
 }

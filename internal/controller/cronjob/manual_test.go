@@ -35,11 +35,11 @@ func TestManualRuns(t *testing.T) {
 			if n := a.calls["create tick"]; n != 0 {
 				t.Errorf("%d runs beside a manual one that runs", n)
 			}
-			before, after := a.newChild(), a.newChild()
+			before, after := a.child.new(), a.child.new()
 			a.convert(a.jobs["by-hand"], before)
 			a.jobs["by-hand"]["spec"] = map[string]any{"suspend": true}
 			a.convert(a.jobs["by-hand"], after)
-			if !a.matters(before, after) {
+			if !a.matters(a.child, before, after) {
 				t.Error("that it was suspended does not matter")
 			}
 			a.version++

@@ -115,8 +115,8 @@ func served(tb testing.TB, stored [][]byte) *reconciler {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	r.owners, r.children = ownerLister, childLister
-	r.ownWrites, r.childWrites = ownwrites.New[client.Object](nil), ownwrites.New[client.Object](nil)
+	r.owners, r.child.cache = ownerLister, childLister
+	r.ownWrites, r.child.writes = ownwrites.New[client.Object](nil), ownwrites.New[client.Object](nil)
 	now := clocktesting.NewFakeClock(created)
 	r.clock, r.readOptions, r.gate, r.log = now, adapter.ReadOptions{Zone: time.UTC}, loadgate.New(clock.RealClock{}), logr.Discard()
 	r.recorder = events.NewRecorder(events.Options{Component: "cronjob-controller", Clock: now, Logger: r.log})

@@ -165,7 +165,7 @@ func (m *simManager) see(key types.NamespacedName) view {
 		if v.owner, _, v.status, err = m.kind.Read(obj, m.controller.readOptions); err != nil {
 			panic(err)
 		}
-		for _, child := range m.controller.children.ControlledBy(v.owner.UID) {
+		for _, child := range m.controller.child.cache.ControlledBy(v.owner.UID) {
 			v.children = append(v.children, child.GetUID())
 		}
 	}

@@ -242,8 +242,8 @@ func (s *simulation) start(stale int) *simManager {
 	if errOwners != nil || errChildren != nil {
 		panic(fmt.Sprint(errOwners, errChildren))
 	}
-	r.owners, r.children = owners, children
-	r.ownWrites, r.childWrites = ownwrites.New[client.Object](owners.Progress), ownwrites.New[client.Object](children.Progress)
+	r.owners, r.child.cache = owners, children
+	r.ownWrites, r.child.writes = ownwrites.New[client.Object](owners.Progress), ownwrites.New[client.Object](children.Progress)
 	r.live, r.writer, r.removals = p.Client, p.Client, 1
 	r.clock, r.readOptions, r.gate, r.log = clock, adapter.ReadOptions{Zone: time.UTC}, loadgate.New(impatient{clock}), logr.Discard()
 	m.voice = newVoice()
@@ -262,7 +262,7 @@ func (s *simulation) start(stale int) *simManager {
 	})
 	sim.Handle(m.owners, r.ownerHandlers(), main)
 	sim.Handle(m.children, s.truth.witness(m), main)
-	sim.Handle(m.children, r.childHandlers(), main)
+	sim.Handle(m.children, r.childHandlers(r.child), main)
 	s.managers = append(s.managers, m)
 	s.trouble(40 * time.Second)
 	return m

@@ -70,8 +70,8 @@ func TestWhatInformersSend(t *testing.T) {
 		a.has(run{at: "12:10:00"})
 		a.see()
 		owner, _ := a.owners.Get(tickKey)
-		job, _ := a.children.Get(types.NamespacedName{Namespace: "batch", Name: a.jobName("12:10:00")})
-		jobs, cronJobs := a.hear(a.newChild(), a.childHandlers()), a.hear(a.newOwner(), a.ownerHandlers())
+		job, _ := a.child.cache.Get(types.NamespacedName{Namespace: "batch", Name: a.jobName("12:10:00")})
+		jobs, cronJobs := a.hear(a.child.new(), a.childHandlers(a.child)), a.hear(a.newOwner(), a.ownerHandlers())
 		resync := []string{"tick"}
 		if letter == "V" {
 			resync = nil

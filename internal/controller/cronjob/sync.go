@@ -29,6 +29,12 @@ type ongoingSync struct {
 	owner client.Object
 	in    cron.Input
 	steps int
+	// kinds are those in which there may be children, first that of what is started. found are the kinds of children that
+	// were met, where there are several.
+	kinds []*childKind
+	found map[types.UID]*childKind
+	// unwatched: a child was read live that has lost the owner's label, so that no watch tells of its end.
+	unwatched bool
 	// decided is when in was read.
 	decided fence.Instant
 	// ownerRead: the CronJob of in is the server's, or could not be read there.
@@ -137,13 +143,20 @@ func (r *reconciler) readOwnerFirst(ctx context.Context, s *ongoingSync) {
 	r.readLive(ctx, s, []cron.ReadRequest{{Owner: true, Namespace: s.key.Namespace, Name: s.key.Name, Why: "it is late"}})
 }
 
+// unwatchedRecheck is how often a child is looked for that no watch tells of.
+const unwatchedRecheck = 30 * time.Second
+
 // arm sets the timer as soon as the time is known: the next start must not wait for the second half of this sync.
 func (r *reconciler) arm(s *ongoingSync, plan cron.Plan) {
-	if plan.Wake.IsZero() {
+	wake := plan.Wake
+	if recheck := s.in.Now.Add(unwatchedRecheck); s.unwatched && (wake.IsZero() || recheck.Before(wake)) {
+		wake = recheck
+	}
+	if wake.IsZero() {
 		r.timers.Cancel(s.key)
 		return
 	}
-	r.timers.Wake(s.key, plan.Wake)
+	r.timers.Wake(s.key, wake)
 }
 
 // finish publishes the events, and has a failed sync repeated.

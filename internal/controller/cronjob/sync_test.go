@@ -377,7 +377,7 @@ func TestRecreated(t *testing.T) {
 	w.sync("12:17:00")
 	former := tick().Obj()
 	former.ResourceVersion = "1"
-	children, _ := w.childWrites.Merge("cj-1", nil)
+	children, _ := w.child.writes.Merge("cj-1", nil)
 	if _, own := w.ownWrites.Latest(former); own || len(children) > 0 {
 		t.Errorf("writes of the former CronJob are remembered: its status %v, %d children", own, len(children))
 	}

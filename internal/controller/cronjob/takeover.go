@@ -11,14 +11,13 @@ import (
 
 	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"github.com/carillon-dev/carillon/internal/kind"
 )
 
 // takeover keeps a process that has begun to lead from deciding on caches that may not show yet what the leader before
@@ -40,14 +39,16 @@ type followed struct {
 	gvk schema.GroupVersionKind
 	// progress is the resource version that the cache has reached, "" if it cannot tell yet.
 	progress func() string
+	// selector is what the cache is restricted to; nil: it has all.
+	selector labels.Selector
 }
 
-func newTakeover(mgr ctrl.Manager, info kind.Info, owners, children interface{ Progress() string }) (*takeover, error) {
+func newTakeover(mgr ctrl.Manager, caches ...followed) (*takeover, error) {
 	c, err := client.NewWithWatch(mgr.GetConfig(), client.Options{HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper()})
 	if err != nil {
 		return nil, err
 	}
-	return &takeover{client: c, caches: []followed{{info.Owner, owners.Progress}, {info.Child, children.Progress}}, complete: make(chan struct{})}, nil
+	return &takeover{client: c, caches: caches, complete: make(chan struct{})}, nil
 }
 
 const (
@@ -104,7 +105,7 @@ func (t *takeover) follow(ctx context.Context, c followed, log logr.Logger) {
 		pause(ctx, takeoverRetry)
 	}
 	for ctx.Err() == nil {
-		if progress := c.progress(); reached(progress, wanted) || t.unchanged(ctx, c.gvk, progress, wanted) {
+		if progress := c.progress(); reached(progress, wanted) || t.unchanged(ctx, c, progress, wanted) {
 			return
 		}
 		pause(ctx, takeoverRecheck)
@@ -129,15 +130,15 @@ func (t *takeover) current(ctx context.Context, gvk schema.GroupVersionKind) (st
 	return list.ResourceVersion, nil
 }
 
-// unchanged reports whether no object of this type changed between two resource versions. If it cannot find out it says
+// unchanged reports whether no object of this cache changed between two resource versions. If it cannot find out it says
 // no.
-func (t *takeover) unchanged(ctx context.Context, gvk schema.GroupVersionKind, from, to string) bool {
+func (t *takeover) unchanged(ctx context.Context, c followed, from, to string) bool {
 	if from == "" {
 		return false
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*unchangedTimeout)
 	defer cancel()
-	changes, err := t.client.Watch(ctx, metadataList(gvk), &client.ListOptions{Raw: &metav1.ListOptions{
+	changes, err := t.client.Watch(ctx, metadataList(c.gvk), &client.ListOptions{LabelSelector: c.selector, Raw: &metav1.ListOptions{
 		ResourceVersion: from, AllowWatchBookmarks: true, TimeoutSeconds: ptr.To(int64(unchangedTimeout / time.Second)),
 	}})
 	if err != nil {

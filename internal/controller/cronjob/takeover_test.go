@@ -109,7 +109,7 @@ func TestTakeover(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := test.server
-				tk := &takeover{client: s, caches: []followed{{schema.GroupVersionKind{Kind: "Thing"}, s.progress}}, complete: make(chan struct{})}
+				tk := &takeover{client: s, caches: []followed{{gvk: schema.GroupVersionKind{Kind: "Thing"}, progress: s.progress}}, complete: make(chan struct{})}
 				begun := time.Now()
 				time.AfterFunc(20*time.Second+50*time.Millisecond, func() {
 					if test.later != nil {
@@ -140,7 +140,7 @@ func TestTakeoverEnds(t *testing.T) {
 	(*takeover)(nil).run(t.Context(), logr.Discard())
 	synctest.Test(t, func(t *testing.T) {
 		s := &versionServer{version: 7, cached: 5, changed: []int{6}}
-		tk := &takeover{client: s, caches: []followed{{schema.GroupVersionKind{Kind: "Thing"}, s.progress}}, complete: make(chan struct{})}
+		tk := &takeover{client: s, caches: []followed{{gvk: schema.GroupVersionKind{Kind: "Thing"}, progress: s.progress}}, complete: make(chan struct{})}
 		ctx, stop := context.WithCancel(t.Context())
 		time.AfterFunc(time.Minute, stop)
 		tk.run(ctx, logr.Discard())

@@ -119,8 +119,8 @@ func (w *world) restart() {
 	}
 	r.log = w.log
 	w.reconciler = r
-	r.owners, r.children = w.lister("CronJob"), w.lister("Job")
-	r.ownWrites, r.childWrites = ownwrites.New[client.Object](nil), ownwrites.New[client.Object](nil)
+	r.owners, r.child.cache = w.lister("CronJob"), w.lister("Job")
+	r.ownWrites, r.child.writes = ownwrites.New[client.Object](nil), ownwrites.New[client.Object](nil)
 	r.live, r.writer = w.server, w.server
 	r.clock, r.readOptions, r.gate = w.time, adapter.ReadOptions{Zone: time.UTC}, loadgate.New(clock.RealClock{})
 	r.recorder = events.NewRecorder(events.Options{Sink: w, Component: "cronjob-controller", Clock: w.time, Logger: r.log})
@@ -167,7 +167,7 @@ func (w *world) seeChildren() {
 	for n := 1; n <= w.uids; n++ {
 		uid := types.UID(fmt.Sprintf("new-%d", n))
 		if !slices.ContainsFunc(jobs.Items, func(j batchv1.Job) bool { return j.UID == uid }) {
-			w.childWrites.Gone("cj-1", uid)
+			w.child.writes.Gone("cj-1", uid)
 		}
 	}
 }

@@ -71,6 +71,8 @@ type Info struct {
 	LastScheduleField, LastSuccessField string
 	// TemplateField is the field of spec that holds the metadata and spec of the child.
 	TemplateField string
+	// OwnerLabel is the label of children that holds the UID of their owner, for a ChildChooser; "" for others.
+	OwnerLabel string
 	// StampAnnotation is the annotation of a child that holds its scheduled time.
 	StampAnnotation string
 	// MessageField is the path of the field of a child that says in words how it ended, for children that are not Jobs

@@ -3,12 +3,51 @@
 
 package adapter
 
-import "k8s.io/apimachinery/pkg/runtime/schema"
+import (
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
-// ChildChooser is a Kind whose objects each choose the kind of what they start.
+	"github.com/carillon-dev/carillon/internal/cron"
+)
+
+// ChildChooser is a Kind whose objects each choose the kind of what they start. Its children are unstructured when they
+// are built and when they are read live, and as TrimChild left them when they come from a cache. Only those are watched
+// that carry the label Info.OwnerLabel.
 type ChildChooser interface {
 	Kind
 	// ChildKinds are the kinds of the children of one object: first the one that it asks for now, then those of runs that
-	// began when it asked for another one and are active still, as far as its status tells. There is at least one.
+	// began when it asked for another one and are active still, as far as its status tells. There is at least one. An
+	// object that is unreadable has none.
 	ChildKinds(obj Object) []schema.GroupVersionKind
+	// TrimChild gives what caches keep of a child of that kind: what ReadChild reads of it, its metadata with labels and
+	// owner references, and nothing that is large. The child may be modified, and may come trimmed already.
+	TrimChild(child Object, kind schema.GroupVersionKind) Object
+	// MayBeChild tells whether objects of that kind may be children at all.
+	MayBeChild(kind schema.GroupVersionKind) bool
+	// ChildObstacle is what keeps an object from starting children of that kind, in the words of its users.
+	ChildObstacle(kind schema.GroupVersionKind, trouble ChildTrouble) *cron.Obstacle
+}
+
+// ChildTrouble is why children of some kind can be neither started nor watched.
+type ChildTrouble struct {
+	// NotServed: the API server does not have the kind. Otherwise it may not be a child here: nobody has granted it, it is
+	// not namespaced, or it is of a group that children are never of.
+	NotServed bool
+	// Why says so in words, without a full stop.
+	Why string
+}
+
+// Dependent is a Kind whose objects say only together with others what they ask for.
+type Dependent interface {
+	Kind
+	// DependencyKinds are the kinds of those others; constant. AddToScheme registers their Go types, too.
+	DependencyKinds() []schema.GroupVersionKind
+	// Dependencies are the others that obj names, whether they exist or not. All are in its namespace. A change of one of
+	// them calls for a sync over obj, and reading it asks for them (ReadOptions.Dependency).
+	Dependencies(obj Object) []Dependency
+}
+
+// Dependency names an object that another one in the same namespace depends on.
+type Dependency struct {
+	Kind schema.GroupVersionKind
+	Name string
 }

@@ -65,6 +65,24 @@ func controllerUID(obj any) ([]string, error) {
 	return nil, nil
 }
 
+// Index adds an index of that name over the values that valuesOf gives of an object; one that exists already stays.
+func (l *Lister) Index(name string, valuesOf func(client.Object) []string) error {
+	if _, exists := l.indexer.GetIndexers()[name]; exists {
+		return nil
+	}
+	err := l.indexer.AddIndexers(toolscache.Indexers{name: func(obj any) ([]string, error) {
+		o, ok := obj.(client.Object)
+		if !ok {
+			return nil, errors.New("not an API object")
+		}
+		return valuesOf(o), nil
+	}})
+	if err != nil {
+		return fmt.Errorf("index %s: %w", name, err)
+	}
+	return nil
+}
+
 // Get returns the cached object of that name; ok is false when there is none.
 func (l *Lister) Get(name types.NamespacedName) (obj client.Object, ok bool) {
 	found, exists, err := l.indexer.GetByKey(toolscache.NewObjectName(name.Namespace, name.Name).String())
@@ -77,7 +95,12 @@ func (l *Lister) Get(name types.NamespacedName) (obj client.Object, ok bool) {
 
 // ControlledBy returns the cached objects whose controller reference has this UID, in any order.
 func (l *Lister) ControlledBy(owner types.UID) []client.Object {
-	found, err := l.indexer.ByIndex(byController, string(owner))
+	return l.ByIndex(byController, string(owner))
+}
+
+// ByIndex returns the cached objects that have the value in that index, in any order; none if there is no such index.
+func (l *Lister) ByIndex(index, value string) []client.Object {
+	found, err := l.indexer.ByIndex(index, value)
 	if err != nil || len(found) == 0 {
 		return nil
 	}

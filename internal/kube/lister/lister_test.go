@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 func job(name string, refs ...metav1.OwnerReference) *batchv1.Job {
@@ -56,5 +57,41 @@ func TestControlledBy(t *testing.T) {
 	}
 	if _, ok := l.Get(types.NamespacedName{Namespace: "other", Name: "nobody"}); ok {
 		t.Error("found an object of another namespace")
+	}
+}
+
+// An index of the caller's own finds objects by any of their values, and those only.
+func TestIndex(t *testing.T) {
+	indexer := toolscache.NewIndexer(toolscache.MetaNamespaceKeyFunc, toolscache.Indexers{})
+	a, b := job("a"), job("b")
+	a.Annotations, b.Annotations = map[string]string{"calendars": "x,y"}, map[string]string{"calendars": "y"}
+	if err := indexer.Add(a); err != nil { // before there is the index
+		t.Fatal(err)
+	}
+	l, err := Over(indexer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	calendars := func(obj client.Object) []string { return strings.Split(obj.GetAnnotations()["calendars"], ",") }
+	for range 2 {
+		if err := l.Index("calendars", calendars); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := indexer.Add(b); err != nil {
+		t.Fatal(err)
+	}
+	for value, want := range map[string][]string{"x": {"a"}, "y": {"a", "b"}, "z": nil} {
+		var got []string
+		for _, obj := range l.ByIndex("calendars", value) {
+			got = append(got, obj.GetName())
+		}
+		slices.Sort(got)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", value, diff)
+		}
+	}
+	if found := l.ByIndex("unknown", "x"); found != nil {
+		t.Errorf("an index that is not there finds %v", found)
 	}
 }
