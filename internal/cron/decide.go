@@ -30,9 +30,11 @@ type syncState struct {
 	proved     []time.Time
 	chosen     []time.Time
 	turnedAway []missed
-	due        []dueTime
-	start      startDecisions
-	outcomes   outcomes
+	// pruneAt is when a child that is kept now may have to go, zero if none will.
+	pruneAt  time.Time
+	due      []dueTime
+	start    startDecisions
+	outcomes outcomes
 	// served is the present timing as it is to be remembered: edit.now with the misses that outcomes report.
 	served ServedTiming
 }
@@ -104,7 +106,7 @@ func Decide(in Input) Plan {
 	if s.ready.mayStart && s.start.result != startTooManyMissed {
 		p.Wake = wake(in, s.ready.times, s.status, s.edit)
 	}
-	for _, t := range []time.Time{retryPruneAt(in, pruned), repeatAt, s.outcomes.wake} {
+	for _, t := range []time.Time{retryPruneAt(in, pruned), repeatAt, s.outcomes.wake, s.pruneAt} {
 		p.Wake = earlier(p.Wake, t)
 	}
 	return p
@@ -129,7 +131,8 @@ func (s *syncState) decideInNextSync() Plan {
 // cleaning up goes on (cronjob.md R23), and the next scheduled time that the cache knows of does not wait for the
 // back-off.
 func (s *syncState) pruneOnly() Plan {
-	deletions := s.safeWithoutRecord(s.in.Stored, beyondHistoryLimits(s.in, s.children), true)
+	all, _ := beyondHistoryLimits(s.in, s.children)
+	deletions := s.safeWithoutRecord(s.in.Stored, all, true)
 	return Plan{
 		Prune:   untried(s.in, deletions),
 		Events:  withReason(pruneEvents(s.in, deletions)),

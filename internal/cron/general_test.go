@@ -30,6 +30,16 @@ func replacing(n int) given {
 func catchUp(policy cron.CatchUpPolicy, n int) given {
 	return func(s *scene) { s.in.Policy.CatchUp = cron.CatchUp{Policy: policy, Limit: n} }
 }
+func history(n int32, age time.Duration) given {
+	keep := cron.Retention{Limit: &n, MaxAge: age}
+	return func(s *scene) {
+		s.in.Policy.Succeeded, s.in.Policy.Failed, s.in.Policy.KeepAtLeast = keep, keep, time.Minute
+	}
+}
+
+// kept is a finished child, whose end is known.
+func kept(scheduled string) given { return has(scheduled, complete, finished(scheduled)) }
+
 func cursor(text string) given { return func(s *scene) { s.in.Stored.Cursor = new(at(text)) } }
 func crashed(s *scene)         { s.in.Carried = cron.Memory{} }
 
@@ -256,6 +266,30 @@ func TestGeneral(t *testing.T) {
 			syncs: []generalSync{{now: "12:20", want: "12:20 waits Schedule/forbidden"},
 				{now: "12:30", want: "12:20 waits Schedule/forbidden\n12:30 waits Schedule/forbidden"},
 				{now: "12:31", given: []given{queue(3, 10)}, want: "start @12:20\nstart @12:30"}},
+		},
+		"TT-177 the oldest beyond the limit are pruned": {
+			given: []given{limit(1), cursor("12:30"), history(1, 0), kept("12:10"), kept("12:20"), kept("12:30")},
+			syncs: []generalSync{{now: "12:35", want: "prune @12:10\nprune @12:20"}},
+		},
+		"TT-178 nothing is pruned in its first minute": {
+			given: []given{limit(1), cursor("12:10"), history(0, 0), kept("12:10")},
+			syncs: []generalSync{{now: "12:10:59"}, {now: "12:11", want: "prune @12:10"}},
+		},
+		"TT-179 what has ended long ago is pruned": {
+			given: []given{limit(1), cursor("13:00"), history(3, time.Hour), kept("12:10"), kept("12:20"), kept("13:00")},
+			syncs: []generalSync{{now: "13:05"}, {now: "13:10", want: "start @13:10\nprune @12:10"}, {now: "13:20", want: "prune @12:20\n13:20 waits Schedule/forbidden"}},
+		},
+		"TT-180 one that cannot be deleted does not keep the others": {
+			given: []given{limit(1), cursor("12:30"), history(0, 0), kept("12:10"), kept("12:20"), deleteFails(tick("12:10"), broken)},
+			syncs: []generalSync{{now: "12:35", want: "prune @12:10\nprune @12:20"}, {now: "12:36", want: "prune @12:10"}},
+		},
+		"TT-181 a full quota keeps nothing from being pruned": {
+			given: []given{limit(1), cursor("12:10"), history(0, 0), kept("12:10"), createFails(quota)},
+			syncs: []generalSync{{now: "12:20", want: "start @12:20\nprune @12:10\nfail\n12:20 waits Schedule/failed"}},
+		},
+		"TT-193 a child of a time that lies ahead of a clock that was set back is kept": {
+			given: []given{limit(1), cursor("12:30"), history(0, 0), kept("12:30")},
+			syncs: []generalSync{{now: "11:35"}, {now: "12:40", want: "start @12:40\nprune @12:30"}},
 		},
 		"TT-182 a status that cannot be written delays no start": {
 			given: []given{limit(100), cursor("12:00"), recordFails(broken)},

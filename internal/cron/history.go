@@ -12,20 +12,20 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// beyondHistoryLimits gives the finished children beyond the limits, oldest first in each class (cronjob.md 4.4). It
-// runs in every sync, whatever happens to the start, so that cleaning up never waits for a quota to be freed by
-// cleaning up. Children that are being deleted already are counted as old as they are, and not deleted again.
-func beyondHistoryLimits(in Input, all []Child) []Deletion {
+// beyondHistoryLimits gives the finished children beyond the limits of number and age, oldest first in each class
+// (cronjob.md 4.4, timetable.md 3.10). It runs in every sync, whatever happens to the start, so that cleaning up never
+// waits for a quota to be freed by cleaning up. Children that are being deleted already are counted as old as they are,
+// and not deleted again. wake is when the next one may have to go because of its age, zero if none will.
+func beyondHistoryLimits(in Input, all []Child) (deletions []Deletion, wake time.Time) {
 	classes := []struct {
 		phase ChildPhase
-		keep  *int32
-	}{{Complete, in.Policy.KeepSuccessful}, {Failed, in.Policy.KeepFailed}}
+		keep  Retention
+	}{{Complete, in.Policy.Succeeded}, {Failed, in.Policy.Failed}}
 	if in.Traits.FailedFirst {
 		slices.Reverse(classes)
 	}
-	var deletions []Deletion
 	for _, class := range classes {
-		if class.keep == nil {
+		if class.keep == (Retention{}) {
 			continue
 		}
 		var finished []*Child
@@ -35,15 +35,40 @@ func beyondHistoryLimits(in Input, all []Child) []Deletion {
 			}
 		}
 		slices.SortStableFunc(finished, in.Traits.History.compare)
-		for _, c := range finished[:max(0, len(finished)-int(max(0, *class.keep)))] {
-			if c.Deleting {
+		tooMany := 0
+		if class.keep.Limit != nil {
+			tooMany = len(finished) - int(max(0, *class.keep.Limit))
+		}
+		for i, c := range finished {
+			why := ""
+			switch age := class.keep.MaxAge; {
+			case i < tooMany:
+				why = fmt.Sprintf("%d %s, %d kept", len(finished), class.phase, *class.keep.Limit)
+			case age == 0 || c.Finished == nil:
 				continue
+			case in.Now.Sub(*c.Finished) < age:
+				wake = earlier(wake, c.Finished.Add(age).UTC())
+				continue
+			default:
+				why = fmt.Sprintf("%s longer than %v ago", class.phase, age)
 			}
-			deletions = append(deletions, Deletion{Namespace: c.Namespace, Name: c.Name, UID: c.UID,
-				Why: fmt.Sprintf("%d %s, %d kept", len(finished), class.phase, *class.keep)})
+			switch {
+			case c.Deleting, aheadOfCursor(in, *c):
+			case in.Now.Sub(c.Created) < in.Policy.KeepAtLeast:
+				wake = earlier(wake, c.Created.Add(in.Policy.KeepAtLeast).UTC())
+			default:
+				deletions = append(deletions, Deletion{Namespace: c.Namespace, Name: c.Name, UID: c.UID, Why: why})
+			}
 		}
 	}
-	return deletions
+	return deletions, wake
+}
+
+// aheadOfCursor tells whether the child proves a scheduled time that has not come, by a clock that was set back since:
+// where the status holds a cursor, nothing but the child tells of it.
+func aheadOfCursor(in Input, c Child) bool {
+	t, ok := proof(in, c)
+	return ok && in.Traits.Durable.Has(PartCursor) && t.After(in.Now)
 }
 
 // compare orders children from oldest to newest.

@@ -162,7 +162,7 @@ func TestOutcomesCountEachTimeOnce(t *testing.T) {
 			if rapid.Bool().Draw(rt, "the cache catches up") {
 				s.catchUp(s.in.Now.Format(time.RFC3339))
 			}
-			s.in.Policy.KeepSuccessful, s.in.Policy.KeepFailed = nil, nil
+			s.in.Policy.Succeeded, s.in.Policy.Failed = cron.Retention{}, cron.Retention{}
 			transcript := s.play(t)
 			for name := range s.live {
 				creates[name] = true

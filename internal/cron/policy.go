@@ -16,9 +16,11 @@ type Policy struct {
 	// Room says how many runs may be active at once, and what becomes of a time that finds no room.
 	Room    Room
 	Suspend bool
-	// KeepSuccessful and KeepFailed are the history limits; nil keeps all of that class.
-	KeepSuccessful *int32
-	KeepFailed     *int32
+	// Succeeded and Failed say which finished children of that class are kept.
+	Succeeded, Failed Retention
+	// KeepAtLeast is how long after its creation a child is kept, whatever the history says: so long its name locks its
+	// time against a create that is repeated by mistake (timetable.md 5.5 F3).
+	KeepAtLeast time.Duration
 	// Ledger is how many outcomes are kept, where the status holds them.
 	Ledger int
 	// Conditions: status.conditions are asked for (cronjob.md 2.3b).
@@ -55,6 +57,14 @@ type Times interface {
 	Count(after, until time.Time) int
 	// Next is the first scheduled time later than t.
 	Next(t time.Time) time.Time
+}
+
+// Retention says which finished children of one class are kept.
+type Retention struct {
+	// Limit is how many of them; nil keeps all.
+	Limit *int32
+	// MaxAge is how long after their end; 0 is for ever.
+	MaxAge time.Duration
 }
 
 // CatchUp says which of several times start that are due at once. Kinds K, V and T start the latest.

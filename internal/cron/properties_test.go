@@ -93,9 +93,9 @@ func policies(t *rapid.T, tr *cron.KindTraits) cron.Policy {
 		Deadline: maybe(rapid.SampledFrom([]int64{0, 1, 60, 900, 86400, 9223372037, math.MaxInt64, -1, math.MinInt64})).Draw(t, "deadline"),
 		Room: adapter.Room(rapid.SampledFrom([]batchv1.ConcurrencyPolicy{batchv1.AllowConcurrent, batchv1.ForbidConcurrent,
 			batchv1.ReplaceConcurrent, "Sometimes", ""}).Draw(t, "policy")),
-		Suspend:        rapid.IntRange(0, 5).Draw(t, "suspend") == 0,
-		KeepSuccessful: limitsDrawn.Draw(t, "keep successful"),
-		KeepFailed:     limitsDrawn.Draw(t, "keep failed"),
+		Suspend:   rapid.IntRange(0, 5).Draw(t, "suspend") == 0,
+		Succeeded: cron.Retention{Limit: limitsDrawn.Draw(t, "keep successful")},
+		Failed:    cron.Retention{Limit: limitsDrawn.Draw(t, "keep failed")},
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 // were tried, and recordErr is why the write failed.
 func (s *syncState) recordAndPrune(failed error) (toWrite *StatusWrite, deletions []Deletion, recordErr error) {
 	in := s.in
-	deletions = beyondHistoryLimits(in, s.children)
+	deletions, s.pruneAt = beyondHistoryLimits(in, s.children)
 	written := failed == nil || in.Traits.RecordDespiteError
 	stored := in.Stored
 	if !written && s.start.err != nil && len(s.safeWithoutRecord(in.Stored, deletions, false)) < len(deletions) {

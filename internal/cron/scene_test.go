@@ -87,7 +87,7 @@ func fixture(kind string, now string, givens ...given) *scene {
 			Traits: traits[kind],
 			Owner: cron.Owner{Namespace: "batch", Name: "tick", UID: "cj-1", Generation: 1,
 				Created: at("12:03:20")},
-			Policy: cron.Policy{KeepSuccessful: new(int32(3)), KeepFailed: new(int32(1))},
+			Policy: cron.Policy{Succeeded: cron.Retention{Limit: new(int32(3))}, Failed: cron.Retention{Limit: new(int32(1))}},
 		},
 		text:       "*/10 * * * *",
 		live:       map[string]cron.Child{},
@@ -157,7 +157,7 @@ func limits(success, failure int32) given {
 		}
 		return &n
 	}
-	return func(s *scene) { s.in.Policy.KeepSuccessful, s.in.Policy.KeepFailed = limit(success), limit(failure) }
+	return func(s *scene) { s.in.Policy.Succeeded.Limit, s.in.Policy.Failed.Limit = limit(success), limit(failure) }
 }
 
 // processZone is the zone that the controller runs in.

@@ -62,7 +62,7 @@ func TestCron(t *testing.T) {
 			breaks: "status.active lists what has finished",
 		},
 		"history keeps one more": {
-			file: "history.go", old: "len(finished)-int(max(0, *class.keep))", new: "len(finished)-1-int(max(0, *class.keep))",
+			file: "history.go", old: "len(finished) - int(max(0, *class.keep.Limit))", new: "len(finished) - 1 - int(max(0, *class.keep.Limit))",
 			breaks: "more finished children are kept than the limit says",
 		},
 		"suspended is started": {
@@ -118,7 +118,7 @@ func TestCron(t *testing.T) {
 			breaks: "lastScheduleTime is written one sync late",
 		},
 		"deleted again and again": {
-			file: "history.go", old: "\t\t\tif c.Deleting {\n\t\t\t\tcontinue\n\t\t\t}\n", new: "",
+			file: "history.go", old: "case c.Deleting, aheadOfCursor(in, *c):", new: "case aheadOfCursor(in, *c):",
 			breaks: "a child on its way out is deleted in every sync",
 		},
 		"success forgotten": {

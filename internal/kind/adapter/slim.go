@@ -32,12 +32,12 @@ type CronJobSpec struct {
 // Cron translates the spec of a CronJob with that time zone, nil for none.
 func (s *CronJobSpec) Cron(timeZone *string, info Info, options ReadOptions) cron.Policy {
 	return cron.Policy{
-		Timing:         CronTiming(s.Schedule, timeZone, info, options),
-		Deadline:       s.StartingDeadlineSeconds,
-		Room:           Room(s.ConcurrencyPolicy),
-		Suspend:        s.Suspend != nil && *s.Suspend,
-		KeepSuccessful: s.SuccessfulJobsHistoryLimit,
-		KeepFailed:     s.FailedJobsHistoryLimit,
+		Timing:    CronTiming(s.Schedule, timeZone, info, options),
+		Deadline:  s.StartingDeadlineSeconds,
+		Room:      Room(s.ConcurrencyPolicy),
+		Suspend:   s.Suspend != nil && *s.Suspend,
+		Succeeded: cron.Retention{Limit: s.SuccessfulJobsHistoryLimit},
+		Failed:    cron.Retention{Limit: s.FailedJobsHistoryLimit},
 	}
 }
 

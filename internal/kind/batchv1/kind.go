@@ -100,12 +100,12 @@ func (Kind) Read(obj adapter.Object, options adapter.ReadOptions) (cron.Owner, c
 		return cron.Owner{}, cron.Policy{}, cron.Memory{}, adapter.Wrong(info, &batchv1.CronJob{}, obj)
 	}
 	policy := cron.Policy{
-		Timing:         adapter.CronTiming(c.spec.Schedule, c.spec.TimeZone, info, options),
-		Deadline:       c.spec.StartingDeadlineSeconds,
-		Room:           adapter.Room(c.spec.ConcurrencyPolicy),
-		Suspend:        c.spec.Suspend != nil && *c.spec.Suspend,
-		KeepSuccessful: c.spec.SuccessfulJobsHistoryLimit,
-		KeepFailed:     c.spec.FailedJobsHistoryLimit,
+		Timing:    adapter.CronTiming(c.spec.Schedule, c.spec.TimeZone, info, options),
+		Deadline:  c.spec.StartingDeadlineSeconds,
+		Room:      adapter.Room(c.spec.ConcurrencyPolicy),
+		Suspend:   c.spec.Suspend != nil && *c.spec.Suspend,
+		Succeeded: cron.Retention{Limit: c.spec.SuccessfulJobsHistoryLimit},
+		Failed:    cron.Retention{Limit: c.spec.FailedJobsHistoryLimit},
 	}
 	status := cron.Memory{
 		Active:         adapter.Runs(c.status.Active),

@@ -28,7 +28,7 @@ func (s Suite) read(t *testing.T) {
 		zone = new("Europe/Rome")
 	}
 	wantPolicy := cron.Policy{Timing: adapter.CronTiming("*/10 * * * *", zone, s.Kind.Info(), adapter.ReadOptions{}), Deadline: new(int64(300)),
-		Room: adapter.Room("Forbid"), KeepSuccessful: new(int32(2)), KeepFailed: new(int32(4))}
+		Room: adapter.Room("Forbid"), Succeeded: cron.Retention{Limit: new(int32(2))}, Failed: cron.Retention{Limit: new(int32(4))}}
 	wantStatus := cron.Memory{
 		Active: adapter.Runs([]corev1.ObjectReference{{APIVersion: "batch/v1", Kind: "Job", Namespace: "batch", Name: "tick-1",
 			UID: "u1"}}),

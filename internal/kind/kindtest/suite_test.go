@@ -102,7 +102,7 @@ func (almanacs) Read(obj adapter.Object, options adapter.ReadOptions) (cron.Owne
 	}
 	timing := adapter.CronTiming(a.Spec.Timetable, a.Spec.Place, info, options)
 	policy := cron.Policy{Timing: timing, Deadline: a.Spec.Deadline, Room: adapter.Room(a.Spec.Concurrency),
-		Suspend: a.Spec.Suspend, KeepSuccessful: a.Spec.Succeeded, KeepFailed: a.Spec.Failed}
+		Suspend: a.Spec.Suspend, Succeeded: cron.Retention{Limit: a.Spec.Succeeded}, Failed: cron.Retention{Limit: a.Spec.Failed}}
 	state := cron.Memory{Active: adapter.Runs(a.Status.Active), LastSchedule: adapter.Time(a.Status.LastStart),
 		Timing: adapter.ServedTiming(a.Annotations[adapter.AnnotationTimetable], timing, info, options)}
 	return adapter.Owner(a, info), policy, state, nil

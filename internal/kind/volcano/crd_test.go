@@ -74,7 +74,7 @@ func TestCRDsTakeWhatIsWritten(t *testing.T) {
 	if in.Owner, in.Policy, in.Stored, err = k.Read(owner, adapter.ReadOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if s := in.Policy; s.Room != adapter.Room("Allow") || s.Suspend || *s.KeepSuccessful != 3 || *s.KeepFailed != 1 || *s.Deadline != 60 || s.Timing.ZoneName != "Asia/Shanghai" {
+	if s := in.Policy; s.Room != adapter.Room("Allow") || s.Suspend || *s.Succeeded.Limit != 3 || *s.Failed.Limit != 1 || *s.Deadline != 60 || s.Timing.ZoneName != "Asia/Shanghai" {
 		t.Errorf("read with the defaults: %+v", s)
 	}
 	done := metav1.NewTime(in.Now.Add(-time.Minute))
