@@ -62,6 +62,10 @@ planted: ## Prove that the simulations find bugs: plant each of a list and run t
 integration: ## Run the controllers against a real embedded API server
 	go test -count=1 -timeout 20m ./test/integration/...
 
+.PHONY: frozen
+frozen: ## Freeze leaders ROUNDS (50) times while they start Jobs, until others have taken over (20 minutes)
+	CARILLON_FROZEN_ROUNDS=$(or $(ROUNDS),50) go test -count=1 -timeout 120m -run '^TestFrozenWhileStarting$$' -v ./test/integration/
+
 .PHONY: e2e
 e2e: ## Drive the built binary: up, run, kill -9, restart
 	go test -count=1 -timeout 20m ./test/e2e/...
