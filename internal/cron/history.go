@@ -54,7 +54,7 @@ func beyondHistoryLimits(in Input, all []Child) (deletions []Deletion, wake time
 			}
 			switch {
 			case c.Deleting, aheadOfCursor(in, *c):
-			case in.Now.Sub(c.Created) < in.Policy.KeepAtLeast:
+			case in.Policy.KeepAtLeast > 0 && in.Now.Sub(c.Created) < in.Policy.KeepAtLeast: // not by a clock that is behind alone
 				wake = earlier(wake, c.Created.Add(in.Policy.KeepAtLeast).UTC())
 			default:
 				deletions = append(deletions, Deletion{Namespace: c.Namespace, Name: c.Name, UID: c.UID, Why: why})

@@ -3,7 +3,11 @@
 
 package cron_test
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/carillon-dev/carillon/internal/cron"
+)
 
 // Scenarios that take more than one sync. The cache shows everything by the time of the next sync.
 func TestSequences(t *testing.T) {
@@ -95,6 +99,15 @@ func TestSequences(t *testing.T) {
 				say Normal SuccessfulDelete
 				fail
 				rq 30m0s`,
+			}},
+		},
+		"guarantee 6 K,V,T a clock that is behind that of the server keeps no child": {
+			kind:  "K",
+			given: []given{limits(0, 0), last("12:10"), has("12:10", complete, func(c *cron.Child) { c.Created = at("12:10:30") }), succeeded("12:10:40")},
+			syncs: []sync{{now: "12:10:05", want: `
+				prune tick-29631610
+				say Normal SuccessfulDelete
+				rq 9m55s`,
 			}},
 		},
 		"CJ-096 T Q5: with both limits 0 a time runs once": {
