@@ -13,6 +13,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
@@ -62,6 +63,63 @@ func TestOwnerEvents(t *testing.T) {
 			test.fire(w)
 			if diff := cmp.Diff(test.want, w.queued.keys); diff != "" {
 				t.Errorf("called for (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Our own write is forgotten when the cache comes to show it, because nothing may look at the CronJob again for a day.
+func TestEchoForgetsOurWrite(t *testing.T) {
+	before := tick().ResourceVersion("10")
+	ours := before.ResourceVersion("11").LastSchedule(at("12:10:00"))
+	w := newWorld(t, tick().Obj())
+	w.ownWrites.Updated("cj-1", ours.Obj())
+	w.updateOwner(before, ours)
+	if w.ownWrites.IsOwnWrite("cj-1", ours.Obj()) {
+		t.Error("it is still held")
+	}
+}
+
+// passing is a cache that comes to show another version between two looks.
+type passing struct {
+	cache
+	versions []client.Object
+}
+
+func (p *passing) Get(types.NamespacedName) (client.Object, bool) {
+	if len(p.versions) == 0 {
+		return nil, false
+	}
+	first := p.versions[0]
+	p.versions = p.versions[1:]
+	return first, true
+}
+
+// A sync decides on our last write or on what came after it, whenever the cache comes to show it.
+func TestLatest(t *testing.T) {
+	old, ours, later := tick().ResourceVersion("10").Obj(), tick().ResourceVersion("11").Obj(), tick().ResourceVersion("12").Obj()
+	for name, c := range map[string]struct {
+		cached []client.Object
+		held   bool
+		want   string
+	}{
+		"the cache is behind":                  {[]client.Object{old, old}, true, "11"},
+		"the cache shows it":                   {[]client.Object{ours, ours}, true, "11"},
+		"the cache is ahead":                   {[]client.Object{later, later}, true, "12"},
+		"the cache shows it and it is gone":    {[]client.Object{ours, ours}, false, "11"},
+		"the cache comes to show it meanwhile": {[]client.Object{old, ours}, false, "11"},
+		"the CronJob goes meanwhile":           {[]client.Object{old}, false, ""},
+		"there is none":                        {nil, false, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, tick().Obj())
+			if c.held {
+				w.ownWrites.Updated("cj-1", ours)
+			}
+			w.owners = &passing{versions: c.cached}
+			got, ok := w.latest(tickKey)
+			if ok != (c.want != "") || ok && got.GetResourceVersion() != c.want {
+				t.Errorf("got %v, %v; want version %q", got, ok, c.want)
 			}
 		})
 	}
