@@ -54,6 +54,9 @@ func children(in Input) []Child {
 // childName is the name of the child for scheduled time t, and by that the lock on t (cronjob.md 1.5). Two scheduled
 // times of one minute share a name in kinds that count minutes (B7).
 func childName(in Input, t time.Time) string {
+	if name := in.Traits.RunName; name != nil {
+		return name(in.Owner.Name, t)
+	}
 	unit := int64(max(in.Traits.NameUnit, time.Second) / time.Second)
 	n := t.Unix()
 	q := n / unit

@@ -89,7 +89,7 @@ func Decide(in Input) Plan {
 		s.status.Waiting = s.outcomes.waiting
 	}
 	if in.Traits.Durable.Has(PartResults) {
-		s.status.Results = s.status.Results.with(s.outcomes.named, in.Policy.Timing.Times, in.Policy.Ledger)
+		s.status.Results = s.status.Results.with(s.outcomes.named, in.Now, in.Policy.Timing.Times, in.Policy.Ledger)
 	}
 	s.served = s.edit.now.withMissed(s.outcomes.missedUpto)
 	s.status.Conditions = s.conditions()
@@ -106,7 +106,7 @@ func Decide(in Input) Plan {
 	if s.ready.mayStart && s.start.result != startTooManyMissed {
 		p.Wake = wake(in, s.ready.times, s.status, s.edit)
 	}
-	for _, t := range []time.Time{retryPruneAt(in, pruned), repeatAt, s.outcomes.wake, s.pruneAt} {
+	for _, t := range []time.Time{retryPruneAt(in, pruned), repeatAt, s.outcomes.wake, s.lateAt(), s.pruneAt} {
 		p.Wake = earlier(p.Wake, t)
 	}
 	return p

@@ -41,7 +41,7 @@ func (s *syncState) nameDecided() {
 		case startCreated, startAdopted, startNameUsed:
 			o.enter(Started, "", one(due.time))
 		default:
-			o.waiting = append(o.waiting, WaitingTime{Time: due.time, Trigger: due.trigger, Reason: result.reasonIfNeverStarted()})
+			o.waiting = append(o.waiting, WaitingTime{Time: due.time, Trigger: due.trigger, Reason: result.reasonIfNeverStarted(), Since: s.waitingSince(due)})
 			o.wake = earlier(o.wake, endOf(in, due.time))
 		}
 	}

@@ -39,3 +39,6 @@ func (m Memory) Equal(other Memory) bool { return reflect.DeepEqual(m, other) }
 
 // HasPendingTime tells whether a scheduled time may still start.
 func (m Memory) HasPendingTime() bool { return len(m.Waiting) > 0 }
+
+// Equal is for cmp.
+func (r StatusWrite) Equal(other StatusWrite) bool { return reflect.DeepEqual(r, other) }

@@ -16,6 +16,10 @@ type Facts struct {
 	Now        time.Time
 	Generation int64
 	Suspended  bool
+	// Policy is what is asked for, and Memory what is remembered at the end of the sync, but for the conditions. They are
+	// shared and must not be modified.
+	Policy *Policy
+	Memory *Memory
 	// Unfinished and Failed are how many children are there that have not ended, or have failed.
 	Unfinished, Failed int
 	// ReadErr is why the children are not known well enough for anything to start; nil if they are.
@@ -39,7 +43,7 @@ func (s *syncState) conditions() []metav1.Condition {
 	if in.Traits.Conditions == nil || !in.Policy.Conditions {
 		return in.Stored.Conditions
 	}
-	f := Facts{Now: in.Now, Generation: in.Owner.Generation, Suspended: in.Policy.Suspend, ReadErr: s.observed.err, Obstacle: s.ready.obstacle,
+	f := Facts{Now: in.Now, Generation: in.Owner.Generation, Suspended: in.Policy.Suspend, Policy: &s.in.Policy, Memory: &s.status, ReadErr: s.observed.err, Obstacle: s.ready.obstacle,
 		TooLate: s.outcomes.tooLate(), Started: s.start.result == startCreated}
 	for _, c := range s.children {
 		switch {

@@ -75,6 +75,9 @@ type WaitingTime struct {
 	Trigger Trigger
 	// Reason is what it waits for. In kinds whose status holds no waiting times it becomes final if it never starts.
 	Reason Reason
+	// Since is when times began to wait, one taking the place of another without interruption; nil where the status holds
+	// no waiting times, and for those that were found late.
+	Since *time.Time
 }
 
 // inProcess are the parts of a Memory that no status holds.
@@ -182,7 +185,7 @@ func (m Memory) changedFrom(stored Memory, durable Parts) Parts {
 }
 
 func (w WaitingTime) same(other WaitingTime) bool {
-	return w.Time.Equal(other.Time) && w.Trigger == other.Trigger && w.Reason == other.Reason
+	return w.Time.Equal(other.Time) && w.Trigger == other.Trigger && w.Reason == other.Reason && sameTime(w.Since, other.Since)
 }
 
 func sameTime(a, b *time.Time) bool {

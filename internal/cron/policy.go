@@ -23,6 +23,8 @@ type Policy struct {
 	KeepAtLeast time.Duration
 	// Ledger is how many outcomes are kept, where the status holds them.
 	Ledger int
+	// LateAfter is how long a time that came while somebody looked may wait before that is told; 0: for ever.
+	LateAfter time.Duration
 	// Conditions: status.conditions are asked for (cronjob.md 2.3b).
 	Conditions bool
 }

@@ -44,7 +44,7 @@ func (s *syncState) record(status Memory, written bool) *StatusWrite {
 	if room := in.Traits.MaxActive; room > 0 && len(status.Active) > room {
 		status.Active = status.Active[:room:room]
 	}
-	r := StatusWrite{Memory: in.Stored}
+	r := StatusWrite{Memory: in.Stored, Now: in.Now, Times: in.Policy.Timing.Times}
 	if written {
 		r.Memory, r.Changed = status, status.changedFrom(in.Stored, in.Traits.Durable)
 	}

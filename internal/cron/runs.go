@@ -5,6 +5,7 @@ package cron
 
 import (
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -53,6 +54,7 @@ func markStopping(runs []ActiveRun, uid types.UID, why Reason) []ActiveRun {
 type Results struct {
 	// Counts are those of all of them since the first cursor.
 	Counts Counts
+	Last   LastResults
 	// Ledger are the newest, first the newest (Policy.Ledger). Those of times that passed one after the other without a run
 	// and for one reason share an entry.
 	Ledger []RunOutcome
@@ -80,8 +82,8 @@ func (c *Counts) add(o RunOutcome) {
 }
 
 // with adds the outcomes of a sync: all of them to the counts, and those that are final to the ledger, which has limit
-// entries at most. times are the scheduled times, nil if they are not known. It is r itself if that changes nothing.
-func (r *Results) with(outcomes []RunOutcome, times Times, limit int) *Results {
+// entries at most. They are added at that instant. times are the scheduled times, nil if they are not known. It is r itself if that changes nothing.
+func (r *Results) with(outcomes []RunOutcome, at time.Time, times Times, limit int) *Results {
 	var now Results
 	if r != nil {
 		now = *r
@@ -93,6 +95,7 @@ func (r *Results) with(outcomes []RunOutcome, times Times, limit int) *Results {
 	slices.Reverse(ledger)
 	for _, o := range outcomes {
 		now.Counts.add(o)
+		now.Last.add(o, at)
 		if o.Result == Started {
 			continue // it is active until it has ended
 		}

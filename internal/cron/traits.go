@@ -20,6 +20,8 @@ type KindTraits struct {
 
 	// NameUnit is the resolution of child names: time.Minute or time.Second (anything below counts as a second).
 	NameUnit time.Duration
+	// RunName gives the name of the first child of the run of a scheduled time; nil names it after the time in NameUnits.
+	RunName func(owner string, scheduled time.Time) string
 	// StampInZone: the stamp of a CronJob without a time zone is written in the zone of the process instead of UTC.
 	StampInZone bool
 	// TrustStamp: a stamp alone proves a scheduled time. Otherwise the child's name must be the one of that time, too.
