@@ -11,16 +11,13 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/yaml"
 
 	"github.com/carillon-dev/carillon/deploy/crds"
@@ -167,29 +164,7 @@ func TestKindAppears(t *testing.T) {
 // A kind that is installed, but that the manager may not read, harms no other one.
 func TestForbiddenKindHarmsNobody(t *testing.T) {
 	install(t, definitions(t, volcano.Kind{}))
-	p := plane.Start(t)
-	applyRBAC(t, p)
-	binding := &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: "limited"},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "carillon-manager"},
-		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "limited"}},
-	}
-	if _, err := p.Client().RbacV1().ClusterRoleBindings().Create(t.Context(), binding, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
-		t.Fatal(err)
-	}
-	config := p.ConfigFor("limited", "system:authenticated")
-	limited := kubernetes.NewForConfigOrDie(config)
-	err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
-		_, err := limited.Discovery().ServerGroups() // a new plane is still making its default roles
-		if err == nil {
-			_, err = limited.BatchV1().CronJobs("").List(ctx, metav1.ListOptions{})
-		}
-		return err == nil, nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := newWorld(t, manager.Options{Config: config, Kinds: kind.All, Discovery: 50 * time.Millisecond})
+	w := newWorld(t, manager.Options{Config: limitedUser(t, plane.Start(t), "limited"), Kinds: kind.All, Discovery: 50 * time.Millisecond})
 	cj := w.createCronJob(make.CronJob(w.namespace, "tick").Schedule("* * * * *"))
 	w.pass(1)
 	w.runs(cj, 1, 1)
