@@ -73,7 +73,7 @@ func proof(in Input, c Child) (time.Time, bool) {
 	if err != nil {
 		return time.Time{}, false
 	}
-	if !in.Traits.TrustStamp && c.Name != childName(in, t) {
+	if !in.Traits.TrustStamp && c.Name != attemptName(childName(in, t), c.Attempt) {
 		return time.Time{}, false
 	}
 	return t, true

@@ -31,7 +31,9 @@ type syncState struct {
 	chosen     []time.Time
 	turnedAway []missed
 	// pruneAt is when a child that is kept now may have to go, zero if none will.
-	pruneAt  time.Time
+	pruneAt time.Time
+	// retryAt is when the next attempt of a run is due, zero if none will be.
+	retryAt  time.Time
 	due      []dueTime
 	start    startDecisions
 	outcomes outcomes
@@ -78,6 +80,9 @@ func Decide(in Input) Plan {
 			s.decideStarts()
 		}
 	}
+	if s.observed.err == nil {
+		s.startRetries()
+	}
 	if len(s.start.reads) > 0 {
 		return s.readFirst(s.start.reads)
 	}
@@ -106,7 +111,7 @@ func Decide(in Input) Plan {
 	if s.ready.mayStart && s.start.result != startTooManyMissed {
 		p.Wake = wake(in, s.ready.times, s.status, s.edit)
 	}
-	for _, t := range []time.Time{retryPruneAt(in, pruned), repeatAt, s.outcomes.wake, s.lateAt(), s.pruneAt} {
+	for _, t := range []time.Time{retryPruneAt(in, pruned), repeatAt, s.outcomes.wake, s.lateAt(), s.pruneAt, s.retryAt} {
 		p.Wake = earlier(p.Wake, t)
 	}
 	return p

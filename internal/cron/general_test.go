@@ -101,7 +101,8 @@ func clock(name string) string {
 	if _, err := fmt.Sscanf(name, "tick-%d", &n); err != nil {
 		return name
 	}
-	return "@" + time.Unix(n, 0).UTC().Format("15:04")
+	_, attempt, _ := strings.Cut(strings.TrimPrefix(name, "tick-"), "-")
+	return strings.TrimSuffix("@"+time.Unix(n, 0).UTC().Format("15:04")+"-"+attempt, "-")
 }
 
 // A Policy that no CronJob can ask for: several runs at once, queues, what becomes of each time after an outage. The
@@ -361,6 +362,7 @@ func TestGeneralProperties(t *testing.T) {
 		policies := []given{limit(1), limit(3), queue(1, 2), queue(2, 0), replacing(1), replacing(2), limit(100)}
 		catchUps := []given{catchUp(cron.CatchUpLatest, 0), catchUp(cron.CatchUpNone, 0), catchUp(cron.CatchUpAll, 2)}
 		s := fixture("G", "12:07", rapid.SampledFrom(policies).Draw(rt, "policy"), rapid.SampledFrom(catchUps).Draw(rt, "catch up"))
+		retry(rapid.IntRange(0, 2).Draw(rt, "retries"))(s)
 		if rapid.Bool().Draw(rt, "with a deadline") {
 			s.in.Policy.Deadline = new(int64(1500))
 		}
@@ -404,10 +406,14 @@ func TestGeneralProperties(t *testing.T) {
 			}
 			s.catchUp(s.in.Now.Add(time.Duration(rapid.SampledFrom([]int{1, 60, 240, 600, 1300, 5000}).Draw(rt, "later")) * time.Second).Format(time.RFC3339Nano))
 			for name, c := range s.live {
-				switch rapid.IntRange(0, 3).Draw(rt, "what becomes of "+name) {
+				switch rapid.IntRange(0, 4).Draw(rt, "what becomes of "+name) {
 				case 0:
 					ends(name, complete)(s)
 				case 1:
+					if c.Phase == cron.Unfinished {
+						ends(name, failed)(s)
+					}
+				case 2:
 					if c.Phase != cron.Unfinished {
 						delete(s.live, name)
 					}

@@ -15,7 +15,7 @@ import (
 // beyondHistoryLimits gives the finished children beyond the limits of number and age, oldest first in each class
 // (cronjob.md 4.4, timetable.md 3.10). It runs in every sync, whatever happens to the start, so that cleaning up never
 // waits for a quota to be freed by cleaning up. Children that are being deleted already are counted as old as they are,
-// and not deleted again. wake is when the next one may have to go because of its age, zero if none will.
+// and not deleted again. The attempts of a run count as one child, the newest. wake is when the next one may have to go because of its age, zero if none will.
 func beyondHistoryLimits(in Input, all []Child) (deletions []Deletion, wake time.Time) {
 	classes := []struct {
 		phase ChildPhase
@@ -30,7 +30,7 @@ func beyondHistoryLimits(in Input, all []Child) (deletions []Deletion, wake time
 		}
 		var finished []*Child
 		for i := range all {
-			if c := &all[i]; c.Phase == class.phase && !c.Gone {
+			if c := &all[i]; c.Phase == class.phase && !c.Gone && isNewest(in, all, *c) {
 				finished = append(finished, c)
 			}
 		}
@@ -57,7 +57,9 @@ func beyondHistoryLimits(in Input, all []Child) (deletions []Deletion, wake time
 			case in.Policy.KeepAtLeast > 0 && in.Now.Sub(c.Created) < in.Policy.KeepAtLeast: // not by a clock that is behind alone
 				wake = earlier(wake, c.Created.Add(in.Policy.KeepAtLeast).UTC())
 			default:
-				deletions = append(deletions, Deletion{Namespace: c.Namespace, Name: c.Name, UID: c.UID, Why: why})
+				for _, c := range append(earlierAttempts(in, all, *c), *c) {
+					deletions = append(deletions, Deletion{Namespace: c.Namespace, Name: c.Name, UID: c.UID, Why: why})
+				}
 			}
 		}
 	}
@@ -67,8 +69,11 @@ func beyondHistoryLimits(in Input, all []Child) (deletions []Deletion, wake time
 // aheadOfCursor tells whether the child proves a scheduled time that has not come, by a clock that was set back since:
 // where the status holds a cursor, nothing but the child tells of it.
 func aheadOfCursor(in Input, c Child) bool {
+	if !in.Traits.Durable.Has(PartCursor) {
+		return false
+	}
 	t, ok := proof(in, c)
-	return ok && in.Traits.Durable.Has(PartCursor) && t.After(in.Now)
+	return ok && t.After(in.Now)
 }
 
 // compare orders children from oldest to newest.

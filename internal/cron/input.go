@@ -77,6 +77,8 @@ type Child struct {
 	Started *time.Time
 	// Stamp is the raw value of the annotation that holds the scheduled time, "" when absent.
 	Stamp string
+	// Attempt is the number of the child in its run; 0 counts as 1.
+	Attempt int
 	// Phase says whether it is finished and, if so, in which class it counts.
 	Phase ChildPhase
 	// Succeeded: it counts for lastSuccessfulTime. Usually Phase is Complete too, but a Job with both terminal

@@ -42,6 +42,9 @@ func unlistedChildren(in Input) []Child {
 func activeReads(in Input, all []Child) []ReadRequest {
 	var reads []ReadRequest
 	for _, ref := range in.Stored.Active {
+		if ref.RetryAt != nil {
+			continue // it has no child just now
+		}
 		if known(all, ref.UID) || !inNamespace(in, ref) {
 			continue
 		}

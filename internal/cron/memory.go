@@ -58,13 +58,15 @@ type ActiveRun struct {
 	// Attempt is the number of the newest child in the run, from 1 on, and Started is when that was created.
 	Attempt int
 	Started time.Time
+	// RetryAt is when the next attempt is to start; nil while the newest child may still end well.
+	RetryAt *time.Time
 	// Stopping is why it is being stopped, "" if it is not.
 	Stopping Reason
 }
 
 func (r ActiveRun) same(other ActiveRun) bool {
 	return r.ObjectReference == other.ObjectReference && r.Time.Equal(other.Time) && r.Trigger == other.Trigger && r.Attempt == other.Attempt &&
-		r.Started.Equal(other.Started) && r.Stopping == other.Stopping
+		r.Started.Equal(other.Started) && sameTime(r.RetryAt, other.RetryAt) && r.Stopping == other.Stopping
 }
 
 // WaitingTime is a scheduled time that has come and may still start.

@@ -32,7 +32,7 @@ func observeStatus(in Input, memory Memory, all []Child) observedStatus {
 	o.status.LastSchedule = memory.LastSchedule
 	o.status.Active = nil
 	for _, ref := range in.Stored.Active {
-		if !listed(o.status.Active, ref.UID) && o.keeps(in, all, ref) {
+		if (ref.RetryAt != nil || !listed(o.status.Active, ref.UID)) && o.keeps(in, all, ref) {
 			o.status.Active = append(o.status.Active, ref)
 		}
 	}
@@ -48,11 +48,11 @@ func observeStatus(in Input, memory Memory, all []Child) observedStatus {
 		}
 		// A start that is unrecorded is that of an earlier sync, which could not write it down.
 		switch running := !c.Phase.finished(); {
-		case running && (startUnrecorded(in, c) || in.Traits.ActiveRebuilt && !listed(o.status.Active, c.UID)):
+		case running && !listed(o.status.Active, c.UID) && isNewest(in, all, c) && (startUnrecorded(in, c) || in.Traits.ActiveRebuilt && !listed(o.status.Active, c.UID)):
 			o.status.Active = append(o.status.Active, adoptedRun(in, c))
-		case !running && in.Traits.AdoptionReports && startUnrecorded(in, c):
+		case !running && in.Traits.AdoptionReports && startUnrecorded(in, c) && isNewest(in, all, c):
 			o.completed = append(o.completed, c)
-			o.end(in, adoptedRun(in, c), &c)
+			o.end(in, all, adoptedRun(in, c), &c)
 		}
 		if successUnrecorded(in, c, o.status) {
 			o.status.LastSuccessful = c.Finished
@@ -64,12 +64,15 @@ func observeStatus(in Input, memory Memory, all []Child) observedStatus {
 // keeps tells whether an active reference stays in the list: in its place and as it is stored, so that the progress of
 // a child is no reason to write.
 func (o *observedStatus) keeps(in Input, all []Child, ref ActiveRun) bool {
+	if ref.RetryAt != nil {
+		return o.keepsRetry(in, all, ref)
+	}
 	if i := slices.IndexFunc(all, func(c Child) bool { return c.UID == ref.UID }); i >= 0 {
 		if !all[i].Phase.finished() {
 			return true
 		}
 		o.completed = append(o.completed, all[i])
-		o.end(in, ref, &all[i])
+		o.end(in, all, ref, &all[i])
 		return false
 	}
 	if !inNamespace(in, ref) {
@@ -82,15 +85,15 @@ func (o *observedStatus) keeps(in Input, all []Child, ref ActiveRun) bool {
 		return true
 	case read.child == nil:
 		o.events = append(o.events, missing(in, ref.ObjectReference, ""))
-		o.end(in, ref, nil)
+		o.end(in, all, ref, nil)
 		return false
 	case read.child.UID != ref.UID:
 		o.events = append(o.events, missing(in, ref.ObjectReference, read.child.UID))
-		o.end(in, ref, nil)
+		o.end(in, all, ref, nil)
 		return false
 	case read.child.Phase.finished():
 		o.completed = append(o.completed, *read.child)
-		o.end(in, ref, read.child)
+		o.end(in, all, ref, read.child)
 		return false
 	default: // no longer controlled by us, but it runs, and we started it
 		return !in.Traits.ActiveRebuilt
@@ -109,7 +112,7 @@ func unfinished(in Input, all []Child, status Memory) []Child {
 	}
 	for _, ref := range status.Active {
 		if !known(all, ref.UID) {
-			found = append(found, Child{Namespace: in.Owner.Namespace, Name: ref.Name, UID: ref.UID})
+			found = append(found, ref.child(in))
 		}
 	}
 	return found

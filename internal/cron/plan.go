@@ -208,7 +208,7 @@ func (e Event) String() string { return e.Type + " " + e.Reason + ": " + e.Messa
 
 // runOf is the run of a child: of that scheduled time, zero if it is not known.
 func runOf(c Child, t time.Time, trigger Trigger) ActiveRun {
-	return ActiveRun{ObjectReference: reference(c), Time: t, Trigger: trigger, Attempt: 1, Started: c.Created}
+	return ActiveRun{ObjectReference: reference(c), Time: t, Trigger: trigger, Attempt: max(1, c.Attempt), Started: c.Created}
 }
 
 func reference(c Child) corev1.ObjectReference {

@@ -16,6 +16,8 @@ type Policy struct {
 	// Room says how many runs may be active at once, and what becomes of a time that finds no room.
 	Room    Room
 	Suspend bool
+	// Retry says how often an attempt that failed is repeated.
+	Retry Retry
 	// Succeeded and Failed say which finished children of that class are kept.
 	Succeeded, Failed Retention
 	// KeepAtLeast is how long after its creation a child is kept, whatever the history says: so long its name locks its
@@ -59,6 +61,14 @@ type Times interface {
 	Count(after, until time.Time) int
 	// Next is the first scheduled time later than t.
 	Next(t time.Time) time.Time
+}
+
+// Retry says how often and when an attempt that failed is repeated. The zero Retry repeats none.
+type Retry struct {
+	// Limit is how many attempts may follow the first.
+	Limit int
+	// Delay is the time from the end of the first attempt to the second; it doubles each time, up to MaxDelay.
+	Delay, MaxDelay time.Duration
 }
 
 // Retention says which finished children of one class are kept.

@@ -5,6 +5,7 @@ package cron
 
 import (
 	"fmt"
+	"slices"
 )
 
 // recordAndPrune plans the status write and the deletes that wait for it: a child that proves something goes only when
@@ -13,6 +14,9 @@ import (
 func (s *syncState) recordAndPrune(failed error) (toWrite *StatusWrite, deletions []Deletion, recordErr error) {
 	in := s.in
 	deletions, s.pruneAt = beyondHistoryLimits(in, s.children)
+	if in.Policy.Retry.Limit > 0 {
+		deletions = slices.DeleteFunc(deletions, func(d Deletion) bool { return s.ofActiveRun(d.UID) })
+	}
 	written := failed == nil || in.Traits.RecordDespiteError
 	stored := in.Stored
 	if !written && s.start.err != nil && len(s.safeWithoutRecord(in.Stored, deletions, false)) < len(deletions) {

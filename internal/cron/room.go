@@ -41,15 +41,11 @@ func thereIsNoRoom(s *syncState, t dueTime) *startDecision {
 	return &startDecision{result: startForbidden, events: []Event{forbidden(s.in, s.inTheWay(), t.time)}}
 }
 
-// roomIsBeingMade: runs that the schedule started are stopped, the oldest first, as many as have to be and only if that
-// makes room; the time waits until they are gone (timetable.md 3.6).
-func roomIsBeingMade(s *syncState, t dueTime) *startDecision {
+// toStop tells how many runs have to end so that there is room for one more, which are on their way out already, and which
+// may be stopped for it, the oldest first.
+func (s *syncState) toStop() (needed int, going, stoppable []Child) {
 	in := s.in
-	if !in.replaces() || in.Policy.Room.StartsBesideStopped || s.room() > 0 {
-		return nil
-	}
-	needed := 1 - s.room()
-	var going, stoppable []Child
+	needed = 1 - s.room()
 	for _, c := range s.inTheWay() {
 		switch tried, err := in.stopped(c); {
 		case c.Deleting, tried && err == nil:
@@ -58,11 +54,37 @@ func roomIsBeingMade(s *syncState, t dueTime) *startDecision {
 			stoppable = append(stoppable, c)
 		}
 	}
+	slices.SortFunc(stoppable, func(a, b Child) int { return cmp.Or(a.Created.Compare(b.Created), byName(a, b)) })
+	return needed, going, stoppable
+}
+
+// endWaitingRuns ends the runs that are to be stopped for a time which is due and that wait for their next attempt: there
+// is nothing that has to be gone first.
+func (s *syncState) endWaitingRuns() {
+	if room := s.in.Policy.Room; !room.Stops || room.StartsBesideStopped || len(s.due) == 0 {
+		return
+	}
+	needed, going, stoppable := s.toStop()
+	if needed -= len(going); needed > len(stoppable) {
+		return
+	}
+	for _, c := range stoppable[:max(0, needed)] {
+		s.endBetweenAttempts(c)
+	}
+}
+
+// roomIsBeingMade: runs that the schedule started are stopped, the oldest first, as many as have to be and only if that
+// makes room; the time waits until they are gone (timetable.md 3.6).
+func roomIsBeingMade(s *syncState, t dueTime) *startDecision {
+	in := s.in
+	if !in.replaces() || in.Policy.Room.StartsBesideStopped || s.room() > 0 {
+		return nil
+	}
+	needed, going, stoppable := s.toStop()
 	if len(going)+len(stoppable) < needed {
 		return &startDecision{result: startForbidden, events: []Event{forbidden(in, s.inTheWay(), t.time)}}
 	}
 	d := startDecision{result: startStopping}
-	slices.SortFunc(stoppable, func(a, b Child) int { return cmp.Or(a.Created.Compare(b.Created), byName(a, b)) })
 	for _, c := range stoppable[:max(0, needed-len(going))] {
 		if tried, err := in.stopped(c); tried {
 			d.events = append(d.events, failedDelete(in, c, err))

@@ -16,9 +16,19 @@ func adoptedRun(in Input, c Child) ActiveRun {
 	return runOf(c, t.UTC(), triggerOf(t, c.Created))
 }
 
+// child is what is known of the newest child of a run that is no child any more, or not yet.
+func (r ActiveRun) child(in Input) Child {
+	c := Child{Namespace: in.Owner.Namespace, Name: r.Name, UID: r.UID, Created: r.Started, Attempt: r.Attempt}
+	if !r.Time.IsZero() {
+		c.Stamp = stamp(in, r.Time)
+	}
+	return c
+}
+
 // end enters the outcome of a run that has ended, where the status holds outcomes: that of its child, or, when nobody
-// saw how that ended, that it was cancelled (timetable.md 3.6, 3.9). A run without a scheduled time has none.
-func (o *observedStatus) end(in Input, run ActiveRun, child *Child) {
+// saw how that ended, that it was cancelled (timetable.md 3.6, 3.9). A run without a scheduled time has none; one with
+// another attempt to come goes on.
+func (o *observedStatus) end(in Input, all []Child, run ActiveRun, child *Child) {
 	if !in.Traits.Durable.Has(PartResults) || run.Time.IsZero() {
 		return
 	}
@@ -30,6 +40,11 @@ func (o *observedStatus) end(in Input, run ActiveRun, child *Child) {
 		ended.Result, ended.Reason = Succeeded, ""
 	case run.Stopping != "":
 		ended.Reason = run.Stopping
+	case child != nil && in.retries(run):
+		if run = in.retryOf(run, *child); o.keepsRetry(in, all, run) {
+			o.status.Active = append(o.status.Active, run)
+		}
+		return
 	case child != nil:
 		ended.Result, ended.Reason = RunFailed, RunChildFailed
 	}

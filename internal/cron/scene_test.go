@@ -405,7 +405,7 @@ func (s *scene) create(start cron.Start) (*cron.Child, error) {
 		return nil, apierrors.NewAlreadyExists(jobs, start.Name)
 	}
 	c := cron.Child{APIVersion: "batch/v1", Kind: "Job", Namespace: "batch", Name: start.Name, UID: types.UID(start.Name),
-		Controller: s.controller(s.in.Owner.UID), Created: s.in.Now.Truncate(time.Second), Stamp: start.Stamp}
+		Controller: s.controller(s.in.Owner.UID), Created: s.in.Now.Truncate(time.Second), Stamp: start.Stamp, Attempt: start.Attempt}
 	if s.strip {
 		c.Controller = nil
 	}

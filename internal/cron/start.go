@@ -101,6 +101,7 @@ func (s *syncState) decideStarts() {
 	if s.timing.manyMissed && !s.in.Traits.ManyRefused {
 		s.start.events = append(s.start.events, tooManyMissed(s.in, s.timing))
 	}
+	s.endWaitingRuns()
 	for _, t := range s.due {
 		d := s.decideStart(t)
 		s.start.add(d)

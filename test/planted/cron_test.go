@@ -78,7 +78,7 @@ func TestCron(t *testing.T) {
 			breaks: "Replace starts although a stop failed",
 		},
 		"prunes what runs": {
-			file: "history.go", old: "; c.Phase == class.phase && !c.Gone {", new: "; (c.Phase == class.phase || class.phase == Failed && !c.Phase.finished()) && !c.Gone {",
+			file: "history.go", old: "; c.Phase == class.phase && !c.Gone && isNewest(in, all, *c) {", new: "; (c.Phase == class.phase || class.phase == Failed && !c.Phase.finished()) && !c.Gone {",
 			breaks: "a child is deleted while it runs",
 		},
 		"served time forgotten": {
@@ -194,7 +194,7 @@ func TestCronTables(t *testing.T) {
 			breaks: "nonsense in the status makes the controller read what is not its own",
 		},
 		"duplicate references": {
-			file: "observed.go", old: "if !listed(o.status.Active, ref.UID) && o.keeps(in, all, ref) {", new: "if o.keeps(in, all, ref) {",
+			file: "observed.go", old: "if (ref.RetryAt != nil || !listed(o.status.Active, ref.UID)) && o.keeps(in, all, ref) {", new: "if o.keeps(in, all, ref) {",
 			breaks: "nonsense in the status stays there",
 		},
 		"running child never listed": {
@@ -270,6 +270,14 @@ func TestCronTables(t *testing.T) {
 		"the queue turns away the wrong one": {
 			file: "wait.go", old: "others[places:])\n\t\tothers = others[:places]", new: "others[:len(others)-places])\n\t\tothers = others[len(others)-places:]",
 			breaks: "a time that was promised a place loses it",
+		},
+		"attempt made twice": {
+			file: "attempts.go", old: "\tnext := nextAttempt(in, all, run.Time, run.Attempt)\n", new: "\tvar next *Child\n",
+			breaks: "an attempt that a crashed process started is not known, and comes again",
+		},
+		"a run between attempts takes no room": {
+			file: "observed.go", old: "found = append(found, ref.child(in))", new: "if ref.RetryAt == nil {\n\t\t\t\tfound = append(found, ref.child(in))\n\t\t\t}",
+			breaks: "Forbid starts beside a run that is to be repeated",
 		},
 	})
 }

@@ -1,0 +1,181 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cron
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// An attempt that failed is repeated where the policy asks for it (timetable.md 3.8). Between two attempts the run is
+// active and keeps its place. Each attempt is a child with a name of its own, which is the lock on it.
+
+// attemptName is the name of a child of a run: that of its first child, and the number of a later one.
+func attemptName(run string, attempt int) string {
+	if attempt <= 1 {
+		return run
+	}
+	return run + "-r" + strconv.Itoa(attempt)
+}
+
+// retries tells whether another attempt follows the newest one of the run, should that fail. What is being stopped is
+// not repeated, nor is anything of an object that is being deleted.
+func (in Input) retries(run ActiveRun) bool {
+	return run.Attempt <= in.Policy.Retry.Limit && run.Stopping == "" && !in.Owner.Deleting
+}
+
+// retryOf is the run after its newest child has failed, with another attempt to come.
+func (in Input) retryOf(run ActiveRun, failed Child) ActiveRun {
+	end, delay := in.Now, in.Policy.Retry.Delay
+	if failed.Finished != nil {
+		end = *failed.Finished
+	}
+	for range run.Attempt - 1 {
+		delay = min(2*delay, in.Policy.Retry.MaxDelay)
+	}
+	at := end.Add(delay).UTC()
+	run.UID, run.RetryAt = "", &at
+	return run
+}
+
+// keepsRetry tells whether a run that waits for its next attempt goes on to wait. It does not when an earlier sync has
+// started that and could not record it: then its child is adopted. And it has failed when the policy allows no further
+// attempt any more.
+func (o *observedStatus) keepsRetry(in Input, all []Child, run ActiveRun) bool {
+	next := nextAttempt(in, all, run.Time, run.Attempt)
+	switch {
+	case next == nil && run.Attempt <= in.Policy.Retry.Limit:
+		return true
+	case next == nil:
+		o.end(in, all, run, &Child{Phase: Failed})
+		return false
+	}
+	adopted := runOf(*next, run.Time, run.Trigger)
+	adopted.Attempt = run.Attempt + 1
+	if !next.Phase.finished() {
+		o.status.Active = append(o.status.Active, adopted)
+		return false
+	}
+	o.completed = append(o.completed, *next)
+	o.end(in, all, adopted, next)
+	return false
+}
+
+// nextAttempt is the child of the attempt that follows, nil if there is none.
+func nextAttempt(in Input, all []Child, t time.Time, attempt int) *Child {
+	name := attemptName(childName(in, t), attempt+1)
+	if i := slices.IndexFunc(all, func(c Child) bool { return c.Name == name && !c.Gone }); i >= 0 {
+		return &all[i]
+	}
+	return nil
+}
+
+// earlierAttempts are the other children of the run of which c is the newest, the first one first.
+func earlierAttempts(in Input, all []Child, c Child) (earlier []Child) {
+	if c.Attempt <= 1 {
+		return nil
+	}
+	t, ok := proof(in, c)
+	for k := 1; ok && k < c.Attempt; k++ {
+		if before := nextAttempt(in, all, t, k-1); before != nil {
+			earlier = append(earlier, *before)
+		}
+	}
+	return earlier
+}
+
+// isNewest tells whether no later attempt of the child's run is there.
+func isNewest(in Input, all []Child, c Child) bool {
+	if !in.Traits.Durable.Has(PartResults) {
+		return true
+	}
+	t, ok := proof(in, c)
+	return !ok || nextAttempt(in, all, t, max(1, c.Attempt)) == nil
+}
+
+// startRetries starts the attempts that are due. They need no room, because their run has it, and go on whatever keeps
+// scheduled times from starting.
+func (s *syncState) startRetries() {
+	in := s.in
+	if in.Owner.Deleting {
+		return
+	}
+	for i, run := range s.status.Active {
+		if run.RetryAt == nil {
+			continue
+		}
+		if run.RetryAt.After(in.Now) {
+			s.retryAt = earlier(s.retryAt, *run.RetryAt)
+			continue
+		}
+		base := childName(in, run.Time)
+		start := Start{Name: attemptName(base, run.Attempt+1), Run: base, Attempt: run.Attempt + 1, Trigger: run.Trigger, Time: run.Time,
+			Stamp: stamp(in, run.Time)}
+		d := s.decideRetry(start)
+		s.start.addRetry(d)
+		if d.active != nil {
+			s.status.Active = slices.Clone(s.status.Active)
+			s.status.Active[i] = runOf(*d.active, run.Time, run.Trigger)
+			s.status.Active[i].Attempt = start.Attempt
+		}
+	}
+}
+
+// decideRetry is what becomes of an attempt that is due: it is created, or tried again with back-off. A name that is taken
+// and an answer that says neither yes nor no are read; what is found there is adopted by the rules for children.
+func (s *syncState) decideRetry(start Start) startDecision {
+	in := s.in
+	done := in.attempted(start.Name)
+	if done == nil {
+		return startDecision{create: &start, active: &Child{Namespace: in.Owner.Namespace, Name: start.Name}}
+	}
+	switch done.result.Outcome {
+	case CreateSucceeded:
+		return startDecision{active: done.result.Child}
+	case CreateNameTaken, CreateUnconfirmed:
+		if _, asked := in.readAnswer(start.Name); !asked {
+			return startDecision{reads: []ReadRequest{in.requestChild(start.Name, "is it the attempt that was to be created?")}}
+		}
+	}
+	return startDecision{events: []Event{failedCreate(in, start, done.result.Err)},
+		err: fmt.Errorf("creating %s %s: %w", in.Traits.ChildKind, start.Name, done.result.Err)}
+}
+
+// endBetweenAttempts ends the run of c at once if it waits for its next attempt and so has no child that has to be
+// stopped for a later run.
+func (s *syncState) endBetweenAttempts(c Child) {
+	i := slices.IndexFunc(s.status.Active, func(r ActiveRun) bool { return r.RetryAt != nil && r.Name == c.Name })
+	if i < 0 {
+		return
+	}
+	run := s.status.Active[i]
+	run.Stopping = RunReplaced
+	s.observed.end(s.in, s.children, run, nil)
+	s.status.Active = slices.Delete(slices.Clone(s.status.Active), i, i+1)
+}
+
+// addRetry adds the decision about an attempt, which says nothing about the times that are due.
+func (s *startDecisions) addRetry(d startDecision) {
+	s.reads = append(s.reads, d.reads...)
+	if d.create != nil {
+		s.creates = append(s.creates, *d.create)
+	}
+	s.events = append(s.events, d.events...)
+	s.err = errors.Join(s.err, d.err)
+}
+
+// ofActiveRun tells whether the child belongs to a run that goes on: its attempts stay until there is a result.
+func (s *syncState) ofActiveRun(uid types.UID) bool {
+	i := slices.IndexFunc(s.children, func(c Child) bool { return c.UID == uid })
+	if i < 0 {
+		return false
+	}
+	t, ok := proof(s.in, s.children[i])
+	return ok && slices.ContainsFunc(s.status.Active, func(r ActiveRun) bool { return r.Attempt > 0 && r.Time.Equal(t) })
+}
