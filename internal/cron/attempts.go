@@ -27,20 +27,26 @@ func attemptName(run string, attempt int) string {
 // retries tells whether another attempt follows the newest one of the run, should that fail. What is being stopped is
 // not repeated, nor is anything of an object that is being deleted.
 func (in Input) retries(run ActiveRun) bool {
-	return run.Attempt <= in.Policy.Retry.Limit && run.Stopping == "" && !in.Owner.Deleting
+	goesOn := run.Stopping == "" || run.Stopping == RunTimeout && !in.replacesWaiting()
+	return run.Attempt <= in.Policy.Retry.Limit && goesOn && !in.Owner.Deleting
 }
 
-// retryOf is the run after its newest child has failed, with another attempt to come.
-func (in Input) retryOf(run ActiveRun, failed Child) ActiveRun {
+// replacesWaiting tells whether a time waits for runs to be gone that are stopped for it.
+func (in Input) replacesWaiting() bool {
+	return slices.ContainsFunc(in.Stored.Waiting, func(w WaitingTime) bool { return w.Reason == NotStartedStopping })
+}
+
+// retryOf is the run after its newest child has failed, with another attempt to come; nil is a child that is gone.
+func (in Input) retryOf(run ActiveRun, failed *Child) ActiveRun {
 	end, delay := in.Now, in.Policy.Retry.Delay
-	if failed.Finished != nil {
+	if failed != nil && failed.Finished != nil {
 		end = *failed.Finished
 	}
 	for range run.Attempt - 1 {
 		delay = min(2*delay, in.Policy.Retry.MaxDelay)
 	}
 	at := end.Add(delay).UTC()
-	run.UID, run.RetryAt = "", &at
+	run.UID, run.RetryAt, run.Stopping = "", &at, ""
 	return run
 }
 
@@ -123,6 +129,35 @@ func (s *syncState) startRetries() {
 			s.status.Active = slices.Clone(s.status.Active)
 			s.status.Active[i] = runOf(*d.active, run.Time, run.Trigger)
 			s.status.Active[i].Attempt = start.Attempt
+		}
+	}
+}
+
+// stopOverdue stops the children that have not ended in time. Their runs are active until they are gone.
+func (s *syncState) stopOverdue() {
+	in := s.in
+	if in.Policy.Timeout <= 0 || in.Owner.Deleting {
+		return
+	}
+	for _, run := range s.status.Active {
+		i := slices.IndexFunc(s.children, func(c Child) bool { return c.UID == run.UID && !c.Phase.finished() })
+		if i < 0 || s.children[i].Deleting {
+			continue
+		}
+		if end := s.children[i].Created.Add(in.Policy.Timeout).UTC(); end.After(in.Now) {
+			s.retryAt = earlier(s.retryAt, end)
+			continue
+		}
+		s.status.Active = markStopping(s.status.Active, run.UID, RunTimeout)
+		c := s.children[i]
+		switch tried, err := in.stopped(c); {
+		case err != nil:
+			s.start.events = append(s.start.events, failedDelete(in, c, err))
+			s.start.err = errors.Join(s.start.err, fmt.Errorf("deleting %s %s, which has not ended in time: %w", in.Traits.ChildKind, c.Name, err))
+		case tried:
+			s.start.events = append(s.start.events, deleted(in, c))
+		case !slices.ContainsFunc(s.start.stop, func(d Deletion) bool { return d.UID == c.UID }):
+			s.start.stop = append(s.start.stop, in.deletion(c, "it has not ended in time"))
 		}
 	}
 }

@@ -18,6 +18,10 @@ func retry(n int) given {
 	}
 }
 
+func timeout(after time.Duration) given {
+	return func(s *scene) { s.in.Policy.Timeout = after }
+}
+
 // fails is a child that fails at that time.
 func fails(name, text string) given { return ends(name, failed, finished(text)) }
 
@@ -101,6 +105,29 @@ func TestAttempts(t *testing.T) {
 			given: []given{limit(1), cursor("12:00"), retry(1)},
 			syncs: []generalSync{{now: "12:10", want: "start @12:10"}, {now: "12:11", given: []given{fails(tick("12:10"), "12:11:00")}},
 				{now: "12:11:05", given: []given{retry(0)}, want: "12:10 failed/run_failed"}},
+		},
+		"TT-140 a child that has not ended in time is stopped, and its run fails": {
+			given: []given{limit(1), cursor("12:00"), timeout(5 * time.Minute)},
+			syncs: []generalSync{{now: "12:10", want: "start @12:10"}, {now: "12:14:59"}, {now: "12:15", want: "stop @12:10"},
+				{now: "12:15:30", given: []given{onServer("12:10"), has("12:10"), goingAway("12:10")}},
+				{now: "12:16", given: []given{gone("12:10")}, want: "12:10 failed/timeout"}, {now: "12:20", want: "start @12:20"}},
+		},
+		"TT-140 and it is repeated if there is another attempt": {
+			given: []given{limit(1), cursor("12:00"), timeout(5 * time.Minute), retry(1)},
+			syncs: []generalSync{{now: "12:10", want: "start @12:10"}, {now: "12:15", want: "stop @12:10"}, {now: "12:16", given: []given{gone("12:10")}},
+				{now: "12:16:10", want: "start @12:10-r2"}, {now: "12:21:10", want: "stop @12:10-r2\n12:20 waits CatchUp/forbidden"},
+				{now: "12:21:11", want: "start @12:20\n12:10 failed/timeout"}},
+		},
+		"TT-141 a stop that is refused is tried again": {
+			given: []given{limit(1), cursor("12:00"), timeout(5 * time.Minute), deleteFails(tick("12:10"), broken)},
+			syncs: []generalSync{{now: "12:10", want: "start @12:10"}, {now: "12:15", want: "stop @12:10\nfail"},
+				{now: "12:20", want: "stop @12:10\nfail\n12:20 waits Schedule/forbidden"}},
+		},
+		"TT-244 a child that is stopped for its timeout, and Replace": {
+			given: []given{replacing(1), cursor("12:00"), timeout(5 * time.Minute), retry(1)},
+			syncs: []generalSync{{now: "12:10", want: "start @12:10"}, {now: "12:15", want: "stop @12:10"},
+				{now: "12:20", given: []given{has("12:10"), goingAway("12:10")}, want: "12:20 waits Schedule/stopping"},
+				{now: "12:21", given: []given{gone("12:10")}, want: "start @12:20\n12:10 failed/timeout"}},
 		},
 		"a create of an attempt that got no answer is found": {
 			given: []given{limit(1), cursor("12:00"), retry(1)},

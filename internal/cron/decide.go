@@ -32,7 +32,7 @@ type syncState struct {
 	turnedAway []missed
 	// pruneAt is when a child that is kept now may have to go, zero if none will.
 	pruneAt time.Time
-	// retryAt is when the next attempt of a run is due, zero if none will be.
+	// retryAt is when the next attempt of a run is due, or one that runs has to have ended; zero if there is no such.
 	retryAt  time.Time
 	due      []dueTime
 	start    startDecisions
@@ -82,6 +82,7 @@ func Decide(in Input) Plan {
 	}
 	if s.observed.err == nil {
 		s.startRetries()
+		s.stopOverdue()
 	}
 	if len(s.start.reads) > 0 {
 		return s.readFirst(s.start.reads)

@@ -50,7 +50,7 @@
 //	wait.go           how many of them may wait, and which are turned away
 //	start.go          the ordered rules about each of them: start, skip, replace, adopt
 //	room.go           how many runs may be active, and which are stopped for others
-//	attempts.go       an attempt that failed is repeated
+//	attempts.go       an attempt that failed is repeated, one that has not ended in time is stopped
 //	createresult.go   what the answer to a create means
 //	unconfirmed.go    a create whose answer got lost
 //	manual.go         which children somebody started by hand, and what the policies make of them

@@ -54,6 +54,8 @@ const (
 	NotStartedSuspended Reason = "suspended"
 	// RunChildFailed (failed): the last child of the run has failed.
 	RunChildFailed Reason = "run_failed"
+	// RunTimeout (failed): the last child of the run had not ended in time, and was stopped.
+	RunTimeout Reason = "timeout"
 	// RunReplaced (cancelled): the run was stopped for a later one.
 	RunReplaced Reason = "replaced"
 	// RunDeleted (cancelled): its child was deleted by someone, or vanished unseen.

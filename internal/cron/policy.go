@@ -18,6 +18,9 @@ type Policy struct {
 	Suspend bool
 	// Retry says how often an attempt that failed is repeated.
 	Retry Retry
+	// Timeout is how long after its creation a child is stopped that has not ended; 0 is never. It is for children that
+	// have no such limit of their own.
+	Timeout time.Duration
 	// Succeeded and Failed say which finished children of that class are kept.
 	Succeeded, Failed Retention
 	// KeepAtLeast is how long after its creation a child is kept, whatever the history says: so long its name locks its

@@ -38,13 +38,15 @@ func (o *observedStatus) end(in Input, all []Child, run ActiveRun, child *Child)
 	switch {
 	case child != nil && child.Succeeded:
 		ended.Result, ended.Reason = Succeeded, ""
-	case run.Stopping != "":
+	case run.Stopping != "" && run.Stopping != RunTimeout:
 		ended.Reason = run.Stopping
-	case child != nil && in.retries(run):
-		if run = in.retryOf(run, *child); o.keepsRetry(in, all, run) {
+	case (child != nil || run.Stopping == RunTimeout) && in.retries(run):
+		if run = in.retryOf(run, child); o.keepsRetry(in, all, run) {
 			o.status.Active = append(o.status.Active, run)
 		}
 		return
+	case run.Stopping == RunTimeout:
+		ended.Result, ended.Reason = RunFailed, RunTimeout
 	case child != nil:
 		ended.Result, ended.Reason = RunFailed, RunChildFailed
 	}
