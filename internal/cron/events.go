@@ -52,7 +52,11 @@ func completed(in Input, c Child) Event {
 	if c.Status != "" {
 		how = c.Status
 	}
-	return in.Traits.Events.Completed.event(dedupKey("completed", c.UID),
+	reason := in.Traits.Events.Completed
+	if failed := in.Traits.Events.Failed; failed != (EventReason{}) && !c.Succeeded {
+		reason = failed
+	}
+	return reason.event(dedupKey("completed", c.UID),
 		"%s %s has finished, condition: %s; it is no longer active", in.Traits.ChildKind, c.Name, how)
 }
 

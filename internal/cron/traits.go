@@ -123,6 +123,7 @@ type EventReasons struct {
 	Created              EventReason // a child was created
 	Deleted              EventReason // a child was deleted: pruned or replaced
 	Completed            EventReason // an active child has finished
+	Failed               EventReason // an active child has failed; zero: as Completed
 	Missing              EventReason // an active reference has no object
 	Unexpected           EventReason // an unfinished child that is not in the active list
 	Forbidden            EventReason // due, but a child is unfinished and the policy is Forbid

@@ -1,0 +1,133 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package timetable
+
+import (
+	"maps"
+
+	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/carillon-dev/carillon/api/v1alpha1"
+	"github.com/carillon-dev/carillon/internal/cron"
+	"github.com/carillon-dev/carillon/internal/kind/adapter"
+	"github.com/carillon-dev/carillon/internal/outcome"
+	"github.com/carillon-dev/carillon/internal/timeset"
+)
+
+// calendarKind is the kind that Timetables depend on.
+var calendarKind = v1alpha1.GroupVersion.WithKind("Calendar")
+
+// ReadChild implements adapter.Kind. An object is a Timetable's only if it carries its UID label, too (timetable.md
+// section 7): one that lost it is as if nothing controlled it.
+func (Kind) ReadChild(obj adapter.Object, kind schema.GroupVersionKind, owner adapter.Object) (cron.Child, error) {
+	switch obj.(type) {
+	case *unstructured.Unstructured, *batchv1.Job:
+	default:
+		return cron.Child{}, adapter.Wrong(info, &unstructured.Unstructured{}, obj)
+	}
+	child := adapter.Child(obj, kind, info)
+	if ref := child.Controller; ref != nil && obj.GetLabels()[v1alpha1.LabelTimetableUID] != string(ref.UID) {
+		child.Controller = nil
+	}
+	spec := &v1alpha1.TimetableSpec{}
+	if tt, ok := owner.(*Object); ok && tt != nil {
+		spec = &tt.Spec
+	}
+	is, _ := ChildOutcome(spec, kind, obj) // what an expression cannot be evaluated for counts as unfinished
+	switch is.Phase {
+	case outcome.Succeeded:
+		child.Phase, child.Succeeded = cron.Complete, true
+	case outcome.Failed:
+		child.Phase = cron.Failed
+	}
+	if !is.Ended.IsZero() {
+		child.Finished = &is.Ended
+	}
+	return child, nil
+}
+
+// Build implements adapter.Kind.
+func (Kind) Build(obj adapter.Object, start adapter.Start) (adapter.Object, error) {
+	tt, ok := obj.(*Object)
+	if !ok || tt == nil {
+		return nil, adapter.Wrong(info, tt, obj)
+	}
+	template, obstacle := ReadTemplate(&tt.Spec)
+	if obstacle != nil {
+		return nil, apierrors.NewBadRequest(obstacle.Message)
+	}
+	s := Start{
+		Run:  Run{ScheduledTime: start.Time, Attempt: int32(start.Attempt), Trigger: v1alpha1.Trigger(start.Trigger)},
+		Zone: start.Timing.Zone,
+	}
+	if set, ok := start.Timing.Times.(*timeset.Set); ok {
+		s.Schedules, s.PreviousTime, s.NextTime = set.Names(start.Time), set.Prev(start.Time), set.Next(start.Time)
+	}
+	if results := start.Memory.Results; results != nil && results.Last.SuccessScheduled != nil {
+		s.LastSuccessScheduledTime = *results.Last.SuccessScheduled
+	}
+	child, obstacle := template.Build(tt, s)
+	if obstacle != nil {
+		return nil, apierrors.NewBadRequest(obstacle.Message)
+	}
+	return child, nil
+}
+
+// ChildKinds implements adapter.ChildChooser: the kind of the template. A status does not tell the kinds of its runs.
+func (Kind) ChildKinds(obj adapter.Object) []schema.GroupVersionKind {
+	tt, ok := obj.(*Object)
+	if !ok || tt == nil || tt.trouble != nil {
+		return nil
+	}
+	return []schema.GroupVersionKind{schema.FromAPIVersionAndKind(templateKind(&tt.Spec.Template))}
+}
+
+// TrimChild implements adapter.ChildChooser. Of a known kind the status tells how it ended; an expression may ask for
+// anything.
+func (Kind) TrimChild(child adapter.Object, kind schema.GroupVersionKind) adapter.Object {
+	object, ok := child.(*unstructured.Unstructured)
+	if !ok {
+		return child
+	}
+	object.SetManagedFields(nil)
+	if outcome.Known(kind.GroupVersion().String(), kind.Kind) != nil {
+		maps.DeleteFunc(object.Object, func(member string, _ any) bool {
+			return member != "apiVersion" && member != "kind" && member != "metadata" && member != "status"
+		})
+	}
+	return object
+}
+
+// MayBeChild implements adapter.ChildChooser.
+func (Kind) MayBeChild(kind schema.GroupVersionKind) bool { return kind.Group != ownerKind.Group }
+
+// ChildObstacle implements adapter.ChildChooser.
+func (Kind) ChildObstacle(kind schema.GroupVersionKind, trouble adapter.ChildTrouble) *cron.Obstacle {
+	reason, cure := KindNotAllowed, ": ask an administrator to grant it to the controller (label rbac.carillon.dev/aggregate-to-timetable-children)"
+	if trouble.NotServed {
+		reason, cure = KindNotFound, ": correct spec.template, or install what serves it"
+	}
+	return (&Obstacle{reason, "a " + kind.Kind + " of " + kind.GroupVersion().String() + " cannot be started: " + trouble.Why + cure}).asCron()
+}
+
+// DependencyKinds implements adapter.Dependent.
+func (Kind) DependencyKinds() []schema.GroupVersionKind {
+	return []schema.GroupVersionKind{calendarKind}
+}
+
+// Dependencies implements adapter.Dependent.
+func (Kind) Dependencies(obj adapter.Object) []adapter.Dependency {
+	tt, ok := obj.(*Object)
+	if !ok || tt == nil || tt.trouble != nil {
+		return nil
+	}
+	var dependencies []adapter.Dependency
+	for _, name := range Calendars(&tt.Spec) {
+		dependencies = append(dependencies, adapter.Dependency{Kind: calendarKind, Name: name})
+	}
+	return dependencies
+}

@@ -1,0 +1,39 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package timetable
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/carillon-dev/carillon/api/v1alpha1"
+	"github.com/carillon-dev/carillon/internal/cron"
+	"github.com/carillon-dev/carillon/internal/timeset"
+)
+
+// conditions are status.conditions at the end of a pass.
+func conditions(stored []metav1.Condition, f cron.Facts) []metav1.Condition {
+	status := &v1alpha1.TimetableStatus{}
+	setStatus(status, f.Memory)
+	return Conditions(stored, &Facts{
+		Now:         f.Now,
+		Generation:  f.Generation,
+		Obstacle:    obstacleOf(f.Obstacle),
+		LateAfter:   f.Policy.LateAfter,
+		Suspended:   f.Suspended,
+		NoMoreTimes: noMoreTimes(f.Policy.Timing.Times, f.Memory.Cursor),
+		Status:      status,
+	})
+}
+
+// noMoreTimes tells whether all times are decided that there ever will be.
+func noMoreTimes(times cron.Times, cursor *time.Time) bool {
+	set, ok := times.(*timeset.Set)
+	if !ok || cursor == nil {
+		return false
+	}
+	_, end := set.Search(*cursor)
+	return end == timeset.NoMoreTimes
+}

@@ -1,0 +1,99 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package timetable
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/carillon-dev/carillon/api/v1alpha1"
+	"github.com/carillon-dev/carillon/internal/cron"
+	"github.com/carillon-dev/carillon/internal/kind/adapter"
+)
+
+// Kind is the adapter; its zero value is ready for use.
+type Kind struct {
+	// MinInterval is how close two times of one schedule may be; 0 is no limit.
+	MinInterval time.Duration
+}
+
+var (
+	_ adapter.ChildChooser = Kind{}
+	_ adapter.Dependent    = Kind{}
+)
+
+// foreground keeps an object until what it runs is gone, so that its successor does not overlap (timetable.md 3.6).
+var foreground = metav1.DeletePropagationForeground
+
+var info = adapter.Info{
+	Name:              "timetables.batch.carillon.dev",
+	ShortName:         "timetable",
+	Owner:             ownerKind,
+	OwnerResource:     v1alpha1.GroupVersion.WithResource("timetables"),
+	LastScheduleField: "lastScheduleTime",
+	LastSuccessField:  "lastSuccessfulTime",
+	TemplateField:     "template",
+	OwnerLabel:        v1alpha1.LabelTimetableUID,
+	StampAnnotation:   v1alpha1.AnnotationScheduledTime,
+	SwitchOff:         "remove the Deployment of the other controller",
+	Traits: &cron.KindTraits{
+		Group:     ownerKind.Group,
+		Kind:      ownerKind.Kind,
+		ChildKind: "run",
+
+		NameUnit: time.Second,
+		RunName:  RunName,
+
+		StartChecks: []cron.StartCheck{cron.CheckScheduleFires, cron.CheckChildKind, cron.CheckNotSuspended},
+
+		Durable: cron.PartActive | cron.PartLastSchedule | cron.PartLastSuccessful | cron.PartConditions | cron.PartTiming |
+			cron.PartCursor | cron.PartWaiting | cron.PartResults,
+		RecordDespiteError: true,
+
+		GoneIsStopped:    true,
+		ChecksController: true,
+		AdoptionReports:  true,
+
+		History:     cron.ByCreation,
+		Propagation: &foreground,
+
+		Conditions: conditions,
+
+		ResyncIgnored: true,
+		EventSource:   "timetable-controller",
+		Events: cron.EventReasons{
+			Created:      adapter.Normal("RunStarted"),
+			Completed:    adapter.Normal("RunSucceeded"),
+			Failed:       adapter.Warning("RunFailed"),
+			Missing:      adapter.Normal("RunCancelled"),
+			NotStarted:   adapter.Warning("TimesMissed"),
+			FailedDelete: adapter.Warning("CleanupFailed"),
+			FailedCreate: adapter.Warning("CreateFailed"),
+			Foreign:      adapter.Warning("NameTaken"),
+		},
+	},
+}
+
+// Info implements adapter.Kind.
+func (Kind) Info() adapter.Info { return info }
+
+// AddToScheme implements adapter.Kind.
+func (Kind) AddToScheme(scheme *runtime.Scheme) error { return AddToScheme(scheme) }
+
+// Read implements adapter.Kind. A timing is another one only when its fingerprint is: managed fields date nothing here.
+func (k Kind) Read(obj adapter.Object, options adapter.ReadOptions) (cron.Owner, cron.Policy, cron.Memory, error) {
+	tt, ok := obj.(*Object)
+	if !ok || tt == nil {
+		return cron.Owner{}, cron.Policy{}, cron.Memory{}, adapter.Wrong(info, tt, obj)
+	}
+	owner := adapter.Owner(tt, info)
+	owner.ScheduleUnchangedSince = time.Time{}
+	if tt.trouble != nil {
+		return owner, cron.Policy{}, cron.Memory{}, tt.trouble
+	}
+	policy := k.policy(tt, options)
+	return owner, policy, memory(tt, policy.Timing), nil
+}

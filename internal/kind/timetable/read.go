@@ -1,0 +1,150 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package timetable
+
+import (
+	"time"
+
+	"github.com/carillon-dev/carillon/api/v1alpha1"
+	"github.com/carillon-dev/carillon/internal/cron"
+	"github.com/carillon-dev/carillon/internal/kind/adapter"
+	"github.com/carillon-dev/carillon/internal/timeset"
+)
+
+// What the API fills in where a spec says nothing (timetable.md 2).
+const (
+	defaultLateAfter    = 10 * time.Minute
+	defaultCatchUpLimit = 10
+	defaultQueueLimit   = 10
+	defaultHistory      = 3
+	defaultLedger       = 20
+)
+
+const (
+	// ceiling is how many runs may be active whatever the policy (timetable.md 3.6).
+	ceiling = 100
+	// nameIsLock is how long a child is kept at least (timetable.md 5.5 F3).
+	nameIsLock = time.Minute
+)
+
+// policy translates a spec.
+func (k Kind) policy(tt *Object, options adapter.ReadOptions) cron.Policy {
+	spec, d := &tt.Spec, durations{}
+	p := cron.Policy{
+		CatchUp:     cron.CatchUp{Policy: cron.CatchUpPolicy(spec.CatchUp.Policy), Limit: orDefault(spec.CatchUp.Limit, defaultCatchUpLimit)},
+		Room:        room(&spec.Concurrency),
+		Suspend:     spec.Suspend,
+		Succeeded:   d.retention("history.succeeded.maxAge", &spec.History.Succeeded),
+		Failed:      d.retention("history.failed.maxAge", &spec.History.Failed),
+		KeepAtLeast: nameIsLock,
+		Ledger:      orDefault(spec.History.Ledger, defaultLedger),
+		LateAfter:   defaultLateAfter,
+		Conditions:  true,
+	}
+	if spec.StartingDeadline != nil {
+		p.Deadline = new(int64(d.read("startingDeadline", *spec.StartingDeadline) / time.Second))
+	}
+	if spec.LateAfter != "" {
+		p.LateAfter = d.read("lateAfter", spec.LateAfter)
+	}
+	p.Timing = k.timing(tt, options, d.obstacle)
+	return p
+}
+
+// timing reads what is asked for of times and children, and finds the first thing that is wrong with either.
+//
+// One that cannot be read is no other timing than the one before: which it is shows when it can be read again.
+func (k Kind) timing(tt *Object, options adapter.ReadOptions, obstacle *Obstacle) cron.Timing {
+	spec, inJitter := Timing(tt, &tt.Spec, calendarsOf(tt, options), k.MinInterval)
+	set, inTimes := Times(spec)
+	_, inTemplate := ReadTemplate(&tt.Spec)
+	_, inOutcome := OutcomeRule(&tt.Spec)
+	t := cron.Timing{Fingerprint: spec.Fingerprint(), ZoneName: spec.TimeZone}
+	switch served := tt.Status.Timing; {
+	case set != nil:
+		t.Times, t.Zone = set, set.Location()
+	case served != nil:
+		t.Fingerprint = served.Fingerprint
+	}
+	if first := FirstObstacle(obstacle, inJitter, inTimes, inTemplate, inOutcome); first != nil {
+		t.Obstacle = first.asCron()
+	}
+	return t
+}
+
+// calendarsOf gives the Calendars that a Timetable names, by name; those that do not exist are missing.
+func calendarsOf(tt *Object, options adapter.ReadOptions) map[string]*timeset.Calendar {
+	found := map[string]*timeset.Calendar{}
+	if options.Dependency == nil {
+		return found
+	}
+	for _, name := range Calendars(&tt.Spec) {
+		obj, _ := options.Dependency(tt.Namespace, adapter.Dependency{Kind: calendarKind, Name: name})
+		if calendar, ok := obj.(*v1alpha1.Calendar); ok {
+			found[name] = ReadCalendar(calendar)
+		}
+	}
+	return found
+}
+
+// asCron gives an obstacle as decisions take it: the key is the reason.
+func (o *Obstacle) asCron() *cron.Obstacle {
+	check, word := cron.CheckScheduleFires, cron.InvalidSchedule
+	switch {
+	case o.Reason == UnknownTimeZone:
+		word = cron.InvalidTimeZone
+	case o.Reason.Stops() == StopsAll:
+		check, word = cron.CheckChildKind, cron.InvalidTemplate
+	}
+	return &cron.Obstacle{Check: check, Misconfigured: word,
+		Remark: cron.Remark{Event: adapter.Warning("InvalidSpec"), Key: string(o.Reason), Message: o.Message}}
+}
+
+// obstacleOf is the reverse of asCron.
+func obstacleOf(o *cron.Obstacle) *Obstacle {
+	if o == nil {
+		return nil
+	}
+	return &Obstacle{Reason: Reason(o.Key), Message: o.Message}
+}
+
+// room is what concurrency asks for (timetable.md 3.6).
+func room(c *v1alpha1.Concurrency) cron.Room {
+	r := cron.Room{Limit: orDefault(c.Limit, 1), WaitLimit: 1}
+	switch c.Policy {
+	case v1alpha1.QueueConcurrent:
+		r.Queues, r.WaitLimit = true, orDefault(c.QueueLimit, defaultQueueLimit)
+	case v1alpha1.ReplaceConcurrent:
+		r.Stops = true
+	case v1alpha1.AllowConcurrent:
+		r.Limit = ceiling
+	}
+	return r
+}
+
+// durations reads durations, and remembers the first that is none. The schema admits only those that are.
+type durations struct{ obstacle *Obstacle }
+
+func (d *durations) read(field string, text v1alpha1.Duration) time.Duration {
+	duration, err := timeset.ParseDuration(string(text))
+	if err != nil && d.obstacle == nil {
+		d.obstacle = &Obstacle{InvalidSchedule, "spec." + field + ": " + err.Error()}
+	}
+	return duration
+}
+
+func (d *durations) retention(field string, r *v1alpha1.Retention) cron.Retention {
+	kept := cron.Retention{Limit: new(int32(orDefault(r.Limit, defaultHistory)))}
+	if r.MaxAge != nil {
+		kept.MaxAge = d.read(field, *r.MaxAge)
+	}
+	return kept
+}
+
+func orDefault(n *int32, otherwise int) int {
+	if n == nil {
+		return otherwise
+	}
+	return int(*n)
+}

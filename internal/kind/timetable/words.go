@@ -1,0 +1,67 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package timetable
+
+import (
+	"math"
+
+	"github.com/carillon-dev/carillon/api/v1alpha1"
+	"github.com/carillon-dev/carillon/internal/cron"
+)
+
+// maxCount is the largest count of an entry of the ledger.
+const maxCount = math.MaxInt32
+
+// results are the results as a status writes them.
+var results = map[v1alpha1.Result]cron.Result{
+	v1alpha1.ResultSucceeded: cron.Succeeded,
+	v1alpha1.ResultFailed:    cron.RunFailed,
+	v1alpha1.ResultCancelled: cron.Cancelled,
+	v1alpha1.ResultSkipped:   cron.Skipped,
+	v1alpha1.ResultMissed:    cron.Missed,
+}
+
+// reasonWords are the reasons as a status writes them: of the ledger, of what waits, and of what is being stopped
+// (timetable.md 2 and 4.3).
+var reasonWords = map[string]cron.Reason{
+	"RunFailed":    cron.RunChildFailed,
+	"Replaced":     cron.RunReplaced,
+	"Deleted":      cron.RunDeleted,
+	"Suspended":    cron.NotStartedSuspended,
+	"Superseded":   cron.NotStartedSuperseded,
+	"QueueFull":    cron.NotStartedQueueFull,
+	"Edited":       cron.NotStartedEdited,
+	"Outage":       cron.NotStartedOutage,
+	"CatchUpLimit": cron.NotStartedCatchUpLimit,
+	"Deadline":     cron.NotStartedDeadline,
+	"CreateFailed": cron.NotStartedFailed,
+	"NameTaken":    cron.NotStartedForeign,
+	"Overlap":      cron.NotStartedForbidden,
+	"Stopping":     cron.NotStartedStopping,
+}
+
+var writtenResults, writtenReasons = reversed(results), reversed(reasonWords)
+
+func reversed[K, V comparable](from map[K]V) map[V]K {
+	to := make(map[V]K, len(from))
+	for k, v := range from {
+		to[v] = k
+	}
+	return to
+}
+
+// readReason gives the reason of a word. One that is not known, as of a newer version, is kept as it is.
+func readReason(word string) cron.Reason {
+	if reason, known := reasonWords[word]; known {
+		return reason
+	}
+	return cron.Reason(word)
+}
+
+func writtenReason(reason cron.Reason) string {
+	if word, known := writtenReasons[reason]; known {
+		return word
+	}
+	return string(reason)
+}
