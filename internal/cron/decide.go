@@ -172,7 +172,8 @@ func (s *syncState) events(pruned []Deletion) []Event {
 	if len(s.outcomes.reported) > 0 {
 		events = append(events, notStarted(in, s.outcomes.reported))
 	}
-	events = append(events, s.start.events...)
+	events = append(append(events, s.skipped()...), s.start.events...)
+	events = append(events, s.conditionEvents()...)
 	return withReason(append(events, pruneEvents(in, pruned)...))
 }
 

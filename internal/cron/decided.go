@@ -34,6 +34,7 @@ func (s *syncState) nameDecided() {
 	o.enter(Missed, rest, passedIn(times, maxTime(from, t.earliest), in.Now, others))
 	for _, m := range s.turnedAway {
 		o.enter(m.reason.SkippedOrMissed(), m.reason, m.passed)
+		o.named[len(o.named)-1].WaitedFor = m.waitedFor
 	}
 	o.waiting = nil
 	for i, due := range s.due {

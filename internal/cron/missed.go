@@ -43,6 +43,8 @@ func (p passed) and(q passed) passed {
 type missed struct {
 	reason Reason
 	passed
+	// waitedFor is what it waited for, "" if it did not wait.
+	waitedFor Reason
 }
 
 // passedIn gives the scheduled times in (after, until], except for those in started.

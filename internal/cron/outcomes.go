@@ -18,6 +18,9 @@ type RunOutcome struct {
 	Count       int
 	First, Last time.Time
 
+	// WaitedFor is what a time waited for that did not start, "" if it did not wait.
+	WaitedFor Reason
+
 	// What follows is known of a run that has ended, where the status holds outcomes (PartResults).
 
 	// Trigger is what made the run, Run the name of its newest child, and Attempts how many it had.

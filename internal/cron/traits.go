@@ -79,6 +79,10 @@ type KindTraits struct {
 	// for a kind that has none. It is a pure function.
 	Conditions func(stored []metav1.Condition, f Facts) []metav1.Condition
 
+	// ConditionEvents are the reasons under which it is reported, in the condition's words, that a condition of that type has
+	// become True.
+	ConditionEvents map[string]EventReason
+
 	// ResyncIgnored: an update of the CronJob that changes nothing, as a periodic resync sends, calls for no sync.
 	ResyncIgnored bool
 	// CreationSkew: the time from scheduled to created is observed in the kind's histogram (cronjob.md 5.2).
@@ -130,6 +134,7 @@ type EventReasons struct {
 	Replacing            EventReason // due, and unfinished children are being replaced
 	ManualActive         EventReason // due, and starting beside manual runs, which Replace leaves alone
 	NotStarted           EventReason // scheduled times did not start, and will not
+	Skipped              EventReason // scheduled times did not start, as the user asked
 	TooManyMissed        EventReason // more than 100 scheduled times have passed
 	UnknownZone          EventReason // the time zone cannot be loaded
 	ZoneInSchedule       EventReason // the schedule carries a zone of its own

@@ -55,7 +55,7 @@ func (s *syncState) limitWaiting(due []dueTime) []dueTime {
 // turnAway notes that times will not start any more.
 func (s *syncState) turnAway(reason Reason, list []dueTime) {
 	for _, d := range list {
-		s.turnedAway = append(s.turnedAway, missed{reason: reason, passed: one(d.time)})
+		s.turnedAway = append(s.turnedAway, missed{reason: reason, passed: one(d.time), waitedFor: d.waitsFor})
 	}
 }
 

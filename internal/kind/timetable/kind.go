@@ -61,6 +61,10 @@ var info = adapter.Info{
 		Propagation: &foreground,
 
 		Conditions: conditions,
+		ConditionEvents: map[string]cron.EventReason{
+			v1alpha1.ConditionLate:      adapter.Warning("RunLate"),
+			v1alpha1.ConditionCompleted: adapter.Normal("Completed"),
+		},
 
 		ResyncIgnored: true,
 		EventSource:   "timetable-controller",
@@ -70,6 +74,7 @@ var info = adapter.Info{
 			Failed:       adapter.Warning("RunFailed"),
 			Missing:      adapter.Normal("RunCancelled"),
 			NotStarted:   adapter.Warning("TimesMissed"),
+			Skipped:      adapter.Normal("TimesSkipped"),
 			FailedDelete: adapter.Warning("CleanupFailed"),
 			FailedCreate: adapter.Warning("CreateFailed"),
 			Foreign:      adapter.Warning("NameTaken"),

@@ -107,6 +107,9 @@ func ledgerEntry(o *cron.RunOutcome) v1alpha1.LedgerEntry {
 	if o.Count > 1 {
 		e.Count, e.Until = int32(min(o.Count, maxCount)), new(metav1.NewTime(o.Last))
 	}
+	if o.WaitedFor != "" && o.WaitedFor != o.Reason {
+		e.Message = "waited: " + writtenReason(o.WaitedFor)
+	}
 	if o.Attempts > 1 {
 		e.Attempts = int32(o.Attempts)
 	}

@@ -80,8 +80,8 @@ func calendarsOf(tt *Object, options adapter.ReadOptions) map[string]*timeset.Ca
 		return found
 	}
 	for _, name := range Calendars(&tt.Spec) {
-		obj, _ := options.Dependency(tt.Namespace, adapter.Dependency{Kind: calendarKind, Name: name})
-		if calendar, ok := obj.(*v1alpha1.Calendar); ok {
+		obj, there := options.Dependency(tt.Namespace, adapter.Dependency{Kind: calendarKind, Name: name})
+		if calendar, ok := obj.(*v1alpha1.Calendar); there && ok {
 			found[name] = ReadCalendar(calendar)
 		}
 	}

@@ -178,6 +178,9 @@ func (w *world) told() []string {
 			text += "/" + e.Reason
 		}
 		tell("%s", text)
+		if e.Message != "" {
+			tell("message of %s: %s", shortTime(e.ScheduledTime.Time), e.Message)
+		}
 	}
 	for name, t := range map[string]*metav1.Time{"cursor": s.Cursor, "lastScheduleTime": s.LastScheduleTime, "lastSuccessfulTime": s.LastSuccessfulTime,
 		"lastSuccessScheduledTime": s.LastSuccessScheduledTime, "lastFailureTime": s.LastFailureTime, "lastStartTime": s.LastStartTime, "lastMissedTime": s.LastMissedTime} {

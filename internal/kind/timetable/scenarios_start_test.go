@@ -181,7 +181,7 @@ func TestNamesAndSchedulesScenarios(t *testing.T) {
 			say RunStarted`}}},
 		"TT-021 a name of its own": {given: []given{ofOurs("by-hand")}, steps: []step{
 			{at: "12:10", want: "W 12:10 Overlap"},
-			{at: "12:20", want: "W 12:20 Overlap since 12:10"}}},
+			{at: "12:20", want: "say TimesSkipped\nsay RunLate\nW 12:20 Overlap since 12:10"}}},
 		"TT-022 one run of two schedules": {spec: daily, given: []given{created}, steps: []step{{at: "2026-05-10T02:00:00Z",
 			given: []given{succeedsIfThere("tick-20260509-020000")}, want: `
 			create tick-20260509-020000
