@@ -162,8 +162,8 @@ func (s *syncState) stopOverdue() {
 	}
 }
 
-// decideRetry is what becomes of an attempt that is due: it is created, or tried again with back-off. A name that is taken
-// and an answer that says neither yes nor no are read; what is found there is adopted by the rules for children.
+// decideRetry is what becomes of an attempt that is due: it is created, or tried again with back-off. A name that is
+// taken and an answer that says neither yes nor no are read; what is found there is adopted by the rules for children.
 func (s *syncState) decideRetry(start Start) startDecision {
 	in := s.in
 	done := in.attempted(start.Name)

@@ -9,8 +9,8 @@ import (
 )
 
 // nameDecided names the outcomes where the status holds how far they have been named: each scheduled time between the
-// cursor and now is decided in this sync. It starts, or waits, or has an outcome without a run, and the cursor moves on.
-// A sync in which nothing may start decides nothing: the times are found late by the one in which something may.
+// cursor and now is decided in this sync. It starts, or waits, or has an outcome without a run, and the cursor moves
+// on. A sync in which nothing may start decides nothing: the times are found late by the one in which something may.
 func (s *syncState) nameDecided() {
 	in, o := s.in, &s.outcomes
 	o.cursor, o.waiting, o.inProcess = s.memory.Cursor, s.memory.Waiting, s.memory.inProcess()

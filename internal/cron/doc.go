@@ -35,7 +35,8 @@
 // What a CronJob asks for is a special value of Policy: the latest time starts, one may wait, one run is active or any
 // number. What its status holds is a part of Memory (KindTraits.Durable); elsewhere lastScheduleTime is the cursor, and
 // a time that waits is one that is later. How the kinds differ beyond that, in names, event reasons and a few rules, is
-// data too, in KindTraits; no rule asks which kind it serves. Read Decide first (decide.go), then one file per rule, in the order in which they run:
+// data too, in KindTraits; no rule asks which kind it serves. Read Decide first (decide.go), then one file per rule, in
+// the order in which they run:
 //
 //	policy.go         what the user asks for; the times of it, or the obstacle that keeps it from having any
 //	served.go         the timing that was served last
@@ -55,8 +56,9 @@
 //	unconfirmed.go    a create whose answer got lost
 //	manual.go         which children somebody started by hand, and what the policies make of them
 //	outcomes.go       the outcome of each scheduled time, for whoever counts; counted from what is recorded
-//	runs.go           how runs end, the ledger and the counts, where the status holds them
 //	decided.go        the same where the status remembers what is decided
+//	runs.go           how runs end, the ledger and the counts, where the status holds them
+//	lastresults.go    what the newest outcomes were; late.go: since when times wait
 //	missed.go         scheduled times that did not start: reported once
 //	misconfigured.go  what somebody has to mend, in one word
 //	repeatevents.go   what lasts: reported again from time to time

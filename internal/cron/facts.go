@@ -26,7 +26,8 @@ type Facts struct {
 	ReadErr error
 	// Obstacle is what is wrong with the timing; nil if nothing is that was looked at.
 	Obstacle *Obstacle
-	// Refused says why nothing starts any more although the timing is all right, in words for people; "" if that is not so.
+	// Refused says why nothing starts any more although the timing is all right, in words for people; "" if that is not
+	// so.
 	Refused string
 	// CreateErr is why a child could not be created; nil if none was to be, or all were.
 	CreateErr error
@@ -36,8 +37,8 @@ type Facts struct {
 	Started bool
 }
 
-// conditions are status.conditions at the end of this sync; those that are stored where the kind has none, or the object
-// asks for none.
+// conditions are status.conditions at the end of this sync; those that are stored where the kind has none, or the
+// object asks for none.
 func (s *syncState) conditions() []metav1.Condition {
 	in := s.in
 	if in.Traits.Conditions == nil || !in.Policy.Conditions {

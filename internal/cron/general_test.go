@@ -355,8 +355,8 @@ func TestGeneral(t *testing.T) {
 }
 
 // Each scheduled time is counted once, whatever happens (TG5): started, skipped and missed ones and those that wait are
-// those that have passed since the first cursor. Never are more runs active than the limit, but those that were when it was
-// narrowed (TG2); no time starts twice (TG1), none before its turn in the line.
+// those that have passed since the first cursor. Never are more runs active than the limit, but those that were when it
+// was narrowed (TG2); no time starts twice (TG1), none before its turn in the line.
 func TestGeneralProperties(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		policies := []given{limit(1), limit(3), queue(1, 2), queue(2, 0), replacing(1), replacing(2), limit(100)}

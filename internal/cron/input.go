@@ -182,8 +182,8 @@ func (in Input) deletion(c Child, why string) Deletion {
 }
 
 // AddReadOwnerResult enters the answer to a live read of the CronJob itself. With a nil error, owner, policy and status
-// replace those of the cache for the rest of the sync (cronjob.md 2.1.2 note 1), and the shell must write Plan.StatusWrite on top
-// of that live object. An object of that name with another UID is an error (NotFound).
+// replace those of the cache for the rest of the sync (cronjob.md 2.1.2 note 1), and the shell must write
+// Plan.StatusWrite on top of that live object. An object of that name with another UID is an error (NotFound).
 func (in *Input) AddReadOwnerResult(owner Owner, policy Policy, status Memory, err error) {
 	in.read.owner, in.read.ownerErr = true, err
 	if err == nil {

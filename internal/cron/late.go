@@ -5,8 +5,8 @@ package cron
 
 import "time"
 
-// waitingSince is when times began to wait of which this is the latest: with this one, or with one whose place it takes.
-// What was found late is nobody's delay, and has no such instant.
+// waitingSince is when times began to wait of which this is the latest: with this one, or with one whose place it
+// takes. What was found late is nobody's delay, and has no such instant.
 func (s *syncState) waitingSince(due dueTime) *time.Time {
 	if due.trigger != TriggerSchedule {
 		return nil

@@ -11,14 +11,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Memory is what is remembered of an object from one sync to the next, one type for all kinds. Of its parts those survive
-// the process that the kind's status can hold (KindTraits.Durable): they come in Input.Stored and go out in
+// Memory is what is remembered of an object from one sync to the next, one type for all kinds. Of its parts those
+// survive the process that the kind's status can hold (KindTraits.Durable): they come in Input.Stored and go out in
 // Plan.StatusWrite. The others ride in the process, from Plan.Carried to Input.Carried, and so does what could not be
 // written yet. The zero Memory is that of an object which nobody has seen before.
 //
-// A crash that loses what rides may start a scheduled time again whose child was deleted before it could be recorded, or
-// start beside a child whose create was not answered and that the cache does not show yet. All else is rebuilt from the
-// children.
+// A crash that loses what rides may start a scheduled time again whose child was deleted before it could be recorded,
+// or start beside a child whose create was not answered and that the cache does not show yet. All else is rebuilt from
+// the children.
 //
 // It is a value: no sync modifies what another one holds.
 type Memory struct {
@@ -158,8 +158,8 @@ func (m Memory) firstWaiting() *WaitingTime {
 	return &m.Waiting[0]
 }
 
-// changedFrom are the parts in which m differs from what is stored, of those that the kind's status holds. PartTiming is
-// not among them: it is written only where that is worth it (edit.needsWrite).
+// changedFrom are the parts in which m differs from what is stored, of those that the kind's status holds. PartTiming
+// is not among them: it is written only where that is worth it (edit.needsWrite).
 func (m Memory) changedFrom(stored Memory, durable Parts) Parts {
 	var changed Parts
 	if !slices.EqualFunc(m.Active, stored.Active, ActiveRun.same) {

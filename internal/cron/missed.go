@@ -13,9 +13,10 @@ import (
 // created or because the deadline is too short, they are collected: the first is reported at once, and then once in
 // RepeatInterval, and when something starts again.
 //
-// What was reported is remembered with the timing that was served (ServedTiming.Missed), unless a later lastScheduleTime says as
-// much, so that another process does not report it again. The events are published after that write. A crash between
-// the two loses an event; a write that fails is repeated, and a crash before it succeeds reports twice.
+// What was reported is remembered with the timing that was served (ServedTiming.Missed), unless a later
+// lastScheduleTime says as much, so that another process does not report it again. The events are published after that
+// write. A crash between the two loses an event; a write that fails is repeated, and a crash before it succeeds reports
+// twice.
 
 // passed are scheduled times that have gone by.
 type passed struct {
@@ -70,10 +71,10 @@ func passedIn(times Times, after, until time.Time, started []time.Time) passed {
 // maxWalk is how many scheduled times are gone through one by one.
 const maxWalk = 1000
 
-// passedByEdit gives what an edit has passed over until it: times of the former timing (nil: unknown) later than from, up to
-// which all of its times have been accounted for, and times of the present one that may have been meant, which are
-// those later than after. Those in started are not among them. Those that both have count once, under the former one;
-// where they are very many, they may count twice.
+// passedByEdit gives what an edit has passed over until it: times of the former timing (nil: unknown) later than from,
+// up to which all of its times have been accounted for, and times of the present one that may have been meant, which
+// are those later than after. Those in started are not among them. Those that both have count once, under the former
+// one; where they are very many, they may count twice.
 func passedByEdit(former, present Times, from, after, until time.Time, started []time.Time) passed {
 	p := passedIn(orNone(former), from, until, started)
 	if former == nil {

@@ -111,8 +111,8 @@ type Start struct {
 type StatusWrite struct {
 	// Memory is whole: what it does not hold is no longer so.
 	Memory Memory
-	// Now is the one clock reading of the sync, and Times are the scheduled times, nil if they are not known: what a status
-	// says of times to come follows from them.
+	// Now is the one clock reading of the sync, and Times are the scheduled times, nil if they are not known: what a
+	// status says of times to come follows from them.
 	Now   time.Time
 	Times Times
 	// Changed are the parts that differ from what is stored; one of them at least.

@@ -137,7 +137,8 @@ func orNone(times Times) Times {
 // children that cannot be made.
 type Obstacle struct {
 	Remark
-	// Check is the start check that fails: CheckZoneLoads or CheckScheduleFires for the timing, CheckChildKind for children.
+	// Check is the start check that fails: CheckZoneLoads or CheckScheduleFires for the timing, CheckChildKind for
+	// children.
 	Check StartCheck
 	// EditEvent, if not zero, takes the place of Remark.Event when an edit brought the mistake.
 	EditEvent EventReason

@@ -41,8 +41,8 @@ func thereIsNoRoom(s *syncState, t dueTime) *startDecision {
 	return &startDecision{result: startForbidden, events: []Event{forbidden(s.in, s.inTheWay(), t.time)}}
 }
 
-// toStop tells how many runs have to end so that there is room for one more, which are on their way out already, and which
-// may be stopped for it, the oldest first.
+// toStop tells how many runs have to end so that there is room for one more, which are on their way out already, and
+// which may be stopped for it, the oldest first.
 func (s *syncState) toStop() (needed int, going, stoppable []Child) {
 	in := s.in
 	needed = 1 - s.room()
@@ -58,8 +58,8 @@ func (s *syncState) toStop() (needed int, going, stoppable []Child) {
 	return needed, going, stoppable
 }
 
-// endWaitingRuns ends the runs that are to be stopped for a time which is due and that wait for their next attempt: there
-// is nothing that has to be gone first.
+// endWaitingRuns ends the runs that are to be stopped for a time which is due and that wait for their next attempt:
+// there is nothing that has to be gone first.
 func (s *syncState) endWaitingRuns() {
 	if room := s.in.Policy.Room; !room.Stops || room.StartsBesideStopped || len(s.due) == 0 {
 		return

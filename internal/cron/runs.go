@@ -72,8 +72,8 @@ type Results struct {
 	// Counts are those of all of them since the first cursor.
 	Counts Counts
 	Last   LastResults
-	// Ledger are the newest, first the newest (Policy.Ledger). Those of times that passed one after the other without a run
-	// and for one reason share an entry.
+	// Ledger are the newest, first the newest (Policy.Ledger). Those of times that passed one after the other without a
+	// run and for one reason share an entry.
 	Ledger []RunOutcome
 }
 
@@ -99,7 +99,8 @@ func (c *Counts) add(o RunOutcome) {
 }
 
 // with adds the outcomes of a sync: all of them to the counts, and those that are final to the ledger, which has limit
-// entries at most. They are added at that instant. times are the scheduled times, nil if they are not known. It is r itself if that changes nothing.
+// entries at most. They are added at that instant. times are the scheduled times, nil if they are not known. It is r
+// itself if that changes nothing.
 func (r *Results) with(outcomes []RunOutcome, at time.Time, times Times, limit int) *Results {
 	var now Results
 	if r != nil {

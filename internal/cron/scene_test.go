@@ -356,7 +356,8 @@ func (s *scene) play(t testing.TB) string {
 	return ""
 }
 
-// record writes a status and tells it. An annotation that rides with the rest is not told: the tests of edits look at it.
+// record writes a status and tells it. An annotation that rides with the rest is not told: the tests of edits look at
+// it.
 func (s *scene) record(t testing.TB, r cron.StatusWrite) string {
 	t.Helper()
 	annotation := s.annotation
@@ -438,8 +439,8 @@ type sync struct {
 	want  string
 }
 
-// playAll plays syncs one after the other. The first one is over the scene as it is, each later one over what the server
-// has by then.
+// playAll plays syncs one after the other. The first one is over the scene as it is, each later one over what the
+// server has by then.
 func (s *scene) playAll(t testing.TB, syncs []sync) {
 	t.Helper()
 	for i, p := range syncs {

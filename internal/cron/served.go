@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// ServedTiming is the timing that was served last, and since when (cronjob.md B2). The zero value is that none is known.
+// ServedTiming is the timing that was served last, and since when (cronjob.md B2). The zero value is that none is
+// known.
 type ServedTiming struct {
 	// Fingerprint and ZoneName are those of the Timing.
 	Fingerprint string

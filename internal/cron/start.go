@@ -73,8 +73,8 @@ func (s *startDecisions) add(d startDecision) {
 	s.misconfigured = cmp.Or(s.misconfigured, d.misconfigured)
 }
 
-// startRules decide about a time that is due; the first one that gives a decision does. What the answer to this sync's own
-// create says comes before what is known otherwise, a child that exists comes before the concurrency policy, and
+// startRules decide about a time that is due; the first one that gives a decision does. What the answer to this sync's
+// own create says comes before what is known otherwise, a child that exists comes before the concurrency policy, and
 // creating one comes last.
 var startRules = []func(*syncState, dueTime) *startDecision{
 	tooManyAreMissed,

@@ -10,10 +10,10 @@ import (
 
 // limitWaiting takes those out of the times that are due for which there is no place to wait (timetable.md 3.6).
 //
-// What is made up for under CatchUpAll waits beside the others, under a limit of its own. Of the others a newer one takes
-// the place of an older one, and no more wait than the policy says or can start now; or, where the room says so, they
-// queue up, and a newer one that finds the queue full is turned away. What waits for anything else than room, because
-// its create was refused or its name is taken, needs a place even where nothing waits for room.
+// What is made up for under CatchUpAll waits beside the others, under a limit of its own. Of the others a newer one
+// takes the place of an older one, and no more wait than the policy says or can start now; or, where the room says so,
+// they queue up, and a newer one that finds the queue full is turned away. What waits for anything else than room,
+// because its create was refused or its name is taken, needs a place even where nothing waits for room.
 func (s *syncState) limitWaiting(due []dueTime) []dueTime {
 	policy := s.in.Policy
 	if len(due) == 0 || policy.Room.Limit == 0 || len(due) == 1 && !policy.Room.Queues {

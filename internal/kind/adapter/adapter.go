@@ -37,8 +37,9 @@ type Kind interface {
 	// Read translates a CronJob. The error is an *Unreadable, with the owner read, or means that obj is not of this
 	// kind's Go type: a programming error.
 	Read(obj Object, options ReadOptions) (cron.Owner, cron.Policy, cron.Memory, error)
-	// ReadChild translates a child of this kind of child, or any other object of its type. owner is what controls it, nil
-	// if that is not known. The error means that it is of another type. One that is unreadable (see Trouble) is unfinished.
+	// ReadChild translates a child of this kind of child, or any other object of its type. owner is what controls it,
+	// nil if that is not known. The error means that it is of another type. One that is unreadable (see Trouble) is
+	// unfinished.
 	ReadChild(obj Object, kind schema.GroupVersionKind, owner Object) (cron.Child, error)
 	// Build makes the child that start asks for, ready to be created. The error means that the template cannot be made
 	// into a child; it is the user's to mend and belongs to AddStartResult like the server's answer, which is why it is an

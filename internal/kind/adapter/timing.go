@@ -18,8 +18,8 @@ import (
 type ReadOptions struct {
 	// Zone is the zone of schedules that name none: that of the process. Nil means UTC.
 	Zone *time.Location
-	// Dependency gives an object of the namespace that another one depends on, from a cache: it must not be modified. False:
-	// there is none. Nil for kinds that are not Dependent.
+	// Dependency gives an object of the namespace that another one depends on, from a cache: it must not be modified.
+	// False: there is none. Nil for kinds that are not Dependent.
 	Dependency func(namespace string, d Dependency) (Object, bool)
 }
 

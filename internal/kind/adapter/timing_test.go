@@ -54,8 +54,8 @@ func TestCronTiming(t *testing.T) {
 	}
 }
 
-// What the annotation remembers of a timing is what was written into it, and two timings have the same fingerprint only if
-// schedule and zone are the same.
+// What the annotation remembers of a timing is what was written into it, and two timings have the same fingerprint only
+// if schedule and zone are the same.
 func TestAnnotationProperties(t *testing.T) {
 	texts := rapid.SampledFrom([]string{"", "0 3 * * *", "0  3 * * *", "UTC 0 3 * * *", `"UTC" 0 3 * * *`, "@daily", "\n", `"`, "\x00"})
 	zones := rapid.SampledFrom([]string{"", "UTC", "Europe/Rome", `"`, `" 0 3 * * *`, "\n"})
