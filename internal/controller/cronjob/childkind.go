@@ -47,7 +47,7 @@ func (r *reconciler) childKinds(s *ongoingSync) (ready bool) {
 		r.log.Error(nil, "The object names no kind of child", "object", s.key.String())
 		return false
 	}
-	kinds, trouble, ready := r.watches.need(s.key, s.in.Owner.UID, wanted)
+	kinds, trouble, ready := r.watches.need(s.key, s.in.Owner.UID, wanted, len(s.in.Stored.Active) > 0)
 	s.kinds = kinds
 	if trouble != nil {
 		s.in.ChildObstacle = r.chooser.ChildObstacle(wanted[0], *trouble)
@@ -72,7 +72,7 @@ func (r *reconciler) choosesOtherKind(s *ongoingSync, live client.Object) bool {
 // when this process begins to lead.
 func (r *reconciler) expectChildren(owner client.Object) {
 	if r.child == nil {
-		r.watches.need(client.ObjectKeyFromObject(owner), owner.GetUID(), r.chooser.ChildKinds(owner))
+		r.watches.need(client.ObjectKeyFromObject(owner), owner.GetUID(), r.chooser.ChildKinds(owner), true)
 	}
 }
 

@@ -86,9 +86,11 @@ func newChildWatches(ctx context.Context, chooser adapter.ChildChooser, open ope
 		byKind: map[schema.GroupVersionKind]*childWatch{}, needs: map[types.UID]*childNeed{}}
 }
 
-// need gives the kinds in which an object may have children, first those that it names, and has them watched. trouble is
-// why nothing of the first one can be started. ready is false while nobody knows what children there are of some kind.
-func (w *childWatches) need(key types.NamespacedName, uid types.UID, named []schema.GroupVersionKind) (kinds []*childKind, trouble *adapter.ChildTrouble, ready bool) {
+// need gives the kinds in which an object may have children, first those that it names, and has them watched. Those that
+// it has named before it keeps while it is busy, that is while something that it has started may be active, or has
+// children of them. trouble is why nothing of the first one can be started. ready is false while nobody knows what
+// children there are of some kind.
+func (w *childWatches) need(key types.NamespacedName, uid types.UID, named []schema.GroupVersionKind, busy bool) (kinds []*childKind, trouble *adapter.ChildTrouble, ready bool) {
 	if len(named) == 0 {
 		return nil, nil, true // it cannot be read, and keeps what it needed
 	}
@@ -99,8 +101,8 @@ func (w *childWatches) need(key types.NamespacedName, uid types.UID, named []sch
 		n = &childNeed{key: key}
 		w.needs[uid] = n
 	}
-	if !slices.Equal(n.named, named) || len(n.watches) > len(named) && slices.ContainsFunc(n.watches[len(named):], func(k *childWatch) bool { return k.emptyOf(uid) }) {
-		w.change(n, uid, slices.Clone(named))
+	if !slices.Equal(n.named, named) || len(n.watches) > len(named) && !busy {
+		w.change(n, uid, slices.Clone(named), busy)
 	}
 	for _, k := range n.watches {
 		if !k.opened && k.trouble == nil {
@@ -111,7 +113,7 @@ func (w *childWatches) need(key types.NamespacedName, uid types.UID, named []sch
 }
 
 // change gives an object the watches of the kinds that it names now, and lets go of those that it needs no more.
-func (w *childWatches) change(n *childNeed, uid types.UID, named []schema.GroupVersionKind) {
+func (w *childWatches) change(n *childNeed, uid types.UID, named []schema.GroupVersionKind, busy bool) {
 	former := n.watches
 	n.named, n.watches, n.kinds = named, nil, nil
 	for _, gvk := range named {
@@ -120,7 +122,7 @@ func (w *childWatches) change(n *childNeed, uid types.UID, named []schema.GroupV
 	for _, k := range former {
 		switch {
 		case slices.Contains(n.watches, k):
-		case k.emptyOf(uid):
+		case !busy && k.emptyOf(uid):
 			w.leave(k, uid)
 		default:
 			n.watches = append(n.watches, k)
@@ -241,7 +243,6 @@ func (w *childWatches) keepOpen(ctx context.Context, k *childWatch) {
 		}
 		if trouble != nil {
 			w.set(k, trouble)
-			w.log.Info("Children of a kind cannot be watched", "child", k.gvk.String(), "why", trouble.Why, "asked for again after", wait.String())
 		} else {
 			w.log.Error(err, "Cannot watch children of a kind; trying again", "child", k.gvk.String(), "after", wait.String())
 		}
@@ -260,9 +261,13 @@ func (w *childWatches) set(k *childWatch, trouble *adapter.ChildTrouble) {
 	k.opened, k.trouble = k.opened || trouble == nil, trouble
 	users := slices.Collect(maps.Values(k.users))
 	w.mu.Unlock()
-	if news {
-		w.changed(users)
+	if !news {
+		return
 	}
+	if trouble != nil {
+		w.log.Info("Children of a kind cannot be watched", "child", k.gvk.String(), "why", trouble.Why)
+	}
+	w.changed(users)
 }
 
 // Start implements manager.Runnable: it returns when all watches have ended.

@@ -105,7 +105,7 @@ func (w *watching) let(kind schema.GroupVersionKind, trouble *adapter.ChildTroub
 func (w *watching) wants(object, want string, kinds ...schema.GroupVersionKind) {
 	w.t.Helper()
 	synctest.Wait()
-	_, trouble, ready := w.need(types.NamespacedName{Namespace: "batch", Name: object}, types.UID(object), kinds)
+	_, trouble, ready := w.need(types.NamespacedName{Namespace: "batch", Name: object}, types.UID(object), kinds, false)
 	got := "waits"
 	if trouble != nil {
 		got = trouble.Why
@@ -272,7 +272,7 @@ func TestChildWatches(t *testing.T) {
 			}
 			w.wants("a", "waits", widgetKind)
 			w.wants("a", "ready", widgetKind)
-			if kinds, _, _ := w.need(types.NamespacedName{Name: "a"}, "a", []schema.GroupVersionKind{widgetKind}); len(kinds) != 2 || kinds[0].gvk != widgetKind || kinds[1].gvk != jobKind {
+			if kinds, _, _ := w.need(types.NamespacedName{Name: "a"}, "a", []schema.GroupVersionKind{widgetKind}, false); len(kinds) != 2 || kinds[0].gvk != widgetKind || kinds[1].gvk != jobKind {
 				w.t.Errorf("has %d kinds, want Widget and Job", len(kinds))
 			}
 			time.Sleep(time.Hour)
@@ -280,8 +280,11 @@ func TestChildWatches(t *testing.T) {
 			if err := w.indexers[jobKind].Delete(old); err != nil {
 				w.t.Fatal(err)
 			}
+			if kinds, _, _ := w.need(types.NamespacedName{Name: "a"}, "a", []schema.GroupVersionKind{widgetKind}, true); len(kinds) != 2 {
+				w.t.Errorf("has %d kinds while something is active, want two", len(kinds))
+			}
 			w.wants("a", "ready", widgetKind)
-			if kinds, _, _ := w.need(types.NamespacedName{Name: "a"}, "a", []schema.GroupVersionKind{widgetKind}); len(kinds) != 1 {
+			if kinds, _, _ := w.need(types.NamespacedName{Name: "a"}, "a", []schema.GroupVersionKind{widgetKind}, false); len(kinds) != 1 {
 				w.t.Errorf("has %d kinds, want Widget alone", len(kinds))
 			}
 			time.Sleep(watchLinger)

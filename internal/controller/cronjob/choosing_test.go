@@ -387,6 +387,7 @@ func TestChosenKinds(t *testing.T) {
 			c.did("create Job")
 			c.sync() // by now the cache has shown it
 			c.only(jobKind, func(u *unstructured.Unstructured) { u.SetLabels(nil) })
+			c.timers.Cancel(tickKey)
 			c.next()
 			c.did()
 			c.active(activeJob)
@@ -398,6 +399,26 @@ func TestChosenKinds(t *testing.T) {
 			c.sync()
 			c.active(activeJob) // the next one, with its label
 			c.did("create Job")
+		}},
+		"a child of a former kind that lost its label is, too": {forbid, toJobs, func(c *choosing) {
+			c.next()
+			c.did("create Job")
+			c.sync()
+			c.only(jobKind, func(u *unstructured.Unstructured) { u.SetLabels(nil) })
+			c.names(toWidgets)
+			c.next()
+			c.next()
+			c.did()
+			c.active(activeJob)
+			c.only(jobKind, done(""))
+			time.Sleep(unwatchedRecheck)
+			c.sync()
+			c.did("create Widget")
+			c.active(activeWidg)
+			c.next()
+			if n := len(c.watches.needs["cj-1"].kinds); n != 2 {
+				c.t.Errorf("watches %d kinds while a child is active, want two", n)
+			}
 		}},
 		"a child that vanished is looked for, and is active no more": {forbid, toJobs, func(c *choosing) {
 			c.next()
