@@ -52,11 +52,7 @@ func completed(in Input, c Child) Event {
 	if c.Status != "" {
 		how = c.Status
 	}
-	reason := in.Traits.Events.Completed
-	if failed := in.Traits.Events.Failed; failed != (EventReason{}) && !c.Succeeded {
-		reason = failed
-	}
-	return reason.event(dedupKey("completed", c.UID),
+	return in.Traits.Events.Completed.event(dedupKey("completed", c.UID),
 		"%s %s has finished, condition: %s; it is no longer active", in.Traits.ChildKind, c.Name, how)
 }
 

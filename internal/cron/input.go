@@ -84,6 +84,8 @@ type Child struct {
 	// Succeeded: it counts for lastSuccessfulTime. Usually Phase is Complete too, but a Job with both terminal
 	// conditions may be in the failed class and still have succeeded (cronjob.md 1.6).
 	Succeeded bool
+	// TimedOut: it failed because it had not ended in the time that it may take.
+	TimedOut bool
 	// Suspended: it runs nothing until somebody resumes it.
 	Suspended bool
 	// Finished is the completion instant, nil when the object does not tell.

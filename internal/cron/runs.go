@@ -45,7 +45,7 @@ func (o *observedStatus) end(in Input, all []Child, run ActiveRun, child *Child)
 			o.status.Active = append(o.status.Active, run)
 		}
 		return
-	case run.Stopping == RunTimeout:
+	case run.Stopping == RunTimeout, child != nil && child.TimedOut:
 		ended.Result, ended.Reason = RunFailed, RunTimeout
 	case child != nil:
 		ended.Result, ended.Reason = RunFailed, RunChildFailed

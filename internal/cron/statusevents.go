@@ -4,6 +4,7 @@
 package cron
 
 import (
+	"fmt"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -37,6 +38,43 @@ func (s *syncState) conditionEvents() (events []Event) {
 		was := slices.ContainsFunc(s.in.Stored.Conditions, func(b metav1.Condition) bool { return b.Type == c.Type && b.Status == metav1.ConditionTrue })
 		if reason, told := s.in.Traits.ConditionEvents[c.Type]; told && c.Status == metav1.ConditionTrue && !was {
 			events = append(events, reason.event("", "%s", c.Message))
+		}
+	}
+	return events
+}
+
+// runEvents reports how runs have ended, and which attempts are repeated, where the kind speaks of that.
+func (s *syncState) runEvents() (events []Event) {
+	in, reasons := s.in, &s.in.Traits.Events
+	if in.done.record != nil && in.done.record.err != nil { // the sync that records it reports it
+		return nil
+	}
+	for _, o := range s.observed.ended {
+		var reason EventReason
+		switch o.Result {
+		case Succeeded:
+			reason = reasons.RunSucceeded
+		case RunFailed:
+			reason = reasons.RunFailed
+		case Cancelled:
+			reason = reasons.RunCancelled
+		}
+		if reason == (EventReason{}) {
+			continue
+		}
+		text := fmt.Sprintf("The run %s of %s has ended: %s", o.Run, stamp(in, o.First), o.Result)
+		if o.Reason != "" {
+			text += ", reason " + string(o.Reason)
+		}
+		if o.Attempts > 1 {
+			text += fmt.Sprintf(", after %d attempts", o.Attempts)
+		}
+		events = append(events, reason.event(dedupKey("ended", o.Run, o.Attempts, o.First), "%s", text))
+	}
+	for _, run := range s.status.Active {
+		if run.RetryAt != nil && reasons.RunRetrying != (EventReason{}) {
+			events = append(events, reasons.RunRetrying.event(dedupKey("retrying", run.Name), "Attempt %d of the run of %s has failed, the next one starts at %s",
+				run.Attempt, stamp(in, run.Time), stamp(in, *run.RetryAt)))
 		}
 	}
 	return events

@@ -127,7 +127,10 @@ type EventReasons struct {
 	Created              EventReason // a child was created
 	Deleted              EventReason // a child was deleted: pruned or replaced
 	Completed            EventReason // an active child has finished
-	Failed               EventReason // an active child has failed; zero: as Completed
+	RunSucceeded         EventReason // a run has ended well, where the status holds outcomes
+	RunFailed            EventReason // a run has failed, likewise
+	RunCancelled         EventReason // a run was stopped, or its child was deleted, likewise
+	RunRetrying          EventReason // an attempt has failed, and another one follows
 	Missing              EventReason // an active reference has no object
 	Unexpected           EventReason // an unfinished child that is not in the active list
 	Forbidden            EventReason // due, but a child is unfinished and the policy is Forbid

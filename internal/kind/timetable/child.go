@@ -5,6 +5,7 @@ package timetable
 
 import (
 	"maps"
+	"strconv"
 
 	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -33,6 +34,9 @@ func (Kind) ReadChild(obj adapter.Object, kind schema.GroupVersionKind, owner ad
 	if ref := child.Controller; ref != nil && obj.GetLabels()[v1alpha1.LabelTimetableUID] != string(ref.UID) {
 		child.Controller = nil
 	}
+	if attempt, err := strconv.ParseInt(obj.GetAnnotations()[v1alpha1.AnnotationAttempt], 10, 32); err == nil {
+		child.Attempt = int(attempt)
+	}
 	spec := &v1alpha1.TimetableSpec{}
 	if tt, ok := owner.(*Object); ok && tt != nil {
 		spec = &tt.Spec
@@ -42,7 +46,7 @@ func (Kind) ReadChild(obj adapter.Object, kind schema.GroupVersionKind, owner ad
 	case outcome.Succeeded:
 		child.Phase, child.Succeeded = cron.Complete, true
 	case outcome.Failed:
-		child.Phase = cron.Failed
+		child.Phase, child.TimedOut = cron.Failed, is.DeadlineExceeded
 	}
 	if !is.Ended.IsZero() {
 		child.Finished = &is.Ended

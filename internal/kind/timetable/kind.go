@@ -70,9 +70,10 @@ var info = adapter.Info{
 		EventSource:   "timetable-controller",
 		Events: cron.EventReasons{
 			Created:      adapter.Normal("RunStarted"),
-			Completed:    adapter.Normal("RunSucceeded"),
-			Failed:       adapter.Warning("RunFailed"),
-			Missing:      adapter.Normal("RunCancelled"),
+			RunSucceeded: adapter.Normal("RunSucceeded"),
+			RunFailed:    adapter.Warning("RunFailed"),
+			RunCancelled: adapter.Normal("RunCancelled"),
+			RunRetrying:  adapter.Normal("RunRetrying"),
 			NotStarted:   adapter.Warning("TimesMissed"),
 			Skipped:      adapter.Normal("TimesSkipped"),
 			FailedDelete: adapter.Warning("CleanupFailed"),

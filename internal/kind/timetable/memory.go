@@ -62,6 +62,7 @@ func activeRun(tt *Object, a *v1alpha1.ActiveRun) cron.ActiveRun {
 		Trigger:         cron.Trigger(a.Trigger),
 		Attempt:         int(a.Attempt),
 		Started:         a.StartTime.Time,
+		RetryAt:         adapter.Time(a.RetryAt),
 		Stopping:        readReason(a.Stopping),
 	}
 }
@@ -83,7 +84,7 @@ func setStatus(s *v1alpha1.TimetableStatus, m *cron.Memory) {
 	s.Active, s.Waiting, s.Ledger = nil, nil, nil
 	for _, r := range m.Active {
 		s.Active = append(s.Active, v1alpha1.ActiveRun{Name: r.Name, UID: r.UID, ScheduledTime: metav1.NewTime(r.Time), Trigger: v1alpha1.Trigger(r.Trigger),
-			Attempt: int32(max(r.Attempt, 1)), StartTime: metav1.NewTime(r.Started), Stopping: writtenReason(r.Stopping)})
+			Attempt: int32(max(r.Attempt, 1)), StartTime: metav1.NewTime(r.Started), RetryAt: apiTime(r.RetryAt), Stopping: writtenReason(r.Stopping)})
 	}
 	for _, w := range m.Waiting {
 		s.Waiting = append(s.Waiting, v1alpha1.WaitingTime{ScheduledTime: metav1.NewTime(w.Time), StartsAt: metav1.NewTime(w.Time),

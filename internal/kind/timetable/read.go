@@ -14,11 +14,13 @@ import (
 
 // What the API fills in where a spec says nothing (timetable.md 2).
 const (
-	defaultLateAfter    = 10 * time.Minute
-	defaultCatchUpLimit = 10
-	defaultQueueLimit   = 10
-	defaultHistory      = 3
-	defaultLedger       = 20
+	defaultLateAfter     = 10 * time.Minute
+	defaultRetryDelay    = 10 * time.Second
+	defaultRetryMaxDelay = 10 * time.Minute
+	defaultCatchUpLimit  = 10
+	defaultQueueLimit    = 10
+	defaultHistory       = 3
+	defaultLedger        = 20
 )
 
 const (
@@ -39,14 +41,18 @@ func (k Kind) policy(tt *Object, options adapter.ReadOptions) cron.Policy {
 		Failed:      d.retention("history.failed.maxAge", &spec.History.Failed),
 		KeepAtLeast: nameIsLock,
 		Ledger:      orDefault(spec.History.Ledger, defaultLedger),
-		LateAfter:   defaultLateAfter,
+		LateAfter:   d.readOr("lateAfter", spec.LateAfter, defaultLateAfter),
 		Conditions:  true,
 	}
 	if spec.StartingDeadline != nil {
 		p.Deadline = new(int64(d.read("startingDeadline", *spec.StartingDeadline) / time.Second))
 	}
-	if spec.LateAfter != "" {
-		p.LateAfter = d.read("lateAfter", spec.LateAfter)
+	if r := spec.Retry; r != nil {
+		p.Retry = cron.Retry{Limit: int(r.Limit), Delay: d.readOr("retry.delay", r.Delay, defaultRetryDelay),
+			MaxDelay: d.readOr("retry.maxDelay", r.MaxDelay, defaultRetryMaxDelay)}
+	}
+	if apiVersion, kind := templateKind(&spec.Template); spec.Timeout != nil && apiVersion+"/"+kind != "batch/v1/Job" {
+		p.Timeout = d.read("timeout", *spec.Timeout) // a Job has it in its own spec
 	}
 	p.Timing = k.timing(tt, options, d.obstacle)
 	return p
@@ -58,6 +64,9 @@ func (k Kind) policy(tt *Object, options adapter.ReadOptions) cron.Policy {
 func (k Kind) timing(tt *Object, options adapter.ReadOptions, obstacle *Obstacle) cron.Timing {
 	spec, inJitter := Timing(tt, &tt.Spec, calendarsOf(tt, options), k.MinInterval)
 	set, inTimes := Times(spec)
+	if set != nil && inTimes == nil {
+		inTimes = allExcluded(tt, set)
+	}
 	_, inTemplate := ReadTemplate(&tt.Spec)
 	_, inOutcome := OutcomeRule(&tt.Spec)
 	t := cron.Timing{Fingerprint: spec.Fingerprint(), ZoneName: spec.TimeZone}
@@ -71,6 +80,18 @@ func (k Kind) timing(tt *Object, options adapter.ReadOptions, obstacle *Obstacle
 		t.Obstacle = first.asCron()
 	}
 	return t
+}
+
+// allExcluded tells that of the times that are not decided yet no exclusion leaves any.
+func allExcluded(tt *Object, set *timeset.Set) *Obstacle {
+	from := tt.CreationTimestamp.Time
+	if cursor := tt.Status.Cursor; cursor != nil {
+		from = cursor.Time
+	}
+	if _, end := set.Search(from); end != timeset.GaveUp {
+		return nil
+	}
+	return &Obstacle{AllExcluded, "spec.exclude leaves no scheduled time: correct it, or set suspend"}
 }
 
 // calendarsOf gives the Calendars that a Timetable names, by name; those that do not exist are missing.
@@ -132,6 +153,14 @@ func (d *durations) read(field string, text v1alpha1.Duration) time.Duration {
 		d.obstacle = &Obstacle{InvalidSchedule, "spec." + field + ": " + err.Error()}
 	}
 	return duration
+}
+
+// readOr is read, and what the schema fills in for a text that is absent.
+func (d *durations) readOr(field string, text v1alpha1.Duration, otherwise time.Duration) time.Duration {
+	if text == "" {
+		return otherwise
+	}
+	return d.read(field, text)
 }
 
 func (d *durations) retention(field string, r *v1alpha1.Retention) cron.Retention {

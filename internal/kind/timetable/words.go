@@ -26,6 +26,7 @@ var results = map[v1alpha1.Result]cron.Result{
 // (timetable.md 2 and 4.3).
 var reasonWords = map[string]cron.Reason{
 	"RunFailed":    cron.RunChildFailed,
+	"Timeout":      cron.RunTimeout,
 	"Replaced":     cron.RunReplaced,
 	"Deleted":      cron.RunDeleted,
 	"Suspended":    cron.NotStartedSuspended,

@@ -1,0 +1,160 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package timetable_test
+
+import (
+	"testing"
+
+	"github.com/carillon-dev/carillon/api/v1alpha1"
+)
+
+// annotated sets the annotation by which people end a pause.
+func annotated(value string) given {
+	return func(w *world) {
+		w.metadata()["annotations"] = map[string]any{v1alpha1.AnnotationResume: value}
+		w.admit()
+	}
+}
+
+// Suspend, resume, pause.
+func TestPauseScenarios(t *testing.T) {
+	const suspend, resume = "{suspend: true}", "{suspend: false}"
+	three := []step{started,
+		{at: "12:11", given: []given{fails("@12:10")}, want: "say RunFailed"},
+		{at: "12:21", given: []given{fails("@12:20")}, want: "create @12:20\nsay RunStarted\nsay RunFailed"},
+	}
+	play(t, map[string]scenario{
+		"TT-084 suspended": {steps: []step{{at: "12:05", given: []given{edited(suspend)}, want: "Paused True/Suspended\nnext none\nwake none\nwrites 1"},
+			{at: "13:00", want: "writes 0\nA none\nL none"}}},
+		"TT-092 unseen": {steps: []step{{at: "12:05", want: ""},
+			{at: "13:05", asleep: true, given: []given{edited(suspend), edited(resume)}, want: `
+				create @13:00
+				say TimesMissed
+				say RunStarted
+				L 12:10…12:50 x5 Missed/Outage`}}},
+		"TT-094 three failures, not in a row": {spec: "{pauseAfterFailures: 3}", steps: append(three[:3:3],
+			step{at: "12:31", given: []given{succeeds("@12:30")}, want: "create @12:30\nsay RunStarted\nsay RunSucceeded\nfailures 0"},
+			step{at: "12:41", given: []given{fails("@12:40")}, want: "create @12:40\nsay RunStarted\nsay RunFailed"},
+			step{at: "12:51", given: []given{fails("@12:50")}, want: "create @12:50\nprune @12:10\nsay RunStarted\nsay RunFailed\nPaused False/Active"})},
+	})
+}
+
+// Edits.
+func TestEditScenarios(t *testing.T) {
+	yesterday := createdAt("2026-05-03T12:00:00Z")
+	cron := func(text string) given { return edited(`{schedules: [{name: main, cron: "` + text + `"}]}`) }
+	const today = "{exclude: [{period: 2026-05-04}]}"
+	waiting := []step{started, {at: "12:30", want: "say RunLate\nW 12:20 Overlap\nW 12:30 Overlap"}}
+	play(t, map[string]scenario{
+		"TT-101 to an earlier hour": {spec: `{schedules: [{name: main, cron: "0 23 * * *"}]}`, given: []given{yesterday}, steps: []step{
+			{at: "2026-05-03T23:01:00Z", want: "create tick-20260503-230000\nsay RunStarted"},
+			{at: "12:00", given: []given{succeeds("tick-20260503-230000"), cron("0 5 * * *")}, want: `
+				say RunSucceeded
+				say TimesSkipped
+				L 05:00 Skipped/Edited
+				wake 2026-05-05T05:00Z`},
+			{at: "23:30", want: ""}}},
+		"TT-102 a minute later": {spec: `{schedules: [{name: main, cron: "33 16 * * *"}]}`, steps: []step{
+			{at: "16:33", want: "create @16:33\nsay RunStarted"},
+			{at: "16:34:08", given: []given{succeeds("@16:33"), cron("34 16 * * *")}, want: `
+				say RunSucceeded
+				say TimesSkipped
+				L 16:34 Skipped/Edited
+				A none`}}},
+		"TT-103 another zone": {spec: `{schedules: [{name: main, cron: "0 13 * * *"}]}`, steps: []step{
+			{at: "12:30", given: []given{edited("{timeZone: Europe/Rome}")}, want: `
+				A none
+				wake 2026-05-05T11:00Z`}}},
+		"TT-106 another schedule": {spec: "{concurrency: {policy: Queue}}", steps: append(waiting[:2:2], step{at: "12:31",
+			given: []given{edited(`{schedules: [{name: main, cron: "*/10 * * * *"}, {name: other, cron: "0 0 * * *"}]}`)}, want: `
+				W 12:20 Overlap
+				W 12:30 Overlap`})},
+		"TT-108 the only field of a manager": {spec: today, steps: []step{{at: "12:25", given: []given{edited("{exclude: null}")}, want: `
+			say TimesSkipped
+			L 12:10…12:20 x2 Skipped/Edited
+			wake 12:30`}}},
+		"TT-110 a Calendar loses today": {spec: "{exclude: [{calendar: holidays}]}", given: []given{calendar("holidays", "2026-05-04")}, steps: []step{
+			{at: "12:15", given: []given{calendar("holidays", "12-25")}, want: "say TimesSkipped\nL 12:10 Skipped/Edited"},
+			{at: "12:20", want: "create @12:20\nsay RunStarted"}}},
+		"TT-111 another image": {steps: []step{started,
+			{at: "12:15", given: []given{edited(image)}, want: "A 12:10 Schedule"},
+			{at: "12:20", given: []given{succeeds("@12:10")}, want: "create @12:20\nsay RunSucceeded\nsay RunStarted"},
+			{at: "12:21", given: []given{looks(func(w *world, fail func(string, ...any)) {
+				if got, want := imageOf(w, "@12:10")+" "+imageOf(w, "@12:20"), "busybox alpine"; got != want {
+					fail("images %s", got)
+				}
+			})}, want: ""}}},
+		"TT-113 TT-114 the window ends, and is moved": {steps: []step{started,
+			{at: "12:12", given: []given{edited(`{window: {notAfter: "2026-05-04T12:15:00Z"}}`)}, want: "next none"},
+			{at: "12:20", given: []given{succeeds("@12:10")}, want: "say RunSucceeded\nsay Completed\nCompleted True/NoMoreTimes"},
+			{at: "12:45", given: []given{edited(`{window: {notAfter: "2026-05-04T13:00:00Z"}}`)}, want: `
+				say TimesSkipped
+				Completed False/TimesAhead
+				L 12:20…12:40 x3 Skipped/Edited`},
+			{at: "12:50", want: "create @12:50\nsay RunStarted"}}},
+		"TT-241 less room": {spec: "{concurrency: {limit: 3}}", steps: []step{started,
+			{at: "12:30", want: "create @12:20\ncreate @12:30\nsay RunStarted\nsay RunStarted"},
+			{at: "12:31", given: []given{edited("{concurrency: {limit: 1}}")}, want: "writes 1"},
+			{at: "12:40", given: []given{succeeds("@12:10")}, want: "say RunSucceeded\nW 12:40 Overlap"},
+			{at: "12:41", given: []given{succeeds("@12:20", "@12:30")}, want: "create @12:40\nsay RunSucceeded\nsay RunSucceeded\nsay RunStarted"}}},
+	})
+}
+
+const image = `{template: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: alpine}]}}}}}`
+
+func imageOf(w *world, name string) string {
+	spec := w.child(name).Object["spec"].(map[string]any)["template"].(map[string]any)["spec"].(map[string]any)
+	return spec["containers"].([]any)[0].(map[string]any)["image"].(string)
+}
+
+// Calendars, windows, one-shots, daylight saving.
+func TestCalendarScenarios(t *testing.T) {
+	at := func(moment string) string { return `{schedules: [{name: main, at: ["` + moment + `"]}]}` }
+	play(t, map[string]scenario{
+		"TT-118 all is excluded":  {spec: "{exclude: [{period: 01-01/12-31}]}", steps: []step{{at: "12:30", want: "Ready False/AllExcluded\nA none"}}},
+		"TT-119 no such Calendar": {spec: "{exclude: [{calendar: nope}]}", steps: []step{{at: "12:30", want: "Ready False/CalendarNotFound\nA none"}}},
+		"TT-120 the local date decides": {spec: `{timeZone: Europe/Berlin, exclude: [{period: 2026-12-25}], schedules: [{name: main, cron: "0 23 * * *"}]}`,
+			given: []given{createdAt("2026-12-24T12:00:00Z")}, steps: []step{
+				{at: "2026-12-24T22:00:00Z", want: "create tick-20261224-220000\nsay RunStarted"},
+				{at: "2026-12-25T22:00:00Z", want: ""}}},
+		"TT-121 a moment that has passed": {spec: at("2026-05-04T12:00"), unseen: true, steps: []step{{at: "12:03:20", want: `
+			say Completed
+			Completed True/NoMoreTimes
+			counts 0 started 0 succeeded 0 failed 0 cancelled 0 skipped 0 missed
+			wake none`}}},
+		"TT-122 a moment": {spec: at("2026-05-04T12:10"), steps: []step{started,
+			{at: "12:11", given: []given{restarted}, want: "Completed False/TimesAhead"},
+			{at: "12:12", given: []given{succeeds("@12:10")}, want: "say RunSucceeded\nsay Completed\nCompleted True/NoMoreTimes"}}},
+		"TT-123 the first instant": {spec: `{window: {notBefore: "2026-05-04T12:20:00Z"}}`, steps: []step{{at: "12:20", want: "create @12:20\nsay RunStarted"}}},
+		"TT-124 a time that the clock skips": {spec: `{timeZone: America/New_York, schedules: [{name: main, cron: "30 2 * * *"}]}`,
+			given: []given{createdAt("2026-03-07T12:00:00Z")}, steps: []step{{at: "2026-03-08T07:00:00Z", want: `
+				create tick-20260308-070000
+				say RunStarted`}}},
+		"TT-125 skipped with it": {spec: `{timeZone: America/New_York, dst: {gap: Skip}, schedules: [{name: main, cron: "30 2 * * *"}]}`,
+			given: []given{createdAt("2026-03-07T12:00:00Z")}, steps: []step{{at: "2026-03-08T23:00:00Z", want: `
+				counts 0 started 0 succeeded 0 failed 0 cancelled 0 skipped 0 missed`}}},
+		"TT-126 a time that comes twice": {spec: `{timeZone: America/New_York, schedules: [{name: main, cron: "30 1 * * *"}]}`,
+			given: []given{createdAt("2026-10-31T12:00:00Z")}, steps: []step{{at: "2026-11-01T07:00:00Z", want: `
+				create tick-20261101-053000
+				say RunStarted`}}},
+		"TT-128 an unknown zone": {spec: "{timeZone: Mars/Olympus}", steps: []step{{at: "12:10", want: "Ready False/UnknownTimeZone\nA none"}}},
+		"TT-237 the floor is per item": {spec: `{schedules: [{name: daily, cron: "0 0 * * *"}, {name: once, at: ["2027-03-01T00:00:05"]}]}`,
+			given: []given{createdAt("2027-02-28T12:00:00Z")}, steps: []step{{at: "2027-03-01T00:00:04Z", want: `
+				create tick-20270301-000000
+				say RunStarted
+				Ready True/Accepted`},
+				{at: "2027-03-01T00:00:05Z", given: []given{succeeds("tick-20270301-000000")}, want: `
+				create tick-20270301-000005
+				say RunSucceeded
+				say RunStarted`}}},
+		"TT-251 the second one is excluded": {spec: `{schedules: [{name: main, at: ["2026-05-04T12:10", "2026-05-05T12:10"]}], exclude: [{period: 2026-05-05}]}`,
+			steps: []step{started, {at: "12:12", given: []given{succeeds("@12:10")}, want: `
+				say RunSucceeded
+				say Completed
+				Ready True/Accepted
+				Completed True/NoMoreTimes`}}},
+		"TT-252 a period that does not exist": {spec: "{exclude: [{calendar: holidays}]}",
+			given: []given{calendar("holidays", "12-25", "12-26", "01-01", "2027-02-29")}, steps: []step{{at: "12:10", want: "Ready False/InvalidExclusion\nA none"}}},
+	})
+}
