@@ -109,7 +109,7 @@ func isNewest(in Input, all []Child, c Child) bool {
 // scheduled times from starting.
 func (s *syncState) startRetries() {
 	in := s.in
-	if in.Owner.Deleting {
+	if in.Owner.Deleting || s.ready.obstacle != nil && s.ready.obstacle.Check == CheckChildKind {
 		return
 	}
 	for i, run := range s.status.Active {

@@ -96,6 +96,9 @@ func startUnrecorded(in Input, c Child) bool {
 	if listed(in.Stored.Active, c.UID) {
 		return false
 	}
+	if in.Traits.Durable.Has(PartCursor) { // its counts know of every run that is older than the cursor
+		return timeUnrecorded(in, c, in.Stored)
+	}
 	_, started := proof(in, c)
 	return timeUnrecorded(in, c, in.Stored) || started && !c.Phase.finished() && !c.Deleting
 }

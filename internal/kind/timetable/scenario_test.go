@@ -156,6 +156,12 @@ func (w *world) told() []string {
 	}
 	for _, a := range s.Active {
 		text := fmt.Sprintf("A %s %s", shortTime(a.ScheduledTime.Time), a.Trigger)
+		if a.Attempt > 1 || a.RetryAt != nil {
+			text += fmt.Sprintf(" attempt %d", a.Attempt)
+		}
+		if a.RetryAt != nil {
+			text += " retry " + shortTime(a.RetryAt.Time)
+		}
 		if a.Stopping != "" {
 			text += " stopping " + a.Stopping
 		}
@@ -176,6 +182,9 @@ func (w *world) told() []string {
 		text += " " + string(e.Result)
 		if e.Reason != "" {
 			text += "/" + e.Reason
+		}
+		if e.Attempts > 1 {
+			text += fmt.Sprintf(" after %d", e.Attempts)
 		}
 		tell("%s", text)
 		if e.Message != "" {

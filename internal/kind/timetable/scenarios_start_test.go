@@ -91,11 +91,10 @@ func TestStartScenarios(t *testing.T) {
 		"TT-012 the same spec": {steps: []step{started, {at: "12:15", given: []given{applied}, want: "writes 0"}}},
 		"TT-013 a status that was removed": {steps: []step{started,
 			{at: "12:15", given: []given{erased}, want: `
-				A 12:10 Schedule
+				A none
 				cursor 12:14`},
-			{at: "12:20", want: `
-				W 12:20 Overlap
-				A 12:10 Schedule`},
+			{at: "12:20", want: "W 12:20 Overlap"},
+			{at: "12:21", given: []given{succeeds("@12:10")}, want: "create @12:20\nsay RunStarted\nL none"},
 		}},
 	})
 }

@@ -51,10 +51,14 @@ type world struct {
 	// failCreate, failWrite and failDelete are the answers of the server; nil is that it does what is asked. dieAfter ends the
 	// controller after so many more creates, before it writes anything; 0 does not.
 	failCreate, failWrite, failDelete error
+	// failExcept is the only name that can be created; "" is any.
+	failExcept string
 	// loseAnswers: creates succeed, and their answers do not arrive. failRead answers live reads.
 	loseAnswers bool
 	failRead    error
-	dieAfter    int
+	// strip: owner references are removed from what is created. notGranted: the template's kind may not be started.
+	strip, notGranted bool
+	dieAfter          int
 
 	// What the last pass did.
 	acts   []string
@@ -142,6 +146,9 @@ func (w *world) input(tt *timetable.Object) cron.Input {
 		w.t.Fatal(err)
 	}
 	in := cron.Input{Now: w.now, Traits: worldKind.Info().Traits, Owner: owner, Policy: policy, Stored: memory, Carried: w.carried}
+	if w.notGranted {
+		in.ChildObstacle = worldKind.ChildObstacle(worldKind.ChildKinds(tt)[0], adapter.ChildTrouble{Why: "nobody has granted it"})
+	}
 	shown := w.children
 	if w.shown != nil {
 		shown = w.shown
@@ -248,6 +255,10 @@ func (w *world) create(tt *timetable.Object, start adapter.Start) (*cron.Child, 
 	if child.GetName() != start.Name {
 		w.t.Errorf("asked for %s, built %s", start.Name, child.GetName())
 	}
+	if w.failExcept != "" && w.failExcept != start.Name {
+		w.act("refused %s", short(start.Name))
+		return nil, apierrors.NewServiceUnavailable("try again")
+	}
 	if w.failCreate != nil {
 		w.act("refused %s", short(start.Name))
 		return nil, w.failCreate
@@ -256,6 +267,9 @@ func (w *world) create(tt *timetable.Object, start adapter.Start) (*cron.Child, 
 		return nil, apierrors.NewAlreadyExists(jobs, child.GetName())
 	}
 	w.act("create %s", short(start.Name))
+	if w.strip {
+		child.SetOwnerReferences(nil)
+	}
 	w.enter(child)
 	if w.loseAnswers {
 		return nil, errors.New("connection reset")
@@ -317,7 +331,17 @@ func (w *world) write(tt *timetable.Object, record cron.StatusWrite) error {
 	}
 	w.timetable["status"] = merged(w.timetable["status"], patch["status"])
 	w.admit()
+	w.checkCounts()
 	return nil
+}
+
+// checkCounts checks the second equation of TG5 (TT-186).
+func (w *world) checkCounts() {
+	w.t.Helper()
+	s := w.stored().Status
+	if c := s.Counts; c.Started != c.Succeeded+c.Failed+c.Cancelled+int64(len(s.Active)) {
+		w.t.Errorf("at %s %d have started, and %d are active: %+v", shortTime(w.now), c.Started, len(s.Active), c)
+	}
 }
 
 // speak publishes events, each cause once.

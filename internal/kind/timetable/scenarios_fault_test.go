@@ -1,0 +1,372 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package timetable_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+var (
+	quota    = apierrors.NewForbidden(jobs, "tick", errors.New("exceeded quota"))
+	internal = apierrors.NewInternalError(errors.New("etcd is away"))
+)
+
+func createsFail(err error) given { return func(w *world) { w.failCreate = err } }
+func writesFail(err error) given  { return func(w *world) { w.failWrite = err } }
+func deletesFail(err error) given { return func(w *world) { w.failDelete = err } }
+func readsFail(err error) given   { return func(w *world) { w.failRead = err } }
+func answersLost(lost bool) given { return func(w *world) { w.loseAnswers = lost } }
+
+// deadlineExceeded is a Job that failed because of its activeDeadlineSeconds.
+func deadlineExceeded(name string) given {
+	return func(w *world) {
+		fails(name)(w)
+		conditions := w.child(name).Object["status"].(map[string]any)["conditions"].([]any)
+		conditions[0].(map[string]any)["reason"] = "DeadlineExceeded"
+	}
+}
+
+// state sets status.state of a child of a kind that Carillon does not know.
+func state(name, value string) given {
+	return func(w *world) { w.child(name).Object["status"] = map[string]any{"state": value} }
+}
+
+func deadlineIs(name string, want int64) given {
+	return looks(func(w *world, fail func(string, ...any)) {
+		if got := w.child(name).Object["spec"].(map[string]any)["activeDeadlineSeconds"]; got != want {
+			fail("activeDeadlineSeconds of %s is %v", name, got)
+		}
+	})
+}
+
+// labelless is a child whose labels somebody removed.
+func labelless(name string) given { return func(w *world) { w.child(name).SetLabels(nil) } }
+
+// pipelines are runs of a kind that Carillon does not know.
+const pipelines = `template: {apiVersion: tekton.dev/v1, kind: PipelineRun, spec: {}},
+	outcome: {succeeded: "object.status.state == 'done'", failed: "object.status.state == 'broken'"}`
+
+// Retry, timeout, outcome.
+func TestAttemptScenarios(t *testing.T) {
+	const retry = "{retry: {limit: 2}}"
+	first := []step{started, {at: "12:11", given: []given{fails("@12:10")}, want: `
+		say RunRetrying
+		A 12:10 Schedule attempt 1 retry 12:11:10
+		L none
+		wake 12:11:10`}}
+	second := append(first[:2:2], step{at: "12:11:10", want: "create @12:10-r2\nA 12:10 Schedule attempt 2"})
+	play(t, map[string]scenario{
+		"TT-017 TT-131 three attempts fail": {spec: retry, steps: append(second[:3:3],
+			step{at: "12:12", given: []given{fails("@12:10-r2")}, want: "say RunRetrying\nA 12:10 Schedule attempt 2 retry 12:12:20"},
+			step{at: "12:12:20", want: "create @12:10-r3"},
+			step{at: "12:13", given: []given{fails("@12:10-r3")}, want: `
+				say RunFailed
+				L 12:10 Failed/RunFailed after 3
+				failures 1
+				counts 1 started 0 succeeded 1 failed 0 cancelled 0 skipped 0 missed`})},
+		"TT-132 the second succeeds": {spec: retry, steps: append(second[:3:3], step{at: "12:12", given: []given{succeeds("@12:10-r2")}, want: `
+			say RunSucceeded
+			L 12:10 Succeeded after 2
+			Healthy True/RunSucceeded`})},
+		"TT-100 a pause after failures counts runs": {spec: "{retry: {limit: 2}, pauseAfterFailures: 1}", steps: append(second[:3:3],
+			step{at: "12:12", given: []given{fails("@12:10-r2")}, want: "say RunRetrying"},
+			step{at: "12:12:30", given: []given{}, want: "create @12:10-r3"},
+			step{at: "12:13", given: []given{succeeds("@12:10-r3")}, want: "say RunSucceeded\nPaused False/Active\nfailures 0"})},
+		"TT-133 a crash after the create of the second": {spec: retry, steps: append(first[:2:2],
+			step{at: "12:11:10", given: []given{diesAfter(1)}, want: "create @12:10-r2"},
+			step{at: "12:11:20", want: "A 12:10 Schedule attempt 2"})},
+		"TT-134 the child of the first is gone": {spec: retry, steps: append(first[:2:2], step{at: "12:11:10", given: []given{gone("@12:10"), restarted}, want: `
+			create @12:10-r2
+			A 12:10 Schedule attempt 2`})},
+		"TT-135 deleted meanwhile": {spec: retry, steps: append(first[:2:2], step{at: "12:11:10", given: []given{deletedTimetable}, want: ""},
+			step{at: "12:30", want: ""})},
+		"TT-136 deleted by hand": {spec: retry, steps: []step{started, {at: "12:11", given: []given{gone("@12:10")}, want: `
+			say RunCancelled
+			L 12:10 Cancelled/Deleted`}}},
+		"TT-137 a quota": {spec: retry, steps: append(first[:2:2],
+			step{at: "12:11:10", given: []given{createsFail(quota)}, want: "refused @12:10-r2\nsay CreateFailed\nA 12:10 Schedule attempt 1 retry 12:11:10"},
+			step{at: "12:11:20", given: []given{createsFail(nil)}, want: "create @12:10-r2\nA 12:10 Schedule attempt 2"})},
+		"TT-066 replace between attempts": {spec: "{retry: {limit: 2, delay: 10m}, concurrency: {policy: Replace}}", steps: []step{started,
+			{at: "12:15", given: []given{fails("@12:10")}, want: "say RunRetrying"},
+			{at: "12:20", want: `
+				create @12:20
+				say RunCancelled
+				say RunStarted
+				L 12:10 Cancelled/Replaced`},
+			{at: "12:26", want: "A 12:20 Schedule"}}},
+		"TT-073 a retry holds its place": {spec: "{retry: {limit: 2, delay: 10m}}", steps: []step{started,
+			{at: "12:15", given: []given{fails("@12:10")}, want: "say RunRetrying"},
+			{at: "12:20", want: "W 12:20 Overlap"},
+			{at: "12:25", want: "create @12:10-r2"}}},
+		"TT-090 a retry while suspended": {spec: retry, steps: append(first[:2:2],
+			step{at: "12:11:05", given: []given{edited("{suspend: true}")}, want: "A 12:10 Schedule attempt 1 retry 12:11:10\nPaused True/Suspended"},
+			step{at: "12:11:11", want: "create @12:10-r2"})},
+		"TT-250 nothing is pruned before the result": {spec: "{retry: {limit: 2}, history: {failed: {limit: 0}}}", steps: append(second[:3:3],
+			step{at: "12:15", given: []given{fails("@12:10-r2")}, want: "say RunRetrying"},
+			step{at: "12:15:30", want: "create @12:10-r3"},
+			step{at: "12:18", given: []given{fails("@12:10-r3")}, want: `
+				prune @12:10
+				prune @12:10-r2
+				prune @12:10-r3
+				say RunFailed
+				L 12:10 Failed/RunFailed after 3`})},
+		"TT-254 due while the template cannot be read": {spec: retry, steps: append(first[:2:2],
+			step{at: "12:11:05", given: []given{edited(`{template: {metadata: {labels: {x: "$(carillon.nope)"}}}}`)}, want: "say InvalidSpec\nReady False/InvalidTemplate"},
+			step{at: "12:11:30", want: "A 12:10 Schedule attempt 1 retry 12:11:10"},
+			step{at: "12:12", given: []given{edited(`{template: {metadata: {labels: {x: z}}}}`)}, want: "create @12:10-r2\nA 12:10 Schedule attempt 2"})},
+		"TT-138 a timeout": {spec: "{timeout: 5m}", steps: []step{started, {at: "12:10:01", given: []given{deadlineIs("@12:10", 300)}, want: ""}}},
+		"TT-139 a timeout beside a shorter one": {spec: "{timeout: 5m, template: {spec: {activeDeadlineSeconds: 60}}}", steps: []step{started,
+			{at: "12:10:01", given: []given{deadlineIs("@12:10", 60)}, want: ""}}},
+		"TT-139 a timeout beside a longer one": {spec: "{timeout: 5m, template: {spec: {activeDeadlineSeconds: 900}}}", steps: []step{started,
+			{at: "12:10:01", given: []given{deadlineIs("@12:10", 300)}, want: ""}}},
+		"TT-140 of another kind": {spec: "{timeout: 5m, " + pipelines + "}", steps: []step{started,
+			{at: "12:15", want: "stop @12:10\nA 12:10 Schedule stopping Timeout"},
+			{at: "12:15:20", given: []given{gone("@12:10")}, want: "say RunFailed\nL 12:10 Failed/Timeout"}}},
+		"TT-140 with a retry": {spec: "{timeout: 5m, retry: {limit: 1}, " + pipelines + "}", steps: []step{started,
+			{at: "12:15", want: "stop @12:10\nA 12:10 Schedule stopping Timeout"},
+			{at: "12:15:20", given: []given{gone("@12:10")}, want: "say RunRetrying"},
+			{at: "12:15:30", want: "create @12:10-r2"}}},
+		"TT-141 it cannot be stopped": {spec: "{timeout: 5m, " + pipelines + "}", steps: []step{started,
+			{at: "12:15", given: []given{deletesFail(internal)}, want: "stop @12:10\nsay CleanupFailed\nA 12:10 Schedule stopping Timeout"},
+			{at: "12:15:30", given: []given{deletesFail(nil)}, want: "stop @12:10\nA 12:10 Schedule stopping Timeout"},
+			{at: "12:15:40", given: []given{gone("@12:10")}, want: "say RunFailed\nL 12:10 Failed/Timeout"}}},
+		"TT-142 nothing is told yet": {spec: "{" + pipelines + "}", steps: []step{started, {at: "12:11", want: "A 12:10 Schedule\nwrites 0"},
+			{at: "12:12", given: []given{state("@12:10", "done")}, want: "say RunSucceeded\nL 12:10 Succeeded"}}},
+		"TT-144 an outcome that does not compile": {spec: "{template: {apiVersion: tekton.dev/v1, kind: PipelineRun, spec: {}}, outcome: {succeeded: 'object.', failed: 'false'}}",
+			steps: []step{{at: "12:30", want: "Ready False/InvalidOutcome\nA none"}}},
+		"TT-145 fire and forget": {spec: "{template: {apiVersion: tekton.dev/v1, kind: PipelineRun, spec: {}}, outcome: {succeeded: 'true', failed: 'false'}}",
+			steps: []step{started, {at: "12:10:01", want: "say RunSucceeded\nL 12:10 Succeeded"}}},
+		"TT-147 gone while nobody looked": {steps: []step{started, {at: "12:15", given: []given{restarted, gone("@12:10")}, want: "say RunCancelled\nL 12:10 Cancelled/Deleted"}}},
+		"TT-244 stopped for its timeout, and a successor": {spec: "{timeout: 5m, retry: {limit: 1}, concurrency: {policy: Replace}, " + pipelines + "}", steps: []step{started,
+			{at: "12:15", want: "stop @12:10\nA 12:10 Schedule stopping Timeout"},
+			{at: "12:20", want: "A 12:10 Schedule stopping Timeout\nW 12:20 Stopping"},
+			{at: "12:21", given: []given{gone("@12:10")}, want: "create @12:20\nsay RunFailed\nsay RunStarted\nL 12:10 Failed/Timeout"}}},
+		"TT-245 a deadline of a Job": {steps: []step{started, {at: "12:15", given: []given{deadlineExceeded("@12:10")}, want: "say RunFailed\nL 12:10 Failed/Timeout"}}},
+	})
+}
+
+func deletedTimetable(w *world) {
+	w.metadata()["deletionTimestamp"] = w.now.UTC().Format("2006-01-02T15:04:05Z")
+	w.admit()
+}
+
+// succeedsAt is a Job that succeeded a while ago.
+func succeedsAt(name, at string) given {
+	return func(w *world) {
+		now := w.now
+		w.now = instant(at)
+		succeeds(name)(w)
+		w.now = now
+	}
+}
+
+// History and status.
+func TestHistoryScenarios(t *testing.T) {
+	allow := "concurrency: {policy: Allow}"
+	play(t, map[string]scenario{
+		"TT-177 five successes": {spec: "{" + allow + "}", steps: []step{started,
+			{at: "12:50", want: "create @12:20\ncreate @12:30\ncreate @12:40\ncreate @12:50\nsay RunStarted\nsay RunStarted\nsay RunStarted\nsay RunStarted"},
+			{at: "12:52", given: []given{succeeds("@12:10", "@12:20", "@12:30", "@12:40", "@12:50")}, want: `
+				prune @12:10
+				prune @12:20
+				say RunSucceeded
+				say RunSucceeded
+				say RunSucceeded
+				say RunSucceeded
+				say RunSucceeded
+				writes 1`}}},
+		"TT-178 none is kept": {spec: "{history: {succeeded: {limit: 0}}}", steps: []step{started,
+			{at: "12:10:40", given: []given{succeeds("@12:10")}, want: "say RunSucceeded\nlastSuccessfulTime 12:10:40\nwake 12:11"},
+			{at: "12:11", want: "prune @12:10\nlastSuccessfulTime 12:10:40"}}},
+		"TT-179 by age": {spec: "{history: {succeeded: {maxAge: 1h}}, " + allow + "}", steps: []step{started,
+			{at: "12:20", want: "create @12:20\nsay RunStarted"},
+			{at: "12:21", given: []given{succeeds("@12:10"), edited("{suspend: true}")}, want: "say RunSucceeded\nwake 13:21"},
+			{at: "12:25", given: []given{succeeds("@12:20")}, want: "say RunSucceeded\nwake 13:21"},
+			{at: "14:25", want: "prune @12:10\nprune @12:20"}}},
+		"TT-180 one cannot be deleted": {spec: "{history: {succeeded: {limit: 0}}, " + allow + "}", steps: []step{started,
+			{at: "12:20", want: "create @12:20\nsay RunStarted"},
+			{at: "12:22", given: []given{succeeds("@12:10", "@12:20"), deletesFail(internal)}, want: `
+				prune @12:10
+				prune @12:20
+				say RunSucceeded
+				say RunSucceeded
+				say CleanupFailed
+				say CleanupFailed
+				wake 12:23`},
+			{at: "12:23", given: []given{deletesFail(nil)}, want: "prune @12:10\nprune @12:20"}}},
+		"TT-181 a quota": {spec: "{history: {succeeded: {limit: 0}}}", steps: []step{started,
+			{at: "12:20", given: []given{succeeds("@12:10"), createsFail(quota)}, want: `
+				refused @12:20
+				prune @12:10
+				say RunSucceeded
+				say CreateFailed
+				W 12:20 CreateFailed`}}},
+		"TT-182 the status cannot be written": {spec: "{history: {succeeded: {limit: 0}}}", steps: []step{started,
+			{at: "12:12", given: []given{writesFail(internal), succeeds("@12:10")}, want: ""},
+			{at: "12:20", want: "create @12:20\nsay RunStarted"},
+			{at: "12:30", given: []given{succeeds("@12:20")}, want: "create @12:30\nsay RunStarted"},
+			{at: "12:40", given: []given{writesFail(nil)}, want: `
+				prune @12:10
+				prune @12:20
+				say RunSucceeded
+				say RunSucceeded
+				L 12:20 Succeeded
+				L 12:10 Succeeded
+				counts 3 started 2 succeeded 0 failed 0 cancelled 0 skipped 0 missed`}}},
+	})
+}
+
+// Crashes, leaders, clocks, and what of the rest can be told without a shell.
+func TestFaultScenarios(t *testing.T) {
+	play(t, map[string]scenario{
+		"TT-187 a create whose answer got lost": {steps: []step{{at: "12:10", given: []given{answersLost(true)}, want: "create @12:10\nA 12:10 Schedule"},
+			{at: "12:10:05", given: []given{answersLost(false)}, want: ""}}},
+		"TT-189 a conflict": {steps: []step{{at: "12:10", given: []given{writesFail(conflict)}, want: "create @12:10\nsay RunStarted"},
+			{at: "12:10:01", given: []given{writesFail(nil)}, want: "A 12:10 Schedule\ncounts 1 started 0 succeeded 0 failed 0 cancelled 0 skipped 0 missed"}}},
+		"TT-193 the clock goes back": {steps: []step{started,
+			{at: "12:30", given: []given{succeeds("@12:10")}, want: "create @12:30\nsay RunSucceeded\nsay TimesSkipped\nsay RunStarted"},
+			{at: "11:30", asleep: true, given: []given{succeeds("@12:30")}, want: "say RunSucceeded\nHealthy Unknown/ClockWentBack\nwake 12:40"},
+			{at: "12:39", want: "L 12:30 Succeeded"},
+			{at: "12:40", want: "create @12:40\nsay RunStarted\nHealthy True/RunSucceeded"}}},
+		"TT-195 somebody else has the name": {given: []given{foreign("tick-20260504-121000")}, steps: []step{
+			{at: "12:10", want: "say NameTaken\nW 12:10 NameTaken"},
+			{at: "12:14", given: []given{gone("@12:10")}, want: "create @12:10\nsay RunStarted"}}},
+		"TT-195 for ever": {given: []given{foreign("tick-20260504-121000")}, steps: []step{
+			{at: "12:10", want: "say NameTaken\nW 12:10 NameTaken"},
+			{at: "12:20", want: "create @12:20\nsay TimesMissed\nsay RunStarted\nL 12:10 Missed/NameTaken"}}},
+		"TT-196 a webhook is down for an hour": {given: []given{createsFail(internal)}, steps: []step{
+			{at: "12:10", want: "refused @12:10\nsay CreateFailed\nW 12:10 CreateFailed\nReady True/Accepted"},
+			{at: "12:20", want: "refused @12:20\nsay TimesMissed\nsay CreateFailed\nsay RunLate\nW 12:20 CreateFailed since 12:10\nL 12:10 Missed/CreateFailed"},
+			{at: "12:25", given: []given{createsFail(nil)}, want: "create @12:20\nsay RunStarted"}}},
+		"TT-198 the API was away":    {steps: []step{{at: "12:05", want: ""}, {at: "12:15", asleep: true, want: "create @12:10\nsay RunStarted\nA 12:10 CatchUp"}}},
+		"TT-205 an unknown variable": {spec: `{template: {metadata: {labels: {x: "$(carillon.nope)"}}}}`, steps: []step{{at: "12:30", want: "Ready False/InvalidTemplate\nA none"}}},
+		"TT-229 created long before the controller": {unseen: true, given: []given{createdAt("2026-04-23T12:00:00Z")}, steps: []step{{at: "12:07", want: `
+			cursor 12:06
+			next 12:10 12:20 12:30 12:40 12:50
+			counts 0 started 0 succeeded 0 failed 0 cancelled 0 skipped 0 missed`}}},
+		"TT-231 the first one hangs": {spec: `{schedules: [{name: main, cron: "* * * * *"}]}`, steps: []step{
+			{at: "12:04", want: "create @12:04\nsay RunStarted"},
+			{at: "12:14", want: "say TimesSkipped\nsay TimesSkipped\nsay TimesSkipped\nsay TimesSkipped\nsay TimesSkipped\nsay TimesSkipped\nsay TimesSkipped\nsay TimesSkipped\nsay TimesSkipped\nLate False/OnTime"},
+			{at: "12:15", want: "say TimesSkipped\nsay RunLate\nLate True/Overlap"},
+			{at: "12:16", want: "say TimesSkipped"}}},
+		"TT-232 three in a row are stopped": {spec: "{concurrency: {policy: Replace}}", steps: []step{started,
+			{at: "12:20", want: "stop @12:10"}, {at: "12:21", given: []given{gone("@12:10")}, want: "create @12:20\nsay RunCancelled\nsay RunStarted"},
+			{at: "12:30", want: "stop @12:20"}, {at: "12:31", given: []given{gone("@12:20")}, want: "create @12:30\nsay RunCancelled\nsay RunStarted"},
+			{at: "12:40", want: "stop @12:30"}, {at: "12:41", given: []given{gone("@12:30")}, want: "create @12:40\nsay RunCancelled\nsay RunStarted\nHealthy False/NeverFinishes"},
+			{at: "12:42", given: []given{succeeds("@12:40")}, want: "say RunSucceeded\nHealthy True/RunSucceeded"}}},
+		"TT-235 a later one was created": {spec: "{catchUp: {policy: All}, concurrency: {policy: Allow}}", steps: []step{{at: "12:05", want: ""},
+			{at: "13:05", asleep: true, given: []given{only("tick-20260504-130000"), diesAfter(6)}, want: "refused @12:10\nrefused @12:20\nrefused @12:30\nrefused @12:40\nrefused @12:50\ncreate @13:00"},
+			{at: "13:05:10", asleep: true, given: []given{only("")}, want: `
+				create @12:10
+				create @12:20
+				create @12:30
+				create @12:40
+				create @12:50
+				say RunStarted
+				say RunStarted
+				say RunStarted
+				say RunStarted
+				say RunStarted
+				cursor 13:00`}}},
+		"TT-240 its labels are removed": {steps: []step{started, {at: "12:15", given: []given{labelless("@12:10"), restarted}, want: "A 12:10 Schedule"},
+			{at: "12:20", want: "W 12:20 Overlap"}}},
+		"TT-243 it had completed before": {spec: "{concurrency: {policy: Replace}}", steps: []step{started, {at: "12:20", want: "stop @12:10"},
+			{at: "12:20:05", given: []given{succeedsAt("@12:10", "12:19:59")}, want: "create @12:20\nsay RunSucceeded\nsay RunStarted\nL 12:10 Succeeded"}}},
+		"TT-246 the second in line is fit": {spec: "{concurrency: {policy: Queue}}", steps: []step{started,
+			{at: "12:30", want: "say RunLate\nW 12:20 Overlap\nW 12:30 Overlap"},
+			{at: "12:31", given: []given{succeeds("@12:10"), only("tick-20260504-123000")}, want: "refused @12:20\ncreate @12:30\nsay RunSucceeded\nsay CreateFailed\nsay RunStarted\nW 12:20 CreateFailed"}}},
+		"TT-253 the last success": {spec: `{template: {metadata: {annotations: {last: "$(carillon.lastSuccessScheduledTime)"}}}}`, steps: []step{started,
+			{at: "12:12:30", given: []given{succeeds("@12:10")}, want: "say RunSucceeded"},
+			{at: "12:20", want: "create @12:20\nsay RunStarted"},
+			{at: "12:20:01", given: []given{looks(func(w *world, fail func(string, ...any)) {
+				if got := w.child("@12:20").GetAnnotations()["last"]; got != "2026-05-04T12:10:00Z" {
+					fail("last success %q", got)
+				}
+			})}, want: ""}}},
+		"TT-255 nothing waits for room": {spec: "{concurrency: {policy: Queue, queueLimit: 0}}", steps: []step{started,
+			{at: "12:20", want: "say TimesSkipped\nW none\nL 12:20 Skipped/QueueFull"}}},
+		"TT-130 six fields": {spec: `{schedules: [{name: main, cron: "0 0 2 * * *"}]}`, steps: []step{{at: "12:10", want: "wake 2026-05-05T02:00Z"}}},
+		"TT-028 jitter in status.next": {spec: "{jitter: 5m}", steps: []step{{at: "12:05", want: `
+			next 12:10(12:10:40) 12:20(12:20:40) 12:30(12:30:40) 12:40(12:40:40) 12:50(12:50:40)`}}},
+		"TT-024 all of the union": {spec: `{catchUp: {policy: All}, schedules: [{name: daily, cron: "0 2 * * *"}, {name: weekly, cron: "0 2 * * 0"}]}`,
+			given: []given{createdAt("2026-05-09T12:00:00Z")}, steps: []step{{at: "2026-05-09T22:00:00Z", want: ""},
+				{at: "2026-05-11T09:00:00Z", asleep: true, want: "create tick-20260510-020000\nsay RunStarted\nW 2026-05-11T02:00Z Overlap"},
+				{at: "2026-05-11T09:05:00Z", given: []given{succeeds("tick-20260510-020000")}, want: "create tick-20260511-020000\nsay RunSucceeded\nsay RunStarted\nW none"}}},
+		"TT-026 still named": {spec: `{schedules: [{name: a, cron: "0 13 * * *"}, {name: b, every: 1h}]}`, steps: []step{
+			{at: "13:00:30", given: []given{edited(`{schedules: [{name: b, every: 1h}]}`)}, want: "create @13:00\nsay RunStarted\nL none"}}},
+
+		"TT-070 a cache that lags": {steps: []step{{at: "12:09", given: []given{lags}, want: ""}, started, {at: "12:20", want: "W 12:20 Overlap"}}},
+		"TT-112 another kind": {steps: []step{started,
+			{at: "12:15", given: []given{edited("{template: {apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet}}")}, want: "A 12:10 Schedule"},
+			{at: "12:20", want: "W 12:20 Overlap"},
+			{at: "12:21", given: []given{succeeds("@12:10")}, want: "create @12:20\nsay RunSucceeded\nsay RunStarted"}}},
+		"TT-129 a hashed time": {spec: `{schedules: [{name: main, cron: "H H * * *"}]}`, given: []given{named("nightly"), createdAt("2026-05-04T03:00:00Z")}, steps: []step{
+			{at: "03:43", want: "create nightly-20260504-034300\nsay RunStarted"}}},
+		"TT-200 TT-202 a kind that is not granted": {spec: "{template: {apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding}, outcome: {succeeded: 'true', failed: 'false'}}",
+			given: []given{notGranted}, steps: []step{{at: "12:30", want: "Ready False/KindNotAllowed\nA none"}}},
+		"TT-206 what is not ours": {spec: `{template: {metadata: {annotations: {a: "$(HOME)", b: "$$(HOME)", c: "$$(carillon.run)"}}}}`, steps: []step{started,
+			{at: "12:10:01", given: []given{looks(func(w *world, fail func(string, ...any)) {
+				got := w.child("@12:10").GetAnnotations()
+				if got["a"] != "$(HOME)" || got["b"] != "$$(HOME)" || got["c"] != "$(carillon.run)" {
+					fail("%v", got)
+				}
+			})}, want: ""}}},
+		"TT-230 gone unrecorded": {steps: []step{{at: "12:10", given: []given{diesAfter(1)}, want: "create @12:10"},
+			{at: "12:10:30", asleep: true, given: []given{gone("@12:10")}, want: "create @12:10\nsay RunStarted"}}},
+		"TT-239 three outages": {spec: "{catchUp: {policy: All, limit: 3}}", steps: []step{started,
+			{at: "12:35", asleep: true, want: "W 12:20 Overlap\nW 12:30 Overlap"},
+			{at: "12:55", asleep: true, want: "say TimesMissed\nL 12:20 Missed/CatchUpLimit\nW 12:30 Overlap\nW 12:40 Overlap\nW 12:50 Overlap"},
+			{at: "13:15", asleep: true, want: "say TimesMissed\nL 12:20…12:40 x3 Missed/CatchUpLimit\nW 12:50 Overlap\nW 13:00 Overlap\nW 13:10 Overlap"}}},
+		"TT-222 a Timetable of the same name": {given: []given{orphan("tick-20260504-120000")}, steps: []step{started}},
+	})
+}
+
+var conflict = apierrors.NewConflict(jobs, "tick", errors.New("changed"))
+
+// only is the one name that can be created; "" is any.
+func only(name string) given {
+	return func(w *world) {
+		w.failCreate = nil
+		w.failExcept = name
+	}
+}
+
+// foreign is an object of somebody else.
+func foreign(name string) given {
+	return func(w *world) {
+		ofOurs(name)(w)
+		w.children[name].SetOwnerReferences(nil)
+		w.children[name].SetLabels(nil)
+	}
+}
+
+// orphan is what a Timetable of the same name has left.
+func orphan(name string) given {
+	return func(w *world) {
+		ofOurs(name)(w)
+		w.children[name].SetOwnerReferences([]metav1.OwnerReference{})
+		w.children[name].SetLabels(map[string]string{"carillon.dev/timetable-uid": "u0"})
+	}
+}
+
+// notGranted are children that nobody has granted to the controller.
+func notGranted(w *world) { w.notGranted = true }
+
+// TT-068: the ceiling of 100 active runs holds for Allow, too.
+func TestCeiling(t *testing.T) {
+	w := newWorld(t, `{schedules: [{name: main, every: 10s}], concurrency: {policy: Allow}}`)
+	w.pass()
+	w.clock(instant("12:20:10"))
+	if n := len(w.children); n != 100 {
+		t.Errorf("%d children", n)
+	}
+	if problems := w.check(strings.Join(w.acts, "\n") + "\nW 12:20:10 Overlap"); len(problems) > 0 {
+		t.Error(problems)
+	}
+}
