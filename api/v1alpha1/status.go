@@ -230,6 +230,17 @@ type ActiveRun struct {
 	// +optional
 	UID types.UID `json:"uid,omitempty"`
 
+	// The API version of that object, if the template has another one or
+	// another kind by now.
+	//
+	// +optional
+	APIVersion string `json:"apiVersion,omitempty"`
+
+	// The kind of that object, likewise.
+	//
+	// +optional
+	Kind string `json:"kind,omitempty"`
+
 	// The scheduled time.
 	//
 	// +required

@@ -43,6 +43,7 @@ func WorstTimetableStatus(instant time.Time) *v1alpha1.TimetableStatus {
 	}
 	for range 100 {
 		status.Active = append(status.Active, v1alpha1.ActiveRun{Name: name, UID: types.UID(strings.Repeat("u", 36)), ScheduledTime: now,
+			APIVersion: strings.Repeat("g", 253) + "/v1" + strings.Repeat("1", 19), Kind: strings.Repeat("K", 63),
 			Trigger: v1alpha1.TriggerSchedule, Schedule: schedule, Attempt: 11, StartTime: now, RetryAt: &now, Stopping: "Replaced"})
 		status.Ledger = append(status.Ledger, v1alpha1.LedgerEntry{ScheduledTime: now, Until: &now, Count: 1 << 30, Trigger: v1alpha1.TriggerSchedule,
 			Schedule: schedule, Result: v1alpha1.ResultCancelled, Reason: "CreateFailed", Run: name, Attempts: 11, StartTime: &now, EndTime: &now, Message: message})
