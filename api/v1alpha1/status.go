@@ -230,13 +230,12 @@ type ActiveRun struct {
 	// +optional
 	UID types.UID `json:"uid,omitempty"`
 
-	// The API version of that object, if the template has another one or
-	// another kind by now.
+	// The API version of that object; absent with kind, for a Job of batch/v1.
 	//
 	// +optional
 	APIVersion string `json:"apiVersion,omitempty"`
 
-	// The kind of that object, likewise.
+	// The kind of that object; absent for a Job of batch/v1.
 	//
 	// +optional
 	Kind string `json:"kind,omitempty"`

@@ -5,6 +5,7 @@ package timetable
 
 import (
 	"maps"
+	"slices"
 	"strconv"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -81,13 +82,20 @@ func (Kind) Build(obj adapter.Object, start adapter.Start) (adapter.Object, erro
 	return child, nil
 }
 
-// ChildKinds implements adapter.ChildChooser: the kind of the template. A status does not tell the kinds of its runs.
+// ChildKinds implements adapter.ChildChooser: the kind of the template, and then those of active runs that were started
+// from another one.
 func (Kind) ChildKinds(obj adapter.Object) []schema.GroupVersionKind {
 	tt, ok := obj.(*Object)
 	if !ok || tt == nil || tt.trouble != nil {
 		return nil
 	}
-	return []schema.GroupVersionKind{schema.FromAPIVersionAndKind(templateKind(&tt.Spec.Template))}
+	kinds := []schema.GroupVersionKind{schema.FromAPIVersionAndKind(templateKind(&tt.Spec.Template))}
+	for i := range tt.Status.Active {
+		if kind := schema.FromAPIVersionAndKind(runKind(&tt.Status.Active[i])); !slices.Contains(kinds, kind) {
+			kinds = append(kinds, kind)
+		}
+	}
+	return kinds
 }
 
 // TrimChild implements adapter.ChildChooser. Of a known kind the status tells how it ended; an expression may ask for

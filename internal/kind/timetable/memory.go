@@ -53,9 +53,9 @@ func memory(tt *Object, now cron.Timing) cron.Memory {
 	return m
 }
 
-// activeRun reads a run. A status does not tell the kind of its child: it is that of the template, unless that was edited.
+// activeRun reads a run. The kind of its child is its own, and not that of the template, which may have been edited since.
 func activeRun(tt *Object, a *v1alpha1.ActiveRun) cron.ActiveRun {
-	apiVersion, kind := templateKind(&tt.Spec.Template)
+	apiVersion, kind := runKind(a)
 	return cron.ActiveRun{
 		ObjectReference: corev1.ObjectReference{APIVersion: apiVersion, Kind: kind, Namespace: tt.Namespace, Name: a.Name, UID: a.UID},
 		Time:            a.ScheduledTime.Time,
@@ -65,6 +65,11 @@ func activeRun(tt *Object, a *v1alpha1.ActiveRun) cron.ActiveRun {
 		RetryAt:         adapter.Time(a.RetryAt),
 		Stopping:        readReason(a.Stopping),
 	}
+}
+
+// runKind is the kind of the child of a run: a status names it unless it is a Job of batch/v1.
+func runKind(a *v1alpha1.ActiveRun) (apiVersion, kind string) {
+	return templateKind(&v1alpha1.RunTemplate{APIVersion: a.APIVersion, Kind: a.Kind})
 }
 
 func ledgerOutcome(e *v1alpha1.LedgerEntry) cron.RunOutcome {
@@ -83,8 +88,12 @@ func setStatus(s *v1alpha1.TimetableStatus, m *cron.Memory) {
 	s.LastScheduleTime, s.LastSuccessfulTime, s.Cursor = apiTime(m.LastSchedule), apiTime(m.LastSuccessful), apiTime(m.Cursor)
 	s.Active, s.Waiting, s.Ledger = nil, nil, nil
 	for _, r := range m.Active {
-		s.Active = append(s.Active, v1alpha1.ActiveRun{Name: r.Name, UID: r.UID, ScheduledTime: metav1.NewTime(r.Time), Trigger: v1alpha1.Trigger(r.Trigger),
-			Attempt: int32(max(r.Attempt, 1)), StartTime: metav1.NewTime(r.Started), RetryAt: apiTime(r.RetryAt), Stopping: writtenReason(r.Stopping)})
+		run := v1alpha1.ActiveRun{Name: r.Name, UID: r.UID, ScheduledTime: metav1.NewTime(r.Time), Trigger: v1alpha1.Trigger(r.Trigger),
+			Attempt: int32(max(r.Attempt, 1)), StartTime: metav1.NewTime(r.Started), RetryAt: apiTime(r.RetryAt), Stopping: writtenReason(r.Stopping)}
+		if apiVersion, kind := templateKind(&v1alpha1.RunTemplate{}); r.APIVersion != apiVersion || r.Kind != kind {
+			run.APIVersion, run.Kind = r.APIVersion, r.Kind
+		}
+		s.Active = append(s.Active, run)
 	}
 	for _, w := range m.Waiting {
 		s.Waiting = append(s.Waiting, v1alpha1.WaitingTime{ScheduledTime: metav1.NewTime(w.Time), StartsAt: metav1.NewTime(w.Time),
