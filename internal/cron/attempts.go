@@ -26,18 +26,18 @@ func attemptName(run string, attempt int) string {
 
 // retries tells whether another attempt follows the newest one of the run, should that fail. What is being stopped is
 // not repeated, nor is anything of an object that is being deleted.
-func (in Input) retries(run ActiveRun) bool {
+func (in *Input) retries(run ActiveRun) bool {
 	goesOn := run.Stopping == "" || run.Stopping == RunTimeout && !in.replacesWaiting()
 	return run.Attempt <= in.Policy.Retry.Limit && goesOn && !in.Owner.Deleting
 }
 
 // replacesWaiting tells whether a time waits for runs to be gone that are stopped for it.
-func (in Input) replacesWaiting() bool {
+func (in *Input) replacesWaiting() bool {
 	return slices.ContainsFunc(in.Stored.Waiting, func(w WaitingTime) bool { return w.Reason == NotStartedStopping })
 }
 
 // retryOf is the run after its newest child has failed, with another attempt to come; nil is a child that is gone.
-func (in Input) retryOf(run ActiveRun, failed *Child) ActiveRun {
+func (in *Input) retryOf(run ActiveRun, failed *Child) ActiveRun {
 	end, delay := in.Now, in.Policy.Retry.Delay
 	if failed != nil && failed.Finished != nil {
 		end = *failed.Finished
@@ -53,7 +53,7 @@ func (in Input) retryOf(run ActiveRun, failed *Child) ActiveRun {
 // keepsRetry tells whether a run that waits for its next attempt goes on to wait. It does not when an earlier sync has
 // started that and could not record it: then its child is adopted. And it has failed when the policy allows no further
 // attempt any more.
-func (o *observedStatus) keepsRetry(in Input, all []Child, run ActiveRun) bool {
+func (o *observedStatus) keepsRetry(in *Input, all []Child, run ActiveRun) bool {
 	next := nextAttempt(in, all, run.Time, run.Attempt)
 	switch {
 	case next == nil && run.Attempt <= in.Policy.Retry.Limit:
@@ -74,7 +74,7 @@ func (o *observedStatus) keepsRetry(in Input, all []Child, run ActiveRun) bool {
 }
 
 // nextAttempt is the child of the attempt that follows, nil if there is none.
-func nextAttempt(in Input, all []Child, t time.Time, attempt int) *Child {
+func nextAttempt(in *Input, all []Child, t time.Time, attempt int) *Child {
 	name := attemptName(childName(in, t), attempt+1)
 	if i := slices.IndexFunc(all, func(c Child) bool { return c.Name == name && !c.Gone }); i >= 0 {
 		return &all[i]
@@ -83,7 +83,7 @@ func nextAttempt(in Input, all []Child, t time.Time, attempt int) *Child {
 }
 
 // earlierAttempts are the other children of the run of which c is the newest, the first one first.
-func earlierAttempts(in Input, all []Child, c Child) (earlier []Child) {
+func earlierAttempts(in *Input, all []Child, c Child) (earlier []Child) {
 	if c.Attempt <= 1 {
 		return nil
 	}
@@ -97,7 +97,7 @@ func earlierAttempts(in Input, all []Child, c Child) (earlier []Child) {
 }
 
 // isNewest tells whether no later attempt of the child's run is there.
-func isNewest(in Input, all []Child, c Child) bool {
+func isNewest(in *Input, all []Child, c Child) bool {
 	if !in.Traits.Durable.Has(PartResults) {
 		return true
 	}

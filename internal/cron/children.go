@@ -15,7 +15,7 @@ import (
 
 // ours tells whether this CronJob, and not an earlier one of the same name or another kind, controls the child
 // (cronjob.md Q6). Nothing else, name and labels least of all, makes an object a child.
-func ours(in Input, c Child) bool {
+func ours(in *Input, c Child) bool {
 	ref := c.Controller
 	if ref == nil || ref.UID == "" || ref.UID != in.Owner.UID || ref.Kind != in.Traits.Kind {
 		return false
@@ -26,7 +26,7 @@ func ours(in Input, c Child) bool {
 
 // children gives the CronJob's children, each once, by name: those handed in, in the state that a live read of this
 // sync showed, and those that only a live read showed because the cache is behind.
-func children(in Input) []Child {
+func children(in *Input) []Child {
 	all := make([]Child, 0, len(in.Children)+len(in.read.children))
 	at := make(map[types.UID]int, cap(all))
 	add := func(c Child) {
@@ -53,7 +53,7 @@ func children(in Input) []Child {
 
 // childName is the name of the child for scheduled time t, and by that the lock on t (cronjob.md 1.5). Two scheduled
 // times of one minute share a name in kinds that count minutes (B7).
-func childName(in Input, t time.Time) string {
+func childName(in *Input, t time.Time) string {
 	if name := in.Traits.RunName; name != nil {
 		return name(in.Owner.Name, t)
 	}
@@ -68,7 +68,7 @@ func childName(in Input, t time.Time) string {
 
 // proof is the scheduled time that the child was made for, if it proves one. Its name must be the one of that time,
 // so that a stamp which a user copied into another Job claims nothing; kinds with TrustStamp do without.
-func proof(in Input, c Child) (time.Time, bool) {
+func proof(in *Input, c Child) (time.Time, bool) {
 	t, err := time.Parse(time.RFC3339, c.Stamp)
 	if err != nil {
 		return time.Time{}, false
@@ -81,7 +81,7 @@ func proof(in Input, c Child) (time.Time, bool) {
 
 // timeUnrecorded tells whether the child proves a scheduled time that status does not know of yet: an earlier sync
 // started it and could not write that down (cronjob.md R1, R2).
-func timeUnrecorded(in Input, c Child, status Memory) bool {
+func timeUnrecorded(in *Input, c Child, status *Memory) bool {
 	t, ok := proof(in, c)
 	if in.Traits.Durable.Has(PartCursor) {
 		return ok && (t.After(baseOf(in, status)) || slices.ContainsFunc(status.Waiting, func(w WaitingTime) bool { return w.Time.Equal(t) }))
@@ -92,13 +92,13 @@ func timeUnrecorded(in Input, c Child, status Memory) bool {
 // startUnrecorded tells whether the child should be in the active list and is not, or is finished and has not been
 // reported: an earlier sync started it and could not write that down. One that runs belongs there also when later times
 // have been recorded meanwhile; one that is on its way out was replaced.
-func startUnrecorded(in Input, c Child) bool {
+func startUnrecorded(in *Input, c Child) bool {
 	if listed(in.Stored.Active, c.UID) {
 		return false
 	}
 	if in.Traits.Durable.Has(PartCursor) { // its counts know of every run that is older than the cursor
-		return timeUnrecorded(in, c, in.Stored)
+		return timeUnrecorded(in, c, &in.Stored)
 	}
 	_, started := proof(in, c)
-	return timeUnrecorded(in, c, in.Stored) || started && !c.Phase.finished() && !c.Deleting
+	return timeUnrecorded(in, c, &in.Stored) || started && !c.Phase.finished() && !c.Deleting
 }

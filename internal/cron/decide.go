@@ -14,7 +14,9 @@ import (
 // syncState is what is known in one sync. Decide fills in the fields in this order, each once; only status changes
 // later.
 type syncState struct {
-	in Input
+	// in is &input: what reads it takes the pointer, since it is large. Nothing writes to it.
+	in    *Input
+	input Input
 	// memory is all that was known when the sync began.
 	memory   Memory
 	edit     edit
@@ -51,9 +53,17 @@ func Decide(in Input) Plan {
 		return Plan{}
 	}
 	in.Now = in.Now.Round(0) // without the monotonic reading: later syncs compare with it by the wall clock
-	s := &syncState{in: in, memory: in.remembered()}
+	s := &syncState{input: in}
+	s.in = &s.input
+	return s.decide()
+}
+
+// decide goes through the steps of a sync.
+func (s *syncState) decide() Plan {
+	in := s.in
+	s.memory = in.remembered()
 	s.edit = noticeEdit(in)
-	s.ready = checkStart(in, s.edit)
+	s.ready = checkStart(in, &s.edit)
 
 	if reads := ownerReads(in); len(reads) > 0 {
 		return s.readFirst(reads)
@@ -69,12 +79,12 @@ func Decide(in Input) Plan {
 		return s.readFirst(reads)
 	}
 
-	s.observed = observeStatus(in, s.memory, s.children)
+	s.observed = observeStatus(in, &s.memory, s.children)
 	s.status = s.observed.status
 	if s.ready.mayStart {
-		s.timing = timingOf(in, s.ready.times, s.status, s.edit)
+		s.timing = timingOf(in, s.ready.times, &s.status, &s.edit)
 		s.proved = s.provedTimes()
-		s.chosen = chooseTimes(in, s.ready.times, s.timing, s.edit)
+		s.chosen = chooseTimes(in, s.ready.times, s.timing, &s.edit)
 		s.due = s.limitWaiting(s.dueTimes())
 		if s.observed.err == nil {
 			s.decideStarts()
@@ -110,7 +120,7 @@ func Decide(in Input) Plan {
 	lasting, repeatAt := repeatLasting(in, p.Events)
 	p.Carried = s.carried(lasting, p.Misconfigured)
 	if s.ready.mayStart && s.start.result != startTooManyMissed {
-		p.Wake = wake(in, s.ready.times, s.status, s.edit)
+		p.Wake = wake(in, s.ready.times, &s.status, &s.edit)
 	}
 	for _, t := range []time.Time{retryPruneAt(in, pruned), repeatAt, s.outcomes.wake, s.lateAt(), s.pruneAt, s.retryAt} {
 		p.Wake = earlier(p.Wake, t)
@@ -138,7 +148,7 @@ func (s *syncState) decideInNextSync() Plan {
 // back-off.
 func (s *syncState) pruneOnly() Plan {
 	all, _ := beyondHistoryLimits(s.in, s.children)
-	deletions := s.safeWithoutRecord(s.in.Stored, all, true)
+	deletions := s.safeWithoutRecord(&s.in.Stored, all, true)
 	return Plan{
 		Prune:   untried(s.in, deletions),
 		Events:  withReason(pruneEvents(s.in, deletions)),
@@ -155,7 +165,7 @@ func (s *syncState) wakeAnyhow() time.Time {
 	if !s.ready.mayStart {
 		return time.Time{}
 	}
-	return wake(s.in, s.ready.times, s.in.Stored, s.edit)
+	return wake(s.in, s.ready.times, &s.in.Stored, &s.edit)
 }
 
 // events are what is to be reported of the sync, in the order in which it happens.

@@ -55,7 +55,7 @@ func (s *syncState) nameDecided() {
 }
 
 // endOf is the instant at which a time that waits is too late, zero if it never is.
-func endOf(in Input, t time.Time) time.Time {
+func endOf(in *Input, t time.Time) time.Time {
 	if in.Policy.Deadline == nil {
 		return time.Time{}
 	}

@@ -70,7 +70,7 @@ func (s *syncState) dueTimes() []dueTime {
 
 // chooseTimes gives those of the new scheduled times that start, in their order: the latest one, which CatchUpNone lets
 // go when it is found late, and under CatchUpAll the newest late ones up to the limit.
-func chooseTimes(in Input, times Times, t timing, e edit) []time.Time {
+func chooseTimes(in *Input, times Times, t timing, e *edit) []time.Time {
 	policy := in.Policy.CatchUp
 	if t.due.IsZero() || policy.Policy == CatchUpNone && triggerOf(t.due, in.Now) == TriggerCatchUp {
 		return nil

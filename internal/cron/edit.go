@@ -39,7 +39,7 @@ const maxLead = 24 * time.Hour
 // lastScheduleTime at which today's schedule does not fire proves it; failing that, whatever managed fields say about
 // the last change counts as one, as a precaution. That is so once in the life of a CronJob: the first record of its
 // status has the schedule.
-func noticeEdit(in Input) edit {
+func noticeEdit(in *Input) edit {
 	now, before := servedFrom(in.Policy.Timing), in.Carried.Timing
 	carried := before.known()
 	e := edit{stored: in.Stored.Timing}
@@ -51,7 +51,7 @@ func noticeEdit(in Input) edit {
 			now.Missed = t.Missed
 		}
 	}
-	recorded := maxTime(baseOf(in, in.Stored), e.since) // the former timing was in force until then at least
+	recorded := maxTime(baseOf(in, &in.Stored), e.since) // the former timing was in force until then at least
 	if !carried {
 		before = e.stored
 	}
@@ -61,7 +61,7 @@ func noticeEdit(in Input) edit {
 	}
 	known := carried || e.stored.known()
 	switch {
-	case known && before.same(now):
+	case known && before.same(&now):
 		now.Presumed = before.Presumed
 	case carried:
 		e.fresh, e.before = true, new(before)
@@ -97,19 +97,19 @@ func noticeEdit(in Input) edit {
 
 // needsWrite tells whether t has to be written for its own sake: it tells of an edit, or of misses that nothing else
 // tells of. Otherwise writing it is worth it only with a write that is made anyway.
-func (e edit) needsWrite(t ServedTiming) bool {
-	if t.equal(e.stored) {
+func (e *edit) needsWrite(t *ServedTiming) bool {
+	if t.equal(&e.stored) {
 		return false
 	}
 	if t.Missed != nil && (e.stored.Missed == nil || t.Missed.After(*e.stored.Missed)) {
 		return true
 	}
-	return t.Since != nil && !t.Presumed && (!t.same(e.stored) || !sameTime(t.Since, e.stored.Since))
+	return t.Since != nil && !t.Presumed && (!t.same(&e.stored) || !sameTime(t.Since, e.stored.Since))
 }
 
 // offSchedule tells whether lastScheduleTime is no scheduled time of the present timing. It says no when it cannot
 // know: nothing recorded, a timing that has an obstacle, or one without a grid of its own.
-func offSchedule(in Input) bool {
+func offSchedule(in *Input) bool {
 	last, timing := in.Stored.LastSchedule, in.Policy.Timing
 	if last == nil || last.IsZero() || timing.Times == nil || timing.Every != 0 {
 		return false

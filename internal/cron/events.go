@@ -39,15 +39,15 @@ func dedupKey(cause string, scope ...any) string {
 	return strings.Join(parts, "/")
 }
 
-func created(in Input, c Child, due time.Time) Event {
+func created(in *Input, c Child, due time.Time) Event {
 	return in.Traits.Events.Created.event("", "Created %s %s for %s", in.Traits.ChildKind, c.Name, stamp(in, due))
 }
 
-func deleted(in Input, c Child) Event {
+func deleted(in *Input, c Child) Event {
 	return in.Traits.Events.Deleted.event("", "Deleted %s %q", in.Traits.ChildKind, c.Name)
 }
 
-func completed(in Input, c Child) Event {
+func completed(in *Input, c Child) Event {
 	how := c.Phase.String()
 	if c.Status != "" {
 		how = c.Status
@@ -57,7 +57,7 @@ func completed(in Input, c Child) Event {
 }
 
 // missing is about an active reference; instead is the UID of the object that has its name now, if any.
-func missing(in Input, ref corev1.ObjectReference, instead types.UID) Event {
+func missing(in *Input, ref corev1.ObjectReference, instead types.UID) Event {
 	key := dedupKey("missing", ref.UID)
 	if instead != "" {
 		return in.Traits.Events.Missing.event(key, "Active %s %s with UID %s is gone, another one with UID %s has its name; "+
@@ -67,7 +67,7 @@ func missing(in Input, ref corev1.ObjectReference, instead types.UID) Event {
 		"it is no longer active and will not run again", in.Traits.ChildKind, ref.Name, ref.UID)
 }
 
-func unexpected(in Input, c Child, adopted bool) Event {
+func unexpected(in *Input, c Child, adopted bool) Event {
 	key := dedupKey("unexpected", c.UID)
 	if adopted {
 		return in.Traits.Events.Unexpected.event(key, "%s %s with UID %s is running and was not recorded as active, "+
@@ -78,7 +78,7 @@ func unexpected(in Input, c Child, adopted bool) Event {
 		in.Traits.ChildKind, c.Name, c.UID)
 }
 
-func forbidden(in Input, blockers []Child, due time.Time) Event {
+func forbidden(in *Input, blockers []Child, due time.Time) Event {
 	c := blockers[0]
 	state := "is not finished"
 	if c.Status != "" {
@@ -92,12 +92,12 @@ func forbidden(in Input, blockers []Child, due time.Time) Event {
 		stamp(in, due), in.Traits.ChildKind, c.Name, state)
 }
 
-func replacing(in Input, blockers []Child, due time.Time) Event {
+func replacing(in *Input, blockers []Child, due time.Time) Event {
 	return in.Traits.Events.Replacing.event(dedupKey("replacing", due), "Replacing %s %s by the run of %s, because "+
 		"concurrencyPolicy is Replace", in.Traits.ChildKind, namesOf(blockers), stamp(in, due))
 }
 
-func besideManual(in Input, runs []Child, due time.Time) Event {
+func besideManual(in *Input, runs []Child, due time.Time) Event {
 	return in.Traits.Events.ManualActive.event(dedupKey("manual", due), "Starting the run of %s beside %s %s, which was started by "+
 		"hand: concurrencyPolicy Replace replaces only what the schedule started", stamp(in, due), in.Traits.ChildKind, namesOf(runs))
 }
@@ -132,7 +132,7 @@ var reasonText = map[Reason]string{
 }
 
 // notStarted reports what was missed, in one event whatever the reasons are.
-func notStarted(in Input, list []missed) Event {
+func notStarted(in *Input, list []missed) Event {
 	var all passed
 	var whys []string
 	var reasons strings.Builder
@@ -152,7 +152,7 @@ func notStarted(in Input, list []missed) Event {
 	return in.Traits.Events.NotStarted.event(dedupKey("not started", strings.Join(whys, "+"), all.last), "%s%s", what, reasons.String())
 }
 
-func tooManyMissed(in Input, tm timing) Event {
+func tooManyMissed(in *Input, tm timing) Event {
 	return in.Traits.Events.TooManyMissed.event(dedupKey("missed", tm.base), "Too many scheduled times were missed since %s; "+
 		"only the latest one runs. Set or decrease .spec.startingDeadlineSeconds, or check the clock", stamp(in, tm.base))
 }
@@ -160,21 +160,21 @@ func tooManyMissed(in Input, tm timing) Event {
 const manyRefusedText = "Nothing starts any more, because more than 100 scheduled times were missed. Set or decrease " +
 	".spec.startingDeadlineSeconds, so that fewer of them count"
 
-func manyRefused(in Input, tm timing) Event {
+func manyRefused(in *Input, tm timing) Event {
 	return in.Traits.Events.TooManyMissed.event(dedupKey("refused", tm.base), manyRefusedText).lasting()
 }
 
-func failedGet(in Input, c Child, due time.Time, err error) Event {
+func failedGet(in *Input, c Child, due time.Time, err error) Event {
 	return in.Traits.Events.FailedGet.event(dedupKey("get", c.UID, due), "%s %s is to be replaced and cannot be read: %v",
 		in.Traits.ChildKind, c.Name, err)
 }
 
-func failedDelete(in Input, c Child, err error) Event {
+func failedDelete(in *Input, c Child, err error) Event {
 	return in.Traits.Events.FailedDelete.event(dedupKey("delete", c.UID), "%s %q cannot be deleted: %v",
 		in.Traits.ChildKind, c.Name, err)
 }
 
-func failedCreate(in Input, start Start, err error) Event {
+func failedCreate(in *Input, start Start, err error) Event {
 	return in.Traits.Events.FailedCreate.event(dedupKey("create", start.Time), "%s %s cannot be created: %v%s",
 		in.Traits.ChildKind, start.Name, err, cure(err)).lasting()
 }
@@ -195,12 +195,12 @@ func cure(err error) string {
 	return ""
 }
 
-func namespaceTerminating(in Input) Event {
+func namespaceTerminating(in *Input) Event {
 	return in.Traits.Events.NamespaceTerminating.event(dedupKey("namespace"), "Nothing can be created: namespace %s is being "+
 		"deleted", in.Owner.Namespace)
 }
 
-func foreignHolder(in Input, c Child, due time.Time) Event {
+func foreignHolder(in *Input, c Child, due time.Time) Event {
 	owner := "none"
 	if ref := c.Controller; ref != nil {
 		owner = fmt.Sprintf("%s %s with UID %s", ref.Kind, ref.Name, ref.UID)

@@ -16,20 +16,18 @@ func (t ServedTiming) Equal(other ServedTiming) bool { return reflect.DeepEqual(
 
 // Due is the scheduled time that is due and the point after which times count; many: more than 100 have passed.
 func Due(in Input) (due, earliest time.Time, many bool) {
-	t := timingOf(in, in.Policy.Timing.Times, in.Stored, edit{})
+	t := timingOf(&in, in.Policy.Timing.Times, &in.Stored, &edit{})
 	return t.due, t.earliest, t.manyMissed
 }
 
 // Wake is the next scheduled time.
 func Wake(in Input, status Memory) time.Time {
-	return wake(in, in.Policy.Timing.Times, status, edit{})
+	return wake(&in, in.Policy.Timing.Times, &status, &edit{})
 }
 
 // The name and the stamp of a child.
-var (
-	ChildName = childName
-	Stamp     = stamp
-)
+func ChildName(in Input, t time.Time) string { return childName(&in, t) }
+func Stamp(in Input, t time.Time) string     { return stamp(&in, t) }
 
 // ManyMissed is the most missed times that are not many.
 const ManyMissed = manyMissed

@@ -17,7 +17,7 @@ import (
 // waits for a quota to be freed by cleaning up. Children that are being deleted already are counted as old as they are,
 // and not deleted again. The attempts of a run count as one child, the newest. wake is when the next one may have to go
 // because of its age, zero if none will.
-func beyondHistoryLimits(in Input, all []Child) (deletions []Deletion, wake time.Time) {
+func beyondHistoryLimits(in *Input, all []Child) (deletions []Deletion, wake time.Time) {
 	classes := []struct {
 		phase ChildPhase
 		keep  Retention
@@ -69,7 +69,7 @@ func beyondHistoryLimits(in Input, all []Child) (deletions []Deletion, wake time
 
 // aheadOfCursor tells whether the child proves a scheduled time that has not come, by a clock that was set back since:
 // where the status holds a cursor, nothing but the child tells of it.
-func aheadOfCursor(in Input, c Child) bool {
+func aheadOfCursor(in *Input, c Child) bool {
 	if !in.Traits.Durable.Has(PartCursor) {
 		return false
 	}
@@ -115,7 +115,7 @@ func present(t time.Time) *time.Time {
 // safeWithoutRecord keeps the deletions that may be made although the record of this sync was not written: those whose
 // child proves nothing that the stored status does not know (cronjob.md B3), and does not serve the due time either.
 // keepListed: references to pruned children must not stay behind.
-func (s *syncState) safeWithoutRecord(stored Memory, deletions []Deletion, keepListed bool) []Deletion {
+func (s *syncState) safeWithoutRecord(stored *Memory, deletions []Deletion, keepListed bool) []Deletion {
 	return slices.DeleteFunc(slices.Clone(deletions), func(d Deletion) bool {
 		i := slices.IndexFunc(s.children, func(c Child) bool { return c.UID == d.UID })
 		c := s.children[i]
@@ -134,7 +134,7 @@ func (s *syncState) safeWithoutRecord(stored Memory, deletions []Deletion, keepL
 const pruneRetry = time.Minute
 
 // untried are the deletions that this sync has not tried yet.
-func untried(in Input, deletions []Deletion) []Deletion {
+func untried(in *Input, deletions []Deletion) []Deletion {
 	return slices.DeleteFunc(slices.Clone(deletions), func(d Deletion) bool {
 		_, tried := in.done.pruned[d.UID]
 		return tried
@@ -142,7 +142,7 @@ func untried(in Input, deletions []Deletion) []Deletion {
 }
 
 // pruneEvents reports the deletions, on the assumption that those not tried yet succeed.
-func pruneEvents(in Input, deletions []Deletion) []Event {
+func pruneEvents(in *Input, deletions []Deletion) []Event {
 	var events []Event
 	for _, d := range deletions {
 		c := Child{Name: d.Name, UID: d.UID}
@@ -156,7 +156,7 @@ func pruneEvents(in Input, deletions []Deletion) []Event {
 }
 
 // retryPruneAt is when a failed delete is tried again, zero if none is.
-func retryPruneAt(in Input, deletions []Deletion) time.Time {
+func retryPruneAt(in *Input, deletions []Deletion) time.Time {
 	for _, d := range deletions {
 		if err := in.done.pruned[d.UID]; err != nil && !apierrors.IsNotFound(err) {
 			return in.Now.Add(pruneRetry).UTC()

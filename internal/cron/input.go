@@ -152,7 +152,7 @@ type createdStart struct {
 type recorded struct{ err error }
 
 // attempted is this sync's create of the child of that name, nil if there was none.
-func (in Input) attempted(name string) *createdStart {
+func (in *Input) attempted(name string) *createdStart {
 	for i := range in.done.creates {
 		if c := &in.done.creates[i]; c.start.Name == name {
 			return c
@@ -162,7 +162,7 @@ func (in Input) attempted(name string) *createdStart {
 }
 
 // created is the result of this sync's create of the child of that name if it had that outcome, nil otherwise.
-func (in Input) created(name string, outcome CreateOutcome) *CreateResult {
+func (in *Input) created(name string, outcome CreateOutcome) *CreateResult {
 	if c := in.attempted(name); c != nil && c.result.Outcome == outcome {
 		return &c.result
 	}
@@ -170,7 +170,7 @@ func (in Input) created(name string, outcome CreateOutcome) *CreateResult {
 }
 
 // stopped tells whether this sync tried to delete the child, and what hindered it.
-func (in Input) stopped(c Child) (tried bool, err error) {
+func (in *Input) stopped(c Child) (tried bool, err error) {
 	err, tried = in.done.stopped[c.UID]
 	if in.Traits.GoneIsStopped && apierrors.IsNotFound(err) {
 		err = nil
@@ -179,7 +179,7 @@ func (in Input) stopped(c Child) (tried bool, err error) {
 }
 
 // deletion asks for the delete of a child.
-func (in Input) deletion(c Child, why string) Deletion {
+func (in *Input) deletion(c Child, why string) Deletion {
 	return Deletion{Namespace: in.Owner.Namespace, Name: c.Name, UID: c.UID, Why: why}
 }
 

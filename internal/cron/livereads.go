@@ -12,7 +12,7 @@ import (
 
 // ownerReads asks for the live CronJob when an unfinished child is not in the active list: perhaps only the cache does
 // not show our last status write yet (cronjob.md K8a, V8). Kinds that rebuild the list have nothing to compare.
-func ownerReads(in Input) []ReadRequest {
+func ownerReads(in *Input) []ReadRequest {
 	if in.Traits.ActiveRebuilt || in.read.owner {
 		return nil
 	}
@@ -25,7 +25,7 @@ func ownerReads(in Input) []ReadRequest {
 
 // unlistedChildren are the unfinished children of the cache that status.active does not list. A child that only
 // a live read of this sync showed is not one of them: it was looked for.
-func unlistedChildren(in Input) []Child {
+func unlistedChildren(in *Input) []Child {
 	var found []Child
 	for _, c := range in.Children {
 		if ours(in, c) && !c.Phase.finished() && !listed(in.Stored.Active, c.UID) {
@@ -39,7 +39,7 @@ func unlistedChildren(in Input) []Child {
 // activeReads asks for the live object of each active reference that no child explains: deleted, or not in the cache
 // yet (cronjob.md K9, Q4). A reference that points outside the namespace or nowhere needs no read: nothing of ours is
 // there.
-func activeReads(in Input, all []Child) []ReadRequest {
+func activeReads(in *Input, all []Child) []ReadRequest {
 	var reads []ReadRequest
 	for _, ref := range in.Stored.Active {
 		if ref.RetryAt != nil {
@@ -57,17 +57,17 @@ func activeReads(in Input, all []Child) []ReadRequest {
 	return reads
 }
 
-func inNamespace(in Input, ref ActiveRun) bool {
+func inNamespace(in *Input, ref ActiveRun) bool {
 	return ref.Name != "" && (ref.Namespace == "" || ref.Namespace == in.Owner.Namespace)
 }
 
 // requestChild asks for the object that has a child's name.
-func (in Input) requestChild(name, why string) ReadRequest {
+func (in *Input) requestChild(name, why string) ReadRequest {
 	return ReadRequest{Namespace: in.Owner.Namespace, Name: name, Why: why}
 }
 
 // readAnswer gives the answer to a live read of the object of that name, if there was one in this sync.
-func (in Input) readAnswer(name string) (readResult, bool) {
+func (in *Input) readAnswer(name string) (readResult, bool) {
 	result, ok := in.read.children[name]
 	return result, ok
 }

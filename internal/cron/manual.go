@@ -19,7 +19,7 @@ import (
 // The name counts because an admission webhook may take annotations away, and because a run by hand that took the name
 // of a scheduled time is that time's run: the name is the lock. A name that merely looks like one, such as a name that
 // ends in seconds where ours end in minutes, tells a time before the CronJob or one that has not come yet.
-func manual(in Input, c Child) bool {
+func manual(in *Input, c Child) bool {
 	if _, proved := proof(in, c); proved {
 		return false
 	}
@@ -39,16 +39,16 @@ func manual(in Input, c Child) bool {
 }
 
 // manualRuns are the manual runs among unfinished children; scheduledRuns are the others.
-func manualRuns(in Input, unfinished []Child) []Child {
+func manualRuns(in *Input, unfinished []Child) []Child {
 	return slices.DeleteFunc(slices.Clone(unfinished), func(c Child) bool { return !manual(in, c) })
 }
 
-func scheduledRuns(in Input, unfinished []Child) []Child {
+func scheduledRuns(in *Input, unfinished []Child) []Child {
 	return slices.DeleteFunc(slices.Clone(unfinished), func(c Child) bool { return manual(in, c) })
 }
 
 // forbidding are the unfinished children that Forbid waits for: all but manual runs that are suspended, which run
 // nothing until somebody resumes them, perhaps never.
-func forbidding(in Input, unfinished []Child) []Child {
+func forbidding(in *Input, unfinished []Child) []Child {
 	return slices.DeleteFunc(slices.Clone(unfinished), func(c Child) bool { return c.Suspended && manual(in, c) })
 }

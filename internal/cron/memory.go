@@ -64,7 +64,7 @@ type ActiveRun struct {
 	Stopping Reason
 }
 
-func (r ActiveRun) same(other ActiveRun) bool {
+func (r *ActiveRun) same(other *ActiveRun) bool {
 	return r.ObjectReference == other.ObjectReference && r.Time.Equal(other.Time) && r.Trigger == other.Trigger && r.Attempt == other.Attempt &&
 		r.Started.Equal(other.Started) && sameTime(r.RetryAt, other.RetryAt) && r.Stopping == other.Stopping
 }
@@ -109,7 +109,7 @@ func (p inProcess) orNil() *inProcess {
 }
 
 // inProcess is what rides in the process only.
-func (m Memory) inProcess() inProcess {
+func (m *Memory) inProcess() inProcess {
 	if m.process == nil {
 		return inProcess{}
 	}
@@ -135,7 +135,7 @@ const (
 func (p Parts) Has(parts Parts) bool { return p&parts == parts }
 
 // remembered is all that is known when a sync begins: what is stored, and what rides.
-func (in Input) remembered() Memory {
+func (in *Input) remembered() Memory {
 	m := in.Stored
 	m.process, m.scheduleUnchangedSince = in.Carried.process, in.Carried.scheduleUnchangedSince
 	if !in.Traits.Durable.Has(PartCursor) {
@@ -151,18 +151,19 @@ func (in Input) remembered() Memory {
 }
 
 // firstWaiting is the first of the times that wait, nil if none does.
-func (m Memory) firstWaiting() *WaitingTime {
+func (m *Memory) firstWaiting() *WaitingTime {
 	if len(m.Waiting) == 0 {
 		return nil
 	}
 	return &m.Waiting[0]
 }
 
-// changedFrom are the parts in which m differs from what is stored, of those that the kind's status holds. PartTiming
+// changedFrom are the parts in which m differs from what is stored, of those that the kind's status holds;
+// active are those of the active runs that are written. PartTiming
 // is not among them: it is written only where that is worth it (edit.needsWrite).
-func (m Memory) changedFrom(stored Memory, durable Parts) Parts {
+func (m *Memory) changedFrom(stored *Memory, active []ActiveRun, durable Parts) Parts {
 	var changed Parts
-	if !slices.EqualFunc(m.Active, stored.Active, ActiveRun.same) {
+	if !sameRuns(active, stored.Active) {
 		changed |= PartActive
 	}
 	if !sameTime(m.LastSchedule, stored.LastSchedule) {
@@ -186,6 +187,18 @@ func (m Memory) changedFrom(stored Memory, durable Parts) Parts {
 	return changed & durable
 }
 
+func sameRuns(a, b []ActiveRun) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if !a[i].same(&b[i]) {
+			return false
+		}
+	}
+	return true
+}
+
 func (w WaitingTime) same(other WaitingTime) bool {
 	return w.Time.Equal(other.Time) && w.Trigger == other.Trigger && w.Reason == other.Reason && sameTime(w.Since, other.Since)
 }
@@ -200,9 +213,9 @@ func sameTime(a, b *time.Time) bool {
 // carried is what this sync leaves for the next one in this process, beside what is written. A create that is still to
 // be made has changed nothing yet.
 func (s *syncState) carried(reported []lastingEvent, found Misconfiguration) Memory {
-	known := s.status
+	known := &s.status
 	if len(s.start.creates) > 0 {
-		known = s.observed.status
+		known = &s.observed.status
 	}
 	p := s.outcomes.inProcess
 	p.unconfirmed, p.unrecorded = unconfirmedAfter(s.in, known), unrecordedTime(s.in, known)
@@ -215,7 +228,7 @@ func (s *syncState) carried(reported []lastingEvent, found Misconfiguration) Mem
 }
 
 // unrecordedTime is lastScheduleTime as the sync knows it, nil if the server knows it too.
-func unrecordedTime(in Input, status Memory) *time.Time {
+func unrecordedTime(in *Input, status *Memory) *time.Time {
 	last := status.LastSchedule
 	if last == nil || in.done.record != nil && in.done.record.err == nil {
 		return nil

@@ -115,7 +115,7 @@ func (s *syncState) missesUnconfirmed() bool {
 
 // reportMissed decides whether what was missed is reported now. over: misses do not go on. What has a child by now is
 // not: its create had succeeded after all, or its deadline was raised.
-func (o *outcomes) reportMissed(in Input, all []Child, times Times, due time.Time, over bool) {
+func (o *outcomes) reportMissed(in *Input, all []Child, times Times, due time.Time, over bool) {
 	if len(o.unreported) == 0 {
 		return
 	}
@@ -148,7 +148,7 @@ func (o *outcomes) reportMissed(in Input, all []Child, times Times, due time.Tim
 }
 
 // provedBetween are the scheduled times in (after, until] that children prove, each once.
-func provedBetween(in Input, all []Child, after, until time.Time) []time.Time {
+func provedBetween(in *Input, all []Child, after, until time.Time) []time.Time {
 	var proved []time.Time
 	for _, c := range all {
 		if t, ok := proof(in, c); ok && t.After(after) && !t.After(until) && !slices.ContainsFunc(proved, t.Equal) {

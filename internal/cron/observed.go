@@ -27,7 +27,7 @@ type observedStatus struct {
 // observeStatus brings the remembered status up to date (cronjob.md K8, K9, V5 to V9, T3 to T5): references of finished
 // and vanished children go, children that an earlier sync could not record are adopted, and the two times move forward.
 // They never move back, whatever disappears (Q5).
-func observeStatus(in Input, memory Memory, all []Child) observedStatus {
+func observeStatus(in *Input, memory *Memory, all []Child) observedStatus {
 	o := observedStatus{status: in.Stored}
 	o.status.LastSchedule = memory.LastSchedule
 	o.status.Active = nil
@@ -54,7 +54,7 @@ func observeStatus(in Input, memory Memory, all []Child) observedStatus {
 			o.completed = append(o.completed, c)
 			o.end(in, all, adoptedRun(in, c), &c)
 		}
-		if successUnrecorded(in, c, o.status) {
+		if successUnrecorded(in, c, &o.status) {
 			o.status.LastSuccessful = c.Finished
 		}
 	}
@@ -63,7 +63,7 @@ func observeStatus(in Input, memory Memory, all []Child) observedStatus {
 
 // keeps tells whether an active reference stays in the list: in its place and as it is stored, so that the progress of
 // a child is no reason to write.
-func (o *observedStatus) keeps(in Input, all []Child, ref ActiveRun) bool {
+func (o *observedStatus) keeps(in *Input, all []Child, ref ActiveRun) bool {
 	if ref.RetryAt != nil {
 		return o.keepsRetry(in, all, ref)
 	}
@@ -103,7 +103,7 @@ func (o *observedStatus) keeps(in Input, all []Child, ref ActiveRun) bool {
 // unfinished are the children, and the active references to what is no child any more, that Forbid and Replace must
 // know of: every one of them, also manual runs and those that no status lists (cronjob.md B1). What they make of manual
 // runs is in manual.go.
-func unfinished(in Input, all []Child, status Memory) []Child {
+func unfinished(in *Input, all []Child, status *Memory) []Child {
 	var found []Child
 	for _, c := range all {
 		if !c.Phase.finished() {
@@ -119,13 +119,13 @@ func unfinished(in Input, all []Child, status Memory) []Child {
 }
 
 // LacksEnd tells whether the stored status does not show yet that the child has ended, and how.
-func (in Input) LacksEnd(c Child) bool {
-	stored := in.Stored
+func (in *Input) LacksEnd(c Child) bool {
+	stored := &in.Stored
 	return ours(in, c) && c.Phase.finished() && (listed(stored.Active, c.UID) || timeUnrecorded(in, c, stored) || successUnrecorded(in, c, stored))
 }
 
 // successUnrecorded tells whether status does not know of the child's success yet.
-func successUnrecorded(in Input, c Child, status Memory) bool {
+func successUnrecorded(in *Input, c Child, status *Memory) bool {
 	return in.Traits.Durable.Has(PartLastSuccessful) && c.Succeeded && c.Finished != nil && (status.LastSuccessful == nil || c.Finished.After(*status.LastSuccessful))
 }
 

@@ -157,7 +157,7 @@ func (s *syncState) nameOutcomes() {
 		s.nameDecided()
 		return
 	}
-	in, e, prev, o := s.in, s.edit, s.memory, &s.outcomes
+	in, e, prev, o := s.in, &s.edit, &s.memory, &s.outcomes
 	o.cursor, o.waiting, o.inProcess = prev.Cursor, prev.Waiting, prev.inProcess()
 	if in.Owner.Deleting {
 		return
@@ -166,10 +166,10 @@ func (s *syncState) nameOutcomes() {
 		o.enter(w.Reason.SkippedOrMissed(), w.Reason, one(w.Time))
 		o.waiting = nil
 	}
-	base, due, result := baseOf(in, s.observed.status), s.timing.due, s.start.result
+	base, due, result := baseOf(in, &s.observed.status), s.timing.due, s.start.result
 	if due.IsZero() && len(in.done.creates) > 0 { // its child was read, and the observed status has it already
 		start := in.done.creates[0].start
-		base, due, result = baseOf(in, in.Stored), start.Time, in.createdOrAdopted(start.Name)
+		base, due, result = baseOf(in, &in.Stored), start.Time, in.createdOrAdopted(start.Name)
 	}
 	from := o.countsFrom(in, base, e)
 	if !in.Policy.Suspend {
@@ -206,14 +206,14 @@ func (s *syncState) nameOutcomes() {
 	}
 	o.enterDue(prev, from, due, result)
 	if !s.missesUnconfirmed() {
-		o.reportMissed(in, s.children, times, due, e.fresh || o.over(result, baseOf(in, s.observed.status)))
+		o.reportMissed(in, s.children, times, due, e.fresh || o.over(result, baseOf(in, &s.observed.status)))
 	}
 }
 
 // countsFrom is the instant up to which every scheduled time has been accounted for: in this process, or by what is
 // recorded.
-func (o *outcomes) countsFrom(in Input, base time.Time, e edit) time.Time {
-	from := baseOf(in, in.Stored)
+func (o *outcomes) countsFrom(in *Input, base time.Time, e *edit) time.Time {
+	from := baseOf(in, &in.Stored)
 	if o.cursor != nil {
 		from = maxTime(base, *o.cursor)
 	}
@@ -227,7 +227,7 @@ func (o *outcomes) countsFrom(in Input, base time.Time, e edit) time.Time {
 // passedByEdit names what an edit has passed over: times of the former schedule that nobody got to before it, and times
 // of the present one that may be later than the edit.
 func (s *syncState) passedByEdit(from time.Time) {
-	in, e, o := s.in, s.edit, &s.outcomes
+	in, e, o := s.in, &s.edit, &s.outcomes
 	reason := NotStartedEdit
 	if o.suspended {
 		reason = NotStartedSuspended
@@ -243,7 +243,7 @@ func (s *syncState) passedByEdit(from time.Time) {
 }
 
 // enterDue names the outcome of the time that is due.
-func (o *outcomes) enterDue(prev Memory, from, due time.Time, result startResult) {
+func (o *outcomes) enterDue(prev *Memory, from, due time.Time, result startResult) {
 	was := prev.firstWaiting()
 	waited := was != nil && was.Time.Equal(due)
 	if due.IsZero() || !waited && !due.After(from) {
@@ -273,7 +273,7 @@ func (o *outcomes) over(result startResult, served time.Time) bool {
 }
 
 // finerThanNames tells whether several scheduled times share one name.
-func finerThanNames(in Input) bool {
+func finerThanNames(in *Input) bool {
 	every := in.Policy.Timing.Every
 	return every != 0 && every < in.Traits.NameUnit
 }
@@ -299,7 +299,7 @@ func (o *outcomes) settleWaiting(base, due, earliest time.Time) {
 
 // passedOver names the outcomes of the times in (from, latest] except for due.
 func (s *syncState) passedOver(from, due, latest time.Time, result startResult) {
-	in, times, o, prev, earliest := s.in, s.ready.times, &s.outcomes, s.memory, s.timing.earliest
+	in, times, o, prev, earliest := s.in, s.ready.times, &s.outcomes, &s.memory, s.timing.earliest
 	until := latest
 	if !due.IsZero() {
 		until = due.Add(-time.Nanosecond)

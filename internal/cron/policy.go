@@ -159,12 +159,12 @@ type Remark struct {
 }
 
 // event is the event of a remark about the timing.
-func (r Remark) event(in Input) Event {
+func (r Remark) event(in *Input) Event {
 	return r.Event.event(dedupKey(r.Key, in.Owner.Generation), "%s", r.Message)
 }
 
 // event is the event of an obstacle; edited: an edit brought it, and this sync is the first to see that.
-func (o Obstacle) event(in Input, edited bool) Event {
+func (o Obstacle) event(in *Input, edited bool) Event {
 	r := o.Remark
 	if edited && o.EditEvent != (EventReason{}) {
 		r.Event = o.EditEvent

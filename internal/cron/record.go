@@ -18,20 +18,20 @@ func (s *syncState) recordAndPrune(failed error) (toWrite *StatusWrite, deletion
 		deletions = slices.DeleteFunc(deletions, func(d Deletion) bool { return s.ofActiveRun(d.UID) })
 	}
 	written := failed == nil || in.Traits.RecordDespiteError
-	stored := in.Stored
-	if !written && s.start.err != nil && len(s.safeWithoutRecord(in.Stored, deletions, false)) < len(deletions) {
+	stored := &in.Stored
+	if !written && s.start.err != nil && len(s.safeWithoutRecord(&in.Stored, deletions, false)) < len(deletions) {
 		// The start failed, and a prune waits for what the children prove. That is written all the same, and nothing of
 		// what failed: else a create that a quota refuses would keep the very children that use the quota up (V26 does
 		// not stand above guarantee 6).
-		stored = s.observed.status
+		stored = &s.observed.status
 		toWrite = s.record(stored, true)
 	} else {
-		toWrite = s.record(s.status, written)
+		toWrite = s.record(&s.status, written)
 	}
 	if done := in.done.record; done != nil {
 		toWrite = nil
 		if done.err != nil {
-			written, stored = false, in.Stored
+			written, stored = false, &in.Stored
 			recordErr = fmt.Errorf("recording what was done: %w", done.err)
 		}
 	}
@@ -43,26 +43,28 @@ func (s *syncState) recordAndPrune(failed error) (toWrite *StatusWrite, deletion
 
 // record is what has to be remembered, nil if nothing is new. A kind that does not write the status of a failed sync
 // (cronjob.md V26) still remembers an edit: no later sync could notice it again.
-func (s *syncState) record(status Memory, written bool) *StatusWrite {
-	in, e := s.in, s.edit
-	if room := in.Traits.MaxActive; room > 0 && len(status.Active) > room {
-		status.Active = status.Active[:room:room]
-	}
-	r := StatusWrite{Memory: in.Stored, Now: in.Now, Times: in.Policy.Timing.Times}
+func (s *syncState) record(status *Memory, written bool) *StatusWrite {
+	in, e := s.in, &s.edit
+	from, active, changed := &in.Stored, in.Stored.Active, Parts(0)
 	if written {
-		r.Memory, r.Changed = status, status.changedFrom(in.Stored, in.Traits.Durable)
+		from, active = status, status.Active
+		if room := in.Traits.MaxActive; room > 0 && len(active) > room {
+			active = active[:room:room]
+		}
+		changed = status.changedFrom(&in.Stored, active, in.Traits.Durable)
 	}
 	// The first record of a status has the timing that was decided on, for all kinds: a later process need not guess.
-	t := s.served.asStored(r.Memory)
-	first := !t.same(e.stored) && !in.Owner.Deleting
-	if e.needsWrite(t) || r.Changed != 0 && (first || in.Traits.StatusCarriesAnnotation && !t.equal(e.stored)) {
-		if t.writable() {
-			r.Changed |= PartTiming
-			r.Memory.Timing = t
-		}
-	}
-	if r.Changed == 0 {
+	t := s.served.asStored(from)
+	first := !t.same(&e.stored) && !in.Owner.Deleting
+	timing := t.writable() && (e.needsWrite(&t) || changed != 0 && (first || in.Traits.StatusCarriesAnnotation && !t.equal(&e.stored)))
+	if changed == 0 && !timing {
 		return nil
+	}
+	r := StatusWrite{Memory: *from, Now: in.Now, Times: in.Policy.Timing.Times, Changed: changed}
+	r.Memory.Active = active
+	if timing {
+		r.Changed |= PartTiming
+		r.Memory.Timing = t
 	}
 	return &r
 }

@@ -30,7 +30,7 @@ const maxLasting = 8
 // reported: the key of an event then changes. wake is when the next one is to be published, zero if no cause lasts.
 // What was reported recently and is not the cause in this sync is carried on: it may come back, as a sync does not
 // always get as far.
-func repeatLasting(in Input, events []Event) (now []lastingEvent, wake time.Time) {
+func repeatLasting(in *Input, events []Event) (now []lastingEvent, wake time.Time) {
 	for _, was := range in.Carried.inProcess().lasting {
 		if recently(was.reportedAt, in.Now) {
 			now = append(now, was)

@@ -14,7 +14,7 @@ import (
 // inTheWay are the runs that are active: all children that are unfinished, and those that this sync starts. Some kinds
 // leave aside what somebody started by hand (manual.go).
 func (s *syncState) inTheWay() []Child {
-	active := unfinished(s.in, s.children, s.status)
+	active := unfinished(s.in, s.children, &s.status)
 	switch {
 	case !s.in.Traits.ManualAside:
 		return active
@@ -161,6 +161,6 @@ func (r readResult) notThere(c Child) error {
 	return nil
 }
 
-func (in Input) forbids() bool { return in.Policy.Room.Limit > 0 && !in.Policy.Room.Stops }
+func (in *Input) forbids() bool { return in.Policy.Room.Limit > 0 && !in.Policy.Room.Stops }
 
-func (in Input) replaces() bool { return in.Policy.Room.Stops }
+func (in *Input) replaces() bool { return in.Policy.Room.Stops }

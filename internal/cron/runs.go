@@ -11,13 +11,13 @@ import (
 )
 
 // adoptedRun is the run of a child that an earlier sync started and could not record.
-func adoptedRun(in Input, c Child) ActiveRun {
+func adoptedRun(in *Input, c Child) ActiveRun {
 	t, _ := proof(in, c)
 	return runOf(c, t.UTC(), triggerOf(t, c.Created))
 }
 
 // child is what is known of the newest child of a run that is no child any more, or not yet.
-func (r ActiveRun) child(in Input) Child {
+func (r ActiveRun) child(in *Input) Child {
 	c := Child{Namespace: in.Owner.Namespace, Name: r.Name, UID: r.UID, Created: r.Started, Attempt: r.Attempt}
 	if !r.Time.IsZero() {
 		c.Stamp = stamp(in, r.Time)
@@ -28,7 +28,7 @@ func (r ActiveRun) child(in Input) Child {
 // end enters the outcome of a run that has ended, where the status holds outcomes: that of its child, or, when nobody
 // saw how that ended, that it was cancelled (timetable.md 3.6, 3.9). A run without a scheduled time has none; one with
 // another attempt to come goes on.
-func (o *observedStatus) end(in Input, all []Child, run ActiveRun, child *Child) {
+func (o *observedStatus) end(in *Input, all []Child, run ActiveRun, child *Child) {
 	if !in.Traits.Durable.Has(PartResults) || run.Time.IsZero() {
 		return
 	}

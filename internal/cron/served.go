@@ -34,13 +34,13 @@ func servedFrom(t Timing) ServedTiming {
 }
 
 // known tells whether there was one.
-func (t ServedTiming) known() bool { return t.Fingerprint != "" }
+func (t *ServedTiming) known() bool { return t.Fingerprint != "" }
 
 // same tells whether both name the same scheduled times.
-func (t ServedTiming) same(other ServedTiming) bool { return t.Fingerprint == other.Fingerprint }
+func (t *ServedTiming) same(other *ServedTiming) bool { return t.Fingerprint == other.Fingerprint }
 
 // equal tells whether both would be written the same way.
-func (t ServedTiming) equal(other ServedTiming) bool {
+func (t *ServedTiming) equal(other *ServedTiming) bool {
 	return t.same(other) && t.Presumed == other.Presumed && sameTime(t.Since, other.Since) && sameTime(t.Missed, other.Missed)
 }
 
@@ -48,7 +48,7 @@ func (t ServedTiming) equal(other ServedTiming) bool {
 const lastYear = 9999
 
 // writable tells whether the API can hold it.
-func (t ServedTiming) writable() bool {
+func (t *ServedTiming) writable() bool {
 	for _, at := range []*time.Time{t.Since, t.Missed} {
 		if at != nil && (at.Year() > lastYear || at.Year() < 0) {
 			return false
@@ -66,7 +66,7 @@ func (t ServedTiming) withMissed(missedUpto time.Time) ServedTiming {
 }
 
 // asStored is the timing as it is to be stored beside that status.
-func (t ServedTiming) asStored(status Memory) ServedTiming {
+func (t ServedTiming) asStored(status *Memory) ServedTiming {
 	if t.Missed != nil && status.LastSchedule != nil && !t.Missed.After(*status.LastSchedule) {
 		t.Missed = nil
 	}

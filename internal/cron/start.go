@@ -136,7 +136,7 @@ func (s *syncState) replaced() (events []Event) {
 	if len(in.done.creates) == 0 || !in.Policy.Room.StartsBesideStopped {
 		return nil
 	}
-	stopped := slices.DeleteFunc(unfinished(in, s.children, s.status), func(c Child) bool {
+	stopped := slices.DeleteFunc(unfinished(in, s.children, &s.status), func(c Child) bool {
 		tried, err := in.stopped(c)
 		return !tried || err != nil
 	})
@@ -317,7 +317,7 @@ func (s *syncState) creates(t dueTime, d *startDecision, c Child) *startDecision
 	d.result, d.active, d.served = startCreated, &c, true
 	d.events = append(d.events, created(s.in, c, t.time))
 	if s.in.replaces() {
-		if manual := manualRuns(s.in, unfinished(s.in, s.children, s.observed.status)); len(manual) > 0 {
+		if manual := manualRuns(s.in, unfinished(s.in, s.children, &s.observed.status)); len(manual) > 0 {
 			d.events = append(d.events, besideManual(s.in, manual, t.time))
 		}
 	}
@@ -332,7 +332,7 @@ func (s *syncState) createFailed(t dueTime, e Event) *startDecision {
 }
 
 // createdOrAdopted tells of a child that exists whether this sync's own create made it, although no answer said so.
-func (in Input) createdOrAdopted(name string) startResult {
+func (in *Input) createdOrAdopted(name string) startResult {
 	if in.created(name, CreateUnconfirmed) != nil {
 		return startCreated
 	}

@@ -17,7 +17,7 @@ type readiness struct {
 
 // checkStart looks for obstacles in the kind's order (cronjob.md 2.5 "order of checks"); the first one ends the
 // search. A CronJob that is being deleted starts nothing in any kind (K10, V3, Q9).
-func checkStart(in Input, e edit) readiness {
+func checkStart(in *Input, e *edit) readiness {
 	var r readiness
 	if in.Owner.Deleting {
 		return r
@@ -65,7 +65,7 @@ func (r readiness) err() error {
 }
 
 // stamp writes a scheduled time as the child's annotation has it.
-func stamp(in Input, t time.Time) string {
+func stamp(in *Input, t time.Time) string {
 	zone := in.Policy.Timing.Zone
 	if zone == nil {
 		zone = time.UTC

@@ -33,7 +33,7 @@ type timing struct {
 }
 
 // timingOf finds the scheduled time that is due (cronjob.md 3.2 to 3.4). Times at or before an edit do not count.
-func timingOf(in Input, times Times, status Memory, e edit) timing {
+func timingOf(in *Input, times Times, status *Memory, e *edit) timing {
 	t := timing{base: baseOf(in, status)}
 	t.earliest = earliest(t.base, in.Policy.Deadline, in.Now)
 	t.due = times.LastBetween(t.earliest, in.Now).UTC()
@@ -47,7 +47,7 @@ func timingOf(in Input, times Times, status Memory, e edit) timing {
 }
 
 // wake is the next scheduled time. The deadline plays no part in it, an edit does. It is always later than Now.
-func wake(in Input, times Times, status Memory, e edit) time.Time {
+func wake(in *Input, times Times, status *Memory, e *edit) time.Time {
 	t := nextTime(times, baseOf(in, status), maxTime(in.Now, e.since))
 	if !t.After(in.Now) {
 		return time.Time{}
@@ -59,7 +59,7 @@ func wake(in Input, times Times, status Memory, e edit) time.Time {
 // installation nor a status that somebody erased makes old times run (timetable.md 5.1).
 const firstLook = time.Minute
 
-func baseOf(in Input, status Memory) time.Time {
+func baseOf(in *Input, status *Memory) time.Time {
 	if in.Traits.Durable.Has(PartCursor) {
 		if status.Cursor != nil {
 			return *status.Cursor

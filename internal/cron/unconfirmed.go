@@ -16,7 +16,7 @@ const maxUnconfirmed = 8
 // unconfirmedAfter are the unconfirmed creates that this sync leaves: names that a create met or may have made, unless
 // the cache shows them by now, or a live read found nothing that could be in the way, or what it found is in the stored
 // status.
-func unconfirmedAfter(in Input, status Memory) []string {
+func unconfirmedAfter(in *Input, status *Memory) []string {
 	names := slices.Clone(in.Carried.inProcess().unconfirmed)
 	for _, c := range in.done.creates {
 		unclear := c.result.Outcome == CreateUnconfirmed || c.result.Outcome == CreateNameTaken
@@ -42,13 +42,13 @@ func unconfirmedAfter(in Input, status Memory) []string {
 }
 
 // stillUnconfirmed are the carried names of which this sync has found out nothing yet.
-func (in Input) stillUnconfirmed() []string {
+func (in *Input) stillUnconfirmed() []string {
 	return slices.DeleteFunc(slices.Clone(in.Carried.inProcess().unconfirmed), func(name string) bool {
 		read, asked := in.readAnswer(name)
 		return cached(in, name) || asked && read.err == nil
 	})
 }
 
-func cached(in Input, name string) bool {
+func cached(in *Input, name string) bool {
 	return slices.ContainsFunc(in.Children, func(c Child) bool { return c.Name == name })
 }

@@ -198,7 +198,7 @@ func TestCronTables(t *testing.T) {
 			breaks: "nonsense in the status stays there",
 		},
 		"running child never listed": {
-			file: "children.go", old: "return timeUnrecorded(in, c, in.Stored) || started && !c.Phase.finished() && !c.Deleting", new: "return started && timeUnrecorded(in, c, in.Stored)",
+			file: "children.go", old: "return timeUnrecorded(in, c, &in.Stored) || started && !c.Phase.finished() && !c.Deleting", new: "return started && timeUnrecorded(in, c, &in.Stored)",
 			breaks: "a run whose start was interrupted stays out of the status when a later time was recorded first",
 		},
 		"forbidden time dropped": {
@@ -236,7 +236,7 @@ func TestCronTables(t *testing.T) {
 			breaks: "an edit whose manager has vanished starts a run for a past time",
 		},
 		"first record without the timetable": {
-			file: "record.go", old: "r.Changed != 0 && (first || in.Traits.StatusCarriesAnnotation && !t.equal(e.stored))", new: "r.Changed != 0 && (first || true) && in.Traits.StatusCarriesAnnotation && !t.equal(e.stored)",
+			file: "record.go", old: "changed != 0 && (first || in.Traits.StatusCarriesAnnotation && !t.equal(&e.stored))", new: "changed != 0 && (first || true) && in.Traits.StatusCarriesAnnotation && !t.equal(&e.stored)",
 			breaks: "a later process takes a change of labels for an edit, and a run is lost",
 		},
 		"miss not recorded": {
