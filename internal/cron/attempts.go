@@ -116,6 +116,11 @@ func (s *syncState) startRetries() {
 		if run.RetryAt == nil {
 			continue
 		}
+		if in.replaces() && s.room() < 0 && s.gaveItsPlace(run) {
+			s.endBetweenAttempts(run.child(in))
+			s.startRetries() // of the others
+			return
+		}
 		if run.RetryAt.After(in.Now) {
 			s.retryAt = earlier(s.retryAt, *run.RetryAt)
 			continue
@@ -131,6 +136,15 @@ func (s *syncState) startRetries() {
 			s.status.Active[i].Attempt = start.Attempt
 		}
 	}
+}
+
+// gaveItsPlace tells whether a later run has been started that is not recorded yet: under Replace that ended a run which had
+// no child at the time.
+func (s *syncState) gaveItsPlace(run ActiveRun) bool {
+	return slices.ContainsFunc(s.children, func(c Child) bool {
+		t, ok := proof(s.in, c)
+		return ok && t.After(run.Time) && timeUnrecorded(s.in, c, &s.in.Stored) && !listed(s.in.Stored.Active, c.UID)
+	})
 }
 
 // stopOverdue stops the children that have not ended in time. Their runs are active until they are gone.

@@ -50,6 +50,9 @@ func (s *syncState) nameDecided() {
 	if latest := times.LastBetween(t.base, in.Now).UTC(); !latest.IsZero() {
 		cursor = latest
 	}
+	for _, at := range s.proved { // also of times that an edit names no more: else they would be proved again
+		cursor = maxTime(cursor, at.UTC())
+	}
 	o.cursor = &cursor
 	o.reported, o.unreported = o.unreported, nil
 }

@@ -52,6 +52,8 @@ func (s *syncState) dueTimes() []dueTime {
 			t := dueTime{time: w.Time, child: childName(in, w.Time), trigger: w.Trigger, waitsFor: w.Reason}
 			switch {
 			case slices.ContainsFunc(s.proved, w.Time.Equal):
+			case !names(s.ready.times, w.Time):
+				s.turnAway(NotStartedEdited, []dueTime{t})
 			case w.Time.After(cut):
 				due = append(due, t)
 			default:
@@ -66,6 +68,11 @@ func (s *syncState) dueTimes() []dueTime {
 	}
 	slices.SortStableFunc(due, func(a, b dueTime) int { return a.time.Compare(b.time) })
 	return due
+}
+
+// names tells whether t is one of the times.
+func names(times Times, t time.Time) bool {
+	return times.LastBetween(t.Add(-time.Nanosecond), t).Equal(t)
 }
 
 // chooseTimes gives those of the new scheduled times that start, in their order: the latest one, which CatchUpNone lets

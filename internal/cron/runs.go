@@ -117,7 +117,7 @@ func (r *Results) with(outcomes []RunOutcome, at time.Time, times Times, limit i
 		if o.Result == Started {
 			continue // it is active until it has ended
 		}
-		if last := len(ledger) - 1; last >= 0 && ledger[last].continues(o) && orNone(times).Count(ledger[last].Last, o.First) == 1 {
+		if last := len(ledger) - 1; last >= 0 && ledger[last].continues(o) && orNone(times).Count(ledger[last].Last, o.First) <= 1 {
 			ledger[last].Count += o.Count
 			ledger[last].Last = o.Last
 			continue

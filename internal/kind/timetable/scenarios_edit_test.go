@@ -70,6 +70,10 @@ func TestEditScenarios(t *testing.T) {
 			given: []given{edited(`{schedules: [{name: main, cron: "*/10 * * * *"}, {name: other, cron: "0 0 * * *"}]}`)}, want: `
 				W 12:20 Overlap
 				W 12:30 Overlap`})},
+		"TT-107 today is excluded": {spec: "{concurrency: {policy: Queue}}", steps: append(waiting[:2:2], step{at: "12:31", given: []given{edited(today)}, want: `
+			say TimesSkipped
+			L 12:20…12:30 x2 Skipped/Edited
+			W none`})},
 		"TT-108 the only field of a manager": {spec: today, steps: []step{{at: "12:25", given: []given{edited("{exclude: null}")}, want: `
 			say TimesSkipped
 			L 12:10…12:20 x2 Skipped/Edited

@@ -35,6 +35,8 @@ import (
 type world struct {
 	t   *testing.T
 	now time.Time
+	// fail tells of what must not be.
+	fail func(format string, args ...any)
 
 	timetable map[string]any
 	version   int
@@ -59,6 +61,10 @@ type world struct {
 	// strip: owner references are removed from what is created. notGranted: the template's kind may not be started.
 	strip, notGranted bool
 	dieAfter          int
+
+	// created is told of each object that is made, written of each status, if they are set.
+	created func(name string)
+	written func(*timetable.Object)
 
 	// What the last pass did.
 	acts   []string
@@ -89,6 +95,7 @@ func timetableDefinition(t *testing.T) *kindtest.CRD {
 func newWorld(t *testing.T, spec string) *world {
 	w := &world{t: t, timetable: vectors.Timetable(t), calendars: map[string]*v1alpha1.Calendar{},
 		children: map[string]*unstructured.Unstructured{}, said: map[string]bool{}}
+	w.fail = t.Errorf
 	w.metadata()["uid"], w.metadata()["generation"] = "u1", int64(1)
 	w.metadata()["creationTimestamp"] = "2026-05-04T12:03:20Z"
 	w.now = instant("12:03:20")
@@ -218,7 +225,7 @@ func (w *world) pass() {
 			w.speak(w.plan.Events)
 			w.carried = w.plan.Carried
 			if !w.plan.Wake.IsZero() && !w.plan.Wake.After(w.now) {
-				w.t.Errorf("at %s the wake-up is at %s", shortTime(w.now), shortTime(w.plan.Wake))
+				w.fail("the wake-up is at %s", shortTime(w.plan.Wake))
 			}
 			return
 		}
@@ -271,6 +278,9 @@ func (w *world) create(tt *timetable.Object, start adapter.Start) (*cron.Child, 
 		child.SetOwnerReferences(nil)
 	}
 	w.enter(child)
+	if w.created != nil {
+		w.created(child.GetName())
+	}
 	if w.loseAnswers {
 		return nil, errors.New("connection reset")
 	}
@@ -314,7 +324,7 @@ func (w *world) write(tt *timetable.Object, record cron.StatusWrite) error {
 		w.t.Fatal(err)
 	}
 	if len(patches) == 0 {
-		w.t.Errorf("a write that changes nothing: %s", record)
+		w.fail("a write that changes nothing: %s", record)
 		return nil
 	}
 	if w.failWrite != nil {
@@ -332,6 +342,9 @@ func (w *world) write(tt *timetable.Object, record cron.StatusWrite) error {
 	w.timetable["status"] = merged(w.timetable["status"], patch["status"])
 	w.admit()
 	w.checkCounts()
+	if w.written != nil {
+		w.written(w.stored())
+	}
 	return nil
 }
 
@@ -340,7 +353,7 @@ func (w *world) checkCounts() {
 	w.t.Helper()
 	s := w.stored().Status
 	if c := s.Counts; c.Started != c.Succeeded+c.Failed+c.Cancelled+int64(len(s.Active)) {
-		w.t.Errorf("at %s %d have started, and %d are active: %+v", shortTime(w.now), c.Started, len(s.Active), c)
+		w.fail("%d have started, and %d are active: %+v", c.Started, len(s.Active), c)
 	}
 }
 
@@ -372,58 +385,4 @@ func (w *world) clock(to time.Time) {
 		acts, writes = append(acts, w.acts...), writes+w.writes
 	}
 	w.now, w.acts, w.writes = to, acts, writes
-}
-
-// instant reads a time of 2026-05-04 UTC, or a whole RFC 3339 time.
-func instant(text string) time.Time {
-	if strings.Contains(text, "T") {
-		return at(text)
-	}
-	if strings.Count(text, ":") == 1 {
-		text += ":00"
-	}
-	return at("2026-05-04T" + text + "Z")
-}
-
-// shortTime is the reverse of instant.
-func shortTime(t time.Time) string {
-	text := strings.TrimSuffix(t.UTC().Format("2006-01-02T15:04:05.999Z"), "Z")
-	text = strings.TrimPrefix(text, "2026-05-04T")
-	if strings.Count(text, ":") == 2 {
-		text = strings.TrimSuffix(text, ":00")
-	}
-	if strings.Contains(text, "T") {
-		return text + "Z"
-	}
-	return text
-}
-
-// short is @12:10 for the child of a time of 2026-05-04.
-func short(name string) string {
-	stamp, run := strings.CutPrefix(name, "tick-20260504-")
-	if !run || len(stamp) < 6 {
-		return name
-	}
-	text := "@" + stamp[:2] + ":" + stamp[2:4]
-	if stamp[4:6] != "00" {
-		text += ":" + stamp[4:6]
-	}
-	return text + stamp[6:]
-}
-
-// long is the reverse of short.
-func long(name string) string {
-	rest, run := strings.CutPrefix(name, "@")
-	if !run {
-		return name
-	}
-	clock, attempt, retry := strings.Cut(rest, "-")
-	if strings.Count(clock, ":") == 1 {
-		clock += ":00"
-	}
-	name = "tick-20260504-" + strings.ReplaceAll(clock, ":", "")
-	if retry {
-		name += "-" + attempt
-	}
-	return name
 }

@@ -1,0 +1,228 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package timetable_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/carillon-dev/carillon/internal/kind/adapter"
+	"github.com/carillon-dev/carillon/internal/kind/timetable"
+	"github.com/carillon-dev/carillon/internal/timeset"
+)
+
+// Whatever happens, a name is made once, no more runs are active than may be, and each scheduled time is counted once,
+// after every write (TG1, TG2, TG5; TT-186).
+func TestAnyHistory(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		spec := drawnSpec(rt)
+		h := newHistory(t, rt, spec)
+		for range rapid.IntRange(5, 40).Draw(rt, "steps") {
+			h.step(rapid.SampledFrom(slices.Sorted(maps.Keys(happenings))).Draw(rt, "happening"))
+		}
+	})
+}
+
+// No start is for a time at or before an edit that the timing before it did not name, too (TG4; TT-115). That is so while
+// the status can be written: what a process saw and could not write is gone with it.
+func TestAnyEdits(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		h := newHistory(t, rt, drawnSpec(rt))
+		for range rapid.IntRange(5, 40).Draw(rt, "steps") {
+			if rapid.IntRange(0, 3).Draw(rt, "edit") == 0 {
+				h.edit(rapid.SampledFrom([]string{"*/10 * * * *", "*/5 * * * *", "5-59/10 * * * *", "7 * * * *", "*/7 * * * *"}).Draw(rt, "schedule"))
+			}
+			h.step(rapid.SampledFrom(slices.Sorted(maps.Keys(happenings))).Draw(rt, "happening"))
+			h.failWrite = nil
+		}
+	})
+}
+
+func drawnSpec(rt *rapid.T) string {
+	concurrency := rapid.SampledFrom([]string{"", "{limit: 2}", "{policy: Queue, queueLimit: 3}", "{policy: Queue, limit: 2, queueLimit: 0}", "{policy: Replace}",
+		"{policy: Replace, limit: 2}", "{policy: Allow}"}).Draw(rt, "concurrency")
+	catchUps := []string{"", "{policy: None}", "{policy: All}", "{policy: All, limit: 2}"}
+	if strings.Contains(concurrency, "Replace") {
+		catchUps = catchUps[:2]
+	}
+	var fields []string
+	draw := func(name string, values ...string) {
+		if value := rapid.SampledFrom(values).Draw(rt, name); value != "" {
+			fields = append(fields, name+": "+value)
+		}
+	}
+	draw("catchUp", catchUps...)
+	draw("startingDeadline", "", "", "90s", "30m")
+	draw("retry", "", "{limit: 2}", "{limit: 1, delay: 5m}")
+	draw("history", "", "{succeeded: {limit: 0}, failed: {limit: 0}}", "{succeeded: {maxAge: 10m}, ledger: 2}")
+	if concurrency != "" {
+		fields = append(fields, "concurrency: "+concurrency)
+	}
+	return "{" + strings.Join(fields, ", ") + "}"
+}
+
+// history is a world in which anything happens.
+type history struct {
+	*world
+	rt *rapid.T
+	// first is the first cursor, made is how often each name was made, and edits are those of the timing.
+	first time.Time
+	made  map[string]int
+	edits []timingEdit
+}
+
+// timingEdit is when the timing was another one for the first time, and the one before.
+type timingEdit struct {
+	at     time.Time
+	before *timeset.Set
+}
+
+func newHistory(t *testing.T, rt *rapid.T, spec string) *history {
+	h := &history{world: newWorld(t, spec), rt: rt, made: map[string]int{}}
+	h.fail = func(format string, args ...any) {
+		rt.Fatalf("at %s: "+format, append([]any{shortTime(h.now)}, args...)...)
+	}
+	h.created, h.written = h.checkCreated, h.checkWritten
+	h.now = h.stored().CreationTimestamp.Time
+	h.pass()
+	return h
+}
+
+func (h *history) times() *timeset.Set {
+	_, policy, _, err := worldKind.Read(h.stored(), adapter.ReadOptions{})
+	if err != nil {
+		h.fail("%v", err)
+	}
+	set, _ := policy.Timing.Times.(*timeset.Set)
+	return set
+}
+
+func (h *history) edit(schedule string) {
+	before := h.times()
+	h.mergeSpec(fmt.Sprintf("{schedules: [{name: main, cron: %q}]}", schedule))
+	h.metadata()["generation"] = h.metadata()["generation"].(int64) + 1
+	h.edits = append(h.edits, timingEdit{h.now, before})
+}
+
+func (h *history) checkCreated(name string) {
+	h.made[name]++
+	if h.made[name] > 1 {
+		h.fail("%s is made again", name)
+	}
+	limit, active := h.limit(), 0
+	for _, child := range h.children {
+		if !isFinished(child) {
+			active++
+		}
+	}
+	if active > limit {
+		h.fail("%d are active, %d may be", active, limit)
+	}
+	annotations := h.children[name].GetAnnotations()
+	if annotations["carillon.dev/attempt"] != "1" { // its run has begun
+		return
+	}
+	scheduled, err := time.Parse(time.RFC3339, annotations["carillon.dev/scheduled-time"])
+	if err != nil {
+		h.fail("%v", err)
+	}
+	for _, e := range h.edits {
+		if !scheduled.After(e.at) && !e.before.Has(scheduled) {
+			h.fail("%s is started, which no timing named before %s", name, shortTime(e.at))
+		}
+	}
+}
+
+func (h *history) limit() int {
+	c := h.stored().Spec.Concurrency
+	switch {
+	case c.Policy == "Allow":
+		return 100
+	case c.Limit != nil:
+		return int(*c.Limit)
+	}
+	return 1
+}
+
+func (h *history) checkWritten(tt *timetable.Object) {
+	s := &tt.Status
+	if h.first.IsZero() {
+		h.first = s.Cursor.Time
+	}
+	if len(h.edits) > 0 {
+		return
+	}
+	decided := int64(h.times().Count(h.first, s.Cursor.Time))
+	if got := s.Counts.Started + s.Counts.Skipped + s.Counts.Missed + int64(len(s.Waiting)); got != decided {
+		h.fail("%d times are counted of %d: %+v, waiting %v", got, decided, s.Counts, s.Waiting)
+	}
+}
+
+// step is something that happens, and a pass.
+func (h *history) step(what string) {
+	h.now = h.now.Add(time.Duration(rapid.SampledFrom([]int{1, 20, 61, 300, 600, 2400}).Draw(h.rt, "seconds")) * time.Second)
+	happenings[what](h)
+	if len(h.edits) > 0 {
+		h.failWrite = nil
+	}
+	h.pass()
+}
+
+// happenings are what may happen.
+var happenings = map[string]func(*history){
+	"nothing":     func(*history) {},
+	"nothing too": func(*history) {},
+	"succeeds":    func(h *history) { h.pick(succeeds) },
+	"succeeds 2":  func(h *history) { h.pick(succeeds) },
+	"fails":       func(h *history) { h.pick(fails) },
+	"gone": func(h *history) {
+		for _, name := range h.unfinished() {
+			if h.children[name].GetDeletionTimestamp() != nil {
+				delete(h.children, name)
+				return
+			}
+		}
+	},
+	"deleted by hand": func(h *history) {
+		for _, a := range h.stored().Status.Active {
+			if child := h.children[a.Name]; child != nil && child.GetUID() == a.UID {
+				delete(h.children, a.Name)
+				return
+			}
+		}
+	},
+	"crash":          func(h *history) { h.crash() },
+	"dies":           func(h *history) { h.dieAfter = 1 },
+	"creates fail":   func(h *history) { h.failCreate = quota },
+	"creates work":   func(h *history) { h.failCreate = nil },
+	"writes fail":    func(h *history) { h.failWrite = internal },
+	"writes work":    func(h *history) { h.failWrite = nil },
+	"deletes fail":   func(h *history) { h.failDelete = internal },
+	"deletes work":   func(h *history) { h.failDelete = nil },
+	"answers lost":   func(h *history) { h.loseAnswers = true },
+	"answers arrive": func(h *history) { h.loseAnswers = false },
+}
+
+func (h *history) unfinished() (names []string) {
+	for name, child := range h.children {
+		if !isFinished(child) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// pick ends a run.
+func (h *history) pick(end func(...string) given) {
+	if names := h.unfinished(); len(names) > 0 {
+		end(rapid.SampledFrom(names).Draw(h.rt, "run"))(h.world)
+	}
+}
