@@ -1,0 +1,121 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/carillon-dev/carillon/api/v1alpha1"
+	"github.com/carillon-dev/carillon/internal/kind"
+	"github.com/carillon-dev/carillon/internal/kind/timetable"
+	"github.com/carillon-dev/carillon/internal/manager"
+	"github.com/carillon-dev/carillon/internal/testkit/vectors"
+)
+
+// timetableStatus reads the status of the Timetable.
+func (w *world) timetableStatus(ctx context.Context, name string) (*v1alpha1.TimetableStatus, error) {
+	obj, err := w.objects(timetables).Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	tt := &v1alpha1.Timetable{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, tt); err != nil {
+		return nil, err
+	}
+	return &tt.Status, nil
+}
+
+// jobsLabelled lists the Jobs of a Timetable.
+func (w *world) jobsLabelled(ctx context.Context, name string) ([]batchv1.Job, error) {
+	list, err := w.client.BatchV1().Jobs(w.namespace).List(ctx, metav1.ListOptions{LabelSelector: v1alpha1.LabelTimetableName + "=" + name})
+	if err != nil {
+		return nil, err
+	}
+	return list.Items, nil
+}
+
+// A Timetable starts Jobs against a real API server, which takes what is written, and tells how they end; one that names
+// a Calendar waits for it (TT-002, TT-004, TT-014, TT-053, TT-119).
+func TestTimetable(t *testing.T) {
+	w := newTimetableAPI(t)
+	w.clock = clocktesting.NewFakeClock(time.Now())
+	w.run(manager.Options{Config: w.plane.Config(), Clock: w.clock, Zone: time.UTC, Controllers: []string{manager.CronJob}, Kinds: []kind.Kind{timetable.Kind{}}})
+	for name, exclude := range map[string][]any{"plain": nil, "careful": {map[string]any{"calendar": "holidays"}}} {
+		obj := w.here(vectors.Timetable(t), name)
+		spec := obj.Object["spec"].(map[string]any)
+		spec["schedules"] = []any{map[string]any{"cron": "* * * * *"}}
+		if exclude != nil {
+			spec["exclude"] = exclude
+		}
+		if _, err := w.objects(timetables).Create(t.Context(), obj, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ready := func(ctx context.Context, name, reason string) error {
+		s, err := w.timetableStatus(ctx, name)
+		if err != nil {
+			return err
+		}
+		if c := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionReady); c == nil || c.Reason != reason {
+			return fmt.Errorf("condition Ready is %+v", c)
+		}
+		return nil
+	}
+	w.step("the missing Calendar is told", func(ctx context.Context) error { return ready(ctx, "careful", "CalendarNotFound") })
+
+	var first batchv1.Job
+	w.step("a Job is started", func(ctx context.Context) error {
+		jobs, err := w.jobsLabelled(ctx, "plain")
+		if err != nil || len(jobs) != 1 {
+			return fmt.Errorf("%d Jobs: %w", len(jobs), err)
+		}
+		first = jobs[0]
+		return nil
+	})
+	w.step("the next time waits", func(ctx context.Context) error {
+		s, err := w.timetableStatus(ctx, "plain")
+		if err != nil {
+			return err
+		}
+		if s.ActiveCount != 1 || s.WaitingCount != 1 || s.Active[0].Name != first.Name || s.Waiting[0].Reason != "Overlap" {
+			return fmt.Errorf("active %+v, waiting %+v", s.Active, s.Waiting)
+		}
+		return nil
+	})
+	w.complete(&first)
+	w.eventually("its end is told, and the one that waits is started", func(ctx context.Context) error {
+		s, err := w.timetableStatus(ctx, "plain")
+		if err != nil {
+			return err
+		}
+		if s.Counts.Succeeded != 1 || s.Counts.Started != 2 || len(s.Ledger) == 0 || s.LastSuccessfulTime == nil {
+			return fmt.Errorf("counts %+v, ledger %+v", s.Counts, s.Ledger)
+		}
+		return nil
+	})
+
+	if jobs, err := w.jobsLabelled(t.Context(), "careful"); err != nil || len(jobs) > 0 {
+		t.Errorf("%d Jobs without the Calendar, %v", len(jobs), err)
+	}
+	calendar := w.here(vectors.Decode(t, `{apiVersion: batch.carillon.dev/v1alpha1, kind: Calendar, metadata: {name: holidays}, spec: {periods: [{period: "1999-12-25"}]}}`), "")
+	if _, err := w.objects(calendars).Create(t.Context(), calendar, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	w.eventually("it is ready with the Calendar", func(ctx context.Context) error { return ready(ctx, "careful", "Accepted") })
+	w.step("it starts a Job", func(ctx context.Context) error {
+		if jobs, err := w.jobsLabelled(ctx, "careful"); err != nil || len(jobs) == 0 {
+			return fmt.Errorf("no Job: %w", err)
+		}
+		return nil
+	})
+}
