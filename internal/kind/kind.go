@@ -13,6 +13,7 @@ import (
 
 	"github.com/carillon-dev/carillon/internal/kind/adapter"
 	"github.com/carillon-dev/carillon/internal/kind/batchv1"
+	"github.com/carillon-dev/carillon/internal/kind/timetable"
 	"github.com/carillon-dev/carillon/internal/kind/tutorial"
 	"github.com/carillon-dev/carillon/internal/kind/volcano"
 )
@@ -24,14 +25,20 @@ type (
 	Object       = adapter.Object
 	CronJobPatch = adapter.CronJobPatch
 	ReadOptions  = adapter.ReadOptions
+	// Timetable is Carillon's own kind. It is none of the kinds of CronJob: it has a controller of its own among those
+	// that users choose, and on a cluster it takes nothing over.
+	Timetable = timetable.Kind
 )
 
-// All are the kinds, in the order in which they are set up.
+// All are the kinds of CronJob, in the order in which they are set up.
 var All = []Kind{
 	batchv1.Kind{},
 	volcano.Kind{},
 	tutorial.Kind{},
 }
+
+// Owners are everything that starts children by a schedule: the kinds of CronJob, and Timetable.
+var Owners = append(slices.Clone(All), Timetable{})
 
 // Default are the kinds that are served on a cluster when none are named: what else is installed there has a controller
 // of its own, which is not to be taken over unasked.

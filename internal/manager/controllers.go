@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -18,6 +19,7 @@ import (
 	"github.com/carillon-dev/carillon/internal/controller/cronjob"
 	"github.com/carillon-dev/carillon/internal/controller/job"
 	"github.com/carillon-dev/carillon/internal/controller/ttl"
+	"github.com/carillon-dev/carillon/internal/kind"
 	"github.com/carillon-dev/carillon/internal/kube/loadgate"
 )
 
@@ -26,6 +28,7 @@ const (
 	CronJob          = "cronjob"
 	Job              = "job"
 	TTLAfterFinished = "ttl-after-finished"
+	Timetable        = "timetable"
 )
 
 // DefaultControllers run on a cluster when none are asked for. Finished Jobs are left to the cluster's own
@@ -74,6 +77,41 @@ var controllers = map[string]struct {
 		},
 		needs: []client.Object{&batchv1.Job{}},
 	},
+	Timetable: {
+		add: func(mgr ctrl.Manager, options Options, shared shared) error {
+			o := shared.cronJob(options)
+			o.Kinds = []kind.Kind{options.timetable()}
+			return cronjob.Add(mgr, o)
+		},
+	},
+}
+
+// The least interval between two times of one schedule of a Timetable, unless Options say otherwise. One start a second
+// is what a machine of one's own bears.
+const (
+	// MinTimetableInterval is that of a cluster.
+	MinTimetableInterval           = 10 * time.Second
+	minTimetableIntervalStandalone = time.Second
+)
+
+// timetable is the kind Timetable as the options have it.
+func (o Options) timetable() kind.Timetable {
+	least := o.TimetableMinInterval
+	switch {
+	case least == 0 && o.Standalone:
+		least = minTimetableIntervalStandalone
+	case least == 0:
+		least = MinTimetableInterval
+	}
+	return kind.Timetable{MinInterval: least}
+}
+
+// kinds are all that these controllers keep in caches, the kinds of CronJob and Timetable.
+func (o Options) kinds(names []string) []kind.Kind {
+	if slices.Contains(names, Timetable) {
+		return append(slices.Clone(o.Kinds), o.timetable())
+	}
+	return o.Kinds
 }
 
 // trimJob is the transform for Jobs in the cache when these controllers run.

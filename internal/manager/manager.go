@@ -68,6 +68,8 @@ type Options struct {
 	Controllers []string
 	// Kinds are the kinds of CronJob that the cronjob controller serves; nil: all when Standalone, else kind.Default.
 	Kinds []kind.Kind
+	// TimetableMinInterval is how close two times of one schedule of a Timetable may be; 0: the default.
+	TimetableMinInterval time.Duration
 	// Standalone: there is no other Job controller on this plane, so every Job is ours, and not only those that name
 	// us in spec.managedBy.
 	Standalone bool
@@ -171,7 +173,7 @@ func New(options Options) (*Manager, error) {
 		HealthProbeBindAddress:              cmp.Or(options.HealthAddr, noAddress),
 		GracefulShutdownTimeout:             ptr.To(stopTimeout),
 		Cache: cache.Options{
-			DefaultTransform: cronjob.Trim(options.Kinds...),
+			DefaultTransform: cronjob.Trim(options.kinds(names)...),
 			ByObject: map[client.Object]cache.ByObject{
 				&corev1.Pod{}:  {Transform: job.TrimPod},
 				&batchv1.Job{}: {Transform: options.trimJob(names)},

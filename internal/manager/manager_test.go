@@ -27,15 +27,15 @@ func TestSelected(t *testing.T) {
 		err     string
 	}{
 		"on a cluster":             {want: []string{"cronjob", "job"}},
-		"standalone: all":          {options: Options{Standalone: true}, want: []string{"cronjob", "job", "ttl-after-finished"}},
+		"standalone: all":          {options: Options{Standalone: true}, want: []string{"cronjob", "job", "timetable", "ttl-after-finished"}},
 		"asked for":                {options: Options{Controllers: []string{"ttl-after-finished"}}, want: []string{"ttl-after-finished"}},
 		"asked for in standalone":  {options: Options{Standalone: true, Controllers: []string{"job"}}, want: []string{"job"}},
 		"asked for twice: one run": {options: Options{Controllers: []string{"job", "cronjob", "job"}}, want: []string{"cronjob", "job"}},
 		"unknown": {
 			options: Options{Controllers: []string{"cronjob", "cronjobs", ""}},
-			err:     `no controller is called "cronjobs", ""; there are: cronjob, job, ttl-after-finished`,
+			err:     `no controller is called "cronjobs", ""; there are: cronjob, job, timetable, ttl-after-finished`,
 		},
-		"none": {options: Options{Controllers: []string{}}, err: "no controller is asked for; there are: cronjob, job, ttl-after-finished"},
+		"none": {options: Options{Controllers: []string{}}, err: "no controller is asked for; there are: cronjob, job, timetable, ttl-after-finished"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := selected(test.options)

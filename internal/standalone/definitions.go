@@ -46,19 +46,21 @@ var definitionResources = map[string]string{
 }
 
 // installDefinitions has the API server serve the kinds of our own: it applies the manifests of deploy/timetable at
-// every start, so that an upgrade brings its own and a change by hand does not last, and closes the channel once they
-// are served. A failure is logged and tried again until the plane ends; nothing else waits for it but readiness.
-func (s *Standalone) installDefinitions() <-chan struct{} {
-	installed := make(chan struct{})
+// every start, so that an upgrade brings its own and a change by hand does not last. tried is closed after the first
+// attempt, and installed when the kinds are served. A failure is logged and tried again until the plane ends.
+func (s *Standalone) installDefinitions() (tried, installed <-chan struct{}) {
+	first, done := make(chan struct{}), make(chan struct{})
 	log := s.plane.Logger().WithName("definitions")
 	go func() {
-		for {
+		for attempt := 1; ; attempt++ {
 			err := applyDefinitions(s.ctx, s.plane.AdminConfig(), timetable.Manifests())
 			if err == nil {
-				close(installed)
-				return
+				close(done)
 			}
-			if s.ctx.Err() != nil {
+			if attempt == 1 {
+				close(first)
+			}
+			if err == nil || s.ctx.Err() != nil {
 				return
 			}
 			log.Error(err, "Cannot install the kinds Timetable and Calendar; trying again", "after", definitionsRetry.String())
@@ -69,7 +71,7 @@ func (s *Standalone) installDefinitions() <-chan struct{} {
 			}
 		}
 	}()
-	return installed
+	return first, done
 }
 
 // applyDefinitions applies manifests and waits until the API server serves what they define. Applied twice they change

@@ -155,7 +155,11 @@ func (s *Standalone) start(ctx context.Context) error {
 	// The node takes longest, so it starts first; the controllers' caches fill meanwhile.
 	nodeStarted := make(chan error, 1)
 	go func() { nodeStarted <- n.Start(ctx) }()
-	definitions := s.installDefinitions()
+	tried, definitions := s.installDefinitions()
+	select { // controllers look for a kind that is not served every ten seconds, and who applies manifests does so once
+	case <-tried:
+	case <-ctx.Done():
+	}
 	managerReady, managerErr := s.startManager()
 	if err := <-nodeStarted; err != nil {
 		return errors.Join(fmt.Errorf("start the node: %w", err), managerErr)
@@ -163,7 +167,6 @@ func (s *Standalone) start(ctx context.Context) error {
 	if managerErr != nil {
 		return managerErr
 	}
-
 	go s.watch(n)
 	go s.becomeReady(map[string]<-chan struct{}{"node": n.Ready(), "Jobs and CronJobs": managerReady, "definition of Timetable": definitions}, began, progress)
 	go memory.GiveBack(s.ctx, func() { memory.SetGCPercent(restPercent) })

@@ -26,14 +26,14 @@ var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Ver
 // CustomResourceDefinition is there, from when it comes to when it goes.
 func (f *Follower) followKinds(ctx context.Context) {
 	watches := map[string]func(context.Context){}
-	for _, k := range kind.All {
+	for _, k := range kind.Owners {
 		info := k.Info()
 		if info.Owner.Group != batchv1.GroupName {
 			watches[info.OwnerResource.GroupResource().String()] = func(ctx context.Context) {
 				f.watch(ctx, info.OwnerResource, f.cronJobs(k), "spec", info.TemplateField)
 			}
 		}
-		if info.Child.Group == batchv1.GroupName {
+		if info.Child.Group == batchv1.GroupName || info.Child.Empty() {
 			continue
 		}
 		jobs := func(ctx context.Context) { f.watch(ctx, info.ChildResource, f.customJobs(ctx, k), "spec") }
@@ -143,7 +143,7 @@ func into(u *unstructured.Unstructured, obj any) error {
 
 // isCronJob and isJob tell the part that an API kind has in some kind of CronJob.
 func isCronJob(apiKind string) bool {
-	return slices.ContainsFunc(kind.All, func(k kind.Kind) bool { return k.Info().Owner.Kind == apiKind })
+	return slices.ContainsFunc(kind.Owners, func(k kind.Kind) bool { return k.Info().Owner.Kind == apiKind })
 }
 
 func isJob(apiKind string) bool {

@@ -246,7 +246,7 @@ func Established(crd *unstructured.Unstructured) bool {
 
 // source tells where the definition of an API comes from.
 func source(group string) string {
-	for _, k := range kind.All {
+	for _, k := range kind.Owners {
 		info := k.Info()
 		if group != info.Owner.Group && group != info.Child.Group {
 			continue

@@ -14,6 +14,7 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
@@ -31,6 +32,7 @@ type flags struct {
 	kubeconfig, context string
 	controllers, kinds  []string
 	syncs               manager.Syncs
+	minInterval         time.Duration
 	leaderElect         bool
 	leaderNamespace     string
 	metrics, health     string
@@ -52,7 +54,10 @@ Without --kubeconfig the KUBECONFIG environment variable, ~/.kube/config, or the
 runs in says which cluster. There, switch off the cluster's own cronjob controller first
 (kube-controller-manager --controllers=*,-cronjob-controller); other kinds of CronJob are served when --kinds names
 them. A kind that another controller is seen to work on is left to it until that is gone. Jobs are left to the cluster,
-except for those with spec.managedBy: carillon.dev/job-controller.`,
+except for those with spec.managedBy: carillon.dev/job-controller.
+
+Timetables take nothing over: --controllers=timetable serves them on any cluster, once the files of deploy/timetable and
+their definitions in deploy/crds are applied.`,
 		Example: "  " + name + " --context staging --leader-elect --leader-elect-namespace carillon",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -65,6 +70,8 @@ except for those with spec.managedBy: carillon.dev/job-controller.`,
 		"controllers to run, of: "+strings.Join(manager.Names(), ", "))
 	c.Flags().StringSliceVar(&f.kinds, "kinds", kind.Default,
 		"kinds of CronJob that the cronjob controller serves, of: "+strings.Join(kind.Names(), ", "))
+	c.Flags().DurationVar(&f.minInterval, "timetable-min-interval", manager.MinTimetableInterval,
+		"how close two times of one schedule of a Timetable may be; closer ones are told as TooFrequent and not started")
 	AddSyncs(c.Flags(), &f.syncs)
 	c.Flags().BoolVar(&f.leaderElect, "leader-elect", false, "work only while holding the lease "+manager.LeaseName+" (15s, renewed every 2s), so that several replicas can run")
 	c.Flags().StringVar(&f.leaderNamespace, "leader-elect-namespace", "", "namespace of the lease; in a pod, its own if empty")
@@ -116,6 +123,9 @@ func (f *flags) run(ctx context.Context, out io.Writer) error {
 	if err := manager.CheckControllers(f.controllers); err != nil {
 		return &UsageError{fmt.Errorf("--controllers: %w", err)}
 	}
+	if f.minInterval < time.Second {
+		return &UsageError{fmt.Errorf("--timetable-min-interval: %s is less than 1s", f.minInterval)}
+	}
 	log, err := f.logger(out)
 	if err != nil {
 		return &UsageError{err}
@@ -124,6 +134,7 @@ func (f *flags) run(ctx context.Context, out io.Writer) error {
 	options := manager.Options{
 		Controllers:             f.controllers,
 		Kinds:                   kinds,
+		TimetableMinInterval:    f.minInterval,
 		Syncs:                   f.syncs,
 		LeaderElect:             f.leaderElect,
 		LeaderElectionNamespace: f.leaderNamespace,

@@ -45,7 +45,7 @@ func TestCommand(t *testing.T) {
 		"no such context":      {args: []string{"--kubeconfig", path, "--context", "elsewhere"}, want: `"elsewhere" does not exist`},
 		"the current context":  {args: []string{"--kubeconfig", path}, want: "cannot reach the API server at http://127.0.0.1:1"},
 		"another context":      {args: []string{"--kubeconfig", path, "--context", "there"}, want: "cannot reach the API server at http://127.0.0.2:1"},
-		"unknown controller":   {args: []string{"--kubeconfig", path, "--controllers", "job,cron"}, want: `no controller is called "cron"; there are: cronjob, job, ttl-after-finished`},
+		"unknown controller":   {args: []string{"--kubeconfig", path, "--controllers", "job,cron"}, want: `no controller is called "cron"; there are: cronjob, job, timetable, ttl-after-finished`},
 		"unknown kind":         {args: []string{"--kinds", "batch,volcanoes"}, want: `--kinds: no kind of CronJob is called "volcanoes"; there are: ` + strings.Join(kind.Names(), ", ")},
 		"no kind":              {args: []string{"--kinds="}, want: `--kinds: no kind of CronJob is named`},
 		"no CronJob at a time": {args: []string{"--concurrent-cron-job-syncs=0"}, want: `"--concurrent-cron-job-syncs" flag: must be a whole number of at least 1`},

@@ -1,0 +1,105 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/carillon-dev/carillon/api/v1alpha1"
+)
+
+// timetableManifest is a Timetable that is due every two seconds, and whose runs each write their scheduled time into a file.
+func timetableManifest(name, file, more string) string {
+	return fmt.Sprintf(`apiVersion: batch.carillon.dev/v1alpha1
+kind: Timetable
+metadata: {name: %s}
+spec:
+  schedules: [{cron: "*/2 * * * * *"}]
+  history: {succeeded: {limit: 1000}, failed: {limit: 1000}, ledger: 100}
+%s
+  template:
+    spec:
+      template:
+        spec:
+          restartPolicy: Never
+          volumes: [{name: out, hostPath: {path: %q}}]
+          containers:
+          - name: c
+            image: host
+            command: [/bin/sh, -c, 'echo $(carillon.scheduledTime) >> /out/%s']
+            volumeMounts: [{name: out, mountPath: /out}]
+`, name, more, filepath.Dir(file), filepath.Base(file))
+}
+
+func (u *up) timetable(name string) *v1alpha1.Timetable {
+	u.t.Helper()
+	tt := &v1alpha1.Timetable{}
+	if err := json.Unmarshal([]byte(u.kubectl("get", "timetable", name, "-o", "json")), tt); err != nil {
+		u.t.Fatal(err)
+	}
+	return tt
+}
+
+// A Timetable does under "carillon up" what it says: its runs start, the console tells of them, its status says what
+// became of each time, and each time has one run although the process is killed in the midst of them: what was due in
+// between is caught up.
+func TestTimetable(t *testing.T) {
+	dataDir, out := newDataDir(t), filepath.Join(t.TempDir(), "times")
+	manifest := write(t, timetableManifest("tick", out, "  catchUp: {policy: All, limit: 100}"))
+	for round := range 3 {
+		u := startReady(t, dataDir, "-f", manifest)
+		ends := 0
+		u.wait("three runs", func(l line) bool {
+			if l.Type == "finished" && strings.HasPrefix(l.Object, "job/default/tick-") {
+				ends++
+			}
+			return ends == 3
+		})
+		if round < 2 {
+			u.kill()
+			continue
+		}
+		tt := u.timetable("tick")
+		for condition, want := range map[string]string{"Ready": "True", "Paused": "False", "Completed": "False"} {
+			if i := slices.IndexFunc(tt.Status.Conditions, func(c metav1.Condition) bool { return c.Type == condition }); i < 0 || string(tt.Status.Conditions[i].Status) != want {
+				t.Errorf("condition %s is not %s: %+v", condition, want, tt.Status.Conditions)
+			}
+		}
+		if c := tt.Status.Counts; c.Started < 5 || c.Succeeded < 5 || c.Failed+c.Missed+c.Skipped > 0 || c.Started != c.Succeeded+c.Failed+c.Cancelled+int64(len(tt.Status.Active)) {
+			t.Errorf("counts %+v, %d active", c, len(tt.Status.Active))
+		}
+		if len(tt.Status.Ledger) == 0 || len(tt.Status.Next) != 5 || tt.Status.Cursor == nil {
+			t.Errorf("status %+v", tt.Status)
+		}
+	}
+	text, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var times []time.Time
+	for text := range strings.FieldsSeq(string(text)) {
+		at, err := time.Parse(time.RFC3339, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		times = append(times, at)
+	}
+	slices.SortFunc(times, time.Time.Compare)
+	for i := 1; i < len(times); i++ {
+		if apart := times[i].Sub(times[i-1]); apart != 2*time.Second {
+			t.Errorf("the run of %v follows that of %v", times[i], times[i-1])
+		}
+	}
+}
