@@ -132,7 +132,7 @@ func obstacleOf(o *cron.Obstacle) *Obstacle {
 
 // room is what concurrency asks for (timetable.md 3.6).
 func room(c *v1alpha1.Concurrency) cron.Room {
-	r := cron.Room{Limit: orDefault(c.Limit, 1), WaitLimit: 1}
+	r := cron.Room{Limit: max(1, orDefault(c.Limit, 1)), WaitLimit: 1}
 	switch c.Policy {
 	case v1alpha1.QueueConcurrent:
 		r.Queues, r.WaitLimit = true, orDefault(c.QueueLimit, defaultQueueLimit)
@@ -171,9 +171,10 @@ func (d *durations) retention(field string, r *v1alpha1.Retention) cron.Retentio
 	return kept
 }
 
+// orDefault is a number that the schema admits from 0 on, or what it fills in for one that is absent.
 func orDefault(n *int32, otherwise int) int {
 	if n == nil {
 		return otherwise
 	}
-	return int(*n)
+	return max(0, int(*n))
 }
