@@ -110,7 +110,7 @@ func (choosing) ChildObstacle(kind schema.GroupVersionKind, trouble adapter.Chil
 // limitedUser is a client of a user with the rights of the manager's role.
 func limitedUser(t *testing.T, p *plane.Plane, name string) *rest.Config {
 	t.Helper()
-	applyRBAC(t, p)
+	applyRBAC(t, p, "rbac.yaml")
 	bindCluster(t, p, name, "carillon-manager")
 	config := p.ConfigFor(name, "system:authenticated")
 	limited := kubernetes.NewForConfigOrDie(config)

@@ -72,7 +72,7 @@ func scrape(addr, token string) (status int, body string, err error) {
 func TestMetricsAreForThoseWhoMay(t *testing.T) {
 	addr := freeAddr(t)
 	w := newWorld(t, manager.Options{Controllers: []string{manager.CronJob}, MetricsAddr: addr})
-	applyRBAC(t, w.plane)
+	applyRBAC(t, w.plane, "rbac.yaml")
 	stranger, prometheus := w.reader("stranger", false), w.reader("prometheus", true)
 	expect := func(who, token string, want int) (body string) {
 		t.Helper()

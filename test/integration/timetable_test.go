@@ -16,8 +16,6 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/carillon-dev/carillon/api/v1alpha1"
-	"github.com/carillon-dev/carillon/internal/kind"
-	"github.com/carillon-dev/carillon/internal/kind/timetable"
 	"github.com/carillon-dev/carillon/internal/manager"
 	"github.com/carillon-dev/carillon/internal/testkit/vectors"
 )
@@ -49,7 +47,7 @@ func (w *world) jobsLabelled(ctx context.Context, name string) ([]batchv1.Job, e
 func TestTimetable(t *testing.T) {
 	w := newTimetableAPI(t)
 	w.clock = clocktesting.NewFakeClock(time.Now())
-	w.run(manager.Options{Config: w.plane.Config(), Clock: w.clock, Zone: time.UTC, Controllers: []string{manager.CronJob}, Kinds: []kind.Kind{timetable.Kind{}}})
+	w.run(manager.Options{Config: w.plane.Config(), Clock: w.clock, Zone: time.UTC, Controllers: []string{manager.Timetable}})
 	for name, exclude := range map[string][]any{"plain": nil, "careful": {map[string]any{"calendar": "holidays"}}} {
 		obj := w.here(vectors.Timetable(t), name)
 		spec := obj.Object["spec"].(map[string]any)
