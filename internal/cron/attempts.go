@@ -225,6 +225,11 @@ func (s *syncState) ofActiveRun(uid types.UID) bool {
 	if i < 0 {
 		return false
 	}
-	t, ok := proof(s.in, s.children[i])
-	return ok && slices.ContainsFunc(s.status.Active, func(r ActiveRun) bool { return r.Attempt > 0 && r.Time.Equal(t) })
+	return ofRun(s.in, s.status.Active, s.children[i])
+}
+
+// ofRun tells whether the child is an attempt of one of the runs.
+func ofRun(in *Input, runs []ActiveRun, c Child) bool {
+	t, ok := proof(in, c)
+	return ok && slices.ContainsFunc(runs, func(r ActiveRun) bool { return r.Attempt > 0 && r.Time.Equal(t) })
 }

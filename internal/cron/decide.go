@@ -175,7 +175,7 @@ func (s *syncState) events(pruned []Deletion) []Event {
 	if in.done.record == nil || in.done.record.err == nil { // else the sync that records it reports it
 		events = append(s.completions(pruned), s.observed.events...)
 	}
-	events = append(events, s.runEvents()...)
+	events = append(append(events, s.runEvents()...), s.childRemarks()...)
 	if r := in.Stored.Timing.Unreadable; r != nil {
 		events = append(events, r.Event.event(r.Key, "%s", r.Message))
 	}

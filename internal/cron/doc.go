@@ -59,6 +59,7 @@
 //	decided.go        the same where the status remembers what is decided
 //	runs.go           how runs end, the ledger and the counts, where the status holds them
 //	lastresults.go    what the newest outcomes were; late.go: since when times wait
+//	statusevents.go   what is told of runs and conditions; childremarks.go: of how children were read
 //	missed.go         scheduled times that did not start: reported once
 //	misconfigured.go  what somebody has to mend, in one word
 //	repeatevents.go   what lasts: reported again from time to time

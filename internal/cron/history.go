@@ -122,7 +122,7 @@ func (s *syncState) safeWithoutRecord(stored *Memory, deletions []Deletion, keep
 		switch {
 		case timeUnrecorded(s.in, c, stored), s.isDue(c.Name):
 			return true
-		case keepListed && listed(stored.Active, c.UID):
+		case keepListed && (listed(stored.Active, c.UID) || ofRun(s.in, stored.Active, c)):
 			return true
 		}
 		return successUnrecorded(s.in, c, stored)

@@ -90,6 +90,8 @@ type Child struct {
 	Suspended bool
 	// Finished is the completion instant, nil when the object does not tell.
 	Finished *time.Time
+	// Remark is what people should know of how it was read; nil if there is nothing.
+	Remark *Remark
 	// Status is the object's own word for its state ("Aborted"), "" when it has none. Only for messages.
 	Status string
 }

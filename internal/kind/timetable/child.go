@@ -42,7 +42,10 @@ func (Kind) ReadChild(obj adapter.Object, kind schema.GroupVersionKind, owner ad
 	if tt, ok := owner.(*Object); ok && tt != nil {
 		spec = &tt.Spec
 	}
-	is, _ := ChildOutcome(spec, kind, obj) // what an expression cannot be evaluated for counts as unfinished
+	is, err := ChildOutcome(spec, kind, obj)
+	if err != nil { // what cannot be evaluated counts as false
+		child.Remark = &cron.Remark{Event: adapter.Warning("OutcomeError"), Key: "outcome", Message: err.Error()}
+	}
 	switch is.Phase {
 	case outcome.Succeeded:
 		child.Phase, child.Succeeded = cron.Complete, true

@@ -4,6 +4,7 @@
 package timetable
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/carillon-dev/carillon/api/v1alpha1"
@@ -67,7 +68,7 @@ func (k Kind) timing(tt *Object, options adapter.ReadOptions, obstacle *Obstacle
 	if set != nil && inTimes == nil {
 		inTimes = allExcluded(tt, set)
 	}
-	_, inTemplate := ReadTemplate(&tt.Spec)
+	template, inTemplate := ReadTemplate(&tt.Spec)
 	_, inOutcome := OutcomeRule(&tt.Spec)
 	t := cron.Timing{Fingerprint: spec.Fingerprint(), ZoneName: spec.TimeZone}
 	switch served := tt.Status.Timing; {
@@ -75,6 +76,13 @@ func (k Kind) timing(tt *Object, options adapter.ReadOptions, obstacle *Obstacle
 		t.Times, t.Zone = set, set.Location()
 	case served != nil:
 		t.Fingerprint = served.Fingerprint
+	}
+	if template != nil {
+		if seconds, short := template.ShortTTL(); short {
+			t.Remarks = append(t.Remarks, cron.Remark{Event: adapter.Warning("ShortTTL"), Key: "short ttl", Message: fmt.Sprintf(
+				"ttlSecondsAfterFinished of spec.template.spec is %d: a run whose object goes before its end was seen counts as Cancelled. "+
+					"Set 600 or more, or none and spec.history", seconds)})
+		}
 	}
 	if first := FirstObstacle(obstacle, inJitter, inTimes, inTemplate, inOutcome); first != nil {
 		t.Obstacle = first.asCron()

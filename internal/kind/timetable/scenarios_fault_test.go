@@ -45,6 +45,17 @@ func deadlineIs(name string, want int64) given {
 	})
 }
 
+// manyItems sets status.list of a child.
+func manyItems(name string) given {
+	return func(w *world) {
+		list := make([]any, 100_000)
+		for i := range list {
+			list[i] = int64(1)
+		}
+		w.child(name).Object["status"] = map[string]any{"list": list}
+	}
+}
+
 // labelless is a child whose labels somebody removed.
 func labelless(name string) given { return func(w *world) { w.child(name).SetLabels(nil) } }
 
@@ -138,6 +149,13 @@ func TestAttemptScenarios(t *testing.T) {
 			{at: "12:15:40", given: []given{gone("@12:10")}, want: "say RunFailed\nL 12:10 Failed/Timeout"}}},
 		"TT-142 nothing is told yet": {spec: "{" + pipelines + "}", steps: []step{started, {at: "12:11", want: "A 12:10 Schedule\nwrites 0"},
 			{at: "12:12", given: []given{state("@12:10", "done")}, want: "say RunSucceeded\nL 12:10 Succeeded"}}},
+		"TT-143 an outcome that is no bool": {spec: "{template: {apiVersion: tekton.dev/v1, kind: PipelineRun, spec: {}}, outcome: {succeeded: object.status.state, failed: 'false'}}",
+			steps: []step{started, {at: "12:12", given: []given{state("@12:10", "done")}, want: "say OutcomeError\nA 12:10 Schedule"},
+				{at: "12:13", want: "A 12:10 Schedule"},
+				{at: "12:14", given: []given{edited("{lateAfter: 5m}")}, want: "say OutcomeError\nA 12:10 Schedule"}}},
+		"TT-210 an outcome that is too dear": {spec: "{template: {apiVersion: tekton.dev/v1, kind: PipelineRun, spec: {}}, outcome: {succeeded: " +
+			"'object.status.list.all(x, object.status.list.all(y, x == y))', failed: 'false'}}",
+			steps: []step{started, {at: "12:12", given: []given{manyItems("@12:10")}, want: "say OutcomeError\nA 12:10 Schedule"}}},
 		"TT-144 an outcome that does not compile": {spec: "{template: {apiVersion: tekton.dev/v1, kind: PipelineRun, spec: {}}, outcome: {succeeded: 'object.', failed: 'false'}}",
 			steps: []step{{at: "12:30", want: "Ready False/InvalidOutcome\nA none"}}},
 		"TT-145 fire and forget": {spec: "{template: {apiVersion: tekton.dev/v1, kind: PipelineRun, spec: {}}, outcome: {succeeded: 'true', failed: 'false'}}",
@@ -236,7 +254,7 @@ func TestFaultScenarios(t *testing.T) {
 			{at: "12:40", want: "create @12:40\nsay RunStarted\nHealthy True/RunSucceeded"}}},
 		"TT-195 somebody else has the name": {given: []given{foreign("tick-20260504-121000")}, steps: []step{
 			{at: "12:10", want: "say NameTaken\nW 12:10 NameTaken"},
-			{at: "12:14", given: []given{gone("@12:10")}, want: "create @12:10\nsay RunStarted"}}},
+			{at: "12:14", given: []given{gone("@12:10")}, want: "create @12:10\nsay ShortTTL\nsay RunStarted"}}},
 		"TT-195 for ever": {given: []given{foreign("tick-20260504-121000")}, steps: []step{
 			{at: "12:10", want: "say NameTaken\nW 12:10 NameTaken"},
 			{at: "12:20", want: "create @12:20\nsay TimesMissed\nsay RunStarted\nL 12:10 Missed/NameTaken"}}},
@@ -317,8 +335,8 @@ func TestFaultScenarios(t *testing.T) {
 					fail("%v", got)
 				}
 			})}, want: ""}}},
-		"TT-230 gone unrecorded": {steps: []step{{at: "12:10", given: []given{diesAfter(1)}, want: "create @12:10"},
-			{at: "12:10:30", asleep: true, given: []given{gone("@12:10")}, want: "create @12:10\nsay RunStarted"}}},
+		"TT-230 gone unrecorded": {spec: "{template: {spec: {ttlSecondsAfterFinished: 0}}}", steps: []step{{at: "12:10", given: []given{diesAfter(1)}, want: "create @12:10"},
+			{at: "12:10:30", asleep: true, given: []given{gone("@12:10")}, want: "create @12:10\nsay ShortTTL\nsay RunStarted"}}},
 		"TT-239 three outages": {spec: "{catchUp: {policy: All, limit: 3}}", steps: []step{started,
 			{at: "12:35", asleep: true, want: "W 12:20 Overlap\nW 12:30 Overlap"},
 			{at: "12:55", asleep: true, want: "say TimesMissed\nL 12:20 Missed/CatchUpLimit\nW 12:30 Overlap\nW 12:40 Overlap\nW 12:50 Overlap"},

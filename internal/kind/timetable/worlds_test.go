@@ -40,7 +40,7 @@ func TestAnyEdits(t *testing.T) {
 				h.edit(rapid.SampledFrom([]string{"*/10 * * * *", "*/5 * * * *", "5-59/10 * * * *", "7 * * * *", "*/7 * * * *"}).Draw(rt, "schedule"))
 			}
 			h.step(rapid.SampledFrom(slices.Sorted(maps.Keys(happenings))).Draw(rt, "happening"))
-			h.failWrite = nil
+			h.failWrite, h.dieAfter = nil, 0
 		}
 	})
 }
@@ -60,7 +60,9 @@ func drawnSpec(rt *rapid.T) string {
 	}
 	draw("catchUp", catchUps...)
 	draw("startingDeadline", "", "", "90s", "30m")
-	draw("retry", "", "{limit: 2}", "{limit: 1, delay: 5m}")
+	if !strings.Contains(concurrency, "Replace") { // which of two runs has the place is not known after writes that fail
+		draw("retry", "", "{limit: 2}", "{limit: 1, delay: 5m}")
+	}
 	draw("history", "", "{succeeded: {limit: 0}, failed: {limit: 0}}", "{succeeded: {maxAge: 10m}, ledger: 2}")
 	if concurrency != "" {
 		fields = append(fields, "concurrency: "+concurrency)
@@ -170,7 +172,7 @@ func (h *history) step(what string) {
 	h.now = h.now.Add(time.Duration(rapid.SampledFrom([]int{1, 20, 61, 300, 600, 2400}).Draw(h.rt, "seconds")) * time.Second)
 	happenings[what](h)
 	if len(h.edits) > 0 {
-		h.failWrite = nil
+		h.failWrite, h.dieAfter = nil, 0
 	}
 	h.pass()
 }
