@@ -254,7 +254,7 @@ func TestFaultScenarios(t *testing.T) {
 			{at: "12:40", want: "create @12:40\nsay RunStarted\nHealthy True/RunSucceeded"}}},
 		"TT-195 somebody else has the name": {given: []given{foreign("tick-20260504-121000")}, steps: []step{
 			{at: "12:10", want: "say NameTaken\nW 12:10 NameTaken"},
-			{at: "12:14", given: []given{gone("@12:10")}, want: "create @12:10\nsay ShortTTL\nsay RunStarted"}}},
+			{at: "12:14", given: []given{gone("@12:10")}, want: "create @12:10\nsay RunStarted"}}},
 		"TT-195 for ever": {given: []given{foreign("tick-20260504-121000")}, steps: []step{
 			{at: "12:10", want: "say NameTaken\nW 12:10 NameTaken"},
 			{at: "12:20", want: "create @12:20\nsay TimesMissed\nsay RunStarted\nL 12:10 Missed/NameTaken"}}},
