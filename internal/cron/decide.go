@@ -27,6 +27,7 @@ type syncState struct {
 	// status is what is to be written: first the observed one, to which the start and the conditions are added.
 	status Memory
 	timing timing
+	past   pastTimes
 	// proved are the scheduled times that children prove and nothing remembers; chosen are those of the new ones that are
 	// to start; due are all that have come and may start, in their order, and turnedAway those that may not any more.
 	proved     []time.Time
@@ -81,14 +82,15 @@ func (s *syncState) decide() Plan {
 
 	s.observed = observeStatus(in, &s.memory, s.children)
 	s.status = s.observed.status
-	if s.ready.mayStart {
+	if in.Traits.Durable.Has(PartCursor) {
+		s.lookBack()
+	} else if s.ready.mayStart {
 		s.timing = timingOf(in, s.ready.times, &s.status, &s.edit)
-		s.proved = s.provedTimes()
 		s.chosen = chooseTimes(in, s.ready.times, s.timing, &s.edit)
 		s.due = s.limitWaiting(s.dueTimes())
-		if s.observed.err == nil {
-			s.decideStarts()
-		}
+	}
+	if s.ready.mayStart && s.status.Pause.Cause == "" && s.observed.err == nil {
+		s.decideStarts()
 	}
 	if s.observed.err == nil {
 		s.startRetries()
@@ -119,7 +121,9 @@ func (s *syncState) decide() Plan {
 	}
 	lasting, repeatAt := repeatLasting(in, p.Events)
 	p.Carried = s.carried(lasting, p.Misconfigured)
-	if s.ready.mayStart && s.start.result != startTooManyMissed {
+	if in.Traits.Durable.Has(PartCursor) {
+		p.Wake = s.nextStart()
+	} else if s.ready.mayStart && s.start.result != startTooManyMissed {
 		p.Wake = wake(in, s.ready.times, &s.status, &s.edit)
 	}
 	for _, t := range []time.Time{retryPruneAt(in, pruned), repeatAt, s.outcomes.wake, s.lateAt(), s.pruneAt, s.retryAt} {
@@ -184,7 +188,10 @@ func (s *syncState) events(pruned []Deletion) []Event {
 		events = append(events, notStarted(in, s.outcomes.reported))
 	}
 	events = append(append(events, s.skipped()...), s.start.events...)
-	events = append(events, s.conditionEvents()...)
+	events = append(append(events, s.conditionEvents()...), s.pauseEvents()...)
+	if s.clockWentBack() {
+		events = append(events, clockWentBack(in))
+	}
 	return withReason(append(events, pruneEvents(in, pruned)...))
 }
 

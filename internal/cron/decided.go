@@ -4,51 +4,51 @@
 package cron
 
 import (
+	"math"
 	"slices"
 	"time"
 )
 
 // nameDecided names the outcomes where the status holds how far they have been named: each scheduled time between the
-// cursor and now is decided in this sync. It starts, or waits, or has an outcome without a run, and the cursor moves
-// on. A sync in which nothing may start decides nothing: the times are found late by the one in which something may.
+// cursor and now is decided in this sync, but for one whose planned start is to come, and for those that are to be made
+// up for when a pause ends. It starts, or waits, or has an outcome without a run, and the cursor moves on.
 func (s *syncState) nameDecided() {
 	in, o := s.in, &s.outcomes
 	o.cursor, o.waiting, o.inProcess = s.memory.Cursor, s.memory.Waiting, s.memory.inProcess()
 	o.named = append(o.named, s.observed.ended...)
-	if !s.ready.mayStart || s.observed.err != nil {
+	if s.decidesNothing() || s.observed.err != nil {
 		return
 	}
-	times, t := s.ready.times, s.timing
-	for _, at := range s.proved {
-		o.enter(Started, "", one(at.UTC()))
-	}
-	o.enter(Skipped, NotStartedEdited, passedIn(times, t.base, minTime(s.edit.since, in.Now), s.proved))
-	from := maxTime(t.base, s.edit.since)
-	o.enter(Missed, NotStartedDeadline, passedIn(times, from, minTime(t.earliest, in.Now), s.proved))
-	rest := NotStartedOutage
-	if in.Policy.CatchUp.Policy == CatchUpAll {
-		rest = NotStartedCatchUpLimit
-	}
-	isProved := func(t time.Time) bool { return slices.ContainsFunc(s.proved, t.Equal) }
-	others := append(slices.Clip(s.proved), slices.DeleteFunc(slices.Clone(s.chosen), isProved)...)
-	o.enter(Missed, rest, passedIn(times, maxTime(from, t.earliest), in.Now, others))
+	s.namePast()
 	for _, m := range s.turnedAway {
 		o.enter(m.reason.SkippedOrMissed(), m.reason, m.passed)
 		o.named[len(o.named)-1].WaitedFor = m.waitedFor
 	}
 	o.waiting = nil
 	for i, due := range s.due {
-		switch result := s.start.each[i]; result {
-		case startCreated, startAdopted, startNameUsed:
-			o.enter(Started, "", one(due.time))
-		default:
-			o.waiting = append(o.waiting, WaitingTime{Time: due.time, Trigger: due.trigger, Reason: result.reasonIfNeverStarted(), Since: s.waitingSince(due)})
-			o.wake = earlier(o.wake, endOf(in, due.time))
+		reason := NotStartedNotReady
+		switch {
+		case s.status.Pause.Cause != "":
+			reason = NotStartedSuspended
+		case i < len(s.start.each):
+			result := s.start.each[i]
+			if result == startCreated || result == startAdopted || result == startNameUsed {
+				o.enter(Started, "", one(due.time))
+				continue
+			}
+			reason = result.reasonIfNeverStarted()
+		}
+		o.waiting = append(o.waiting, WaitingTime{Time: due.time, Trigger: due.trigger, Reason: reason, Since: s.waitingSince(due)})
+		if end := s.deadlineOf(due.time); end.After(in.Now) {
+			o.wake = earlier(o.wake, end)
 		}
 	}
-	cursor := t.base
-	if latest := times.LastBetween(t.base, in.Now).UTC(); !latest.IsZero() {
-		cursor = latest
+	cursor := s.timing.base
+	for _, times := range []Times{s.past.times, orNone(in.Policy.Timing.Excluded), s.allTimes()} {
+		cursor = maxTime(cursor, times.LastBetween(s.timing.base, s.past.until).UTC())
+	}
+	if s.past.edited.count > 0 {
+		cursor = maxTime(cursor, s.past.edited.last)
 	}
 	for _, at := range s.proved { // also of times that an edit names no more: else they would be proved again
 		cursor = maxTime(cursor, at.UTC())
@@ -57,16 +57,75 @@ func (s *syncState) nameDecided() {
 	o.reported, o.unreported = o.unreported, nil
 }
 
-// endOf is the instant at which a time that waits is too late, zero if it never is.
-func endOf(in *Input, t time.Time) time.Time {
-	if in.Policy.Deadline == nil {
+// namePast names the outcomes of the times that this sync decides and that neither start nor wait.
+func (s *syncState) namePast() {
+	in, o, p, base := s.in, &s.outcomes, &s.past, s.timing.base
+	for _, at := range s.proved {
+		o.enter(Started, "", one(at.UTC()))
+	}
+	o.enter(Skipped, NotStartedEdited, p.edited)
+	others := s.proved
+	if s.edit.since.After(base) { // those that it took out have been entered
+		others = slices.Clone(others)
+		for _, t := range s.memory.Next {
+			if !slices.ContainsFunc(others, t.Equal) {
+				others = append(others, t)
+			}
+		}
+	}
+	o.enter(Skipped, NotStartedExcluded, passedIn(orNone(in.Policy.Timing.Excluded), base, p.until, others))
+
+	skipped := minTime(p.pausedUntilIfSkipped(in), p.until)
+	o.enter(Skipped, p.why, passedIn(p.times, base, skipped, s.proved))
+	from := maxTime(base, skipped)
+	late := minTime(s.timing.earliest, p.until)
+	o.enter(Missed, NotStartedDeadline, passedIn(p.times, from, late, s.proved))
+	from = maxTime(from, late)
+
+	isProved := func(t time.Time) bool { return slices.ContainsFunc(s.proved, t.Equal) }
+	others = append(slices.Clip(s.proved), slices.DeleteFunc(slices.Clone(s.chosen), isProved)...)
+	o.enter(Skipped, p.why, passedIn(p.times, from, minTime(p.pausedUntil, p.until), others))
+	rest := NotStartedOutage
+	switch {
+	case p.notReady:
+		rest = NotStartedNotReady
+	case in.Policy.CatchUp.Policy == CatchUpAll:
+		rest = NotStartedCatchUpLimit
+	}
+	o.enter(Missed, rest, passedIn(p.times, maxTime(from, p.pausedUntil), p.until, others))
+}
+
+// deadlineOf is the instant at which a time is too late, zero if it never is.
+func (s *syncState) deadlineOf(t time.Time) time.Time {
+	if d := s.in.Policy.Deadline; d != nil && *d <= math.MaxInt64/int64(time.Second) {
+		return plannedStart(s.in.Policy.Timing.Times, t).Add(time.Duration(*d) * time.Second).UTC()
+	}
+	return time.Time{}
+}
+
+// clockWentBack tells whether what was decided lies so far ahead of the clock that it is not believed.
+func (s *syncState) clockWentBack() bool {
+	stored := s.in.Stored.Cursor
+	return s.in.Traits.Durable.Has(PartCursor) && stored != nil && stored.Sub(s.in.Now) > maxLead
+}
+
+// nextStart is when the next scheduled time is to start, or a suspension ends; zero if neither will come.
+func (s *syncState) nextStart() time.Time {
+	pause := &s.status.Pause
+	if s.decidesNothing() || pause.Cause != "" {
+		if pause.Until != nil {
+			return pause.Until.UTC()
+		}
 		return time.Time{}
 	}
-	end := t.Add(time.Duration(*in.Policy.Deadline) * time.Second)
-	if !end.After(in.Now) {
-		return time.Time{}
+	now, times, base := s.in.Now, s.past.times, baseOf(s.in, &s.status)
+	if last := times.LastBetween(base, now); plannedStart(times, last).After(now) {
+		return plannedStart(times, last).UTC()
 	}
-	return end
+	if at := plannedStart(times, nextTime(times, base, now)); at.After(now) {
+		return at.UTC()
+	}
+	return time.Time{}
 }
 
 func minTime(a, b time.Time) time.Time {

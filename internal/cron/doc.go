@@ -47,6 +47,9 @@
 //	observed.go       the active list, lastScheduleTime and lastSuccessfulTime, from what the children show;
 //	                  what counts as unfinished, for Forbid and Replace
 //	timing.go         startingDeadlineSeconds, the scheduled time that is due, how many were missed, the next one
+//	pause.go          whether a suspension or too many failures keep scheduled times from starting
+//	pasttimes.go      which scheduled times a sync decides where the status holds a cursor: not those that are still to
+//	                  start, nor those that an edit took out; those that passed in a pause, or while something was wrong
 //	due.go            the scheduled times that have come: those that wait, and those of the new ones that are chosen
 //	wait.go           how many of them may wait, and which are turned away
 //	start.go          the ordered rules about each of them: start, skip, replace, adopt

@@ -47,39 +47,59 @@ func (s *syncState) dueTimes() []dueTime {
 	in := s.in
 	var due []dueTime
 	if in.Traits.Durable.Has(PartWaiting) {
-		cut := earliest(time.Time{}, in.Policy.Deadline, in.Now)
-		for _, w := range s.memory.Waiting {
-			t := dueTime{time: w.Time, child: childName(in, w.Time), trigger: w.Trigger, waitsFor: w.Reason}
-			switch {
-			case slices.ContainsFunc(s.proved, w.Time.Equal):
-			case !names(s.ready.times, w.Time):
-				s.turnAway(NotStartedEdited, []dueTime{t})
-			case w.Time.After(cut):
-				due = append(due, t)
-			default:
-				s.turnAway(NotStartedDeadline, []dueTime{t})
-			}
-		}
+		due = s.stillWaiting()
 	}
 	for _, t := range s.chosen {
 		if !slices.ContainsFunc(s.proved, t.Equal) {
-			due = append(due, dueTime{time: t, child: childName(in, t), trigger: triggerOf(t, in.Now)})
+			d := dueTime{time: t, child: childName(in, t), trigger: triggerOf(plannedStart(in.Policy.Timing.Times, t), in.Now)}
+			if s.past.notReady {
+				d.waitsFor = NotStartedNotReady
+			}
+			due = append(due, d)
 		}
 	}
 	slices.SortStableFunc(due, func(a, b dueTime) int { return a.time.Compare(b.time) })
 	return due
 }
 
-// names tells whether t is one of the times.
-func names(times Times, t time.Time) bool {
-	return times.LastBetween(t.Add(-time.Nanosecond), t).Equal(t)
+// stillWaiting are the times that wait and may go on doing so; the others are turned away.
+func (s *syncState) stillWaiting() (waiting []dueTime) {
+	in, p := s.in, &s.past
+	paused, times := s.status.Pause.Cause != "", in.Policy.Timing.Times
+	for _, w := range s.memory.Waiting {
+		t := dueTime{time: w.Time, child: childName(in, w.Time), trigger: w.Trigger, waitsFor: w.Reason}
+		switch {
+		case slices.ContainsFunc(s.proved, w.Time.Equal):
+		case times != nil && !names(times, w.Time):
+			p.edited = p.edited.and(one(w.Time))
+		case paused && !in.Policy.CatchUpOnResume:
+			s.turnAway(p.why, []dueTime{t})
+		case paused:
+			waiting = append(waiting, t)
+		case s.isLate(w.Time, in.Now):
+			why := NotStartedDeadline
+			if was := &s.memory.Pause; w.Reason == NotStartedSuspended && was.Cause != "" && s.isLate(w.Time, was.endedAt(in.Now)) {
+				why = p.why
+			}
+			s.turnAway(why, []dueTime{t})
+		default:
+			waiting = append(waiting, t)
+		}
+	}
+	return waiting
+}
+
+// isLate tells whether a time that waits is too late for the deadline at now.
+func (s *syncState) isLate(t, now time.Time) bool {
+	end := s.deadlineOf(t)
+	return !end.IsZero() && !end.After(now)
 }
 
 // chooseTimes gives those of the new scheduled times that start, in their order: the latest one, which CatchUpNone lets
 // go when it is found late, and under CatchUpAll the newest late ones up to the limit.
 func chooseTimes(in *Input, times Times, t timing, e *edit) []time.Time {
 	policy := in.Policy.CatchUp
-	if t.due.IsZero() || policy.Policy == CatchUpNone && triggerOf(t.due, in.Now) == TriggerCatchUp {
+	if t.due.IsZero() || policy.Policy == CatchUpNone && triggerOf(plannedStart(times, t.due), in.Now) == TriggerCatchUp {
 		return nil
 	}
 	list := []time.Time{t.due}
@@ -87,7 +107,7 @@ func chooseTimes(in *Input, times Times, t timing, e *edit) []time.Time {
 		return list
 	}
 	limit := policy.Limit
-	if triggerOf(t.due, in.Now) == TriggerSchedule {
+	if triggerOf(plannedStart(times, t.due), in.Now) == TriggerSchedule {
 		limit++
 	}
 	for before := t.due; len(list) < limit; list = append(list, before) {

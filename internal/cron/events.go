@@ -209,3 +209,8 @@ func foreignHolder(in *Input, c Child, due time.Time) Event {
 		"is not ours, its controller is %s. The run of %s is lost unless it is deleted or renamed before the next",
 		in.Traits.ChildKind, c.Name, owner, stamp(in, due)).lasting()
 }
+
+func clockWentBack(in *Input) Event {
+	return in.Traits.Events.ClockWentBack.event(dedupKey("clock", *in.Stored.Cursor), "All times until %s are decided, and the clock is far behind "+
+		"that: they count from now on. Check the clocks of the machines that the controller runs on", stamp(in, *in.Stored.Cursor))
+}

@@ -436,8 +436,8 @@ func TestLedger(t *testing.T) {
 		{want: "start @12:10\n11:10…12:00 (6) missed/outage"},
 		{now: "13:05", given: []given{ends(tick("12:10"), failed, finished("12:40"))}, want: "start @13:00\n12:10 failed/run_failed\n12:20…12:50 (4) missed/outage"},
 		{now: "13:35", given: []given{ends(tick("13:00"), complete)}, want: "start @13:30\n13:00 succeeded\n13:10…13:20 (2) missed/outage"},
-		{now: "14:05", given: []given{suspended}},
-		{now: "14:06", given: []given{func(s *scene) { s.in.Policy.Suspend = false }, queue(1, 0)}, want: "13:40…13:50 (2) missed/outage\n14:00 skipped/queue_full"},
+		{now: "14:05", given: []given{suspended}, want: "13:40…14:00 (3) skipped/suspended"},
+		{now: "14:10", given: []given{resumed, queue(1, 0)}, want: "14:10 skipped/queue_full"},
 	} {
 		if p.now != "" {
 			s.catchUp(p.now, p.given...)
@@ -450,10 +450,10 @@ func TestLedger(t *testing.T) {
 	for _, e := range s.in.Stored.Results.Ledger {
 		got = append(got, fmt.Sprintf("%s %s %d", e.First.Format("15:04"), e.Result, e.Count))
 	}
-	if diff := cmp.Diff([]string{"14:00 skipped 1", "13:40 missed 2", "13:10 missed 2"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"14:10 skipped 1", "13:40 skipped 3", "13:10 missed 2"}, got); diff != "" {
 		t.Errorf("ledger (-want +got):\n%s", diff)
 	}
-	if want := (cron.Counts{Started: 3, Succeeded: 1, Failed: 1, Skipped: 1, Missed: 14}); s.in.Stored.Results.Counts != want {
+	if want := (cron.Counts{Started: 3, Succeeded: 1, Failed: 1, Skipped: 4, Missed: 12}); s.in.Stored.Results.Counts != want {
 		t.Errorf("counted %+v, want %+v", s.in.Stored.Results.Counts, want)
 	}
 }

@@ -11,7 +11,7 @@ func (s *syncState) waitingSince(due dueTime) *time.Time {
 	if due.trigger != TriggerSchedule {
 		return nil
 	}
-	since := due.time
+	since := plannedStart(s.in.Policy.Timing.Times, due.time)
 	for _, w := range s.memory.Waiting {
 		switch {
 		case w.Time.Equal(due.time):

@@ -36,6 +36,12 @@ type Memory struct {
 	Cursor *time.Time
 	// Waiting are scheduled times that have come and may still start, in their order.
 	Waiting []WaitingTime
+	// Pause is why no scheduled time started at the last sync although all was well, and NotReady is whether something was
+	// wrong that kept them from starting.
+	Pause    Pause
+	NotReady bool
+	// Next are the scheduled times that the status said are to come, in their order. Whoever writes the status makes them.
+	Next []time.Time
 	// Results are the outcomes so far; nil when there are none, or where the status does not hold them.
 	Results *Results
 
@@ -129,6 +135,8 @@ const (
 	PartCursor
 	PartWaiting
 	PartResults
+	// PartGates are Pause and NotReady.
+	PartGates
 )
 
 // Has tells whether all of these parts are in the set.
@@ -180,6 +188,9 @@ func (m *Memory) changedFrom(stored *Memory, active []ActiveRun, durable Parts) 
 	}
 	if m.Results != stored.Results { // those that are the same are shared (Results.with)
 		changed |= PartResults
+	}
+	if !m.Pause.same(&stored.Pause) || m.NotReady != stored.NotReady {
+		changed |= PartGates
 	}
 	if !slices.EqualFunc(m.Waiting, stored.Waiting, WaitingTime.same) {
 		changed |= PartWaiting

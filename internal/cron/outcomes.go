@@ -63,6 +63,12 @@ const (
 	RunReplaced Reason = "replaced"
 	// RunDeleted (cancelled): its child was deleted by someone, or vanished unseen.
 	RunDeleted Reason = "deleted"
+	// NotStartedPaused (skipped): too many runs had failed in a row.
+	NotStartedPaused Reason = "paused"
+	// NotStartedExcluded (skipped): the user took it out.
+	NotStartedExcluded Reason = "excluded"
+	// NotStartedNotReady (missed): something was wrong with the object, and a newer one took its place.
+	NotStartedNotReady Reason = "not_ready"
 	// NotStartedStopping (skipped): a child was being stopped for it.
 	NotStartedStopping Reason = "stopping"
 	// NotStartedSuperseded (skipped): it waited for room, and a newer one took its place.
@@ -95,7 +101,8 @@ var NotStartedReasons = []Reason{NotStartedForbidden, NotStartedSuspended, NotSt
 // SkippedOrMissed is the outcome of times that did not start for this reason.
 func (w Reason) SkippedOrMissed() Result {
 	switch w {
-	case NotStartedForbidden, NotStartedStopping, NotStartedSuperseded, NotStartedQueueFull, NotStartedEdited, NotStartedSuspended, NotStartedSharedName:
+	case NotStartedForbidden, NotStartedStopping, NotStartedSuperseded, NotStartedQueueFull, NotStartedEdited, NotStartedSuspended, NotStartedPaused, NotStartedExcluded,
+		NotStartedSharedName:
 		return Skipped
 	default:
 		return Missed

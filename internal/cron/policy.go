@@ -16,6 +16,17 @@ type Policy struct {
 	// Room says how many runs may be active at once, and what becomes of a time that finds no room.
 	Room    Room
 	Suspend bool
+	// What follows of pauses is for kinds whose status holds a cursor.
+
+	// SuspendUntil is when a suspension ends by itself; nil for none.
+	SuspendUntil *time.Time
+	// PauseAfterFailures is after how many failed runs in a row no scheduled time starts any more; 0 for no number. Another
+	// ResumeToken ends that.
+	PauseAfterFailures int
+	ResumeToken        string
+	// CatchUpOnResume: times that passed while no scheduled time started are made up for at the end, as CatchUp says.
+	// Otherwise they are skipped.
+	CatchUpOnResume bool
 	// Retry says how often an attempt that failed is repeated.
 	Retry Retry
 	// Timeout is how long after its creation a child is stopped that has not ended; 0 is never. It is for children that
@@ -42,6 +53,9 @@ type Timing struct {
 	Fingerprint string
 	// Times are the scheduled times; nil if there is an obstacle.
 	Times Times
+	// Excluded are the times that Times lack because the user has taken them out one by one; they are counted as skipped.
+	// Nil if there are none.
+	Excluded Times
 	// Every, if not 0, tells that Times have no grid of their own: each is that much later than the one before.
 	Every time.Duration
 	// ZoneName is the time zone that is asked for, "" for none.
@@ -65,6 +79,9 @@ type Times interface {
 	// Next is the first scheduled time later than t.
 	Next(t time.Time) time.Time
 }
+
+// Times may have a method PlannedStart(t time.Time) time.Time: when a scheduled time is to start, no earlier than t and
+// before the next one. Without it that is t. It counts in kinds whose status holds a cursor.
 
 // Retry says how often and when an attempt that failed is repeated. The zero Retry repeats none.
 type Retry struct {
@@ -138,7 +155,8 @@ func orNone(times Times) Times {
 type Obstacle struct {
 	Remark
 	// Check is the start check that fails: CheckZoneLoads or CheckScheduleFires for the timing, CheckChildKind for
-	// children.
+	// children. The former keep scheduled times from starting, the latter attempts of runs that have begun, too. Zero: it
+	// keeps nothing from starting.
 	Check StartCheck
 	// EditEvent, if not zero, takes the place of Remark.Event when an edit brought the mistake.
 	EditEvent EventReason

@@ -117,7 +117,7 @@ func (r *Results) with(outcomes []RunOutcome, at time.Time, times Times, limit i
 		if o.Result == Started {
 			continue // it is active until it has ended
 		}
-		if last := len(ledger) - 1; last >= 0 && ledger[last].continues(o) && orNone(times).Count(ledger[last].Last, o.First) <= 1 {
+		if last := len(ledger) - 1; last >= 0 && ledger[last].continues(o, times) {
 			ledger[last].Count += o.Count
 			ledger[last].Last = o.Last
 			continue
@@ -129,8 +129,9 @@ func (r *Results) with(outcomes []RunOutcome, at time.Time, times Times, limit i
 	return &now
 }
 
-// continues tells whether o goes into the entry of e if it is about the times that come next: both are about times
-// without a run.
-func (e RunOutcome) continues(o RunOutcome) bool {
-	return e.Result == o.Result && e.Reason == o.Reason && (e.Result == Skipped || e.Result == Missed)
+// continues tells whether o goes into the entry of e: both are about times without a run, and there is no other time
+// between them.
+func (e RunOutcome) continues(o RunOutcome, times Times) bool {
+	return e.Result == o.Result && e.Reason == o.Reason && (e.Result == Skipped || e.Result == Missed) &&
+		times != nil && o.First.After(e.Last) && times.Count(e.Last, o.First.Add(-time.Nanosecond)) == 0
 }

@@ -24,7 +24,6 @@ import (
 	kindk "github.com/carillon-dev/carillon/internal/kind/batchv1"
 	kindt "github.com/carillon-dev/carillon/internal/kind/tutorial"
 	kindv "github.com/carillon-dev/carillon/internal/kind/volcano"
-	"github.com/carillon-dev/carillon/internal/timeset"
 )
 
 // traits of the kinds, by the letter that the contract uses.
@@ -38,8 +37,8 @@ var traits = map[string]*cron.KindTraits{
 // general is a kind without any peculiarity, whose status can hold all there is to remember.
 var general = &cron.KindTraits{
 	Group: "batch.carillon.dev", Kind: "Timetable", ChildKind: "Job", NameUnit: time.Second,
-	StartChecks:        []cron.StartCheck{cron.CheckNotSuspended, cron.CheckScheduleFires},
-	Durable:            cron.PartActive | cron.PartLastSchedule | cron.PartLastSuccessful | cron.PartTiming | cron.PartCursor | cron.PartWaiting | cron.PartResults,
+	StartChecks:        []cron.StartCheck{cron.CheckScheduleFires, cron.CheckChildKind, cron.CheckNotSuspended},
+	Durable:            cron.PartActive | cron.PartLastSchedule | cron.PartLastSuccessful | cron.PartTiming | cron.PartCursor | cron.PartWaiting | cron.PartResults | cron.PartGates,
 	RecordDespiteError: true, AdoptionReports: true, History: cron.ByCreation,
 }
 
@@ -50,6 +49,7 @@ type scene struct {
 	// text and tz are the schedule and the zone that the CronJob asks for, process is the zone of the process, and
 	// annotation is what the CronJob remembers of its timing. read makes the input of them.
 	text       string
+	general    generalTiming
 	tz         *string
 	process    *time.Location
 	annotation string
@@ -104,12 +104,7 @@ func fixture(kind string, now string, givens ...given) *scene {
 // read reads the timing as the adapter of a kind does.
 func (s *scene) read() {
 	if s.in.Traits == general {
-		spec := timeset.Spec{Items: []timeset.Item{{Cron: s.text}}}
-		set, err := timeset.Compile(spec)
-		if err != nil {
-			panic(err)
-		}
-		s.in.Policy.Timing = cron.Timing{Fingerprint: spec.Fingerprint(), Times: set}
+		s.readGeneral()
 		return
 	}
 	info, options := adapter.Info{Traits: s.in.Traits}, adapter.ReadOptions{Zone: s.process}
@@ -369,6 +364,7 @@ func (s *scene) record(t testing.TB, r cron.StatusWrite) string {
 	}
 	if s.failRecord == nil {
 		s.in.Stored, s.annotation = r.Memory, annotation
+		s.nextTimes(r)
 		s.read()
 	}
 	if r.Changed == cron.PartTiming {

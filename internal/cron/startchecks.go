@@ -11,7 +11,9 @@ type readiness struct {
 	mayStart bool
 	times    Times
 	events   []Event
-	// obstacle is what keeps it from starting, nil if nothing does that was looked at.
+	// notReady: an obstacle keeps scheduled times from starting.
+	notReady bool
+	// obstacle is what keeps it from starting, or is wrong without doing that; nil if nothing is that was looked at.
 	obstacle *Obstacle
 }
 
@@ -39,12 +41,16 @@ func checkStart(in *Input, e *edit) readiness {
 			o = in.ChildObstacle
 		}
 		if o != nil && o.Check == check {
-			r.obstacle = o
+			r.obstacle, r.notReady = o, true
 			r.events = append(r.events, o.event(in, e.fresh))
 			return r
 		}
 	}
 	r.mayStart, r.times = timing.Times != nil, timing.Times
+	if o := in.ChildObstacle; o != nil && o.Check == 0 {
+		r.obstacle = o
+		r.events = append(r.events, o.event(in, e.fresh))
+	}
 	return r
 }
 

@@ -10,7 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// skipped reports the times that this sync turned away as the user asked, where the kind speaks of them.
+// skipped reports the times that this sync turned away as the user asked, where the kind speaks of them: not
+// of those that he took out, or paused, himself.
 func (s *syncState) skipped() []Event {
 	in, reason := s.in, s.in.Traits.Events.Skipped
 	if reason == (EventReason{}) {
@@ -19,7 +20,11 @@ func (s *syncState) skipped() []Event {
 	var all passed
 	var why Reason
 	for _, o := range s.outcomes.named {
-		if o.Result == Skipped && o.Reason != NotStartedSuspended {
+		switch o.Reason {
+		case NotStartedSuspended, NotStartedPaused, NotStartedExcluded:
+			continue
+		}
+		if o.Result == Skipped {
 			all, why = all.and(passed{count: o.Count, first: o.First, last: o.Last}), o.Reason
 		}
 	}

@@ -149,6 +149,9 @@ type EventReasons struct {
 	FailedDelete         EventReason // a delete failed
 	FailedCreate         EventReason // a create failed
 	NamespaceTerminating EventReason // a create failed because the namespace is going away
+	PausedAfterFailures  EventReason // no scheduled time starts any more, because too many runs failed in a row
+	Resumed              EventReason // scheduled times start again
+	ClockWentBack        EventReason // what was decided lies far ahead of the clock
 	Foreign              EventReason // an object of someone else holds the child's name
 	BadTimetable         EventReason // the annotation of ours holds what we did not write
 }

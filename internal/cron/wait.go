@@ -33,6 +33,9 @@ func (s *syncState) limitWaiting(due []dueTime) []dueTime {
 		beside = beside[over:]
 	}
 	places, now := policy.Room.WaitLimit, max(0, s.room()-len(beside))
+	if s.ready.notReady { // nothing starts now
+		now = 0
+	}
 	if first.waitsForRoom() {
 		first = ""
 	} else if first != "" {

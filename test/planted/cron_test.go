@@ -256,7 +256,7 @@ func TestCronTables(t *testing.T) {
 			breaks: "a Timetable's Replace starts beside the run that it stops",
 		},
 		"cursor moves past a create that failed": {
-			file: "decided.go", old: "\t\t\to.waiting = append(o.waiting, WaitingTime{", new: "\t\t\t_ = append(o.waiting, WaitingTime{",
+			file: "decided.go", old: "\t\to.waiting = append(o.waiting, WaitingTime{", new: "\t\t_ = append(o.waiting, WaitingTime{",
 			breaks: "a time that waits is forgotten, and has no outcome",
 		},
 		"catching up counts again after a crash": {
