@@ -142,8 +142,14 @@ type process struct {
 	output  bytes.Buffer
 }
 
-// startProcess starts one with variables besides those of the test.
+// startProcess starts one for CronJobs, with variables besides those of the test.
 func startProcess(w *world, variables ...string) *process {
+	w.Helper()
+	return startProcessWith(w, []string{"--controllers", "cronjob"}, variables...)
+}
+
+// startProcessWith starts one with these arguments.
+func startProcessWith(w *world, arguments []string, variables ...string) *process {
 	w.Helper()
 	p := &process{world: w, health: freeAddr(w.T), ended: make(chan struct{})}
 	config := p.on(w.plane.Config())
@@ -170,8 +176,8 @@ func startProcess(w *world, variables ...string) *process {
 	if err != nil {
 		w.Fatal(err)
 	}
-	p.command = exec.Command(executable, "--kubeconfig", path, "--controllers", "cronjob", "--leader-elect", "--leader-elect-namespace", w.namespace,
-		"--metrics-bind-address", "0", "--health-probe-bind-address", p.health)
+	p.command = exec.Command(executable, append(arguments, "--kubeconfig", path, "--leader-elect", "--leader-elect-namespace", w.namespace,
+		"--metrics-bind-address", "0", "--health-probe-bind-address", p.health)...)
 	p.command.Env = append(append(os.Environ(), processVariable+"=manager"), variables...)
 	p.command.Stdout, p.command.Stderr = &p.output, &p.output
 	if err := p.command.Start(); err != nil {
