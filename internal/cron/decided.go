@@ -39,7 +39,7 @@ func (s *syncState) nameDecided() {
 			reason = result.reasonIfNeverStarted()
 		}
 		o.waiting = append(o.waiting, WaitingTime{Time: due.time, Trigger: due.trigger, Reason: reason, Since: s.waitingSince(due)})
-		if end := s.deadlineOf(due.time); end.After(in.Now) {
+		if end := s.deadlineOf(due.time); end.After(in.Now) && s.status.Pause.Cause == "" {
 			o.wake = earlier(o.wake, end)
 		}
 	}

@@ -334,6 +334,14 @@ func TestGeneral(t *testing.T) {
 			given: []given{queue(5, 0), cursor("12:00"), createFails(quota)},
 			syncs: []generalSync{{now: "12:10", want: "start @12:10\nfail\n12:10 waits Schedule/failed"}},
 		},
+		"TT-246 a time whose create is refused gives way to the next one": {
+			given: []given{queue(1, 10), cursor("12:10"), active("12:10")},
+			syncs: []generalSync{{now: "12:20", want: "12:20 waits Schedule/forbidden"},
+				{now: "12:30", want: "12:20 waits Schedule/forbidden\n12:30 waits Schedule/forbidden"},
+				{now: "12:31", given: []given{ends(tick("12:10"), complete), createOfFails(tick("12:20"), quota)},
+					want: "start @12:20\nstart @12:30\nfail\n12:10 succeeded\n12:20 waits Schedule/failed"},
+				{now: "12:32", given: []given{ends(tick("12:30"), complete)}, want: "start @12:20\n12:30 succeeded"}},
+		},
 		"TT-255 a queue without places": {
 			given: []given{queue(1, 0), cursor("12:10"), active("12:10")},
 			syncs: []generalSync{{now: "12:20", want: "12:20 skipped/queue_full"},
@@ -366,6 +374,9 @@ func TestGeneralProperties(t *testing.T) {
 		if rapid.Bool().Draw(rt, "with a deadline") {
 			s.in.Policy.Deadline = new(int64(1500))
 		}
+		s.in.Policy.CatchUpOnResume, s.in.Policy.PauseAfterFailures = rapid.Bool().Draw(rt, "on resume"), rapid.IntRange(0, 3).Draw(rt, "pause after failures")
+		jitter(time.Duration(rapid.SampledFrom([]int{0, 5, 60}).Draw(rt, "jitter")) * time.Minute)(s)
+		excluded(rapid.SampledFrom([]string{"", "2026-05-04T13:00/2026-05-04T14:00"}).Draw(rt, "excluded"))(s)
 		first, counted, ever := at("12:06"), 0, map[string]bool{}
 		for range rapid.IntRange(1, 12).Draw(rt, "syncs") {
 			before := maps.Clone(s.live)
@@ -397,15 +408,24 @@ func TestGeneralProperties(t *testing.T) {
 			if active > s.in.Policy.Room.Limit && len(s.live) > len(before) {
 				rt.Fatalf("%d are active, and %d may be:\n%s", active, s.in.Policy.Room.Limit, transcript)
 			}
-			passed := s.in.Policy.Timing.Times.Count(first, s.in.Now)
+			if cursor := s.in.Stored.Cursor; cursor.After(s.in.Now) {
+				rt.Fatalf("the cursor is at %v:\n%s", cursor, transcript)
+			}
+			passed := s.in.Policy.Timing.Times.Count(first, *s.in.Stored.Cursor) + s.in.Policy.Timing.Excluded.Count(first, *s.in.Stored.Cursor)
 			if waiting := len(s.plan.Carried.Waiting); counted+waiting != passed {
 				rt.Fatalf("at %v %d times have passed, %d have an outcome and %d wait:\n%s", s.in.Now, passed, counted, waiting, transcript)
 			}
-			if !s.plan.Wake.After(s.in.Now) {
-				rt.Fatalf("wakes at %v", s.plan.Wake)
+			if at := s.plan.Wake; !at.After(s.in.Now) && !(at.IsZero() && s.in.Stored.Pause.Cause != "" && s.in.Stored.Pause.Until == nil) {
+				rt.Fatalf("wakes at %v", at)
+			}
+			for name, c := range s.live {
+				if _, was := before[name]; !was && c.Attempt <= 1 && (s.in.Stored.Pause.Cause != "" || s.in.ChildObstacle != nil) {
+					rt.Fatalf("%s starts although it is paused, or something is wrong:\n%s", clock(name), transcript)
+				}
 			}
 			s.catchUp(s.in.Now.Add(time.Duration(rapid.SampledFrom([]int{1, 60, 240, 600, 1300, 5000}).Draw(rt, "later")) * time.Second).Format(time.RFC3339Nano))
-			for name, c := range s.live {
+			for _, name := range slices.Sorted(maps.Keys(s.live)) {
+				c := s.live[name]
 				switch rapid.IntRange(0, 4).Draw(rt, "what becomes of "+name) {
 				case 0:
 					ends(name, complete)(s)
@@ -420,6 +440,15 @@ func TestGeneralProperties(t *testing.T) {
 				}
 			}
 			s.catchUp(s.in.Now.Format(time.RFC3339Nano))
+			s.in.Policy.Suspend = rapid.IntRange(0, 3).Draw(rt, "suspended") == 0
+			s.in.Policy.SuspendUntil = nil
+			if !s.in.Policy.Suspend && rapid.IntRange(0, 4).Draw(rt, "suspended until a time") == 0 {
+				s.in.Policy.SuspendUntil = new(s.in.Now.Add(time.Duration(rapid.IntRange(-1000, 3000).Draw(rt, "until")) * time.Second))
+			}
+			s.in.ChildObstacle = nil
+			if rapid.IntRange(0, 5).Draw(rt, "something is wrong") == 0 {
+				s.in.ChildObstacle = &cron.Obstacle{Check: cron.CheckChildKind}
+			}
 			s.failCreate = rapid.SampledFrom([]error{nil, nil, nil, quota}).Draw(rt, "creates")
 			if rapid.IntRange(0, 5).Draw(rt, "crash") == 0 {
 				crashed(s)

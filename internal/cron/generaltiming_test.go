@@ -39,7 +39,7 @@ func (s *scene) readGeneral() {
 // nextTimes says which five times are to come, as a status that is written does.
 func (s *scene) nextTimes(r cron.StatusWrite) {
 	set, ok := r.Times.(*timeset.Set)
-	if s.in.Traits != general || !ok {
+	if s.in.Traits.Kind != general.Kind || !ok {
 		return
 	}
 	s.in.Stored.Next = nil

@@ -23,7 +23,8 @@ type pastTimes struct {
 	notReady bool
 }
 
-// plannedStart is when a scheduled time is to start: at that time, or later where the times say so, but before the next.
+// plannedStart is when a scheduled time is to start: at that time, or later where the times say so, but before the
+// next one.
 func plannedStart(times Times, t time.Time) time.Time {
 	if p, ok := times.(interface{ PlannedStart(time.Time) time.Time }); ok && !t.IsZero() {
 		return p.PlannedStart(t)
@@ -36,8 +37,8 @@ func names(times Times, t time.Time) bool {
 	return times.LastBetween(t.Add(-time.Nanosecond), t).Equal(t)
 }
 
-// allTimes are the scheduled times as far as they are known: while the timing cannot be read, those that the status says
-// are next.
+// allTimes are the scheduled times as far as they are known: while the timing cannot be read, those that the status
+// says are next.
 func (s *syncState) allTimes() Times {
 	if times := s.in.Policy.Timing.Times; times != nil {
 		return times
@@ -93,14 +94,14 @@ func (s *syncState) lookBack() {
 	}
 }
 
-// decidesNothing tells whether no scheduled time is looked at: all are found late by the sync that does. Where the status
-// tells of what keeps them from starting, they are decided meanwhile.
+// decidesNothing tells whether no scheduled time is looked at: all are found late by the sync that does. Where the
+// status tells of what keeps them from starting, they are decided meanwhile.
 func (s *syncState) decidesNothing() bool {
 	return s.in.Owner.Deleting || !s.ready.mayStart && !s.in.Traits.Durable.Has(PartGates)
 }
 
-// keptByEdit are those of the times up to an edit that are named still: the former timing named the ones that the status
-// says are next. Nothing else that the present one names up to then is to start, but for what has started.
+// keptByEdit are those of the times up to an edit that are named still: the former timing named the ones that the
+// status says are next. Nothing else that the present one names up to then is to start, but for what has started.
 func (s *syncState) keptByEdit(all Times) []time.Time {
 	until := minTime(s.edit.since, s.in.Now)
 	kept := slices.DeleteFunc(slices.Clone(s.proved), func(t time.Time) bool { return t.After(until) })
@@ -168,8 +169,8 @@ func (s *syncState) deadlineCut(now time.Time) time.Time {
 	return cut
 }
 
-// chooseWaiting gives those of the new scheduled times that wait because they came while something was wrong: as many as
-// may wait (timetable.md 3.6, 4.1), the newest, or in a queue the oldest.
+// chooseWaiting gives those of the new scheduled times that wait because they came while something was wrong: as many
+// as may wait (timetable.md 3.6, 4.1), the newest, or in a queue the oldest.
 func chooseWaiting(in *Input, times Times, after, until time.Time) (chosen []time.Time) {
 	room := in.Policy.Room
 	limit := max(room.WaitLimit, 1)

@@ -247,3 +247,41 @@ func TestClockWentBack(t *testing.T) {
 		})
 	}
 }
+
+// A pause after failures, the end of a pause, and a clock that is far behind are told once.
+func TestGateEvents(t *testing.T) {
+	reason := func(word string) cron.EventReason { return cron.EventReason{Type: "Normal", Reason: word} }
+	told := *general
+	told.Events = cron.EventReasons{PausedAfterFailures: reason("Paused"), Resumed: reason("Resumed"), ClockWentBack: reason("ClockWentBack")}
+	telling := func(s *scene) { s.in.Traits = &told }
+	for name, c := range map[string]struct {
+		given []given
+		syncs []generalSync
+		want  []string // what each sync tells
+	}{
+		"TT-095 TT-098 paused and resumed": {given: []given{pauseAfter(1)}, want: []string{"", "Paused", "", "Resumed", ""}, syncs: []generalSync{{now: "12:10"},
+			{now: "12:15", given: []given{fails(tick("12:10"), "12:11")}}, {now: "12:25"}, {now: "12:26", given: []given{resumeToken("a")}}, {now: "12:27"}}},
+		"TT-085 suspended and resumed": {want: []string{"", "", "Resumed", ""}, syncs: []generalSync{{now: "12:04"}, {now: "12:05", given: []given{suspended}},
+			{now: "12:15", given: []given{resumed}}, {now: "12:16"}}},
+		"TT-194 a clock that is days behind": {given: []given{func(s *scene) { s.in.Stored.Cursor = new(at("2026-05-07T12:30:00Z")) }},
+			want: []string{"ClockWentBack", ""}, syncs: []generalSync{{now: "12:35"}, {now: "12:36"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := fixture("G", c.syncs[0].now, append([]given{limit(1), limits(9, 9)}, c.given...)...)
+			telling(s)
+			for i, p := range c.syncs {
+				if i > 0 {
+					s.catchUp(p.now, p.given...)
+				}
+				s.playGeneral(t)
+				got := ""
+				for _, e := range s.events {
+					got += e.Reason
+				}
+				if got != c.want[i] {
+					t.Errorf("sync %d at %s tells %q, want %q", i+1, p.now, got, c.want[i])
+				}
+			}
+		})
+	}
+}

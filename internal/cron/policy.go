@@ -20,8 +20,8 @@ type Policy struct {
 
 	// SuspendUntil is when a suspension ends by itself; nil for none.
 	SuspendUntil *time.Time
-	// PauseAfterFailures is after how many failed runs in a row no scheduled time starts any more; 0 for no number. Another
-	// ResumeToken ends that.
+	// PauseAfterFailures is after how many failed runs in a row no scheduled time starts any more; 0 for no number.
+	// Another ResumeToken ends that.
 	PauseAfterFailures int
 	ResumeToken        string
 	// CatchUpOnResume: times that passed while no scheduled time started are made up for at the end, as CatchUp says.

@@ -63,6 +63,8 @@ type scene struct {
 	failGet, failDelete map[string]error
 	failOwner           error
 	failCreate          error
+	// failCreateOf are errors of the next create of the child of that name.
+	failCreateOf map[string]error
 	// loseAnswer: the create succeeds, and its answer does not arrive.
 	loseAnswer error
 	failRecord error
@@ -103,7 +105,7 @@ func fixture(kind string, now string, givens ...given) *scene {
 
 // read reads the timing as the adapter of a kind does.
 func (s *scene) read() {
-	if s.in.Traits == general {
+	if s.in.Traits.Kind == general.Kind {
 		s.readGeneral()
 		return
 	}
@@ -290,6 +292,9 @@ func deleteFails(name string, err error) given {
 }
 func ownerFails(err error) given  { return func(s *scene) { s.failOwner = err } }
 func createFails(err error) given { return func(s *scene) { s.failCreate = err } }
+func createOfFails(name string, err error) given {
+	return func(s *scene) { s.failCreateOf = map[string]error{name: err} }
+}
 func answerLost(err error) given  { return func(s *scene) { s.loseAnswer = err } }
 func recordFails(err error) given { return func(s *scene) { s.failRecord = err } }
 func stripped(s *scene)           { s.strip = true }
@@ -356,7 +361,7 @@ func (s *scene) play(t testing.TB) string {
 func (s *scene) record(t testing.TB, r cron.StatusWrite) string {
 	t.Helper()
 	annotation := s.annotation
-	if r.Changed.Has(cron.PartTiming) && s.in.Traits != general {
+	if r.Changed.Has(cron.PartTiming) && s.in.Traits.Kind != general.Kind {
 		var err error
 		if annotation, err = adapter.TimetableAnnotation(r.Memory.Timing); err != nil {
 			t.Fatal(err)
@@ -397,6 +402,10 @@ func (s *scene) look(in *cron.Input, l cron.ReadRequest, tell func(string, ...an
 func (s *scene) create(start cron.Start) (*cron.Child, error) {
 	if s.failCreate != nil {
 		return nil, s.failCreate
+	}
+	if err := s.failCreateOf[start.Name]; err != nil {
+		delete(s.failCreateOf, start.Name)
+		return nil, err
 	}
 	if _, taken := s.live[start.Name]; taken {
 		return nil, apierrors.NewAlreadyExists(jobs, start.Name)
