@@ -27,7 +27,8 @@ type syncState struct {
 	// status is what is to be written: first the observed one, to which the start and the conditions are added.
 	status Memory
 	timing timing
-	past   pastTimes
+	// past is nil where the status holds no cursor.
+	past *pastTimes
 	// proved are the scheduled times that children prove and nothing remembers; chosen are those of the new ones that are
 	// to start; due are all that have come and may start, in their order, and turnedAway those that may not any more.
 	proved     []time.Time

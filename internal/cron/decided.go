@@ -59,7 +59,7 @@ func (s *syncState) nameDecided() {
 
 // namePast names the outcomes of the times that this sync decides and that neither start nor wait.
 func (s *syncState) namePast() {
-	in, o, p, base := s.in, &s.outcomes, &s.past, s.timing.base
+	in, o, p, base := s.in, &s.outcomes, s.past, s.timing.base
 	for _, at := range s.proved {
 		o.enter(Started, "", one(at.UTC()))
 	}

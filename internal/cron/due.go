@@ -52,7 +52,7 @@ func (s *syncState) dueTimes() []dueTime {
 	for _, t := range s.chosen {
 		if !slices.ContainsFunc(s.proved, t.Equal) {
 			d := dueTime{time: t, child: childName(in, t), trigger: triggerOf(plannedStart(in.Policy.Timing.Times, t), in.Now)}
-			if s.past.notReady {
+			if s.past != nil && s.past.notReady {
 				d.waitsFor = NotStartedNotReady
 			}
 			due = append(due, d)
@@ -64,7 +64,7 @@ func (s *syncState) dueTimes() []dueTime {
 
 // stillWaiting are the times that wait and may go on doing so; the others are turned away.
 func (s *syncState) stillWaiting() (waiting []dueTime) {
-	in, p := s.in, &s.past
+	in, p := s.in, s.past
 	paused, times := s.status.Pause.Cause != "", in.Policy.Timing.Times
 	for _, w := range s.memory.Waiting {
 		t := dueTime{time: w.Time, child: childName(in, w.Time), trigger: w.Trigger, waitsFor: w.Reason}

@@ -48,7 +48,8 @@ func (s *syncState) allTimes() Times {
 
 // lookBack finds which scheduled times this sync decides, and which of them are to start.
 func (s *syncState) lookBack() {
-	in, p := s.in, &s.past
+	s.past = &pastTimes{}
+	in, p := s.in, s.past
 	s.timing = timing{base: baseOf(in, &s.status)}
 	p.times, p.until = s.allTimes(), s.timing.base
 	gates := in.Traits.Durable.Has(PartGates)
@@ -116,7 +117,7 @@ func (s *syncState) keptByEdit(all Times) []time.Time {
 
 // takeOut counts what an edit took out, or named too late.
 func (s *syncState) takeOut(all Times, kept []time.Time) {
-	p, base := &s.past, s.timing.base
+	p, base := s.past, s.timing.base
 	until := minTime(minTime(s.edit.since, s.in.Now), p.until)
 	for _, t := range s.memory.Next {
 		if t.After(base) && !t.After(until) && !names(all, t) {
@@ -128,7 +129,7 @@ func (s *syncState) takeOut(all Times, kept []time.Time) {
 
 // applyPause finds which of the times passed in a pause: all that are undecided while it goes on.
 func (s *syncState) applyPause() {
-	in, p, was, now := s.in, &s.past, &s.memory.Pause, &s.status.Pause
+	in, p, was, now := s.in, s.past, &s.memory.Pause, &s.status.Pause
 	switch {
 	case now.Cause != "":
 		p.why = now.Cause.skips()
