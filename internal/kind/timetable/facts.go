@@ -17,15 +17,23 @@ import (
 func conditions(stored []metav1.Condition, f cron.Facts) []metav1.Condition {
 	status := &v1alpha1.TimetableStatus{}
 	setStatus(status, f.Memory)
-	return Conditions(stored, &Facts{
+	pause := f.Memory.Pause
+	facts := &Facts{
 		Now:         f.Now,
 		Generation:  f.Generation,
 		Obstacle:    obstacleOf(f.Obstacle),
 		LateAfter:   f.Policy.LateAfter,
-		Suspended:   f.Suspended,
+		Suspended:   pause.Cause == cron.PauseSuspended,
+		Failures:    pause.Cause == cron.PauseFailures,
 		NoMoreTimes: noMoreTimes(f.Policy.Timing.Times, f.Memory.Cursor),
 		Status:      status,
-	})
+
+		PauseAfterFailures: int32(f.Policy.PauseAfterFailures),
+	}
+	if pause.Cause == cron.PauseSuspendedUntil && pause.Until != nil {
+		facts.SuspendedUntil = *pause.Until
+	}
+	return Conditions(stored, facts)
 }
 
 // noMoreTimes tells whether all times are decided that there ever will be.

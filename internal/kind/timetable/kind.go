@@ -50,7 +50,7 @@ var info = adapter.Info{
 		StartChecks: []cron.StartCheck{cron.CheckScheduleFires, cron.CheckChildKind, cron.CheckNotSuspended},
 
 		Durable: cron.PartActive | cron.PartLastSchedule | cron.PartLastSuccessful | cron.PartConditions | cron.PartTiming |
-			cron.PartCursor | cron.PartWaiting | cron.PartResults,
+			cron.PartCursor | cron.PartWaiting | cron.PartResults | cron.PartGates,
 		RecordDespiteError: true,
 
 		GoneIsStopped:    true,
@@ -79,6 +79,10 @@ var info = adapter.Info{
 			FailedDelete: adapter.Warning("CleanupFailed"),
 			FailedCreate: adapter.Warning("CreateFailed"),
 			Foreign:      adapter.Warning("NameTaken"),
+
+			PausedAfterFailures: adapter.Warning("PausedAfterFailures"),
+			Resumed:             adapter.Normal("Resumed"),
+			ClockWentBack:       adapter.Warning("ClockWentBack"),
 		},
 	},
 }

@@ -31,6 +31,10 @@ func memory(tt *Object, now cron.Timing) cron.Memory {
 			},
 		},
 	}
+	m.Pause, m.NotReady = readPause(s), readNotReady(s)
+	for i := range s.Next {
+		m.Next = append(m.Next, s.Next[i].Time.Time)
+	}
 	for i := range s.Active {
 		m.Active = append(m.Active, activeRun(tt, &s.Active[i]))
 	}
@@ -86,6 +90,7 @@ func ledgerOutcome(e *v1alpha1.LedgerEntry) cron.RunOutcome {
 func setStatus(s *v1alpha1.TimetableStatus, m *cron.Memory) {
 	s.Conditions = m.Conditions
 	s.LastScheduleTime, s.LastSuccessfulTime, s.Cursor = apiTime(m.LastSchedule), apiTime(m.LastSuccessful), apiTime(m.Cursor)
+	s.Pause = writtenPause(&m.Pause)
 	s.Active, s.Waiting, s.Ledger = nil, nil, nil
 	for _, r := range m.Active {
 		run := v1alpha1.ActiveRun{Name: r.Name, UID: r.UID, ScheduledTime: metav1.NewTime(r.Time), Trigger: v1alpha1.Trigger(r.Trigger),

@@ -55,8 +55,8 @@ func newStatus(tt *Object, record *cron.StatusWrite) *v1alpha1.TimetableStatus {
 		d.ofEntry(&after.Ledger[i])
 		after.LastStartTime = latest(after.LastStartTime, after.Ledger[i].StartTime)
 	}
-	switch {
-	case tt.Spec.Suspend:
+	switch cause := record.Memory.Pause.Cause; {
+	case cause == cron.PauseSuspended, cause == cron.PauseFailures:
 		after.Next = nil
 	case set != nil:
 		after.Next = nextTimes(tt, set, record, d.several)

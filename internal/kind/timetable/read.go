@@ -35,15 +35,23 @@ const (
 func (k Kind) policy(tt *Object, options adapter.ReadOptions) cron.Policy {
 	spec, d := &tt.Spec, durations{}
 	p := cron.Policy{
-		CatchUp:     cron.CatchUp{Policy: cron.CatchUpPolicy(spec.CatchUp.Policy), Limit: orDefault(spec.CatchUp.Limit, defaultCatchUpLimit)},
-		Room:        room(&spec.Concurrency),
-		Suspend:     spec.Suspend,
+		CatchUp: cron.CatchUp{Policy: cron.CatchUpPolicy(spec.CatchUp.Policy), Limit: orDefault(spec.CatchUp.Limit, defaultCatchUpLimit)},
+		Room:    room(&spec.Concurrency),
+		Suspend: spec.Suspend,
+
+		PauseAfterFailures: orDefault(spec.PauseAfterFailures, 0),
+		ResumeToken:        ResumeToken(tt.Annotations[v1alpha1.AnnotationResume]),
+		CatchUpOnResume:    spec.OnResume == v1alpha1.CatchUpOnResume,
+
 		Succeeded:   d.retention("history.succeeded.maxAge", &spec.History.Succeeded),
 		Failed:      d.retention("history.failed.maxAge", &spec.History.Failed),
 		KeepAtLeast: nameIsLock,
 		Ledger:      orDefault(spec.History.Ledger, defaultLedger),
 		LateAfter:   d.readOr("lateAfter", spec.LateAfter, defaultLateAfter),
 		Conditions:  true,
+	}
+	if until := spec.SuspendUntil; until != nil {
+		p.SuspendUntil = new(wholeSecond(until.Time))
 	}
 	if spec.StartingDeadline != nil {
 		p.Deadline = new(int64(d.read("startingDeadline", *spec.StartingDeadline) / time.Second))
@@ -74,6 +82,9 @@ func (k Kind) timing(tt *Object, options adapter.ReadOptions, obstacle *Obstacle
 	switch served := tt.Status.Timing; {
 	case set != nil:
 		t.Times, t.Zone = set, set.Location()
+		if len(tt.Spec.Exclude) > 0 {
+			t.Excluded = set.Excluded()
+		}
 	case served != nil:
 		t.Fingerprint = served.Fingerprint
 	}
@@ -88,6 +99,14 @@ func (k Kind) timing(tt *Object, options adapter.ReadOptions, obstacle *Obstacle
 		t.Obstacle = first.asCron()
 	}
 	return t
+}
+
+// wholeSecond is the first whole second that is not before t: a status holds no fractions, and no scheduled time has any.
+func wholeSecond(t time.Time) time.Time {
+	if whole := t.UTC().Truncate(time.Second); !whole.Before(t) {
+		return whole
+	}
+	return t.UTC().Truncate(time.Second).Add(time.Second)
 }
 
 // allExcluded tells that of the times that are not decided yet no exclusion leaves any.

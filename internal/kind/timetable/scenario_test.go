@@ -293,6 +293,9 @@ func calendar(name string, periods ...v1alpha1.Period) given {
 
 func noCalendar(name string) given { return func(w *world) { delete(w.calendars, name) } }
 
+// strips: from now on owner references are removed from what is created.
+func strips(w *world) { w.strip = true }
+
 // lags: from now on the cache shows the children as they are now.
 func lags(w *world) {
 	w.shown = map[string]*unstructured.Unstructured{}

@@ -157,7 +157,7 @@ func TestAttemptScenarios(t *testing.T) {
 			"'object.status.list.all(x, object.status.list.all(y, x == y))', failed: 'false'}}",
 			steps: []step{started, {at: "12:12", given: []given{manyItems("@12:10")}, want: "say OutcomeError\nA 12:10 Schedule"}}},
 		"TT-144 an outcome that does not compile": {spec: "{template: {apiVersion: tekton.dev/v1, kind: PipelineRun, spec: {}}, outcome: {succeeded: 'object.', failed: 'false'}}",
-			steps: []step{{at: "12:30", want: "Ready False/InvalidOutcome\nA none"}}},
+			steps: []step{{at: "12:30", want: "Ready False/InvalidOutcome\nA none\nW 12:30 NotReady since 12:10\nsay TimesMissed\nsay RunLate\nsay TimesMissed"}}},
 		"TT-145 fire and forget": {spec: "{template: {apiVersion: tekton.dev/v1, kind: PipelineRun, spec: {}}, outcome: {succeeded: 'true', failed: 'false'}}",
 			steps: []step{started, {at: "12:10:01", want: "say RunSucceeded\nL 12:10 Succeeded"}}},
 		"TT-147 gone while nobody looked": {steps: []step{started, {at: "12:15", given: []given{restarted, gone("@12:10")}, want: "say RunCancelled\nL 12:10 Cancelled/Deleted"}}},
@@ -263,7 +263,7 @@ func TestFaultScenarios(t *testing.T) {
 			{at: "12:20", want: "refused @12:20\nsay TimesMissed\nsay CreateFailed\nsay RunLate\nW 12:20 CreateFailed since 12:10\nL 12:10 Missed/CreateFailed"},
 			{at: "12:25", given: []given{createsFail(nil)}, want: "create @12:20\nsay RunStarted"}}},
 		"TT-198 the API was away":    {steps: []step{{at: "12:05", want: ""}, {at: "12:15", asleep: true, want: "create @12:10\nsay RunStarted\nA 12:10 CatchUp"}}},
-		"TT-205 an unknown variable": {spec: `{template: {metadata: {labels: {x: "$(carillon.nope)"}}}}`, steps: []step{{at: "12:30", want: "Ready False/InvalidTemplate\nA none"}}},
+		"TT-205 an unknown variable": {spec: `{template: {metadata: {labels: {x: "$(carillon.nope)"}}}}`, steps: []step{{at: "12:30", want: "Ready False/InvalidTemplate\nA none\nW 12:30 NotReady since 12:10\nsay TimesMissed\nsay RunLate\nsay TimesMissed"}}},
 		"TT-229 created long before the controller": {unseen: true, given: []given{createdAt("2026-04-23T12:00:00Z")}, steps: []step{{at: "12:07", want: `
 			cursor 12:06
 			next 12:10 12:20 12:30 12:40 12:50
@@ -327,7 +327,7 @@ func TestFaultScenarios(t *testing.T) {
 		"TT-129 a hashed time": {spec: `{schedules: [{name: main, cron: "H H * * *"}]}`, given: []given{named("nightly"), createdAt("2026-05-04T03:00:00Z")}, steps: []step{
 			{at: "03:43", want: "create nightly-20260504-034300\nsay RunStarted"}}},
 		"TT-200 TT-202 a kind that is not granted": {spec: "{template: {apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding}, outcome: {succeeded: 'true', failed: 'false'}}",
-			given: []given{notGranted}, steps: []step{{at: "12:30", want: "Ready False/KindNotAllowed\nA none"}}},
+			given: []given{notGranted}, steps: []step{{at: "12:30", want: "Ready False/KindNotAllowed\nA none\nW 12:30 NotReady since 12:10\nsay TimesMissed\nsay RunLate\nsay TimesMissed"}}},
 		"TT-206 what is not ours": {spec: `{template: {metadata: {annotations: {a: "$(HOME)", b: "$$(HOME)", c: "$$(carillon.run)"}}}}`, steps: []step{started,
 			{at: "12:10:01", given: []given{looks(func(w *world, fail func(string, ...any)) {
 				got := w.child("@12:10").GetAnnotations()
@@ -342,6 +342,10 @@ func TestFaultScenarios(t *testing.T) {
 			{at: "12:55", asleep: true, want: "say TimesMissed\nL 12:20 Missed/CatchUpLimit\nW 12:30 Overlap\nW 12:40 Overlap\nW 12:50 Overlap"},
 			{at: "13:15", asleep: true, want: "say TimesMissed\nL 12:20…12:40 x3 Missed/CatchUpLimit\nW 12:50 Overlap\nW 13:00 Overlap\nW 13:10 Overlap"}}},
 		"TT-222 a Timetable of the same name": {given: []given{orphan("tick-20260504-120000")}, steps: []step{started}},
+		"TT-194 the clock goes forward, and back": {steps: []step{started,
+			{at: "2026-05-07T12:15:00Z", asleep: true, given: []given{succeeds("@12:10")}, want: "create tick-20260507-121000\nsay RunSucceeded\nsay TimesMissed\nsay RunStarted"},
+			{at: "12:20", asleep: true, given: []given{succeeds("tick-20260507-121000")}, want: "say RunSucceeded\nsay ClockWentBack\ncursor 12:20\nwake 12:30"},
+			{at: "12:30", want: "create @12:30\nsay RunStarted"}}},
 	})
 }
 

@@ -22,6 +22,41 @@ func TestDeadlineScenarios(t *testing.T) {
 				create @12:20
 				say RunSucceeded
 				say RunStarted`}}},
+		"TT-027 TT-028 jitter": {spec: "{jitter: 5m}", steps: []step{
+			{at: "12:10:39", want: `
+				next 12:10(12:10:40) 12:20(12:20:40) 12:30(12:30:40) 12:40(12:40:40) 12:50(12:50:40)
+				A none`},
+			{at: "12:10:40", want: `
+				create @12:10
+				say RunStarted
+				A 12:10 Schedule`}}},
+		"TT-029 a jitter longer than the distance": {spec: "{jitter: 1h}", steps: []step{
+			{at: "12:19:58", want: ""},
+			{at: "12:19:59", want: `
+				create @12:10
+				say RunStarted`}}},
+		"TT-030 the deadline counts from the planned start": {spec: "{jitter: 5m, startingDeadline: 30s}", steps: []step{{at: "12:10:39", want: ""}, {at: "12:10:40", want: `
+			create @12:10
+			say RunStarted`}}},
+		"TT-031 too late": {spec: "{jitter: 5m, startingDeadline: 30s}", steps: []step{{at: "12:11:10", asleep: true, want: `
+			say TimesMissed
+			L 12:10 Missed/Deadline`}}},
+		"TT-032 just in time": {spec: "{jitter: 5m, startingDeadline: 30s}", steps: []step{{at: "2026-05-04T12:11:09.9Z", asleep: true, want: `
+			create @12:10
+			say RunStarted`}}},
+		"TT-034 the jitter is removed": {spec: "{jitter: 5m}", steps: []step{
+			{at: "12:10:20", given: []given{edited("{jitter: null}")}, want: `
+				create @12:10
+				say RunStarted`}}},
+		"TT-035 another zone": {spec: "{jitter: 5m}", steps: []step{
+			{at: "12:10:20", given: []given{edited("{timeZone: Europe/Rome}")}, want: "L none"},
+			{at: "12:10:40", want: `
+				create @12:10
+				say RunStarted`}}},
+		"TT-036 named no more": {spec: "{jitter: 5m}", steps: []step{
+			{at: "12:10:20", given: []given{edited(`{schedules: [{name: main, cron: "5 * * * *"}]}`)}, want: `
+				say TimesSkipped
+				L 12:05…12:10 x2 Skipped/Edited`}}},
 	})
 }
 
@@ -146,6 +181,10 @@ func TestCatchUpScenarios(t *testing.T) {
 			say TimesMissed
 			say RunStarted
 			L 14:00…20:00 x7 Missed/Outage`}}},
+		"TT-049 every one that is made up for fails": {spec: "{catchUp: {policy: All}, pauseAfterFailures: 2}", steps: []step{{at: "12:05", want: ""},
+			{at: "13:05", asleep: true, want: "create @12:10\nsay RunStarted"},
+			{at: "13:06", given: []given{fails("@12:10")}, want: "create @12:20\nsay RunFailed\nsay RunStarted"},
+			{at: "13:07", given: []given{fails("@12:20")}, want: "say RunFailed\nsay PausedAfterFailures\nW none\nL 12:30…13:00 x4 Skipped/Paused"}}},
 	})
 }
 
