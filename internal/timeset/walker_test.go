@@ -4,6 +4,7 @@
 package timeset_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -216,7 +217,7 @@ func TestAgainstWalker(t *testing.T) {
 				p := drawPlace(t, zone)
 				spec, calendars := drawSpec(t, p)
 				set, err := timeset.Compile(spec)
-				if obstacle, ok := err.(*timeset.Obstacle); ok && obstacle.Reason == timeset.NeverFires {
+				if obstacle := (*timeset.Obstacle)(nil); errors.As(err, &obstacle) && obstacle.Reason == timeset.NeverFires {
 					t.Skip("names no instant")
 				} else if err != nil {
 					t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	k8s "k8s.io/api/batch/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -26,14 +26,14 @@ import (
 	"github.com/carillon-dev/carillon/internal/cron"
 	"github.com/carillon-dev/carillon/internal/kind"
 	"github.com/carillon-dev/carillon/internal/kind/adapter"
-	"github.com/carillon-dev/carillon/internal/kind/batchv1"
+	batchkind "github.com/carillon-dev/carillon/internal/kind/batchv1"
 	"github.com/carillon-dev/carillon/internal/manager"
 	"github.com/carillon-dev/carillon/internal/testkit/make"
 	"github.com/carillon-dev/carillon/internal/testkit/plane"
 )
 
 // choosing is a kind whose objects choose what they start, as Timetables do: CronJobs of batch/v1 with an annotation.
-type choosing struct{ batch batchv1.Kind }
+type choosing struct{ batch batchkind.Kind }
 
 var _ adapter.ChildChooser = choosing{}
 
@@ -43,7 +43,7 @@ const (
 )
 
 var choosingInfo = func() adapter.Info {
-	info := batchv1.Kind{}.Info()
+	info := batchkind.Kind{}.Info()
 	traits := *info.Traits
 	traits.StartChecks = append(append([]cron.StartCheck{}, traits.StartChecks...), cron.CheckChildKind)
 	info.Child, info.ChildResource = schema.GroupVersionKind{}, schema.GroupVersionResource{}
@@ -146,8 +146,8 @@ func bindCluster(t *testing.T, p *plane.Plane, user, role string) {
 func TestChosenKinds(t *testing.T) {
 	p := plane.Start(t)
 	w := newWorld(t, manager.Options{Config: limitedUser(t, p, "chooser"), Controllers: []string{manager.CronJob}, Kinds: []kind.Kind{choosing{}}})
-	build := func(name, child string) *k8s.CronJob {
-		return w.createCronJob(make.CronJob(w.namespace, name).Schedule("* * * * *").Policy(k8s.ForbidConcurrent).Annotation(chosenKind, child))
+	build := func(name, child string) *batchv1.CronJob {
+		return w.createCronJob(make.CronJob(w.namespace, name).Schedule("* * * * *").Policy(batchv1.ForbidConcurrent).Annotation(chosenKind, child))
 	}
 	group := w.namespace + ".example.com" // of this run's own: definitions stay
 	gadgets := dynamic.NewForConfigOrDie(p.Config()).
@@ -218,10 +218,10 @@ func TestChosenKindsAfterTakeover(t *testing.T) {
 	options := manager.Options{Config: w.plane.Config(), Clock: w.clock, Zone: time.UTC, Controllers: []string{manager.CronJob},
 		Kinds: []kind.Kind{choosing{}}, LeaderElect: true, LeaderElectionNamespace: w.namespace}
 	stop := w.run(options)
-	build := func(name string, policy k8s.ConcurrencyPolicy) *k8s.CronJob {
+	build := func(name string, policy batchv1.ConcurrencyPolicy) *batchv1.CronJob {
 		return w.createCronJob(make.CronJob(w.namespace, name).Schedule("* * * * *").Policy(policy).Annotation(chosenKind, "Job.v1.batch"))
 	}
-	first := build("first", k8s.AllowConcurrent)
+	first := build("first", batchv1.AllowConcurrent)
 	w.pass(1)
 	w.runs(first, 1, 1)
 
@@ -234,7 +234,7 @@ func TestChosenKindsAfterTakeover(t *testing.T) {
 	}
 	w.pass(1)
 	w.runs(first, 2, 2)
-	second := build("second", k8s.ForbidConcurrent)
+	second := build("second", batchv1.ForbidConcurrent)
 	w.pass(1)
 	w.runs(second, 1, 1)
 }

@@ -6,16 +6,16 @@ package batchv1_test
 import (
 	"testing"
 
-	k8s "k8s.io/api/batch/v1"
+	batchv1 "k8s.io/api/batch/v1"
 
 	"github.com/carillon-dev/carillon/internal/kind/adapter"
-	"github.com/carillon-dev/carillon/internal/kind/batchv1"
+	kind "github.com/carillon-dev/carillon/internal/kind/batchv1"
 	"github.com/carillon-dev/carillon/internal/kind/kindtest"
 )
 
 func TestKind(t *testing.T) {
 	kindtest.Run(t, kindtest.Suite{
-		Kind:     batchv1.Kind{},
+		Kind:     kind.Kind{},
 		Stamp:    "batch.kubernetes.io/cronjob-scheduled-timestamp",
 		Template: kindtest.JobTemplate,
 		Children: kindtest.JobChildren,
@@ -25,11 +25,11 @@ func TestKind(t *testing.T) {
 
 // What each sync pays to know what a CronJob asks for.
 func BenchmarkRead(b *testing.B) {
-	cj := &k8s.CronJob{Spec: k8s.CronJobSpec{Schedule: "*/10 * * * *", TimeZone: new("Europe/Rome")}}
+	cj := &batchv1.CronJob{Spec: batchv1.CronJobSpec{Schedule: "*/10 * * * *", TimeZone: new("Europe/Rome")}}
 	cj.Annotations = map[string]string{adapter.AnnotationTimetable: `{"schedules":["*/10 * * * *"],"timeZone":"Europe/Rome"}`}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, policy, _, err := (batchv1.Kind{}).Read(cj, adapter.ReadOptions{}); err != nil || policy.Timing.Times == nil {
+		if _, policy, _, err := (kind.Kind{}).Read(cj, adapter.ReadOptions{}); err != nil || policy.Timing.Times == nil {
 			b.Fatal(err)
 		}
 	}
