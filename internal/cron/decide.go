@@ -108,7 +108,7 @@ func (s *syncState) decide() Plan {
 		s.status.Waiting = s.outcomes.waiting
 	}
 	if in.Traits.Durable.Has(PartResults) {
-		s.status.Results = s.status.Results.with(s.outcomes.named, in.Now, in.Policy.Timing.Times, in.Policy.Ledger)
+		s.status.Results = s.status.Results.with(s.outcomes.named, in.Now, s.nothingBetween, in.Policy.Ledger)
 	}
 	s.served = s.edit.now.withMissed(s.outcomes.missedUpto)
 	s.status.Conditions = s.conditions()

@@ -46,6 +46,16 @@ func (s *syncState) allTimes() Times {
 	return someTimes{list: s.memory.Next, rest: noTimes{}}
 }
 
+// nothingBetween tells whether no scheduled time lies between two. While the timing cannot be read, that is known of the
+// times only that the status says are next.
+func (s *syncState) nothingBetween(a, b time.Time) bool {
+	times := s.allTimes()
+	if s.in.Policy.Timing.Times == nil && !names(times, a) {
+		return false
+	}
+	return times.Count(a, b.Add(-time.Nanosecond)) == 0
+}
+
 // lookBack finds which scheduled times this sync decides, and which of them are to start.
 func (s *syncState) lookBack() {
 	s.past = &pastTimes{}

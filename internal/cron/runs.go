@@ -99,9 +99,9 @@ func (c *Counts) add(o RunOutcome) {
 }
 
 // with adds the outcomes of a sync: all of them to the counts, and those that are final to the ledger, which has limit
-// entries at most. They are added at that instant. times are the scheduled times, nil if they are not known. It is r
-// itself if that changes nothing.
-func (r *Results) with(outcomes []RunOutcome, at time.Time, times Times, limit int) *Results {
+// entries at most. They are added at that instant. nothingBetween tells whether no scheduled time lies between two, as far
+// as is known. It is r itself if that changes nothing.
+func (r *Results) with(outcomes []RunOutcome, at time.Time, nothingBetween func(a, b time.Time) bool, limit int) *Results {
 	var now Results
 	if r != nil {
 		now = *r
@@ -117,7 +117,7 @@ func (r *Results) with(outcomes []RunOutcome, at time.Time, times Times, limit i
 		if o.Result == Started {
 			continue // it is active until it has ended
 		}
-		if last := len(ledger) - 1; last >= 0 && ledger[last].continues(o, times) {
+		if last := len(ledger) - 1; last >= 0 && ledger[last].continues(o, nothingBetween) {
 			ledger[last].Count += o.Count
 			ledger[last].Last = o.Last
 			continue
@@ -131,7 +131,7 @@ func (r *Results) with(outcomes []RunOutcome, at time.Time, times Times, limit i
 
 // continues tells whether o goes into the entry of e: both are about times without a run, and there is no other time
 // between them.
-func (e RunOutcome) continues(o RunOutcome, times Times) bool {
+func (e RunOutcome) continues(o RunOutcome, nothingBetween func(a, b time.Time) bool) bool {
 	return e.Result == o.Result && e.Reason == o.Reason && (e.Result == Skipped || e.Result == Missed) &&
-		times != nil && o.First.After(e.Last) && times.Count(e.Last, o.First.Add(-time.Nanosecond)) == 0
+		o.First.After(e.Last) && nothingBetween(e.Last, o.First)
 }

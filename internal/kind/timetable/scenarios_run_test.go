@@ -185,6 +185,19 @@ func TestCatchUpScenarios(t *testing.T) {
 			{at: "13:05", asleep: true, want: "create @12:10\nsay RunStarted"},
 			{at: "13:06", given: []given{fails("@12:10")}, want: "create @12:20\nsay RunFailed\nsay RunStarted"},
 			{at: "13:07", given: []given{fails("@12:20")}, want: "say RunFailed\nsay PausedAfterFailures\nW none\nL 12:30…13:00 x4 Skipped/Paused"}}},
+		"TT-052 a Calendar that was away": {spec: "{exclude: [{calendar: holidays}]}", given: []given{calendar("holidays", "12-25")}, steps: []step{
+			{at: "12:05", given: []given{noCalendar("holidays")}, want: "Ready False/CalendarNotFound\nsay InvalidSpec"},
+			{at: "13:05", given: []given{calendar("holidays", "12-25")}, want: `
+				say TimesMissed
+				say RunLate
+				say TimesMissed
+				say InvalidSpec
+				say TimesMissed
+				say TimesMissed
+				create @13:00
+				say TimesMissed
+				say RunStarted
+				L 12:10…12:50 x5 Missed/NotReady`}}},
 	})
 }
 
