@@ -63,6 +63,9 @@ func drawnSpec(rt *rapid.T) string {
 	if !strings.Contains(concurrency, "Replace") { // which of two runs has the place is not known after writes that fail
 		draw("retry", "", "{limit: 2}", "{limit: 1, delay: 5m}")
 	}
+	draw("jitter", "", "", "5m")
+	draw("onResume", "", "CatchUp")
+	draw("pauseAfterFailures", "", "2")
 	draw("history", "", "{succeeded: {limit: 0}, failed: {limit: 0}}", "{succeeded: {maxAge: 10m}, ledger: 2}")
 	if concurrency != "" {
 		fields = append(fields, "concurrency: "+concurrency)
@@ -177,6 +180,9 @@ func (h *history) step(what string) {
 	h.pass()
 }
 
+// happens is something that happens to the world of a history.
+func (g given) happens(h *history) { g(h.world) }
+
 // happenings are what may happen.
 var happenings = map[string]func(*history){
 	"nothing":     func(*history) {},
@@ -200,16 +206,26 @@ var happenings = map[string]func(*history){
 			}
 		}
 	},
-	"crash":          func(h *history) { h.crash() },
-	"dies":           func(h *history) { h.dieAfter = 1 },
-	"creates fail":   func(h *history) { h.failCreate = quota },
-	"creates work":   func(h *history) { h.failCreate = nil },
-	"writes fail":    func(h *history) { h.failWrite = internal },
-	"writes work":    func(h *history) { h.failWrite = nil },
-	"deletes fail":   func(h *history) { h.failDelete = internal },
-	"deletes work":   func(h *history) { h.failDelete = nil },
-	"answers lost":   func(h *history) { h.loseAnswers = true },
-	"answers arrive": func(h *history) { h.loseAnswers = false },
+	"crash":        func(h *history) { h.crash() },
+	"dies":         func(h *history) { h.dieAfter = 1 },
+	"creates fail": func(h *history) { h.failCreate = quota },
+	"creates work": func(h *history) { h.failCreate = nil },
+	"writes fail":  func(h *history) { h.failWrite = internal },
+	"writes work":  func(h *history) { h.failWrite = nil },
+	"deletes fail": func(h *history) { h.failDelete = internal },
+	"deletes work": func(h *history) { h.failDelete = nil },
+	"suspended":    edited("{suspend: true, suspendUntil: null}").happens,
+	"resumed":      edited("{suspend: false, suspendUntil: null}").happens,
+	"resumed too":  edited("{suspend: false, suspendUntil: null}").happens,
+	"suspended for a while": func(h *history) {
+		edited(fmt.Sprintf("{suspend: false, suspendUntil: %q}", h.now.Add(25*time.Minute).UTC().Format(time.RFC3339)))(h.world)
+	},
+	"another annotation": func(h *history) { annotated(fmt.Sprint(h.version))(h.world) },
+	"not granted":        func(h *history) { h.notGranted = true },
+	"granted":            func(h *history) { h.notGranted = false },
+	"granted too":        func(h *history) { h.notGranted = false },
+	"answers lost":       func(h *history) { h.loseAnswers = true },
+	"answers arrive":     func(h *history) { h.loseAnswers = false },
 }
 
 func (h *history) unfinished() (names []string) {
