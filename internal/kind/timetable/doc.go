@@ -16,6 +16,6 @@
 //	conditions.go   the conditions, from the facts of a pass
 //	limits.go       how much a status holds; message.go messages of a bounded length
 //	statuspatch.go  the write of a status
-//	kind.go         the adapter: what distinguishes the kind; read.go a spec, memory.go a status, words.go their words
+//	kind.go         the adapter: what distinguishes the kind; read.go a spec, memory.go and pause.go a status, words.go their words
 //	child.go        what is started, and what it says; patches.go the status that a pass leaves; facts.go its conditions
 package timetable

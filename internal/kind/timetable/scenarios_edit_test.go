@@ -86,6 +86,18 @@ func TestPauseScenarios(t *testing.T) {
 			step{at: "12:32", given: []given{annotated("before")}, want: "Paused True/Failures"},
 			step{at: "12:45", given: []given{annotated("now")}, want: "say Resumed\nPaused False/Active\nL 12:40 Skipped/Paused"},
 			step{at: "12:50", want: "create @12:50\nsay RunStarted"})},
+		"TT-234 three more failures": {spec: "{pauseAfterFailures: 3}", steps: append(three[:3:3], paused,
+			step{at: "12:32", given: []given{annotated("now")}, want: "say Resumed"},
+			step{at: "12:41", given: []given{fails("@12:40")}, want: "create @12:40\nprune @12:10\nsay RunStarted\nsay RunFailed\nfailures 4"},
+			step{at: "12:51", given: []given{fails("@12:50")}, want: "create @12:50\nprune @12:20\nsay RunStarted\nsay RunFailed\nfailures 5"},
+			step{at: "13:01", given: []given{fails("@13:00")}, want: `
+				create @13:00
+				prune @12:30
+				say RunStarted
+				say RunFailed
+				say PausedAfterFailures
+				Paused True/Failures
+				failures 6`})},
 		"TT-099 applied again and again": {spec: "{pauseAfterFailures: 3}", steps: append(three[:3:3], paused,
 			step{at: "12:34", given: []given{applied}, want: "Paused True/Failures\nwrites 0"},
 			step{at: "12:37", given: []given{applied}, want: "Paused True/Failures\nwrites 0"})},
@@ -178,6 +190,10 @@ func TestEditScenarios(t *testing.T) {
 					create tick-20260505-023000
 					say RunStarted
 					A 2026-05-05T02:30Z CatchUp`}}},
+		"TT-236 a Calendar is made again": {spec: `{startingDeadline: 4h, schedules: [{name: main, cron: "30 2 * * *"}], exclude: [{calendar: holidays}]}`,
+			given: []given{calendar("holidays", "2026-12-25")}, steps: []step{{at: "2026-05-05T02:29:59Z", given: []given{noCalendar("holidays")}, want: "say InvalidSpec"},
+				{at: "2026-05-05T02:30:02Z", want: "W 2026-05-05T02:30Z NotReady"},
+				{at: "2026-05-05T02:30:05Z", given: []given{calendar("holidays", "2026-12-25")}, want: "create tick-20260505-023000\nsay RunStarted"}}},
 		"TT-109 a Calendar gains today": {spec: "{exclude: [{calendar: holidays}]}", given: []given{calendar("holidays", "12-25")}, steps: []step{started,
 			{at: "12:15", given: []given{calendar("holidays", "12-25", "2026-05-04")}, want: "A 12:10 Schedule"},
 			{at: "12:45", given: []given{succeeds("@12:10")}, want: "say RunSucceeded\nL 12:20…12:40 x3 Skipped/Excluded"}}},

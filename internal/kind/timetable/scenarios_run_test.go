@@ -53,6 +53,11 @@ func TestDeadlineScenarios(t *testing.T) {
 			{at: "12:10:40", want: `
 				create @12:10
 				say RunStarted`}}},
+		"TT-238 a run ends before the edit": {spec: "{jitter: 5m, concurrency: {policy: Allow}}", steps: []step{
+			{at: "12:10:40", want: "create @12:10\nsay RunStarted"},
+			{at: "12:20:20", given: []given{succeeds("@12:10")}, want: "say RunSucceeded\nnext 12:20(12:20:40) 12:30(12:30:40) 12:40(12:40:40) 12:50(12:50:40) 13:00(13:00:40)"},
+			{at: "12:20:30", given: []given{edited("{timeZone: Europe/Rome}")}, want: "L 12:10 Succeeded"},
+			{at: "12:20:40", want: "create @12:20\nsay RunStarted"}}},
 		"TT-036 named no more": {spec: "{jitter: 5m}", steps: []step{
 			{at: "12:10:20", given: []given{edited(`{schedules: [{name: main, cron: "5 * * * *"}]}`)}, want: `
 				say TimesSkipped
