@@ -105,7 +105,7 @@ func (s *syncState) pauseEvents() []Event {
 		return []Event{in.Traits.Events.Resumed.event("", "Scheduled times start again")}
 	case was != PauseFailures && now == PauseFailures:
 		return []Event{in.Traits.Events.PausedAfterFailures.event("", "%d scheduled runs failed one after the other, so that none starts any more: "+
-			"mend the cause, then give the object another resume token, or change its spec", in.Policy.PauseAfterFailures)}
+			"mend the cause, then give the annotation %s another value, or change the spec", in.Policy.PauseAfterFailures, in.Traits.ResumeAnnotation)}
 	}
 	return nil
 }

@@ -87,6 +87,8 @@ type KindTraits struct {
 	ResyncIgnored bool
 	// CreationSkew: the time from scheduled to created is observed in the kind's histogram (cronjob.md 5.2).
 	CreationSkew bool
+	// ResumeAnnotation is the annotation whose change ends a pause after failures, "" when the kind has no such pause.
+	ResumeAnnotation string
 	// EventSource is the component that events name, "" when the kind has no events.
 	EventSource string
 	// Events are the reasons under which the kind reports; the zero EventReason is silent.

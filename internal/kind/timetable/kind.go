@@ -66,8 +66,9 @@ var info = adapter.Info{
 			v1alpha1.ConditionCompleted: adapter.Normal("Completed"),
 		},
 
-		ResyncIgnored: true,
-		EventSource:   "timetable-controller",
+		ResyncIgnored:    true,
+		ResumeAnnotation: v1alpha1.AnnotationResume,
+		EventSource:      "timetable-controller",
 		Events: cron.EventReasons{
 			Created:      adapter.Normal("RunStarted"),
 			RunSucceeded: adapter.Normal("RunSucceeded"),

@@ -265,3 +265,10 @@ func TestOtherObjects(t *testing.T) {
 		t.Error("which kinds may be children (TT-202)")
 	}
 }
+
+// The event of a pause names what ends it.
+func TestResumeAnnotation(t *testing.T) {
+	if got := (timetable.Kind{}).Info().Traits.ResumeAnnotation; got != v1alpha1.AnnotationResume {
+		t.Errorf("the annotation is %q", got)
+	}
+}
