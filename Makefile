@@ -52,7 +52,7 @@ sim: ## Run SEEDS (10000) fresh simulated worlds with faults; SEED=n replays one
 	go test -count=1 -timeout 60m -run '^(TestAnyState|Test.*Properties)$$' \
 	  ./internal/cron ./internal/job -rapid.checks=$(SEEDS) -rapid.seed=$(or $(SEED),0)
 	go test -count=1 -timeout 60m -run '^TestSimulation$$' \
-	  ./internal/controller/cronjob ./internal/controller/job ./internal/controller/ttl -rapid.checks=$(SEEDS) -rapid.seed=$(or $(SEED),0)
+	  ./internal/controller/scheduled ./internal/controller/job ./internal/controller/ttl -rapid.checks=$(SEEDS) -rapid.seed=$(or $(SEED),0)
 
 .PHONY: planted
 planted: ## Prove that the simulations find bugs: plant each of a list and run them

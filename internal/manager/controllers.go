@@ -16,8 +16,8 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/carillon-dev/carillon/internal/controller/cronjob"
 	"github.com/carillon-dev/carillon/internal/controller/job"
+	"github.com/carillon-dev/carillon/internal/controller/scheduled"
 	"github.com/carillon-dev/carillon/internal/controller/ttl"
 	"github.com/carillon-dev/carillon/internal/kind"
 	"github.com/carillon-dev/carillon/internal/kube/loadgate"
@@ -43,8 +43,8 @@ type shared struct {
 	pauseChanged func(kind, why string)
 }
 
-func (s shared) cronJob(o Options) cronjob.Options {
-	return cronjob.Options{
+func (s shared) cronJob(o Options) scheduled.Options {
+	return scheduled.Options{
 		Kinds: o.Kinds, Clock: o.Clock, Zone: o.Zone, ConcurrentSyncs: o.Syncs.CronJobs,
 		LeaderElect: o.LeaderElect, Discovery: o.Discovery, TakeoverAfter: o.TakeoverAfter, PauseChanged: s.pauseChanged, Gate: s.gate,
 	}
@@ -61,7 +61,7 @@ var controllers = map[string]struct {
 }{
 	CronJob: {
 		add: func(mgr ctrl.Manager, options Options, shared shared) error {
-			return cronjob.Add(mgr, shared.cronJob(options))
+			return scheduled.Add(mgr, shared.cronJob(options))
 		},
 		needs: []client.Object{&batchv1.CronJob{}, &batchv1.Job{}},
 	},
@@ -81,7 +81,7 @@ var controllers = map[string]struct {
 		add: func(mgr ctrl.Manager, options Options, shared shared) error {
 			o := shared.cronJob(options)
 			o.Kinds = []kind.Kind{options.timetable()}
-			return cronjob.Add(mgr, o)
+			return scheduled.Add(mgr, o)
 		},
 	},
 }

@@ -38,8 +38,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/carillon-dev/carillon/internal/controller/cronjob"
 	"github.com/carillon-dev/carillon/internal/controller/job"
+	"github.com/carillon-dev/carillon/internal/controller/scheduled"
 	"github.com/carillon-dev/carillon/internal/kind"
 	"github.com/carillon-dev/carillon/internal/kube/fence"
 	"github.com/carillon-dev/carillon/internal/kube/loadgate"
@@ -173,7 +173,7 @@ func New(options Options) (*Manager, error) {
 		HealthProbeBindAddress:              cmp.Or(options.HealthAddr, noAddress),
 		GracefulShutdownTimeout:             ptr.To(stopTimeout),
 		Cache: cache.Options{
-			DefaultTransform: cronjob.Trim(options.kinds(names)...),
+			DefaultTransform: scheduled.Trim(options.kinds(names)...),
 			ByObject: map[client.Object]cache.ByObject{
 				&corev1.Pod{}:  {Transform: job.TrimPod},
 				&batchv1.Job{}: {Transform: options.trimJob(names)},

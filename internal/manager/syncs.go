@@ -6,8 +6,8 @@ package manager
 import (
 	"fmt"
 
-	"github.com/carillon-dev/carillon/internal/controller/cronjob"
 	"github.com/carillon-dev/carillon/internal/controller/job"
+	"github.com/carillon-dev/carillon/internal/controller/scheduled"
 	"github.com/carillon-dev/carillon/internal/controller/ttl"
 )
 
@@ -20,7 +20,7 @@ type Syncs struct {
 }
 
 // DefaultSyncs are the controllers' own.
-var DefaultSyncs = Syncs{CronJobs: cronjob.DefaultConcurrentSyncs, Jobs: job.DefaultConcurrentSyncs, TTLs: ttl.DefaultConcurrentSyncs}
+var DefaultSyncs = Syncs{CronJobs: scheduled.DefaultConcurrentSyncs, Jobs: job.DefaultConcurrentSyncs, TTLs: ttl.DefaultConcurrentSyncs}
 
 func (s Syncs) validate() error {
 	if n := min(s.CronJobs, s.Jobs, s.TTLs); n < 0 {

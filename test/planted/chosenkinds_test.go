@@ -5,10 +5,10 @@ package planted_test
 
 import "testing"
 
-// The tables about objects that choose what they start, in internal/controller/cronjob, find each of these.
+// The tables about objects that choose what they start, in internal/controller/scheduled, find each of these.
 func TestChosenKinds(t *testing.T) {
 	t.Parallel()
-	simulate(t, simulation{dir: "internal/controller/cronjob", test: "TestChosenKinds|TestChildWatches", fixed: true, noHistories: true}, map[string]bug{
+	simulate(t, simulation{dir: "internal/controller/scheduled", test: "TestChosenKinds|TestChildWatches", fixed: true, noHistories: true}, map[string]bug{
 		"cache not waited for": {
 			file: "childwatch.go", old: "\t\t\treturn n.kinds, nil, false\n", new: "\t\t\treturn n.kinds, nil, true\n",
 			breaks: "a run is started beside one that no cache shows yet",

@@ -8,7 +8,7 @@ import "testing"
 // The simulation of the controller finds each of these in the decisions.
 func TestCron(t *testing.T) {
 	t.Parallel()
-	simulate(t, simulation{dir: "internal/controller/cronjob", bugs: "internal/cron", test: "TestSimulation", histories: "2000"}, map[string]bug{
+	simulate(t, simulation{dir: "internal/controller/scheduled", bugs: "internal/cron", test: "TestSimulation", histories: "2000"}, map[string]bug{
 		"no name lock": {
 			file: "children.go", old: "n := t.Unix()\n", new: "n := in.Now.Unix()\n",
 			breaks: "the child's name depends on the attempt, so it locks nothing",

@@ -5,10 +5,10 @@ package planted_test
 
 import "testing"
 
-// The simulated world of internal/controller/cronjob finds each of these.
+// The simulated world of internal/controller/scheduled finds each of these.
 func TestCronShell(t *testing.T) {
 	t.Parallel()
-	simulate(t, simulation{dir: "internal/controller/cronjob", test: "TestSimulation", histories: "2000"}, map[string]bug{
+	simulate(t, simulation{dir: "internal/controller/scheduled", test: "TestSimulation", histories: "2000"}, map[string]bug{
 		"delete without a UID": {
 			file: "apply.go", old: "\t\t\tPreconditions:     &metav1.Preconditions{UID: &steps[i].UID},\n", new: "",
 			breaks: "a Job that took the name meanwhile is deleted",

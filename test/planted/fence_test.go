@@ -76,7 +76,7 @@ func TestTakeover(t *testing.T) {
 			breaks: "a frozen leader makes Jobs that its successor has made and pruned",
 		},
 		"takeover without a look": {
-			file: "controller/cronjob/takeover.go", old: "\tif t == nil {\n\t\treturn true\n\t}", new: "\tif true {\n\t\treturn true\n\t}",
+			file: "controller/scheduled/takeover.go", old: "\tif t == nil {\n\t\treturn true\n\t}", new: "\tif true {\n\t\treturn true\n\t}",
 			breaks: "a leader starts what the one before it has started, and pruned",
 		},
 	})
