@@ -32,6 +32,9 @@ func plannedStart(times Times, t time.Time) time.Time {
 	return t
 }
 
+// PlannedStart is when a scheduled time is to start: the time itself, unless its start is put off by some jitter.
+func (t Timing) PlannedStart(at time.Time) time.Time { return plannedStart(t.Times, at) }
+
 // names tells whether t is one of the times.
 func names(times Times, t time.Time) bool {
 	return times.LastBetween(t.Add(-time.Nanosecond), t).Equal(t)

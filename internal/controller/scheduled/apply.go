@@ -58,6 +58,7 @@ func (r *reconciler) readOwner(ctx context.Context, s *ongoingSync) {
 	s.in.AddReadOwnerResult(owner, policy, status, err)
 	if err == nil {
 		s.owner = r.trimmed(live)
+		r.countUnanswered(s)
 		r.ownWrites.Updated(owner.UID, s.owner) // as good as an own write: the cache will come to it
 	}
 }
@@ -181,23 +182,19 @@ func (r *reconciler) start(ctx context.Context, s *ongoingSync, start adapter.St
 	k.writes.Created(s.in.Owner.UID, k.kept(obj))
 	child, err := r.kind.ReadChild(obj, k.gvk, s.owner)
 	s.in.AddStartResult(start.Start, cron.CreateResultOf(&child, err))
-
-	late := max(0, r.clock.Now().Sub(start.Time)).Seconds()
-	startLateness.WithLabelValues(r.info.Name).Observe(late)
-	lastLateness.WithLabelValues(r.info.Name).Set(late)
-	if r.info.Traits.CreationSkew {
-		creationSkew.Observe(child.Created.Sub(start.Time).Seconds())
-	}
+	r.countStart(s, start.Start, child)
 }
 
 // record writes the status by patches that are bound to what was read: a conflict is the server's answer and changes
 // nothing.
-func (r *reconciler) record(ctx context.Context, s *ongoingSync, record cron.StatusWrite) {
-	patches, err := r.kind.Patches(s.owner, record)
+func (r *reconciler) record(ctx context.Context, s *ongoingSync, plan cron.Plan) {
+	on := s.owner.GetResourceVersion()
+	patches, err := r.kind.Patches(s.owner, *plan.StatusWrite)
 	for i := 0; err == nil && i < len(patches); i++ {
 		err = r.patch(ctx, s, patches[i])
 	}
 	s.in.AddStatusWriteResult(err)
+	r.recorded(s, on, plan, err)
 }
 
 func (r *reconciler) patch(ctx context.Context, s *ongoingSync, patch kind.CronJobPatch) error {
@@ -239,6 +236,9 @@ func (r *reconciler) publish(s *ongoingSync, list []cron.Event) {
 	}
 	about := events.About(s.owner, r.info.Owner)
 	for _, e := range list {
-		r.recorder.Event(events.Event{About: about, Type: e.Type, Reason: e.Reason, Message: e.Message, DedupKey: e.DedupKey})
+		isNew := r.recorder.Event(events.Event{About: about, Type: e.Type, Reason: e.Reason, Message: e.Message, DedupKey: e.DedupKey})
+		if isNew && e.Reason == adapter.OutcomeErrorReason {
+			timetableOutcomeErrors.Inc()
+		}
 	}
 }

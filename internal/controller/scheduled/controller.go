@@ -237,7 +237,7 @@ func (s *starter) add(ctx context.Context, log logr.Logger) error {
 			return err
 		}
 	}
-	return s.mgr.Add(&background{r, timers, s.options.StatusWriters})
+	return s.mgr.Add(&background{r, timers, s.options.StatusWriters, owners.All})
 }
 
 // forever is how long a custom resource is waited for.
@@ -282,12 +282,17 @@ type background struct {
 	reconciler    *reconciler
 	timers        *wallclock.Timers
 	statusWriters int
+	// objects are those in the cache.
+	objects func() []client.Object
 }
 
 // Start runs the timers and the status queue until ctx ends.
 func (c *background) Start(ctx context.Context) error {
 	c.reconciler.log.Info("Controller started")
 	c.reconciler.lead()
+	if c.reconciler.accounted != nil {
+		defer timetableStatuses.serve(c.reconciler, c.objects)()
+	}
 	var running sync.WaitGroup
 	running.Go(func() { c.reconciler.takeover.run(ctx, c.reconciler.log) })
 	running.Go(func() { c.timers.Run(ctx, c.reconciler.ring, c.reconciler.jumped) })
@@ -306,6 +311,8 @@ type reconciler struct {
 	// child is the kind of all children, and onlyKind holds it alone; nil if objects choose it.
 	child    *childKind
 	onlyKind []*childKind
+	// accounted is the kind if its status holds what became of scheduled times, nil otherwise.
+	accounted adapter.Accounted
 	// chooser and watches are for kinds whose objects choose, nil for others.
 	chooser adapter.ChildChooser
 	watches *childWatches
@@ -343,6 +350,7 @@ func newReconciler(k kind.Kind, scheme *runtime.Scheme) (*reconciler, error) {
 	if r.newOwner, err = maker(scheme, r.info.Owner); err != nil {
 		return nil, err
 	}
+	r.accounted, _ = k.(adapter.Accounted)
 	if chooser, chooses := k.(adapter.ChildChooser); chooses {
 		r.chooser = chooser
 		return r, nil
@@ -370,7 +378,7 @@ func maker(scheme *runtime.Scheme, gvk schema.GroupVersionKind) (func() client.O
 
 // begin makes what is built on the reconciler's other parts.
 func (r *reconciler) begin() {
-	expose(r.info.Name)
+	r.expose()
 	r.backoff = workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](5*time.Millisecond, 1000*time.Second)
 	r.statusQueue = newStatusQueue(r.gate, r.conclude, func(key types.NamespacedName) {
 		r.enqueue(reconcile.Request{NamespacedName: key}, 0)

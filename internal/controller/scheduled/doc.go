@@ -42,4 +42,5 @@
 //	sources.go    what is watched beside the CronJobs
 //	trim.go       what of an object is worth keeping in the cache
 //	metrics.go    what is measured
+//	timetablemetrics.go  the metrics of Timetables, whose status holds what became of scheduled times
 package scheduled

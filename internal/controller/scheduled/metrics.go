@@ -66,8 +66,11 @@ func init() {
 	metrics.Registry.MustRegister(creationSkew, startLateness, lastLateness, runs, misconfigured, failures, waiting, pausedKinds, clockJumps)
 }
 
-// countOutcomes adds the outcomes of a sync.
+// countOutcomes adds the outcomes of a sync. Where the status holds outcomes they count when it has them (recorded).
 func (r *reconciler) countOutcomes(outcomes []cron.RunOutcome) {
+	if r.accounted != nil {
+		return
+	}
 	for _, o := range outcomes {
 		runs.WithLabelValues(r.info.Name, string(o.Result), string(o.Reason)).Add(float64(o.Count))
 	}
@@ -75,7 +78,7 @@ func (r *reconciler) countOutcomes(outcomes []cron.RunOutcome) {
 
 // shows lets the gauge say what keeps the CronJob from starting anything; "" takes it out.
 func (r *reconciler) setMisconfigured(key types.NamespacedName, uid types.UID, reason cron.Misconfiguration) {
-	if !r.tracked.setMisconfigured(key, uid, reason) {
+	if r.accounted != nil || !r.tracked.setMisconfigured(key, uid, reason) { // a Timetable says it itself: Ready
 		return
 	}
 	misconfigured.DeletePartialMatch(prometheus.Labels{"kind": r.info.Name, "namespace": key.Namespace, "name": key.Name})
@@ -84,17 +87,48 @@ func (r *reconciler) setMisconfigured(key types.NamespacedName, uid types.UID, r
 	}
 }
 
-// expose makes the counters of a kind visible before they count anything, so that their first increase is one.
-func expose(kind string) {
+// countStart observes how late a child was created.
+func (r *reconciler) countStart(s *ongoingSync, start cron.Start, child cron.Child) {
+	if r.accounted != nil {
+		if start.Attempt == 1 {
+			late := max(0, r.clock.Now().Sub(s.in.Policy.Timing.PlannedStart(start.Time))).Seconds()
+			timetableLateness.WithLabelValues(knownTrigger(start.Trigger)).Observe(late)
+		}
+		return
+	}
+	late := max(0, r.clock.Now().Sub(start.Time)).Seconds()
+	startLateness.WithLabelValues(r.info.Name).Observe(late)
+	lastLateness.WithLabelValues(r.info.Name).Set(late)
+	if r.info.Traits.CreationSkew {
+		creationSkew.Observe(child.Created.Sub(start.Time).Seconds())
+	}
+}
+
+// countFailure counts a sync that failed.
+func (r *reconciler) countFailure() {
+	if r.accounted != nil {
+		timetableFailures.Inc()
+		return
+	}
+	failures.WithLabelValues(r.info.Name).Inc()
+}
+
+// expose makes the counters of the kind visible before they count anything, so that their first increase is one.
+func (r *reconciler) expose() {
+	kind := r.info.Name
+	waiting.WithLabelValues(kind)
+	pausedKinds.WithLabelValues(kind)
+	for _, direction := range []string{"forward", "backward"} {
+		clockJumps.WithLabelValues(direction)
+	}
+	if r.accounted != nil {
+		exposeTimetables(r.accounted)
+		return
+	}
 	runs.WithLabelValues(kind, string(cron.Started), "")
 	for _, why := range cron.NotStartedReasons {
 		runs.WithLabelValues(kind, string(why.SkippedOrMissed()), string(why))
 	}
 	failures.WithLabelValues(kind)
 	startLateness.WithLabelValues(kind)
-	waiting.WithLabelValues(kind)
-	pausedKinds.WithLabelValues(kind)
-	for _, direction := range []string{"forward", "backward"} {
-		clockJumps.WithLabelValues(direction)
-	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	dto "github.com/prometheus/client_model/go"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/carillon-dev/carillon/internal/cron"
@@ -224,6 +225,10 @@ func TestMetricsAreDocumented(t *testing.T) {
 		a.put(a.cronJob("tick", nil))
 		a.until("12:10:00")
 	}
+	serveTimetable(t, nil, func(w *timetabled) {
+		t.Cleanup(timetableStatuses.serve(w.reconciler, func() []client.Object { return nil }))
+		w.next(1)
+	})
 	k := serve(t, "K")
 	k.put(k.cronJob("tick", set("timeZone", "Mars/Olympus")))
 	k.once()

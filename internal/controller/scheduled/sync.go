@@ -119,7 +119,7 @@ func (r *reconciler) run(ctx context.Context, s *ongoingSync, last cron.Step) (p
 		case cron.StepStart:
 			r.startAll(fence.WithDecision(ctx, s.decided), s, plan)
 		case cron.StepWriteStatus:
-			r.record(ctx, s, *plan.StatusWrite)
+			r.record(ctx, s, plan)
 		case cron.StepPrune:
 			r.remove(fence.WithCleanup(ctx), s, plan.Prune, s.in.AddPruneResult)
 		}
@@ -173,7 +173,7 @@ func (r *reconciler) fail(key types.NamespacedName, err error) {
 	if _, ok := r.owners.Get(key); !ok {
 		return // deleted meanwhile
 	}
-	failures.WithLabelValues(r.info.Name).Inc()
+	r.countFailure()
 	request := reconcile.Request{NamespacedName: key}
 	after := r.backoff.When(key)
 	if conflict := apierrors.IsConflict(err); !conflict && r.tracked.worthLogging(key, err.Error(), r.clock.Now()) {

@@ -35,6 +35,8 @@ type trackedCronJob struct {
 
 // trouble is what was told of a CronJob that could not be served.
 type trouble struct {
+	// unanswered are status writes whose answers did not arrive and whose outcomes are not counted.
+	unanswered unansweredWrites
 	// logged is the last error that was logged, and when.
 	logged   string
 	loggedAt time.Time

@@ -44,7 +44,7 @@ func (Kind) ReadChild(obj adapter.Object, kind schema.GroupVersionKind, owner ad
 	}
 	is, err := ChildOutcome(spec, kind, obj)
 	if err != nil { // what cannot be evaluated counts as false
-		child.Remark = &cron.Remark{Event: adapter.Warning("OutcomeError"), Key: "outcome", Message: err.Error()}
+		child.Remark = &cron.Remark{Event: adapter.Warning(adapter.OutcomeErrorReason), Key: "outcome", Message: err.Error()}
 	}
 	switch is.Phase {
 	case outcome.Succeeded:

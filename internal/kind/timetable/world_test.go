@@ -348,12 +348,17 @@ func (w *world) write(tt *timetable.Object, record cron.StatusWrite) error {
 	return nil
 }
 
-// checkCounts checks the second equation of TG5 (TT-186).
+// checkCounts checks the second equation of TG5 (TT-186), and that each result is one of timetable.md 4.3.
 func (w *world) checkCounts() {
 	w.t.Helper()
 	s := w.stored().Status
 	if c := s.Counts; c.Started != c.Succeeded+c.Failed+c.Cancelled+int64(len(s.Active)) {
 		w.fail("%d have started, and %d are active: %+v", c.Started, len(s.Active), c)
+	}
+	for _, e := range s.Ledger {
+		if words := (adapter.OutcomeWords{Result: string(e.Result), Reason: e.Reason}); !slices.Contains(worldKind.Outcomes(), words) {
+			w.fail("an entry of the ledger says %+v, which timetable.md 4.3 does not have", words)
+		}
 	}
 }
 

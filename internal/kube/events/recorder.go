@@ -91,10 +91,11 @@ func NewRecorder(options Options) *Recorder {
 	return r
 }
 
-// Event queues e, unless it repeats one of the same key, and returns at once. A nil Recorder does nothing.
-func (r *Recorder) Event(e Event) {
+// Event queues e, unless it repeats one of the same key, which it reports, and returns at once. A nil Recorder does
+// nothing.
+func (r *Recorder) Event(e Event) (isNew bool) {
 	if r == nil || (e.DedupKey != "" && r.repeats(e)) {
-		return
+		return false
 	}
 	e.Message = cut(e.Message, maxMessage)
 	e.at = r.options.Clock.Now()
@@ -104,6 +105,7 @@ func (r *Recorder) Event(e Event) {
 	if !r.shards[h.Sum32()%writers].add(e) {
 		dropped.WithLabelValues("queue_full").Inc()
 	}
+	return true
 }
 
 // Forget drops what is remembered about an object that is gone.

@@ -93,6 +93,18 @@ func (l *Lister) Get(name types.NamespacedName) (obj client.Object, ok bool) {
 	return obj, ok
 }
 
+// All are all objects. They must not be modified.
+func (l *Lister) All() []client.Object {
+	list := l.indexer.List()
+	all := make([]client.Object, 0, len(list))
+	for _, obj := range list {
+		if o, ok := obj.(client.Object); ok {
+			all = append(all, o)
+		}
+	}
+	return all
+}
+
 // ControlledBy returns the cached objects whose controller reference has this UID, in any order.
 func (l *Lister) ControlledBy(owner types.UID) []client.Object {
 	return l.ByIndex(byController, string(owner))
