@@ -181,11 +181,17 @@ func (s *syncState) stopOverdue() {
 func (s *syncState) decideRetry(start Start) startDecision {
 	in := s.in
 	done := in.attempted(start.Name)
+	if done == nil && s.ownerRemoved {
+		return startDecision{}
+	}
 	if done == nil {
 		return startDecision{create: &start, active: &Child{Namespace: in.Owner.Namespace, Name: start.Name}}
 	}
 	switch done.result.Outcome {
 	case CreateSucceeded:
+		if d := createdWithoutController(s, dueTime{child: start.Name}); d != nil {
+			return *d
+		}
 		return startDecision{active: done.result.Child}
 	case CreateNameTaken, CreateUnconfirmed:
 		if _, asked := in.readAnswer(start.Name); !asked {
@@ -212,6 +218,7 @@ func (s *syncState) endBetweenAttempts(c Child) {
 // addRetry adds the decision about an attempt, which says nothing about the times that are due.
 func (s *startDecisions) addRetry(d startDecision) {
 	s.reads = append(s.reads, d.reads...)
+	s.stop = append(s.stop, d.stop...)
 	if d.create != nil {
 		s.creates = append(s.creates, *d.create)
 	}

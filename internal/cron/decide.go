@@ -41,6 +41,11 @@ type syncState struct {
 	due      []dueTime
 	start    startDecisions
 	outcomes outcomes
+	// ownerRemoved: a child of this sync came back without our owner reference. template is what is known of what the
+	// template makes, and unjudged is one of which a dry run has told nothing.
+	ownerRemoved bool
+	template     TemplateCheck
+	unjudged     unjudgedTemplate
 	// served is the present timing as it is to be remembered: edit.now with the misses that outcomes report.
 	served ServedTiming
 }
@@ -111,12 +116,14 @@ func (s *syncState) decide() Plan {
 		s.status.Results = s.status.Results.with(s.outcomes.named, in.Now, s.nothingBetween, in.Policy.Ledger)
 	}
 	s.served = s.edit.now.withMissed(s.outcomes.missedUpto)
+	s.learnTemplate()
+	check, checkAt := s.templateToCheck()
 	s.status.Conditions = s.conditions()
 
 	failed := errors.Join(s.observed.err, s.ready.err(), s.start.err)
 	toWrite, pruned, recordErr := s.recordAndPrune(failed)
 	p := Plan{
-		Stop: s.start.stop, Starts: s.start.creates, StatusWrite: toWrite, Prune: untried(in, pruned),
+		Stop: s.start.stop, Starts: s.start.creates, CheckTemplate: check, StatusWrite: toWrite, Prune: untried(in, pruned),
 		Events: s.events(pruned), Outcomes: s.outcomes.named,
 		Misconfigured: cmp.Or(s.ready.misconfigured(), s.start.misconfigured), Err: errors.Join(failed, recordErr),
 	}
@@ -127,7 +134,7 @@ func (s *syncState) decide() Plan {
 	} else if s.ready.mayStart && s.start.result != startTooManyMissed {
 		p.Wake = wake(in, s.ready.times, &s.status, &s.edit)
 	}
-	for _, t := range []time.Time{retryPruneAt(in, pruned), repeatAt, s.outcomes.wake, s.lateAt(), s.pruneAt, s.retryAt} {
+	for _, t := range []time.Time{retryPruneAt(in, pruned), repeatAt, s.outcomes.wake, s.lateAt(), s.pruneAt, s.retryAt, checkAt} {
 		p.Wake = earlier(p.Wake, t)
 	}
 	return p

@@ -37,6 +37,10 @@ func (s *syncState) nameDecided() {
 				continue
 			}
 			reason = result.reasonIfNeverStarted()
+			if result == startOwnerRemoved {
+				o.enter(Missed, reason, one(due.time))
+				continue
+			}
 		}
 		o.waiting = append(o.waiting, WaitingTime{Time: due.time, Trigger: due.trigger, Reason: reason, Since: s.waitingSince(due)})
 		if end := s.deadlineOf(due.time); end.After(in.Now) && s.status.Pause.Cause == "" {

@@ -14,6 +14,7 @@
 //		case cron.StepRead:    // read live what plan.Read names;   in.AddReadOwnerResult, in.AddReadChildResult
 //		case cron.StepStop:    // delete plan.Stop;                 in.AddStopResult
 //		case cron.StepStart:   // create the children of plan.Starts; in.AddStartResult
+//		case cron.StepCheckTemplate: // dry run of the create of plan.CheckTemplate; in.AddTemplateCheckResult
 //		case cron.StepWriteStatus:  // write plan.StatusWrite;                in.AddStatusWriteResult
 //		case cron.StepPrune:   // delete plan.Prune;                in.AddPruneResult
 //		case cron.StepPublish: // nothing is left: publish plan.Events, arm plan.Wake, return plan.Err
@@ -57,6 +58,7 @@
 //	attempts.go       an attempt that failed is repeated, one that has not ended in time is stopped
 //	createresult.go   what the answer to a create means
 //	unconfirmed.go    a create whose answer got lost
+//	templatecheck.go  what a dry run tells of what the template makes
 //	manual.go         which children somebody started by hand, and what the policies make of them
 //	outcomes.go       the outcome of each scheduled time, for whoever counts; counted from what is recorded
 //	decided.go        the same where the status remembers what is decided

@@ -144,6 +144,8 @@ type done struct {
 	creates []createdStart
 	record  *recorded
 	pruned  map[types.UID]error
+
+	templateCheck *TemplateCheckResult
 }
 
 type createdStart struct {
@@ -226,6 +228,9 @@ func (in *Input) AddStartResult(start Start, result CreateResult) {
 	}
 	in.done.creates = append(slices.Clip(in.done.creates), createdStart{start: start, result: result})
 }
+
+// AddTemplateCheckResult enters what the dry run that Plan.CheckTemplate asks for has shown.
+func (in *Input) AddTemplateCheckResult(result TemplateCheckResult) { in.done.templateCheck = &result }
 
 // AddStatusWriteResult enters whether Plan.StatusWrite was written.
 func (in *Input) AddStatusWriteResult(err error) { in.done.record = &recorded{err: err} }

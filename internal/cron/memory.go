@@ -42,6 +42,8 @@ type Memory struct {
 	NotReady bool
 	// Next are the scheduled times that the status said are to come, in their order. Whoever writes the status makes them.
 	Next []time.Time
+	// Template is what is known of what the template makes.
+	Template TemplateCheck
 	// Results are the outcomes so far; nil when there are none, or where the status does not hold them.
 	Results *Results
 
@@ -103,12 +105,15 @@ type inProcess struct {
 	// lasting are the events of lately whose cause lasts, and misconfigured is what the sync found.
 	lasting       []lastingEvent
 	misconfigured Misconfiguration
+	// template is what was found out of the template and is not written yet, and unjudged is one of which nothing was.
+	template TemplateCheck
+	unjudged unjudgedTemplate
 }
 
 // orNil is nil for what holds nothing.
 func (p inProcess) orNil() *inProcess {
 	if !p.suspended && len(p.unreported) == 0 && p.reportedAt == nil && len(p.unconfirmed) == 0 && p.unrecorded == nil && len(p.lasting) == 0 &&
-		p.misconfigured == "" {
+		p.misconfigured == "" && p.template == (TemplateCheck{}) && p.unjudged == (unjudgedTemplate{}) {
 		return nil
 	}
 	return &p
@@ -137,6 +142,7 @@ const (
 	PartResults
 	// PartGates are Pause and NotReady.
 	PartGates
+	PartTemplate
 )
 
 // Has tells whether all of these parts are in the set.
@@ -192,6 +198,9 @@ func (m *Memory) changedFrom(stored *Memory, active []ActiveRun, durable Parts) 
 	if !m.Pause.same(&stored.Pause) || m.NotReady != stored.NotReady {
 		changed |= PartGates
 	}
+	if m.Template != stored.Template {
+		changed |= PartTemplate
+	}
 	if !slices.EqualFunc(m.Waiting, stored.Waiting, WaitingTime.same) {
 		changed |= PartWaiting
 	}
@@ -231,6 +240,7 @@ func (s *syncState) carried(reported []lastingEvent, found Misconfiguration) Mem
 	p := s.outcomes.inProcess
 	p.unconfirmed, p.unrecorded = unconfirmedAfter(s.in, known), unrecordedTime(s.in, known)
 	p.lasting, p.misconfigured = reported, found
+	p.template, p.unjudged = s.templateToCarry(), s.unjudged
 	m := Memory{Timing: s.served, Cursor: s.outcomes.cursor, Waiting: s.outcomes.waiting, process: p.orNil()}
 	if !s.in.Owner.ScheduleUnchangedSince.IsZero() {
 		m.scheduleUnchangedSince = s.in.Owner.ScheduleUnchangedSince.Unix()

@@ -118,6 +118,8 @@ func (r startResult) reasonIfNeverStarted() Reason {
 		return NotStartedStopping
 	case startNameForeign:
 		return NotStartedForeign
+	case startNotReady:
+		return NotStartedNotReady
 	case startTooManyMissed:
 		return NotStartedTooMany
 	default:

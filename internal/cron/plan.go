@@ -22,6 +22,8 @@ type Plan struct {
 	// Starts: create these children, in this order. They are independent of one another, and each is answered by itself.
 	// Kinds K, V and T have one at most.
 	Starts []Start
+	// CheckTemplate: make a dry run of the create of this child, which is not due. Nil when there is nothing to find out.
+	CheckTemplate *Start
 	// StatusWrite: write this status. Nil when nothing changed.
 	StatusWrite *StatusWrite
 	// Prune: delete these finished children, each with its UID as precondition. Independent of one another; a
@@ -51,6 +53,7 @@ const (
 	StepRead Step = iota
 	StepStop
 	StepStart
+	StepCheckTemplate
 	StepWriteStatus
 	StepPrune
 	StepPublish
@@ -65,6 +68,8 @@ func (p Plan) NextStep() Step {
 		return StepStop
 	case len(p.Starts) > 0:
 		return StepStart
+	case p.CheckTemplate != nil:
+		return StepCheckTemplate
 	case p.StatusWrite != nil:
 		return StepWriteStatus
 	case len(p.Prune) > 0:
@@ -149,6 +154,9 @@ func (p Plan) String() string {
 	}
 	for _, s := range p.Starts {
 		line("start %s for %s", s.Name, s.Stamp)
+	}
+	if p.CheckTemplate != nil {
+		line("check the template by %s", p.CheckTemplate.Name)
 	}
 	if p.StatusWrite != nil {
 		line("%s", p.StatusWrite)

@@ -41,6 +41,9 @@ type Policy struct {
 	Ledger int
 	// LateAfter is how long a time that came while somebody looked may wait before that is told; 0: for ever.
 	LateAfter time.Duration
+	// Template tells the templates of an object apart, and all else that its children are made of: each is tried once
+	// (templatecheck.go). "" is never tried.
+	Template string
 	// Conditions: status.conditions are asked for (cronjob.md 2.3b).
 	Conditions bool
 }

@@ -31,6 +31,9 @@ const maxLasting = 8
 // What was reported recently and is not the cause in this sync is carried on: it may come back, as a sync does not
 // always get as far.
 func repeatLasting(in *Input, events []Event) (now []lastingEvent, wake time.Time) {
+	if in.Traits.CausesToldOnce {
+		return nil, time.Time{}
+	}
 	for _, was := range in.Carried.inProcess().lasting {
 		if recently(was.reportedAt, in.Now) {
 			now = append(now, was)

@@ -44,6 +44,8 @@ const (
 	startForbidden                        // it waits for an unfinished child
 	startStopping                         // it waits for an unfinished child that is being stopped for it
 	startFailed                           // it waits for the API
+	startOwnerRemoved                     // its child lost our owner reference, and is not tried again
+	startNotReady                         // it waits until the object is changed
 	startNameForeign                      // it waits for its name
 	startTooManyMissed                    // it waits for a human, and so does the next one
 )
@@ -89,6 +91,7 @@ var startRules = []func(*syncState, dueTime) *startDecision{
 	childExists,
 	nameIsForeign,
 	earlierCreateIsUnconfirmed,
+	nothingIsCreatedAnyMore,
 	thereIsNoRoom,
 	roomIsBeingMade,
 	policyReplaces,
@@ -168,10 +171,26 @@ func createdWithoutController(s *syncState, t dueTime) *startDecision {
 	}
 	d := startDecision{result: startFailed, err: fmt.Errorf("creating %s %s: the server returned it without our controller "+
 		"reference; look for an admission webhook that removes owner references", in.Traits.ChildKind, created.Child.Name)}
-	if tried, _ := in.stopped(*created.Child); !tried {
+	if in.Traits.Durable.Has(PartTemplate) { // the status says so, and nothing is tried again
+		s.ownerRemoved = true
+		d = startDecision{result: startOwnerRemoved}
+	}
+	tried, err := in.stopped(*created.Child)
+	if !tried {
 		d.stop = []Deletion{in.deletion(*created.Child, "it was created without our controller reference")}
 	}
+	if err != nil && s.ownerRemoved {
+		d.events = append(d.events, failedDelete(in, *created.Child, err))
+	}
 	return &d
+}
+
+// nothingIsCreatedAnyMore: an earlier time's child lost our owner reference, and so would this one's.
+func nothingIsCreatedAnyMore(s *syncState, t dueTime) *startDecision {
+	if !s.ownerRemoved || s.in.attempted(t.child) != nil {
+		return nil
+	}
+	return &startDecision{result: startNotReady}
 }
 
 // childIsCreated: the server says so (cronjob.md K23).

@@ -24,12 +24,12 @@ func checkStart(in *Input, e *edit) readiness {
 	if in.Owner.Deleting {
 		return r
 	}
-	timing := in.Policy.Timing
+	timing, ofTemplate := in.Policy.Timing, in.templateCheck().obstacle(in)
 	for _, check := range in.Traits.StartChecks {
 		switch check {
 		case CheckNotSuspended:
 			if in.Policy.Suspend {
-				return r
+				return r.with(in, e, ofTemplate)
 			}
 		case CheckScheduleFires:
 			for _, remark := range timing.Remarks {
@@ -40,6 +40,9 @@ func checkStart(in *Input, e *edit) readiness {
 		if o == nil || o.Check != check {
 			o = in.ChildObstacle
 		}
+		if o == nil || o.Check != check {
+			o = ofTemplate
+		}
 		if o != nil && o.Check == check {
 			r.obstacle, r.notReady = o, true
 			r.events = append(r.events, o.event(in, e.fresh))
@@ -48,6 +51,14 @@ func checkStart(in *Input, e *edit) readiness {
 	}
 	r.mayStart, r.times = timing.Times != nil, timing.Times
 	if o := in.ChildObstacle; o != nil && o.Check == 0 {
+		return r.with(in, e, o)
+	}
+	return r.with(in, e, ofTemplate)
+}
+
+// with adds an obstacle that keeps nothing from starting; nil is none.
+func (r readiness) with(in *Input, e *edit, o *Obstacle) readiness {
+	if o != nil && o.Check == 0 {
 		r.obstacle = o
 		r.events = append(r.events, o.event(in, e.fresh))
 	}

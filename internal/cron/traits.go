@@ -79,6 +79,10 @@ type KindTraits struct {
 	// for a kind that has none. It is a pure function.
 	Conditions func(stored []metav1.Condition, f Facts) []metav1.Condition
 
+	// CausesToldOnce: what lasts is told by the status, so that an event reports it once for each cause. Otherwise it is
+	// reported again from time to time.
+	CausesToldOnce bool
+
 	// ConditionEvents are the reasons under which it is reported, in the condition's words, that a condition of that type has
 	// become True.
 	ConditionEvents map[string]EventReason
@@ -156,4 +160,6 @@ type EventReasons struct {
 	ClockWentBack        EventReason // what was decided lies far ahead of the clock
 	Foreign              EventReason // an object of someone else holds the child's name
 	BadTimetable         EventReason // the annotation of ours holds what we did not write
+	OwnerRemoved         EventReason // something takes our owner reference off what is created
+	TemplateRejected     EventReason // the server refuses what the template makes, as a dry run has shown
 }

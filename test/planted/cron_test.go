@@ -101,7 +101,7 @@ func TestCron(t *testing.T) {
 		},
 		"recorded before it started": {
 			file:   "plan.go",
-			old:    "\tcase len(p.Starts) > 0:\n\t\treturn StepStart\n\tcase p.StatusWrite != nil:\n\t\treturn StepWriteStatus\n",
+			old:    "\tcase len(p.Starts) > 0:\n\t\treturn StepStart\n",
 			new:    "\tcase p.StatusWrite != nil:\n\t\treturn StepWriteStatus\n\tcase len(p.Starts) > 0:\n\t\treturn StepStart\n",
 			breaks: "a crash between the two loses a time",
 		},

@@ -10,6 +10,7 @@
 //	gather.go   everything the decision wants to know, from the cache and from our own writes
 //	sync.go     decide, do the next step, decide again
 //	apply.go    the steps: read, stop, start, record, prune, publish
+//	templatecheck.go  between start and record: a dry run of what a new template makes
 //
 // A sync has two halves. The first one, up to and including the start, runs on the controller's workers. What is left
 // then (record, prune, publish) goes to a second queue with fewer workers (statusqueue.go), which waits while other

@@ -118,6 +118,8 @@ func (r *reconciler) run(ctx context.Context, s *ongoingSync, last cron.Step) (p
 			r.remove(fence.WithDecision(ctx, s.decided), s, plan.Stop, s.in.AddStopResult)
 		case cron.StepStart:
 			r.startAll(fence.WithDecision(ctx, s.decided), s, plan)
+		case cron.StepCheckTemplate:
+			r.checkTemplate(ctx, s, *plan.CheckTemplate)
 		case cron.StepWriteStatus:
 			r.record(ctx, s, plan)
 		case cron.StepPrune:

@@ -15,6 +15,7 @@
 //	next.go         the scheduled times that are to come
 //	conditions.go   the conditions, from the facts of a pass
 //	limits.go       how much a status holds; message.go messages of a bounded length
+//	templatecheck.go  what a dry run of a create says of the template
 //	statuspatch.go  the write of a status
 //	kind.go         the adapter: what distinguishes the kind; read.go a spec, memory.go and pause.go a status, words.go their words
 //	child.go        what is started, and what it says; patches.go the status that a pass leaves; facts.go its conditions

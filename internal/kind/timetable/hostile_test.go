@@ -76,7 +76,8 @@ func TestTooLargeScenarios(t *testing.T) {
 	spec := `{parameters: [{name: p, default: "` + strings.Repeat("p", 256) + `"}], template: {spec: {x: "` + strings.Repeat("$(carillon.parameters.p)", 5000) + `"}}}`
 	play(t, map[string]scenario{
 		"TT-207 a template of 300 KiB": {spec: `{template: {spec: {x: "` + large + `"}}}`, steps: []step{{at: "12:30", want: "Ready False/InvalidTemplate\nA none\nW 12:30 NotReady since 12:10\nsay TimesMissed\nsay RunLate\nsay TimesMissed"}}},
-		"an object of more than 1 MiB": {spec: spec, steps: []step{{at: "12:10", want: "say CreateFailed\nW 12:10 CreateFailed"}}},
+		"TT-207 an object of more than 1 MiB": {spec: spec, steps: []step{{at: "12:10", want: "Ready False/InvalidTemplate\nA none\nW 12:10 NotReady"},
+			{at: "12:15", given: []given{edited("{parameters: [{name: p, default: p}]}")}, want: "Ready True/Accepted\ncreate @12:10\nsay RunStarted"}}},
 	})
 }
 

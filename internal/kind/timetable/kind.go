@@ -23,6 +23,8 @@ type Kind struct {
 var (
 	_ adapter.ChildChooser = Kind{}
 	_ adapter.Dependent    = Kind{}
+
+	_ adapter.TemplateChecker = Kind{}
 )
 
 // foreground keeps an object until what it runs is gone, so that its successor does not overlap (timetable.md 3.6).
@@ -50,7 +52,7 @@ var info = adapter.Info{
 		StartChecks: []cron.StartCheck{cron.CheckScheduleFires, cron.CheckChildKind, cron.CheckNotSuspended},
 
 		Durable: cron.PartActive | cron.PartLastSchedule | cron.PartLastSuccessful | cron.PartConditions | cron.PartTiming |
-			cron.PartCursor | cron.PartWaiting | cron.PartResults | cron.PartGates,
+			cron.PartCursor | cron.PartWaiting | cron.PartResults | cron.PartGates | cron.PartTemplate,
 		RecordDespiteError: true,
 
 		GoneIsStopped:    true,
@@ -60,7 +62,8 @@ var info = adapter.Info{
 		History:     cron.ByCreation,
 		Propagation: &foreground,
 
-		Conditions: conditions,
+		Conditions:     conditions,
+		CausesToldOnce: true,
 		ConditionEvents: map[string]cron.EventReason{
 			v1alpha1.ConditionLate:      adapter.Warning("RunLate"),
 			v1alpha1.ConditionCompleted: adapter.Normal("Completed"),
@@ -84,6 +87,8 @@ var info = adapter.Info{
 			PausedAfterFailures: adapter.Warning("PausedAfterFailures"),
 			Resumed:             adapter.Normal("Resumed"),
 			ClockWentBack:       adapter.Warning("ClockWentBack"),
+			OwnerRemoved:        adapter.Warning(string(OwnerRemoved)),
+			TemplateRejected:    adapter.Warning(string(TemplateRejected)),
 		},
 	},
 }

@@ -70,7 +70,11 @@ func TestReadPolicy(t *testing.T) {
 				if policy.Timing.Times == nil || policy.Timing.Obstacle != nil || policy.Timing.Fingerprint == "" {
 					t.Errorf("timing %+v", policy.Timing)
 				}
-				policy.Timing = cron.Timing{}
+				template, _ := timetable.ReadTemplate(&w.stored().Spec)
+				if policy.Template != template.Fingerprint() {
+					t.Errorf("template %q", policy.Template)
+				}
+				policy.Timing, policy.Template = cron.Timing{}, ""
 				if policy.CatchUp.Policy == "" {
 					policy.CatchUp.Policy = cron.CatchUpLatest
 				}
@@ -112,7 +116,7 @@ func TestStatusIsReadAsItWasWritten(t *testing.T) {
 		s := v1alpha1.TimetableStatus{ObservedGeneration: 1, LastScheduleTime: maybe(), LastStartTime: new(metav1.Unix(1777996001, 0)), LastSuccessfulTime: maybe(),
 			LastSuccessScheduledTime: maybe(), LastFailureTime: maybe(), LastMissedTime: maybe(), MissRecordedTime: maybe(), Cursor: maybe(),
 			ConsecutiveFailures: r.Int32N(9), ConsecutiveReplaced: r.Int32N(9), Counts: v1alpha1.Counts{Started: r.Int64N(9), Missed: r.Int64N(9)},
-			CheckedTemplate: "0123456789abcdef", Pause: &v1alpha1.Pause{Since: maybe(), Base: r.Int32N(9)},
+			CheckedTemplate: "0123456789abcdef", Conditions: []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue}}, Pause: &v1alpha1.Pause{Since: maybe(), Base: r.Int32N(9)},
 			Timing: &v1alpha1.Timing{Fingerprint: "0123456789abcdef", Since: moment()}}
 		for range r.IntN(4) {
 			s.Active = append(s.Active, v1alpha1.ActiveRun{Name: "a", UID: "u", ScheduledTime: moment(), Trigger: v1alpha1.TriggerCatchUp, Attempt: 1 + r.Int32N(3),

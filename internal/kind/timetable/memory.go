@@ -31,7 +31,7 @@ func memory(tt *Object, now cron.Timing) cron.Memory {
 			},
 		},
 	}
-	m.Pause, m.NotReady = readPause(s), readNotReady(s)
+	m.Pause, m.NotReady, m.Template = readPause(s), readNotReady(s), readTemplateCheck(s)
 	for i := range s.Next {
 		m.Next = append(m.Next, s.Next[i].Time.Time)
 	}
@@ -91,6 +91,7 @@ func setStatus(s *v1alpha1.TimetableStatus, m *cron.Memory) {
 	s.Conditions = m.Conditions
 	s.LastScheduleTime, s.LastSuccessfulTime, s.Cursor = apiTime(m.LastSchedule), apiTime(m.LastSuccessful), apiTime(m.Cursor)
 	s.Pause = writtenPause(&m.Pause)
+	s.CheckedTemplate = m.Template.Template
 	s.Active, s.Waiting, s.Ledger = nil, nil, nil
 	for _, r := range m.Active {
 		run := v1alpha1.ActiveRun{Name: r.Name, UID: r.UID, ScheduledTime: metav1.NewTime(r.Time), Trigger: v1alpha1.Trigger(r.Trigger),

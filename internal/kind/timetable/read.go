@@ -63,14 +63,18 @@ func (k Kind) policy(tt *Object, options adapter.ReadOptions) cron.Policy {
 	if apiVersion, kind := templateKind(&spec.Template); spec.Timeout != nil && apiVersion+"/"+kind != "batch/v1/Job" {
 		p.Timeout = d.read("timeout", *spec.Timeout) // a Job has it in its own spec
 	}
-	p.Timing = k.timing(tt, options, d.obstacle)
+	var template *Template
+	if p.Timing, template = k.timing(tt, options, d.obstacle); template != nil {
+		p.Template = template.Fingerprint()
+	}
 	return p
 }
 
-// timing reads what is asked for of times and children, and finds the first thing that is wrong with either.
+// timing reads what is asked for of times and children, and finds the first thing that is wrong with either. The template
+// is nil if it cannot be served.
 //
 // One that cannot be read is no other timing than the one before: which it is shows when it can be read again.
-func (k Kind) timing(tt *Object, options adapter.ReadOptions, obstacle *Obstacle) cron.Timing {
+func (k Kind) timing(tt *Object, options adapter.ReadOptions, obstacle *Obstacle) (cron.Timing, *Template) {
 	spec, inJitter := Timing(tt, &tt.Spec, calendarsOf(tt, options), k.MinInterval)
 	set, inTimes := Times(spec)
 	if set != nil && inTimes == nil {
@@ -88,6 +92,11 @@ func (k Kind) timing(tt *Object, options adapter.ReadOptions, obstacle *Obstacle
 	case served != nil:
 		t.Fingerprint = served.Fingerprint
 	}
+	if template != nil && set != nil {
+		if inTemplate = template.tooLargeFor(tt, set); inTemplate != nil {
+			template = nil
+		}
+	}
 	if template != nil {
 		if seconds, short := template.ShortTTL(); short {
 			t.Remarks = append(t.Remarks, cron.Remark{Event: adapter.Warning("ShortTTL"), Key: "short ttl", Message: fmt.Sprintf(
@@ -98,7 +107,7 @@ func (k Kind) timing(tt *Object, options adapter.ReadOptions, obstacle *Obstacle
 	if first := FirstObstacle(obstacle, inJitter, inTimes, inTemplate, inOutcome); first != nil {
 		t.Obstacle = first.asCron()
 	}
-	return t
+	return t, template
 }
 
 // wholeSecond is the first whole second that is not before t: a status holds no fractions, and no scheduled time has any.

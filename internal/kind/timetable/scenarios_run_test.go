@@ -196,7 +196,6 @@ func TestCatchUpScenarios(t *testing.T) {
 				say TimesMissed
 				say RunLate
 				say TimesMissed
-				say InvalidSpec
 				say TimesMissed
 				say TimesMissed
 				create @13:00

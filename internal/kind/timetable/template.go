@@ -23,6 +23,8 @@ const (
 	maxTemplateBytes = 256 << 10
 	// maxChildBytes is how large a child may be, as JSON.
 	maxChildBytes = 1 << 20
+	// maxOwnMetadata is how much of it is the name, labels, annotations and owner reference of ours at most.
+	maxOwnMetadata = 2 << 10
 )
 
 // A Template is the template of a Timetable, read once for a generation of its spec. It is immutable.
@@ -195,6 +197,33 @@ func (t *Template) Build(timetable metav1.Object, start Start) (*unstructured.Un
 		return nil, tooLarge(size)
 	}
 	return child, nil
+}
+
+// maxGrowth is how many times its length a variable can have at most as JSON: $(carillon.parameters.p) of 256 control
+// characters, each of six bytes.
+const maxGrowth = 64
+
+// tooLargeFor tells whether the child of the next run would be too large; nil if it would not, or there is none. What is
+// found at the start only, because it is not the same for all runs, is an answer to that create.
+func (t *Template) tooLargeFor(timetable *Object, set *timeset.Set) *Obstacle {
+	if !t.spec.Variables() && !t.metadata.Variables() || maxGrowth*(t.spec.Len()+t.metadata.Len()+maxOwnMetadata) <= maxChildBytes {
+		return nil
+	}
+	from := timetable.CreationTimestamp.Time
+	if cursor := timetable.Status.Cursor; cursor != nil {
+		from = cursor.Time
+	}
+	next := set.Next(from)
+	if next.IsZero() {
+		return nil
+	}
+	start := Start{Run: Run{ScheduledTime: next, Attempt: 1, Trigger: v1alpha1.TriggerSchedule}, Zone: set.Location(),
+		Schedules: set.Names(next), PreviousTime: set.Prev(next), NextTime: set.Next(next)}
+	if last := timetable.Status.LastSuccessScheduledTime; last != nil {
+		start.LastSuccessScheduledTime = last.Time
+	}
+	_, obstacle := t.Build(timetable, start)
+	return obstacle
 }
 
 func tooLarge(size int) *Obstacle {

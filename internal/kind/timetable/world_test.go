@@ -61,6 +61,9 @@ type world struct {
 	// strip: owner references are removed from what is created. notGranted: the template's kind may not be started.
 	strip, notGranted bool
 	dieAfter          int
+	// failDryRun is the answer to dry runs; nil is that of the create. dryRuns is how many there were.
+	failDryRun error
+	dryRuns    int
 
 	// created is told of each object that is made, written of each status, if they are set.
 	created func(name string)
@@ -213,6 +216,8 @@ func (w *world) pass() {
 					}
 				}
 			}
+		case cron.StepCheckTemplate:
+			in.AddTemplateCheckResult(w.dryRun(tt, adapter.Start{Start: *w.plan.CheckTemplate, Timing: in.Policy.Timing, Memory: in.Stored}))
 		case cron.StepWriteStatus:
 			in.AddStatusWriteResult(w.write(tt, *w.plan.StatusWrite))
 			tt = w.stored()
@@ -286,6 +291,26 @@ func (w *world) create(tt *timetable.Object, start adapter.Start) (*cron.Child, 
 	}
 	read := w.readChild(tt, child)
 	return &read, nil
+}
+
+// dryRun is a dry run of a create.
+func (w *world) dryRun(tt *timetable.Object, start adapter.Start) cron.TemplateCheckResult {
+	w.t.Helper()
+	if !start.Time.After(w.now) {
+		w.fail("a dry run of %s", start.Name)
+	}
+	w.dryRuns++
+	if w.children[start.Name] != nil {
+		return worldKind.JudgeTemplate(tt, nil, apierrors.NewAlreadyExists(jobs, start.Name))
+	}
+	built, err := worldKind.Build(tt, start)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if w.strip {
+		built.SetOwnerReferences(nil)
+	}
+	return worldKind.JudgeTemplate(tt, built, w.failDryRun)
 }
 
 // enter puts an object on the server.

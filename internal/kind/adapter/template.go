@@ -1,0 +1,14 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package adapter
+
+import "github.com/carillon-dev/carillon/internal/cron"
+
+// TemplateChecker is a Kind that has the create of what its objects start tried before it is due (cron.Plan.CheckTemplate).
+type TemplateChecker interface {
+	Kind
+	// JudgeTemplate tells what the answer to a dry run of the create of a child says about the template of owner. answer is
+	// the object that the server answered with; it is not looked at if err is not nil.
+	JudgeTemplate(owner, answer Object, err error) cron.TemplateCheckResult
+}
