@@ -6,9 +6,12 @@ package integration
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -47,7 +50,9 @@ func (w *world) jobsLabelled(ctx context.Context, name string) ([]batchv1.Job, e
 func TestTimetable(t *testing.T) {
 	w := newTimetableAPI(t)
 	w.clock = clocktesting.NewFakeClock(time.Now())
-	w.run(manager.Options{Config: w.plane.Config(), Clock: w.clock, Zone: time.UTC, Controllers: []string{manager.Timetable}})
+	addr := freeAddr(t)
+	w.run(manager.Options{Config: w.plane.Config(), Clock: w.clock, Zone: time.UTC, Controllers: []string{manager.Timetable},
+		MetricsAddr: addr, MetricsInsecure: true})
 	for name, exclude := range map[string][]any{"plain": nil, "careful": {map[string]any{"calendar": "holidays"}}} {
 		obj := w.here(vectors.Timetable(t), name)
 		spec := obj.Object["spec"].(map[string]any)
@@ -115,5 +120,40 @@ func TestTimetable(t *testing.T) {
 			return fmt.Errorf("no Job: %w", err)
 		}
 		return nil
+	})
+	w.seesTimetableMetrics(addr)
+}
+
+// seesTimetableMetrics compares what the manager serves with what has happened, in the form that Prometheus likes.
+func (w *world) seesTimetableMetrics(addr string) {
+	w.Helper()
+	want := []string{
+		`carillon_timetable_start_lateness_seconds_count{trigger="Schedule"}`,
+		`carillon_timetable_times_total{reason="",result="Succeeded"} 1`,
+		`carillon_timetable_times_total{reason="Outage",result="Missed"}`,
+		`carillon_timetable_runs_total{result="Succeeded",trigger="Schedule"} 1`,
+		`carillon_timetable_active 2`,
+		`carillon_timetable_waiting{reason="Overlap"}`,
+		`carillon_timetable_conditions{status="True",type="Ready"} 2`,
+		`carillon_timetable_outcome_errors_total 0`,
+		`carillon_timetable_sync_failures_total`,
+	}
+	w.eventually("the metrics tell it", func(context.Context) error {
+		status, body, err := get("http://" + addr + "/metrics")
+		if err != nil || status != http.StatusOK {
+			return fmt.Errorf("status %d: %w", status, err)
+		}
+		for _, line := range want {
+			if !strings.Contains(body, "\n"+line) {
+				return fmt.Errorf("there is no %s", line)
+			}
+		}
+		problems, err := promlint.New(strings.NewReader(body)).Lint()
+		for _, problem := range problems {
+			if strings.HasPrefix(problem.Metric, "carillon_timetable_") {
+				w.Errorf("%s: %s", problem.Metric, problem.Text)
+			}
+		}
+		return err
 	})
 }

@@ -236,7 +236,7 @@ func (r *reconciler) publish(s *ongoingSync, list []cron.Event) {
 	}
 	about := events.About(s.owner, r.info.Owner)
 	for _, e := range list {
-		isNew := r.recorder.Event(events.Event{About: about, Type: e.Type, Reason: e.Reason, Message: e.Message, DedupKey: e.DedupKey})
+		isNew := r.recorder.EventIfNew(events.Event{About: about, Type: e.Type, Reason: e.Reason, Message: e.Message, DedupKey: e.DedupKey})
 		if isNew && e.Reason == adapter.OutcomeErrorReason {
 			timetableOutcomeErrors.Inc()
 		}

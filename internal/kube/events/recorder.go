@@ -91,9 +91,11 @@ func NewRecorder(options Options) *Recorder {
 	return r
 }
 
-// Event queues e, unless it repeats one of the same key, which it reports, and returns at once. A nil Recorder does
-// nothing.
-func (r *Recorder) Event(e Event) (isNew bool) {
+// Event queues e, unless it repeats one of the same key, and returns at once. A nil Recorder does nothing.
+func (r *Recorder) Event(e Event) { r.EventIfNew(e) }
+
+// EventIfNew is Event, and reports whether e repeats none.
+func (r *Recorder) EventIfNew(e Event) (isNew bool) {
 	if r == nil || (e.DedupKey != "" && r.repeats(e)) {
 		return false
 	}
