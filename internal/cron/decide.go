@@ -29,9 +29,11 @@ type syncState struct {
 	timing timing
 	// past is nil where the status holds no cursor.
 	past *pastTimes
-	// proved are the scheduled times that children prove and nothing remembers; chosen are those of the new ones that are
+	// proved are the scheduled times that children prove and nothing remembers; begun are these, and the new ones of which
+	// nobody can tell whether they have started (Input.mayExist). chosen are those of the new ones that are
 	// to start; due are all that have come and may start, in their order, and turnedAway those that may not any more.
 	proved     []time.Time
+	begun      []time.Time
 	chosen     []time.Time
 	turnedAway []missed
 	// pruneAt is when a child that is kept now may have to go, zero if none will.

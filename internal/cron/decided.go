@@ -28,6 +28,8 @@ func (s *syncState) nameDecided() {
 	for i, due := range s.due {
 		reason := NotStartedNotReady
 		switch {
+		case in.mayExist(due.child):
+			reason = NotStartedFailed
 		case s.status.Pause.Cause != "":
 			reason = NotStartedSuspended
 		case i < len(s.start.each):
@@ -54,7 +56,7 @@ func (s *syncState) nameDecided() {
 	if s.past.edited.count > 0 {
 		cursor = maxTime(cursor, s.past.edited.last)
 	}
-	for _, at := range s.proved { // also of times that an edit names no more: else they would be proved again
+	for _, at := range s.begun { // also of times that an edit names no more: else they would be proved again
 		cursor = maxTime(cursor, at.UTC())
 	}
 	o.cursor = &cursor
@@ -68,7 +70,7 @@ func (s *syncState) namePast() {
 		o.enter(Started, "", one(at.UTC()))
 	}
 	o.enter(Skipped, NotStartedEdited, p.edited)
-	others := s.proved
+	others := s.begun
 	if s.edit.since.After(base) { // those that it took out have been entered
 		others = slices.Clone(others)
 		for _, t := range s.memory.Next {
@@ -80,14 +82,14 @@ func (s *syncState) namePast() {
 	o.enter(Skipped, NotStartedExcluded, passedIn(orNone(in.Policy.Timing.Excluded), base, p.until, others))
 
 	skipped := minTime(p.pausedUntilIfSkipped(in), p.until)
-	o.enter(Skipped, p.why, passedIn(p.times, base, skipped, s.proved))
+	o.enter(Skipped, p.why, passedIn(p.times, base, skipped, s.begun))
 	from := maxTime(base, skipped)
 	late := minTime(s.timing.earliest, p.until)
-	o.enter(Missed, NotStartedDeadline, passedIn(p.times, from, late, s.proved))
+	o.enter(Missed, NotStartedDeadline, passedIn(p.times, from, late, s.begun))
 	from = maxTime(from, late)
 
-	isProved := func(t time.Time) bool { return slices.ContainsFunc(s.proved, t.Equal) }
-	others = append(slices.Clip(s.proved), slices.DeleteFunc(slices.Clone(s.chosen), isProved)...)
+	hasBegun := func(t time.Time) bool { return slices.ContainsFunc(s.begun, t.Equal) }
+	others = append(slices.Clip(s.begun), slices.DeleteFunc(slices.Clone(s.chosen), hasBegun)...)
 	o.enter(Skipped, p.why, passedIn(p.times, from, minTime(p.pausedUntil, p.until), others))
 	rest := NotStartedOutage
 	switch {
@@ -117,7 +119,7 @@ func (s *syncState) clockWentBack() bool {
 func (s *syncState) nextStart() time.Time {
 	pause := &s.status.Pause
 	if s.decidesNothing() || pause.Cause != "" {
-		if pause.Until != nil {
+		if pause.Until != nil && pause.Until.After(s.in.Now) { // one that is over is that of a sync which could not look at it
 			return pause.Until.UTC()
 		}
 		return time.Time{}

@@ -50,7 +50,7 @@ func (s *syncState) dueTimes() []dueTime {
 		due = s.stillWaiting()
 	}
 	for _, t := range s.chosen {
-		if !slices.ContainsFunc(s.proved, t.Equal) {
+		if !slices.ContainsFunc(s.begun, t.Equal) {
 			d := dueTime{time: t, child: childName(in, t), trigger: triggerOf(plannedStart(in.Policy.Timing.Times, t), in.Now)}
 			if s.past != nil && s.past.notReady {
 				d.waitsFor = NotStartedNotReady
@@ -70,6 +70,9 @@ func (s *syncState) stillWaiting() (waiting []dueTime) {
 		t := dueTime{time: w.Time, child: childName(in, w.Time), trigger: w.Trigger, waitsFor: w.Reason}
 		switch {
 		case slices.ContainsFunc(s.proved, w.Time.Equal):
+		case in.mayExist(t.child): // else it would have a result although it may have started
+			s.clearUp(t.child)
+			waiting = append(waiting, t)
 		case times != nil && !names(times, w.Time):
 			p.edited = p.edited.and(one(w.Time))
 		case paused && !in.Policy.CatchUpOnResume:
@@ -130,10 +133,24 @@ func (s *syncState) provedTimes() []time.Time {
 	}
 	proved := provedBetween(in, s.children, s.timing.base, in.Now)
 	for _, w := range s.memory.Waiting {
-		proved = append(proved, provedBetween(in, s.children, w.Time.Add(-time.Nanosecond), w.Time)...)
+		if !w.Time.After(s.timing.base) {
+			proved = append(proved, provedBetween(in, s.children, w.Time.Add(-time.Nanosecond), w.Time)...)
+		}
 	}
 	slices.SortFunc(proved, time.Time.Compare)
 	return proved
+}
+
+// begunTimes are the proved ones, and those that wait and are new: their creates got no answer.
+func (s *syncState) begunTimes() []time.Time {
+	begun := slices.Clip(s.proved)
+	for _, w := range s.memory.Waiting {
+		if w.Time.After(s.timing.base) {
+			begun = append(begun, w.Time)
+		}
+	}
+	slices.SortFunc(begun, time.Time.Compare)
+	return begun
 }
 
 // isDue tells whether a child of that name is that of a time which is due.

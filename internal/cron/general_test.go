@@ -304,7 +304,29 @@ func TestGeneral(t *testing.T) {
 		"TT-188 nothing that needs room starts while nobody can tell": {
 			given: []given{limit(1), cursor("12:00"), answerLost(broken), getFails(tick("12:10"), broken)},
 			syncs: []generalSync{{now: "12:10", want: "start @12:10\nfail\n12:10 waits Schedule/failed"},
-				{now: "12:20", given: []given{stays}, want: "fail\n12:10 missed/failed\n12:20 waits Schedule/failed"}},
+				{now: "12:20", given: []given{stays}, want: "fail\n12:10 waits Schedule/failed\n12:20 waits Schedule/failed"},
+				{now: "12:30", given: []given{stays}, want: "fail\n12:20 missed/failed\n12:10 waits Schedule/failed\n12:30 waits Schedule/failed"},
+				{now: "12:31", given: []given{stays, getFails(tick("12:10"), nil)}, want: "12:30 waits Schedule/forbidden"}},
+		},
+		"TT-188 what turns out not to have been created makes room": {
+			given: []given{limit(1), cursor("12:00"), createFails(broken), getFails(tick("12:10"), broken)},
+			syncs: []generalSync{{now: "12:10", want: "start @12:10\nfail\n12:10 waits Schedule/failed"},
+				{now: "12:20", given: []given{createFails(nil)}, want: "fail\n12:10 waits Schedule/failed\n12:20 waits Schedule/failed"},
+				{now: "12:21", given: []given{getFails(tick("12:10"), nil)}, want: "start @12:20\n12:10 missed/failed"}},
+		},
+		"TT-188 while nobody can tell, no deadline, pause or edit gives it a result": {
+			given: []given{queue(1, 0), cursor("12:00"), deadline(60), answerLost(broken), getFails(tick("12:10"), broken)},
+			syncs: []generalSync{{now: "12:10", want: "start @12:10\nfail\n12:10 waits Schedule/failed"},
+				{now: "12:11", given: []given{stays}, want: "fail\n12:10 waits Schedule/failed"},
+				{now: "12:12", given: []given{stays, suspended}, want: "fail\n12:10 waits Schedule/failed"},
+				{now: "12:13", given: []given{stays, schedule("5 * * * *")}, want: "fail\n12:10 waits Schedule/failed"},
+				{now: "12:14", given: []given{stays, getFails(tick("12:10"), nil)}}},
+		},
+		"TT-188 nor does it get one while the status cannot be written": {
+			given: []given{limit(1), cursor("12:00"), answerLost(broken), getFails(tick("12:10"), broken), recordFails(broken)},
+			syncs: []generalSync{{now: "12:10", want: "start @12:10\nfail\n12:10 waits Schedule/failed"},
+				{now: "12:20", given: []given{stays, recordFails(nil)}, want: "fail\n12:10 waits Schedule/failed\n12:20 waits Schedule/failed"},
+				{now: "12:21", given: []given{stays, getFails(tick("12:10"), nil)}, want: "12:20 waits Schedule/forbidden"}},
 		},
 		"TT-195 a name that is taken makes the time wait, until a newer one comes": {
 			given: []given{limit(1), cursor("12:00"), onServer("12:10", ownedBy(nil))},
@@ -341,6 +363,18 @@ func TestGeneral(t *testing.T) {
 				{now: "12:31", given: []given{ends(tick("12:10"), complete), createOfFails(tick("12:20"), quota)},
 					want: "start @12:20\nstart @12:30\nfail\n12:10 succeeded\n12:20 waits Schedule/failed"},
 				{now: "12:32", given: []given{ends(tick("12:30"), complete)}, want: "start @12:20\n12:30 succeeded"}},
+		},
+		"TT-247 a queue of what cannot be created": {
+			given: []given{queue(1, 2), cursor("12:00"), createFails(quota)},
+			syncs: []generalSync{{now: "12:10", want: "start @12:10\nfail\n12:10 waits Schedule/failed"},
+				{now: "12:20", want: "start @12:10\nstart @12:20\nfail\n12:10 waits Schedule/failed\n12:20 waits Schedule/failed"},
+				{now: "12:30", want: "start @12:10\nstart @12:20\nstart @12:30\nfail\n12:30 missed/failed\n12:10 waits Schedule/failed\n12:20 waits Schedule/failed"},
+				{now: "12:31", given: []given{createFails(nil)}, want: "start @12:10\n12:20 waits Schedule/forbidden"}},
+		},
+		"TT-247 room for several, and no create succeeds": {
+			given: []given{limit(3), cursor("12:00"), createFails(quota)},
+			syncs: []generalSync{{now: "12:10", want: "start @12:10\nfail\n12:10 waits Schedule/failed"},
+				{now: "12:20", want: "start @12:20\nfail\n12:10 missed/failed\n12:20 waits Schedule/failed"}},
 		},
 		"TT-255 a queue without places": {
 			given: []given{queue(1, 0), cursor("12:10"), active("12:10")},

@@ -157,11 +157,24 @@ func (in *Input) remembered() Memory {
 	}
 	if !in.Traits.Durable.Has(PartWaiting) {
 		m.Waiting = in.Carried.Waiting
+	} else {
+		m.Waiting = append(slices.Clip(m.Waiting), in.unrecordedWaiting()...)
 	}
 	if served := m.inProcess().unrecorded; served != nil {
 		m.LastSchedule = later(m.LastSchedule, *served)
 	}
 	return m
+}
+
+// unrecordedWaiting are the times that wait because nobody can tell whether they have started, and that no status could
+// record. They are later than the stored cursor.
+func (in *Input) unrecordedWaiting() (waiting []WaitingTime) {
+	for _, w := range in.Carried.Waiting {
+		if w.Time.After(baseOf(in, &in.Stored)) && in.mayExist(childName(in, w.Time)) {
+			waiting = append(waiting, w)
+		}
+	}
+	return waiting
 }
 
 // firstWaiting is the first of the times that wait, nil if none does.

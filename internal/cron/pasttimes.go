@@ -73,6 +73,7 @@ func (s *syncState) lookBack() {
 		s.status.Pause, s.status.NotReady = s.pauseNow(), s.ready.notReady
 	}
 	s.proved = s.provedTimes()
+	s.begun = s.begunTimes()
 	base, all := s.timing.base, s.allTimes()
 	fromEdit := s.edit.since.After(base) && in.Policy.Timing.Times != nil
 	var kept []time.Time
@@ -84,7 +85,7 @@ func (s *syncState) lookBack() {
 	if last := p.times.LastBetween(base, in.Now); plannedStart(p.times, last).After(in.Now) {
 		p.until = last.Add(-time.Nanosecond)
 	}
-	for _, t := range s.proved {
+	for _, t := range s.begun {
 		p.until = maxTime(p.until, t)
 	}
 	p.notReady = gates && (s.ready.notReady || s.memory.NotReady)
@@ -118,7 +119,7 @@ func (s *syncState) decidesNothing() bool {
 // status says are next. Nothing else that the present one names up to then is to start, but for what has started.
 func (s *syncState) keptByEdit(all Times) []time.Time {
 	until := minTime(s.edit.since, s.in.Now)
-	kept := slices.DeleteFunc(slices.Clone(s.proved), func(t time.Time) bool { return t.After(until) })
+	kept := slices.DeleteFunc(slices.Clone(s.begun), func(t time.Time) bool { return t.After(until) })
 	for _, t := range s.memory.Next {
 		if t.After(s.timing.base) && !t.After(until) && names(all, t) && !slices.ContainsFunc(kept, t.Equal) {
 			kept = append(kept, t.UTC())
@@ -148,7 +149,7 @@ func (s *syncState) applyPause() {
 		p.why = now.Cause.skips()
 		if in.Policy.CatchUpOnResume { // they are decided at its end; but nothing earlier than what has started is
 			p.until = s.timing.base
-			for _, t := range s.proved {
+			for _, t := range s.begun {
 				p.until = maxTime(p.until, t)
 			}
 		}

@@ -53,11 +53,13 @@ const (
 // startDecisions are what becomes of all times that are due, taken together.
 type startDecisions struct {
 	// each are the results, time by time; result is that of the latest time.
-	each          []startResult
-	result        startResult
-	reads         []ReadRequest
-	stop          []Deletion
-	creates       []Start
+	each    []startResult
+	result  startResult
+	reads   []ReadRequest
+	stop    []Deletion
+	creates []Start
+	// unclear are the names of children of which it is asked whether they exist.
+	unclear       []string
 	events        []Event
 	err           error
 	misconfigured Misconfiguration
@@ -65,7 +67,7 @@ type startDecisions struct {
 
 func (s *startDecisions) add(d startDecision) {
 	s.each, s.result = append(s.each, d.result), d.result
-	s.reads = append(s.reads, d.reads...)
+	s.addReads(d.reads...)
 	s.stop = append(s.stop, d.stop...)
 	if d.create != nil {
 		s.creates = append(s.creates, *d.create)
@@ -73,6 +75,15 @@ func (s *startDecisions) add(d startDecision) {
 	s.events = append(s.events, d.events...)
 	s.err = errors.Join(s.err, d.err)
 	s.misconfigured = cmp.Or(s.misconfigured, d.misconfigured)
+}
+
+// addReads adds what is not to be read already.
+func (s *startDecisions) addReads(reads ...ReadRequest) {
+	for _, r := range reads {
+		if !slices.ContainsFunc(s.reads, func(other ReadRequest) bool { return other.Name == r.Name }) {
+			s.reads = append(s.reads, r)
+		}
+	}
 }
 
 // startRules decide about a time that is due; the first one that gives a decision does. What the answer to this sync's
@@ -307,19 +318,12 @@ func nameIsForeign(s *syncState, t dueTime) *startDecision {
 // cleared up.
 func earlierCreateIsUnconfirmed(s *syncState, t dueTime) *startDecision {
 	in := s.in
-	names := in.stillUnconfirmed()
+	names := in.unclear()
 	if len(names) == 0 || in.Policy.Room.Limit == 0 {
 		return nil
 	}
-	d := startDecision{result: startFailed}
-	for _, name := range names {
-		if read, asked := in.readAnswer(name); !asked {
-			d.reads = append(d.reads, in.requestChild(name, "an earlier create may have succeeded"))
-		} else {
-			d.err = errors.Join(d.err, fmt.Errorf("reading %s %s, which may have been created: %w", in.Traits.ChildKind, name, read.err))
-		}
-	}
-	return &d
+	s.clearUp(names...)
+	return &startDecision{result: startFailed}
 }
 
 // nothingIsInTheWay: the child is to be created.

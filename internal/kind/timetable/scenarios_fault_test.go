@@ -245,6 +245,18 @@ func TestFaultScenarios(t *testing.T) {
 	play(t, map[string]scenario{
 		"TT-187 a create whose answer got lost": {steps: []step{{at: "12:10", given: []given{answersLost(true)}, want: "create @12:10\nA 12:10 Schedule"},
 			{at: "12:10:05", given: []given{answersLost(false)}, want: ""}}},
+		"TT-188 reads fail, too": {steps: []step{
+			{at: "12:10", given: []given{answersLost(true), readsFail(internal), lags}, want: "create @12:10\nsay CreateFailed\nW 12:10 CreateFailed"},
+			{at: "12:20", given: []given{answersLost(false)}, want: "say RunLate\nW 12:10 CreateFailed\nW 12:20 CreateFailed\nL none"},
+			{at: "12:21", given: []given{readsFail(nil)}, want: "W 12:20 Overlap\nA 12:10 Schedule\nL none"}}},
+		"TT-188 and it was not created": {steps: []step{
+			{at: "12:10", given: []given{createsFail(internal), readsFail(internal)}, want: "refused @12:10\nsay CreateFailed\nW 12:10 CreateFailed"},
+			{at: "12:20", given: []given{createsFail(nil)}, want: "say RunLate\nW 12:10 CreateFailed\nW 12:20 CreateFailed\nL none"},
+			{at: "12:21", given: []given{readsFail(nil)}, want: "create @12:20\nsay TimesMissed\nsay RunStarted\nA 12:20 Schedule\nL 12:10 Missed/CreateFailed"}}},
+		"TT-188 suspended meanwhile": {steps: []step{
+			{at: "12:10", given: []given{answersLost(true), readsFail(internal), lags}, want: "create @12:10\nsay CreateFailed\nW 12:10 CreateFailed"},
+			{at: "12:15", given: []given{edited("{suspend: true}")}, want: "W 12:10 CreateFailed\nL none"},
+			{at: "12:21", given: []given{readsFail(nil)}, want: "A 12:10 Schedule\nL 12:20 Skipped/Suspended"}}},
 		"TT-189 a conflict": {steps: []step{{at: "12:10", given: []given{writesFail(conflict)}, want: "create @12:10\nsay RunStarted"},
 			{at: "12:10:01", given: []given{writesFail(nil)}, want: "A 12:10 Schedule\ncounts 1 started 0 succeeded 0 failed 0 cancelled 0 skipped 0 missed"}}},
 		"TT-193 the clock goes back": {steps: []step{started,
@@ -299,6 +311,9 @@ func TestFaultScenarios(t *testing.T) {
 		"TT-246 the second in line is fit": {spec: "{concurrency: {policy: Queue}}", steps: []step{started,
 			{at: "12:30", want: "say RunLate\nW 12:20 Overlap\nW 12:30 Overlap"},
 			{at: "12:31", given: []given{succeeds("@12:10"), only("tick-20260504-123000")}, want: "refused @12:20\ncreate @12:30\nsay RunSucceeded\nsay CreateFailed\nsay RunStarted\nW 12:20 CreateFailed"}}},
+		"TT-247 a queue of what cannot be created": {spec: "{concurrency: {policy: Queue, queueLimit: 2}}", given: []given{createsFail(quota)}, steps: []step{
+			{at: "12:29", want: "refused @12:10\nrefused @12:10\nrefused @12:20\nrefused @12:10\nrefused @12:20\nsay CreateFailed\nsay CreateFailed\nsay RunLate\nW 12:10 CreateFailed\nW 12:20 CreateFailed"},
+			{at: "12:30", want: "refused @12:10\nrefused @12:20\nrefused @12:30\nsay TimesMissed\nW 12:10 CreateFailed\nW 12:20 CreateFailed\nL 12:30 Missed/CreateFailed"}}},
 		"TT-253 the last success": {spec: `{template: {metadata: {annotations: {last: "$(carillon.lastSuccessScheduledTime)"}}}}`, steps: []step{started,
 			{at: "12:12:30", given: []given{succeeds("@12:10")}, want: "say RunSucceeded"},
 			{at: "12:20", want: "create @12:20\nsay RunStarted"},

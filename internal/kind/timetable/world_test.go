@@ -46,6 +46,9 @@ type world struct {
 
 	// shown is what the cache shows of the children; nil: all that there is.
 	shown map[string]*unstructured.Unstructured
+	// hides: the cache does not show what is created without an answer from now on; hidden are the names of that.
+	hides  bool
+	hidden map[string]bool
 	// carried and said are what the controller remembers.
 	carried cron.Memory
 	said    map[string]bool
@@ -97,7 +100,7 @@ func timetableDefinition(t *testing.T) *kindtest.CRD {
 // was created.
 func newWorld(t *testing.T, spec string) *world {
 	w := &world{t: t, timetable: vectors.Timetable(t), calendars: map[string]*v1alpha1.Calendar{},
-		children: map[string]*unstructured.Unstructured{}, said: map[string]bool{}}
+		children: map[string]*unstructured.Unstructured{}, said: map[string]bool{}, hidden: map[string]bool{}}
 	w.fail = t.Errorf
 	w.metadata()["uid"], w.metadata()["generation"] = "u1", int64(1)
 	w.metadata()["creationTimestamp"] = "2026-05-04T12:03:20Z"
@@ -163,8 +166,8 @@ func (w *world) input(tt *timetable.Object) cron.Input {
 	if w.shown != nil {
 		shown = w.shown
 	}
-	for _, child := range shown {
-		if child.GetLabels()[v1alpha1.LabelTimetableUID] == "u1" { // as the watch asks for
+	for name, child := range shown {
+		if !w.hidden[name] && child.GetLabels()[v1alpha1.LabelTimetableUID] == "u1" { // as the watch asks for
 			in.Children = append(in.Children, w.readChild(tt, child))
 		}
 	}
@@ -287,6 +290,7 @@ func (w *world) create(tt *timetable.Object, start adapter.Start) (*cron.Child, 
 		w.created(child.GetName())
 	}
 	if w.loseAnswers {
+		w.hidden[child.GetName()] = w.hides
 		return nil, errors.New("connection reset")
 	}
 	read := w.readChild(tt, child)
@@ -398,7 +402,10 @@ func (w *world) speak(events []cron.Event) {
 	}
 }
 
-func (w *world) crash() { w.carried, w.said = cron.Memory{}, map[string]bool{} }
+// crash is another process; its cache is as new as the server when it begins (timetable.md 5.5 F2).
+func (w *world) crash() {
+	w.carried, w.said, w.hidden = cron.Memory{}, map[string]bool{}, map[string]bool{}
+}
 
 // clock brings the world to a time, through all wake-ups on the way.
 func (w *world) clock(to time.Time) {

@@ -13,6 +13,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/carillon-dev/carillon/api/v1alpha1"
 	"github.com/carillon-dev/carillon/internal/kind/adapter"
 	"github.com/carillon-dev/carillon/internal/kind/timetable"
 	"github.com/carillon-dev/carillon/internal/timeset"
@@ -161,12 +162,29 @@ func (h *history) checkWritten(tt *timetable.Object) {
 	if h.first.IsZero() {
 		h.first = s.Cursor.Time
 	}
+	h.checkWaiting(tt)
 	if len(h.edits) > 0 {
 		return
 	}
 	decided := int64(h.times().Count(h.first, s.Cursor.Time))
 	if got := s.Counts.Started + s.Counts.Skipped + s.Counts.Missed + int64(len(s.Waiting)); got != decided {
 		h.fail("%d times are counted of %d: %+v, waiting %v", got, decided, s.Counts, s.Waiting)
+	}
+}
+
+// checkWaiting checks how many times wait (3.6), but for those that have started and whose answers got lost.
+func (h *history) checkWaiting(tt *timetable.Object) {
+	places, others := 1, 0
+	if c := tt.Spec.Concurrency; c.Policy == "Queue" && c.QueueLimit != nil {
+		places = max(1, int(*c.QueueLimit))
+	}
+	for _, w := range tt.Status.Waiting {
+		if w.Trigger == v1alpha1.TriggerSchedule && h.children[timetable.RunName("tick", w.ScheduledTime.Time)] == nil {
+			others++
+		}
+	}
+	if others > places {
+		h.fail("%d times wait, %d may: %v", others, places, tt.Status.Waiting)
 	}
 }
 
@@ -220,12 +238,16 @@ var happenings = map[string]func(*history){
 	"suspended for a while": func(h *history) {
 		edited(fmt.Sprintf("{suspend: false, suspendUntil: %q}", h.now.Add(25*time.Minute).UTC().Format(time.RFC3339)))(h.world)
 	},
-	"another annotation": func(h *history) { annotated(fmt.Sprint(h.version))(h.world) },
-	"not granted":        func(h *history) { h.notGranted = true },
-	"granted":            func(h *history) { h.notGranted = false },
-	"granted too":        func(h *history) { h.notGranted = false },
-	"answers lost":       func(h *history) { h.loseAnswers = true },
-	"answers arrive":     func(h *history) { h.loseAnswers = false },
+	"another annotation":               func(h *history) { annotated(fmt.Sprint(h.version))(h.world) },
+	"not granted":                      func(h *history) { h.notGranted = true },
+	"granted":                          func(h *history) { h.notGranted = false },
+	"granted too":                      func(h *history) { h.notGranted = false },
+	"answers lost":                     func(h *history) { h.loseAnswers = true },
+	"answers arrive":                   func(h *history) { h.loseAnswers = false },
+	"answers lost, and the cache lags": func(h *history) { h.loseAnswers, h.hides = true, true },
+	"the cache follows":                func(h *history) { h.hides, h.hidden = false, map[string]bool{} },
+	"reads fail":                       func(h *history) { h.failRead = internal },
+	"reads work":                       func(h *history) { h.failRead = nil },
 }
 
 func (h *history) unfinished() (names []string) {
