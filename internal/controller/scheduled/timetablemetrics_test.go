@@ -5,6 +5,8 @@ package scheduled
 
 import (
 	"fmt"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -295,6 +297,50 @@ func TestTimetableMetricNames(t *testing.T) {
 		problems, err := promlint.NewWithMetricFamilies(ours).Lint()
 		if err != nil || len(problems) > 0 || len(ours) < 8 {
 			t.Errorf("%d metrics, %v, %v", len(ours), problems, err)
+		}
+	})
+}
+
+// The contract (section 8) and the pages for operators name the metrics that there are. Those of notifications belong to
+// its second part.
+func TestTimetableMetricsOfThePages(t *testing.T) {
+	serveTimetable(t, nil, func(w *timetabled) {
+		defer timetableStatuses.serve(w.reconciler, func() []client.Object { return nil })()
+		families, err := metrics.Registry.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		exist := map[string]bool{}
+		for _, f := range families {
+			exist[f.GetName()] = true
+		}
+		for page, pattern := range map[string]string{
+			"contract/timetable.md": "(?m)^\\| (`[a-z_]+`(?:, `[a-z_]+`)*) \\| (?:counter|gauge|histogram) \\|",
+			"timetable.md":          "carillon_timetable_[a-z_]+",
+			"metrics.md":            "carillon_timetable_[a-z_]+",
+		} {
+			text, err := os.ReadFile("../../../docs/" + page)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var names []string
+			for _, match := range regexp.MustCompile(pattern).FindAllString(string(text), -1) {
+				if strings.HasPrefix(match, "carillon_") {
+					names = append(names, match)
+					continue
+				}
+				for _, name := range regexp.MustCompile("`([a-z_]+)`").FindAllStringSubmatch(strings.Join(strings.Split(match, "|")[:2], ""), -1) {
+					names = append(names, "carillon_timetable_"+name[1])
+				}
+			}
+			if len(names) == 0 {
+				t.Errorf("%s names no metric", page)
+			}
+			for _, name := range names {
+				if name = strings.TrimSuffix(name, "_bucket"); !exist[name] && !strings.HasPrefix(name, "carillon_timetable_notification") && !strings.HasSuffix(name, "_") {
+					t.Errorf("%s names %s, which does not exist", page, name)
+				}
+			}
 		}
 	})
 }
