@@ -135,6 +135,7 @@ func (w *world) seesTimetableMetrics(addr string) {
 		`carillon_timetable_active 2`,
 		`carillon_timetable_waiting{reason="Overlap"}`,
 		`carillon_timetable_conditions{status="True",type="Ready"} 2`,
+		`carillon_timetable_template_checks_total{result="Accepted"}`,
 		`carillon_timetable_outcome_errors_total 0`,
 		`carillon_timetable_sync_failures_total`,
 	}

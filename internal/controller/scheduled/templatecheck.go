@@ -37,6 +37,3 @@ func (r *reconciler) dryRun(ctx context.Context, s *ongoingSync, check cron.Star
 	defer cancel()
 	return obj, r.writer.Create(ctx, obj, client.DryRunAll)
 }
-
-// countTemplateCheck counts the verdict of a dry run, one of cron.TemplateVerdicts.
-func (r *reconciler) countTemplateCheck(cron.TemplateVerdict) {}

@@ -33,6 +33,10 @@ var (
 		Name: "carillon_timetable_runs_total",
 		Help: "Runs that have ended, by what made them and by their result, each counted once, when the status has it.",
 	}, []string{"trigger", "result"})
+	timetableTemplateChecks = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "carillon_timetable_template_checks_total",
+		Help: "Dry runs of the create of a child, made once for each change of a template, by what they told.",
+	}, []string{"result"})
 	timetableOutcomeErrors = prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "carillon_timetable_outcome_errors_total",
 		Help: "Generations of Timetables whose spec.outcome could not be evaluated.",
@@ -50,7 +54,20 @@ var (
 )
 
 func init() {
-	metrics.Registry.MustRegister(timetableLateness, timetableTimes, timetableRuns, timetableOutcomeErrors, timetableFailures, timetableStatuses)
+	metrics.Registry.MustRegister(timetableLateness, timetableTimes, timetableRuns, timetableTemplateChecks, timetableOutcomeErrors, timetableFailures, timetableStatuses)
+}
+
+// templateChecks are the values of cron.TemplateVerdict as the metric has them.
+var templateChecks = map[cron.TemplateVerdict]string{
+	cron.TemplateAccepted:     "Accepted",
+	cron.TemplateRejected:     "Rejected",
+	cron.TemplateOwnerRemoved: "OwnerRemoved",
+	cron.TemplateUnjudged:     "Unjudged",
+}
+
+// countTemplateCheck counts the verdict of a dry run.
+func (*reconciler) countTemplateCheck(verdict cron.TemplateVerdict) {
+	timetableTemplateChecks.WithLabelValues(templateChecks[verdict]).Inc()
 }
 
 // startTriggers are the values of cron.Trigger.
@@ -63,6 +80,9 @@ var runResults = []cron.Result{cron.Succeeded, cron.RunFailed, cron.Cancelled}
 func exposeTimetables(kind adapter.Accounted) {
 	for _, words := range kind.Outcomes() {
 		timetableTimes.WithLabelValues(words.Result, words.Reason)
+	}
+	for _, verdict := range cron.TemplateVerdicts {
+		timetableTemplateChecks.WithLabelValues(templateChecks[verdict])
 	}
 	for _, trigger := range startTriggers {
 		timetableLateness.WithLabelValues(string(trigger))

@@ -279,6 +279,24 @@ func TestTimetableErrorsAreCounted(t *testing.T) {
 	})
 }
 
+// A template is checked once, and what that told is counted.
+func TestTimetableTemplateChecksAreCounted(t *testing.T) {
+	const name = "carillon_timetable_template_checks_total"
+	serveTimetable(t, nil, func(w *timetabled) {
+		before := counted(t, name)
+		w.sync()
+		w.next(1)
+		w.edit(func(spec *v1alpha1.TimetableSpec) {
+			spec.Template.Metadata.Labels = map[string]v1alpha1.LabelValue{"tier": "batch"}
+		})
+		w.sync()
+		w.next(1)
+		if diff := cmp.Diff(map[string]int{"Accepted": 2}, since(before, counted(t, name))); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
 // The names and the help are as Prometheus wants them, and no series has labels that objects make up.
 func TestTimetableMetricNames(t *testing.T) {
 	serveTimetable(t, nil, func(w *timetabled) {
@@ -295,7 +313,7 @@ func TestTimetableMetricNames(t *testing.T) {
 			}
 		}
 		problems, err := promlint.NewWithMetricFamilies(ours).Lint()
-		if err != nil || len(problems) > 0 || len(ours) < 8 {
+		if err != nil || len(problems) > 0 || len(ours) < 9 {
 			t.Errorf("%d metrics, %v, %v", len(ours), problems, err)
 		}
 	})
