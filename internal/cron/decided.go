@@ -44,6 +44,9 @@ func (s *syncState) nameDecided() {
 				continue
 			}
 		}
+		if reason == NotStartedForeign && in.Traits.MaxBackoff > 0 { // no watch tells when the name is free
+			o.wake = earlier(o.wake, in.Now.Add(in.Traits.MaxBackoff).UTC())
+		}
 		o.waiting = append(o.waiting, WaitingTime{Time: due.time, Trigger: due.trigger, Reason: reason, Since: s.waitingSince(due)})
 		if end := s.deadlineOf(due.time); end.After(in.Now) && s.status.Pause.Cause == "" {
 			o.wake = earlier(o.wake, end)

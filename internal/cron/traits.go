@@ -79,6 +79,10 @@ type KindTraits struct {
 	// for a kind that has none. It is a pure function.
 	Conditions func(stored []metav1.Condition, f Facts) []metav1.Condition
 
+	// MaxBackoff is how long after a sync that failed, or found a name taken, the next one follows at most; 0: 1000 s after
+	// one that failed, and no sync of its own for a name.
+	MaxBackoff time.Duration
+
 	// CausesToldOnce: what lasts is told by the status, so that an event reports it once for each cause. Otherwise it is
 	// reported again from time to time.
 	CausesToldOnce bool

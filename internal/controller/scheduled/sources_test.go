@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	"github.com/carillon-dev/carillon/internal/kind/timetable"
 	"github.com/carillon-dev/carillon/internal/kind/volcano"
 )
 
@@ -221,6 +222,26 @@ func TestBackoffOfEveryKind(t *testing.T) {
 		if wake, _ := a.timers.Next(tickKey); !wake.Equal(at("12:11:00")) {
 			t.Errorf("%s: the timer at 12:11 was put off to %v", letter, wake)
 		}
+	}
+}
+
+// A kind may say how long after a failure the next try follows at the latest: a Timetable within 30 s (TT-196).
+func TestBackoffHasALimit(t *testing.T) {
+	a := serve(t, "K")
+	limited := *a.info.Traits
+	limited.MaxBackoff = timetable.Kind{}.Info().Traits.MaxBackoff
+	a.info.Traits = &limited
+	a.put(a.cronJob("tick", nil))
+	a.time.SetTime(at("12:10:00"))
+	a.fail = map[string]error{"create " + a.jobName("12:10:00"): broken}
+	var last time.Duration
+	for range 20 {
+		delete(a.pending, tickKey)
+		a.once()
+		last = a.pending[tickKey].Sub(a.time.Now())
+	}
+	if last != 30*time.Second {
+		t.Errorf("tried again after %v", last)
 	}
 }
 

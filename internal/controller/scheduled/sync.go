@@ -170,7 +170,8 @@ func (r *reconciler) finish(s *ongoingSync, plan cron.Plan) {
 	r.backoff.Forget(s.key)
 }
 
-// fail has the key tried again: after 5 ms, then twice as long each time, 1000 s at most (cronjob.md 1.0).
+// fail has the key tried again: after 5 ms, then twice as long each time, 1000 s at most (cronjob.md 1.0), or what the kind
+// says.
 func (r *reconciler) fail(key types.NamespacedName, err error) {
 	if _, ok := r.owners.Get(key); !ok {
 		return // deleted meanwhile
@@ -178,6 +179,9 @@ func (r *reconciler) fail(key types.NamespacedName, err error) {
 	r.countFailure()
 	request := reconcile.Request{NamespacedName: key}
 	after := r.backoff.When(key)
+	if limit := r.info.Traits.MaxBackoff; limit > 0 {
+		after = min(after, limit)
+	}
 	if conflict := apierrors.IsConflict(err); !conflict && r.tracked.worthLogging(key, err.Error(), r.clock.Now()) {
 		r.log.Error(err, "Sync failed and is tried again", "object", key.String(), "after", after.String())
 	} else {

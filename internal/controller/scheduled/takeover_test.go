@@ -86,7 +86,7 @@ func object(version int) *metav1.PartialObjectMetadata {
 }
 
 // A new leader decides nothing until its caches are as new as the server was when it began to lead: at once if they
-// are; as soon as they are if something changed; and within a second or two if nothing did (timetable.md F2).
+// are; as soon as they are if something changed; and within a second or two if nothing did (timetable.md F2, TT-192).
 func TestTakeover(t *testing.T) {
 	for name, test := range map[string]struct {
 		server      *versionServer

@@ -64,6 +64,7 @@ var info = adapter.Info{
 
 		Conditions:     conditions,
 		CausesToldOnce: true,
+		MaxBackoff:     maxBackoff,
 		ConditionEvents: map[string]cron.EventReason{
 			v1alpha1.ConditionLate:      adapter.Warning("RunLate"),
 			v1alpha1.ConditionCompleted: adapter.Normal("Completed"),

@@ -19,10 +19,28 @@ func readPause(s *v1alpha1.TimetableStatus) cron.Pause {
 		p = cron.Pause{Since: adapter.Time(was.Since), Generation: was.Generation, ResumeToken: was.ResumeToken, Base: int(was.Base),
 			Until: adapter.Time(was.Until)}
 	}
-	if c := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionPaused); c != nil && c.Status == metav1.ConditionTrue {
+	switch c := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionPaused); {
+	case c == nil:
+		p.Cause = lostCause(s, &p)
+	case c.Status == metav1.ConditionTrue:
 		p.Cause = cron.PauseCause(c.Reason)
 	}
 	return p
+}
+
+// lostCause is the cause of a pause whose condition somebody has erased, as far as the rest of the status tells: what
+// passed in a pause is not to start because of that. A status without next times is that of a suspended Timetable, or of
+// one that has no more times, which nothing can be started for.
+func lostCause(s *v1alpha1.TimetableStatus, p *cron.Pause) cron.PauseCause {
+	switch {
+	case p.Until != nil:
+		return cron.PauseSuspendedUntil
+	case p.Since != nil:
+		return cron.PauseFailures
+	case s.Cursor != nil && len(s.Next) == 0:
+		return cron.PauseSuspended
+	}
+	return ""
 }
 
 // writtenPause is the pause as a status holds it beside the condition; nil if there is nothing to hold.

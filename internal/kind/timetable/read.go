@@ -29,6 +29,8 @@ const (
 	ceiling = 100
 	// nameIsLock is how long a child is kept at least (timetable.md 5.5 F3).
 	nameIsLock = time.Minute
+	// maxBackoff is how soon what was refused is tried again at the latest (timetable.md 5.9).
+	maxBackoff = 30 * time.Second
 )
 
 // policy translates a spec.

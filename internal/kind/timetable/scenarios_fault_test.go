@@ -7,9 +7,17 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/carillon-dev/carillon/internal/cron"
+	"github.com/carillon-dev/carillon/internal/kind/adapter"
+
+	"github.com/carillon-dev/carillon/api/v1alpha1"
 )
 
 var (
@@ -356,6 +364,26 @@ func TestFaultScenarios(t *testing.T) {
 			{at: "12:35", asleep: true, want: "W 12:20 Overlap\nW 12:30 Overlap"},
 			{at: "12:55", asleep: true, want: "say TimesMissed\nL 12:20 Missed/CatchUpLimit\nW 12:30 Overlap\nW 12:40 Overlap\nW 12:50 Overlap"},
 			{at: "13:15", asleep: true, want: "say TimesMissed\nL 12:20…12:40 x3 Missed/CatchUpLimit\nW 12:50 Overlap\nW 13:00 Overlap\nW 13:10 Overlap"}}},
+		"TT-183 excluded for a week": {spec: `{schedules: [{name: main, cron: "* * * * *"}], exclude: [{period: 2026-05-05/2026-05-11}]}`,
+			given: []given{createdAt("2026-05-04T23:59:30Z")}, steps: []step{
+				{at: "2026-05-11T23:59:59Z", quiet: true, want: "writes 0"},
+				{at: "2026-05-12T00:00:00Z", want: "create tick-20260512-000000\nsay RunStarted\nwrites 1\nL 2026-05-05T00:00Z…2026-05-11T23:59Z x10080 Skipped/Excluded"}}},
+		"TT-205 a mistake is told once": {spec: `{template: {metadata: {labels: {x: "$(carillon.nope)"}}}, suspend: true}`, steps: []step{
+			{at: "15:00", want: "Ready False/InvalidTemplate"},
+			{at: "15:01", given: []given{edited("{lateAfter: 5m}")}, want: "say InvalidSpec"}, {at: "18:00", want: ""}}},
+		"TT-195 TT-196 what keeps a time from starting is told once": {spec: `{schedules: [{name: main, cron: "10 12 * * *"}]}`,
+			given: []given{createsFail(internal)}, steps: []step{
+				{at: "12:10", want: "refused @12:10\nsay CreateFailed"}, {at: "12:50", want: "refused @12:10\nrefused @12:10\nsay RunLate"},
+				{at: "13:30", given: []given{createsFail(nil), foreign("tick-20260504-121000")}, want: "say NameTaken"}, {at: "14:10", want: ""}}},
+		"TT-190 a create of a former leader meets the name": {spec: "{history: {succeeded: {limit: 0}}}", steps: []step{started,
+			{at: "12:10:59", given: []given{succeeds("@12:10"), createdAgain("@12:10")}, want: "say RunSucceeded"},
+			{at: "12:11", want: "prune @12:10"}}},
+		"TT-199 etcd is restored from a backup": {spec: "{concurrency: {policy: Allow}}", steps: []step{started,
+			{at: "12:15", given: []given{backedUp}, want: ""},
+			{at: "12:35", given: []given{restored}, want: "create @12:20\ncreate @12:30\nsay RunStarted\nsay RunStarted\ncreate @12:30\nsay TimesMissed\nsay RunStarted\nL 12:20 Missed/Outage\nA 12:10 Schedule\nA 12:30 CatchUp"}}},
+		"TT-199 a child that survives": {spec: "{concurrency: {policy: Allow}}", steps: []step{started,
+			{at: "12:15", given: []given{backedUp}, want: ""},
+			{at: "12:35", given: []given{restoredBut("@12:30")}, want: "create @12:20\ncreate @12:30\nsay RunStarted\nsay RunStarted\nsay TimesMissed\nL 12:20 Missed/Outage\nA 12:10 Schedule\nA 12:30 Schedule"}}},
 		"TT-222 a Timetable of the same name": {given: []given{orphan("tick-20260504-120000")}, steps: []step{started}},
 		"TT-194 the clock goes forward, and back": {steps: []step{started,
 			{at: "2026-05-07T12:15:00Z", asleep: true, given: []given{succeeds("@12:10")}, want: "create tick-20260507-121000\nsay RunSucceeded\nsay TimesMissed\nsay RunStarted"},
@@ -389,6 +417,43 @@ func orphan(name string) given {
 		ofOurs(name)(w)
 		w.children[name].SetOwnerReferences([]metav1.OwnerReference{})
 		w.children[name].SetLabels(map[string]string{"carillon.dev/timetable-uid": "u0"})
+	}
+}
+
+// createdAgain is a create that somebody has decided on before, and that reaches the server now.
+func createdAgain(name string) given {
+	return func(w *world) {
+		at := w.child(name).GetAnnotations()[v1alpha1.AnnotationScheduledTime]
+		scheduled, err := time.Parse(time.RFC3339, at)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		_, err = w.create(w.stored(), adapter.Start{Start: cron.Start{Name: long(name), Run: long(name), Attempt: 1, Trigger: cron.TriggerSchedule, Time: scheduled, Stamp: at}})
+		if !apierrors.IsAlreadyExists(err) {
+			w.t.Errorf("created %s again: %v", name, err)
+		}
+	}
+}
+
+// backedUp keeps the Timetable and its children as they are; restored brings them back, for another process.
+func backedUp(w *world) {
+	w.backup.timetable, w.backup.children = runtime.DeepCopyJSON(w.timetable), map[string]*unstructured.Unstructured{}
+	for name, child := range w.children {
+		w.backup.children[name] = child.DeepCopy()
+	}
+}
+
+func restored(w *world) {
+	w.timetable, w.children = w.backup.timetable, w.backup.children
+	w.crash()
+}
+
+// restoredBut leaves one child as it is.
+func restoredBut(name string) given {
+	return func(w *world) {
+		kept := w.child(name)
+		restored(w)
+		w.children[long(name)] = kept
 	}
 }
 

@@ -134,12 +134,6 @@ func TestTemplateScenarios(t *testing.T) {
 	})
 }
 
-// noConditions: somebody removed the conditions of the status.
-func noConditions(w *world) {
-	delete(w.timetable["status"].(map[string]any), "conditions")
-	w.admit()
-}
-
 // What an answer to a dry run says of a template.
 func TestJudgeTemplate(t *testing.T) {
 	owner := newWorld(t, "").stored()

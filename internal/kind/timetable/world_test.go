@@ -68,6 +68,12 @@ type world struct {
 	failDryRun error
 	dryRuns    int
 
+	// backup is what somebody has kept of the server.
+	backup struct {
+		timetable map[string]any
+		children  map[string]*unstructured.Unstructured
+	}
+
 	// created is told of each object that is made, written of each status, if they are set.
 	created func(name string)
 	written func(*timetable.Object)

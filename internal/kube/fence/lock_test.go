@@ -238,7 +238,7 @@ func (f *Fence) send() (end func(answered bool)) {
 }
 
 // With client-go's leader election: a leader whose renewals fail sends nothing from five seconds after the last one on,
-// gives up ten seconds after it, and nobody else leads before fifteen.
+// gives up ten seconds after it, and nobody else leads before fifteen (TT-191).
 func TestLeaderElection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}

@@ -103,7 +103,7 @@ func newAPIServer(t *testing.T, http2 bool) *apiServer {
 }
 
 // A process that stands still after the check, while its connection is being made, sends nothing when it goes on: the
-// rule is asked again when the body is about to be written. Callers see a refusal, which is a no for certain.
+// rule is asked again when the body is about to be written. Callers see a refusal, which is a no for certain (TT-190).
 func TestFrozenBeforeTheBody(t *testing.T) {
 	for name, test := range map[string]struct {
 		http2  bool
