@@ -4,6 +4,7 @@
 package scheduled
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -87,33 +88,61 @@ func (o *childOpener) open(ctx context.Context, k *childKind) (*lister.Lister, <
 	if err := src.Start(ctx, *q); err != nil {
 		return nil, nil, nil, err
 	}
-	filled := make(chan error, 1)
-	go func() {
-		err := src.WaitForSync(ctx)
-		if err == nil && o.takeover != nil {
+	opening := watchOpening{fill: src.WaitForSync, broken: broken, failed: failed, ended: ended}
+	if o.takeover != nil {
+		opening.follow = func(ctx context.Context) {
 			select {
 			case <-o.mgr.Elected():
 				o.takeover.follow(ctx, followed{gvk: k.gvk, progress: l.Progress, selector: selector}, o.log)
 			case <-ctx.Done():
 			}
 		}
-		filled <- err
-	}()
-	select {
-	case err := <-filled:
-		if err == nil {
-			err = ctx.Err()
+	}
+	if trouble, err := opening.wait(ctx); trouble != nil || err != nil {
+		return nil, nil, trouble, err
+	}
+	return l, broken, nil, nil
+}
+
+// watchOpening is a watch whose cache is being filled.
+type watchOpening struct {
+	// fill returns when the cache has been filled once, and follow when it shows what a leader before this one did, which
+	// may take until this process leads; nil if there was none.
+	fill   func(context.Context) error
+	follow func(context.Context)
+	// broken and failed tell of errors of the watch, those that will not pass by themselves and all; ended of its end.
+	broken        <-chan adapter.ChildTrouble
+	failed, ended <-chan error
+}
+
+// wait returns when the cache can be relied on. A cache that was filled once recovers from what may pass by itself: a
+// process that waits for leadership does not begin anew, and so is not found trying when it comes to lead.
+func (o *watchOpening) wait(ctx context.Context) (*adapter.ChildTrouble, error) {
+	filled := make(chan error, 1)
+	go func() { filled <- o.fill(ctx) }()
+	followed, failed := make(chan struct{}), o.failed
+	for {
+		select {
+		case err := <-filled:
+			if err != nil || ctx.Err() != nil {
+				return nil, cmp.Or(err, ctx.Err())
+			}
+			failed = nil
+			go func() {
+				defer close(followed)
+				if o.follow != nil {
+					o.follow(ctx)
+				}
+			}()
+		case <-followed:
+			return nil, ctx.Err()
+		case trouble := <-o.broken:
+			return &trouble, nil
+		case err := <-failed:
+			return troubleOf(err), err
+		case err := <-o.ended:
+			return nil, fmt.Errorf("the cache has ended: %w", cmp.Or(err, ctx.Err(), errors.New("nobody ended it")))
 		}
-		if err != nil {
-			return nil, nil, nil, err
-		}
-		return l, broken, nil, nil
-	case trouble := <-broken:
-		return nil, nil, &trouble, nil
-	case err := <-failed:
-		return nil, nil, troubleOf(err), err
-	case err := <-ended:
-		return nil, nil, nil, fmt.Errorf("the cache of %s has ended: %w", k.gvk.Kind, err)
 	}
 }
 
@@ -167,7 +196,7 @@ func troubleOf(err error) *adapter.ChildTrouble {
 	case meta.IsNoMatchError(err), apierrors.IsNotFound(err):
 		return &adapter.ChildTrouble{NotServed: true, Why: "the API server does not serve it"}
 	case apierrors.IsForbidden(err):
-		return &adapter.ChildTrouble{Why: err.Error()}
+		return &adapter.ChildTrouble{Why: "the controller may not list and watch it in all namespaces"}
 	}
 	return nil
 }

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -30,6 +32,8 @@ const (
 	// firstRecheck and lastRecheck are how soon a kind is asked for anew that could not be watched, first and at last
 	// (timetable.md 6).
 	firstRecheck, lastRecheck = 5 * time.Second, 5 * time.Minute
+	// passingRecheck is how soon it is asked for anew, at last, if what kept it from being watched may have passed by then.
+	passingRecheck = 30 * time.Second
 	// watchPatience is how long a watch may fail to open for reasons that may pass before objects are told.
 	watchPatience = time.Minute
 )
@@ -233,18 +237,20 @@ func (w *childWatches) keepOpen(ctx context.Context, k *childWatch) {
 		if ctx.Err() != nil {
 			return
 		}
-		switch {
-		case trouble != nil:
+		if trouble != nil {
 			failing = time.Time{}
-		case failing.IsZero():
-			failing = w.clock.Now()
-		case w.clock.Since(failing) >= watchPatience:
-			trouble = &adapter.ChildTrouble{NotServed: true, Why: "it cannot be listed: " + err.Error()}
+		} else {
+			wait = min(wait, passingRecheck)
+			w.log.Error(err, "Cannot watch children of a kind; trying again", "child", k.gvk.String(), "after", wait.String())
+			if failing.IsZero() {
+				failing = w.clock.Now()
+			}
+			if w.clock.Since(failing) >= watchPatience {
+				trouble = cannotBeListed(err)
+			}
 		}
 		if trouble != nil {
 			w.set(k, trouble)
-		} else {
-			w.log.Error(err, "Cannot watch children of a kind; trying again", "child", k.gvk.String(), "after", wait.String())
 		}
 		select {
 		case <-ctx.Done():
@@ -252,6 +258,16 @@ func (w *childWatches) keepOpen(ctx context.Context, k *childWatch) {
 		case <-w.clock.After(wait):
 		}
 	}
+}
+
+// cannotBeListed is what objects are told of an error that lasts. They are told the reason that the API server gives, and
+// not the error, which may name addresses of the cluster, and another port at each attempt.
+func cannotBeListed(err error) *adapter.ChildTrouble {
+	why := "the API server does not answer"
+	if reason := apierrors.ReasonForError(err); reason != metav1.StatusReasonUnknown {
+		why = "the API server answers with " + string(reason)
+	}
+	return &adapter.ChildTrouble{NotServed: true, Why: "it cannot be listed: " + why}
 }
 
 // set notes that a watch is open, or why it cannot be, and has its users looked at if that is news.

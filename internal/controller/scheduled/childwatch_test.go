@@ -6,6 +6,7 @@ package scheduled
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/go-logr/logr/testr"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -218,7 +220,31 @@ func TestChildWatches(t *testing.T) {
 			w.wants("a", "waits", jobKind)
 			time.Sleep(time.Minute)
 			w.hears("a")
-			w.wants("a", "it cannot be listed: connection refused", jobKind)
+			w.wants("a", "it cannot be listed: the API server does not answer", jobKind)
+		},
+		"it is told without addresses, and once, however often it is tried": func(w *watching) {
+			attempts := 0
+			w.answers[jobKind] = func() (*adapter.ChildTrouble, error) {
+				attempts++
+				return nil, fmt.Errorf("read tcp 10.0.0.7:%d->10.96.0.1:443: connection reset by peer", 40000+attempts)
+			}
+			w.wants("a", "waits", jobKind)
+			time.Sleep(5 * time.Minute)
+			w.hears("a")
+			time.Sleep(time.Hour)
+			w.hears()
+			w.let(jobKind, nil, apierrors.NewServiceUnavailable("no endpoints for 10.96.0.1"))
+			time.Sleep(passingRecheck)
+			w.hears("a")
+			w.wants("a", "it cannot be listed: the API server answers with ServiceUnavailable", jobKind)
+		},
+		"what may pass is tried at least every half minute": func(w *watching) {
+			w.let(jobKind, nil, errors.New("connection refused"))
+			w.wants("a", "waits", jobKind)
+			time.Sleep(time.Hour)
+			w.let(jobKind, nil, nil)
+			time.Sleep(passingRecheck)
+			w.wants("a", "ready", jobKind)
 		},
 		"a watch ends ten minutes after the last object has let go of it": func(w *watching) {
 			w.let(jobKind, nil, nil)
