@@ -443,6 +443,22 @@ func TestChosenKinds(t *testing.T) {
 			c.sync()
 			c.did("create Widget")
 		}},
+		"a process that does not lead lets go of what is gone": {forbid, toJobs, func(c *choosing) {
+			h, was := c.ownerHandlers(), c.owner()
+			h.Create(c.t.Context(), createEvent{Object: was}, c.queued)
+			again := was.DeepCopy()
+			again.UID = "cj-2"
+			h.Update(c.t.Context(), updateEvent{ObjectOld: was, ObjectNew: again}, c.queued) // made again while nobody watched
+			if c.watches.needs["cj-1"] != nil || c.watches.needs["cj-2"] == nil {
+				c.t.Errorf("needed by %v, want cj-2 alone", c.watches.needs)
+			}
+			h.Delete(c.t.Context(), deleteEvent{Object: again}, c.queued)
+			time.Sleep(watchLinger)
+			synctest.Wait()
+			if len(c.watches.needs)+len(c.watches.byKind) > 0 {
+				c.t.Errorf("needed by %v, watched: %v; want neither", c.watches.needs, c.watches.byKind)
+			}
+		}},
 		"TT-105 what it depends on is read with it, and a change of that calls for a sync": {forbid.Annotation(seriesCalendar, "holidays"), toJobs, func(c *choosing) {
 			c.next()
 			c.did()

@@ -36,6 +36,9 @@ func (r *reconciler) ownerHandlers() handlers {
 		},
 		UpdateFunc: func(_ context.Context, e event.TypedUpdateEvent[client.Object], q queue) {
 			r.lookForOtherController(e.ObjectOld, e.ObjectNew)
+			if e.ObjectOld.GetUID() != e.ObjectNew.GetUID() {
+				r.forgetUnsynced(e.ObjectOld)
+			}
 			r.expectChildren(e.ObjectNew)
 			resync := e.ObjectOld.GetResourceVersion() == e.ObjectNew.GetResourceVersion()
 			if resync && r.info.Traits.ResyncIgnored {
@@ -47,7 +50,10 @@ func (r *reconciler) ownerHandlers() handlers {
 			}
 			q.Add(request(e.ObjectNew))
 		},
-		DeleteFunc: func(_ context.Context, e event.TypedDeleteEvent[client.Object], q queue) { q.Add(request(e.Object)) },
+		DeleteFunc: func(_ context.Context, e event.TypedDeleteEvent[client.Object], q queue) {
+			r.forgetUnsynced(e.Object)
+			q.Add(request(e.Object))
+		},
 	}
 }
 
