@@ -6,6 +6,7 @@ package scheduled
 import (
 	"context"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	authorization "k8s.io/client-go/kubernetes/typed/authorization/v1"
@@ -53,18 +54,30 @@ func (s *starter) otherSources(ctx context.Context, r *reconciler, owners *liste
 	if !ok {
 		return sources, nil
 	}
-	depend, err := newDependencies(dependent, owners)
+	others, err := dependencySources(ctx, dependent, r, owners, cache, s.mgr.GetScheme())
+	return append(sources, others...), err
+}
+
+// dependencySources sets up what is watched because CronJobs are read together with it.
+func dependencySources(ctx context.Context, kind adapter.Dependent, r *reconciler, owners *lister.Lister, cache crcache.Cache, scheme *runtime.Scheme) ([]source.Source, error) {
+	depend, err := newDependencies(kind, owners)
 	if err != nil {
 		return nil, err
 	}
 	r.readOptions.Dependency = depend.get
-	for _, gvk := range dependent.DependencyKinds() {
-		empty, err := maker(s.mgr.GetScheme(), gvk)
+	var sources []source.Source
+	for _, gvk := range kind.DependencyKinds() {
+		empty, err := maker(scheme, gvk)
 		if err != nil {
 			return nil, err
 		}
-		if depend.caches[gvk], err = lister.For(ctx, cache, empty()); err != nil {
+		others, err := lister.For(ctx, cache, empty())
+		if err != nil {
 			return nil, err
+		}
+		depend.caches[gvk] = others
+		if r.takeover != nil { // the leader before this one may have held back a start because of them
+			r.takeover.caches = append(r.takeover.caches, followed{gvk: gvk, progress: others.Progress})
 		}
 		sources = append(sources, source.Kind(cache, empty(), depend.handlers(gvk)))
 	}

@@ -6,6 +6,7 @@ package scheduled
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -14,9 +15,14 @@ import (
 
 	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
+	toolscache "k8s.io/client-go/tools/cache"
+	crcache "sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/carillon-dev/carillon/internal/kube/lister"
 )
 
 // versionServer is an API server that tells its resource version, and one cache of it.
@@ -149,4 +155,45 @@ func TestTakeoverEnds(t *testing.T) {
 		}
 		<-time.After(time.Hour)
 	})
+}
+
+// shelved is a cache that has one informer, over an indexer.
+type shelved struct {
+	crcache.Cache
+	crcache.Informer
+	indexer toolscache.Indexer
+}
+
+func (s shelved) GetInformer(context.Context, client.Object, ...crcache.InformerGetOption) (crcache.Informer, error) {
+	return s, nil
+}
+
+func (s shelved) GetIndexer() toolscache.Indexer { return s.indexer }
+
+// A new leader waits for the objects that others are read together with, too: the leader before it may have held a start
+// back because of them.
+func TestTakeoverOfDependencies(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := (series{}).AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	cached := shelved{indexer: indexer()}
+	owners, err := lister.Over(indexer())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, r := range map[string]*reconciler{"a new leader": {takeover: &takeover{}}, "without leader election": {}} {
+		if _, err := dependencySources(t.Context(), series{}, r, owners, cached, scheme); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		var waitsFor []schema.GroupVersionKind
+		if r.takeover != nil {
+			for _, c := range r.takeover.caches {
+				waitsFor = append(waitsFor, c.gvk)
+			}
+			if want := (series{}).DependencyKinds(); !slices.Equal(waitsFor, want) {
+				t.Errorf("%s waits for %v, want %v", name, waitsFor, want)
+			}
+		}
+	}
 }
