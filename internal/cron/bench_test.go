@@ -21,3 +21,14 @@ func BenchmarkDecide(b *testing.B) {
 		}
 	}
 }
+
+// TT-048: the decision after an outage of 400 days, in each minute of which a time was missed.
+func BenchmarkOutage(b *testing.B) {
+	s := fixture("G", "2026-05-04T12:10:30Z", schedule("* * * * *"), made("2025-01-01T00:00:00Z"), cursor("2025-03-30T12:10:00Z"))
+	b.ReportAllocs()
+	for b.Loop() {
+		if len(cron.Decide(s.in).Starts) != 1 {
+			b.Fatal("nothing starts, or several")
+		}
+	}
+}

@@ -20,6 +20,7 @@ import (
 	"github.com/carillon-dev/carillon/internal/controller/scheduled"
 	"github.com/carillon-dev/carillon/internal/controller/ttl"
 	"github.com/carillon-dev/carillon/internal/kind"
+	"github.com/carillon-dev/carillon/internal/kind/timetable"
 	"github.com/carillon-dev/carillon/internal/kube/loadgate"
 )
 
@@ -103,7 +104,7 @@ func (o Options) timetable() kind.Timetable {
 	case least == 0:
 		least = MinTimetableInterval
 	}
-	return kind.Timetable{MinInterval: least}
+	return kind.Timetable{MinInterval: least, Compilations: timetable.NewCompilations()}
 }
 
 // kinds are all that these controllers keep in caches, the kinds of CronJob and Timetable.

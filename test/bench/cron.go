@@ -82,14 +82,15 @@ type starts struct {
 	late map[time.Time]durations
 }
 
-func watchStarts(ctx context.Context, client kubernetes.Interface) (*starts, error) {
+// watchStarts watches Jobs whose scheduled time is in that annotation.
+func watchStarts(ctx context.Context, client kubernetes.Interface, annotation string) (*starts, error) {
 	s := &starts{late: map[time.Time]durations{}}
 	began := time.Now()
 	factory := informers.NewSharedInformerFactory(client, 0)
 	informer := factory.Batch().V1().Jobs().Informer()
 	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: func(obj any) {
 		now, job := time.Now(), obj.(*batchv1.Job)
-		at, err := time.Parse(time.RFC3339, job.Annotations[batchv1.CronJobScheduledTimestampAnnotation])
+		at, err := time.Parse(time.RFC3339, job.Annotations[annotation])
 		if err != nil || at.Before(began) {
 			return
 		}
@@ -223,7 +224,7 @@ func sleepUntil(ctx context.Context, at time.Time) error {
 	}
 }
 
-func cron(ctx context.Context, o options, dir string, b binaries) (err error) {
+func cronJobs(ctx context.Context, o options, dir string, b binaries) (err error) {
 	table := tabwriter.NewWriter(os.Stdout, 0, 4, 2, ' ', 0)
 	defer func() { err = firstOf(err, table.Flush()) }()
 	fmt.Fprintln(table, "round\tside\tstart skew\truns\tCPU per run\tmemory at most\twrites per run")
@@ -330,7 +331,7 @@ func cronRound(ctx context.Context, name string, o options, dir string, b binari
 	if err := createCronJobs(ctx, s.client, cronJobs, "* * * * *", false); err != nil {
 		return r, err
 	}
-	seen, err := watchStarts(ctx, s.client)
+	seen, err := watchStarts(ctx, s.client, batchv1.CronJobScheduledTimestampAnnotation)
 	if err != nil {
 		return r, err
 	}

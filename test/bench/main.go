@@ -5,6 +5,8 @@
 //
 //	go run ./test/bench cron       2,000 CronJobs at one instant, with and without old Jobs, one idle, memory, many of which
 //	                               none is due for hours
+//	go run ./test/bench timetable  Timetables beside CronJobs at the same times under both controllers, in turns; many daily
+//	                               ones; Go benchmarks of their times
 //	go run ./test/bench job        one-pod Jobs, new ones and waiting ones, one big Job, a small one beside it,
 //	                               latency when idle, memory
 //
@@ -25,8 +27,14 @@ import (
 	"strings"
 )
 
+// roundsOf are the rounds of each thing to measure.
+var roundsOf = map[string]string{
+	"cron": "together,old,idle,memory,daily", "timetable": "together,daily,benchmarks", "job": "jobs,backlog,big,latency,memory",
+}
+
 type options struct {
 	cronJobs int
+	bursts   int
 	minutes  int
 	old      int
 	idle     int
@@ -54,8 +62,8 @@ func main() {
 }
 
 func run(ctx context.Context, args []string) error {
-	if len(args) == 0 || (args[0] != "cron" && args[0] != "job") {
-		return fmt.Errorf("say what to measure: cron or job")
+	if len(args) == 0 || roundsOf[args[0]] == "" {
+		return fmt.Errorf("say what to measure: cron, timetable or job")
 	}
 	o := options{}
 	flags := flag.NewFlagSet(args[0], flag.ContinueOnError)
@@ -63,8 +71,13 @@ func run(ctx context.Context, args []string) error {
 	flags.IntVar(&o.minutes, "minutes", 3, "minutes to watch")
 	flags.IntVar(&o.old, "old", 10000, "finished Jobs lying around in the round old")
 	flags.IntVar(&o.idle, "idle", 10000, "suspended CronJobs of the memory round of cron")
-	flags.IntVar(&o.daily, "daily", 50000, "CronJobs of the daily round of cron")
-	all := map[string]string{"cron": "together,old,idle,memory,daily", "job": "jobs,backlog,big,latency,memory"}[args[0]]
+	daily := 50000
+	if args[0] == "timetable" {
+		daily = 100000
+	}
+	flags.IntVar(&o.daily, "daily", daily, "CronJobs of the daily round of cron, and objects of a kind in that of timetable")
+	flags.IntVar(&o.bursts, "bursts", 3, "times that all objects of timetable are due at one instant, each side in its turn")
+	all := roundsOf[args[0]]
 	var jobs, big, rounds string
 	flags.StringVar(&rounds, "rounds", all, "rounds to run")
 	flags.StringVar(&jobs, "jobs", "1000,3000", "numbers of one-pod Jobs")
@@ -73,7 +86,7 @@ func run(ctx context.Context, args []string) error {
 	flags.IntVar(&o.finished, "finished", 50000, "finished Jobs of the memory round of job")
 	flags.StringVar(&o.kubelet, "kubelet", "store", "how the simulated kubelet of job writes the end of a Pod: into the store, which leaves the machine to the controllers, or through the api")
 	flags.IntVar(&o.repeat, "repeat", 1, "times each round of job is run; the sides take turns, and a machine has its moods")
-	flags.StringVar(&o.only, "only", "", "measure one side alone: builtin or carillon")
+	flags.StringVar(&o.only, "only", "", "measure one side alone: builtin, carillon or (of timetable) timetable")
 	if err := flags.Parse(args[1:]); err != nil {
 		return err
 	}
@@ -83,8 +96,8 @@ func run(ctx context.Context, args []string) error {
 			return fmt.Errorf("there is no round %q; the rounds are %s", r, all)
 		}
 	}
-	if o.repeat < 1 {
-		return fmt.Errorf("-repeat must be at least 1, not %d", o.repeat)
+	if o.repeat < 1 || o.bursts < 1 {
+		return fmt.Errorf("-repeat and -bursts must be at least 1, not %d and %d", o.repeat, o.bursts)
 	}
 	if o.kubelet != "store" && o.kubelet != "api" {
 		return fmt.Errorf("there is no kubelet %q; there is store and api", o.kubelet)
@@ -105,8 +118,11 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if args[0] == "cron" {
-		return cron(ctx, o, dir, binaries)
+	switch args[0] {
+	case "cron":
+		return cronJobs(ctx, o, dir, binaries)
+	case "timetable":
+		return timetables(ctx, o, dir, binaries)
 	}
 	return job(ctx, o, dir, binaries)
 }

@@ -68,21 +68,34 @@ func (Kind) NewStatusCounts() adapter.StatusCounts {
 
 // AddStatus implements adapter.Accounted. What a status says in other words is left out.
 func (Kind) AddStatus(obj adapter.Object, counts adapter.StatusCounts) {
-	tt, ok := obj.(*Object)
-	if !ok || tt == nil {
-		return
-	}
-	*counts.Active += len(tt.Status.Active)
-	for i := range tt.Status.Waiting {
-		if _, known := counts.Waiting[tt.Status.Waiting[i].Reason]; known {
-			counts.Waiting[tt.Status.Waiting[i].Reason]++
+	count := func(status *v1alpha1.TimetableStatus) {
+		*counts.Active += len(status.Active)
+		for i := range status.Waiting {
+			if _, known := counts.Waiting[status.Waiting[i].Reason]; known {
+				counts.Waiting[status.Waiting[i].Reason]++
+			}
 		}
 	}
-	for i := range tt.Status.Conditions {
-		c := &tt.Status.Conditions[i]
-		words := adapter.ConditionWords{Type: c.Type, Status: string(c.Status)}
+	countCondition := func(kind string, status metav1.ConditionStatus) {
+		words := adapter.ConditionWords{Type: kind, Status: string(status)}
 		if _, known := counts.Conditions[words]; known {
 			counts.Conditions[words]++
+		}
+	}
+	switch tt := obj.(type) {
+	case *Object:
+		if tt == nil {
+			return
+		}
+		count(&tt.Status)
+		for i := range tt.Status.Conditions {
+			countCondition(tt.Status.Conditions[i].Type, tt.Status.Conditions[i].Status)
+		}
+	case *compactTimetable: // there may be very many
+		count(&tt.status)
+		for i := range tt.conditions {
+			says := tt.conditions[i].says.Value()
+			countCondition(says.kind, says.status)
 		}
 	}
 }

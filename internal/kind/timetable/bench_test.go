@@ -4,29 +4,100 @@
 package timetable_test
 
 import (
-	"encoding/json"
 	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/carillon-dev/carillon/api/v1alpha1"
+	"github.com/carillon-dev/carillon/internal/cron"
 	"github.com/carillon-dev/carillon/internal/kind/adapter"
 	"github.com/carillon-dev/carillon/internal/kind/timetable"
 )
 
-// Reading a Timetable is part of every pass.
+// running is a Timetable with a run under way.
+func running(cron string) *timetable.Object {
+	tt := &timetable.Object{Timetable: *tick()}
+	tt.Generation, tt.CreationTimestamp = 1, metav1.NewTime(policyNow.AddDate(-2, 0, 0))
+	tt.Spec.Schedules = []v1alpha1.Schedule{{Name: "main", Cron: cron}}
+	tt.Status.Active = []v1alpha1.ActiveRun{{Name: "a", ScheduledTime: clock("12:10"), Trigger: "Schedule", Attempt: 1, StartTime: clock("12:10")}}
+	tt.Status.Cursor = new(clock("12:10"))
+	return tt
+}
+
+// Reading a Timetable is part of every pass: one as a client has it, as a cache has it, and the same while runs are under
+// way.
 func BenchmarkRead(b *testing.B) {
-	tt := &timetable.Object{}
-	text, err := json.Marshal(tick())
-	if err == nil {
-		err = json.Unmarshal(text, tt)
+	tt := running("*/10 * * * *")
+	waiting := tt.DeepCopy()
+	waiting.Status.Active = nil
+	for name, obj := range map[string]adapter.Object{"whole": tt, "waiting": worldKind.Compact(waiting), "running": worldKind.Compact(tt)} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, _, _, err := worldKind.Read(obj, adapter.ReadOptions{}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
+}
+
+// What a cache pays for its form.
+func BenchmarkCompact(b *testing.B) {
+	tt := running("*/10 * * * *")
+	b.ReportAllocs()
+	for b.Loop() {
+		worldKind.Compact(tt)
+	}
+}
+
+// TT-048: a pass after an outage of 400 days, in each minute of which a time was missed, up to the write of the status.
+func BenchmarkOutage(b *testing.B) {
+	tt := running("* * * * *")
+	tt.Status.Active, tt.Status.Cursor = nil, new(metav1.NewTime(policyNow.AddDate(0, 0, -400)))
+	obj := worldKind.Compact(tt)
+	b.ReportAllocs()
+	for b.Loop() {
+		in := cron.Input{Now: policyNow.Add(30 * time.Second), Traits: worldKind.Info().Traits}
+		var err error
+		if in.Owner, in.Policy, in.Stored, err = worldKind.Read(obj, adapter.ReadOptions{}); err != nil {
+			b.Fatal(err)
+		}
+		plan := cron.Decide(in)
+		if len(plan.Starts) != 1 {
+			b.Fatal("nothing starts, or several")
+		}
+		in.AddStartResult(plan.Starts[0], cron.CreateResultOf(&cron.Child{UID: "j1", Name: plan.Starts[0].Name}, nil))
+		if plan = cron.Decide(in); plan.StatusWrite == nil {
+			b.Fatal("nothing is written")
+		}
+		if _, err := worldKind.Patches(obj, *plan.StatusWrite); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// The write of a status when a run has ended.
+func BenchmarkPatches(b *testing.B) {
+	tt := running("*/10 * * * *")
+	for i := range 20 {
+		at := clock("12:00").Add(time.Duration(-i) * 10 * time.Minute)
+		tt.Status.Ledger = append(tt.Status.Ledger, v1alpha1.LedgerEntry{ScheduledTime: metav1.NewTime(at), Result: "Succeeded", Trigger: "Schedule",
+			Run: timetable.RunName("tick", at), Attempts: 1, StartTime: new(metav1.NewTime(at)), EndTime: new(metav1.NewTime(at))})
+	}
+	obj := worldKind.Compact(tt)
+	_, policy, memory, err := worldKind.Read(obj, adapter.ReadOptions{})
 	if err != nil {
 		b.Fatal(err)
 	}
-	tt.Spec.Schedules = append(tt.Spec.Schedules, v1alpha1.Schedule{Name: "main", Cron: "*/10 * * * *"})
+	memory.Active, memory.LastSuccessful = nil, &policyNow
+	memory.Results.Counts.Succeeded++
+	memory.Results.Ledger = append([]cron.RunOutcome{{Result: cron.Succeeded, Count: 1, First: policyNow, Last: policyNow, Run: "a"}}, memory.Results.Ledger[:19]...)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, _, _, err := worldKind.Read(tt, adapter.ReadOptions{}); err != nil {
-			b.Fatal(err)
+		if p, err := worldKind.Patches(obj, cron.StatusWrite{Memory: memory, Now: policyNow.Add(time.Minute), Times: policy.Timing.Times}); err != nil || len(p) != 1 {
+			b.Fatal(p, err)
 		}
 	}
 }

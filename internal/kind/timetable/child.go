@@ -25,7 +25,7 @@ var calendarKind = v1alpha1.GroupVersion.WithKind("Calendar")
 
 // ReadChild implements adapter.Kind. An object is a Timetable's only if it carries its UID label, too (timetable.md
 // section 7): one that lost it is as if nothing controlled it.
-func (Kind) ReadChild(obj adapter.Object, kind schema.GroupVersionKind, owner adapter.Object) (cron.Child, error) {
+func (k Kind) ReadChild(obj adapter.Object, kind schema.GroupVersionKind, owner adapter.Object) (cron.Child, error) {
 	switch obj.(type) {
 	case *unstructured.Unstructured, *batchv1.Job:
 	default:
@@ -38,11 +38,7 @@ func (Kind) ReadChild(obj adapter.Object, kind schema.GroupVersionKind, owner ad
 	if attempt, err := strconv.ParseInt(obj.GetAnnotations()[v1alpha1.AnnotationAttempt], 10, 32); err == nil {
 		child.Attempt = int(attempt)
 	}
-	spec := &v1alpha1.TimetableSpec{}
-	if tt, ok := owner.(*Object); ok && tt != nil {
-		spec = &tt.Spec
-	}
-	is, err := ChildOutcome(spec, kind, obj)
+	is, err := childOutcome(kind, obj, func() *outcome.Rule { return k.ruleFor(owner, kind) })
 	if err != nil { // what cannot be evaluated counts as false
 		child.Remark = &cron.Remark{Event: adapter.Warning(adapter.OutcomeErrorReason), Key: "outcome", Message: err.Error()}
 	}
@@ -59,12 +55,12 @@ func (Kind) ReadChild(obj adapter.Object, kind schema.GroupVersionKind, owner ad
 }
 
 // Build implements adapter.Kind.
-func (Kind) Build(obj adapter.Object, start adapter.Start) (adapter.Object, error) {
-	tt, ok := obj.(*Object)
-	if !ok || tt == nil {
+func (k Kind) Build(obj adapter.Object, start adapter.Start) (adapter.Object, error) {
+	tt, ok := k.object(obj)
+	if !ok {
 		return nil, adapter.Wrong(info, tt, obj)
 	}
-	template, obstacle := ReadTemplate(&tt.Spec)
+	template, obstacle := tt.compilation().template()
 	if obstacle != nil {
 		return nil, apierrors.NewBadRequest(obstacle.Message)
 	}
@@ -88,13 +84,22 @@ func (Kind) Build(obj adapter.Object, start adapter.Start) (adapter.Object, erro
 // ChildKinds implements adapter.ChildChooser: the kind of the template, and then those of active runs that were started
 // from another one.
 func (Kind) ChildKinds(obj adapter.Object) []schema.GroupVersionKind {
-	tt, ok := obj.(*Object)
-	if !ok || tt == nil || tt.trouble != nil {
-		return nil
+	var kinds []schema.GroupVersionKind
+	var active []v1alpha1.ActiveRun
+	switch tt := obj.(type) {
+	case *Object:
+		if tt == nil || tt.trouble != nil {
+			return nil
+		}
+		kinds, active = append(kinds, schema.FromAPIVersionAndKind(templateKind(&tt.Spec.Template))), tt.Status.Active
+	case *compactTimetable:
+		if tt == nil {
+			return nil
+		}
+		kinds, active = append(kinds, tt.childKind.Value()), tt.status.Active
 	}
-	kinds := []schema.GroupVersionKind{schema.FromAPIVersionAndKind(templateKind(&tt.Spec.Template))}
-	for i := range tt.Status.Active {
-		if kind := schema.FromAPIVersionAndKind(runKind(&tt.Status.Active[i])); !slices.Contains(kinds, kind) {
+	for i := range active {
+		if kind := schema.FromAPIVersionAndKind(runKind(&active[i])); !slices.Contains(kinds, kind) {
 			kinds = append(kinds, kind)
 		}
 	}
@@ -136,12 +141,19 @@ func (Kind) DependencyKinds() []schema.GroupVersionKind {
 
 // Dependencies implements adapter.Dependent.
 func (Kind) Dependencies(obj adapter.Object) []adapter.Dependency {
-	tt, ok := obj.(*Object)
-	if !ok || tt == nil || tt.trouble != nil {
-		return nil
+	var names []string
+	switch tt := obj.(type) {
+	case *Object:
+		if tt != nil && tt.trouble == nil {
+			names = Calendars(&tt.Spec)
+		}
+	case *compactTimetable:
+		if tt != nil {
+			names = tt.calendars
+		}
 	}
 	var dependencies []adapter.Dependency
-	for _, name := range Calendars(&tt.Spec) {
+	for _, name := range names {
 		dependencies = append(dependencies, adapter.Dependency{Kind: calendarKind, Name: name})
 	}
 	return dependencies

@@ -18,6 +18,8 @@ import (
 type Kind struct {
 	// MinInterval is how close two times of one schedule may be; 0 is no limit.
 	MinInterval time.Duration
+	// Compilations keep what specs were made into from one pass to the next; nil: each pass makes it anew.
+	Compilations *Compilations
 }
 
 var (
@@ -102,8 +104,8 @@ func (Kind) AddToScheme(scheme *runtime.Scheme) error { return AddToScheme(schem
 
 // Read implements adapter.Kind. A timing is another one only when its fingerprint is: managed fields date nothing here.
 func (k Kind) Read(obj adapter.Object, options adapter.ReadOptions) (cron.Owner, cron.Policy, cron.Memory, error) {
-	tt, ok := obj.(*Object)
-	if !ok || tt == nil {
+	tt, ok := k.object(obj)
+	if !ok {
 		return cron.Owner{}, cron.Policy{}, cron.Memory{}, adapter.Wrong(info, tt, obj)
 	}
 	owner := adapter.Owner(tt, info)

@@ -23,6 +23,16 @@ type Object struct {
 	v1alpha1.Timetable
 
 	trouble, statusTrouble *adapter.Unreadable
+	// compiled is what is known of Spec, nil if nothing is.
+	compiled *compilation
+}
+
+// compilation is what is made of the spec.
+func (o *Object) compilation() *compilation {
+	if o.compiled != nil {
+		return o.compiled
+	}
+	return newCompilation(&o.Spec, nil)
 }
 
 var _ adapter.Reader = (*Object)(nil)
@@ -63,7 +73,8 @@ func (o *Object) StatusTrouble() *adapter.Unreadable { return o.statusTrouble }
 
 // DeepCopyInto copies o into out.
 func (o *Object) DeepCopyInto(out *Object) {
-	*out = *o // what is unreadable is never modified
+	*out = *o          // what is unreadable is never modified
+	out.compiled = nil // the spec of a copy may be
 	o.Timetable.DeepCopyInto(&out.Timetable)
 }
 

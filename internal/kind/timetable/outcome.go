@@ -5,6 +5,7 @@ package timetable
 
 import (
 	"fmt"
+	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/carillon-dev/carillon/api/v1alpha1"
+	"github.com/carillon-dev/carillon/internal/kind/adapter"
 	"github.com/carillon-dev/carillon/internal/outcome"
 )
 
@@ -40,13 +42,25 @@ func OutcomeRule(spec *v1alpha1.TimetableSpec) (*outcome.Rule, *Obstacle) {
 // known kind. child is a Job of batch/v1, or unstructured; the error says that it is neither, or which expression could
 // not be evaluated, beside an outcome that is valid: the latter is told once for a generation (OutcomeError).
 func ChildOutcome(spec *v1alpha1.TimetableSpec, kind schema.GroupVersionKind, child runtime.Object) (outcome.Outcome, error) {
+	return childOutcome(kind, child, func() *outcome.Rule {
+		if apiVersion, name := templateKind(&spec.Template); kind != schema.FromAPIVersionAndKind(apiVersion, name) {
+			return nil
+		}
+		rule, _ := OutcomeRule(spec) // an obstacle is told by the condition Ready
+		return rule
+	})
+}
+
+// childOutcome is ChildOutcome; own gives the rule of the spec for children of this kind, nil if there is none. It is
+// asked for kinds that are not known.
+func childOutcome(kind schema.GroupVersionKind, child runtime.Object, own func() *outcome.Rule) (outcome.Outcome, error) {
 	switch child := child.(type) {
 	case *batchv1.Job:
 		return outcome.OfJob(child), nil
 	case *unstructured.Unstructured:
 		rule := outcome.Known(kind.GroupVersion().String(), kind.Kind)
-		if apiVersion, name := templateKind(&spec.Template); rule == nil && kind == schema.FromAPIVersionAndKind(apiVersion, name) {
-			rule, _ = OutcomeRule(spec) // an obstacle is told by the condition Ready
+		if rule == nil {
+			rule = own()
 		}
 		if rule == nil {
 			return outcome.Outcome{}, nil
@@ -54,4 +68,17 @@ func ChildOutcome(spec *v1alpha1.TimetableSpec, kind schema.GroupVersionKind, ch
 		return rule.Of(child.Object)
 	}
 	return outcome.Outcome{}, fmt.Errorf("a child is a %T, and must be a Job or unstructured", child)
+}
+
+// ruleFor is the rule of a Timetable for children of this kind, nil if it has none, or nobody knows the Timetable.
+func (k Kind) ruleFor(owner adapter.Object, kind schema.GroupVersionKind) *outcome.Rule {
+	if !slices.Contains(k.ChildKinds(owner), kind) {
+		return nil
+	}
+	tt, ok := k.object(owner)
+	if !ok || kind != schema.FromAPIVersionAndKind(templateKind(&tt.Spec.Template)) {
+		return nil
+	}
+	rule, _ := tt.compilation().rule() // an obstacle is told by the condition Ready
+	return rule
 }

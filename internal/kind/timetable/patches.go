@@ -19,9 +19,9 @@ import (
 )
 
 // Patches implements adapter.Kind: one patch of the status.
-func (Kind) Patches(obj adapter.Object, record cron.StatusWrite) ([]adapter.CronJobPatch, error) {
-	tt, ok := obj.(*Object)
-	if !ok || tt == nil {
+func (k Kind) Patches(obj adapter.Object, record cron.StatusWrite) ([]adapter.CronJobPatch, error) {
+	tt, ok := k.object(obj)
+	if !ok {
 		return nil, adapter.Wrong(info, tt, obj)
 	}
 	patch, err := StatusPatch(tt, &tt.Status, newStatus(tt, &record))

@@ -77,14 +77,15 @@ func (k Kind) policy(tt *Object, options adapter.ReadOptions) cron.Policy {
 //
 // One that cannot be read is no other timing than the one before: which it is shows when it can be read again.
 func (k Kind) timing(tt *Object, options adapter.ReadOptions, obstacle *Obstacle) (cron.Timing, *Template) {
-	spec, inJitter := Timing(tt, &tt.Spec, calendarsOf(tt, options), k.MinInterval)
-	set, inTimes := Times(spec)
+	compiled := tt.compilation()
+	times := compiled.timesOf(tt, options, k.MinInterval)
+	set, inTimes := times.set, times.inTimes
 	if set != nil && inTimes == nil {
 		inTimes = allExcluded(tt, set)
 	}
-	template, inTemplate := ReadTemplate(&tt.Spec)
-	_, inOutcome := OutcomeRule(&tt.Spec)
-	t := cron.Timing{Fingerprint: spec.Fingerprint(), ZoneName: spec.TimeZone}
+	template, inTemplate := compiled.template()
+	_, inOutcome := compiled.rule()
+	t := cron.Timing{Fingerprint: times.fingerprint, ZoneName: times.spec.TimeZone}
 	switch served := tt.Status.Timing; {
 	case set != nil:
 		t.Times, t.Zone = set, set.Location()
@@ -106,7 +107,7 @@ func (k Kind) timing(tt *Object, options adapter.ReadOptions, obstacle *Obstacle
 					"Set 600 or more, or none and spec.history", seconds)})
 		}
 	}
-	if first := FirstObstacle(obstacle, inJitter, inTimes, inTemplate, inOutcome); first != nil {
+	if first := FirstObstacle(obstacle, times.inJitter, inTimes, inTemplate, inOutcome); first != nil {
 		t.Obstacle = first.asCron()
 	}
 	return t, template
@@ -132,16 +133,16 @@ func allExcluded(tt *Object, set *timeset.Set) *Obstacle {
 	return &Obstacle{AllExcluded, "spec.exclude leaves no scheduled time: correct it, or set suspend"}
 }
 
-// calendarsOf gives the Calendars that a Timetable names, by name; those that do not exist are missing.
-func calendarsOf(tt *Object, options adapter.ReadOptions) map[string]*timeset.Calendar {
-	found := map[string]*timeset.Calendar{}
+// calendarsOf gives the Calendars that a spec names, of those that exist.
+func calendarsOf(namespace string, spec *v1alpha1.TimetableSpec, options adapter.ReadOptions) []*v1alpha1.Calendar {
 	if options.Dependency == nil {
-		return found
+		return nil
 	}
-	for _, name := range Calendars(&tt.Spec) {
-		obj, there := options.Dependency(tt.Namespace, adapter.Dependency{Kind: calendarKind, Name: name})
+	var found []*v1alpha1.Calendar
+	for _, name := range Calendars(spec) {
+		obj, there := options.Dependency(namespace, adapter.Dependency{Kind: calendarKind, Name: name})
 		if calendar, ok := obj.(*v1alpha1.Calendar); there && ok {
-			found[name] = ReadCalendar(calendar)
+			found = append(found, calendar)
 		}
 	}
 	return found

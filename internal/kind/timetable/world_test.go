@@ -153,11 +153,15 @@ func (w *world) stored() *timetable.Object {
 	return tt
 }
 
-var worldKind = timetable.Kind{MinInterval: 10 * time.Second}
+// worldKind is the kind as a manager has it, for all worlds at once.
+var worldKind = timetable.Kind{MinInterval: 10 * time.Second, Compilations: timetable.NewCompilations()}
+
+// cached is a Timetable as a cache has it.
+func cached(tt *timetable.Object) adapter.Object { return worldKind.Compact(tt) }
 
 func (w *world) input(tt *timetable.Object) cron.Input {
 	w.t.Helper()
-	owner, policy, memory, err := worldKind.Read(tt, adapter.ReadOptions{Dependency: func(namespace string, d adapter.Dependency) (adapter.Object, bool) {
+	owner, policy, memory, err := worldKind.Read(cached(tt), adapter.ReadOptions{Dependency: func(namespace string, d adapter.Dependency) (adapter.Object, bool) {
 		calendar, there := w.calendars[d.Name]
 		return calendar, there && namespace == "ops"
 	}})
@@ -166,7 +170,7 @@ func (w *world) input(tt *timetable.Object) cron.Input {
 	}
 	in := cron.Input{Now: w.now, Traits: worldKind.Info().Traits, Owner: owner, Policy: policy, Stored: memory, Carried: w.carried}
 	if w.notGranted {
-		in.ChildObstacle = worldKind.ChildObstacle(worldKind.ChildKinds(tt)[0], adapter.ChildTrouble{Why: "nobody has granted it"})
+		in.ChildObstacle = worldKind.ChildObstacle(worldKind.ChildKinds(cached(tt))[0], adapter.ChildTrouble{Why: "nobody has granted it"})
 	}
 	shown := w.children
 	if w.shown != nil {
@@ -185,7 +189,7 @@ func (w *world) readChild(tt *timetable.Object, child *unstructured.Unstructured
 	w.t.Helper()
 	kind := child.GroupVersionKind()
 	trimmed := worldKind.TrimChild(child.DeepCopy(), kind)
-	read, err := worldKind.ReadChild(trimmed, kind, tt)
+	read, err := worldKind.ReadChild(trimmed, kind, cached(tt))
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -268,7 +272,7 @@ func (w *world) answer(in *cron.Input, tt *timetable.Object, read cron.ReadReque
 var jobs = schema.GroupResource{Group: "batch", Resource: "jobs"}
 
 func (w *world) create(tt *timetable.Object, start adapter.Start) (*cron.Child, error) {
-	built, err := worldKind.Build(tt, start)
+	built, err := worldKind.Build(cached(tt), start)
 	if err != nil {
 		return nil, err
 	}
@@ -354,7 +358,7 @@ func isFinished(child *unstructured.Unstructured) bool {
 
 func (w *world) write(tt *timetable.Object, record cron.StatusWrite) error {
 	w.t.Helper()
-	patches, err := worldKind.Patches(tt, record)
+	patches, err := worldKind.Patches(cached(tt), record)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -1,0 +1,156 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package timetable
+
+import (
+	"encoding/json"
+	"slices"
+	"unique"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/carillon-dev/carillon/api/v1alpha1"
+	"github.com/carillon-dev/carillon/internal/kind/adapter"
+)
+
+var _ adapter.Compacter = Kind{}
+
+// compactTimetable is a Timetable that can be read, with its spec as JSON. What many Timetables have in common is held
+// once for all of them. It is never modified.
+type compactTimetable struct {
+	adapter.CompactMeta
+	// resume is the annotation v1alpha1.AnnotationResume, "" when it is absent.
+	resume string
+	// childKind is the kind of the template.
+	childKind unique.Handle[schema.GroupVersionKind]
+	// calendars are the names of the Calendars that the spec excludes.
+	calendars []string
+	spec      []byte
+	// status is the status without conditions and next, which follow.
+	status     v1alpha1.TimetableStatus
+	conditions []compactCondition
+	// nextTimes is status.next if that holds nothing but times; otherwise it stays in status.
+	nextTimes []metav1.Time
+}
+
+// compactCondition is a condition. Most Timetables are well, and say so in the same words.
+type compactCondition struct {
+	says               unique.Handle[conditionWords]
+	observedGeneration int64
+	lastTransitionTime metav1.Time
+}
+
+type conditionWords struct {
+	kind            string
+	status          metav1.ConditionStatus
+	reason, message string
+}
+
+// Compact implements adapter.Compacter. One of which something cannot be read stays as it is, and so does one with
+// fractions of seconds in its spec, which JSON as we write it does not have.
+func (Kind) Compact(obj adapter.Object) adapter.Object {
+	tt, ok := obj.(*Object)
+	if !ok || tt == nil || tt.trouble != nil || tt.statusTrouble != nil || hasFractions(&tt.Spec) {
+		return obj
+	}
+	spec, err := json.Marshal(&tt.Spec)
+	if err != nil {
+		return obj
+	}
+	c := &compactTimetable{
+		CompactMeta: adapter.NewCompactMeta(tt, info),
+		resume:      tt.Annotations[v1alpha1.AnnotationResume],
+		childKind:   unique.Make(schema.FromAPIVersionAndKind(templateKind(&tt.Spec.Template))),
+		calendars:   Calendars(&tt.Spec),
+		spec:        slices.Clip(spec),
+		status:      tt.Status,
+	}
+	c.status.Conditions = nil
+	for _, is := range tt.Status.Conditions {
+		c.conditions = append(c.conditions, compactCondition{unique.Make(conditionWords{is.Type, is.Status, is.Reason, is.Message}),
+			is.ObservedGeneration, is.LastTransitionTime})
+	}
+	if !slices.ContainsFunc(tt.Status.Next, func(n v1alpha1.NextTime) bool { return n.StartsAt != nil || n.Schedules != nil }) {
+		c.status.Next = nil
+		for _, n := range tt.Status.Next {
+			c.nextTimes = append(c.nextTimes, n.Time)
+		}
+	}
+	c.conditions, c.nextTimes = slices.Clip(c.conditions), slices.Clip(c.nextTimes)
+	return c
+}
+
+func hasFractions(spec *v1alpha1.TimetableSpec) bool {
+	times := []*metav1.Time{spec.SuspendUntil}
+	if w := spec.Window; w != nil {
+		times = append(times, w.NotBefore, w.NotAfter)
+	}
+	return slices.ContainsFunc(times, func(t *metav1.Time) bool { return t != nil && t.Nanosecond() != 0 })
+}
+
+// GetObjectKind implements runtime.Object; like objects that come from a client it does not know its own kind.
+func (*compactTimetable) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
+
+// DeepCopyObject implements runtime.Object.
+func (c *compactTimetable) DeepCopyObject() runtime.Object {
+	twin := *c
+	twin.status = *c.status.DeepCopy()
+	return &twin
+}
+
+// object gives both forms of a Timetable as one that can be read; false for anything else. It must not be modified:
+// parts of it are shared.
+func (k Kind) object(obj adapter.Object) (*Object, bool) {
+	switch tt := obj.(type) {
+	case *Object:
+		return tt, tt != nil
+	case *compactTimetable:
+		if tt == nil {
+			return nil, false
+		}
+		return tt.whole(k.Compilations)
+	}
+	return nil, false
+}
+
+// whole is the Timetable as it was, as far as its controller reads it.
+func (c *compactTimetable) whole(kept *Compilations) (*Object, bool) {
+	of := compiledFor{namespace: c.GetNamespace(), name: c.GetName(), uid: c.GetUID()}
+	compiled := kept.get(of, c.spec)
+	if compiled == nil {
+		spec := &v1alpha1.TimetableSpec{}
+		if utiljson.Unmarshal(c.spec, spec) != nil { // it was written by us, and nobody modifies it
+			return nil, false
+		}
+		compiled = newCompilation(spec, c.spec)
+		if len(c.status.Active) > 0 || len(c.status.Waiting) > 0 { // there are more passes to come; most just wait for a day
+			kept.put(of, compiled)
+		}
+	}
+	tt := &Object{compiled: compiled}
+	tt.Namespace, tt.Name, tt.UID = of.namespace, of.name, of.uid
+	tt.ResourceVersion, tt.Generation = c.GetResourceVersion(), c.GetGeneration()
+	tt.CreationTimestamp, tt.DeletionTimestamp = c.GetCreationTimestamp(), c.GetDeletionTimestamp()
+	if c.resume != "" {
+		tt.Annotations = map[string]string{v1alpha1.AnnotationResume: c.resume}
+	}
+	tt.Spec, tt.Status = *compiled.spec, c.wholeStatus()
+	return tt, true
+}
+
+func (c *compactTimetable) wholeStatus() v1alpha1.TimetableStatus {
+	status := c.status
+	for _, is := range c.conditions {
+		says := is.says.Value()
+		status.Conditions = append(status.Conditions, metav1.Condition{Type: says.kind, Status: says.status, Reason: says.reason, Message: says.message,
+			ObservedGeneration: is.observedGeneration, LastTransitionTime: is.lastTransitionTime})
+	}
+	for _, at := range c.nextTimes {
+		status.Next = append(status.Next, v1alpha1.NextTime{Time: at})
+	}
+	return status
+}

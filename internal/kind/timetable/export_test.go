@@ -1,0 +1,11 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package timetable
+
+// Kept is for how many Timetables something is kept.
+func (c *Compilations) Kept() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.byFor)
+}
