@@ -30,8 +30,12 @@ var withoutTest = map[string]string{
 	"OPT-12": forSpeed, "OPT-13": forSpeed, "OPT-16": forSpeed,
 }
 
-// beingBuilt is what the scenarios begin with that may wait for their test.
-const beingBuilt = "TT-"
+// commandsToCome are scenarios of commands that are not built yet.
+const commandsToCome = "TT-225 TT-256"
+
+// secondPart is where docs/contract lists the scenarios of what of Timetables is not built yet. Some of them have a test all
+// the same, of the rest of what they say.
+var secondPart = regexp.MustCompile(`Scenarios of the second part: ([^;]*);`)
 
 const (
 	notServed = "about the controller of Kubernetes 1.19 (kind L), which is described for comparison and not built"
@@ -39,8 +43,8 @@ const (
 )
 
 // TestContractIDs holds the code to its contract: whatever id the code, the tests and the documents cite is defined
-// in docs/contract, once, and every id that is defined there has a test that names it, or stands in withoutTest. The
-// scenarios of the Timetable that no test names yet are listed.
+// in docs/contract, once, and every id that is defined there has a test that names it, or stands in withoutTest, or
+// is about something that is not built.
 func TestContractIDs(t *testing.T) {
 	defined := definedIDs(t)
 	cited, tested := citedIDs(t)
@@ -49,12 +53,13 @@ func TestContractIDs(t *testing.T) {
 			t.Errorf("%s cites %s, which docs/contract does not define", cited[id], id)
 		}
 	}
-	var toCome []string
+	toCome := idsToCome(t)
+	notBuilt := 0
 	for _, id := range slices.Sorted(maps.Keys(defined)) {
 		reason, excused := withoutTest[id]
 		switch {
-		case tested[id] == "" && strings.HasPrefix(id, beingBuilt):
-			toCome = append(toCome, id)
+		case tested[id] == "" && slices.Contains(toCome, id):
+			notBuilt++
 		case tested[id] == "" && !excused:
 			t.Errorf("%s (%s) has no test that names it", id, defined[id])
 		case tested[id] != "" && excused:
@@ -63,14 +68,26 @@ func TestContractIDs(t *testing.T) {
 			t.Logf("%s has no test: %s", id, reason)
 		}
 	}
-	if len(toCome) > 0 {
-		t.Logf("%d scenarios have no test yet: %s", len(toCome), strings.Join(toCome, " "))
-	}
-	for _, id := range slices.Sorted(maps.Keys(withoutTest)) {
+	t.Logf("%d scenarios have no test, because what they are about is not built", notBuilt)
+	for _, id := range slices.Concat(slices.Sorted(maps.Keys(withoutTest)), toCome) {
 		if defined[id] == "" {
-			t.Errorf("withoutTest names %s, which docs/contract does not define", id)
+			t.Errorf("%s needs no test, and docs/contract does not define it", id)
 		}
 	}
+}
+
+// idsToCome gives the ids of what is not built.
+func idsToCome(t *testing.T) []string {
+	t.Helper()
+	contract, err := os.ReadFile("docs/contract/timetable.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := secondPart.FindSubmatch(contract)
+	if list == nil {
+		t.Fatal("docs/contract/timetable.md does not list the scenarios of its second part")
+	}
+	return append(idsIn(string(list[1])), idsIn(commandsToCome)...)
 }
 
 // definedIDs gives the ids that docs/contract defines, with the place of each.

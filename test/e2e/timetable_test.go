@@ -54,7 +54,7 @@ func (u *up) timetable(name string) *v1alpha1.Timetable {
 
 // A Timetable does under "carillon up" what it says: its runs start, the console tells of them, its status says what
 // became of each time, and each time has one run although the process is killed in the midst of them: what was due in
-// between is caught up.
+// between is caught up (TT-224).
 func TestTimetable(t *testing.T) {
 	dataDir, out := newDataDir(t), filepath.Join(t.TempDir(), "times")
 	manifest := write(t, timetableManifest("tick", out, "  catchUp: {policy: All, limit: 100}"))

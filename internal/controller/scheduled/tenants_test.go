@@ -16,7 +16,7 @@ import (
 )
 
 // A tenant whose ten thousand Timetables are all to be looked at, because what they wait for has changed, holds up nobody
-// else: what is due is taken out of the queue before them, and all that is not a start waits meanwhile (TT-212).
+// else: what is due is taken out of the queue before them (TT-212).
 func TestDueBeforeWhatWaits(t *testing.T) {
 	var q queue = priorityqueue.New[reconcile.Request]("tenants")
 	defer q.ShutDown()
