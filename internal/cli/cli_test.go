@@ -52,8 +52,8 @@ func TestChoose(t *testing.T) {
 		"the only one":            {there: []string{"a"}, want: "a"},
 		"the one that is named":   {there: []string{"a", "b"}, name: "b", want: "b"},
 		"several and no name":     {there: []string{"a", "b"}, fault: `one of ["a" "b"]`},
-		"a name that is not here": {there: []string{"a"}, name: "x", fault: `no Job or CronJob "x" in the files; they hold ["a"]`},
-		"nothing to run":          {fault: "no Job or CronJob to run"},
+		"a name that is not here": {there: []string{"a"}, name: "x", fault: `no Job, CronJob or Timetable "x" in the files; they hold ["a"]`},
+		"nothing to run":          {fault: "no Job, CronJob or Timetable to run"},
 		"one name twice":          {there: []string{"a", "a"}, name: "a", fault: `"a" is both f.yaml: document 1`},
 	}
 	for name, test := range tests {

@@ -23,7 +23,7 @@ import (
 // instantiateAnnotation marks a Job that somebody started by hand from a CronJob, as kubectl does.
 const instantiateAnnotation = "cronjob.kubernetes.io/instantiate"
 
-// isCronJob and isJob tell what run can run: the CronJobs that Carillon serves, and what they start.
+// isCronJob and isJob tell what run can run beside Timetables: the CronJobs that Carillon serves, and what they start.
 func isCronJob(gvk schema.GroupVersionKind) bool { _, ok := kindOf(gvk); return ok }
 
 func isJob(gvk schema.GroupVersionKind) bool {
@@ -55,7 +55,8 @@ func runBy(gvk schema.GroupVersionKind) string {
 	return ""
 }
 
-// definitionOf is the CustomResourceDefinition that Carillon ships for a CronJob; none for others.
+// definitionOf is the CustomResourceDefinition that Carillon ships for a CronJob; none for others. Those of Timetables and
+// Calendars every plane of Carillon has.
 func definitionOf(target *manifest.Object) ([]manifest.Object, error) {
 	if target == nil {
 		return nil, nil
@@ -72,9 +73,10 @@ func definitionOf(target *manifest.Object) ([]manifest.Object, error) {
 }
 
 // prepare returns the Job to create. Its source is that of what it was made from, so that a refusal names the file.
-func (o *runOptions) prepare(ctx context.Context, applier *manifest.Applier, namespace string, target *manifest.Object) (manifest.Object, error) {
+// others are the other objects of the files; tell is told what the user should know of the Job.
+func (o *runOptions) prepare(ctx context.Context, applier *manifest.Applier, namespace string, target *manifest.Object, others []manifest.Object, tell func(string)) (manifest.Object, error) {
 	if target == nil {
-		return o.jobFromExisting(ctx, applier, namespace)
+		return o.jobFromExisting(ctx, applier, namespace, tell)
 	}
 	if ns := target.GetNamespace(); ns != "" {
 		namespace = ns
@@ -83,6 +85,11 @@ func (o *runOptions) prepare(ctx context.Context, applier *manifest.Applier, nam
 		cronJob := manifest.Object{Unstructured: target.DeepCopy(), Source: target.Source}
 		cronJob.SetNamespace(namespace)
 		return fromTemplate(k, cronJob, false)
+	}
+	if isTimetable(target.GroupVersionKind()) {
+		tt := manifest.Object{Unstructured: target.DeepCopy(), Source: target.Source}
+		tt.SetNamespace(namespace)
+		return fromTimetable(tt, false, calendarsAmong(ctx, applier, namespace, others), tell)
 	}
 	job := manifest.Object{Unstructured: target.DeepCopy(), Source: target.Source}
 	job.SetNamespace(namespace)
@@ -101,11 +108,11 @@ func (o *runOptions) prepare(ctx context.Context, applier *manifest.Applier, nam
 	return job, nil
 }
 
-// jobFromExisting makes the Job of a CronJob that the API server holds, of whatever kind.
-func (o *runOptions) jobFromExisting(ctx context.Context, applier *manifest.Applier, namespace string) (manifest.Object, error) {
+// jobFromExisting makes the Job of a CronJob, of whatever kind, or of a Timetable that the API server holds.
+func (o *runOptions) jobFromExisting(ctx context.Context, applier *manifest.Applier, namespace string, tell func(string)) (manifest.Object, error) {
 	var found []manifest.Object
 	var names []string
-	for _, k := range kind.All {
+	for _, k := range kind.Owners {
 		cronJobs, err := applier.Resource(k.Info().Owner, namespace)
 		if meta.IsNoMatchError(err) {
 			continue
@@ -120,7 +127,13 @@ func (o *runOptions) jobFromExisting(ctx context.Context, applier *manifest.Appl
 		if err != nil {
 			return manifest.Object{}, err
 		}
-		job, err := fromTemplate(k, manifest.Object{Unstructured: live, Source: manifest.Source{File: "CronJob " + namespace + "/" + o.name}}, true)
+		owner := manifest.Object{Unstructured: live, Source: manifest.Source{File: k.Info().Owner.Kind + " " + namespace + "/" + o.name}}
+		var job manifest.Object
+		if isTimetable(k.Info().Owner) {
+			job, err = fromTimetable(owner, true, calendarsAmong(ctx, applier, namespace, nil), tell)
+		} else {
+			job, err = fromTemplate(k, owner, true)
+		}
 		if err != nil {
 			return manifest.Object{}, err
 		}
@@ -128,11 +141,11 @@ func (o *runOptions) jobFromExisting(ctx context.Context, applier *manifest.Appl
 	}
 	switch len(found) {
 	case 0:
-		return manifest.Object{}, usage("there is no CronJob %s/%s", namespace, o.name)
+		return manifest.Object{}, usage("there is no CronJob or Timetable %s/%s", namespace, o.name)
 	case 1:
 		return found[0], nil
 	}
-	return manifest.Object{}, usage("%s/%s is the name of several CronJobs (%s); start the one that is meant with its manifest, -f FILE", namespace, o.name, strings.Join(names, ", "))
+	return manifest.Object{}, usage("%s/%s is the name of several objects (%s); start the one that is meant with its manifest, -f FILE", namespace, o.name, strings.Join(names, ", "))
 }
 
 // fromTemplate is the Job that somebody starts by hand from a CronJob. Only a CronJob that exists on

@@ -46,24 +46,25 @@ func newRun(streams Streams) *cobra.Command {
 	o := runOptions{streams: streams}
 	cmd := &cobra.Command{
 		Use:   "run -f FILE [NAME]",
-		Short: "Run a CronJob's work or a Job once, now, and exit as it does",
-		Long: `Runs the Job, or the Job that the CronJob describes, once, now: what its containers write goes to
+		Short: "Run a CronJob's or a Timetable's work or a Job once, now, and exit as it does",
+		Long: `Runs the Job, or the Job that the CronJob or Timetable describes, once, now: what its containers write goes to
 stdout, everything else to stderr. Exit code 0: complete. 1: failed. 2: the manifest or the command is
 at fault. 124: --timeout passed. 130: interrupted.
 
-A CronJob is checked whole, as the API server checks it. A container that can never start ends the run at
+A CronJob or Timetable is checked whole, as the API server checks it. The variables of a Timetable's template
+have the values of a run by hand: the scheduled time is now, parameters have their defaults. A container that can never start ends the run at
 once, and so does one whose image cannot be had; all of these are exit code 2. Output goes to a file or a
 pipe as it is. On a terminal each line has the name of its Pod before it, and what a terminal would obey
 is shown instead.
 
 It runs on this machine in a plane of its own, of which nothing is left afterwards. The other objects
-of the files (ConfigMaps, Secrets, …) are applied there first; other Jobs and CronJobs are not.
+of the files (ConfigMaps, Secrets, …) are applied there first; other Jobs, CronJobs and Timetables are not.
 
 Containers run from the images that they name, which are pulled when they are not here; image: host is
 this machine's own files. Without a network, image: host, --local-files or carillon image import help.
 
 With --data-dir it runs in the Carillon that runs on that directory, with --context or --kubeconfig on
-that cluster. There -f may be left out to run a CronJob that exists.`,
+that cluster. There -f may be left out to run a CronJob or Timetable that exists.`,
 		Example: `  carillon run -f examples/indexed.yaml
   carillon run -f examples/ nightly-backup --timeout 5m
   carillon run -f job.yaml --local-files                 # without images
@@ -99,7 +100,7 @@ func (o *runOptions) remote() bool { return o.kubeconfig != "" || o.context != "
 
 func (o *runOptions) run(ctx context.Context) (err error) {
 	if len(o.files) == 0 && (!o.remote() || o.name == "") {
-		return usage("nothing to run: name a manifest with -f, or a CronJob that exists together with --data-dir, --context or --kubeconfig")
+		return usage("nothing to run: name a manifest with -f, or a CronJob or Timetable that exists together with --data-dir, --context or --kubeconfig")
 	}
 	if o.remote() && o.imageFlag != "" {
 		return usage("%s is for a run in a plane of its own: where the Job runs now, that is for whoever started it to say (carillon up has the same flag)", o.imageFlag)
@@ -129,7 +130,14 @@ func (o *runOptions) run(ctx context.Context) (err error) {
 		}
 		return o.runOnce(ctx, config, namespace, out, target, others)
 	}
-	if by := runBy(target.GroupVersionKind()); by != "" {
+	child, err := childKindOf(*target)
+	if err != nil {
+		return err
+	}
+	if err := followable(*target, child); err != nil {
+		return err
+	}
+	if by := runBy(child); by != "" {
 		return usage("%s: Jobs of %[2]s are run by %[2]s, which is not here: name a cluster that has it, with --context, --kubeconfig or --data-dir", *target, by)
 	}
 	options := standalone.Options{
@@ -181,7 +189,7 @@ func (o *runOptions) stopped(ctx context.Context, err error) error {
 func (o *runOptions) chooseTarget(objects []manifest.Object) (target *manifest.Object, others []manifest.Object, err error) {
 	var runnable []manifest.Object
 	for _, obj := range objects {
-		if isJob(obj.GroupVersionKind()) || isCronJob(obj.GroupVersionKind()) {
+		if gvk := obj.GroupVersionKind(); isJob(gvk) || isCronJob(gvk) || isTimetable(gvk) {
 			runnable = append(runnable, obj)
 			continue
 		}
@@ -204,11 +212,11 @@ func (o *runOptions) chooseTarget(objects []manifest.Object) (target *manifest.O
 	case target != nil:
 		return target, others, nil
 	case len(runnable) == 0:
-		return nil, nil, usage("there is no Job or CronJob to run in the files")
+		return nil, nil, usage("there is no Job, CronJob or Timetable to run in the files")
 	case o.name == "":
-		return nil, nil, usage("the files hold %d Jobs and CronJobs: say which to run, one of %q", len(runnable), names)
+		return nil, nil, usage("the files hold %d Jobs, CronJobs and Timetables: say which to run, one of %q", len(runnable), names)
 	}
-	return nil, nil, usage("there is no Job or CronJob %q in the files; they hold %q", o.name, names)
+	return nil, nil, usage("there is no Job, CronJob or Timetable %q in the files; they hold %q", o.name, names)
 }
 
 // cluster is the API server that runs already.
@@ -260,7 +268,8 @@ func (o *runOptions) runOnce(ctx context.Context, config *rest.Config, namespace
 	if err != nil {
 		return err
 	}
-	job, err := o.prepare(ctx, applier, namespace, target)
+	tell := func(message string) { out.Print(console.Line{Type: console.Warning, Message: message}) }
+	job, err := o.prepare(ctx, applier, namespace, target, others, tell)
 	if err != nil {
 		return o.stopped(ctx, err)
 	}
@@ -339,12 +348,12 @@ func (o *runOptions) checkAndApply(ctx context.Context, applier *manifest.Applie
 	check := func(objects ...manifest.Object) error {
 		err := applier.Check(ctx, objects)
 		if err != nil && apierrors.IsForbidden(err) && strings.Contains(err.Error(), " cannot ") {
-			out.Print(console.Line{Type: console.Warning, Message: "the CronJob could not be checked, only its Job: " + err.Error()})
+			out.Print(console.Line{Type: console.Warning, Message: fmt.Sprintf("the %s could not be checked, only its Job: %v", target.GetKind(), err)})
 			return nil
 		}
 		return err
 	}
-	whole := target != nil && isCronJob(target.GroupVersionKind())
+	whole := target != nil && (isCronJob(target.GroupVersionKind()) || isTimetable(target.GroupVersionKind()))
 	if whole {
 		if err := check(append(slices.Clone(others), *target)...); err != nil {
 			return err

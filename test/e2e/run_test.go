@@ -149,7 +149,7 @@ func TestBadInput(t *testing.T) {
 		"no such file":      {"", []string{"run", "-f", "/does/not/exist.yaml"}, "/does/not/exist.yaml"},
 		"no YAML":           {"{[", []string{"run", "-f", "-"}, "carillon:"},
 		"no kind":           {"a: b\n", []string{"run", "-f", "-"}, "apiVersion is missing"},
-		"nothing to run":    {"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: x\n", []string{"run", "-f", "-"}, "no Job or CronJob"},
+		"nothing to run":    {"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: x\n", []string{"run", "-f", "-"}, "no Job, CronJob or Timetable"},
 		"no such name":      {shellJob{name: "a", script: "true"}.String(), []string{"run", "-f", "-", "b"}, "\"b\""},
 		"unknown flag":      {"", []string{"run", "--frobnicate"}, "frobnicate"},
 		"unknown command":   {"", []string{"frobnicate"}, "frobnicate"},

@@ -20,6 +20,7 @@ var ownerKind = v1alpha1.GroupVersion.WithKind("Timetable")
 var triggerLabels = map[v1alpha1.Trigger]string{
 	v1alpha1.TriggerSchedule: "schedule",
 	v1alpha1.TriggerCatchUp:  "catch-up",
+	triggerManual:            "manual",
 }
 
 // Run is what a child was made for.

@@ -142,6 +142,8 @@ func (t *Template) Kind() (apiVersion, kind string) { return t.apiVersion, t.kin
 type Start struct {
 	// Run says which; its Schedule is not looked at.
 	Run
+	// Name is that of the run; "" is that of its scheduled time.
+	Name string
 	// Schedules are the names of the schedules that name the time, in the order of the spec.
 	Schedules []string
 	// Zone is the time zone of the Timetable; nil is UTC.
@@ -154,7 +156,10 @@ type Start struct {
 // Build makes the child of an attempt, ready to be created: what the template says, with our name, labels, annotations
 // and owner reference, which win. The obstacle is InvalidTemplate: the child would be too large.
 func (t *Template) Build(timetable metav1.Object, start Start) (*unstructured.Unstructured, *Obstacle) {
-	run := RunName(timetable.GetName(), start.ScheduledTime)
+	run := start.Name
+	if run == "" {
+		run = RunName(timetable.GetName(), start.ScheduledTime)
+	}
 	parameters, err := t.parameters.Values(nil)
 	if err != nil {
 		return nil, &Obstacle{InvalidParameter, err.Error()}
