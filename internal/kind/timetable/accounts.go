@@ -66,36 +66,43 @@ func (Kind) NewStatusCounts() adapter.StatusCounts {
 	return counts
 }
 
-// AddStatus implements adapter.Accounted. What a status says in other words is left out.
+// AddStatus implements adapter.Accounted, for both forms of a Timetable. What a status says in other words is left out.
 func (Kind) AddStatus(obj adapter.Object, counts adapter.StatusCounts) {
-	count := func(status *v1alpha1.TimetableStatus) {
-		*counts.Active += len(status.Active)
-		for i := range status.Waiting {
-			if _, known := counts.Waiting[status.Waiting[i].Reason]; known {
-				counts.Waiting[status.Waiting[i].Reason]++
-			}
-		}
-	}
-	countCondition := func(kind string, status metav1.ConditionStatus) {
-		words := adapter.ConditionWords{Type: kind, Status: string(status)}
-		if _, known := counts.Conditions[words]; known {
+	addCondition := func(kind string, status metav1.ConditionStatus) {
+		if words := (adapter.ConditionWords{Type: kind, Status: string(status)}); known(counts.Conditions, words) {
 			counts.Conditions[words]++
 		}
 	}
+	var status *v1alpha1.TimetableStatus
 	switch tt := obj.(type) {
 	case *Object:
-		if tt == nil {
-			return
+		if tt != nil {
+			status = &tt.Status
 		}
-		count(&tt.Status)
-		for i := range tt.Status.Conditions {
-			countCondition(tt.Status.Conditions[i].Type, tt.Status.Conditions[i].Status)
-		}
-	case *compactTimetable: // there may be very many
-		count(&tt.status)
-		for i := range tt.conditions {
-			says := tt.conditions[i].says.Value()
-			countCondition(says.kind, says.status)
+	case *compactTimetable:
+		if tt != nil {
+			status = &tt.status
+			for i := range tt.conditions {
+				says := tt.conditions[i].says.Value()
+				addCondition(says.kind, says.status)
+			}
 		}
 	}
+	if status == nil {
+		return
+	}
+	for i := range status.Conditions {
+		addCondition(status.Conditions[i].Type, status.Conditions[i].Status)
+	}
+	*counts.Active += len(status.Active)
+	for i := range status.Waiting {
+		if reason := status.Waiting[i].Reason; known(counts.Waiting, reason) {
+			counts.Waiting[reason]++
+		}
+	}
+}
+
+func known[K comparable](counts map[K]int, word K) bool {
+	_, known := counts[word]
+	return known
 }

@@ -6,6 +6,10 @@ package timetable_test
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/carillon-dev/carillon/api/v1alpha1"
 	"github.com/carillon-dev/carillon/internal/cron"
 	"github.com/carillon-dev/carillon/internal/kind/adapter"
 	"github.com/carillon-dev/carillon/internal/kind/timetable"
@@ -29,6 +33,33 @@ func TestOutcomeWords(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if got, listed := (timetable.Kind{}).OutcomeWords(&c.outcome); listed == c.none || listed && got != c.want {
 				t.Errorf("%+v, %v; want %+v", got, listed, c.want)
+			}
+		})
+	}
+}
+
+// Both forms of a Timetable count alike, and what is made up counts as nothing.
+func TestStatusCounts(t *testing.T) {
+	tt := &timetable.Object{}
+	tt.Name = "tick"
+	tt.Status.Conditions = []metav1.Condition{{Type: "Ready", Status: "True"}, {Type: "Healthy", Status: "Unknown"}, {Type: "Theirs", Status: "True"}, {Type: "Late", Status: "Perhaps"}}
+	tt.Status.Active = []v1alpha1.ActiveRun{{Name: "a"}, {Name: "b"}}
+	tt.Status.Waiting = []v1alpha1.WaitingTime{{Reason: "Overlap"}, {Reason: "Theirs"}}
+	kind := timetable.Kind{}
+	compact := kind.Compact(tt)
+	if compact == adapter.Object(tt) {
+		t.Fatal("it has no other form")
+	}
+	want := kind.NewStatusCounts()
+	*want.Active, want.Waiting["Overlap"] = 2, 1
+	want.Conditions[adapter.ConditionWords{Type: "Ready", Status: "True"}] = 1
+	want.Conditions[adapter.ConditionWords{Type: "Healthy", Status: "Unknown"}] = 1
+	for name, obj := range map[string]adapter.Object{"as the server has it": tt, "as the cache has it": compact} {
+		t.Run(name, func(t *testing.T) {
+			got := kind.NewStatusCounts()
+			kind.AddStatus(obj, got)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
 	}
