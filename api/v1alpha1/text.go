@@ -10,6 +10,7 @@ package v1alpha1
 // +kubebuilder:validation:MinLength=2
 // +kubebuilder:validation:MaxLength=18
 // +kubebuilder:validation:Pattern=`^([0-9]{1,5}h)?([0-9]{1,5}m)?([0-9]{1,5}s)?$`
+// +kubebuilder:validation:XValidation:rule=`self.matches('^([0-9]{1,5}h)?([0-9]{1,5}m)?([0-9]{1,5}s)?$')`,message="a length of time is hours, minutes and seconds, such as 1h30m or 24h"
 type Duration string
 
 // Moment is a date and time of day in spec.timeZone, such as
@@ -18,6 +19,7 @@ type Duration string
 //
 // +kubebuilder:validation:MaxLength=25
 // +kubebuilder:validation:Pattern=`^[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}(:[0-9]{2})?(Z|[+-][0-9]{2}:[0-9]{2})?)?$`
+// +kubebuilder:validation:XValidation:rule=`self.matches('^[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}(:[0-9]{2})?(Z|[+-][0-9]{2}:[0-9]{2})?)?$')`,message="a moment is a date and a time of day, such as 2027-03-01T14:00, or the same with Z or an offset"
 type Moment string
 
 // Period is a span of local time: days, both ends included (2026-12-25,

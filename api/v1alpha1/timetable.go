@@ -67,7 +67,7 @@ type TimetableSpec struct {
 	// +kubebuilder:default="UTC"
 	// +kubebuilder:validation:MaxLength=44
 	// +kubebuilder:validation:Pattern=`^[A-Za-z][A-Za-z0-9_+-]{0,13}(/[A-Za-z][A-Za-z0-9_+-]{0,13}){0,2}$`
-	// +kubebuilder:validation:XValidation:rule=`self.lowerAscii() != 'local'`,message="timeZone must be a name of the tz database, such as Europe/Rome; Local would be another one on each machine"
+	// +kubebuilder:validation:XValidation:rule=`self.lowerAscii() != 'local' && self.matches('^[A-Za-z][A-Za-z0-9_+-]{0,13}(/[A-Za-z][A-Za-z0-9_+-]{0,13}){0,2}$')`,message="timeZone must be a name of the tz database, such as Europe/Rome; Local would be another one on each machine"
 	TimeZone string `json:"timeZone,omitempty"`
 
 	// What happens to local times that daylight saving takes out or doubles. By
