@@ -186,6 +186,12 @@ func (t *turn) measure(ctx context.Context, at time.Time, n int) error {
 	return nil
 }
 
+// median is the middle one, or the mean of the two in the middle.
+func (d durations) median() time.Duration {
+	s := slices.Sorted(slices.Values(d))
+	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
+}
+
 // statusWrites are those of the objects themselves, for each run.
 func (t *turn) statusWrites() float64 {
 	n := 0
@@ -218,7 +224,7 @@ func printTogether(sides []*turn, o options) error {
 			name    string
 			ours, k durations
 		}{{"p50", ours.p50s, k.p50s}, {"p99", ours.p99s, k.p99s}} {
-			ratio := q.ours.at(.5).Seconds() / q.k.at(.5).Seconds()
+			ratio := q.ours.median().Seconds() / q.k.median().Seconds()
 			goal(table, fmt.Sprintf("%s of Timetables at most %.2f of that of CronJobs (medians of %d)", q.name, allowedLateness, o.bursts),
 				fmt.Sprintf("%.2f", ratio), ratio <= allowedLateness)
 		}

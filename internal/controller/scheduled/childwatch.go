@@ -170,11 +170,7 @@ func (w *childWatches) watch(gvk schema.GroupVersionKind) *childWatch {
 	k := &childWatch{users: map[types.UID]types.NamespacedName{}}
 	k.childKind = childKind{
 		gvk: gvk, resource: schema.GroupResource{Group: gvk.Group, Resource: gvk.Kind}, // in errors; the true one needs discovery
-		new: func() client.Object {
-			obj := &unstructured.Unstructured{}
-			obj.SetGroupVersionKind(gvk)
-			return obj
-		},
+		new:    childMaker(w.chooser, gvk),
 		cache:  &k.objects,
 		writes: ownwrites.New[client.Object](k.objects.Progress),
 		trim:   func(obj client.Object) client.Object { return w.chooser.TrimChild(obj, gvk) },
@@ -184,6 +180,18 @@ func (w *childWatches) watch(gvk schema.GroupVersionKind) *childWatch {
 	ctx, k.close = context.WithCancel(w.ctx)
 	w.begin(func() { w.keepOpen(ctx, k) })
 	return k
+}
+
+// childMaker gives what makes empty children of a kind.
+func childMaker(chooser adapter.ChildChooser, gvk schema.GroupVersionKind) func() client.Object {
+	if typed, ok := chooser.(adapter.TypedChildren); ok && typed.NewChild(gvk) != nil {
+		return func() client.Object { return typed.NewChild(gvk) }
+	}
+	return func() client.Object {
+		obj := &unstructured.Unstructured{}
+		obj.SetGroupVersionKind(gvk)
+		return obj
+	}
 }
 
 // leave takes an object from the users of a watch, which is closed if nobody needs it for a while.

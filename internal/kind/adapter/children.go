@@ -10,7 +10,7 @@ import (
 )
 
 // ChildChooser is a Kind whose objects each choose the kind of what they start. Its children are unstructured when they
-// are built and when they are read live, and as TrimChild left them when they come from a cache. Only those are watched
+// are built and when they are read live (but see TypedChildren), and as TrimChild left them when they come from a cache. Only those are watched
 // that carry the label Info.OwnerLabel.
 type ChildChooser interface {
 	Kind
@@ -25,6 +25,14 @@ type ChildChooser interface {
 	MayBeChild(kind schema.GroupVersionKind) bool
 	// ChildObstacle is what keeps an object from starting children of that kind, in the words of its users.
 	ChildObstacle(kind schema.GroupVersionKind, trouble ChildTrouble) *cron.Obstacle
+}
+
+// TypedChildren is a ChildChooser of which the children of some kinds are read, and as far as they fit built, by the Go
+// types that the manager's scheme has for them: that takes the server and us less time than JSON without types.
+type TypedChildren interface {
+	ChildChooser
+	// NewChild gives an empty object of the Go type of that kind; nil: children of that kind are unstructured.
+	NewChild(kind schema.GroupVersionKind) Object
 }
 
 // ChildTrouble is why children of some kind can be neither started nor watched.

@@ -78,7 +78,7 @@ func (k Kind) Build(obj adapter.Object, start adapter.Start) (adapter.Object, er
 	if obstacle != nil {
 		return nil, apierrors.NewBadRequest(obstacle.Message)
 	}
-	return child, nil
+	return typed(child), nil
 }
 
 // ChildKinds implements adapter.ChildChooser: the kind of the template, and then those of active runs that were started
@@ -109,6 +109,10 @@ func (Kind) ChildKinds(obj adapter.Object) []schema.GroupVersionKind {
 // TrimChild implements adapter.ChildChooser. Of a known kind the status tells how it ended; an expression may ask for
 // anything.
 func (Kind) TrimChild(child adapter.Object, kind schema.GroupVersionKind) adapter.Object {
+	if job, ok := child.(*batchv1.Job); ok {
+		job.ManagedFields, job.Spec = nil, batchv1.JobSpec{}
+		return job
+	}
 	object, ok := child.(*unstructured.Unstructured)
 	if !ok {
 		return child

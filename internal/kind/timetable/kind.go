@@ -23,8 +23,8 @@ type Kind struct {
 }
 
 var (
-	_ adapter.ChildChooser = Kind{}
-	_ adapter.Dependent    = Kind{}
+	_ adapter.TypedChildren = Kind{}
+	_ adapter.Dependent     = Kind{}
 
 	_ adapter.TemplateChecker = Kind{}
 )

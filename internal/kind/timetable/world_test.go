@@ -14,9 +14,11 @@ import (
 	"testing"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
@@ -156,6 +158,21 @@ func (w *world) stored() *timetable.Object {
 // worldKind is the kind as a manager has it, for all worlds at once.
 var worldKind = timetable.Kind{MinInterval: 10 * time.Second, Compilations: timetable.NewCompilations()}
 
+// loose is a child as clients without types have it.
+func loose(t testing.TB, child adapter.Object) *unstructured.Unstructured {
+	t.Helper()
+	if u, ok := child.(*unstructured.Unstructured); ok {
+		return u
+	}
+	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(child)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := &unstructured.Unstructured{Object: object}
+	u.SetGroupVersionKind(batchv1.SchemeGroupVersion.WithKind("Job"))
+	return u
+}
+
 // cached is a Timetable as a cache has it.
 func cached(tt *timetable.Object) adapter.Object { return worldKind.Compact(tt) }
 
@@ -276,7 +293,7 @@ func (w *world) create(tt *timetable.Object, start adapter.Start) (*cron.Child, 
 	if err != nil {
 		return nil, err
 	}
-	child := built.(*unstructured.Unstructured)
+	child := loose(w.t, built)
 	if child.GetName() != start.Name {
 		w.t.Errorf("asked for %s, built %s", start.Name, child.GetName())
 	}
