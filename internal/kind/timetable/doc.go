@@ -7,6 +7,7 @@
 //	names.go        the names of runs and of their objects (section 7)
 //	proof.go        which objects are a Timetable's own, and which run one was made for
 //	timing.go       schedules, zone, window, exclusions and jitter, as package timeset takes them
+//	calendar.go     Calendars, read once each
 //	template.go     the template, read once for a generation of the spec, and the objects made from it
 //	typedjob.go     Jobs by their Go type
 //	outcome.go      the rule by which an object's end is told
@@ -17,8 +18,10 @@
 //	next.go         the scheduled times that are to come
 //	conditions.go   the conditions, from the facts of a pass
 //	limits.go       how much a status holds; message.go messages of a bounded length
-//	templatecheck.go  what a dry run of a create says of the template
+//	templatecheck.go what a dry run of a create says of the template
 //	statuspatch.go  the write of a status
+//	compact.go      a Timetable as caches hold it; compilation.go what is kept of a spec from one pass to the next
+//	accounts.go     results, conditions and reasons as metrics name them
 //	kind.go         the adapter: what distinguishes the kind; read.go a spec, memory.go and pause.go a status, words.go their words
 //	child.go        what is started, and what it says; patches.go the status that a pass leaves; facts.go its conditions
 package timetable

@@ -9,3 +9,9 @@ func (c *Compilations) Kept() int {
 	defer c.mu.Unlock()
 	return len(c.byFor)
 }
+
+// CalendarsRead is how many Calendars are remembered.
+func CalendarsRead() (n int) {
+	calendarsRead.Range(func(any, any) bool { n++; return true })
+	return n
+}

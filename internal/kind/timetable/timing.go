@@ -15,15 +15,6 @@ import (
 	"github.com/carillon-dev/carillon/internal/timeset"
 )
 
-// ReadCalendar reads a Calendar, once for all Timetables that name it. What of it cannot be read is told by Times.
-func ReadCalendar(calendar *v1alpha1.Calendar) *timeset.Calendar {
-	periods := make([]string, len(calendar.Spec.Periods))
-	for i, p := range calendar.Spec.Periods {
-		periods[i] = string(p.Period)
-	}
-	return timeset.NewCalendar(calendar.Name, periods)
-}
-
 // Calendars are the names of the Calendars that a spec excludes, in its order, each once.
 func Calendars(spec *v1alpha1.TimetableSpec) []string {
 	var names []string
