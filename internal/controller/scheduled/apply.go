@@ -5,9 +5,11 @@ package scheduled
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -81,7 +83,7 @@ func (r *reconciler) find(ctx context.Context, s *ongoingSync, name string) (fou
 	for _, k := range s.kinds {
 		live := k.new()
 		err := r.live.Get(ctx, key, live)
-		if apierrors.IsNotFound(err) {
+		if apierrors.IsNotFound(err) || r.noSuchKind(k, err) {
 			continue
 		}
 		if err != nil {
@@ -97,6 +99,17 @@ func (r *reconciler) find(ctx context.Context, s *ongoingSync, name string) (fou
 		}
 	}
 	return found, of, nil
+}
+
+// noSuchKind reports whether err says that the server does not have the kind, in any version: then it has no object of
+// it. What is served in another version only may still have what it had in this one.
+func (r *reconciler) noSuchKind(k *childKind, err error) bool {
+	if _, said := errors.AsType[*meta.NoKindMatchError](err); !said {
+		return false
+	}
+	_, err = r.writer.RESTMapper().RESTMappings(k.gvk.GroupKind())
+	_, said := errors.AsType[*meta.NoKindMatchError](err)
+	return said
 }
 
 // expectInCache remembers a child that was read live, if the cache will come to it.

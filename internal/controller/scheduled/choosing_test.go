@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -53,6 +54,9 @@ type choosing struct {
 	calls                   []string
 	uids                    int
 	said                    []string
+	// notServed is a kind that the server does not have, but for another version if there is an otherVersion.
+	notServed    string
+	otherVersion bool
 }
 
 const minute = "* * * * *"
@@ -70,7 +74,9 @@ func choose(t *testing.T, cronJob make.CronJobBuilder, children string, test fun
 		}
 		c := &choosing{t: t, queued: &queued{}, timers: &sim.Timers{}, shelves: map[schema.GroupVersionKind]toolscache.Indexer{},
 			trouble: map[schema.GroupVersionKind]*adapter.ChildTrouble{}}
-		raw := fake.NewClientBuilder().WithScheme(scheme).WithObjects(owner).WithStatusSubresource(&batchv1.CronJob{}).Build()
+		mapper := meta.NewDefaultRESTMapper(nil)
+		mapper.Add(jobKind, meta.RESTScopeNamespace)
+		raw := fake.NewClientBuilder().WithScheme(scheme).WithRESTMapper(servedIn{mapper, c}).WithObjects(owner).WithStatusSubresource(&batchv1.CronJob{}).Build()
 		c.server = interceptor.NewClient(raw, c.intercept())
 		r, err := newReconciler(series{}, scheme)
 		if err != nil {
@@ -110,9 +116,28 @@ func choose(t *testing.T, cronJob make.CronJobBuilder, children string, test fun
 	})
 }
 
+// servedIn has another version of what the server does not have in that one.
+type servedIn struct {
+	meta.RESTMapper
+	c *choosing
+}
+
+func (m servedIn) RESTMappings(gk schema.GroupKind, versions ...string) ([]*meta.RESTMapping, error) {
+	if m.c.otherVersion {
+		return []*meta.RESTMapping{{GroupVersionKind: gk.WithVersion("v2")}}, nil
+	}
+	return m.RESTMapper.RESTMappings(gk, versions...)
+}
+
 // intercept notes what changes children, and gives them UIDs.
 func (c *choosing) intercept() interceptor.Funcs {
 	return interceptor.Funcs{
+		Get: func(ctx context.Context, next client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+			if gvk := obj.GetObjectKind().GroupVersionKind(); c.notServed != "" && gvk.Kind == c.notServed {
+				return &meta.NoKindMatchError{GroupKind: gvk.GroupKind(), SearchedVersions: []string{gvk.Version}}
+			}
+			return next.Get(ctx, key, obj, opts...)
+		},
 		Create: func(ctx context.Context, next client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
 			if u, ok := obj.(*unstructured.Unstructured); ok {
 				c.uids++
@@ -357,6 +382,34 @@ func TestChosenKinds(t *testing.T) {
 			c.next()
 			c.did()
 			c.active(activeJob)
+		}},
+		"a run went with the definition of its kind while nobody watched": {forbid, toWidgets, func(c *choosing) {
+			c.next()
+			c.did("create Widget")
+			gone := c.only(widgetKind, func(*unstructured.Unstructured) {})
+			if err := c.server.Delete(c.t.Context(), gone); err != nil {
+				c.t.Fatal(err)
+			}
+			c.did("delete Widget")
+			c.names(toJobs + " " + toWidgets)
+			c.watches.forget("cj-1") // another process
+			time.Sleep(watchLinger)
+			c.notServed, c.trouble[widgetKind] = "Widget", &adapter.ChildTrouble{NotServed: true, Why: "the API server does not serve it"}
+			c.sync()
+			c.did("create Job")
+			c.active(activeJob)
+		}},
+		"of a kind that is not served in this version just now nothing is known": {forbid, toWidgets, func(c *choosing) {
+			c.next()
+			c.did("create Widget")
+			c.names(toJobs + " " + toWidgets)
+			c.watches.forget("cj-1")
+			time.Sleep(watchLinger)
+			c.notServed, c.trouble[widgetKind] = "Widget", &adapter.ChildTrouble{NotServed: true, Why: "the API server does not serve it"}
+			c.otherVersion = true
+			c.sync()
+			c.did()
+			c.active(activeWidg)
 		}},
 		"Replace stops a run of a former kind": {replace, toJobs, func(c *choosing) {
 			c.next()
