@@ -6,7 +6,6 @@ package timetable
 import (
 	"maps"
 	"slices"
-	"strconv"
 
 	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -35,8 +34,12 @@ func (k Kind) ReadChild(obj adapter.Object, kind schema.GroupVersionKind, owner 
 	if ref := child.Controller; ref != nil && obj.GetLabels()[v1alpha1.LabelTimetableUID] != string(ref.UID) {
 		child.Controller = nil
 	}
-	if attempt, err := strconv.ParseInt(obj.GetAnnotations()[v1alpha1.AnnotationAttempt], 10, 32); err == nil {
-		child.Attempt = int(attempt)
+	if ref := child.Controller; ref != nil {
+		if run, proved := namedRun(ref.Name, obj); proved {
+			child.Attempt = int(run.Attempt)
+		} else {
+			child.Stamp = "" // it counts for room, and for nothing else
+		}
 	}
 	is, err := childOutcome(kind, obj, func() *outcome.Rule { return k.ruleFor(owner, kind) })
 	if err != nil { // what cannot be evaluated counts as false

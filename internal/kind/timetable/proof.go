@@ -58,6 +58,11 @@ func Proves(timetable, child metav1.Object) (Run, bool) {
 	if !Owns(timetable, child) {
 		return Run{}, false
 	}
+	return namedRun(timetable.GetName(), child)
+}
+
+// namedRun is the run that the annotations and the name of a child of a Timetable of this name agree on.
+func namedRun(timetable string, child metav1.Object) (Run, bool) {
 	annotations, labels := child.GetAnnotations(), child.GetLabels()
 	scheduled, err := time.Parse(time.RFC3339, annotations[v1alpha1.AnnotationScheduledTime])
 	if err != nil || scheduled.Nanosecond() != 0 {
@@ -68,7 +73,7 @@ func Proves(timetable, child metav1.Object) (Run, bool) {
 	if err != nil || attempt < 1 || strconv.FormatInt(attempt, 10) != number {
 		return Run{}, false
 	}
-	if child.GetName() != ChildName(RunName(timetable.GetName(), scheduled), int32(attempt)) {
+	if child.GetName() != ChildName(RunName(timetable, scheduled), int32(attempt)) {
 		return Run{}, false
 	}
 	run := Run{
