@@ -130,6 +130,11 @@ func (s *syncState) startRetries() {
 			Stamp: stamp(in, run.Time)}
 		d := s.decideRetry(start)
 		s.start.addRetry(d)
+		if d.result == startOwnerRemoved { // the attempt is used up, and so is its name
+			s.status.Active = slices.Clone(s.status.Active)
+			s.status.Active[i].Name, s.status.Active[i].Attempt = start.Name, start.Attempt
+			s.retryAt = earlier(s.retryAt, in.Now.Add(minRequeue).UTC()) // it may have been the last one
+		}
 		if d.active != nil {
 			s.status.Active = slices.Clone(s.status.Active)
 			s.status.Active[i] = runOf(*d.active, run.Time, run.Trigger)

@@ -115,15 +115,28 @@ func TestTemplateScenarios(t *testing.T) {
 				L 12:10 Missed/CreateFailed
 				W 12:20 NotReady
 				W 12:30 NotReady`}}},
-		"TT-197 at the create of a second attempt": {spec: "{retry: {limit: 1}}", steps: []step{started,
+		"TT-197 at the create of a second attempt": {spec: "{retry: {limit: 2}}", steps: []step{started,
 			{at: "12:11", given: []given{fails("@12:10"), strips}, want: "say RunRetrying"},
 			{at: "12:11:10", want: `
 				create @12:10-r2
 				stop @12:10-r2
+				say RunRetrying
 				say OwnerRemoved
 				Ready False/OwnerRemoved
-				A 12:10 Schedule attempt 1 retry 12:11:10`},
-			{at: "12:12", want: "writes 0"}}},
+				A 12:10 Schedule attempt 2 retry 12:11:10`},
+			{at: "12:12", want: "writes 0"},
+			{at: "12:13", given: []given{stripsNoMore, edited("{lateAfter: 5m}")}, want: "create @12:10-r3\nA 12:10 Schedule attempt 3"}}},
+		"TT-197 at the create of the last attempt": {spec: "{retry: {limit: 1}}", steps: []step{started,
+			{at: "12:11", given: []given{fails("@12:10"), strips}, want: "say RunRetrying"},
+			{at: "12:11:11", want: `
+				create @12:10-r2
+				stop @12:10-r2
+				say RunRetrying
+				say OwnerRemoved
+				say RunFailed
+				Ready False/OwnerRemoved
+				A none
+				L 12:10 Failed/RunFailed after 2`}}},
 		"TT-197 the child cannot be deleted": {steps: []step{{at: "12:10", given: []given{strips, deletesFail(internal)}, want: `
 			create @12:10
 			stop @12:10
