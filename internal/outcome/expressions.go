@@ -74,14 +74,19 @@ func advice(message string) string {
 		}
 		return "; there is only the variable object, and the functions of CEL for strings and lists"
 	}
+	if strings.Contains(message, "invalid argument to has() macro") {
+		return "; has asks for a field, as in has(object.status)"
+	}
 	if strings.Contains(message, "Syntax error") {
 		return "; an expression looks like object.status.phase == 'Completed'"
 	}
 	return ""
 }
 
-// oneLine puts a message of CEL, which may hold lines, on one.
-func oneLine(message string) string { return strings.Join(strings.Fields(message), " ") }
+// oneLine puts a message of CEL, which may hold lines, on one. Containers are nothing that a user knows of.
+func oneLine(message string) string {
+	return strings.Join(strings.Fields(strings.ReplaceAll(message, " (in container '')", "")), " ")
+}
 
 // of asks failed first. The first that is true decides.
 func (e *expressions) of(object map[string]any) (Outcome, error) {

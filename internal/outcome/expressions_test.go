@@ -98,11 +98,12 @@ func numbers(n int) string {
 func TestUnreadableExpressions(t *testing.T) {
 	for sentence, c := range map[string]struct{ succeeded, failed, want string }{
 		"of another variable": {`self.status.phase == 'Done'`, "false",
-			"outcome.succeeded, column 1: undeclared reference to 'self' (in container ''); what the run has started is called object"},
+			"outcome.succeeded, column 1: undeclared reference to 'self'; what the run has started is called object"},
 		"without object": {`true`, `has(object.status) && status.phase == 'Failed'`,
-			"outcome.failed, column 23: undeclared reference to 'status' (in container ''); write object.status"},
+			"outcome.failed, column 23: undeclared reference to 'status'; write object.status"},
 		"of a function that there is not": {`now() > timestamp(object.t)`, "false",
-			"outcome.succeeded, column 4: undeclared reference to 'now' (in container ''); there is only the variable object, and the functions of CEL for strings and lists"},
+			"outcome.succeeded, column 4: undeclared reference to 'now'; there is only the variable object, and the functions of CEL for strings and lists"},
+		"has of no field":  {`has(object)`, "false", "outcome.succeeded, column 5: invalid argument to has() macro; has asks for a field, as in has(object.status)"},
 		"no expression":    {`object.status.phase =`, "false", "; an expression looks like object.status.phase == 'Completed'"},
 		"of several lines": {"object.a == 1 &&\n  self.b", "false", "outcome.succeeded, line 2, column 3: undeclared reference to 'self'"},
 		"a string":         {`'done'`, "false", "outcome.succeeded is of type string, and must be true or false: compare it, as in object.status.phase == 'Completed'"},

@@ -42,7 +42,7 @@ type hashed struct {
 func (c *column) list(text string, h hashed, special func(item string) (bool, *ParseError), add func(v int)) (starred bool, err *ParseError) {
 	for item := range strings.SplitSeq(text, ",") {
 		if item == "" {
-			return false, &ParseError{Problem: "has an empty list item"}
+			return false, &ParseError{Problem: "has an empty list item; write a value between two commas, or one comma"}
 		}
 		if special != nil {
 			taken, err := special(item)

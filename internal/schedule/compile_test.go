@@ -211,7 +211,7 @@ func TestCompileErrors(t *testing.T) {
 		"0 0 1-15W * *":    "day of month 1-15W is a range with W; W takes one day",                                // VV-24
 		"0 0 * * 5#6":      "day of week 5#6: no month has a sixth Friday; use 1-5 or L",                           // VV-25
 		"H/61 * * * *":     "minute H/61 has a step outside 1-60",                                                  // VV-26
-		"0 , * * *":        "hour has an empty list item",                                                          // VV-28
+		"0 , * * *":        "hour has an empty list item; write a value between two commas, or one comma",          // VV-28
 		"0 0 * * +1":       "day of week +1 has a plus sign; write the number alone",                               // VV-88
 		"@every 5m":        "descriptor @every is no part of cron; use every, as in every: 90m",                    // VV-16
 		"@reboot":          "descriptor @reboot is unknown; use @yearly, @monthly, @weekly, @daily or @hourly",     // VV-17
@@ -228,7 +228,7 @@ func TestCompileErrors(t *testing.T) {
 		"0 0 0 1 1 * 2030-2027":        "year 2030-2027 runs backwards, and years do not come again; write A-B with A up to B",
 		"0 0 0 1 1 * H":                "year H has an H, which a year does not take; use 1970-2199",
 		"0 0 0 * *":                    "day of month 0 is out of range 1-31",
-		"0 0 1,,15 * *":                "day of month has an empty list item",
+		"0 0 1,,15 * *":                "day of month has an empty list item; write a value between two commas, or one comma",
 		"0 0 *-5 * *":                  "day of month *-5 has something behind the star; write * for all values, or A-B",
 		"+5 0 * * *":                   "minute +5 has a plus sign; write the number alone",
 		"*/+5 0 * * *":                 "minute */+5 has a plus sign; write the number alone",

@@ -92,7 +92,7 @@ func loadZone(name string) (*time.Location, error) {
 	loc, err := schedule.LoadZone(name)
 	if err != nil {
 		return time.UTC, &Obstacle{UnknownTimeZone,
-			fmt.Sprintf("%s is not in the time zone database; use a name such as Europe/Berlin or Etc/UTC", quoteUnlessPlain(name))}
+			fmt.Sprintf("timeZone: %s is not in the time zone database; use a name such as Europe/Berlin or Etc/UTC", quoteUnlessPlain(name))}
 	}
 	return loc, nil
 }

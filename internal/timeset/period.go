@@ -87,7 +87,7 @@ func wallTime(layout, text string) (int64, error) {
 	}
 	t, err := time.Parse(layout, text)
 	if err != nil {
-		return 0, fmt.Errorf("%s is no date", text)
+		return 0, fmt.Errorf("%s is no date: there is no such day or time of day", text)
 	}
 	return t.Unix(), nil
 }
@@ -99,7 +99,7 @@ func yearDay(text string) (int, error) {
 	}
 	t, err := time.Parse(dateLayout, "2000-"+text)
 	if err != nil {
-		return 0, fmt.Errorf("%s is no date", text)
+		return 0, fmt.Errorf("%s is no date: there is no such day or time of day", text)
 	}
 	return t.YearDay() - 1, nil
 }

@@ -135,8 +135,11 @@ func (Kind) MayBeChild(kind schema.GroupVersionKind) bool { return kind.Group !=
 // ChildObstacle implements adapter.ChildChooser.
 func (Kind) ChildObstacle(kind schema.GroupVersionKind, trouble adapter.ChildTrouble) *cron.Obstacle {
 	reason, cure := KindNotAllowed, ": ask an administrator to grant it to the controller (label rbac.carillon.dev/aggregate-to-timetable-children)"
-	if trouble.NotServed {
+	switch {
+	case trouble.NotServed:
 		reason, cure = KindNotFound, ": correct spec.template, or install what serves it"
+	case !(Kind{}).MayBeChild(kind): // whoever grants it
+		cure = ": name another kind in spec.template"
 	}
 	return (&Obstacle{reason, "a " + kind.Kind + " of " + kind.GroupVersion().String() + " cannot be started: " + trouble.Why + cure}).asCron()
 }

@@ -8,9 +8,11 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/carillon-dev/carillon/api/v1alpha1"
 	"github.com/carillon-dev/carillon/internal/cron"
+	"github.com/carillon-dev/carillon/internal/kind/adapter"
 )
 
 // A process that has seen nothing but the stored status looks for each active run under its own kind, whatever the
@@ -45,6 +47,31 @@ func TestKindsOfActiveRuns(t *testing.T) {
 				if ref := test.active[i]; r.APIVersion != ref.APIVersion || r.Kind != ref.Kind {
 					t.Errorf("run %s is read as a %s of %s", r.Name, r.Kind, r.APIVersion)
 				}
+			}
+		})
+	}
+}
+
+// Why a kind cannot be started is told with what can be done about it, and nobody is sent to an administrator for what
+// none can grant.
+func TestChildObstacles(t *testing.T) {
+	for name, test := range map[string]struct {
+		kind    schema.GroupVersionKind
+		trouble adapter.ChildTrouble
+		reason  Reason
+		says    string
+	}{
+		"not served": {schema.GroupVersionKind{Group: "velero.io", Version: "v1", Kind: "Backup"}, adapter.ChildTrouble{NotServed: true, Why: "x"}, KindNotFound,
+			"a Backup of velero.io/v1 cannot be started: x: correct spec.template, or install what serves it"},
+		"not granted": {schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, adapter.ChildTrouble{Why: "x"}, KindNotAllowed,
+			"a Pod of v1 cannot be started: x: ask an administrator to grant it to the controller (label rbac.carillon.dev/aggregate-to-timetable-children)"},
+		"never granted": {v1alpha1.GroupVersion.WithKind("Timetable"), adapter.ChildTrouble{Why: "x"}, KindNotAllowed,
+			"a Timetable of batch.carillon.dev/v1alpha1 cannot be started: x: name another kind in spec.template"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := (Kind{}).ChildObstacle(test.kind, test.trouble)
+			if Reason(got.Key) != test.reason || got.Message != test.says {
+				t.Errorf("%s: %s", got.Key, got.Message)
 			}
 		})
 	}

@@ -32,7 +32,7 @@ func TestOutcomeRule(t *testing.T) {
 		"another, untold":    {"velero.io/v1", "Backup", nil, nil, "spec.outcome must be set: Carillon does not know when a Backup of velero.io/v1 has ended"},
 		"a Job that is told": {"", "", velero, nil, "spec.outcome must not be set: Carillon knows when a Job of batch/v1 has ended"},
 		"what cannot be read": {"velero.io/v1", "Backup", &v1alpha1.Outcome{Succeeded: "true", Failed: "status.phase == 'Failed'"}, nil,
-			"spec.outcome.failed, column 1: undeclared reference to 'status' (in container ''); write object.status"},
+			"spec.outcome.failed, column 1: undeclared reference to 'status'; write object.status"},
 	} {
 		rule, obstacle := timetable.OutcomeRule(&v1alpha1.TimetableSpec{Template: v1alpha1.RunTemplate{APIVersion: c.apiVersion, Kind: c.kind}, Outcome: c.outcome})
 		if c.says != "" {
