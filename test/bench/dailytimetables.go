@@ -13,7 +13,7 @@ import (
 
 // What follows the start of the last controller is watched for a shorter time than in the round daily of cron, and of all
 // sides at once: each process is counted by itself.
-const idleFrom, idleTo = 30 * time.Second, 90 * time.Second
+const idleFrom, idleTo = 20 * time.Second, 70 * time.Second
 
 // dailyTimetables gives each side very many objects of which none is due for hours, and starts its controller.
 func dailyTimetables(ctx context.Context, o options, dir string, b binaries) (err error) {
@@ -22,12 +22,13 @@ func dailyTimetables(ctx context.Context, o options, dir string, b binaries) (er
 	if err != nil {
 		return err
 	}
+	fmt.Fprintf(os.Stderr, "%d daily objects of each side are put into its store\n", o.daily)
+	if err := together(len(sides), len(sides), func(i int) error { return sides[i].store(ctx, o.daily) }); err != nil {
+		return err
+	}
 	results, written := make([]dailyResult, len(sides)), make([]map[string]int, len(sides))
 	for i, t := range sides {
 		fmt.Fprintf(os.Stderr, "%s: %d daily %s\n", t.name, o.daily, t.objects)
-		if err := t.store(ctx, o.daily); err != nil {
-			return err
-		}
 		if written[i], err = t.writes(ctx); err != nil {
 			return err
 		}

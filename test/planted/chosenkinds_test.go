@@ -34,7 +34,7 @@ func TestChosenKinds(t *testing.T) {
 			breaks: "a kind that is granted later is not started",
 		},
 		"trouble that may pass told at once": {
-			file: "childwatch.go", old: "w.clock.Since(failing) >= watchPatience:", new: "true:",
+			file: "childwatch.go", old: "if w.clock.Since(failing) >= watchPatience {", new: "if true {",
 			breaks: "a server that is away for a moment counts as one without the kind",
 		},
 		"watch never ends": {
