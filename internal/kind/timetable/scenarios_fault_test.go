@@ -368,6 +368,16 @@ func TestFaultScenarios(t *testing.T) {
 			given: []given{createdAt("2026-05-04T23:59:30Z")}, steps: []step{
 				{at: "2026-05-11T23:59:59Z", quiet: true, want: "writes 0"},
 				{at: "2026-05-12T00:00:00Z", want: "create tick-20260512-000000\nsay RunStarted\nwrites 1\nL 2026-05-05T00:00Z…2026-05-11T23:59Z x10080 Skipped/Excluded"}}},
+		"TT-200 withdrawn while a run is active": {steps: []step{started,
+			{at: "12:15", given: []given{notGranted}, want: "say InvalidSpec\nReady False/KindNotAllowed\nA 12:10 Schedule"},
+			{at: "12:20", want: "W 12:20 NotReady\nA 12:10 Schedule"},
+			{at: "12:25", given: []given{succeeds("@12:10")}, want: "say RunSucceeded\nL 12:10 Succeeded\nW 12:20 NotReady"},
+			{at: "12:35", given: []given{granted}, want: "say TimesMissed\nsay RunLate\ncreate @12:30\nsay RunStarted\nReady True/Accepted\nL 12:20 Missed/NotReady"}}},
+		"TT-200 withdrawn, and the run that is active cannot be read": {steps: []step{started,
+			{at: "12:15", given: []given{notGranted, gone("@12:10"), readsFail(internal)}, want: "say InvalidSpec\nReady False/KindNotAllowed\nA 12:10 Schedule\nL none"},
+			{at: "12:30", want: "A 12:10 Schedule\nW none"},
+			{at: "12:35", given: []given{granted}, want: "Ready True/Accepted\nA 12:10 Schedule\nW none"},
+			{at: "12:36", given: []given{readsFail(nil)}, want: "create @12:30\nsay RunCancelled\nsay TimesMissed\nsay RunStarted\nL 12:20 Missed/Outage\nL 12:10 Cancelled/Deleted"}}},
 		"TT-205 a mistake is told once": {spec: `{template: {metadata: {labels: {x: "$(carillon.nope)"}}}, suspend: true}`, steps: []step{
 			{at: "15:00", want: "Ready False/InvalidTemplate"},
 			{at: "15:01", given: []given{edited("{lateAfter: 5m}")}, want: "say InvalidSpec"}, {at: "18:00", want: ""}}},
@@ -459,6 +469,8 @@ func restoredBut(name string) given {
 
 // notGranted are children that nobody has granted to the controller.
 func notGranted(w *world) { w.notGranted = true }
+
+func granted(w *world) { w.notGranted = false }
 
 // TT-068: the ceiling of 100 active runs holds for Allow, too.
 func TestCeiling(t *testing.T) {
