@@ -139,11 +139,13 @@ func notStarted(in *Input, list []missed) Event {
 	for _, m := range list {
 		all = all.and(m.passed)
 		whys = append(whys, string(m.reason))
-		reasons.WriteString(", reason " + string(m.reason))
+		reasons.WriteString(", reason " + in.Traits.reasonWord(m.reason))
 		if len(list) > 1 {
 			fmt.Fprintf(&reasons, " for %d", m.count)
 		}
-		reasons.WriteString(": " + reasonText[m.reason])
+		if text := reasonText[m.reason]; text != "" {
+			reasons.WriteString(": " + text)
+		}
 	}
 	what := fmt.Sprintf("The scheduled time %s was not started", stamp(in, all.last))
 	if all.count > 1 {

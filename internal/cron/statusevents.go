@@ -31,7 +31,11 @@ func (s *syncState) skipped() []Event {
 	if all.count == 0 {
 		return nil
 	}
-	return []Event{reason.event("", "%d scheduled times were skipped, the last is %s, reason %s", all.count, stamp(in, all.last), why)}
+	what := fmt.Sprintf("The scheduled time %s was skipped", stamp(in, all.last))
+	if all.count > 1 {
+		what = fmt.Sprintf("%d scheduled times were skipped, the last is %s", all.count, stamp(in, all.last))
+	}
+	return []Event{reason.event("", "%s, reason %s", what, in.Traits.reasonWord(why))}
 }
 
 // conditionEvents reports the conditions that have become True with the status write of this sync.
@@ -69,7 +73,7 @@ func (s *syncState) runEvents() (events []Event) {
 		}
 		text := fmt.Sprintf("The run %s of %s has ended: %s", o.Run, stamp(in, o.First), o.Result)
 		if o.Reason != "" {
-			text += ", reason " + string(o.Reason)
+			text += ", reason " + in.Traits.reasonWord(o.Reason)
 		}
 		if o.Attempts > 1 {
 			text += fmt.Sprintf(", after %d attempts", o.Attempts)

@@ -99,8 +99,17 @@ type KindTraits struct {
 	ResumeAnnotation string
 	// EventSource is the component that events name, "" when the kind has no events.
 	EventSource string
+	// ReasonWord is how messages write the reason of an outcome; nil writes it as it is.
+	ReasonWord func(Reason) string
 	// Events are the reasons under which the kind reports; the zero EventReason is silent.
 	Events EventReasons
+}
+
+func (k *KindTraits) reasonWord(reason Reason) string {
+	if k.ReasonWord == nil {
+		return string(reason)
+	}
+	return k.ReasonWord(reason)
 }
 
 // StartCheck is something that has to hold before a CronJob starts anything.

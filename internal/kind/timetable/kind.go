@@ -75,6 +75,7 @@ var info = adapter.Info{
 		ResyncIgnored:    true,
 		ResumeAnnotation: v1alpha1.AnnotationResume,
 		EventSource:      "timetable-controller",
+		ReasonWord:       writtenReason,
 		Events: cron.EventReasons{
 			Created:      adapter.Normal("RunStarted"),
 			RunSucceeded: adapter.Normal("RunSucceeded"),
