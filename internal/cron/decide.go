@@ -84,7 +84,7 @@ func (s *syncState) decide() Plan {
 	if in.read.ownerErr != nil {
 		return s.pruneOnly()
 	}
-	if reads := activeReads(in, s.children); len(reads) > 0 {
+	if reads := append(activeReads(in, s.children), unconfirmedReads(in)...); len(reads) > 0 {
 		return s.readFirst(reads)
 	}
 
@@ -189,17 +189,15 @@ func (s *syncState) events(pruned []Deletion) []Event {
 	if in.done.record == nil || in.done.record.err == nil { // else the sync that records it reports it
 		events = append(s.completions(pruned), s.observed.events...)
 	}
-	events = append(append(events, s.runEvents()...), s.childRemarks()...)
+	events = append(append(append(events, s.started(true)...), s.runEvents()...), s.childRemarks()...)
 	if r := in.Stored.Timing.Unreadable; r != nil {
 		events = append(events, r.Event.event(r.Key, "%s", r.Message))
 	}
 	events = append(events, s.ready.events...)
-	if len(s.outcomes.reported) > 0 {
-		events = append(events, notStarted(in, s.outcomes.reported))
-	}
-	events = append(append(events, s.skipped()...), s.start.events...)
+	events = append(append(append(events, s.missed()...), s.skipped()...), s.start.events...)
+	events = append(events, s.started(false)...)
 	events = append(append(events, s.conditionEvents()...), s.pauseEvents()...)
-	if s.clockWentBack() {
+	if s.clockWentBack() && !s.resultsUnwritten() {
 		events = append(events, clockWentBack(in))
 	}
 	return withReason(append(events, pruneEvents(in, pruned)...))

@@ -26,7 +26,10 @@ func (s *syncState) nameDecided() {
 	}
 	o.waiting = nil
 	for i, due := range s.due {
-		reason := NotStartedNotReady
+		reason, message := NotStartedNotReady, ""
+		if i < len(s.start.messages) {
+			message = s.start.messages[i]
+		}
 		switch {
 		case in.mayExist(due.child):
 			reason = NotStartedFailed
@@ -34,7 +37,12 @@ func (s *syncState) nameDecided() {
 			reason = NotStartedSuspended
 		case i < len(s.start.each):
 			result := s.start.each[i]
-			if result == startCreated || result == startAdopted || result == startNameUsed {
+			switch result {
+			case startNameUsed:
+				o.enter(Started, "", one(due.time))
+				s.endVanished(due)
+				continue
+			case startCreated, startAdopted:
 				o.enter(Started, "", one(due.time))
 				continue
 			}
@@ -47,7 +55,7 @@ func (s *syncState) nameDecided() {
 		if reason == NotStartedForeign && in.Traits.MaxBackoff > 0 { // no watch tells when the name is free
 			o.wake = earlier(o.wake, in.Now.Add(in.Traits.MaxBackoff).UTC())
 		}
-		o.waiting = append(o.waiting, WaitingTime{Time: due.time, Trigger: due.trigger, Reason: reason, Since: s.waitingSince(due)})
+		o.waiting = append(o.waiting, WaitingTime{Time: due.time, Trigger: due.trigger, Reason: reason, Since: s.waitingSince(due), Message: message})
 		if end := s.deadlineOf(due.time); end.After(in.Now) && s.status.Pause.Cause == "" {
 			o.wake = earlier(o.wake, end)
 		}
@@ -64,6 +72,14 @@ func (s *syncState) nameDecided() {
 	}
 	o.cursor = &cursor
 	o.reported, o.unreported = o.unreported, nil
+}
+
+// endVanished names the outcome of a run that an earlier sync started and could not record, and whose child is gone.
+func (s *syncState) endVanished(due dueTime) {
+	run, ended := ActiveRun{Time: due.time, Trigger: due.trigger, Attempt: 1}, len(s.observed.ended)
+	run.Name = due.child
+	s.observed.end(s.in, s.children, run, nil)
+	s.outcomes.named = append(s.outcomes.named, s.observed.ended[ended:]...)
 }
 
 // namePast names the outcomes of the times that this sync decides and that neither start nor wait.

@@ -4,6 +4,7 @@
 package cron
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -39,8 +40,8 @@ func dedupKey(cause string, scope ...any) string {
 	return strings.Join(parts, "/")
 }
 
-func created(in *Input, c Child, due time.Time) Event {
-	return in.Traits.Events.Created.event("", "Created %s %s for %s", in.Traits.ChildKind, c.Name, stamp(in, due))
+func created(in *Input, name string, due time.Time) Event {
+	return in.Traits.Events.Created.event("", "Created %s %s for %s", in.Traits.ChildKind, name, stamp(in, due))
 }
 
 func deleted(in *Input, c Child) Event {
@@ -178,23 +179,60 @@ func failedDelete(in *Input, c Child, err error) Event {
 
 func failedCreate(in *Input, start Start, err error) Event {
 	return in.Traits.Events.FailedCreate.event(dedupKey("create", start.Time), "%s %s cannot be created: %v%s",
-		in.Traits.ChildKind, start.Name, err, cure(err)).lasting()
+		in.Traits.ChildKind, start.Name, err, cure(in, err)).lasting()
 }
 
 // cure says what to do about a create that failed, where it is the template that has to change, or a quota.
-func cure(err error) string {
+func cure(in *Input, err error) string {
 	switch {
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
-		return ". Correct .spec.jobTemplate; until the next scheduled time the start is tried again"
+		return ". Correct " + templateField(in) + "; until the next scheduled time the start is tried again"
 	case apierrors.IsForbidden(err):
-		// So the API server words it: CheckRequest of the admission plugin resourcequota, k8s.io/apiserver.
-		if _, quota, ok := strings.Cut(err.Error(), "exceeded quota: "); ok {
-			quota, _, _ = strings.Cut(quota, ",")
+		if quota, ok := exceededQuota(err); ok {
 			return fmt.Sprintf(". To have the run start by itself, raise the quota %s, or delete what counts for it; "+
 				"lower history limits keep fewer finished ones", quota)
 		}
 	}
 	return ""
+}
+
+// exceededQuota is the name of the quota that an error tells of. So the API server words it: CheckRequest of the admission
+// plugin resourcequota, k8s.io/apiserver.
+func exceededQuota(err error) (name string, ok bool) {
+	_, name, ok = strings.Cut(err.Error(), "exceeded quota: ")
+	name, _, _ = strings.Cut(name, ",")
+	return name, ok
+}
+
+func templateField(in *Input) string {
+	return ".spec." + cmp.Or(in.Traits.TemplateField, "jobTemplate")
+}
+
+// createMessage says what to do about a create that failed, and then what the API said: a status has little room.
+func createMessage(in *Input, result CreateResult) string {
+	err, what := result.Err, ""
+	quota, overQuota := exceededQuota(err)
+	switch {
+	case result.Outcome == CreateNamespaceTerminating:
+		return "the namespace is being deleted"
+	case result.Outcome == CreateUnconfirmed:
+		what = "no answer, tried again"
+	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
+		what = "correct " + templateField(in)
+	case apierrors.IsForbidden(err) && overQuota:
+		what = "raise quota " + quota + " or delete what counts for it"
+	case apierrors.IsForbidden(err):
+		what = "mend what forbids it"
+	default:
+		what = "refused, tried again"
+	}
+	text := err.Error()
+	for _, verb := range []string{`" is forbidden: `, `" is invalid: `} { // what is before that names the child
+		if _, why, found := strings.Cut(text, verb); found {
+			text = why
+		}
+	}
+	return what + ": " + text
 }
 
 func namespaceTerminating(in *Input) Event {

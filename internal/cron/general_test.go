@@ -257,6 +257,26 @@ func TestGeneral(t *testing.T) {
 			given: []given{limit(1), cursor("12:00"), has("12:10", complete)},
 			syncs: []generalSync{{now: "12:15", want: "12:10 succeeded"}},
 		},
+		"TT-186 what cannot be counted as started has no result either": {
+			given: []given{limit(1), cursor("12:10"), listed("12:10"), getFails(tick("12:10"), broken), has("12:20", complete)},
+			syncs: []generalSync{{now: "12:25", want: "fail"},
+				{now: "12:26", given: []given{getFails(tick("12:10"), nil)}, want: "12:10 cancelled/deleted\n12:20 succeeded"}},
+		},
+		"TT-186 a run that vanished before it could be recorded has ended": {
+			given: []given{limit(1), cursor("12:00"), recordFails(broken)},
+			syncs: []generalSync{{now: "12:10", want: "start @12:10\nfail"},
+				{now: "12:12", given: []given{gone("12:10"), recordFails(nil)}, want: "12:10 cancelled/deleted"}},
+		},
+		"TT-063 the successor that could not be recorded is not stopped for the one whose place it took": {
+			given: []given{replacing(1), cursor("12:10"), active("12:10")},
+			syncs: []generalSync{{now: "12:20", want: "stop @12:10\n12:20 waits Schedule/stopping"},
+				{now: "12:30", given: []given{gone("12:10"), recordFails(broken)}, want: "start @12:30\nfail\n12:10 cancelled/replaced\n12:20 skipped/superseded"},
+				{now: "12:31", given: []given{recordFails(nil)}, want: "12:10 cancelled/replaced\n12:20 skipped/superseded"}},
+		},
+		"TT-186 nothing is adopted by what is being deleted": {
+			given: []given{limit(1), cursor("12:00"), has("12:10", complete), deleting},
+			syncs: []generalSync{{now: "12:15"}},
+		},
 		"TT-243 what had succeeded before it could be stopped has its own result": {
 			given: []given{replacing(1), cursor("12:10"), active("12:10")},
 			syncs: []generalSync{{now: "12:20", want: "stop @12:10\n12:20 waits Schedule/stopping"},

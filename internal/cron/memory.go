@@ -88,6 +88,9 @@ type WaitingTime struct {
 	// Since is when times began to wait, one taking the place of another without interruption; nil where the status holds
 	// no waiting times, and for those that were found late.
 	Since *time.Time
+	// Message is what the API said, and what to do about it; "" if this sync has nothing to say. Another message alone is
+	// not worth a write.
+	Message string
 }
 
 // inProcess are the parts of a Memory that no status holds.

@@ -28,7 +28,7 @@ type observedStatus struct {
 // and vanished children go, children that an earlier sync could not record are adopted, and the two times move forward.
 // They never move back, whatever disappears (Q5).
 func observeStatus(in *Input, memory *Memory, all []Child) observedStatus {
-	o := observedStatus{status: in.Stored}
+	o := observedStatus{status: in.Stored, err: unreadStarts(in, memory)}
 	o.status.LastSchedule = memory.LastSchedule
 	o.status.Active = nil
 	for _, ref := range in.Stored.Active {
@@ -42,12 +42,15 @@ func observeStatus(in *Input, memory *Memory, all []Child) observedStatus {
 		}
 	}
 
+	// Where starts are counted, that of a child is adopted only by a sync that counts it, too.
+	adopts := !in.Traits.Durable.Has(PartCursor) || o.err == nil && !in.Owner.Deleting
 	for _, c := range all {
 		if t, ok := proof(in, c); ok {
 			o.status.LastSchedule = later(o.status.LastSchedule, t)
 		}
 		// A start that is unrecorded is that of an earlier sync, which could not write it down.
 		switch running := !c.Phase.finished(); {
+		case !adopts:
 		case running && !listed(o.status.Active, c.UID) && isNewest(in, all, c) && (startUnrecorded(in, c) || in.Traits.ActiveRebuilt && !listed(o.status.Active, c.UID)):
 			o.status.Active = append(o.status.Active, adoptedRun(in, c))
 		case !running && in.Traits.AdoptionReports && startUnrecorded(in, c) && isNewest(in, all, c):

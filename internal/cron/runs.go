@@ -34,7 +34,10 @@ func (o *observedStatus) end(in *Input, all []Child, run ActiveRun, child *Child
 	}
 	now := in.Now.UTC()
 	ended := RunOutcome{Result: Cancelled, Reason: RunDeleted, Count: 1, First: run.Time, Last: run.Time, Trigger: run.Trigger,
-		Run: run.Name, Attempts: run.Attempt, Started: &run.Started, Ended: &now}
+		Run: run.Name, Attempts: run.Attempt, Ended: &now}
+	if !run.Started.IsZero() {
+		ended.Started = &run.Started
+	}
 	switch {
 	case child != nil && child.Succeeded:
 		ended.Result, ended.Reason = Succeeded, ""

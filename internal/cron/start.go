@@ -21,6 +21,8 @@ type startDecision struct {
 	create *Start
 	events []Event
 	err    error
+	// message is what to say of the time while it waits.
+	message string
 	// misconfigured is what somebody has to mend before the time can start.
 	misconfigured Misconfiguration
 
@@ -52,12 +54,13 @@ const (
 
 // startDecisions are what becomes of all times that are due, taken together.
 type startDecisions struct {
-	// each are the results, time by time; result is that of the latest time.
-	each    []startResult
-	result  startResult
-	reads   []ReadRequest
-	stop    []Deletion
-	creates []Start
+	// each are the results, time by time, and messages what to say of those that wait; result is that of the latest time.
+	each     []startResult
+	messages []string
+	result   startResult
+	reads    []ReadRequest
+	stop     []Deletion
+	creates  []Start
 	// unclear are the names of children of which it is asked whether they exist.
 	unclear       []string
 	events        []Event
@@ -66,7 +69,7 @@ type startDecisions struct {
 }
 
 func (s *startDecisions) add(d startDecision) {
-	s.each, s.result = append(s.each, d.result), d.result
+	s.each, s.result, s.messages = append(s.each, d.result), d.result, append(s.messages, d.message)
 	s.addReads(d.reads...)
 	s.stop = append(s.stop, d.stop...)
 	if d.create != nil {
@@ -310,7 +313,7 @@ func nameIsForeign(s *syncState, t dueTime) *startDecision {
 		return nil
 	}
 	holder, _ := s.in.readAnswer(t.child)
-	return &startDecision{result: startNameForeign, misconfigured: NameTaken,
+	return &startDecision{result: startNameForeign, misconfigured: NameTaken, message: "delete or rename what has the name " + t.child,
 		events: []Event{foreignHolder(s.in, *holder.child, t.time)}}
 }
 
@@ -323,7 +326,7 @@ func earlierCreateIsUnconfirmed(s *syncState, t dueTime) *startDecision {
 		return nil
 	}
 	s.clearUp(names...)
-	return &startDecision{result: startFailed}
+	return &startDecision{result: startFailed, message: "nothing starts before it can be read whether " + names[0] + " was created"}
 }
 
 // nothingIsInTheWay: the child is to be created.
@@ -338,7 +341,9 @@ func (s *syncState) asksFor(t dueTime, d *startDecision) *startDecision {
 // creates enters the due time's child into a decision.
 func (s *syncState) creates(t dueTime, d *startDecision, c Child) *startDecision {
 	d.result, d.active, d.served = startCreated, &c, true
-	d.events = append(d.events, created(s.in, c, t.time))
+	if !s.in.Traits.Durable.Has(PartResults) { // else it is told when it is counted (statusevents.go)
+		d.events = append(d.events, created(s.in, c.Name, t.time))
+	}
 	if s.in.replaces() {
 		if manual := manualRuns(s.in, unfinished(s.in, s.children, &s.observed.status)); len(manual) > 0 {
 			d.events = append(d.events, besideManual(s.in, manual, t.time))
@@ -350,7 +355,7 @@ func (s *syncState) creates(t dueTime, d *startDecision, c Child) *startDecision
 // createFailed is the decision after a create that failed: the sync is repeated.
 func (s *syncState) createFailed(t dueTime, e Event) *startDecision {
 	done := s.in.attempted(t.child)
-	return &startDecision{result: startFailed, events: []Event{e},
+	return &startDecision{result: startFailed, events: []Event{e}, message: createMessage(s.in, done.result),
 		err: fmt.Errorf("creating %s %s: %w", s.in.Traits.ChildKind, done.start.Name, done.result.Err)}
 }
 

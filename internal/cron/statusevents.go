@@ -14,7 +14,7 @@ import (
 // of those that he took out, or paused, himself.
 func (s *syncState) skipped() []Event {
 	in, reason := s.in, s.in.Traits.Events.Skipped
-	if reason == (EventReason{}) {
+	if reason == (EventReason{}) || s.resultsUnwritten() {
 		return nil
 	}
 	var all passed
@@ -38,6 +38,34 @@ func (s *syncState) skipped() []Event {
 	return []Event{reason.event("", "%s, reason %s", what, in.Traits.reasonWord(why))}
 }
 
+// resultsUnwritten tells whether the status was to hold what became of scheduled times, and could not be written: the sync
+// that writes it reports them (timetable.md 8).
+func (s *syncState) resultsUnwritten() bool {
+	return s.in.Traits.Durable.Has(PartResults) && s.in.done.record != nil && s.in.done.record.err != nil
+}
+
+// started reports the runs that have begun, where the status holds what becomes of them: those that an earlier sync could
+// not record (adopted), or those of this one.
+func (s *syncState) started(adopted bool) (events []Event) {
+	if !s.in.Traits.Durable.Has(PartResults) || s.resultsUnwritten() {
+		return nil
+	}
+	for _, o := range s.outcomes.named {
+		if o.Result == Started && slices.ContainsFunc(s.proved, o.First.Equal) == adopted {
+			events = append(events, created(s.in, childName(s.in, o.First), o.First))
+		}
+	}
+	return events
+}
+
+// missed reports the times that this sync missed.
+func (s *syncState) missed() []Event {
+	if len(s.outcomes.reported) == 0 || s.resultsUnwritten() {
+		return nil
+	}
+	return []Event{notStarted(s.in, s.outcomes.reported)}
+}
+
 // conditionEvents reports the conditions that have become True with the status write of this sync.
 func (s *syncState) conditionEvents() (events []Event) {
 	if len(s.in.Traits.ConditionEvents) == 0 || s.in.done.record == nil || s.in.done.record.err != nil {
@@ -55,7 +83,7 @@ func (s *syncState) conditionEvents() (events []Event) {
 // runEvents reports how runs have ended, and which attempts are repeated, where the kind speaks of that.
 func (s *syncState) runEvents() (events []Event) {
 	in, reasons := s.in, &s.in.Traits.Events
-	if in.done.record != nil && in.done.record.err != nil { // the sync that records it reports it
+	if s.resultsUnwritten() {
 		return nil
 	}
 	for _, o := range s.observed.ended {

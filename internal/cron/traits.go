@@ -17,6 +17,8 @@ type KindTraits struct {
 	Kind  string
 	// ChildKind names the children in messages.
 	ChildKind string
+	// TemplateField is the field of the spec that says what a child is; "" is jobTemplate.
+	TemplateField string
 
 	// NameUnit is the resolution of child names: time.Minute or time.Second (anything below counts as a second).
 	NameUnit time.Duration

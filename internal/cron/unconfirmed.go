@@ -60,8 +60,41 @@ func (in *Input) mayExist(name string) bool {
 	if read, asked := in.readAnswer(name); asked && read.err == nil || cached(in, name) {
 		return false
 	}
-	return in.created(name, CreateUnconfirmed) != nil || in.created(name, CreateNameTaken) != nil ||
-		slices.Contains(in.Carried.inProcess().unconfirmed, name)
+	if in.attempted(name) != nil {
+		return in.created(name, CreateUnconfirmed) != nil || in.created(name, CreateNameTaken) != nil
+	}
+	return slices.Contains(in.Carried.inProcess().unconfirmed, name)
+}
+
+// unconfirmedReads asks what became of the creates of earlier syncs that got no answer, where the status holds a cursor:
+// its books are of what has started.
+func unconfirmedReads(in *Input) (reads []ReadRequest) {
+	if !in.Traits.Durable.Has(PartCursor) {
+		return nil
+	}
+	for _, name := range in.Carried.inProcess().unconfirmed {
+		if _, asked := in.readAnswer(name); !asked && in.mayExist(name) {
+			reads = append(reads, in.requestChild(name, "an earlier create may have succeeded"))
+		}
+	}
+	return reads
+}
+
+// unreadStarts tells why it is not known what earlier syncs have started: a create got no answer, it cannot be read, and
+// the status tells neither of a time that waits for it nor of a run whose next attempt it is.
+func unreadStarts(in *Input, memory *Memory) (err error) {
+	if !in.Traits.Durable.Has(PartCursor) {
+		return nil
+	}
+	for _, name := range in.Carried.inProcess().unconfirmed {
+		if !in.mayExist(name) || slices.ContainsFunc(memory.Waiting, func(w WaitingTime) bool { return childName(in, w.Time) == name }) ||
+			slices.ContainsFunc(memory.Active, func(r ActiveRun) bool { return attemptName(childName(in, r.Time), r.Attempt+1) == name }) {
+			continue
+		}
+		read, _ := in.readAnswer(name)
+		err = errors.Join(err, fmt.Errorf("reading %s %s, which may have been created: %w", in.Traits.ChildKind, name, read.err))
+	}
+	return err
 }
 
 // clearUp reads what became of creates that got no answer; the sync fails while that cannot be read.
@@ -82,7 +115,7 @@ func (s *syncState) clearUp(names ...string) {
 
 // unclear are the names of all children of which nobody can tell whether they exist.
 func (in *Input) unclear() []string {
-	names := in.stillUnconfirmed()
+	names := slices.DeleteFunc(in.stillUnconfirmed(), func(name string) bool { return !in.mayExist(name) })
 	for _, c := range in.done.creates {
 		if in.mayExist(c.start.Name) && !slices.Contains(names, c.start.Name) {
 			names = append(names, c.start.Name)

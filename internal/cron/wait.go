@@ -6,6 +6,7 @@ package cron
 import (
 	"cmp"
 	"slices"
+	"time"
 )
 
 // limitWaiting takes those out of the times that are due for which there is no place to wait (timetable.md 3.6).
@@ -18,7 +19,7 @@ import (
 // It is asked again when the creates of the sync are answered: what was turned away before them still is then.
 func (s *syncState) limitWaiting(due []dueTime) []dueTime {
 	policy := s.in.Policy
-	if len(due) == 0 || policy.Room.Limit == 0 || len(due) == 1 && !policy.Room.Queues {
+	if len(due) == 0 || policy.Room.Limit == 0 || len(due) == 1 && len(s.proved) == 0 && !policy.Room.Queues {
 		return due
 	}
 	l := s.lineUp(due)
@@ -64,8 +65,8 @@ type line struct {
 	fit int
 }
 
-// waitingLine are times that wait. passedOver is how many come before the first one whose create this sync has tried, if
-// it has.
+// waitingLine are times that wait. passedOver is how many come before the first one whose create this sync has tried, or
+// before one that an earlier sync started and could not record: what it decided then about those before that is lost.
 type waitingLine struct {
 	times      []dueTime
 	passedOver int
@@ -74,6 +75,10 @@ type waitingLine struct {
 
 func (s *syncState) lineUp(due []dueTime) (l line) {
 	all := s.in.Policy.CatchUp.Policy == CatchUpAll
+	var newest time.Time // of those that an earlier sync started and could not record
+	if len(s.proved) > 0 && !all {
+		newest = s.proved[len(s.proved)-1]
+	}
 	for _, d := range due {
 		why, started := s.waitsFor(d), s.in.created(d.child, CreateSucceeded) != nil
 		line := &l.others
@@ -95,6 +100,9 @@ func (s *syncState) lineUp(due []dueTime) (l line) {
 			line.times = append(line.times, d)
 			if line == &l.others && why != NotStartedFailed && why != NotStartedForeign {
 				l.fit++
+			}
+			if line == &l.others && d.time.Before(newest) {
+				line.passedOver = len(line.times)
 			}
 		}
 	}

@@ -48,6 +48,8 @@ var info = adapter.Info{
 		Kind:      ownerKind.Kind,
 		ChildKind: "run",
 
+		TemplateField: "template",
+
 		NameUnit: time.Second,
 		RunName:  RunName,
 

@@ -103,7 +103,7 @@ func setStatus(s *v1alpha1.TimetableStatus, m *cron.Memory) {
 	}
 	for _, w := range m.Waiting {
 		s.Waiting = append(s.Waiting, v1alpha1.WaitingTime{ScheduledTime: metav1.NewTime(w.Time), StartsAt: metav1.NewTime(w.Time),
-			Trigger: v1alpha1.Trigger(w.Trigger), Reason: writtenReason(w.Reason), Since: apiTime(w.Since)})
+			Trigger: v1alpha1.Trigger(w.Trigger), Reason: writtenReason(w.Reason), Since: apiTime(w.Since), Message: w.Message})
 	}
 	s.ActiveCount, s.WaitingCount = int32(len(s.Active)), int32(len(s.Waiting))
 	if r := m.Results; r != nil {

@@ -124,7 +124,7 @@ func (d *details) ofWaiting(w *v1alpha1.WaitingTime, active []v1alpha1.ActiveRun
 	for _, was := range d.before.Waiting {
 		if was.ScheduledTime.Equal(&w.ScheduledTime) {
 			w.StartsAt = was.StartsAt
-			if was.Reason == w.Reason {
+			if was.Reason == w.Reason && w.Message == "" {
 				w.Message = was.Message
 			}
 		}

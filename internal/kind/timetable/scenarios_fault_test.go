@@ -177,6 +177,18 @@ func TestAttemptScenarios(t *testing.T) {
 	})
 }
 
+// messageOf is what the status says of a time that waits.
+func messageOf(at, want string) given {
+	return looks(func(w *world, fail func(string, ...any)) {
+		for _, x := range w.stored().Status.Waiting {
+			if shortTime(x.ScheduledTime.Time) == at && x.Message == want {
+				return
+			}
+		}
+		fail("of %s is not said %q: %+v", at, want, w.stored().Status.Waiting)
+	})
+}
+
 func deletedTimetable(w *world) {
 	w.metadata()["deletionTimestamp"] = w.now.UTC().Format("2006-01-02T15:04:05Z")
 	w.admit()
@@ -232,14 +244,17 @@ func TestHistoryScenarios(t *testing.T) {
 				prune @12:10
 				say RunSucceeded
 				say CreateFailed
-				W 12:20 CreateFailed`}}},
+				W 12:20 CreateFailed`},
+			{at: "12:20:05", given: []given{messageOf("12:20", `mend what forbids it: exceeded quota`)}, want: "refused @12:20\nwrites 0"}}},
 		"TT-182 the status cannot be written": {spec: "{history: {succeeded: {limit: 0}}}", steps: []step{started,
 			{at: "12:12", given: []given{writesFail(internal), succeeds("@12:10")}, want: ""},
-			{at: "12:20", want: "create @12:20\nsay RunStarted"},
-			{at: "12:30", given: []given{succeeds("@12:20")}, want: "create @12:30\nsay RunStarted"},
+			{at: "12:20", want: "create @12:20"},
+			{at: "12:30", given: []given{succeeds("@12:20")}, want: "create @12:30"},
 			{at: "12:40", given: []given{writesFail(nil)}, want: `
 				prune @12:10
 				prune @12:20
+				say RunStarted
+				say RunStarted
 				say RunSucceeded
 				say RunSucceeded
 				L 12:20 Succeeded
@@ -251,12 +266,12 @@ func TestHistoryScenarios(t *testing.T) {
 // Crashes, leaders, clocks, and what of the rest can be told without a shell.
 func TestFaultScenarios(t *testing.T) {
 	play(t, map[string]scenario{
-		"TT-187 a create whose answer got lost": {steps: []step{{at: "12:10", given: []given{answersLost(true)}, want: "create @12:10\nA 12:10 Schedule"},
+		"TT-187 a create whose answer got lost": {steps: []step{{at: "12:10", given: []given{answersLost(true)}, want: "create @12:10\nsay RunStarted\nA 12:10 Schedule"},
 			{at: "12:10:05", given: []given{answersLost(false)}, want: ""}}},
 		"TT-188 reads fail, too": {steps: []step{
 			{at: "12:10", given: []given{answersLost(true), readsFail(internal), lags}, want: "create @12:10\nsay CreateFailed\nW 12:10 CreateFailed"},
 			{at: "12:20", given: []given{answersLost(false)}, want: "say RunLate\nW 12:10 CreateFailed\nW 12:20 CreateFailed\nL none"},
-			{at: "12:21", given: []given{readsFail(nil)}, want: "W 12:20 Overlap\nA 12:10 Schedule\nL none"}}},
+			{at: "12:21", given: []given{readsFail(nil)}, want: "say RunStarted\nW 12:20 Overlap\nA 12:10 Schedule\nL none"}}},
 		"TT-188 and it was not created": {steps: []step{
 			{at: "12:10", given: []given{createsFail(internal), readsFail(internal)}, want: "refused @12:10\nsay CreateFailed\nW 12:10 CreateFailed"},
 			{at: "12:20", given: []given{createsFail(nil)}, want: "say RunLate\nW 12:10 CreateFailed\nW 12:20 CreateFailed\nL none"},
@@ -264,9 +279,9 @@ func TestFaultScenarios(t *testing.T) {
 		"TT-188 suspended meanwhile": {steps: []step{
 			{at: "12:10", given: []given{answersLost(true), readsFail(internal), lags}, want: "create @12:10\nsay CreateFailed\nW 12:10 CreateFailed"},
 			{at: "12:15", given: []given{edited("{suspend: true}")}, want: "W 12:10 CreateFailed\nL none"},
-			{at: "12:21", given: []given{readsFail(nil)}, want: "A 12:10 Schedule\nL 12:20 Skipped/Suspended"}}},
-		"TT-189 a conflict": {steps: []step{{at: "12:10", given: []given{writesFail(conflict)}, want: "create @12:10\nsay RunStarted"},
-			{at: "12:10:01", given: []given{writesFail(nil)}, want: "A 12:10 Schedule\ncounts 1 started 0 succeeded 0 failed 0 cancelled 0 skipped 0 missed"}}},
+			{at: "12:21", given: []given{readsFail(nil)}, want: "say RunStarted\nA 12:10 Schedule\nL 12:20 Skipped/Suspended"}}},
+		"TT-189 a conflict": {steps: []step{{at: "12:10", given: []given{writesFail(conflict)}, want: "create @12:10"},
+			{at: "12:10:01", given: []given{writesFail(nil)}, want: "say RunStarted\nA 12:10 Schedule\ncounts 1 started 0 succeeded 0 failed 0 cancelled 0 skipped 0 missed"}}},
 		"TT-193 the clock goes back": {steps: []step{started,
 			{at: "12:30", given: []given{succeeds("@12:10")}, want: "create @12:30\nsay RunSucceeded\nsay TimesSkipped\nsay RunStarted"},
 			{at: "11:30", asleep: true, given: []given{succeeds("@12:30")}, want: "say RunSucceeded\nHealthy Unknown/ClockWentBack\nwake 12:40"},
@@ -274,6 +289,7 @@ func TestFaultScenarios(t *testing.T) {
 			{at: "12:40", want: "create @12:40\nsay RunStarted\nHealthy True/RunSucceeded"}}},
 		"TT-195 somebody else has the name": {given: []given{foreign("tick-20260504-121000")}, steps: []step{
 			{at: "12:10", want: "say NameTaken\nW 12:10 NameTaken"},
+			{at: "12:11", given: []given{messageOf("12:10", "delete or rename what has the name tick-20260504-121000")}, want: ""},
 			{at: "12:14", given: []given{gone("@12:10")}, want: "create @12:10\nsay RunStarted"}}},
 		"TT-195 for ever": {given: []given{foreign("tick-20260504-121000")}, steps: []step{
 			{at: "12:10", want: "say NameTaken\nW 12:10 NameTaken"},
@@ -306,6 +322,7 @@ func TestFaultScenarios(t *testing.T) {
 				create @12:30
 				create @12:40
 				create @12:50
+				say RunStarted
 				say RunStarted
 				say RunStarted
 				say RunStarted

@@ -176,6 +176,7 @@ func TestCatchUpScenarios(t *testing.T) {
 				say RunStarted
 				say RunStarted
 				say RunStarted
+				say RunStarted
 				counts 6 started 0 succeeded 0 failed 0 cancelled 0 skipped 0 missed`})},
 		"TT-051 a laptop sleeps": {spec: `{schedules: [{name: main, cron: "0 * * * *"}]}`, steps: []step{{at: "13:30", want: `
 			create @13:00
@@ -283,6 +284,7 @@ func TestConcurrencyScenarios(t *testing.T) {
 		"TT-069 a child in no status": {steps: []step{
 			{at: "12:10", given: []given{diesAfter(1)}, want: "create @12:10"},
 			{at: "12:20", want: `
+				say RunStarted
 				A 12:10 Schedule
 				W 12:20 Overlap`}}},
 		"TT-071 deleted by hand": {steps: []step{started,

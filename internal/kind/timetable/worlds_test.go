@@ -61,9 +61,7 @@ func drawnSpec(rt *rapid.T) string {
 	}
 	draw("catchUp", catchUps...)
 	draw("startingDeadline", "", "", "90s", "30m")
-	if !strings.Contains(concurrency, "Replace") { // which of two runs has the place is not known after writes that fail
-		draw("retry", "", "{limit: 2}", "{limit: 1, delay: 5m}")
-	}
+	draw("retry", "", "{limit: 2}", "{limit: 1, delay: 5m}")
 	draw("jitter", "", "", "5m")
 	draw("onResume", "", "CatchUp")
 	draw("pauseAfterFailures", "", "2")
