@@ -410,7 +410,7 @@ func TestFaultScenarios(t *testing.T) {
 			{at: "12:35", given: []given{restored}, want: "create @12:20\ncreate @12:30\nsay RunStarted\nsay RunStarted\ncreate @12:30\nsay TimesMissed\nsay RunStarted\nL 12:20 Missed/Outage\nA 12:10 Schedule\nA 12:30 CatchUp"}}},
 		"TT-199 a child that survives": {spec: "{concurrency: {policy: Allow}}", steps: []step{started,
 			{at: "12:15", given: []given{backedUp}, want: ""},
-			{at: "12:35", given: []given{restoredBut("@12:30")}, want: "create @12:20\ncreate @12:30\nsay RunStarted\nsay RunStarted\nsay TimesMissed\nL 12:20 Missed/Outage\nA 12:10 Schedule\nA 12:30 Schedule"}}},
+			{at: "12:35", given: []given{restoredBut("@12:30")}, want: "create @12:20\ncreate @12:30\nsay RunStarted\nsay RunStarted\nsay RunStarted\nsay TimesMissed\nL 12:20 Missed/Outage\nA 12:10 Schedule\nA 12:30 Schedule"}}},
 		"TT-222 a Timetable of the same name": {given: []given{orphan("tick-20260504-120000")}, steps: []step{started}},
 		"TT-194 the clock goes forward, and back": {steps: []step{started,
 			{at: "2026-05-07T12:15:00Z", asleep: true, given: []given{succeeds("@12:10")}, want: "create tick-20260507-121000\nsay RunSucceeded\nsay TimesMissed\nsay RunStarted"},
