@@ -118,8 +118,8 @@ func (f *Facts) late() metav1.Condition {
 var lateAdvice = map[string]string{
 	"Overlap":      " for an earlier run to end: see status.active; spec.timeout bounds how long one may take",
 	"Stopping":     " for an earlier run to be gone: see which finalizers or Pods keep it",
-	"CreateFailed": " because its object cannot be created: see status.waiting for the answer of the API server",
-	"NameTaken":    " because an object of somebody else has the name of its object: delete or rename that",
+	"CreateFailed": " because its object cannot be created: the event CreateFailed has the answer of the API server",
+	"NameTaken":    " because an object of somebody else has the name of its object: delete that",
 	"NotReady":     " because the spec cannot be served: see the condition Ready",
 }
 
