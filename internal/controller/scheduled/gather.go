@@ -105,8 +105,8 @@ func (r *reconciler) forget(key types.NamespacedName) {
 	}
 }
 
-// forgetUnsynced drops what expectChildren has asked for about a CronJob that is gone, if no sync will do that because none
-// has met it: a process that does not lead makes none.
+// forgetUnsynced drops what expectChildren has asked for about a CronJob that is gone, if no sync will do that because
+// none has met it: a process that does not lead makes none.
 func (r *reconciler) forgetUnsynced(owner client.Object) {
 	if !r.tracked.has(client.ObjectKeyFromObject(owner), owner.GetUID()) {
 		r.forgetChildren(owner.GetUID())

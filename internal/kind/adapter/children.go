@@ -10,8 +10,8 @@ import (
 )
 
 // ChildChooser is a Kind whose objects each choose the kind of what they start. Its children are unstructured when they
-// are built and when they are read live (but see TypedChildren), and as TrimChild left them when they come from a cache. Only those are watched
-// that carry the label Info.OwnerLabel.
+// are built and when they are read live (but see TypedChildren), and as TrimChild left them when they come from a
+// cache. Only those are watched that carry the label Info.OwnerLabel.
 type ChildChooser interface {
 	Kind
 	// ChildKinds are the kinds of the children of one object: first the one that it asks for now, then those of runs that

@@ -123,18 +123,6 @@ var lateAdvice = map[string]string{
 	"NotReady":     " because the spec cannot be served: see the condition Ready",
 }
 
-// LateAt is when the condition Late turns true if nothing else happens; zero if it does not, or has.
-func LateAt(waiting []v1alpha1.WaitingTime, now time.Time, lateAfter time.Duration) time.Time {
-	first := firstWaiting(waiting)
-	if first == nil {
-		return time.Time{}
-	}
-	if at := first.Since.Add(lateAfter); at.After(now) {
-		return at
-	}
-	return time.Time{}
-}
-
 // firstWaiting is the time that has waited longest, of those that came while somebody looked.
 func firstWaiting(waiting []v1alpha1.WaitingTime) *v1alpha1.WaitingTime {
 	var first *v1alpha1.WaitingTime

@@ -178,29 +178,6 @@ func TestConditionsAreValid(t *testing.T) {
 	})
 }
 
-// LateAt is the instant at which the condition Late turns true: not before, and then at once.
-func TestLateAt(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		f := facts(func(*timetable.Facts, *v1alpha1.TimetableStatus) {})
-		f.Status.Waiting = drawStatus().Draw(t, "status").Waiting
-		f.Now = at("2026-05-04T12:00:00Z").Add(time.Duration(rapid.IntRange(0, 50*60).Draw(t, "now")) * time.Second)
-		is := func(now time.Time) bool {
-			f.Now = now
-			return meta.IsStatusConditionTrue(timetable.Conditions(nil, f), v1alpha1.ConditionLate)
-		}
-		now := f.Now
-		turns := timetable.LateAt(f.Status.Waiting, now, f.LateAfter)
-		switch {
-		case !turns.IsZero():
-			if !turns.After(now) || is(now) || is(turns.Add(-1)) || !is(turns) {
-				t.Fatalf("%v turns late at %v", now, turns)
-			}
-		case !is(now) && is(now.Add(1000*time.Hour)):
-			t.Fatalf("%v turns late at an instant that is not told", now)
-		}
-	})
-}
-
 // The first obstacle is told, and reasons stop what the contract says.
 func TestObstacleOrder(t *testing.T) {
 	obstacle := func(reason timetable.Reason) *timetable.Obstacle { return &timetable.Obstacle{Reason: reason} }

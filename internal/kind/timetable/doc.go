@@ -13,14 +13,15 @@
 //	outcome.go      the rule by which an object's end is told
 //	obstacle.go     what keeps a spec from being served, and what that stops
 //	object.go       a Timetable as the controller reads it; decodestatus.go what of a status can be read
-//	ledger.go       the list of results
+//	compact.go      a Timetable as caches hold it; compilation.go what is made of a spec, kept while runs are under way
 //	next.go         the scheduled times that are to come
 //	conditions.go   the conditions, from the facts of a pass
 //	limits.go       how much a status holds; message.go messages of a bounded length
 //	templatecheck.go what a dry run of a create says of the template
 //	statuspatch.go  the write of a status
-//	compact.go      a Timetable as caches hold it; compilation.go what is kept of a spec from one pass to the next
+//	byhand.go       a run that a person starts
 //	accounts.go     results, conditions and reasons as metrics name them
-//	kind.go         the adapter: what distinguishes the kind; read.go a spec, memory.go and pause.go a status, words.go their words
+//	kind.go         the adapter: what distinguishes the kind
+//	read.go         a spec; memory.go and pause.go a status; words.go their words
 //	child.go        what is started, and what it says; patches.go the status that a pass leaves; facts.go its conditions
 package timetable

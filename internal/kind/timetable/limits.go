@@ -12,6 +12,7 @@ const (
 	maxActive          = 100
 	maxWaiting         = 200
 	maxWaitingMessages = 10
+	maxLedger          = 100
 	maxNext            = 5
 	maxConditions      = 8
 	maxResumeToken     = 64

@@ -24,6 +24,9 @@ func at(text string) time.Time {
 	return t
 }
 
+// clock is a time of the day of the scenarios.
+func clock(text string) metav1.Time { return metav1.NewTime(at("2026-05-04T" + text + ":00Z")) }
+
 // tick is the Timetable of the scenarios.
 func tick() *v1alpha1.Timetable {
 	tt := &v1alpha1.Timetable{}
