@@ -31,14 +31,14 @@ func (k Kind) ReadChild(obj adapter.Object, kind schema.GroupVersionKind, owner 
 		return cron.Child{}, adapter.Wrong(info, &unstructured.Unstructured{}, obj)
 	}
 	child := adapter.Child(obj, kind, info)
-	if ref := child.Controller; ref != nil && obj.GetLabels()[v1alpha1.LabelTimetableUID] != string(ref.UID) {
-		child.Controller = nil
-	}
 	if ref := child.Controller; ref != nil {
 		if run, proved := namedRun(ref.Name, obj); proved {
 			child.Attempt = int(run.Attempt)
 		} else {
 			child.Stamp = "" // it counts for room, and for nothing else
+		}
+		if obj.GetLabels()[v1alpha1.LabelTimetableUID] != string(ref.UID) {
+			child.Controller = nil
 		}
 	}
 	is, err := childOutcome(kind, obj, func() *outcome.Rule { return k.ruleFor(owner, kind) })

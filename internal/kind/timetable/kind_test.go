@@ -191,7 +191,7 @@ func TestReadChild(t *testing.T) {
 	tt := readable(t, v1alpha1.TimetableStatus{})
 	job := func(change func(*batchv1.Job)) *batchv1.Job {
 		j := &batchv1.Job{}
-		j.Namespace, j.Name, j.UID = "ops", "tick-20260504-121000", "j1"
+		j.Namespace, j.Name, j.UID = "ops", "tick-20260504-121000-r2", "j1"
 		j.Labels = map[string]string{v1alpha1.LabelTimetableUID: "u1"}
 		j.Annotations = map[string]string{v1alpha1.AnnotationScheduledTime: "2026-05-04T12:10:00Z", v1alpha1.AnnotationAttempt: "2"}
 		j.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(tt, v1alpha1.GroupVersion.WithKind("Timetable"))}
@@ -212,7 +212,9 @@ func TestReadChild(t *testing.T) {
 		"failed":            {job(ended(batchv1.JobFailed, "BackoffLimitExceeded")), func(c *cron.Child) { c.Phase, c.Finished = cron.Failed, &policyNow }},
 		"deadline exceeded": {job(ended(batchv1.JobFailed, "DeadlineExceeded")), func(c *cron.Child) { c.Phase, c.TimedOut, c.Finished = cron.Failed, true, &policyNow }},
 		"without our label": {job(func(j *batchv1.Job) { j.Labels = nil }), func(c *cron.Child) { c.Controller = nil }},
-		"no number":         {job(func(j *batchv1.Job) { delete(j.Annotations, v1alpha1.AnnotationAttempt) }), func(c *cron.Child) { c.Attempt = 0 }},
+		"no number":         {job(func(j *batchv1.Job) { delete(j.Annotations, v1alpha1.AnnotationAttempt) }), func(c *cron.Child) { c.Attempt, c.Stamp = 0, "" }},
+		"part of a second": {job(func(j *batchv1.Job) { j.Annotations[v1alpha1.AnnotationScheduledTime] = "2026-05-04T12:10:00.5Z" }),
+			func(c *cron.Child) { c.Attempt, c.Stamp = 0, "" }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			text, err := json.Marshal(c.job)
@@ -224,7 +226,7 @@ func TestReadChild(t *testing.T) {
 				t.Fatal(err)
 			}
 			kind := batchv1.SchemeGroupVersion.WithKind("Job")
-			want := cron.Child{APIVersion: "batch/v1", Kind: "Job", Namespace: "ops", Name: "tick-20260504-121000", UID: "j1", Attempt: 2,
+			want := cron.Child{APIVersion: "batch/v1", Kind: "Job", Namespace: "ops", Name: "tick-20260504-121000-r2", UID: "j1", Attempt: 2,
 				Controller: &c.job.OwnerReferences[0], Stamp: "2026-05-04T12:10:00Z"}
 			c.want(&want)
 			for form, obj := range map[string]adapter.Object{"typed": c.job, "unstructured": loose.DeepCopy(), "trimmed": worldKind.TrimChild(loose, kind)} {
