@@ -8,12 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -218,6 +220,7 @@ func (w *world) pass() {
 	w.t.Helper()
 	w.acts, w.writes = nil, 0
 	tt := w.stored()
+	defer w.keeps(tt)()
 	in := w.input(tt)
 	for range 32 {
 		w.plan = cron.Decide(in)
@@ -266,6 +269,17 @@ func (w *world) pass() {
 		}
 	}
 	w.t.Fatal("the pass has no end")
+}
+
+// keeps checks, when what it returns is called, that nobody has modified a Timetable meanwhile: caches share it.
+func (w *world) keeps(tt *timetable.Object) func() {
+	was := tt.DeepCopy()
+	return func() {
+		w.t.Helper()
+		if !reflect.DeepEqual(was.Timetable, tt.Timetable) {
+			w.fail("what the cache has was modified: %s", cmp.Diff(was.Timetable, tt.Timetable))
+		}
+	}
 }
 
 func (w *world) act(format string, args ...any) {
