@@ -225,7 +225,7 @@ func (o *upOptions) serve(ctx context.Context, plane *standalone.Standalone, out
 	if address := plane.MetricsAddr(); address != "" {
 		out.Print(console.Line{Type: console.Info, Message: "metrics: https://" + address + "/metrics"})
 	}
-	out.Print(console.Line{Type: console.Info, Message: "from another terminal: " + kubectlHint(o.dataDir) + " get cronjobs,jobs,pods (or apply -f FILE)"})
+	out.Print(console.Line{Type: console.Info, Message: "from another terminal: " + kubectlHint(o.dataDir) + " get timetables,cronjobs,jobs,pods (or apply -f FILE)"})
 	var expired <-chan time.Time
 	if o.exitAfter > 0 {
 		timer := time.NewTimer(o.exitAfter)

@@ -20,6 +20,9 @@ func TestRun(t *testing.T) {
 	marker := "31.4159003"
 	cronJob := "apiVersion: batch/v1\nkind: CronJob\nmetadata:\n  name: nightly\nspec:\n  schedule: \"0 3 * * *\"\n  jobTemplate:\n    spec:\n      backoffLimit: 0\n" +
 		"      template:\n        spec:\n          restartPolicy: Never\n          containers:\n          - name: main\n            image: none\n            command: [\"/bin/sh\", \"-c\", \"echo nightly work\"]\n"
+	timetable := "apiVersion: batch.carillon.dev/v1alpha1\nkind: Timetable\nmetadata: {name: nightly}\nspec:\n  schedules: [{cron: \"0 3 * * *\"}]\n" +
+		"  parameters: [{name: table, default: orders}]\n  template: {spec: {backoffLimit: 0, template: {spec: {restartPolicy: Never, containers: [{name: main, image: none,\n" +
+		"    command: [echo, $(carillon.trigger), work, \"on\", $(carillon.parameters.table)]}]}}}}\n"
 	tests := map[string]struct {
 		manifest string
 		args     []string
@@ -32,6 +35,7 @@ func TestRun(t *testing.T) {
 		"timed out":          {shellJob{name: "slow", script: "echo begin; exec sleep " + marker}.String(), []string{"--timeout", "3s"}, 124, "begin\n", "did not end within 3s"},
 		"quiet":              {shellJob{name: "ok", script: "echo out"}.String(), []string{"-q"}, 0, "out\n", ""},
 		"a CronJob's work":   {cronJob, nil, 0, "nightly work\n", "complete"},
+		"a Timetable's work": {timetable, nil, 0, "Manual work on orders\n", "complete"},
 		"one of two by name": {cronJob + "---\n" + shellJob{name: "other", script: "echo other"}.String(), []string{"other"}, 0, "other\n", "complete"},
 		"with a ConfigMap": {"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: words\ndata:\n  greeting: good morning\n---\n" +
 			shellJob{name: "greet", script: "cat /words/greeting; echo", pod: "volumes:\n- name: words\n  configMap:\n    name: words", mounts: "- name: words\n  mountPath: /words"}.String(),

@@ -24,7 +24,7 @@ type eventState struct {
 // a CronJob is passed on each time that it happens: each is a scheduled time of its own. The kubelet repeats
 // itself every few seconds, so of a Pod only what is new is.
 func (f *Follower) event(e *corev1.Event) {
-	if e.Type != corev1.EventTypeWarning || repeated[e.Reason] || isEcho(e) || f.isHistory(e) || !f.concerns(e) {
+	if e.Type != corev1.EventTypeWarning && !f.worthTelling(e) || repeated[e.Reason] || isEcho(e) || f.isHistory(e) || !f.concerns(e) {
 		return
 	}
 	now := eventState{count: max(e.Count, 1), message: e.Message}
@@ -49,6 +49,9 @@ func (f *Follower) event(e *corev1.Event) {
 	line := console.Line{
 		Type: console.Warning, Object: ObjectName(group(about.APIVersion), about.Kind, about.Namespace, about.Name),
 		Reason: e.Reason, Message: e.Message,
+	}
+	if e.Type != corev1.EventTypeWarning {
+		line.Type, line.Reason, line.Message = console.Info, "", e.Reason+": "+e.Message
 	}
 	if sentence, _ := noPull(e.Message); sentence != "" {
 		line.Message = sentence

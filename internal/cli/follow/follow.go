@@ -6,7 +6,7 @@
 //
 // One Follower watches CronJobs, Jobs, Pods and events of batch/v1 (follow.go), and those of the other kinds
 // that Carillon serves as soon as their API is there (kinds.go). Each has a file that says what is worth a
-// line (cronjobs.go, jobs.go, pods.go, events.go), and one tells why a container can never start (obstacle.go).
+// line (cronjobs.go, timetables.go, jobs.go, pods.go, events.go), and one tells why a container can never start (obstacle.go).
 // Every container has one reader of its log (logs.go); a Job's last line is held back until its readers have caught
 // up, so that "finished" never comes before the output that it ends.
 //
@@ -65,11 +65,13 @@ type Options struct {
 type Follower struct {
 	opts Options
 
-	mu     sync.Mutex
-	jobs   map[types.UID]*run
-	due    map[types.UID]time.Time
-	pods   map[types.UID]*podView
-	events map[types.UID]eventState
+	mu   sync.Mutex
+	jobs map[types.UID]*run
+	due  map[types.UID]time.Time
+	// timetables are remembered as due are.
+	timetables map[types.UID]timetableView
+	pods       map[types.UID]*podView
+	events     map[types.UID]eventState
 
 	reading  sync.WaitGroup
 	finished sync.WaitGroup
@@ -85,11 +87,12 @@ func New(opts Options) *Follower {
 		opts.Since = opts.Now()
 	}
 	return &Follower{
-		opts:   opts,
-		jobs:   map[types.UID]*run{},
-		due:    map[types.UID]time.Time{},
-		pods:   map[types.UID]*podView{},
-		events: map[types.UID]eventState{},
+		opts:       opts,
+		jobs:       map[types.UID]*run{},
+		due:        map[types.UID]time.Time{},
+		timetables: map[types.UID]timetableView{},
+		pods:       map[types.UID]*podView{},
+		events:     map[types.UID]eventState{},
 	}
 }
 
@@ -98,10 +101,14 @@ func New(opts Options) *Follower {
 func (f *Follower) Run(ctx context.Context) error {
 	factory := informers.NewSharedInformerFactoryWithOptions(f.opts.Client, 0,
 		informers.WithNamespace(f.opts.Namespace), informers.WithTransform(strip))
-	// Only warnings are told, and there are many other events.
+	// Of most objects only warnings are told, and there are many other events.
 	warnings := informers.NewSharedInformerFactoryWithOptions(f.opts.Client, 0,
 		informers.WithNamespace(f.opts.Namespace), informers.WithTransform(strip),
 		informers.WithTweakListOptions(func(o *metav1.ListOptions) { o.FieldSelector = "type=" + corev1.EventTypeWarning }))
+	timetables := informers.NewSharedInformerFactoryWithOptions(f.opts.Client, 0,
+		informers.WithNamespace(f.opts.Namespace), informers.WithTransform(strip), informers.WithTweakListOptions(func(o *metav1.ListOptions) {
+			o.FieldSelector = "type=" + corev1.EventTypeNormal + ",involvedObject.kind=" + timetableName
+		}))
 	errs := []error{
 		handle(warnings.Core().V1().Events().Informer(), f.event, func(e *corev1.Event) { f.forgetEvent(e.UID) }),
 		handle(factory.Core().V1().Pods().Informer(), func(p *corev1.Pod) { f.pod(ctx, p) }, func(p *corev1.Pod) { f.forgetPod(p.UID) }),
@@ -112,7 +119,8 @@ func (f *Follower) Run(ctx context.Context) error {
 	}
 	if f.opts.Job.Name == "" {
 		errs = append(errs, handle(factory.Batch().V1().CronJobs().Informer(),
-			func(c *batchv1.CronJob) { f.cronJob(batch.Kind{}, c) }, func(c *batchv1.CronJob) { f.forgetCronJob(c.UID) }))
+			func(c *batchv1.CronJob) { f.cronJob(batch.Kind{}, c) }, func(c *batchv1.CronJob) { f.forgetCronJob(c.UID) }),
+			handle(timetables.Core().V1().Events().Informer(), f.event, func(e *corev1.Event) { f.forgetEvent(e.UID) }))
 	}
 	for _, err := range errs {
 		if err != nil {
@@ -121,10 +129,11 @@ func (f *Follower) Run(ctx context.Context) error {
 	}
 	factory.Start(ctx.Done())
 	warnings.Start(ctx.Done())
+	timetables.Start(ctx.Done())
 	if f.opts.Dynamic != nil {
 		f.followKinds(ctx)
 	}
-	for _, each := range []informers.SharedInformerFactory{factory, warnings} {
+	for _, each := range []informers.SharedInformerFactory{factory, warnings, timetables} {
 		for kind, ok := range each.WaitForCacheSync(ctx.Done()) {
 			if !ok && ctx.Err() == nil {
 				return fmt.Errorf("cannot watch %v", kind)
@@ -134,6 +143,7 @@ func (f *Follower) Run(ctx context.Context) error {
 	<-ctx.Done()
 	factory.Shutdown()
 	warnings.Shutdown()
+	timetables.Shutdown()
 	f.kinds.Wait()
 	f.finished.Wait()
 	f.reading.Wait()

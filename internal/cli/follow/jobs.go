@@ -114,7 +114,7 @@ func origin(job *batchv1.Job) string {
 
 // scheduled tells which scheduled time a Job of any kind belongs to, "" for none.
 func scheduled(annotations map[string]string) string {
-	for _, k := range kind.All {
+	for _, k := range kind.Owners {
 		if at := annotations[k.Info().StampAnnotation]; at != "" {
 			return "(scheduled " + at + ")"
 		}
@@ -221,7 +221,7 @@ func resourceName(group, kindName string) string {
 	if kindName == "Pod" || kindName == "Node" || isCronJob(kindName) || isJob(kindName) {
 		word = strings.ToLower(kindName)
 	}
-	if group == "" || group == batchv1.GroupName {
+	if group == "" || group == batchv1.GroupName || kindName == timetableName {
 		return word
 	}
 	return word + "." + group

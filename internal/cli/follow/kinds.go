@@ -26,14 +26,14 @@ var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Ver
 // CustomResourceDefinition is there, from when it comes to when it goes.
 func (f *Follower) followKinds(ctx context.Context) {
 	watches := map[string]func(context.Context){}
-	for _, k := range kind.Owners {
+	for _, k := range kind.All {
 		info := k.Info()
 		if info.Owner.Group != batchv1.GroupName {
 			watches[info.OwnerResource.GroupResource().String()] = func(ctx context.Context) {
 				f.watch(ctx, info.OwnerResource, f.cronJobs(k), "spec", info.TemplateField)
 			}
 		}
-		if info.Child.Group == batchv1.GroupName || info.Child.Empty() {
+		if info.Child.Group == batchv1.GroupName {
 			continue
 		}
 		jobs := func(ctx context.Context) { f.watch(ctx, info.ChildResource, f.customJobs(ctx, k), "spec") }
@@ -46,6 +46,8 @@ func (f *Follower) followKinds(ctx context.Context) {
 	if f.opts.Job.Name != "" {
 		return
 	}
+
+	watches[kind.Timetable{}.Info().Name] = f.followTimetables
 
 	var mu sync.Mutex
 	stops := map[string]context.CancelFunc{}

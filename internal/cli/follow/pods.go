@@ -29,14 +29,18 @@ type containerView struct {
 
 func (f *Follower) pod(ctx context.Context, pod *corev1.Pod) {
 	owner := metav1.GetControllerOf(pod)
-	if owner == nil || owner.Kind != "Job" {
+	if owner == nil || owner.Kind != "Job" && owner.Kind != timetableName {
 		return
 	}
 	version, err := schema.ParseGroupVersion(owner.APIVersion)
 	if err != nil || !f.isFollowed(version.Group, pod.Namespace, owner.Name) {
 		return
 	}
-	f.addPod(pod, owner.UID)
+	if owner.Kind == timetableName {
+		f.addPod(pod, pod.UID) // each is a run of its own
+	} else {
+		f.addPod(pod, owner.UID)
+	}
 	statuses := slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses)
 	for _, s := range statuses {
 		f.container(ctx, pod, s, len(statuses) > 1)
@@ -48,7 +52,7 @@ func (f *Follower) pod(ctx context.Context, pod *corev1.Pod) {
 	}
 }
 
-// addPod begins to remember a Pod, for its Job.
+// addPod begins to remember a Pod, for its Job, or for itself if it has none.
 func (f *Follower) addPod(pod *corev1.Pod, job types.UID) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
