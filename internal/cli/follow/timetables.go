@@ -98,6 +98,8 @@ func comesNext(tt *v1alpha1.Timetable) (line console.Line, known bool) {
 			at = at.In(loc)
 		}
 		line.Due, line.Message = &at, zone
+	case len(s.Active) > 0: // the last one: what follows shows when it has ended
+		return line, false
 	default:
 		line.Message = "has no next run; see its status: carillon kubectl describe timetable " + tt.Name
 	}

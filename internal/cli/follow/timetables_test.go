@@ -66,6 +66,10 @@ func TestTimetableComesNext(t *testing.T) {
 			condition(tt, "Ready", "True", "Accepted")
 			condition(tt, "Completed", "True", "NoMoreTimes")
 		}, want: "has no next run: no scheduled time will come again"},
+		"the last one runs": {tt: func(tt *v1alpha1.Timetable) {
+			condition(tt, "Ready", "True", "Accepted")
+			tt.Status.Active = []v1alpha1.ActiveRun{{Name: "t-1"}}
+		}},
 		"nothing ahead": {tt: func(tt *v1alpha1.Timetable) { condition(tt, "Ready", "True", "Accepted") },
 			want: "has no next run; see its status: carillon kubectl describe timetable t"},
 	} {
