@@ -118,7 +118,7 @@ func (f *Facts) late() metav1.Condition {
 var lateAdvice = map[string]string{
 	"Overlap":      " for an earlier run to end: see status.active; spec.timeout bounds how long one may take",
 	"Stopping":     " for an earlier run to be gone: see which finalizers or Pods keep it",
-	"CreateFailed": " because its object cannot be created: the event CreateFailed has the answer of the API server",
+	"CreateFailed": " because its object cannot be created: status.waiting and the event CreateFailed have the answer of the API server",
 	"NameTaken":    " because an object of somebody else has the name of its object: delete that",
 	"NotReady":     " because the spec cannot be served: see the condition Ready",
 }

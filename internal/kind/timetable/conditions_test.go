@@ -80,7 +80,7 @@ func TestConditions(t *testing.T) {
 		}, "Paused=True/Suspended", ""},
 		"late, by the one that is first": {func(f *timetable.Facts, s *status) {
 			s.Waiting = []v1alpha1.WaitingTime{waits("Overlap", "12:29"), waits("CreateFailed", "12:05")}
-		}, "Healthy=False/Late Late=True/CreateFailed", "the event CreateFailed has the answer"},
+		}, "Healthy=False/Late Late=True/CreateFailed", "status.waiting and the event CreateFailed have the answer"},
 		"stopped again and again":      {func(f *timetable.Facts, s *status) { s.ConsecutiveReplaced = 3 }, "Healthy=False/NeverFinishes", "Replace"},
 		"stopped twice":                {func(f *timetable.Facts, s *status) { s.ConsecutiveReplaced = 2 }, "", ""},
 		"the clock went back":          {func(f *timetable.Facts, s *status) { s.Cursor = new(clock("12:32")) }, "Healthy=Unknown/ClockWentBack", "2026-05-04T12:32:00Z"},
