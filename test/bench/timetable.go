@@ -40,6 +40,7 @@ type turn struct {
 
 	*side
 	starts *starts
+	first  time.Time // when all were due in its first turn
 	result cronResult
 	p50s   durations
 	p99s   durations
@@ -87,10 +88,12 @@ func timetables(ctx context.Context, o options, dir string, b binaries) error {
 // timetablesTogether has all objects of each side due at one instant, the sides in turns: of what the machine does
 // beside, each has its share.
 func timetablesTogether(ctx context.Context, o options, dir string, b binaries) (err error) {
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
+	watching, stopWatching := context.WithCancel(ctx)
 	sides, end, err := newTurns(ctx, o, dir, b)
-	defer func() { err = firstOf(err, end()) }()
+	defer func() {
+		stopWatching()
+		err = firstOf(err, end())
+	}()
 	if err != nil {
 		return err
 	}
@@ -100,7 +103,7 @@ func timetablesTogether(ctx context.Context, o options, dir string, b binaries) 
 		if err := t.create(ctx, o.cronJobs, first); err != nil {
 			return err
 		}
-		if t.starts, err = watchStarts(ctx, t.client, t.annotation); err != nil {
+		if t.starts, err = watchStarts(watching, t.client, t.annotation); err != nil {
 			return err
 		}
 		if err := t.start(ctx, b, t.controller); err != nil {
@@ -122,6 +125,11 @@ func timetablesTogether(ctx context.Context, o options, dir string, b binaries) 
 			if err := t.measure(ctx, at, o.cronJobs); err != nil {
 				return err
 			}
+		}
+	}
+	for _, t := range sides {
+		if err := t.end(ctx); err != nil {
+			return err
 		}
 	}
 	return printTogether(sides, o)
@@ -155,25 +163,12 @@ func (t *turn) measure(ctx context.Context, at time.Time, n int) error {
 	if err := sleepUntil(ctx, at.Add(-time.Second)); err != nil {
 		return err
 	}
-	before, err := t.usage()
-	if err != nil {
-		return err
-	}
-	writes, err := t.writes(ctx)
-	if err != nil {
+	if err := t.begin(ctx, at); err != nil {
 		return err
 	}
 	peak := t.watchPeak(ctx)
-	err = sleepUntil(ctx, at.Add(t.length))
+	err := sleepUntil(ctx, at.Add(t.length))
 	most := peak()
-	if err != nil {
-		return err
-	}
-	after, err := t.usage()
-	if err != nil {
-		return err
-	}
-	afterWrites, err := t.writes(ctx)
 	if err != nil {
 		return err
 	}
@@ -181,18 +176,48 @@ func (t *turn) measure(ctx context.Context, at time.Time, n int) error {
 	late := slices.Clone(t.starts.late[at.UTC()])
 	t.starts.mu.Unlock()
 	if len(late) != n {
-		fmt.Fprintf(os.Stderr, "%s: %d runs of %s, expected %d\n", t.name, len(late), at.Format(time.TimeOnly), n)
+		fmt.Fprintf(os.Stderr, "%s: %d runs of %s, expected %d: the machine has too much else to do\n", t.name, len(late), at.Format(time.TimeOnly), n)
 	}
 	r := &t.result
-	r.late, r.runs, r.cpu = append(r.late, late...), r.runs+len(late), r.cpu+after.cpu-before.cpu
+	r.late = append(r.late, late...)
 	r.peak.anon, r.peak.rss = max(r.peak.anon, most.anon), max(r.peak.rss, most.rss)
-	if r.writes == nil {
-		r.writes = map[string]int{}
-	}
-	for what, count := range minus(afterWrites, writes) {
-		r.writes[what] += count
-	}
 	t.p50s, t.p99s = append(t.p50s, late.at(.5)), append(t.p99s, late.at(.99))
+	return nil
+}
+
+// begin notes, before its first turn, what a side has used and written so far.
+func (t *turn) begin(ctx context.Context, at time.Time) error {
+	if t.result.writes != nil {
+		return nil
+	}
+	t.first = at
+	before, err := t.usage()
+	if err != nil {
+		return err
+	}
+	t.result.cpu = before.cpu
+	t.result.writes, err = t.writes(ctx)
+	return err
+}
+
+// end tells what a side has used and written since then, when the last write is done.
+func (t *turn) end(ctx context.Context) error {
+	writes, err := t.settled(ctx)
+	if err != nil {
+		return err
+	}
+	after, err := t.usage()
+	if err != nil {
+		return err
+	}
+	t.starts.mu.Lock()
+	defer t.starts.mu.Unlock()
+	for at, late := range t.starts.late {
+		if !at.Before(t.first) {
+			t.result.runs += len(late)
+		}
+	}
+	t.result.cpu, t.result.writes = after.cpu-t.result.cpu, minus(writes, t.result.writes)
 	return nil
 }
 
