@@ -32,8 +32,10 @@ type syncState struct {
 	// proved are the scheduled times that children prove and nothing remembers; begun are these, and the new ones of which
 	// nobody can tell whether they have started (Input.mayExist). chosen are those of the new ones that are
 	// to start; due are all that have come and may start, in their order, and turnedAway those that may not any more.
-	proved     []time.Time
-	begun      []time.Time
+	proved []time.Time
+	begun  []time.Time
+	// takenOut are those that wait or were next, and that an edit took out which no status has recorded yet.
+	takenOut   []time.Time
 	chosen     []time.Time
 	turnedAway []missed
 	// pruneAt is when a child that is kept now may have to go, zero if none will.

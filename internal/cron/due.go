@@ -73,7 +73,7 @@ func (s *syncState) stillWaiting() (waiting []dueTime) {
 		case in.mayExist(t.child): // else it would have a result although it may have started
 			s.clearUp(t.child)
 			waiting = append(waiting, t)
-		case times != nil && !names(times, w.Time):
+		case times != nil && (!names(times, w.Time) || s.isTakenOut(w.Time)):
 			p.edited = p.edited.and(one(w.Time))
 		case paused && !in.Policy.CatchUpOnResume:
 			s.turnAway(p.why, []dueTime{t})

@@ -105,6 +105,9 @@ type inProcess struct {
 	// unrecorded is the latest scheduled time that is known to have been served and that no status write has recorded
 	// yet. Its child proves it, but anybody may delete that before a write succeeds.
 	unrecorded *time.Time
+	// takenOut are times of which the stored status says that they wait or are next, and which an edit took out that could not
+	// be written yet: even if a later edit names them again, they do not start.
+	takenOut []time.Time
 	// lasting are the events of lately whose cause lasts, and misconfigured is what the sync found.
 	lasting       []lastingEvent
 	misconfigured Misconfiguration
@@ -115,7 +118,7 @@ type inProcess struct {
 
 // orNil is nil for what holds nothing.
 func (p inProcess) orNil() *inProcess {
-	if !p.suspended && len(p.unreported) == 0 && p.reportedAt == nil && len(p.unconfirmed) == 0 && p.unrecorded == nil && len(p.lasting) == 0 &&
+	if !p.suspended && len(p.unreported) == 0 && p.reportedAt == nil && len(p.unconfirmed) == 0 && p.unrecorded == nil && len(p.takenOut) == 0 && len(p.lasting) == 0 &&
 		p.misconfigured == "" && p.template == (TemplateCheck{}) && p.unjudged == (unjudgedTemplate{}) {
 		return nil
 	}
@@ -256,6 +259,9 @@ func (s *syncState) carried(reported []lastingEvent, found Misconfiguration) Mem
 	p := s.outcomes.inProcess
 	p.unconfirmed, p.unrecorded = unconfirmedAfter(s.in, known), unrecordedTime(s.in, known)
 	p.lasting, p.misconfigured = reported, found
+	if p.takenOut = s.takenOut; s.in.done.record != nil && s.in.done.record.err == nil {
+		p.takenOut = nil
+	}
 	p.template, p.unjudged = s.templateToCarry(), s.unjudged
 	m := Memory{Timing: s.served, Cursor: s.outcomes.cursor, Waiting: s.outcomes.waiting, process: p.orNil()}
 	if !s.in.Owner.ScheduleUnchangedSince.IsZero() {

@@ -72,6 +72,7 @@ func (s *syncState) lookBack() {
 	if gates && s.observed.err == nil {
 		s.status.Pause, s.status.NotReady = s.pauseNow(), s.ready.notReady
 	}
+	s.takenOut = s.takenOutTimes()
 	s.proved = s.provedTimes()
 	s.begun = s.begunTimes()
 	base, all := s.timing.base, s.allTimes()
@@ -121,13 +122,36 @@ func (s *syncState) keptByEdit(all Times) []time.Time {
 	until := minTime(s.edit.since, s.in.Now)
 	kept := slices.DeleteFunc(slices.Clone(s.begun), func(t time.Time) bool { return t.After(until) })
 	for _, t := range s.memory.Next {
-		if t.After(s.timing.base) && !t.After(until) && names(all, t) && !slices.ContainsFunc(kept, t.Equal) {
+		if t.After(s.timing.base) && !t.After(until) && names(all, t) && !s.isTakenOut(t) && !slices.ContainsFunc(kept, t.Equal) {
 			kept = append(kept, t.UTC())
 		}
 	}
 	slices.SortFunc(kept, time.Time.Compare)
 	return kept
 }
+
+// takenOutTimes are those of which the stored status says that they wait or are next, but that an edit took out which that
+// status does not know. A later edit that names them again is one of the timing in between, which did not name them.
+func (s *syncState) takenOutTimes() (out []time.Time) {
+	was, times := s.in.Carried.inProcess().takenOut, s.in.Policy.Timing.Times
+	if times == nil || sameTime(s.edit.now.Since, s.edit.stored.Since) {
+		return was
+	}
+	add := func(t time.Time) {
+		if again := slices.ContainsFunc(was, t.Equal) && !t.After(s.edit.since); again || !names(times, t) {
+			out = append(out, t)
+		}
+	}
+	for _, t := range s.memory.Next {
+		add(t)
+	}
+	for _, w := range s.memory.Waiting {
+		add(w.Time)
+	}
+	return out
+}
+
+func (s *syncState) isTakenOut(t time.Time) bool { return slices.ContainsFunc(s.takenOut, t.Equal) }
 
 // takeOut counts what an edit took out, or named too late.
 func (s *syncState) takeOut(all Times, kept []time.Time) {

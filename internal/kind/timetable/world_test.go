@@ -78,9 +78,10 @@ type world struct {
 		children  map[string]*unstructured.Unstructured
 	}
 
-	// created is told of each object that is made, written of each status, if they are set.
+	// created is told of each object that is made, written of each status, crashed of each end of a process, if they are set.
 	created func(name string)
 	written func(*timetable.Object)
+	crashed func()
 
 	// What the last pass did.
 	acts   []string
@@ -446,6 +447,9 @@ func (w *world) speak(events []cron.Event) {
 // crash is another process; its cache is as new as the server when it begins (timetable.md 5.5 F2).
 func (w *world) crash() {
 	w.carried, w.said, w.hidden = cron.Memory{}, map[string]bool{}, map[string]bool{}
+	if w.crashed != nil {
+		w.crashed()
+	}
 }
 
 // clock brings the world to a time, through all wake-ups on the way.
