@@ -169,7 +169,7 @@ func (s *syncState) pruneOnly() Plan {
 		Prune:   untried(s.in, deletions),
 		Events:  withReason(pruneEvents(s.in, deletions)),
 		Err:     fmt.Errorf("reading the live CronJob: %w", s.in.read.ownerErr),
-		Carried: s.in.Carried,
+		Carried: s.carriedUndecided(),
 		Wake:    earlier(s.wakeAnyhow(), retryPruneAt(s.in, deletions)),
 
 		Misconfigured: s.in.Carried.inProcess().misconfigured,

@@ -273,6 +273,19 @@ func TestGeneral(t *testing.T) {
 				{now: "12:30", given: []given{gone("12:10"), recordFails(broken)}, want: "start @12:30\nfail\n12:10 cancelled/replaced\n12:20 skipped/superseded"},
 				{now: "12:31", given: []given{recordFails(nil)}, want: "12:10 cancelled/replaced\n12:20 skipped/superseded"}},
 		},
+		"TT-115 an edit that could not be recorded, and is undone": {
+			given: []given{limit(100), cursor("12:00")},
+			syncs: []generalSync{{now: "12:10", want: "start @12:10"},
+				{now: "12:19", given: []given{recordFails(broken), edited(schedule("5-59/10 * * * *"))}, want: "fail\n12:15 skipped/edited"},
+				{now: "12:24", given: []given{recordFails(nil), edited(schedule("*/10 * * * *"))}, want: "12:20 skipped/edited"},
+				{now: "12:30", want: "start @12:30"}},
+		},
+		"TT-115 the same while the Timetable cannot be read": {
+			given: []given{limit(100), cursor("12:00")},
+			syncs: []generalSync{{now: "12:10", want: "start @12:10"},
+				{now: "12:19", given: []given{ownerFails(broken), has("12:15"), edited(schedule("5-59/10 * * * *"))}, want: "fail"},
+				{now: "12:24", given: []given{ownerFails(nil), edited(schedule("*/10 * * * *"))}, want: "12:20 skipped/edited"}},
+		},
 		"TT-186 nothing is adopted by what is being deleted": {
 			given: []given{limit(1), cursor("12:00"), has("12:10", complete), deleting},
 			syncs: []generalSync{{now: "12:15"}},

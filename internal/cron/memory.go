@@ -270,6 +270,18 @@ func (s *syncState) carried(reported []lastingEvent, found Misconfiguration) Mem
 	return m
 }
 
+// carriedUndecided is what a sync leaves that decides nothing: what it got, and where the status holds a cursor the edit that
+// it sees, or that would be forgotten when it is undone before anything is decided.
+func (s *syncState) carriedUndecided() Memory {
+	m := s.in.Carried
+	if s.in.Traits.Durable.Has(PartCursor) {
+		p := m.inProcess()
+		p.takenOut = s.takenOutTimes()
+		m.Timing, m.process = s.edit.now, p.orNil()
+	}
+	return m
+}
+
 // unrecordedTime is lastScheduleTime as the sync knows it, nil if the server knows it too.
 func unrecordedTime(in *Input, status *Memory) *time.Time {
 	last := status.LastSchedule
