@@ -26,7 +26,7 @@ func largest(name string) *v1alpha1.Calendar {
 // of those that nobody has any more.
 func TestCalendarIsReadOnce(t *testing.T) {
 	calendar := largest("holidays")
-	if timetable.ReadCalendar(calendar) != timetable.ReadCalendar(calendar) {
+	if first := timetable.ReadCalendar(calendar); timetable.ReadCalendar(calendar) != first {
 		t.Error("it was read twice")
 	}
 	if timetable.ReadCalendar(calendar.DeepCopy()) == timetable.ReadCalendar(calendar) {

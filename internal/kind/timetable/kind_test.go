@@ -5,6 +5,7 @@ package timetable_test
 
 import (
 	"encoding/json"
+	"errors"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -261,7 +262,8 @@ func TestOtherObjects(t *testing.T) {
 		t.Fatal(err)
 	}
 	owner, _, _, err := worldKind.Read(broken, adapter.ReadOptions{})
-	if _, unreadable := err.(*adapter.Unreadable); !unreadable || owner.Name != "tick" {
+	var unreadable *adapter.Unreadable
+	if !errors.As(err, &unreadable) || owner.Name != "tick" {
 		t.Errorf("%+v, %v", owner, err)
 	}
 	if kinds := worldKind.ChildKinds(broken); kinds != nil {
