@@ -65,7 +65,7 @@ func daily(ctx context.Context, name string, o options, dir string, b binaries) 
 	if err := s.start(ctx, b, "cronjob"); err != nil {
 		return r, err
 	}
-	if r.start, r.startCPU, r.peak, err = s.started(ctx, began); err != nil {
+	if r.start, r.startCPU, r.peak, err = s.started(ctx, began, o.daily); err != nil {
 		return r, err
 	}
 	began = began.Add(r.start)
@@ -85,11 +85,15 @@ func daily(ctx context.Context, name string, o options, dir string, b binaries) 
 	return r, err
 }
 
-// started waits until the controller that was started at began has been quiet for a while, and tells what passed until
-// then.
-func (s *side) started(ctx context.Context, began time.Time) (start, cpu time.Duration, peak processUsage, err error) {
+// leastCPU is what no controller gets by with for reading an object and looking at it: one that has used less is quiet
+// because the API server has not answered yet.
+const leastCPU = 20 * time.Microsecond
+
+// started waits until the controller that was started at began, and has n objects, has been quiet for a while, and tells
+// what passed until then.
+func (s *side) started(ctx context.Context, began time.Time, n int) (start, cpu time.Duration, peak processUsage, err error) {
 	lastBusy, lastCPU := began, time.Duration(0)
-	for time.Since(lastBusy) < quiet {
+	for time.Since(lastBusy) < quiet || lastCPU < time.Duration(n)*leastCPU {
 		if err := sleepUntil(ctx, time.Now().Add(sampleEvery)); err != nil {
 			return 0, 0, peak, err
 		}

@@ -37,7 +37,7 @@ func dailyTimetables(ctx context.Context, o options, dir string, b binaries) (er
 			return err
 		}
 		r := &results[i]
-		if r.start, r.startCPU, r.peak, err = t.started(ctx, began); err != nil {
+		if r.start, r.startCPU, r.peak, err = t.started(ctx, began, o.daily); err != nil {
 			return err
 		}
 		after, err := t.writes(ctx)

@@ -55,7 +55,9 @@ func BenchmarkCompact(b *testing.B) {
 // TT-048: a pass after an outage of 400 days, in each minute of which a time was missed, up to the write of the status.
 func BenchmarkOutage(b *testing.B) {
 	tt := running("* * * * *")
-	tt.Status.Active, tt.Status.Cursor = nil, new(metav1.NewTime(policyNow.AddDate(0, 0, -400)))
+	tt.Status = v1alpha1.TimetableStatus{}
+	tt.CreationTimestamp = metav1.NewTime(policyNow.AddDate(0, 0, -400))
+	firstPass(b, tt, tt.CreationTimestamp.Add(time.Second))
 	obj := worldKind.Compact(tt)
 	b.ReportAllocs()
 	for b.Loop() {
@@ -66,7 +68,7 @@ func BenchmarkOutage(b *testing.B) {
 		}
 		plan := cron.Decide(in)
 		if len(plan.Starts) != 1 {
-			b.Fatal("nothing starts, or several")
+			b.Fatalf("nothing starts, or several: %s", plan)
 		}
 		in.AddStartResult(plan.Starts[0], cron.CreateResultOf(&cron.Child{UID: "j1", Name: plan.Starts[0].Name}, nil))
 		if plan = cron.Decide(in); plan.StatusWrite == nil {
