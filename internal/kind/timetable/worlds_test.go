@@ -83,6 +83,8 @@ type history struct {
 	// recorded is how many of them a status was written after, and served are the times of that status.
 	recorded int
 	served   *timeset.Set
+	// forgot: edits are forgotten, and with them what named the times of runs that are adopted.
+	forgot bool
 }
 
 // timingEdit is when the timing was another one for the first time, and the one before.
@@ -127,7 +129,7 @@ func (h *history) forget() {
 	if h.served == nil || h.recorded == len(h.edits) {
 		return
 	}
-	h.edits = h.edits[:h.recorded]
+	h.edits, h.forgot = h.edits[:h.recorded], true
 	if h.timing().Fingerprint != h.stored().Status.Timing.Fingerprint {
 		h.edits = append(h.edits, timingEdit{h.now, h.served})
 	}
@@ -180,7 +182,7 @@ func (h *history) checkWritten(tt *timetable.Object) {
 		h.first = s.Cursor.Time
 	}
 	h.checkWaiting(tt)
-	if len(h.edits) > 0 {
+	if len(h.edits) > 0 || h.forgot {
 		return
 	}
 	decided := int64(h.times().Count(h.first, s.Cursor.Time))
