@@ -44,6 +44,11 @@ func (s *syncState) nameDecided() {
 				continue
 			case startCreated, startAdopted:
 				o.enter(Started, "", one(due.time))
+				if result == startNameUsed { // this process started it, and its child was gone before that was recorded
+					at := in.Now.UTC()
+					o.named = append(o.named, RunOutcome{Result: Cancelled, Reason: RunDeleted, Count: 1, First: due.time, Last: due.time,
+						Trigger: due.trigger, Run: due.child, Attempts: 1, Ended: &at})
+				}
 				continue
 			}
 			reason = result.reasonIfNeverStarted()
@@ -93,7 +98,7 @@ func (s *syncState) namePast() {
 	if s.edit.since.After(base) { // those that it took out have been entered
 		others = slices.Clone(others)
 		for _, t := range s.memory.Next {
-			if !slices.ContainsFunc(others, t.Equal) {
+			if !t.After(s.edit.since) && !slices.ContainsFunc(others, t.Equal) {
 				others = append(others, t)
 			}
 		}

@@ -158,7 +158,7 @@ func (s *syncState) takeOut(all Times, kept []time.Time) {
 	p, base := s.past, s.timing.base
 	until := minTime(minTime(s.edit.since, s.in.Now), p.until)
 	for _, t := range s.memory.Next {
-		if t.After(base) && !t.After(until) && !names(all, t) {
+		if t.After(base) && !t.After(until) && !names(all, t) && !slices.ContainsFunc(kept, t.Equal) {
 			p.edited = p.edited.and(one(t.UTC()))
 		}
 	}

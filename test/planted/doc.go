@@ -15,6 +15,9 @@
 //	                 those that take more coincidences, by the tables of internal/cron
 //	cronshell_test.go
 //	                 the bugs planted in the controller of CronJobs, judged by TestSimulation
+//	timetables_test.go
+//	                 the bugs planted in the decisions about Timetables, their kind and their controller, judged by
+//	                 TestSimulationOfTimetables
 //	job_test.go      the bugs planted in internal/job and in the controller of Jobs, both judged by
 //	                 TestSimulation of the latter, and in the controller of their time to live
 //	fence_test.go    the bugs planted in what keeps a former leader from working, judged by the tables of

@@ -298,15 +298,9 @@ func (m *simManager) second(ctx context.Context, request reconcile.Request) (rec
 	if r.statusQueue.waiting() == 0 {
 		return reconcile.Result{}, nil
 	}
-	if since, waits := m.since[key]; !waits {
-		m.since[key] = now
-	} else if now-since >= maxDefer {
-		delete(m.since, key)
-	}
-	if _, waits := m.since[key]; waits && r.gate.Busy() {
+	if standsBack(r, m.since, key, now) {
 		return reconcile.Result{RequeueAfter: maxDefer / 8}, nil
 	}
-	delete(m.since, key)
 	m.halves = append(m.halves, "second")
 	r.statusQueue.next(ctx)
 	m.halves = m.halves[:len(m.halves)-1]
@@ -315,6 +309,21 @@ func (m *simManager) second(ctx context.Context, request reconcile.Request) (rec
 		m.statusWriter.Add(request) // what was done may have been another's, which its own request then does not find
 	}
 	return reconcile.Result{}, nil
+}
+
+// standsBack tells whether a status write over a CronJob stands back for starts, as it does for a while. since is when
+// each one began to.
+func standsBack(r *reconciler, since map[types.NamespacedName]time.Duration, key types.NamespacedName, now time.Duration) bool {
+	if began, waits := since[key]; !waits {
+		since[key] = now
+	} else if now-began >= maxDefer {
+		delete(since, key)
+	}
+	if _, waits := since[key]; waits && r.gate.Busy() {
+		return true
+	}
+	delete(since, key)
+	return false
 }
 
 // listen has what was said written down.
@@ -336,8 +345,13 @@ func (s *simulation) trouble(lasts time.Duration) {
 
 // tardy is how long something takes at this world's pace; now and then much longer.
 func (s *simulation) tardy(most []time.Duration, question string, about ...uint64) time.Duration {
-	d, span := s.world.Dice, most[s.plan.pace]
-	if s.plan.pace > 0 && d.Chance(2, "hiccup "+question, about...) {
+	return tardy(s.world.Dice, s.plan.pace, most, question, about...)
+}
+
+// tardy is how long something takes at a pace, which is 0, 1 or 2; now and then much longer.
+func tardy(d sim.Dice, pace int, most []time.Duration, question string, about ...uint64) time.Duration {
+	span := most[pace]
+	if pace > 0 && d.Chance(2, "hiccup "+question, about...) {
 		span *= 10
 	}
 	return d.Between(0, span, question, about...)
@@ -400,8 +414,11 @@ func (s *simulation) cutOff(r sim.Request) {
 }
 
 // outage is what becomes of a request because of what the server cannot do just now.
-func (s *simulation) outage(r sim.Request) sim.Mishap {
-	lasts := func(what string) bool { return s.outages[what] > s.world.Now() }
+func (s *simulation) outage(r sim.Request) sim.Mishap { return outageOf(s.outages, s.world.Now(), r) }
+
+// outageOf is the same of a server that cannot do some things until then.
+func outageOf(outages map[string]time.Duration, now time.Duration, r sim.Request) sim.Mishap {
+	lasts := func(what string) bool { return outages[what] > now }
 	switch {
 	case lasts("server away"):
 		return sim.Unreachable

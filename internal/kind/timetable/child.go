@@ -42,6 +42,9 @@ func (k Kind) ReadChild(obj adapter.Object, kind schema.GroupVersionKind, owner 
 		}
 	}
 	is, err := childOutcome(kind, obj, func() *outcome.Rule { return k.ruleFor(owner, kind) })
+	if is.Phase == outcome.Unfinished && outcome.Known(kind.GroupVersion().String(), kind.Kind) == nil {
+		is = recordedOutcome(owner, obj)
+	}
 	if err != nil { // what cannot be evaluated counts as false
 		child.Remark = &cron.Remark{Event: adapter.Warning(adapter.OutcomeErrorReason), Key: "outcome", Message: err.Error()}
 	}
@@ -55,6 +58,55 @@ func (k Kind) ReadChild(obj adapter.Object, kind schema.GroupVersionKind, owner 
 		child.Finished = &is.Ended
 	}
 	return child, nil
+}
+
+// recordedOutcome tells how a child has ended as the status tells it, for kinds whose end spec.outcome tells: that may be
+// another one by now, or about another kind, and what was decided is final (timetable.md 3.9). Unfinished is one of a run
+// that the status does not tell the end of.
+func recordedOutcome(owner, child adapter.Object) outcome.Outcome {
+	var s *v1alpha1.TimetableStatus
+	switch tt := owner.(type) {
+	case *Object:
+		if tt == nil {
+			return outcome.Outcome{}
+		}
+		s = &tt.Status
+	case *compactTimetable:
+		if tt == nil {
+			return outcome.Outcome{}
+		}
+		s = &tt.status
+	default:
+		return outcome.Outcome{}
+	}
+	run, proves := Proves(owner, child)
+	at := run.ScheduledTime
+	goesOn := func(a v1alpha1.ActiveRun) bool {
+		return a.ScheduledTime.Time.Equal(at) && a.Attempt <= run.Attempt && (a.Attempt < run.Attempt || a.RetryAt == nil)
+	}
+	if !proves || s.Cursor == nil || at.After(s.Cursor.Time) || slices.ContainsFunc(s.Active, goesOn) ||
+		slices.ContainsFunc(s.Waiting, func(w v1alpha1.WaitingTime) bool { return w.ScheduledTime.Time.Equal(at) }) {
+		return outcome.Outcome{}
+	}
+	ended := outcome.Outcome{Phase: outcome.Failed}
+	i := slices.IndexFunc(s.Ledger, func(e v1alpha1.LedgerEntry) bool {
+		return !at.Before(e.ScheduledTime.Time) && (at.Equal(e.ScheduledTime.Time) || e.Until != nil && !at.After(e.Until.Time))
+	})
+	if i < 0 {
+		return ended
+	}
+	switch e := &s.Ledger[i]; {
+	case e.Run == "": // it did not start, as far as was known: a create whose answer got lost
+		return outcome.Outcome{}
+	case e.Result == v1alpha1.ResultSucceeded:
+		ended.Phase = outcome.Succeeded
+		fallthrough
+	default:
+		if e.EndTime != nil {
+			ended.Ended = e.EndTime.Time
+		}
+	}
+	return ended
 }
 
 // Build implements adapter.Kind.

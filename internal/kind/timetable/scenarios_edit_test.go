@@ -131,6 +131,21 @@ func TestEditScenarios(t *testing.T) {
 				say TimesSkipped
 				L 16:34 Skipped/Edited
 				A none`}}},
+		"TT-102 a time that has been started, and a crash before its record": {steps: []step{
+			{at: "12:10", given: []given{diesAfter(1)}, want: "create @12:10"},
+			{at: "12:12", given: []given{cron("5-59/10 * * * *")}, want: `
+				say RunStarted
+				say TimesSkipped
+				A 12:10 Schedule
+				L 12:05 Skipped/Edited
+				counts 1 started 0 succeeded 0 failed 0 cancelled 1 skipped 0 missed`}}},
+		"TT-109 a time is excluded, and nothing can be written before it comes": {steps: []step{started,
+			{at: "12:12", given: []given{succeeds("@12:10"), writesFail(internal), edited(`{exclude: [{period: 2026-05-04T12:20/2026-05-04T12:30}]}`)}, want: ""},
+			{at: "12:25", given: []given{writesFail(nil)}, want: `
+				say RunSucceeded
+				L 12:20 Skipped/Excluded
+				L 12:10 Succeeded
+				counts 1 started 1 succeeded 0 failed 0 cancelled 1 skipped 0 missed`}}},
 		"TT-103 another zone": {spec: `{schedules: [{name: main, cron: "0 13 * * *"}]}`, steps: []step{
 			{at: "12:30", given: []given{edited("{timeZone: Europe/Rome}")}, want: `
 				A none

@@ -282,6 +282,14 @@ func TestFaultScenarios(t *testing.T) {
 			{at: "12:21", given: []given{readsFail(nil)}, want: "say RunStarted\nA 12:10 Schedule\nL 12:20 Skipped/Suspended"}}},
 		"TT-189 a conflict": {steps: []step{{at: "12:10", given: []given{writesFail(conflict)}, want: "create @12:10"},
 			{at: "12:10:01", given: []given{writesFail(nil)}, want: "say RunStarted\nA 12:10 Schedule\ncounts 1 started 0 succeeded 0 failed 0 cancelled 0 skipped 0 missed"}}},
+		"TT-189 a result that is not recorded when the next pass begins": {spec: "{concurrency: {policy: Allow}}", steps: []step{
+			{at: "12:10", given: []given{createsFail(quota)}, want: "refused @12:10\nsay CreateFailed\nW 12:10 CreateFailed"},
+			{at: "12:20", given: []given{createsFail(nil), writesFail(internal)}, want: "create @12:20"},
+			{at: "12:20:01", given: []given{writesFail(nil)}, want: "A 12:20 Schedule\nsay RunStarted\nsay TimesMissed\nW none"}}},
+		"TT-189 a run whose object is gone before it could be recorded": {steps: []step{
+			{at: "12:10", given: []given{writesFail(internal)}, want: "create @12:10"},
+			{at: "12:10:30", given: []given{writesFail(nil), func(w *world) { clear(w.children) }},
+				want: "say RunCancelled\nsay RunStarted\ncounts 1 started 0 succeeded 0 failed 1 cancelled 0 skipped 0 missed"}}},
 		"TT-193 the clock goes back": {steps: []step{started,
 			{at: "12:30", given: []given{succeeds("@12:10")}, want: "create @12:30\nsay RunSucceeded\nsay TimesSkipped\nsay RunStarted"},
 			{at: "11:30", asleep: true, given: []given{succeeds("@12:30")}, want: "say RunSucceeded\nHealthy Unknown/ClockWentBack\nwake 12:40"},

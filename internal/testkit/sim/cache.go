@@ -22,6 +22,9 @@ import (
 // in the order of names, so that a world can be had again.
 type Cache struct {
 	toolscache.Indexer
+	// Only, if set, says which objects the cache is restricted to, as a selector of labels does. What does not fit any
+	// more goes from it.
+	Only    func(client.Object) bool
 	process *Process
 	kind    string
 	// seen is how many changes of the log it has taken in, coming how many are on their way.
@@ -31,7 +34,11 @@ type Cache struct {
 	stalled time.Duration
 	heard   time.Duration
 	hear    []func(old, obj client.Object, gone bool)
+	listed  bool
 }
+
+// Reached reports whether the cache shows the first n changes of its kind, or what they add up to.
+func (c *Cache) Reached(n int) bool { return c.listed && c.seen >= n }
 
 // Follow gives the process a cache. It begins with a list that is stale changes
 // behind, and with telling the handlers of it; so these must be given to it
@@ -116,7 +123,7 @@ func (c *Cache) take(n int) {
 		key, _ := toolscache.MetaNamespaceKeyFunc(obj)
 		old, exists, _ := c.GetByKey(key)
 		switch {
-		case change.Gone:
+		case change.Gone, c.Only != nil && !c.Only(obj):
 			_ = c.Indexer.Delete(obj)
 			if exists {
 				c.announce(nil, obj, true)
@@ -165,12 +172,12 @@ func (c *Cache) announce(old, obj client.Object, gone bool) {
 // list fills the cache with the state after n changes, as a list does: what
 // differs from what the cache had is told, what happened in between is not.
 func (c *Cache) list(n int) {
-	n = max(n, c.seen, 0)
+	n, c.listed = max(n, c.seen, 0), true
 	state := map[string]client.Object{}
 	version := uint64(0)
 	for _, change := range c.log()[:n] {
 		key, _ := toolscache.MetaNamespaceKeyFunc(change.New)
-		if state[key] = c.kept(change); change.Gone {
+		if state[key] = c.kept(change); change.Gone || c.Only != nil && !c.Only(state[key]) {
 			delete(state, key)
 		}
 		version = change.version

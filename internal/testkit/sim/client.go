@@ -151,9 +151,16 @@ func (c *Client) List(ctx context.Context, list client.ObjectList, opts ...clien
 	})
 }
 
-// Create makes an object.
-func (c *Client) Create(ctx context.Context, obj client.Object, _ ...client.CreateOption) error {
+// Create makes an object. A dry run, whose verb is "dry run", makes none.
+func (c *Client) Create(ctx context.Context, obj client.Object, opts ...client.CreateOption) error {
 	sent := duplicate(obj)
+	var o client.CreateOptions
+	o.ApplyOptions(opts)
+	if len(o.DryRun) > 0 {
+		return c.get(ctx, obj, Request{Verb: "dry run", Kind: KindOf(obj), Namespace: obj.GetNamespace(), Name: obj.GetName()}, func() (client.Object, error) {
+			return c.server.dryRun(sent)
+		})
+	}
 	name := obj.GetName()
 	if name == "" {
 		name = obj.GetGenerateName() + "?"

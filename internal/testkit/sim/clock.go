@@ -10,7 +10,7 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Start is what a clock that is right shows when a world begins.
+// Start is what a clock that is right shows when a world begins, unless the world says otherwise.
 var Start = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
 
 // Clock is the clock of one machine: right, but for what it was stepped by. It
@@ -26,7 +26,7 @@ type Clock struct {
 func (w *World) NewClock(off time.Duration) *Clock { return &Clock{world: w, off: off} }
 
 // Now is what the clock shows.
-func (c *Clock) Now() time.Time { return Start.Add(c.world.now + c.off) }
+func (c *Clock) Now() time.Time { return c.world.Start.Add(c.world.now + c.off) }
 
 // Since is the time from t until now, as the clock shows it.
 func (c *Clock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }

@@ -6,6 +6,7 @@ package sim
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -104,6 +105,20 @@ func (s *Server) create(by string, made client.Object) (client.Object, error) {
 	return s.store.put(&Change{Kind: kind, New: made, By: by, Verb: "create"}), nil
 }
 
+// dryRun gives what a create would make of made, which it keeps.
+func (s *Server) dryRun(made client.Object) (client.Object, error) {
+	if s.Stored != nil {
+		made = s.Stored(made)
+	}
+	if s.store.get(KindOf(made), client.ObjectKeyFromObject(made)) != nil {
+		return nil, apierrors.NewAlreadyExists(resource(KindOf(made)), made.GetName())
+	}
+	made.SetUID("dry-run")
+	made.SetCreationTimestamp(s.Clock.stamp())
+	admit(made)
+	return made, nil
+}
+
 // update replaces an object, all but its status, by updated, which it keeps.
 // Without a resource version it does so in any case.
 func (s *Server) update(by string, updated client.Object) (client.Object, error) {
@@ -154,12 +169,17 @@ func (s *Server) replace(by, verb string, updated client.Object, merge func(old 
 // Edit changes an object as somebody does who reads it and writes it back at
 // once. It reports whether the object exists.
 func Edit[T client.Object](s *Server, by, what, namespace, name string, change func(T)) bool {
-	var none T
-	old := s.store.get(KindOf(none), types.NamespacedName{Namespace: namespace, Name: name})
+	none, _ := reflect.New(reflect.TypeFor[T]().Elem()).Interface().(client.Object)
+	return EditKind(s, by, what, KindOf(none), namespace, name, func(obj client.Object) { change(obj.(T)) })
+}
+
+// EditKind is Edit for an object of a kind that its Go type does not tell.
+func EditKind(s *Server, by, what, kind, namespace, name string, change func(client.Object)) bool {
+	old := s.store.get(kind, types.NamespacedName{Namespace: namespace, Name: name})
 	if old == nil {
 		return false
 	}
-	updated := duplicate(old.(T))
+	updated := duplicate(old)
 	change(updated)
 	if specChanged(old, updated) {
 		updated.SetGeneration(old.GetGeneration() + 1)
@@ -281,6 +301,8 @@ func keepStatus(old, updated client.Object) {
 		old.(*batchv1.Job).Status.DeepCopyInto(&o.Status)
 	case *batchv1.CronJob:
 		old.(*batchv1.CronJob).Status.DeepCopyInto(&o.Status)
+	default:
+		keepField(old, updated, "Status")
 	}
 }
 
@@ -292,6 +314,15 @@ func keepSpec(old, updated client.Object) {
 		old.(*batchv1.Job).Spec.DeepCopyInto(&o.Spec)
 	case *batchv1.CronJob:
 		old.(*batchv1.CronJob).Spec.DeepCopyInto(&o.Spec)
+	default:
+		keepField(old, updated, "Spec")
+	}
+}
+
+// keepField keeps a field of an object of any other Go type, if that has it.
+func keepField(old, updated client.Object, name string) {
+	if to := reflect.ValueOf(updated).Elem().FieldByName(name); to.IsValid() {
+		to.Set(reflect.ValueOf(duplicate(old)).Elem().FieldByName(name))
 	}
 }
 
@@ -301,6 +332,9 @@ func specChanged(old, updated client.Object) bool {
 		return !equality.Semantic.DeepEqual(&old.(*batchv1.Job).Spec, &o.Spec)
 	case *batchv1.CronJob:
 		return !equality.Semantic.DeepEqual(&old.(*batchv1.CronJob).Spec, &o.Spec)
+	}
+	if is := reflect.ValueOf(updated).Elem().FieldByName("Spec"); is.IsValid() && KindOf(updated) != "Pod" {
+		return !equality.Semantic.DeepEqual(reflect.ValueOf(old).Elem().FieldByName("Spec").Interface(), is.Interface())
 	}
 	return false
 }

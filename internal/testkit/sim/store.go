@@ -156,7 +156,11 @@ func KindOf(obj client.Object) string {
 	if kind := obj.GetObjectKind().GroupVersionKind().Kind; kind != "" {
 		return kind
 	}
-	return reflect.TypeOf(obj).Elem().Name()
+	t := reflect.TypeOf(obj).Elem()
+	if t.Kind() == reflect.Struct && t.NumField() > 0 && t.Field(0).Anonymous && t.Field(0).Type != reflect.TypeFor[metav1.TypeMeta]() {
+		t = t.Field(0).Type // a form of an API type that embeds it
+	}
+	return t.Name()
 }
 
 // duplicate is DeepCopy for objects.

@@ -15,6 +15,8 @@ type World struct {
 	Dice Dice
 	// Story is what happened so far.
 	Story *Story
+	// Start is what a clock that is right shows when the world begins.
+	Start time.Time
 
 	now    time.Duration
 	agenda agenda
@@ -26,7 +28,7 @@ type World struct {
 
 // NewWorld returns a world at its beginning.
 func NewWorld(dice Dice) *World {
-	w := &World{Dice: dice}
+	w := &World{Dice: dice, Start: Start}
 	w.Story = &Story{world: w}
 	return w
 }
