@@ -142,6 +142,11 @@ func (t *turn) storeTimetables(ctx context.Context, n int) error {
 			return stored{}, err
 		}
 		obj.Spec.Template.Metadata, obj.Spec.Template.Spec = template.Metadata, template.Spec
+		read, obstacle := timetable.ReadTemplate(&obj.Spec)
+		if obstacle != nil {
+			return stored{}, obstacle
+		}
+		obj.Status.CheckedTemplate = read.Fingerprint() // else there would be a dry run of each
 		obj.Name, obj.Labels, obj.UID = cj.Name, cj.Labels, uuid.NewUUID()
 		data, err := json.Marshal(&obj)
 		return stored{"/registry/batch.carillon.dev/timetables/" + namespace + "/" + obj.Name, string(data)}, err
