@@ -177,7 +177,7 @@ func TestTimetableLateness(t *testing.T) {
 	}, func(w *timetabled) {
 		n, late := samples("Schedule"), sum("Schedule")
 		w.sync()
-		time.Sleep(w.stored().Status.Next[0].StartsAt.Sub(time.Now()) + 2*time.Second)
+		time.Sleep(time.Until(w.stored().Status.Next[0].StartsAt.Time) + 2*time.Second)
 		w.sync()
 		if n, late = samples("Schedule")-n, sum("Schedule")-late; n != 1 || late < 1.99 || late > 2.01 {
 			t.Errorf("%d samples, sum %v; want one of 2 s", n, late)
