@@ -97,8 +97,8 @@ func roomIsBeingMade(s *syncState, t dueTime) *startDecision {
 	for _, c := range going {
 		if tried, _ := in.stopped(c); tried {
 			d.events = append(d.events, deleted(in, c))
-			d.stopping = append(d.stopping, c.UID)
 		}
+		d.stopping = append(d.stopping, c.UID) // also one that an earlier sync stopped and could not record
 	}
 	return &d
 }
