@@ -146,9 +146,13 @@ func pruneEvents(in *Input, deletions []Deletion) []Event {
 	var events []Event
 	for _, d := range deletions {
 		c := Child{Name: d.Name, UID: d.UID}
-		if err := in.done.pruned[d.UID]; err != nil {
+		err := in.done.pruned[d.UID]
+		switch {
+		case apierrors.IsNotFound(err) && in.Traits.Durable.Has(PartResults):
+			// somebody else has deleted it: what was to be has come about
+		case err != nil:
 			events = append(events, failedDelete(in, c, err))
-		} else {
+		default:
 			events = append(events, deleted(in, c))
 		}
 	}

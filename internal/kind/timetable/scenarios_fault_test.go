@@ -238,6 +238,9 @@ func TestHistoryScenarios(t *testing.T) {
 				say CleanupFailed
 				wake 12:23`},
 			{at: "12:23", given: []given{deletesFail(nil)}, want: "prune @12:10\nprune @12:20"}}},
+		"TT-178 somebody else deletes it at the same time": {spec: "{history: {succeeded: {limit: 0}}}", steps: []step{started,
+			{at: "12:10:40", given: []given{succeeds("@12:10")}, want: "say RunSucceeded\nwake 12:11"},
+			{at: "12:11", given: []given{deletesFail(apierrors.NewNotFound(jobs, "tick"))}, want: "prune @12:10"}}},
 		"TT-181 a quota": {spec: "{history: {succeeded: {limit: 0}}}", steps: []step{started,
 			{at: "12:20", given: []given{succeeds("@12:10"), createsFail(quota)}, want: `
 				refused @12:20

@@ -271,6 +271,17 @@ func TestConcurrencyScenarios(t *testing.T) {
 			say RunStarted
 			L 12:10 Cancelled/Replaced
 			failures 0`})},
+		"TT-060 TT-061 replace, and the stop cannot be recorded": {spec: replace, steps: []step{started,
+			{at: "12:20", given: []given{writesFail(internal)}, want: "stop @12:10"},
+			{at: "12:20:20", given: []given{writesFail(nil)}, want: `
+				A 12:10 Schedule stopping Replaced
+				W 12:20 Stopping`},
+			{at: "12:20:45", given: []given{gone("@12:10")}, want: `
+				create @12:20
+				say RunCancelled
+				say RunStarted
+				L 12:10 Cancelled/Replaced
+				failures 0`}}},
 		"TT-062 TT-063 replace what does not end": {spec: replace, steps: append(stopped[:2:2], step{at: "12:25", want: ""},
 			step{at: "12:30", want: `
 				say TimesSkipped
