@@ -246,7 +246,7 @@ func (t *timetablesTruth) mayRepeat(o *timetableOwner, run *runTruth, c *childTr
 		}
 	}
 	switch {
-	case before.attempt != c.attempt-1 && !(before.attempt == c.attempt && !before.recorded):
+	case before.attempt != c.attempt-1 && (before.attempt != c.attempt || before.recorded):
 		t.breaks("%s is made after attempt %d", c.name, before.attempt)
 	case !before.finished && !before.gone:
 		t.breaks("TG2: %s is made while %s runs", c.name, before.name)
