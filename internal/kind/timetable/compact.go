@@ -127,9 +127,7 @@ func (c *compactTimetable) whole(kept *Compilations) (*Object, bool) {
 			return nil, false
 		}
 		compiled = newCompilation(spec, c.spec)
-		if len(c.status.Active) > 0 || len(c.status.Waiting) > 0 { // there are more passes to come; most just wait for a day
-			kept.put(of, compiled)
-		}
+		kept.put(of, compiled) // a pass asks several times
 	}
 	tt := &Object{compiled: compiled}
 	tt.Namespace, tt.Name, tt.UID = of.namespace, of.name, of.uid
