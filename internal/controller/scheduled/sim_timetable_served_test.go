@@ -7,6 +7,10 @@ import (
 	"slices"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/carillon-dev/carillon/api/v1alpha1"
 	"github.com/carillon-dev/carillon/internal/kind/timetable"
 )
@@ -71,7 +75,22 @@ func (t *timetablesTruth) blocked(tt *timetable.Object) bool {
 	if paused := conditionOf(s, v1alpha1.ConditionPaused); paused != nil && paused.Status == "True" || tt.Spec.PauseAfterFailures != nil {
 		return true
 	}
-	return slices.ContainsFunc(s.Waiting, func(v1alpha1.WaitingTime) bool { return true })
+	unknownEnd := slices.ContainsFunc(t.server.List("Widget"), func(obj client.Object) bool {
+		return metav1.IsControlledBy(obj, tt) && t.formerKind(obj) && !t.endRecorded(obj.GetUID())
+	})
+	return slices.ContainsFunc(s.Waiting, func(w v1alpha1.WaitingTime) bool { return unknownEnd || w.Reason != "Overlap" })
+}
+
+// endRecorded tells whether a status tells how the run of a child has ended: that is so whatever spec.outcome says later.
+func (t *timetablesTruth) endRecorded(child types.UID) bool {
+	c := t.children[child]
+	if c == nil || t.owners[c.owner] == nil {
+		return false
+	}
+	o := t.owners[c.owner]
+	return decidedBy(&o.obj.Status, c.scheduled) && slices.ContainsFunc(o.obj.Status.Ledger, func(e v1alpha1.LedgerEntry) bool {
+		return e.Run != "" && e.ScheduledTime.Time.Equal(c.scheduled)
+	})
 }
 
 // checkHistory is TG6: of what ended that long ago, no more is left than the limits say.

@@ -35,7 +35,7 @@ func (t *timetablesTruth) childMade(o *timetableOwner, c *childTruth, child *uns
 		t.breaks("%s has no label that says whose it is", c.name)
 	case !scheduled.After(o.created):
 		t.breaks("TG4: %s is made for a time before the Timetable was", c.name)
-	case !o.waited[scheduled.Unix()] && scheduled.After(v.now) && scheduled.After(m.process.Clock.Now()):
+	case c.attempt == 1 && !o.waited[scheduled.Unix()] && scheduled.After(v.now) && scheduled.After(m.process.Clock.Now()):
 		t.breaks("%s is made early", c.name)
 	}
 	asked := t.asked(o, m, v)
@@ -199,6 +199,9 @@ func (t *timetablesTruth) isActive(o *timetableOwner, run *runTruth, asked []*ti
 		return false
 	}
 	i := slices.IndexFunc(o.obj.Status.Active, func(a v1alpha1.ActiveRun) bool { return a.ScheduledTime.Time.Equal(run.time) })
+	if i < 0 && !decidedBy(&o.obj.Status, run.time) && run.time.After(t.server.Clock.Now().Add(t.slowest)) {
+		return false // nothing tells of it: a clock that was ahead began it, and its time has not come (5.6)
+	}
 	if i < 0 && (o.began == 0 || c.made <= o.began) {
 		return false // nothing tells of it: it was made before the first cursor, and is too old for that by now
 	}

@@ -255,7 +255,7 @@ func (s *timetableWorld) quieten() {
 		})
 	}
 	for _, obj := range s.server.List("Widget") {
-		if s.formerKind(obj) { // nobody knows any more when it has ended
+		if s.formerKind(obj) && !s.truth.endRecorded(obj.GetUID()) { // nobody knows any more when it has ended
 			_ = s.server.Delete("user", "Widget", ns, obj.GetName(), sim.Deletion{})
 		}
 	}
