@@ -79,6 +79,8 @@ type Child struct {
 	Stamp string
 	// Attempt is the number of the child in its run; 0 counts as 1.
 	Attempt int
+	// Trigger is what made its run, "" when it does not tell.
+	Trigger Trigger
 	// Phase says whether it is finished and, if so, in which class it counts.
 	Phase ChildPhase
 	// Succeeded: it counts for lastSuccessfulTime. Usually Phase is Complete too, but a Job with both terminal

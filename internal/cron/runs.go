@@ -4,6 +4,7 @@
 package cron
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -13,7 +14,7 @@ import (
 // adoptedRun is the run of a child that an earlier sync started and could not record.
 func adoptedRun(in *Input, c Child) ActiveRun {
 	t, _ := proof(in, c)
-	return runOf(c, t.UTC(), triggerOf(t, c.Created))
+	return runOf(c, t.UTC(), cmp.Or(c.Trigger, triggerOf(t, c.Created)))
 }
 
 // child is what is known of the newest child of a run that is no child any more, or not yet.

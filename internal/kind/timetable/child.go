@@ -33,7 +33,7 @@ func (k Kind) ReadChild(obj adapter.Object, kind schema.GroupVersionKind, owner 
 	child := adapter.Child(obj, kind, info)
 	if ref := child.Controller; ref != nil {
 		if run, proved := namedRun(ref.Name, obj); proved {
-			child.Attempt = int(run.Attempt)
+			child.Attempt, child.Trigger = int(run.Attempt), cron.Trigger(run.Trigger)
 		} else {
 			child.Stamp = "" // it counts for room, and for nothing else
 		}

@@ -213,9 +213,10 @@ func TestReadChild(t *testing.T) {
 		"failed":            {job(ended(batchv1.JobFailed, "BackoffLimitExceeded")), func(c *cron.Child) { c.Phase, c.Finished = cron.Failed, &policyNow }},
 		"deadline exceeded": {job(ended(batchv1.JobFailed, "DeadlineExceeded")), func(c *cron.Child) { c.Phase, c.TimedOut, c.Finished = cron.Failed, true, &policyNow }},
 		"without our label": {job(func(j *batchv1.Job) { j.Labels = nil }), func(c *cron.Child) { c.Controller = nil }},
-		"no number":         {job(func(j *batchv1.Job) { delete(j.Annotations, v1alpha1.AnnotationAttempt) }), func(c *cron.Child) { c.Attempt, c.Stamp = 0, "" }},
+		"made up for":       {job(func(j *batchv1.Job) { j.Labels[v1alpha1.LabelTrigger] = "catch-up" }), func(c *cron.Child) { c.Trigger = cron.TriggerCatchUp }},
+		"no number":         {job(func(j *batchv1.Job) { delete(j.Annotations, v1alpha1.AnnotationAttempt) }), func(c *cron.Child) { c.Attempt, c.Trigger, c.Stamp = 0, "", "" }},
 		"part of a second": {job(func(j *batchv1.Job) { j.Annotations[v1alpha1.AnnotationScheduledTime] = "2026-05-04T12:10:00.5Z" }),
-			func(c *cron.Child) { c.Attempt, c.Stamp = 0, "" }},
+			func(c *cron.Child) { c.Attempt, c.Trigger, c.Stamp = 0, "", "" }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			text, err := json.Marshal(c.job)
@@ -228,7 +229,7 @@ func TestReadChild(t *testing.T) {
 			}
 			kind := batchv1.SchemeGroupVersion.WithKind("Job")
 			want := cron.Child{APIVersion: "batch/v1", Kind: "Job", Namespace: "ops", Name: "tick-20260504-121000-r2", UID: "j1", Attempt: 2,
-				Controller: &c.job.OwnerReferences[0], Stamp: "2026-05-04T12:10:00Z"}
+				Trigger: cron.TriggerSchedule, Controller: &c.job.OwnerReferences[0], Stamp: "2026-05-04T12:10:00Z"}
 			c.want(&want)
 			for form, obj := range map[string]adapter.Object{"typed": c.job, "unstructured": loose.DeepCopy(), "trimmed": worldKind.TrimChild(loose, kind)} {
 				got, err := worldKind.ReadChild(obj, kind, tt)

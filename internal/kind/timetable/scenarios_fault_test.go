@@ -241,6 +241,9 @@ func TestHistoryScenarios(t *testing.T) {
 		"TT-178 somebody else deletes it at the same time": {spec: "{history: {succeeded: {limit: 0}}}", steps: []step{started,
 			{at: "12:10:40", given: []given{succeeds("@12:10")}, want: "say RunSucceeded\nwake 12:11"},
 			{at: "12:11", given: []given{deletesFail(apierrors.NewNotFound(jobs, "tick"))}, want: "prune @12:10"}}},
+		"TT-182 what waited is adopted after a crash": {steps: []step{started, {at: "12:20", want: "W 12:20 Overlap"},
+			{at: "12:23", given: []given{succeeds("@12:10"), writesFail(internal)}, want: "create @12:20"},
+			{at: "12:24", given: []given{restarted, writesFail(nil)}, want: "say RunStarted\nsay RunSucceeded\nA 12:20 Schedule"}}},
 		"TT-181 a quota": {spec: "{history: {succeeded: {limit: 0}}}", steps: []step{started,
 			{at: "12:20", given: []given{succeeds("@12:10"), createsFail(quota)}, want: `
 				refused @12:20
