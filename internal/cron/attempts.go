@@ -46,8 +46,28 @@ func (in *Input) retryOf(run ActiveRun, failed *Child) ActiveRun {
 		delay = min(2*delay, in.Policy.Retry.MaxDelay)
 	}
 	at := end.Add(delay).UTC()
+	if seen := in.Carried.inProcess().retrying; failed == nil || failed.Finished == nil {
+		if i := slices.IndexFunc(seen, run.sameAttempt); i >= 0 {
+			at = *seen[i].RetryAt
+		}
+	}
 	run.UID, run.RetryAt, run.Stopping = "", &at, ""
 	return run
+}
+
+func (r ActiveRun) sameAttempt(other ActiveRun) bool {
+	return r.Time.Equal(other.Time) && r.Attempt == other.Attempt
+}
+
+// unrecordedRetries are the runs that wait for their next attempt, and of which the stored status does not say so.
+func unrecordedRetries(in *Input, status *Memory) (retrying []ActiveRun) {
+	for _, run := range status.Active {
+		says := func(stored ActiveRun) bool { return stored.RetryAt != nil && stored.sameAttempt(run) }
+		if run.RetryAt != nil && !slices.ContainsFunc(in.Stored.Active, says) {
+			retrying = append(retrying, run)
+		}
+	}
+	return retrying
 }
 
 // keepsRetry tells whether a run that waits for its next attempt goes on to wait. It does not when an earlier sync has

@@ -44,11 +44,6 @@ func (s *syncState) nameDecided() {
 				continue
 			case startCreated, startAdopted:
 				o.enter(Started, "", one(due.time))
-				if result == startNameUsed { // this process started it, and its child was gone before that was recorded
-					at := in.Now.UTC()
-					o.named = append(o.named, RunOutcome{Result: Cancelled, Reason: RunDeleted, Count: 1, First: due.time, Last: due.time,
-						Trigger: due.trigger, Run: due.child, Attempts: 1, Ended: &at})
-				}
 				continue
 			}
 			reason = result.reasonIfNeverStarted()

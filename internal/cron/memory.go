@@ -108,6 +108,9 @@ type inProcess struct {
 	// takenOut are times of which the stored status says that they wait or are next, and which an edit took out that could not
 	// be written yet: even if a later edit names them again, they do not start.
 	takenOut []time.Time
+	// retrying are runs whose newest attempt has failed, and of which no status write has recorded yet when the next one is
+	// to start: where the child does not tell when it ended, that counts from when this was first seen.
+	retrying []ActiveRun
 	// lasting are the events of lately whose cause lasts, and misconfigured is what the sync found.
 	lasting       []lastingEvent
 	misconfigured Misconfiguration
@@ -118,7 +121,7 @@ type inProcess struct {
 
 // orNil is nil for what holds nothing.
 func (p inProcess) orNil() *inProcess {
-	if !p.suspended && len(p.unreported) == 0 && p.reportedAt == nil && len(p.unconfirmed) == 0 && p.unrecorded == nil && len(p.takenOut) == 0 && len(p.lasting) == 0 &&
+	if !p.suspended && len(p.unreported) == 0 && p.reportedAt == nil && len(p.unconfirmed) == 0 && p.unrecorded == nil && len(p.takenOut) == 0 && len(p.retrying) == 0 && len(p.lasting) == 0 &&
 		p.misconfigured == "" && p.template == (TemplateCheck{}) && p.unjudged == (unjudgedTemplate{}) {
 		return nil
 	}
@@ -258,7 +261,7 @@ func (s *syncState) carried(reported []lastingEvent, found Misconfiguration) Mem
 	}
 	p := s.outcomes.inProcess
 	p.unconfirmed, p.unrecorded = unconfirmedAfter(s.in, known), unrecordedTime(s.in, known)
-	p.lasting, p.misconfigured = reported, found
+	p.lasting, p.misconfigured, p.retrying = reported, found, unrecordedRetries(s.in, known)
 	if p.takenOut = s.takenOut; s.in.done.record != nil && s.in.done.record.err == nil {
 		p.takenOut = nil
 	}
