@@ -129,7 +129,7 @@ func isNewest(in *Input, all []Child, c Child) bool {
 // scheduled times from starting.
 func (s *syncState) startRetries() {
 	in := s.in
-	if in.Owner.Deleting || s.ready.obstacle != nil && s.ready.obstacle.Check == CheckChildKind {
+	if in.Owner.Deleting || s.ready.makesNoChild {
 		return
 	}
 	for i, run := range s.status.Active {

@@ -54,7 +54,10 @@ func beyondHistoryLimits(in *Input, all []Child) (deletions []Deletion, wake tim
 				why = fmt.Sprintf("%s longer than %v ago", class.phase, age)
 			}
 			switch {
-			case c.Deleting, aheadOfCursor(in, *c):
+			case c.Deleting:
+			case aheadOfCursor(in, *c):
+				t, _ := proof(in, *c)
+				wake = earlier(wake, t.UTC())
 			case in.Policy.KeepAtLeast > 0 && in.Now.Sub(c.Created) < in.Policy.KeepAtLeast: // not by a clock that is behind alone
 				wake = earlier(wake, c.Created.Add(in.Policy.KeepAtLeast).UTC())
 			default:

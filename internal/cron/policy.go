@@ -44,6 +44,9 @@ type Policy struct {
 	// Template tells the templates of an object apart, and all else that its children are made of: each is tried once
 	// (templatecheck.go). "" is never tried.
 	Template string
+	// ChildObstacle is what keeps any child from being made, also where Timing.Obstacle tells of something else; nil if
+	// nothing does.
+	ChildObstacle *Obstacle
 	// Conditions: status.conditions are asked for (cronjob.md 2.3b).
 	Conditions bool
 }

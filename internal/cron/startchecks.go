@@ -13,6 +13,8 @@ type readiness struct {
 	events   []Event
 	// notReady: an obstacle keeps scheduled times from starting.
 	notReady bool
+	// makesNoChild: an obstacle keeps the attempts of runs that have begun from starting too, whatever obstacle tells.
+	makesNoChild bool
 	// obstacle is what keeps it from starting, or is wrong without doing that; nil if nothing is that was looked at.
 	obstacle *Obstacle
 }
@@ -25,6 +27,9 @@ func checkStart(in *Input, e *edit) readiness {
 		return r
 	}
 	timing, ofTemplate := in.Policy.Timing, in.templateCheck().obstacle(in)
+	for _, o := range []*Obstacle{in.Policy.ChildObstacle, timing.Obstacle, in.ChildObstacle, ofTemplate} {
+		r.makesNoChild = r.makesNoChild || o != nil && o.Check == CheckChildKind
+	}
 	for _, check := range in.Traits.StartChecks {
 		switch check {
 		case CheckNotSuspended:

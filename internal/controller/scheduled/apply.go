@@ -19,6 +19,7 @@ import (
 	"github.com/carillon-dev/carillon/internal/kind/adapter"
 	"github.com/carillon-dev/carillon/internal/kube/events"
 	"github.com/carillon-dev/carillon/internal/kube/fanout"
+	"github.com/carillon-dev/carillon/internal/kube/fence"
 )
 
 const (
@@ -202,6 +203,9 @@ func (r *reconciler) start(ctx context.Context, s *ongoingSync, start adapter.St
 // nothing.
 func (r *reconciler) record(ctx context.Context, s *ongoingSync, plan cron.Plan) {
 	on := s.owner.GetResourceVersion()
+	if r.info.Traits.Durable.Has(cron.PartResults) { // of which each has one, whoever leads
+		ctx = fence.WithRecord(ctx)
+	}
 	patches, err := r.kind.Patches(s.owner, *plan.StatusWrite)
 	for i := 0; err == nil && i < len(patches); i++ {
 		err = r.patch(ctx, s, patches[i])

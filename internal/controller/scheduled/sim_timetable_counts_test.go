@@ -41,7 +41,10 @@ func (t *timetablesTruth) statusWritten(o *timetableOwner, before, tt *timetable
 		t.breaks("TG8: a status of %d bytes", len(text))
 	}
 	if was.Cursor == nil {
-		o.began = t.world.Now()
+		o.began, o.first = t.world.Now(), o.created
+		if v := t.managerOf(by).views[keyOf(o)]; v != nil && v.now.Add(-time.Minute).After(o.first) {
+			o.first = v.now.Add(-time.Minute) // 5.1: what runs of the time before counts for room, and in the history
+		}
 	}
 	for _, w := range is.Waiting {
 		o.waited[w.ScheduledTime.Unix()] = true
@@ -54,7 +57,7 @@ func (t *timetablesTruth) statusWritten(o *timetableOwner, before, tt *timetable
 	for _, run := range o.runs {
 		c := run.newest()
 		listed := slices.ContainsFunc(is.Active, func(a v1alpha1.ActiveRun) bool { return a.ScheduledTime.Time.Equal(run.time) })
-		if listed || !decidedBy(is, run.time) {
+		if listed || !decidedBy(is, run.time) || !run.time.After(o.first) && len(run.attempts) > 0 && !c.finished {
 			continue
 		}
 		run.over = true

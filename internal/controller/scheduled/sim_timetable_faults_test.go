@@ -22,6 +22,10 @@ func (s *timetableWorld) mishap(r sim.Request) sim.Mishap {
 	if r.Verb == "delete" && s.truth.stuck(r) {
 		return sim.Webhook
 	}
+	// S1: what was sent while it might be has arrived by now, or does not any more.
+	if m := s.managerOf(r.By); r.Verb != "get" && m.renewed != 0 && s.world.Now()-m.renewed > fence.MaxRenewalAge+fence.RequestTimeout {
+		return sim.Unreachable
+	}
 	if m := outageOf(s.outages, s.world.Now(), r); m != sim.None {
 		return m
 	}

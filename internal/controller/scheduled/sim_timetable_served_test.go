@@ -62,6 +62,9 @@ func (t *timetablesTruth) checkServed() {
 		if due.Before(leader.process.Clock.Now().Add(-(now - t.troubled))) {
 			continue // it came while there was trouble, in which anything may have become of it
 		}
+		if t.taken[spec.Template.Kind+"/"+timetable.RunName(o.name, due)] {
+			continue
+		}
 		t.breaks("TG3: nothing was made for %s of %s, and there is room since %s", due.UTC().Format(time.RFC3339), o.name, o.roomSince)
 	}
 }
@@ -110,6 +113,9 @@ func (t *timetablesTruth) checkHistory(ago time.Duration) {
 			c := run.newest()
 			if !c.finished || c.gone || c.ended > now-ago || t.immovable(c) || c.made > now-ago-time.Minute-(t.fastest-t.slowest) || !run.over || c.last.GetDeletionTimestamp() != nil {
 				continue
+			}
+			if leader := t.leading(); c.kind != tt.Spec.Template.Kind && (leader == nil || c.ended < leader.began) {
+				continue // 5.7: no status tells a process that there were runs of that kind
 			}
 			left[c.succeeded] = append(left[c.succeeded], c.name)
 		}

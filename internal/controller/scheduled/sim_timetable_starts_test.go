@@ -97,7 +97,7 @@ func (t *timetablesTruth) mayStart(o *timetableOwner, c *childTruth, v *timetabl
 	never(func(a *timetableVersion) bool {
 		return a.spec.StartingDeadline != nil && late(a) >= duration(a.spec.StartingDeadline)
 	}, "TG3: it is too late for the deadline")
-	if !o.waited[at.Unix()] {
+	if !o.waited[at.Unix()] && !notReady(&o.obj.Status) && !notReady(&v.obj.Status) {
 		never(func(a *timetableVersion) bool {
 			return a.spec.CatchUp.Policy == v1alpha1.CatchUpNone && late(a) > time.Minute
 		},
@@ -106,7 +106,7 @@ func (t *timetablesTruth) mayStart(o *timetableOwner, c *childTruth, v *timetabl
 			if a.spec.CatchUp.Policy != v1alpha1.CatchUpLatest || a.timing.times == nil {
 				return false
 			}
-			next := a.timing.times.Next(at)
+			next := o.nextServed(a.timing, at)
 			return !next.IsZero() && !a.timing.times.PlannedStart(next).After(v.now)
 		}, "TG3: it is not the latest time, and was not waiting")
 	}
@@ -117,6 +117,28 @@ func (t *timetablesTruth) mayStart(o *timetableOwner, c *childTruth, v *timetabl
 		!t.succeededSince(o, s) {
 		t.breaks("%s is made although %s is paused after %d failures", c.name, o.name, s.ConsecutiveFailures)
 	}
+}
+
+// notReady tells whether a status says that scheduled times wait for a mend: which of them start then is not for catchUp
+// to say (timetable.md 4.1).
+func notReady(s *v1alpha1.TimetableStatus) bool {
+	ready := conditionOf(s, v1alpha1.ConditionReady)
+	return ready != nil && ready.Status == "False" && ready.Reason != "TemplateRejected"
+}
+
+// nextServed is the time of a timing after another one, of which it is clear that no edit has taken it out: while an edit
+// is not recorded, nobody can tell when a process has seen it, and only what the status has announced stays (5.7).
+func (o *timetableOwner) nextServed(timing *timingTruth, at time.Time) time.Time {
+	s := &o.obj.Status
+	if s.Timing == nil || s.Timing.Fingerprint == timing.fingerprint {
+		return timing.times.Next(at)
+	}
+	for _, next := range s.Next {
+		if next.Time.After(at) && timing.names(next.Time.Time) {
+			return next.Time.Time
+		}
+	}
+	return time.Time{}
 }
 
 // succeededSince tells whether a run has succeeded that a status does not tell of.

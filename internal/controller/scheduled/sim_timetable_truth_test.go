@@ -43,8 +43,11 @@ type timetablesTruth struct {
 	compiled map[string]*timingTruth
 	// byVersion are all that Timetables ever were; what caches keep of them is another form.
 	byVersion map[string]*timetable.Object
-	// made counts the children that the controller made, and sent its requests but for deletes.
-	made, sent int
+	// taken are the kinds and names that somebody else has taken.
+	taken map[string]bool
+	// made counts the children that the controller made, sent its requests but for deletes, and unwritten those of them
+	// that were to write a status and did not.
+	made, sent, unwritten int
 	// fastest and slowest are how far a clock was ahead of that of the server, or behind.
 	fastest, slowest time.Duration
 }
@@ -61,6 +64,8 @@ type timetableOwner struct {
 	touched time.Duration
 	// began is when its first status was written: what had been started by then may be too old to count.
 	began time.Duration
+	// first is the instant up to which no scheduled time is counted: the first cursor, before the times that went with it.
+	first time.Time
 	// waited are the times that some status had waiting; counted is how many times are decided, by the last status.
 	waited  map[int64]bool
 	counted int64
@@ -123,7 +128,7 @@ type timetableView struct {
 func newTimetablesTruth(s *timetableWorld) *timetablesTruth {
 	t := &timetablesTruth{timetableWorld: s, owners: map[types.UID]*timetableOwner{}, children: map[types.UID]*childTruth{},
 		hangs: map[types.UID]*unstructured.Unstructured{}, compiled: map[string]*timingTruth{},
-		byVersion: map[string]*timetable.Object{}}
+		byVersion: map[string]*timetable.Object{}, taken: map[string]bool{}}
 	s.server.OnChange(t.changed)
 	s.server.OnRequest(t.requested)
 	return t
@@ -195,6 +200,9 @@ func (t *timetablesTruth) requested(r sim.Request) {
 	if r.Verb != "delete" {
 		t.sent++
 	}
+	if r.Verb == "status" {
+		t.unwritten++
+	}
 	switch {
 	case r.Namespace != ns:
 		t.breaks("%s in another namespace", r)
@@ -219,6 +227,9 @@ func (t *timetablesTruth) changed(c *sim.Change) {
 			}
 		}
 	case *unstructured.Unstructured:
+		if c.By == "stranger" {
+			t.taken[obj.GetKind()+"/"+obj.GetName()] = true
+		}
 		t.childChanged(obj, c)
 	}
 }
@@ -243,6 +254,7 @@ func (t *timetablesTruth) ownerChanged(tt *timetable.Object, c *sim.Change) {
 	o.obj = tt
 	t.byVersion[tt.ResourceVersion] = tt
 	if c.Verb == "status" {
+		t.unwritten--
 		t.world.Story.Tell("status", "%s", statusInWords(&tt.Status))
 		t.statusWritten(o, before, tt, c.By)
 	} else {

@@ -66,17 +66,17 @@ func (k Kind) policy(tt *Object, options adapter.ReadOptions) cron.Policy {
 		p.Timeout = d.read("timeout", *spec.Timeout) // a Job has it in its own spec
 	}
 	var template *Template
-	if p.Timing, template = k.timing(tt, options, d.obstacle); template != nil {
+	if p.Timing, p.ChildObstacle, template = k.timing(tt, options, d.obstacle); template != nil {
 		p.Template = template.Fingerprint()
 	}
 	return p
 }
 
-// timing reads what is asked for of times and children, and finds the first thing that is wrong with either. The template
-// is nil if it cannot be served.
+// timing reads what is asked for of times and children, and finds the first thing that is wrong with either, and the
+// first for which no child can be made. The template is nil if it cannot be served.
 //
 // One that cannot be read is no other timing than the one before: which it is shows when it can be read again.
-func (k Kind) timing(tt *Object, options adapter.ReadOptions, obstacle *Obstacle) (cron.Timing, *Template) {
+func (k Kind) timing(tt *Object, options adapter.ReadOptions, obstacle *Obstacle) (cron.Timing, *cron.Obstacle, *Template) {
 	compiled := tt.compilation()
 	times := compiled.timesOf(tt, options, k.MinInterval)
 	set, inTimes := times.set, times.inTimes
@@ -107,10 +107,9 @@ func (k Kind) timing(tt *Object, options adapter.ReadOptions, obstacle *Obstacle
 					"Set 600 or more, or none and spec.history", seconds)})
 		}
 	}
-	if first := FirstObstacle(obstacle, times.inJitter, inTimes, inTemplate, inOutcome); first != nil {
-		t.Obstacle = first.asCron()
-	}
-	return t, template
+	inChild := FirstObstacle(inTemplate, inOutcome)
+	t.Obstacle = FirstObstacle(obstacle, times.inJitter, inTimes, inChild).asCron()
+	return t, inChild.asCron(), template
 }
 
 // wholeSecond is the first whole second that is not before t: a status holds no fractions, and no scheduled time has any.
@@ -148,8 +147,11 @@ func calendarsOf(namespace string, spec *v1alpha1.TimetableSpec, options adapter
 	return found
 }
 
-// asCron gives an obstacle as decisions take it: the key is the reason.
+// asCron gives an obstacle as decisions take it: the key is the reason. Nil is none.
 func (o *Obstacle) asCron() *cron.Obstacle {
+	if o == nil {
+		return nil
+	}
 	check, word := cron.CheckScheduleFires, cron.InvalidSchedule
 	switch {
 	case o.Reason == UnknownTimeZone:

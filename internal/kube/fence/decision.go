@@ -11,6 +11,8 @@ type decision struct {
 	at   Instant
 	// final: the decision stays right however old it becomes.
 	final bool
+	// records: the request records what was done.
+	records bool
 }
 
 type decisionKey struct{}
@@ -25,6 +27,13 @@ func WithDecision(ctx context.Context, at Instant) context.Context {
 // such a decision does not become old.
 func WithCleanup(ctx context.Context) context.Context {
 	return context.WithValue(ctx, decisionKey{}, decision{made: true, final: true})
+}
+
+// WithRecord is a context for patches that record what was done, each bound to the version of its object, which is why
+// they do not become old. The rule is for them too: what a leader that was has found out may lack what the next one has
+// started. Other patches are sent at any time.
+func WithRecord(ctx context.Context) context.Context {
+	return context.WithValue(ctx, decisionKey{}, decision{made: true, final: true, records: true})
 }
 
 // TooOld reports whether the decision that ctx tells of has become too old, so that whoever has many requests to send

@@ -72,6 +72,31 @@ func TestWhatTheRuleIsFor(t *testing.T) {
 	}
 }
 
+// Of patches the rule is for those that say so.
+func TestRecordsAreRuled(t *testing.T) {
+	h := newHands()
+	f := New(h.now)
+	f.Lock(nil)
+	f.renew(h.at)
+	send := func(ctx context.Context) error {
+		r, err := http.NewRequestWithContext(ctx, http.MethodPatch, "http://server/apis/batch.carillon.dev/v1alpha1/namespaces/n/timetables/t/status", nil)
+		must(t, err)
+		_, err = f.Transport(roundTripper(ok)).RoundTrip(r)
+		return err
+	}
+	if err := send(WithRecord(t.Context())); err != nil {
+		t.Errorf("the leader: %v", err)
+	}
+	h.at += Instant(MaxRenewalAge) + 1
+	var refusal *Refusal
+	if err := send(WithRecord(t.Context())); !errors.As(err, &refusal) || refusal.Reason != LeaseNotRenewed {
+		t.Errorf("a leader that may be no more: %v", err)
+	}
+	if err := send(t.Context()); err != nil {
+		t.Errorf("a patch that records nothing: %v", err)
+	}
+}
+
 // apiServer notes the creates that it could carry out.
 type apiServer struct {
 	*httptest.Server
