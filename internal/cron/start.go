@@ -330,13 +330,12 @@ func earlierCreateIsUnconfirmed(s *syncState, t dueTime) *startDecision {
 	return &startDecision{result: startFailed, message: "nothing starts before it can be read whether " + names[0] + " was created"}
 }
 
-// hasResultElsewhere: the sync before this one has given a result to a time that waited, and its record may be on its way:
-// no start waits for that (cronjob.md B4). So the time does not start either, before it is clear whether the record arrives.
+// hasResultElsewhere: the sync before this one has given a result to a time, and its record may be on its way: no start
+// waits for that (cronjob.md B4). So the time does not start either, before it is clear whether the record arrives.
 func hasResultElsewhere(s *syncState, t dueTime) *startDecision {
 	before := &s.in.Carried
 	is := func(w WaitingTime) bool { return w.Time.Equal(t.time) }
-	if !s.in.Traits.Durable.Has(PartWaiting) || before.Cursor == nil || before.Cursor.Before(t.time) ||
-		slices.ContainsFunc(before.Waiting, is) || !slices.ContainsFunc(s.memory.Waiting, is) {
+	if !s.in.Traits.Durable.Has(PartWaiting) || before.Cursor == nil || before.Cursor.Before(t.time) || slices.ContainsFunc(before.Waiting, is) {
 		return nil
 	}
 	return &startDecision{result: startFailed, err: fmt.Errorf("the time %s was given a result that is not recorded yet", stamp(s.in, t.time))}

@@ -118,7 +118,7 @@ func TestCron(t *testing.T) {
 			breaks: "lastScheduleTime is written one sync late",
 		},
 		"deleted again and again": {
-			file: "history.go", old: "case c.Deleting, aheadOfCursor(in, *c):", new: "case aheadOfCursor(in, *c):",
+			file: "history.go", old: "\t\t\tcase c.Deleting:\n\t\t\tcase aheadOfCursor(in, *c):", new: "\t\t\tcase aheadOfCursor(in, *c):",
 			breaks: "a child on its way out is deleted in every sync",
 		},
 		"success forgotten": {

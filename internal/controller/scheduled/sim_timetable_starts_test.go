@@ -169,6 +169,9 @@ func duration(d *v1alpha1.Duration) time.Duration {
 // named by a timing that was asked for before it came, and no timing that was served since, up to the first one later
 // that names it, has lacked it.
 func (t *timetablesTruth) noPast(o *timetableOwner, c *childTruth, asked []*timetableVersion) {
+	if o.obj.Status.Timing == nil {
+		return // 5.7: an edit that comes before any status is none to the next process
+	}
 	var lacks string
 	for i, v := range o.versions {
 		if v.set.After(c.scheduled.Add(-t.slowest)) || !v.timing.names(c.scheduled) {
