@@ -35,6 +35,9 @@ type Input struct {
 	// ChildObstacle is why no child can be started, as the shell has found out; nil if nothing keeps it.
 	ChildObstacle *Obstacle
 
+	// RecordPending: the status write of an earlier sync of this process is still to be made, or has no answer yet.
+	RecordPending bool
+
 	// Carried is what the last sync over this UID in this process handed on (Plan.Carried); zero when there was none.
 	Carried Memory
 

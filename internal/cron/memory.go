@@ -111,6 +111,8 @@ type inProcess struct {
 	// retrying are runs whose newest attempt has failed, and of which no status write has recorded yet when the next one is
 	// to start: where the child does not tell when it ended, that counts from when this was first seen.
 	retrying []ActiveRun
+	// elsewhere are times that were given a result by a sync whose status write is still to be made.
+	elsewhere []time.Time
 	// lasting are the events of lately whose cause lasts, and misconfigured is what the sync found.
 	lasting       []lastingEvent
 	misconfigured Misconfiguration
@@ -121,7 +123,7 @@ type inProcess struct {
 
 // orNil is nil for what holds nothing.
 func (p inProcess) orNil() *inProcess {
-	if !p.suspended && len(p.unreported) == 0 && p.reportedAt == nil && len(p.unconfirmed) == 0 && p.unrecorded == nil && len(p.takenOut) == 0 && len(p.retrying) == 0 && len(p.lasting) == 0 &&
+	if !p.suspended && len(p.unreported) == 0 && p.reportedAt == nil && len(p.unconfirmed) == 0 && p.unrecorded == nil && len(p.takenOut) == 0 && len(p.retrying) == 0 && len(p.elsewhere) == 0 && len(p.lasting) == 0 &&
 		p.misconfigured == "" && p.template == (TemplateCheck{}) && p.unjudged == (unjudgedTemplate{}) {
 		return nil
 	}
@@ -262,6 +264,7 @@ func (s *syncState) carried(reported []lastingEvent, found Misconfiguration) Mem
 	p := s.outcomes.inProcess
 	p.unconfirmed, p.unrecorded = unconfirmedAfter(s.in, known), unrecordedTime(s.in, known)
 	p.lasting, p.misconfigured, p.retrying = reported, found, unrecordedRetries(s.in, known)
+	p.elsewhere = s.start.elsewhere
 	if p.takenOut = s.takenOut; s.in.done.record != nil && s.in.done.record.err == nil {
 		p.takenOut = nil
 	}

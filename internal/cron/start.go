@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -61,6 +62,8 @@ type startDecisions struct {
 	reads    []ReadRequest
 	stop     []Deletion
 	creates  []Start
+	// elsewhere are times that do not start because an earlier sync has given them a result.
+	elsewhere []time.Time
 	// unclear are the names of children of which it is asked whether they exist.
 	unclear       []string
 	events        []Event
@@ -335,9 +338,12 @@ func earlierCreateIsUnconfirmed(s *syncState, t dueTime) *startDecision {
 func hasResultElsewhere(s *syncState, t dueTime) *startDecision {
 	before := &s.in.Carried
 	is := func(w WaitingTime) bool { return w.Time.Equal(t.time) }
-	if !s.in.Traits.Durable.Has(PartWaiting) || before.Cursor == nil || before.Cursor.Before(t.time) || slices.ContainsFunc(before.Waiting, is) {
+	decided := before.Cursor != nil && !before.Cursor.Before(t.time) && !slices.ContainsFunc(before.Waiting, is)
+	decided = decided || s.in.RecordPending && slices.ContainsFunc(before.inProcess().elsewhere, t.time.Equal)
+	if !s.in.Traits.Durable.Has(PartWaiting) || !decided {
 		return nil
 	}
+	s.start.elsewhere = append(s.start.elsewhere, t.time)
 	return &startDecision{result: startFailed, err: fmt.Errorf("the time %s was given a result that is not recorded yet", stamp(s.in, t.time))}
 }
 

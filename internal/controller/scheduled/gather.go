@@ -43,6 +43,7 @@ func (r *reconciler) gather(key types.NamespacedName) *ongoingSync {
 	}
 	uid := s.in.Owner.UID
 	s.in.Carried = r.tracked.track(key, uid, r.forgetUID)
+	s.in.RecordPending = r.statusQueue.has(key)
 	r.countUnanswered(s)
 	if !r.childKinds(s) {
 		return nil

@@ -71,6 +71,13 @@ func (q *statusQueue) pending(key types.NamespacedName) bool {
 	return true
 }
 
+// has reports whether something is open for the key.
+func (q *statusQueue) has(key types.NamespacedName) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.open[key] != nil
+}
+
 // run lets n workers work until ctx ends, and then for drainTimeout until nothing is open. What stays undone after
 // that is found and written by the next process.
 func (q *statusQueue) run(ctx context.Context, n int) {
