@@ -330,6 +330,13 @@ func TestGeneral(t *testing.T) {
 			syncs: []generalSync{{now: "12:10", want: "start @12:10\nfail"}, {now: "12:20", want: "start @12:20\nfail"},
 				{now: "12:20:01", given: []given{recordFails(nil)}}},
 		},
+		"TT-189 a time that was given a result does not start while the record of that is on its way": {
+			given: []given{limit(1), cursor("12:00"), recordFails(broken), func(s *scene) { s.in.Policy.Deadline = new(int64(300)) }},
+			syncs: []generalSync{{now: "12:16", want: "fail\n12:10 missed/deadline"},
+				{now: "12:16:01", given: []given{func(s *scene) { s.in.Policy.Deadline, s.in.RecordPending = nil, true }}, want: "fail\n12:10 waits CatchUp/failed"},
+				{now: "12:16:02", want: "fail\n12:10 waits CatchUp/failed"},
+				{now: "12:16:03", given: []given{recordFails(nil), func(s *scene) { s.in.RecordPending = false }}, want: "start @12:10"}},
+		},
 		"TT-187 a create that got no answer is found": {
 			given: []given{limit(1), cursor("12:00"), answerLost(broken)},
 			syncs: []generalSync{{now: "12:10", want: "start @12:10"}, {now: "12:20", want: "12:20 waits Schedule/forbidden"}},

@@ -218,8 +218,8 @@ func retriesOf(spec *v1alpha1.TimetableSpec) int {
 func (t *timetablesTruth) isActive(o *timetableOwner, run *runTruth, asked []*timetableVersion) bool {
 	c := run.newest()
 	switch {
-	case !c.finished:
-		return !c.gone
+	case !c.finished && !c.gone:
+		return true
 	case c.succeeded || run.over || c.gone && !c.recorded:
 		return false
 	}
