@@ -180,6 +180,11 @@ func (s *syncState) stopOverdue() {
 	}
 	for _, run := range s.status.Active {
 		i := slices.IndexFunc(s.children, func(c Child) bool { return c.UID == run.UID && !c.Phase.finished() })
+		if i < 0 && run.UID != "" && !known(s.children, run.UID) { // this sync has started it, and may be the last one before its end
+			if end := run.Started.Add(in.Policy.Timeout).UTC(); end.After(in.Now) {
+				s.retryAt = earlier(s.retryAt, end)
+			}
+		}
 		if i < 0 || s.children[i].Deleting {
 			continue
 		}

@@ -152,3 +152,36 @@ func TestAttempts(t *testing.T) {
 		})
 	}
 }
+
+// The sync that starts a child asks for one when that has to have ended: until then there may be no other one, since a child
+// that hangs changes nothing (TT-140, found by TestSimulationOfTimetables: one was stopped when the next time came).
+func TestTimeoutWakes(t *testing.T) {
+	for name, c := range map[string]struct {
+		given []given
+		syncs []generalSync
+		want  string
+	}{
+		"first child": {
+			given: []given{limit(1), cursor("12:00"), timeout(5 * time.Minute)},
+			syncs: []generalSync{{now: "12:10"}},
+			want:  "12:15",
+		},
+		"later attempt": {
+			given: []given{limit(1), cursor("12:00"), timeout(5 * time.Minute), retry(1)},
+			syncs: []generalSync{{now: "12:10"}, {now: "12:11", given: []given{fails(tick("12:10"), "12:11:00")}}, {now: "12:11:10"}},
+			want:  "12:16:10",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := fixture("G", c.syncs[0].now, c.given...)
+			s.playGeneral(t)
+			for _, p := range c.syncs[1:] {
+				s.catchUp(p.now, p.given...)
+				s.playGeneral(t)
+			}
+			if got := s.plan.Wake; !got.Equal(at(c.want)) {
+				t.Errorf("wakes at %v, want %s", got, c.want)
+			}
+		})
+	}
+}

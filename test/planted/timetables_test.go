@@ -67,6 +67,22 @@ func TestTimetables(t *testing.T) {
 			file: "decide.go", old: "s.ready.mayStart && s.status.Pause.Cause == \"\" &&", new: "s.ready.mayStart &&",
 			breaks: "what waits starts while the Timetable is suspended",
 		},
+		"a queue without an end": {
+			file: "wait.go", old: "places = min(places+mayStart, len(others))", new: "places = len(others)",
+			breaks: "more times wait than the user wants to have made up for",
+		},
+		"failures do not pause": {
+			file: "pause.go", old: "case limit > 0 && last.Failures-p.Base >= limit:", new: "case limit > 0 && limit < 0:",
+			breaks: "what fails all the time is started all the time",
+		},
+		"timeout ignored": {
+			file: "attempts.go", old: "if in.Policy.Timeout <= 0 || in.Owner.Deleting {", new: "if in.Policy.Timeout >= 0 {",
+			breaks: "what hangs keeps all later times from starting",
+		},
+		"timeout of what was just started ignored": {
+			file: "attempts.go", old: "if i < 0 && run.UID != \"\" && !known(s.children, run.UID) {", new: "if i < 0 && i > 0 {",
+			breaks: "what hangs is stopped when something else happens, perhaps a day later",
+		},
 		"excluded times not counted": {
 			file: "decided.go", old: "\to.enter(Skipped, NotStartedExcluded, passedIn(orNone(in.Policy.Timing.Excluded), base, p.until, others))\n", new: "\t_ = others\n",
 			breaks: "a time has no result",

@@ -52,6 +52,7 @@ func (t *timetablesTruth) statusWritten(o *timetableOwner, before, tt *timetable
 	if is.ConsecutiveFailures < was.ConsecutiveFailures && counts.Succeeded == was.Counts.Succeeded {
 		t.breaks("%s clears the failures of %s although nothing has succeeded", by, o.name)
 	}
+	t.noMoreWait(o, is, by)
 	t.allCounted(o, was, is, by)
 	t.eachOnce(o, was, is, by)
 	for _, run := range o.runs {
@@ -69,6 +70,27 @@ func (t *timetablesTruth) statusWritten(o *timetableOwner, before, tt *timetable
 		for _, v := range o.versions {
 			v.served = v.served || v.timing.fingerprint == is.Timing.Fingerprint
 		}
+	}
+}
+
+// noMoreWait: only as many times wait for room as the queue holds, or one (timetable.md 3.6).
+func (t *timetablesTruth) noMoreWait(o *timetableOwner, is *v1alpha1.TimetableStatus, by string) {
+	m := t.managerOf(by)
+	v := m.views[keyOf(o)]
+	if paused := conditionOf(is, v1alpha1.ConditionPaused); v == nil || v.obj == nil || paused != nil && paused.Status == "True" {
+		return
+	}
+	places := 1
+	for _, a := range t.asked(o, m, v) {
+		if a.spec.CatchUp.Policy == v1alpha1.CatchUpAll { // what is made up for waits beside the others
+			return
+		}
+		if limit := a.spec.Concurrency.QueueLimit; limit != nil {
+			places = max(places, int(*limit))
+		}
+	}
+	if n := countOf(is.Waiting, func(w v1alpha1.WaitingTime) bool { return w.Reason == "Overlap" }); n > places {
+		t.breaks("%s lets %d times of %s wait for room, and there are %d places", by, n, o.name, places)
 	}
 }
 

@@ -4,6 +4,7 @@
 package scheduled
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -66,6 +67,29 @@ func (t *timetablesTruth) checkServed() {
 			continue
 		}
 		t.breaks("TG3: nothing was made for %s of %s, and there is room since %s", due.UTC().Format(time.RFC3339), o.name, o.roomSince)
+	}
+}
+
+// checkTimeouts: what has not ended in time is stopped. A Job has a deadline of its own.
+func (t *timetablesTruth) checkTimeouts() {
+	now := t.world.Now()
+	if t.leader() == nil || t.world.Broken() != "" || max(t.troubled, t.undeletable) > now-servedAfter {
+		return
+	}
+	for _, c := range slices.SortedFunc(maps.Values(t.children), func(a, b *childTruth) int { return int(a.made - b.made) }) {
+		o := t.owners[c.owner]
+		if o == nil || o.obj.DeletionTimestamp != nil || o.touched > now-2*servedAfter || t.immovable(c) || !t.records(o, c) {
+			continue
+		}
+		spec := &o.obj.Spec
+		ready := conditionOf(&o.obj.Status, v1alpha1.ConditionReady)
+		if spec.Timeout == nil || c.kind == "Job" || c.kind != spec.Template.Kind || ready != nil && ready.Status == "False" {
+			continue
+		}
+		left := c.finished || c.gone || c.meddled || c.attempt == 0 || c.last.GetDeletionTimestamp() != nil
+		if limit := duration(spec.Timeout) + servedAfter + t.fastest - t.slowest; !left && now-c.made > limit {
+			t.breaks("%s of %s has been running since %s, and its timeout is %s", c.name, o.name, c.made, *spec.Timeout)
+		}
 	}
 }
 

@@ -111,6 +111,9 @@ func (t *timetablesTruth) mayStart(o *timetableOwner, c *childTruth, v *timetabl
 		}, "TG3: it is not the latest time, and was not waiting")
 	}
 	t.noPast(o, c, asked)
+	never(func(a *timetableVersion) bool {
+		return a.spec.PauseAfterFailures != nil && unpausedFailures(&v.obj.Status) >= *a.spec.PauseAfterFailures && !t.succeededSince(o, &o.obj.Status)
+	}, "so many runs have failed that none may start")
 	s := &o.obj.Status
 	if paused := conditionOf(s, v1alpha1.ConditionPaused); paused != nil && paused.Reason == "Failures" && s.Pause != nil && s.Pause.Since != nil &&
 		len(asked) == 1 && s.Pause.Generation == o.obj.Generation && s.Pause.ResumeToken == timetable.ResumeToken(o.obj.Annotations[v1alpha1.AnnotationResume]) &&
@@ -141,10 +144,21 @@ func (o *timetableOwner) nextServed(timing *timingTruth, at time.Time) time.Time
 	return time.Time{}
 }
 
+// unpausedFailures are how many runs have failed in a row, as a status tells that knows of no pause because of them.
+func unpausedFailures(s *v1alpha1.TimetableStatus) int32 {
+	switch {
+	case s.Pause == nil:
+		return s.ConsecutiveFailures
+	case s.Pause.Since != nil:
+		return 0
+	}
+	return s.ConsecutiveFailures - s.Pause.Base
+}
+
 // succeededSince tells whether a run has succeeded that a status does not tell of.
 func (t *timetablesTruth) succeededSince(o *timetableOwner, s *v1alpha1.TimetableStatus) bool {
 	for _, run := range o.runs {
-		if run.newest().succeeded && !run.over {
+		if len(run.attempts) > 0 && run.newest().succeeded && !run.over {
 			return true
 		}
 	}

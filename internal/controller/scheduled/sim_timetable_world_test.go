@@ -195,6 +195,7 @@ func (s *timetableWorld) run() string {
 // look has the truth look every few seconds whether scheduled times were served.
 func (s *timetableWorld) look() {
 	s.truth.checkServed()
+	s.truth.checkTimeouts()
 	s.world.After(5*time.Second, s.look)
 }
 
