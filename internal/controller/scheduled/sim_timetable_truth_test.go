@@ -144,7 +144,7 @@ func (t *timetablesTruth) timing(tt *timetable.Object, calendar *v1alpha1.Calend
 	}
 	spec, obstacle := timetable.Timing(tt, &tt.Spec, calendars, simTimetableKind.MinInterval)
 	fingerprint := spec.Fingerprint()
-	key := fingerprint + spec.Jitter.String() // jitter is no part of what names times
+	key := tt.Name + fingerprint + spec.Jitter.String() // jitter, which the name is a part of, is no part of what names times
 	known := t.compiled[key]
 	if known == nil {
 		known = &timingTruth{fingerprint: fingerprint}
