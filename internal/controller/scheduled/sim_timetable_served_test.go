@@ -172,7 +172,10 @@ func (t *timetablesTruth) checkEnd() {
 				running = append(running, c.name)
 			}
 			started++
-			if !slices.ContainsFunc(run.attempts, func(c *childTruth) bool { return (!c.gone || c.recorded) && c.made > o.began }) {
+			last := t.managers[len(t.managers)-1].process.Name
+			if !slices.ContainsFunc(run.attempts, func(c *childTruth) bool {
+				return (!c.gone || c.recorded) && c.made > o.began && !t.unknownKind(o, c, last)
+			}) {
 				lost++ // gone before any status told of it (S2), or before the first cursor
 			}
 		}
