@@ -28,7 +28,7 @@ func ours(in *Input, c Child) bool {
 // sync showed, and those that only a live read showed because the cache is behind.
 func children(in *Input) []Child {
 	all := make([]Child, 0, len(in.Children)+len(in.read.children))
-	at := make(map[types.UID]int, cap(all))
+	at := map[types.UID]int{}
 	add := func(c Child) {
 		if i, again := at[c.UID]; again {
 			all[i] = c

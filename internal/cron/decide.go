@@ -99,7 +99,7 @@ func (s *syncState) decide() Plan {
 		s.chosen = chooseTimes(in, s.ready.times, s.timing, &s.edit)
 		s.due = s.limitWaiting(s.dueTimes())
 	}
-	if s.ready.mayStart && s.status.Pause.Cause == "" && s.observed.err == nil {
+	if s.ready.mayStart && s.status.Pause().Cause == "" && s.observed.err == nil {
 		s.decideStarts()
 	}
 	if s.observed.err == nil {

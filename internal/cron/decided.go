@@ -14,7 +14,7 @@ import (
 // up for when a pause ends. It starts, or waits, or has an outcome without a run, and the cursor moves on.
 func (s *syncState) nameDecided() {
 	in, o := s.in, &s.outcomes
-	o.cursor, o.waiting, o.inProcess = s.memory.Cursor, s.memory.Waiting, s.memory.inProcess()
+	o.startFrom(&s.memory)
 	o.named = append(o.named, s.observed.ended...)
 	if s.decidesNothing() || s.observed.err != nil {
 		return
@@ -33,7 +33,7 @@ func (s *syncState) nameDecided() {
 		switch {
 		case in.mayExist(due.child):
 			reason = NotStartedFailed
-		case s.status.Pause.Cause != "":
+		case s.status.Pause().Cause != "":
 			reason = NotStartedSuspended
 		case i < len(s.start.each):
 			result := s.start.each[i]
@@ -56,7 +56,7 @@ func (s *syncState) nameDecided() {
 			o.wake = earlier(o.wake, in.Now.Add(in.Traits.MaxBackoff).UTC())
 		}
 		o.waiting = append(o.waiting, WaitingTime{Time: due.time, Trigger: due.trigger, Reason: reason, Since: s.waitingSince(due), Message: message})
-		if end := s.deadlineOf(due.time); end.After(in.Now) && s.status.Pause.Cause == "" {
+		if end := s.deadlineOf(due.time); end.After(in.Now) && s.status.Pause().Cause == "" {
 			o.wake = earlier(o.wake, end)
 		}
 	}
@@ -92,7 +92,7 @@ func (s *syncState) namePast() {
 	others := s.begun
 	if s.edit.since.After(base) { // those that it took out have been entered
 		others = slices.Clone(others)
-		for _, t := range s.memory.Next {
+		for _, t := range s.memory.outlook().Next {
 			if !t.After(s.edit.since) && !slices.ContainsFunc(others, t.Equal) {
 				others = append(others, t)
 			}
@@ -136,7 +136,7 @@ func (s *syncState) clockWentBack() bool {
 
 // nextStart is when the next scheduled time is to start, or a suspension ends; zero if neither will come.
 func (s *syncState) nextStart() time.Time {
-	pause := &s.status.Pause
+	pause := s.status.Pause()
 	if s.decidesNothing() || pause.Cause != "" {
 		if pause.Until != nil && pause.Until.After(s.in.Now) { // one that is over is that of a sync which could not look at it
 			return pause.Until.UTC()

@@ -65,7 +65,7 @@ func (s *syncState) dueTimes() []dueTime {
 // stillWaiting are the times that wait and may go on doing so; the others are turned away.
 func (s *syncState) stillWaiting() (waiting []dueTime) {
 	in, p := s.in, s.past
-	paused, times := s.status.Pause.Cause != "", in.Policy.Timing.Times
+	paused, times := s.status.Pause().Cause != "", in.Policy.Timing.Times
 	for _, w := range s.memory.Waiting {
 		t := dueTime{time: w.Time, child: childName(in, w.Time), trigger: w.Trigger, waitsFor: w.Reason}
 		switch {
@@ -81,7 +81,7 @@ func (s *syncState) stillWaiting() (waiting []dueTime) {
 			waiting = append(waiting, t)
 		case s.isLate(w.Time, in.Now):
 			why := NotStartedDeadline
-			if was := &s.memory.Pause; w.Reason == NotStartedSuspended && was.Cause != "" && s.isLate(w.Time, was.endedAt(in.Now)) {
+			if was := s.memory.Pause(); w.Reason == NotStartedSuspended && was.Cause != "" && s.isLate(w.Time, was.endedAt(in.Now)) {
 				why = p.why
 			}
 			s.turnAway(why, []dueTime{t})

@@ -489,12 +489,12 @@ func TestGeneralProperties(t *testing.T) {
 			if waiting := len(s.plan.Carried.Waiting); counted+waiting != passed {
 				rt.Fatalf("at %v %d times have passed, %d have an outcome and %d wait:\n%s", s.in.Now, passed, counted, waiting, transcript)
 			}
-			forEver := s.in.Stored.Pause.Cause != "" && s.in.Stored.Pause.Until == nil
+			forEver := s.in.Stored.Pause().Cause != "" && s.in.Stored.Pause().Until == nil
 			if at := s.plan.Wake; !at.After(s.in.Now) && (!at.IsZero() || !forEver) {
 				rt.Fatalf("wakes at %v", at)
 			}
 			for name, c := range s.live {
-				if _, was := before[name]; !was && c.Attempt <= 1 && (s.in.Stored.Pause.Cause != "" || s.in.ChildObstacle != nil) {
+				if _, was := before[name]; !was && c.Attempt <= 1 && (s.in.Stored.Pause().Cause != "" || s.in.ChildObstacle != nil) {
 					rt.Fatalf("%s starts although it is paused, or something is wrong:\n%s", clock(name), transcript)
 				}
 			}

@@ -42,14 +42,19 @@ func (s *scene) nextTimes(r cron.StatusWrite) {
 	if s.in.Traits.Kind != general.Kind || !ok {
 		return
 	}
-	s.in.Stored.Next = nil
-	if r.Memory.Pause.Cause != "" {
+	var says cron.Outlook
+	if said := s.in.Stored.Outlook; said != nil {
+		says = *said
+	}
+	says.Next = nil
+	s.in.Stored.Outlook = &says
+	if says.Pause.Cause != "" {
 		return
 	}
-	for t := set.Next(set.Prev(r.Now).Add(-time.Nanosecond)); !t.IsZero() && len(s.in.Stored.Next) < 5; t = set.Next(t) {
+	for t := set.Next(set.Prev(r.Now).Add(-time.Nanosecond)); !t.IsZero() && len(says.Next) < 5; t = set.Next(t) {
 		decided := r.Memory.Cursor != nil && !t.After(*r.Memory.Cursor)
 		if !decided && set.PlannedStart(t).After(r.Now) {
-			s.in.Stored.Next = append(s.in.Stored.Next, t)
+			says.Next = append(says.Next, t)
 		}
 	}
 }

@@ -112,7 +112,7 @@ func present(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
 	}
-	return &t
+	return new(t)
 }
 
 // safeWithoutRecord keeps the deletions that may be made although the record of this sync was not written: those whose

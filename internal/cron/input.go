@@ -102,7 +102,7 @@ type Child struct {
 }
 
 // ChildPhase is what a child's state means for its CronJob.
-type ChildPhase int
+type ChildPhase int8
 
 const (
 	// Unfinished is everything that is not in a final state: also suspended, aborted, or being deleted.

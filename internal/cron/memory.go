@@ -36,14 +36,8 @@ type Memory struct {
 	Cursor *time.Time
 	// Waiting are scheduled times that have come and may still start, in their order.
 	Waiting []WaitingTime
-	// Pause is why no scheduled time started at the last sync although all was well, and NotReady is whether something was
-	// wrong that kept them from starting.
-	Pause    Pause
-	NotReady bool
-	// Next are the scheduled times that the status said are to come, in their order. Whoever writes the status makes them.
-	Next []time.Time
-	// Template is what is known of what the template makes.
-	Template TemplateCheck
+	// Outlook is what the status says of times to come; nil is the zero Outlook, as where the status says nothing of them.
+	Outlook *Outlook
 	// Results are the outcomes so far; nil when there are none, or where the status does not hold them.
 	Results *Results
 
@@ -53,6 +47,28 @@ type Memory struct {
 	// process is nil when there is nothing in it, as at most times.
 	process *inProcess
 }
+
+// Outlook is what a status says of times to come. It is never modified: a Memory gets another one.
+type Outlook struct {
+	// Pause is why no scheduled time started at the last sync although all was well, and NotReady is whether something was
+	// wrong that kept them from starting.
+	Pause    Pause
+	NotReady bool
+	// Next are the scheduled times that the status said are to come, in their order. Whoever writes the status makes them.
+	Next []time.Time
+	// Template is what is known of what the template makes.
+	Template TemplateCheck
+}
+
+func (m *Memory) outlook() Outlook {
+	if m.Outlook == nil {
+		return Outlook{}
+	}
+	return *m.Outlook
+}
+
+// Pause is why no scheduled time started at the last sync although all was well.
+func (m *Memory) Pause() Pause { return m.outlook().Pause }
 
 // ActiveRun is a run that has begun and has no result yet.
 type ActiveRun struct {
@@ -127,7 +143,7 @@ func (p inProcess) orNil() *inProcess {
 		p.misconfigured == "" && p.template == (TemplateCheck{}) && p.unjudged == (unjudgedTemplate{}) {
 		return nil
 	}
-	return &p
+	return new(p)
 }
 
 // inProcess is what rides in the process only.
@@ -151,7 +167,7 @@ const (
 	PartCursor
 	PartWaiting
 	PartResults
-	// PartGates are Pause and NotReady.
+	// PartGates are Pause and NotReady of the Outlook, and PartTemplate is its Template.
 	PartGates
 	PartTemplate
 )
@@ -219,10 +235,11 @@ func (m *Memory) changedFrom(stored *Memory, active []ActiveRun, durable Parts) 
 	if m.Results != stored.Results { // those that are the same are shared (Results.with)
 		changed |= PartResults
 	}
-	if !m.Pause.same(&stored.Pause) || m.NotReady != stored.NotReady {
+	is, was := m.outlook(), stored.outlook()
+	if !is.Pause.same(&was.Pause) || is.NotReady != was.NotReady {
 		changed |= PartGates
 	}
-	if m.Template != stored.Template {
+	if is.Template != was.Template {
 		changed |= PartTemplate
 	}
 	if !slices.EqualFunc(m.Waiting, stored.Waiting, WaitingTime.same) {
@@ -261,15 +278,14 @@ func (s *syncState) carried(reported []lastingEvent, found Misconfiguration) Mem
 	if len(s.start.creates) > 0 {
 		known = &s.observed.status
 	}
-	p := s.outcomes.inProcess
-	p.unconfirmed, p.unrecorded = unconfirmedAfter(s.in, known), unrecordedTime(s.in, known)
-	p.lasting, p.misconfigured, p.retrying = reported, found, unrecordedRetries(s.in, known)
-	p.elsewhere = s.start.elsewhere
-	if p.takenOut = s.takenOut; s.in.done.record != nil && s.in.done.record.err == nil {
+	o := &s.outcomes
+	p := inProcess{suspended: o.suspended, unreported: o.unreported, reportedAt: o.reportedAt, lasting: reported, misconfigured: found,
+		unconfirmed: unconfirmedAfter(s.in, known), unrecorded: unrecordedTime(s.in, known), retrying: unrecordedRetries(s.in, known),
+		elsewhere: s.start.elsewhere, takenOut: s.takenOut, template: s.templateToCarry(), unjudged: s.unjudged}
+	if s.in.done.record != nil && s.in.done.record.err == nil {
 		p.takenOut = nil
 	}
-	p.template, p.unjudged = s.templateToCarry(), s.unjudged
-	m := Memory{Timing: s.served, Cursor: s.outcomes.cursor, Waiting: s.outcomes.waiting, process: p.orNil()}
+	m := Memory{Timing: s.served, Cursor: o.cursor, Waiting: o.waiting, process: p.orNil()}
 	if !s.in.Owner.ScheduleUnchangedSince.IsZero() {
 		m.scheduleUnchangedSince = s.in.Owner.ScheduleUnchangedSince.Unix()
 	}

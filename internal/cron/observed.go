@@ -136,7 +136,7 @@ func later(t *time.Time, other time.Time) *time.Time {
 	if t != nil && !other.After(*t) {
 		return t
 	}
-	return &other
+	return new(other)
 }
 
 func without(refs []ActiveRun, uid types.UID) []ActiveRun {

@@ -129,17 +129,28 @@ func (r startResult) reasonIfNeverStarted() Reason {
 
 // outcomes are what a sync names.
 type outcomes struct {
-	// cursor, waiting and inProcess are what the Memory is to have of these names. A process whose Memory has no cursor
-	// counts from what was recorded: lastScheduleTime, or the creation.
-	cursor  *time.Time
-	waiting []WaitingTime
-	inProcess
+	// These are what the Memory is to have of these names. A process whose Memory has no cursor counts from what was
+	// recorded: lastScheduleTime, or the creation.
+	cursor     *time.Time
+	waiting    []WaitingTime
+	suspended  bool
+	unreported []missed
+	reportedAt *time.Time
+
 	named []RunOutcome
 	// reported are the misses that this sync reports, missedUpto is the last of them, and wake is when it is time for
 	// those that it does not report yet.
 	reported   []missed
 	missedUpto time.Time
 	wake       time.Time
+}
+
+// startFrom takes over what the Memory has.
+func (o *outcomes) startFrom(m *Memory) {
+	o.cursor, o.waiting = m.Cursor, m.Waiting
+	if p := m.process; p != nil {
+		o.suspended, o.unreported, o.reportedAt = p.suspended, p.unreported, p.reportedAt
+	}
 }
 
 func (o *outcomes) enter(result Result, reason Reason, p passed) {
@@ -167,7 +178,7 @@ func (s *syncState) nameOutcomes() {
 		return
 	}
 	in, e, prev, o := s.in, &s.edit, &s.memory, &s.outcomes
-	o.cursor, o.waiting, o.inProcess = prev.Cursor, prev.Waiting, prev.inProcess()
+	o.startFrom(prev)
 	if in.Owner.Deleting {
 		return
 	}
@@ -209,9 +220,9 @@ func (s *syncState) nameOutcomes() {
 	}
 	if latest.After(from) {
 		s.passedOver(from, due, latest, result)
-		o.cursor = &latest
+		o.cursor = new(latest)
 	} else {
-		o.cursor = &from
+		o.cursor = new(from)
 	}
 	o.enterDue(prev, from, due, result)
 	if !s.missesUnconfirmed() {

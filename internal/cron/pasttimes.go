@@ -46,7 +46,7 @@ func (s *syncState) allTimes() Times {
 	if times := s.in.Policy.Timing.Times; times != nil {
 		return times
 	}
-	return someTimes{list: s.memory.Next, rest: noTimes{}}
+	return someTimes{list: s.memory.outlook().Next, rest: noTimes{}}
 }
 
 // nothingBetween tells whether no scheduled time lies between two. While the timing cannot be read, that is known of the
@@ -70,7 +70,9 @@ func (s *syncState) lookBack() {
 		return
 	}
 	if gates && s.observed.err == nil {
-		s.status.Pause, s.status.NotReady = s.pauseNow(), s.ready.notReady
+		now := s.status.outlook()
+		now.Pause, now.NotReady = s.pauseNow(), s.ready.notReady
+		s.status.Outlook = &now
 	}
 	s.takenOut = s.takenOutTimes()
 	s.proved = s.provedTimes()
@@ -89,7 +91,7 @@ func (s *syncState) lookBack() {
 	for _, t := range s.begun {
 		p.until = maxTime(p.until, t)
 	}
-	p.notReady = gates && (s.ready.notReady || s.memory.NotReady)
+	p.notReady = gates && (s.ready.notReady || s.memory.outlook().NotReady)
 	s.applyPause()
 	if fromEdit {
 		s.takeOut(all, kept)
@@ -98,14 +100,14 @@ func (s *syncState) lookBack() {
 	s.timing.earliest = maxTime(maxTime(base, p.pausedUntilIfSkipped(in)), s.deadlineCut(in.Now))
 	s.timing.due = p.times.LastBetween(s.timing.earliest, p.until).UTC()
 	switch {
-	case s.status.Pause.Cause != "":
+	case s.status.Pause().Cause != "":
 	case p.notReady:
 		s.chosen = chooseWaiting(in, p.times, s.timing.earliest, p.until)
 	default:
 		s.chosen = chooseTimes(in, p.times, s.timing, &edit{})
 	}
 	s.due = s.dueTimes()
-	if s.status.Pause.Cause == "" {
+	if s.status.Pause().Cause == "" {
 		s.due = s.limitWaiting(s.due)
 	}
 }
@@ -121,7 +123,7 @@ func (s *syncState) decidesNothing() bool {
 func (s *syncState) keptByEdit(all Times) []time.Time {
 	until := minTime(s.edit.since, s.in.Now)
 	kept := slices.DeleteFunc(slices.Clone(s.begun), func(t time.Time) bool { return t.After(until) })
-	for _, t := range s.memory.Next {
+	for _, t := range s.memory.outlook().Next {
 		if t.After(s.timing.base) && !t.After(until) && names(all, t) && !s.isTakenOut(t) && !slices.ContainsFunc(kept, t.Equal) {
 			kept = append(kept, t.UTC())
 		}
@@ -142,7 +144,7 @@ func (s *syncState) takenOutTimes() (out []time.Time) {
 			out = append(out, t)
 		}
 	}
-	for _, t := range s.memory.Next {
+	for _, t := range s.memory.outlook().Next {
 		add(t)
 	}
 	for _, w := range s.memory.Waiting {
@@ -157,7 +159,7 @@ func (s *syncState) isTakenOut(t time.Time) bool { return slices.ContainsFunc(s.
 func (s *syncState) takeOut(all Times, kept []time.Time) {
 	p, base := s.past, s.timing.base
 	until := minTime(minTime(s.edit.since, s.in.Now), p.until)
-	for _, t := range s.memory.Next {
+	for _, t := range s.memory.outlook().Next {
 		if t.After(base) && !t.After(until) && !names(all, t) && !slices.ContainsFunc(kept, t.Equal) {
 			p.edited = p.edited.and(one(t.UTC()))
 		}
@@ -167,7 +169,7 @@ func (s *syncState) takeOut(all Times, kept []time.Time) {
 
 // applyPause finds which of the times passed in a pause: all that are undecided while it goes on.
 func (s *syncState) applyPause() {
-	in, p, was, now := s.in, s.past, &s.memory.Pause, &s.status.Pause
+	in, p, was, now := s.in, s.past, s.memory.Pause(), s.status.Pause()
 	switch {
 	case now.Cause != "":
 		p.why = now.Cause.skips()

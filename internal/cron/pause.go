@@ -60,7 +60,7 @@ func (p *Pause) endedAt(now time.Time) time.Time {
 
 // pauseNow is the pause as this sync finds it, with the outcomes of the runs that have ended.
 func (s *syncState) pauseNow() Pause {
-	in, p := s.in, s.memory.Pause
+	in, p := s.in, s.memory.Pause()
 	var last LastResults
 	if r := s.memory.Results; r != nil {
 		last = r.Last
@@ -96,7 +96,7 @@ func (s *syncState) pauseNow() Pause {
 
 // pauseEvents tell that a pause after failures has begun, or that a pause has ended, with the status that says so.
 func (s *syncState) pauseEvents() []Event {
-	was, now, in := s.memory.Pause.Cause, s.status.Pause.Cause, s.in
+	was, now, in := s.memory.Pause().Cause, s.status.Pause().Cause, s.in
 	if !in.Traits.Durable.Has(PartGates) || in.done.record == nil || in.done.record.err != nil {
 		return nil
 	}

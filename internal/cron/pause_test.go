@@ -113,7 +113,7 @@ func TestPause(t *testing.T) {
 			if got := s.plan.Wake; (c.wake != "" || !got.IsZero()) && (c.wake == "" || !got.Equal(at(c.wake))) {
 				t.Errorf("wakes at %v, want %q", got, c.wake)
 			}
-			if got := s.in.Stored.Pause.Cause; got != c.cause {
+			if got := s.in.Stored.Pause().Cause; got != c.cause {
 				t.Errorf("paused by %q, want %q", got, c.cause)
 			}
 		})

@@ -60,7 +60,7 @@ func (t *ServedTiming) writable() bool {
 // withMissed is the timing with the latest miss that is reported; the zero time is none that is new.
 func (t ServedTiming) withMissed(missedUpto time.Time) ServedTiming {
 	if !missedUpto.IsZero() {
-		t.Missed = &missedUpto
+		t.Missed = new(missedUpto)
 	}
 	return t
 }

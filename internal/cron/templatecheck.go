@@ -56,7 +56,7 @@ func (c TemplateCheck) removesOwner(in *Input) bool {
 // templateCheck is what is known when a sync begins. What another process has found out and what was not written yet
 // are as good as each other.
 func (in *Input) templateCheck() TemplateCheck {
-	for _, c := range []TemplateCheck{in.Carried.inProcess().template, in.Stored.Template} {
+	for _, c := range []TemplateCheck{in.Carried.inProcess().template, in.Stored.outlook().Template} {
 		if c.holds(in) {
 			return c
 		}
@@ -130,9 +130,13 @@ func (s *syncState) learnTemplate() {
 	}
 	// The status tells why a template is rejected by the one obstacle that it names. If that is another one, the next
 	// process tries the template again.
-	s.status.Template = s.template
+	now := s.status.outlook()
+	now.Template = s.template
 	if o := s.template.obstacle(in); o != nil && s.ready.obstacle.Key != o.Key {
-		s.status.Template = TemplateCheck{}
+		now.Template = TemplateCheck{}
+	}
+	if now.Template != s.status.outlook().Template {
+		s.status.Outlook = new(now)
 	}
 }
 
@@ -164,8 +168,8 @@ func (s *syncState) templateToCheck() (check *Start, at time.Time) {
 // templateToCarry is what of it the server does not know.
 func (s *syncState) templateToCarry() TemplateCheck {
 	in := s.in
-	written := in.done.record != nil && in.done.record.err == nil && s.status.Template == s.template
-	if written || in.Stored.Template == s.template {
+	written := in.done.record != nil && in.done.record.err == nil && s.status.outlook().Template == s.template
+	if written || in.Stored.outlook().Template == s.template {
 		return TemplateCheck{}
 	}
 	return s.template

@@ -70,8 +70,12 @@ func TestTemplateCheck(t *testing.T) {
 				}
 				asked, plan := carryOut(t, in, sync.answer, sync.fails, &in.Stored)
 				in.Carried = plan.Carried
-				if asked != sync.asks || in.Stored.Template != sync.knows {
-					t.Errorf("sync %d: asked %v, the status has %+v", i+1, asked, in.Stored.Template)
+				var knows cron.TemplateCheck
+				if in.Stored.Outlook != nil {
+					knows = in.Stored.Outlook.Template
+				}
+				if asked != sync.asks || knows != sync.knows {
+					t.Errorf("sync %d: asked %v, the status has %+v", i+1, asked, knows)
 				}
 				says := ""
 				if j := slices.IndexFunc(plan.Events, func(e cron.Event) bool { return e.Reason == "TemplateRejected" || e.Reason == "OwnerRemoved" }); j >= 0 {

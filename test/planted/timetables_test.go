@@ -64,7 +64,7 @@ func TestTimetables(t *testing.T) {
 			breaks: "a time starts that is too late for its deadline",
 		},
 		"suspended is started": {
-			file: "decide.go", old: "s.ready.mayStart && s.status.Pause.Cause == \"\" &&", new: "s.ready.mayStart &&",
+			file: "decide.go", old: "s.ready.mayStart && s.status.Pause().Cause == \"\" &&", new: "s.ready.mayStart &&",
 			breaks: "what waits starts while the Timetable is suspended",
 		},
 		"a queue without an end": {

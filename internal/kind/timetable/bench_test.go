@@ -4,10 +4,14 @@
 package timetable_test
 
 import (
+	"encoding/json"
 	"testing"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/carillon-dev/carillon/api/v1alpha1"
 	"github.com/carillon-dev/carillon/internal/cron"
@@ -101,5 +105,105 @@ func BenchmarkPatches(b *testing.B) {
 		if p, err := worldKind.Patches(obj, cron.StatusWrite{Memory: memory, Now: policyNow.Add(time.Minute), Times: policy.Timing.Times}); err != nil || len(p) != 1 {
 			b.Fatal(p, err)
 		}
+	}
+}
+
+// due is a Timetable at a scheduled time, as a cache has it, with a full ledger and the Jobs that its history keeps. Text
+// is what the server sends of it.
+func due(b *testing.B) (obj adapter.Object, text []byte, jobs []adapter.Object) {
+	tt := running("*/10 * * * *")
+	tt.Status = v1alpha1.TimetableStatus{}
+	firstPass(b, tt, clock("11:59").Time)
+	for i := range 20 {
+		at := clock("12:00").Add(time.Duration(-i) * 10 * time.Minute)
+		tt.Status.Ledger = append(tt.Status.Ledger, v1alpha1.LedgerEntry{ScheduledTime: metav1.NewTime(at), Result: "Succeeded", Trigger: "Schedule",
+			Run: timetable.RunName("tick", at), StartTime: new(metav1.NewTime(at)), EndTime: new(metav1.NewTime(at.Add(time.Second)))})
+		if i < 3 {
+			made, err := worldKind.Build(tt, adapter.Start{Start: cron.Start{Name: timetable.RunName("tick", at), Attempt: 1, Trigger: cron.TriggerSchedule, Time: at}})
+			if err != nil {
+				b.Fatal(err)
+			}
+			job := made.(*batchv1.Job)
+			job.UID, job.CreationTimestamp = types.UID("job-"+job.Name), metav1.NewTime(at)
+			job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: "True", LastTransitionTime: metav1.NewTime(at.Add(time.Second))}}
+			job.Status.CompletionTime = new(metav1.NewTime(at.Add(time.Second)))
+			jobs = append(jobs, job)
+		}
+	}
+	tt.Status.Cursor, tt.Status.LastScheduleTime = new(clock("12:00")), new(clock("12:00"))
+	text, err := json.Marshal(&tt.Timetable)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return worldKind.Compact(tt), text, jobs
+}
+
+func inputOf(b *testing.B, obj adapter.Object, jobs []adapter.Object, now time.Time) cron.Input {
+	in := cron.Input{Now: now, Traits: worldKind.Info().Traits}
+	var err error
+	if in.Owner, in.Policy, in.Stored, err = worldKind.Read(obj, adapter.ReadOptions{}); err != nil {
+		b.Fatal(err)
+	}
+	for _, job := range jobs {
+		child, err := worldKind.ReadChild(job, batchv1.SchemeGroupVersion.WithKind("Job"), obj)
+		if err != nil {
+			b.Fatal(err)
+		}
+		in.Children = append(in.Children, child)
+	}
+	return in
+}
+
+// A start: all up to the request that creates the Job, and the decision after its answer. Thousands of Timetables may be
+// due at one instant.
+func BenchmarkStart(b *testing.B) {
+	obj, _, jobs := due(b)
+	b.ReportAllocs()
+	for b.Loop() {
+		in := inputOf(b, obj, jobs, clock("12:10").Time)
+		plan := cron.Decide(in)
+		if len(plan.Starts) != 1 {
+			b.Fatalf("nothing starts, or several: %s", plan)
+		}
+		start := adapter.Start{Start: plan.Starts[0], Timing: in.Policy.Timing, Memory: plan.StatusWrite.Memory}
+		if _, err := worldKind.Build(obj, start); err != nil {
+			b.Fatal(err)
+		}
+		in.AddStartResult(plan.Starts[0], cron.CreateResultOf(&cron.Child{UID: "j1", Name: plan.Starts[0].Name}, nil))
+		if plan = cron.Decide(in); plan.NextStep() != cron.StepWriteStatus {
+			b.Fatalf("nothing is written: %s", plan)
+		}
+	}
+}
+
+// The second half of the same: what is written, and the decision after it.
+func BenchmarkRecord(b *testing.B) {
+	obj, _, jobs := due(b)
+	first := inputOf(b, obj, jobs, clock("12:10").Time)
+	start := cron.Decide(first).Starts[0]
+	first.AddStartResult(start, cron.CreateResultOf(&cron.Child{UID: "j1", Name: start.Name}, nil))
+	b.ReportAllocs()
+	for b.Loop() {
+		in := first
+		if _, err := worldKind.Patches(obj, *cron.Decide(in).StatusWrite); err != nil {
+			b.Fatal(err)
+		}
+		in.AddStatusWriteResult(nil)
+		if plan := cron.Decide(in); plan.NextStep() != cron.StepPublish {
+			b.Fatalf("something is left: %s", plan)
+		}
+	}
+}
+
+// What the server answers to a write, and sends to the watch once more.
+func BenchmarkAnswer(b *testing.B) {
+	_, text, _ := due(b)
+	b.ReportAllocs()
+	for b.Loop() {
+		tt := &timetable.Object{}
+		if err := utiljson.Unmarshal(text, tt); err != nil {
+			b.Fatal(err)
+		}
+		worldKind.Compact(tt)
 	}
 }

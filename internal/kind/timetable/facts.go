@@ -16,8 +16,8 @@ import (
 // conditions are status.conditions at the end of a pass.
 func conditions(stored []metav1.Condition, f cron.Facts) []metav1.Condition {
 	status := &v1alpha1.TimetableStatus{}
-	setStatus(status, f.Memory)
-	pause := f.Memory.Pause
+	setSummary(status, f.Memory)
+	pause := f.Memory.Pause()
 	facts := &Facts{
 		Now:         f.Now,
 		Generation:  f.Generation,

@@ -4,6 +4,7 @@
 package timetable
 
 import (
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -31,9 +32,10 @@ func memory(tt *Object, now cron.Timing) cron.Memory {
 			},
 		},
 	}
-	m.Pause, m.NotReady, m.Template = readPause(s), readNotReady(s), readTemplateCheck(s)
+	m.Outlook = &cron.Outlook{Pause: readPause(s), NotReady: readNotReady(s), Template: readTemplateCheck(s)}
+	m.Outlook.Next = slices.Grow(m.Outlook.Next, len(s.Next))
 	for i := range s.Next {
-		m.Next = append(m.Next, s.Next[i].Time.Time)
+		m.Outlook.Next = append(m.Outlook.Next, s.Next[i].Time.Time)
 	}
 	for i := range s.Active {
 		m.Active = append(m.Active, activeRun(tt, &s.Active[i]))
@@ -42,6 +44,7 @@ func memory(tt *Object, now cron.Timing) cron.Memory {
 		m.Waiting = append(m.Waiting, cron.WaitingTime{Time: w.ScheduledTime.Time, Trigger: cron.Trigger(w.Trigger),
 			Reason: readReason(w.Reason), Since: adapter.Time(w.Since)})
 	}
+	m.Results.Ledger = slices.Grow(m.Results.Ledger, len(s.Ledger))
 	for i := range s.Ledger {
 		m.Results.Ledger = append(m.Results.Ledger, ledgerOutcome(&s.Ledger[i]))
 	}
@@ -86,14 +89,13 @@ func ledgerOutcome(e *v1alpha1.LedgerEntry) cron.RunOutcome {
 	return o
 }
 
-// status writes what is remembered into a status. What a Memory does not have is not touched.
+// setStatus writes what is remembered into a status. What a Memory does not have is not touched.
 func setStatus(s *v1alpha1.TimetableStatus, m *cron.Memory) {
+	setSummary(s, m)
 	s.Conditions = m.Conditions
-	s.LastScheduleTime, s.LastSuccessfulTime, s.Cursor = apiTime(m.LastSchedule), apiTime(m.LastSuccessful), apiTime(m.Cursor)
-	s.Pause = writtenPause(&m.Pause)
-	s.CheckedTemplate = m.Template.Template
-	s.Active, s.Waiting, s.Ledger = nil, nil, nil
-	for _, r := range m.Active {
+	s.Active = slices.Grow([]v1alpha1.ActiveRun(nil), len(m.Active))
+	for i := range m.Active {
+		r := &m.Active[i]
 		run := v1alpha1.ActiveRun{Name: r.Name, UID: r.UID, ScheduledTime: metav1.NewTime(r.Time), Trigger: v1alpha1.Trigger(r.Trigger),
 			Attempt: int32(max(r.Attempt, 1)), StartTime: metav1.NewTime(r.Started), RetryAt: apiTime(r.RetryAt), Stopping: writtenReason(r.Stopping)}
 		if apiVersion, kind := templateKind(&v1alpha1.RunTemplate{}); r.APIVersion != apiVersion || r.Kind != kind {
@@ -101,19 +103,32 @@ func setStatus(s *v1alpha1.TimetableStatus, m *cron.Memory) {
 		}
 		s.Active = append(s.Active, run)
 	}
+	s.Ledger = nil
+	if r := m.Results; r != nil {
+		s.Ledger = slices.Grow(s.Ledger, len(r.Ledger))
+		for i := range r.Ledger {
+			s.Ledger = append(s.Ledger, ledgerEntry(&r.Ledger[i]))
+		}
+	}
+}
+
+// setSummary writes what is remembered but for conditions, active runs and ledger: what conditions follow from.
+func setSummary(s *v1alpha1.TimetableStatus, m *cron.Memory) {
+	s.LastScheduleTime, s.LastSuccessfulTime, s.Cursor = apiTime(m.LastSchedule), apiTime(m.LastSuccessful), apiTime(m.Cursor)
+	if o := m.Outlook; o != nil {
+		s.Pause, s.CheckedTemplate = writtenPause(&o.Pause), o.Template.Template
+	}
+	s.Waiting = slices.Grow([]v1alpha1.WaitingTime(nil), len(m.Waiting))
 	for _, w := range m.Waiting {
 		s.Waiting = append(s.Waiting, v1alpha1.WaitingTime{ScheduledTime: metav1.NewTime(w.Time), StartsAt: metav1.NewTime(w.Time),
 			Trigger: v1alpha1.Trigger(w.Trigger), Reason: writtenReason(w.Reason), Since: apiTime(w.Since), Message: w.Message})
 	}
-	s.ActiveCount, s.WaitingCount = int32(len(s.Active)), int32(len(s.Waiting))
+	s.ActiveCount, s.WaitingCount = int32(len(m.Active)), int32(len(m.Waiting))
 	if r := m.Results; r != nil {
 		s.Counts = v1alpha1.Counts(r.Counts)
 		s.LastSuccessScheduledTime, s.LastFailureTime = apiTime(r.Last.SuccessScheduled), apiTime(r.Last.Failure)
 		s.LastMissedTime, s.MissRecordedTime = apiTime(r.Last.Missed), apiTime(r.Last.MissRecorded)
 		s.ConsecutiveFailures, s.ConsecutiveReplaced = int32(r.Last.Failures), int32(r.Last.Replaced)
-		for i := range r.Ledger {
-			s.Ledger = append(s.Ledger, ledgerEntry(&r.Ledger[i]))
-		}
 	}
 }
 

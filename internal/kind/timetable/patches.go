@@ -33,7 +33,9 @@ func (k Kind) Patches(obj adapter.Object, record cron.StatusWrite) ([]adapter.Cr
 
 // newStatus is the status that a record makes of a Timetable's: what decisions remember, and what follows from it.
 func newStatus(tt *Object, record *cron.StatusWrite) *v1alpha1.TimetableStatus {
-	after := tt.Status.DeepCopy()
+	kept := tt.Status
+	kept.Conditions, kept.Active, kept.Waiting, kept.Ledger = nil, nil, nil, nil // those are written anew
+	after := kept.DeepCopy()
 	after.ObservedGeneration = tt.Generation
 	setStatus(after, &record.Memory)
 	if t := record.Memory.Timing; t.Fingerprint != "" {
@@ -55,7 +57,7 @@ func newStatus(tt *Object, record *cron.StatusWrite) *v1alpha1.TimetableStatus {
 		d.ofEntry(&after.Ledger[i])
 		after.LastStartTime = latest(after.LastStartTime, after.Ledger[i].StartTime)
 	}
-	switch cause := record.Memory.Pause.Cause; {
+	switch cause := record.Memory.Pause().Cause; {
 	case cause == cron.PauseSuspended, cause == cron.PauseFailures:
 		after.Next = nil
 	case set != nil:

@@ -26,7 +26,7 @@ func TestPauseIsReadAsWritten(t *testing.T) {
 		"one that ended, and a base": {Base: 3},
 	} {
 		t.Run(name, func(t *testing.T) {
-			memory := &cron.Memory{Pause: p}
+			memory := &cron.Memory{Outlook: &cron.Outlook{Pause: p}}
 			status := &v1alpha1.TimetableStatus{Conditions: conditions(nil, cron.Facts{Now: at.Add(-time.Second), Policy: &cron.Policy{}, Memory: memory})}
 			setStatusKeepingConditions(status, memory)
 			if diff := cmp.Diff(p, readPause(status)); diff != "" {
