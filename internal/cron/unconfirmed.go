@@ -20,7 +20,7 @@ const maxUnconfirmed = 8
 
 // unconfirmedAfter are the unconfirmed creates that this sync leaves: names that a create met or may have made, unless
 // the cache shows them by now, or a live read found nothing that could be in the way, or what it found is in the stored
-// status.
+// status: that its child runs, and where the status holds results, how it ended.
 func unconfirmedAfter(in *Input, status *Memory) []string {
 	names := slices.Clone(in.Carried.inProcess().unconfirmed)
 	for _, c := range in.done.creates {
@@ -29,9 +29,9 @@ func unconfirmedAfter(in *Input, status *Memory) []string {
 			names = append(names, c.start.Name)
 		}
 	}
-	stored := in.Stored.Active
+	stored := &in.Stored
 	if in.done.record != nil && in.done.record.err == nil {
-		stored = status.Active
+		stored = status
 	}
 	names = slices.DeleteFunc(names, func(name string) bool {
 		if cached(in, name) {
@@ -41,9 +41,20 @@ func unconfirmedAfter(in *Input, status *Memory) []string {
 		if !asked || read.err != nil {
 			return false
 		}
-		return read.child == nil || !ours(in, *read.child) || read.child.Phase.finished() || listed(stored, read.child.UID)
+		return read.child == nil || !ours(in, *read.child) || read.child.Phase.finished() && !lacksEnd(in, *read.child, stored) || listed(stored.Active, read.child.UID)
 	})
 	return names[max(0, len(names)-max(maxUnconfirmed, in.Policy.Room.Limit)):]
+}
+
+// lacksEnd tells whether the status does not know of the run of a child that has ended, or still awaits that attempt: a run
+// that is to be repeated keeps its place.
+func lacksEnd(in *Input, c Child, status *Memory) bool {
+	if !in.Traits.Durable.Has(PartCursor) {
+		return false
+	}
+	return timeUnrecorded(in, c, status) || slices.ContainsFunc(status.Active, func(r ActiveRun) bool {
+		return r.RetryAt != nil && attemptName(childName(in, r.Time), r.Attempt+1) == c.Name
+	})
 }
 
 // stillUnconfirmed are the carried names of which this sync has found out nothing yet.

@@ -31,6 +31,15 @@ func deletesFail(err error) given { return func(w *world) { w.failDelete = err }
 func readsFail(err error) given   { return func(w *world) { w.failRead = err } }
 func answersLost(lost bool) given { return func(w *world) { w.loseAnswers = lost } }
 
+// hides: from now on the cache does not show what is created without an answer, or again all that there is.
+func hides(hidden bool) given {
+	return func(w *world) {
+		if w.hides = hidden; !hidden {
+			clear(w.hidden)
+		}
+	}
+}
+
 // deadlineExceeded is a Job that failed because of its activeDeadlineSeconds.
 func deadlineExceeded(name string) given {
 	return func(w *world) {
@@ -284,6 +293,17 @@ func TestFaultScenarios(t *testing.T) {
 	play(t, map[string]scenario{
 		"TT-187 a create whose answer got lost": {steps: []step{{at: "12:10", given: []given{answersLost(true)}, want: "create @12:10\nsay RunStarted\nA 12:10 Schedule"},
 			{at: "12:10:05", given: []given{answersLost(false)}, want: ""}}},
+		"TT-187 it ends before the cache or the status knows of it": {steps: []step{
+			{at: "12:10", given: []given{answersLost(true), hides(true), writesFail(internal)}, want: "create @12:10"},
+			{at: "12:15", given: []given{answersLost(false), succeeds("@12:10")}, want: ""},
+			{at: "12:16", given: []given{writesFail(nil)}, want: "say RunStarted\nsay RunSucceeded\nL 12:10 Succeeded"},
+			{at: "12:17", given: []given{hides(false)}, want: ""}}},
+		"TT-187 TT-073 it is to be repeated, and neither the cache nor the status knows of it": {spec: "{retry: {limit: 2, delay: 10m}}", steps: []step{
+			{at: "12:10", given: []given{answersLost(true), hides(true), writesFail(internal)}, want: "create @12:10"},
+			{at: "12:15", given: []given{answersLost(false), fails("@12:10")}, want: ""},
+			{at: "12:24", want: ""},
+			{at: "12:25", want: "create @12:10-r2"},
+			{at: "12:26", given: []given{writesFail(nil)}, want: "say RunStarted\nA 12:10 Schedule attempt 2\nW 12:20 Overlap"}}},
 		"TT-188 reads fail, too": {steps: []step{
 			{at: "12:10", given: []given{answersLost(true), readsFail(internal), lags}, want: "create @12:10\nsay CreateFailed\nW 12:10 CreateFailed"},
 			{at: "12:20", given: []given{answersLost(false)}, want: "say RunLate\nW 12:10 CreateFailed\nW 12:20 CreateFailed\nL none"},
