@@ -28,6 +28,13 @@ func fails(name, text string) given { return ends(name, failed, finished(text)) 
 // attempt is the name of a later attempt of a scheduled time.
 func attempt(scheduled, n string) string { return tick(scheduled) + "-r" + n }
 
+// waitsForStop is a scheduled time of which the status says that it waits for runs to be stopped.
+func waitsForStop(text string) given {
+	return func(s *scene) {
+		s.in.Stored.Waiting = []cron.WaitingTime{{Time: at(text), Trigger: cron.TriggerSchedule, Reason: cron.NotStartedStopping}}
+	}
+}
+
 // An attempt that failed is followed by another one, as often as the policy says; in between the run is active.
 func TestAttempts(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -60,6 +67,27 @@ func TestAttempts(t *testing.T) {
 			syncs: []generalSync{{now: "12:10", want: "start @12:10"}, {now: "12:11", given: []given{fails(tick("12:10"), "12:11:00")}},
 				{now: "12:11:10", given: []given{recordFails(broken)}, want: "start @12:10-r2\nfail"},
 				{now: "12:12", given: []given{recordFails(nil), crashed, ends(attempt("12:10", "2"), complete)}, want: "12:10 succeeded"}},
+		},
+		"TT-133 the second attempt is not recorded, and retries are not asked for any more": {
+			given: []given{limit(1), cursor("12:00"), retry(2)},
+			syncs: []generalSync{{now: "12:10", want: "start @12:10"},
+				{now: "12:11:10", given: []given{fails(tick("12:10"), "12:11:00"), recordFails(broken)}, want: "start @12:10-r2\nfail"},
+				{now: "12:11:11", given: []given{recordFails(nil), retry(0)}},
+				{now: "12:12", given: []given{ends(attempt("12:10", "2"), complete)}, want: "12:10 succeeded"}},
+		},
+		"TT-133 the second attempt is not recorded, and the child of the first is gone": {
+			given: []given{limit(1), cursor("12:00"), retry(2)},
+			syncs: []generalSync{{now: "12:10", want: "start @12:10"},
+				{now: "12:11:10", given: []given{fails(tick("12:10"), "12:11:00"), recordFails(broken)}, want: "start @12:10-r2\nfail"},
+				{now: "12:11:11", given: []given{recordFails(nil), crashed, gone("12:10")}},
+				{now: "12:12", given: []given{ends(attempt("12:10", "2"), complete)}, want: "12:10 succeeded"}},
+		},
+		"TT-244 the second attempt is not recorded, and Replace waits for the end of the run": {
+			given: []given{replacing(1), cursor("12:00"), timeout(5 * time.Minute), retry(1)},
+			syncs: []generalSync{{now: "12:10", want: "start @12:10"}, {now: "12:15", want: "stop @12:10"},
+				{now: "12:19", given: []given{gone("12:10"), recordFails(broken)}, want: "fail"}, {now: "12:19:10", want: "start @12:10-r2\nfail"},
+				{now: "12:20", given: []given{recordFails(nil), cursor("12:20"), waitsForStop("12:20")}, want: "stop @12:10-r2\n12:20 waits Schedule/stopping"},
+				{now: "12:21", given: []given{ends(attempt("12:10", "2"), failed, finished("12:21"))}, want: "start @12:20\n12:10 cancelled/replaced"}},
 		},
 		"TT-134 the child of the first attempt is gone": {
 			given: []given{limit(1), cursor("12:00"), retry(2)},

@@ -28,7 +28,8 @@ func (r ActiveRun) child(in *Input) Child {
 
 // end enters the outcome of a run that has ended, where the status holds outcomes: that of its child, or, when nobody
 // saw how that ended, that it was cancelled (timetable.md 3.6, 3.9). A run without a scheduled time has none; one with
-// another attempt to come goes on.
+// another attempt to come goes on, and so does one whose next attempt an earlier sync has started that could not record
+// it, whatever the policy says now.
 func (o *observedStatus) end(in *Input, all []Child, run ActiveRun, child *Child) {
 	if !in.Traits.Durable.Has(PartResults) || run.Time.IsZero() {
 		return
@@ -42,6 +43,9 @@ func (o *observedStatus) end(in *Input, all []Child, run ActiveRun, child *Child
 	switch {
 	case child != nil && child.Succeeded:
 		ended.Result, ended.Reason = Succeeded, ""
+	case nextAttempt(in, all, run.Time, run.Attempt) != nil:
+		o.keepsRetry(in, all, run)
+		return
 	case run.Stopping != "" && run.Stopping != RunTimeout:
 		ended.Reason = run.Stopping
 	case (child != nil || run.Stopping == RunTimeout) && in.retries(run):

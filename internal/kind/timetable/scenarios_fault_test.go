@@ -114,6 +114,14 @@ func TestAttemptScenarios(t *testing.T) {
 			A 12:10 Schedule attempt 2`})},
 		"TT-135 deleted meanwhile": {spec: retry, steps: append(first[:2:2], step{at: "12:11:10", given: []given{deletedTimetable}, want: ""},
 			step{at: "12:30", want: ""})},
+		"TT-133 the second is not recorded, and retries are not asked for any more": {spec: retry, steps: append(first[:1:1],
+			step{at: "12:11", given: []given{fails("@12:10"), writesFail(internal)}, want: "A 12:10 Schedule"},
+			step{at: "12:11:10", want: "create @12:10-r2"},
+			step{at: "12:11:20", given: []given{writesFail(nil), edited("{retry: null}")}, want: "A 12:10 Schedule attempt 2\nL none"})},
+		"TT-133 the second is not recorded, and the first is deleted": {spec: retry, steps: append(first[:1:1],
+			step{at: "12:11", given: []given{fails("@12:10"), writesFail(internal)}, want: "A 12:10 Schedule"},
+			step{at: "12:11:10", want: "create @12:10-r2"},
+			step{at: "12:11:20", given: []given{writesFail(nil), gone("@12:10"), restarted}, want: "A 12:10 Schedule attempt 2\nL none"})},
 		"TT-136 deleted by hand": {spec: retry, steps: []step{started, {at: "12:11", given: []given{gone("@12:10")}, want: `
 			say RunCancelled
 			L 12:10 Cancelled/Deleted`}}},
