@@ -4,6 +4,7 @@
 package scheduled
 
 import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -64,8 +65,10 @@ func (r *reconciler) gather(key types.NamespacedName) *ongoingSync {
 
 // gatherChild adds a child of that kind to what the decision knows.
 func (r *reconciler) gatherChild(s *ongoingSync, k *childKind, obj client.Object) {
-	deleted := k.writes.IsDeleted(s.in.Owner.UID, obj.GetUID())
-	if deleted && len(obj.GetFinalizers()) == 0 {
+	deleted, propagation := k.writes.IsDeleted(s.in.Owner.UID, obj.GetUID()), r.info.Traits.Propagation
+	// Foreground leaves it there until its dependents are gone, with a finalizer that the cache may not show yet.
+	foreground := propagation != nil && *propagation == metav1.DeletePropagationForeground
+	if deleted && !foreground && len(obj.GetFinalizers()) == 0 {
 		return // gone; only the cache does not know yet
 	}
 	child, err := r.kind.ReadChild(obj, k.gvk, s.owner)

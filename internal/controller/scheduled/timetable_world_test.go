@@ -120,7 +120,7 @@ func (w *timetabled) begin(ctx context.Context, scheme *runtime.Scheme) {
 	r.queue.Store(&q)
 }
 
-// intercept gives children UIDs, and answers status writes as the test says.
+// intercept gives children UIDs, deletes them as propagation Foreground does, and answers status writes as the test says.
 func (w *timetabled) intercept(raw client.WithWatch) interceptor.Funcs {
 	return interceptor.Funcs{
 		Create: func(ctx context.Context, next client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
@@ -128,6 +128,17 @@ func (w *timetabled) intercept(raw client.WithWatch) interceptor.Funcs {
 			obj.SetUID(types.UID(fmt.Sprintf("child-%d", w.uids)))
 			obj.SetCreationTimestamp(metav1.Now())
 			return next.Create(ctx, obj, opts...)
+		},
+		Delete: func(ctx context.Context, next client.WithWatch, obj client.Object, opts ...client.DeleteOption) error {
+			var o client.DeleteOptions
+			if o.ApplyOptions(opts); o.PropagationPolicy != nil && *o.PropagationPolicy == metav1.DeletePropagationForeground {
+				held := obj.DeepCopyObject().(client.Object)
+				patch := []byte(`{"metadata":{"finalizers":["foregroundDeletion"]}}`)
+				if err := raw.Patch(ctx, held, client.RawPatch(types.MergePatchType, patch)); err != nil {
+					return err
+				}
+			}
+			return next.Delete(ctx, obj, opts...)
 		},
 		SubResourcePatch: func(ctx context.Context, next client.Client, sub string, obj client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
 			answer := w.answer
