@@ -117,14 +117,20 @@ func (r *Results) with(outcomes []RunOutcome, at time.Time, nothingBetween func(
 	if len(outcomes) == 0 && len(now.Ledger) <= limit {
 		return r
 	}
-	ledger := slices.Clone(now.Ledger)
-	slices.Reverse(ledger)
+	final := make([]RunOutcome, 0, len(outcomes))
 	for _, o := range outcomes {
 		now.Counts.add(o)
 		now.Last.add(o, at)
-		if o.Result == Started {
-			continue // it is active until it has ended
+		if o.Result != Started { // that is active until it has ended
+			final = append(final, o)
 		}
+	}
+	if len(final) == 0 && len(now.Ledger) <= limit {
+		return &now
+	}
+	ledger := slices.Clone(now.Ledger)
+	slices.Reverse(ledger)
+	for _, o := range final {
 		if last := len(ledger) - 1; last >= 0 && ledger[last].continues(o, nothingBetween) {
 			ledger[last].Count += o.Count
 			ledger[last].Last = o.Last

@@ -129,11 +129,11 @@ func (k Kind) Build(obj adapter.Object, start adapter.Start) (adapter.Object, er
 	if results := start.Memory.Results; results != nil && results.Last.SuccessScheduled != nil {
 		s.LastSuccessScheduledTime = *results.Last.SuccessScheduled
 	}
-	child, obstacle := template.Build(tt, s)
+	child, obstacle := template.buildTyped(tt, s)
 	if obstacle != nil {
 		return nil, apierrors.NewBadRequest(obstacle.Message)
 	}
-	return typed(child), nil
+	return child, nil
 }
 
 // ChildKinds implements adapter.ChildChooser: the kind of the template, and then those of active runs that were started

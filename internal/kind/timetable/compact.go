@@ -142,11 +142,13 @@ func (c *compactTimetable) whole(kept *Compilations) (*Object, bool) {
 
 func (c *compactTimetable) wholeStatus() v1alpha1.TimetableStatus {
 	status := c.status
+	status.Conditions = slices.Grow(status.Conditions, len(c.conditions))
 	for _, is := range c.conditions {
 		says := is.says.Value()
 		status.Conditions = append(status.Conditions, metav1.Condition{Type: says.kind, Status: says.status, Reason: says.reason, Message: says.message,
 			ObservedGeneration: is.observedGeneration, LastTransitionTime: is.lastTransitionTime})
 	}
+	status.Next = slices.Grow(status.Next, len(c.nextTimes))
 	for _, at := range c.nextTimes {
 		status.Next = append(status.Next, v1alpha1.NextTime{Time: at})
 	}

@@ -21,6 +21,9 @@ const ellipsis = "…"
 // bounded makes a text of anybody fit for a status: on one line, without control characters, and of at most limit bytes
 // as Go encodes it in JSON, with its quotes. It is cut between characters.
 func bounded(text string, limit int) string {
+	if isPlain(text) && len(`""`)+len(text) <= limit {
+		return text
+	}
 	var b strings.Builder
 	used := len(`""`)
 	cutAt := 0 // where there is still room for the ellipsis
@@ -48,6 +51,19 @@ func bounded(text string, limit int) string {
 		}
 	}
 	return b.String()
+}
+
+// isPlain tells whether a text is words of printable ASCII, with one blank between two, that JSON encodes as they are.
+func isPlain(text string) bool {
+	before := byte(' ')
+	for i := range len(text) {
+		c := text[i]
+		if c < ' ' || c > '~' || c == ' ' && before == ' ' || strings.IndexByte(`"\<>&`, c) >= 0 {
+			return false
+		}
+		before = c
+	}
+	return text == "" || before != ' '
 }
 
 // encodedLength is how many bytes encoding/json writes for a character of a string that is no control character.

@@ -156,6 +156,21 @@ type Start struct {
 // Build makes the child of an attempt, ready to be created: what the template says, with our name, labels, annotations
 // and owner reference, which win. The obstacle is InvalidTemplate: the child would be too large.
 func (t *Template) Build(timetable metav1.Object, start Start) (*unstructured.Unstructured, *Obstacle) {
+	p, obstacle := t.expand(timetable, start)
+	if obstacle != nil {
+		return nil, obstacle
+	}
+	return t.build(p)
+}
+
+// childParts are what a child is made of: the JSON of its spec, which must not be modified, and its metadata.
+type childParts struct {
+	spec     []byte
+	metadata metav1.ObjectMeta
+}
+
+// expand replaces the variables.
+func (t *Template) expand(timetable metav1.Object, start Start) (*childParts, *Obstacle) {
 	run := start.Name
 	if run == "" {
 		run = RunName(timetable.GetName(), start.ScheduledTime)
@@ -176,31 +191,42 @@ func (t *Template) Build(timetable metav1.Object, start Start) (*unstructured.Un
 		Namespace:                timetable.GetNamespace(),
 		Parameters:               parameters,
 	}
-	text, size, ok := t.spec.Expand(values, maxChildBytes)
-	if !ok {
+	p := &childParts{}
+	var size int
+	var ok bool
+	if p.spec, size, ok = t.spec.Expand(values, maxChildBytes); !ok {
 		return nil, tooLarge(size)
 	}
-	var spec map[string]any
-	if err := utiljson.Unmarshal(text, &spec); err != nil {
-		return nil, &Obstacle{InvalidTemplate, fmt.Sprintf("spec.template.spec cannot be read: %v", err)}
-	}
-	t.boundDeadline(spec)
-	child := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
-	child.SetAPIVersion(t.apiVersion)
-	child.SetKind(t.kind)
-	child.SetNamespace(timetable.GetNamespace())
-	child.SetName(ChildName(run, start.Attempt))
-	child.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(timetable, ownerKind)})
-	if obstacle := t.setMetadata(child, timetable, start, values); obstacle != nil {
+	p.metadata.Namespace, p.metadata.Name = timetable.GetNamespace(), ChildName(run, start.Attempt)
+	p.metadata.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(timetable, ownerKind)}
+	if obstacle := t.setMetadata(&p.metadata, timetable, start, values); obstacle != nil {
 		return nil, obstacle
 	}
-	metadata, err := json.Marshal(child.Object["metadata"])
+	metadata, err := json.Marshal(&p.metadata)
 	if err != nil {
 		panic(err) // strings and true
 	}
 	if size += len(metadata) + len(t.apiVersion) + len(t.kind) + len(`{"apiVersion":"","kind":"","metadata":,"spec":}`); size > maxChildBytes {
 		return nil, tooLarge(size)
 	}
+	return p, nil
+}
+
+// build makes the child of its parts.
+func (t *Template) build(p *childParts) (*unstructured.Unstructured, *Obstacle) {
+	var spec map[string]any
+	if err := utiljson.Unmarshal(p.spec, &spec); err != nil {
+		return nil, &Obstacle{InvalidTemplate, fmt.Sprintf("spec.template.spec cannot be read: %v", err)}
+	}
+	t.boundDeadline(spec)
+	child := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
+	child.SetAPIVersion(t.apiVersion)
+	child.SetKind(t.kind)
+	child.SetNamespace(p.metadata.Namespace)
+	child.SetName(p.metadata.Name)
+	child.SetOwnerReferences(p.metadata.OwnerReferences)
+	child.SetLabels(p.metadata.Labels)
+	child.SetAnnotations(p.metadata.Annotations)
 	return child, nil
 }
 
@@ -227,7 +253,7 @@ func (t *Template) tooLargeFor(timetable *Object, set *timeset.Set) *Obstacle {
 	if last := timetable.Status.LastSuccessScheduledTime; last != nil {
 		start.LastSuccessScheduledTime = last.Time
 	}
-	_, obstacle := t.Build(timetable, start)
+	_, obstacle := t.expand(timetable, start)
 	return obstacle
 }
 
@@ -237,7 +263,7 @@ func tooLarge(size int) *Obstacle {
 }
 
 // setMetadata sets labels and annotations: those of the template with their variables replaced, and ours.
-func (t *Template) setMetadata(child *unstructured.Unstructured, timetable metav1.Object, start Start, values *expand.Values) *Obstacle {
+func (t *Template) setMetadata(child *metav1.ObjectMeta, timetable metav1.Object, start Start, values *expand.Values) *Obstacle {
 	from := t.plain
 	text, size, ok := t.metadata.Expand(values, maxChildBytes)
 	if !ok {
@@ -256,7 +282,7 @@ func (t *Template) setMetadata(child *unstructured.Unstructured, timetable metav
 	if len(start.Schedules) > 0 {
 		labels[v1alpha1.LabelSchedule] = start.Schedules[0]
 	}
-	child.SetLabels(labels)
+	child.Labels = labels
 	zone := start.Zone
 	if zone == nil {
 		zone = time.UTC
@@ -264,7 +290,7 @@ func (t *Template) setMetadata(child *unstructured.Unstructured, timetable metav
 	annotations := copied(from.Annotations)
 	annotations[v1alpha1.AnnotationScheduledTime] = start.ScheduledTime.In(zone).Format(time.RFC3339)
 	annotations[v1alpha1.AnnotationAttempt] = strconv.Itoa(int(start.Attempt))
-	child.SetAnnotations(annotations)
+	child.Annotations = annotations
 	return nil
 }
 
@@ -279,7 +305,7 @@ func copied[V ~string](from map[string]V) map[string]string {
 
 // boundDeadline gives a Job the smaller of the timeout and its own activeDeadlineSeconds.
 func (t *Template) boundDeadline(spec map[string]any) {
-	if t.timeout == 0 || t.apiVersion != "batch/v1" || t.kind != "Job" {
+	if t.timeout == 0 || !t.makesJobs() {
 		return
 	}
 	const field = "activeDeadlineSeconds"

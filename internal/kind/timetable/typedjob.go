@@ -4,10 +4,12 @@
 package timetable
 
 import (
+	"time"
+
 	batchv1 "k8s.io/api/batch/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/json"
 
 	"github.com/carillon-dev/carillon/internal/kind/adapter"
 )
@@ -23,15 +25,37 @@ func (Kind) NewChild(kind schema.GroupVersionKind) adapter.Object {
 	return nil
 }
 
-// typed gives a Job its Go type. One that holds what this program has no field for, or another type for, stays as it is:
-// the server may be newer, and if it is not, says so itself.
-func typed(child *unstructured.Unstructured) adapter.Object {
-	if child.GroupVersionKind() != jobKind {
-		return child
+func (t *Template) makesJobs() bool { return t.apiVersion == "batch/v1" && t.kind == "Job" }
+
+// buildTyped is Build, and gives a Job its Go type. One that holds what this program has no field for, or another type
+// for, stays as it is: the server may be newer, and if it is not, says so itself.
+func (t *Template) buildTyped(timetable metav1.Object, start Start) (adapter.Object, *Obstacle) {
+	p, obstacle := t.expand(timetable, start)
+	if obstacle != nil {
+		return nil, obstacle
 	}
-	job := &batchv1.Job{}
-	if runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(child.Object, job, true) != nil {
-		return child
+	if job := t.job(p); job != nil {
+		return job, nil
+	}
+	child, obstacle := t.build(p)
+	if obstacle != nil {
+		return nil, obstacle
+	}
+	return child, nil
+}
+
+// job makes the Job of its parts; nil if they are those of anything else.
+func (t *Template) job(p *childParts) *batchv1.Job {
+	if !t.makesJobs() {
+		return nil
+	}
+	job := &batchv1.Job{ObjectMeta: p.metadata}
+	job.APIVersion, job.Kind = t.apiVersion, t.kind
+	if unknown, err := json.UnmarshalStrict(p.spec, &job.Spec); err != nil || len(unknown) > 0 {
+		return nil
+	}
+	if timeout := int64(t.timeout / time.Second); t.timeout > 0 && (job.Spec.ActiveDeadlineSeconds == nil || *job.Spec.ActiveDeadlineSeconds > timeout) {
+		job.Spec.ActiveDeadlineSeconds = &timeout
 	}
 	return job
 }
