@@ -51,7 +51,8 @@ func (t *timetablesTruth) checkServed() {
 			continue
 		}
 		due := v.timing.times.LastBetween(until.Add(-90*time.Second), until)
-		if due.IsZero() || !due.After(o.created) || !due.After(v.set.Add(t.fastest)) || v.timing.times.PlannedStart(due).After(until) {
+		seen := v.set.Add(t.fastest + servedAfter) // 5.7: the edit is the pass that sees it, and what the new timing names before that is skipped
+		if due.IsZero() || !due.After(o.created) || !due.After(seen) || v.timing.times.PlannedStart(due).After(until) {
 			continue
 		}
 		if decidedBy(s, due) && t.fastest-t.slowest >= 30*time.Second {
