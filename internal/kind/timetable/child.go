@@ -62,7 +62,8 @@ func (k Kind) ReadChild(obj adapter.Object, kind schema.GroupVersionKind, owner 
 
 // recordedOutcome tells how a child has ended as the status tells it, for kinds whose end spec.outcome tells: that may be
 // another one by now, or about another kind, and what was decided is final (timetable.md 3.9). Unfinished is one of a run
-// that the status does not tell the end of.
+// that the status does not tell the end of: also one that was never counted, because it began before the first cursor.
+// Nobody can tell such a run from one that was counted and left the ledger since, once the ledger has lost anything.
 func recordedOutcome(owner, child adapter.Object) outcome.Outcome {
 	var s *v1alpha1.TimetableStatus
 	switch tt := owner.(type) {
@@ -93,6 +94,9 @@ func recordedOutcome(owner, child adapter.Object) outcome.Outcome {
 		return !at.Before(e.ScheduledTime.Time) && (at.Equal(e.ScheduledTime.Time) || e.Until != nil && !at.After(e.Until.Time))
 	})
 	if i < 0 {
+		if ledgerIsWhole(s) {
+			return outcome.Outcome{}
+		}
 		return ended
 	}
 	switch e := &s.Ledger[i]; {
@@ -107,6 +111,15 @@ func recordedOutcome(owner, child adapter.Object) outcome.Outcome {
 		}
 	}
 	return ended
+}
+
+// ledgerIsWhole tells whether the ledger has every result that was counted.
+func ledgerIsWhole(s *v1alpha1.TimetableStatus) bool {
+	listed, counts := int64(0), &s.Counts
+	for i := range s.Ledger {
+		listed += int64(max(1, s.Ledger[i].Count))
+	}
+	return listed >= counts.Succeeded+counts.Failed+counts.Cancelled+counts.Skipped+counts.Missed
 }
 
 // Build implements adapter.Kind.

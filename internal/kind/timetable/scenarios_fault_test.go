@@ -365,6 +365,14 @@ func TestFaultScenarios(t *testing.T) {
 			cursor 12:06
 			next 12:10 12:20 12:30 12:40 12:50
 			counts 0 started 0 succeeded 0 failed 0 cancelled 0 skipped 0 missed`}}},
+		"TT-229 a run that no status could tell of goes on, although it began before the first cursor": {
+			spec: "{history: {failed: {limit: 0}}, " + pipelines + "}", unseen: true, given: []given{writesFail(internal)}, steps: []step{
+				{at: "12:04", asleep: true, want: ""},
+				{at: "12:10", want: "create @12:10"},
+				{at: "12:12", given: []given{restarted, writesFail(nil)}, want: "cursor 12:11\nA none"},
+				{at: "12:13", given: []given{edited("{lateAfter: 5m}")}, want: ""},
+				{at: "12:20", want: "W 12:20 Overlap"},
+				{at: "12:21", given: []given{state("@12:10", "broken")}, want: "create @12:20\nprune @12:10\nsay RunStarted"}}},
 		"TT-231 the first one hangs": {spec: `{schedules: [{name: main, cron: "* * * * *"}]}`, steps: []step{
 			{at: "12:04", want: "create @12:04\nsay RunStarted"},
 			{at: "12:14", want: "say TimesSkipped\nsay TimesSkipped\nsay TimesSkipped\nsay TimesSkipped\nsay TimesSkipped\nsay TimesSkipped\nsay TimesSkipped\nsay TimesSkipped\nsay TimesSkipped\nLate False/OnTime"},
