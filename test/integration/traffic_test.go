@@ -42,7 +42,7 @@ func (w write) String() string {
 func (w write) accepted() bool { return w.code >= 200 && w.code < 300 }
 
 // traffic notes what the clients of one configuration write, and lets tests interfere. Events are left out: they are
-// told beside the work.
+// told beside the work. So are dry runs (of a Timetable's template): they write nothing.
 type traffic struct {
 	mu     sync.Mutex
 	writes []write
@@ -89,7 +89,7 @@ type tap struct {
 
 func (t *tap) RoundTrip(r *http.Request) (*http.Response, error) {
 	info, err := infos.NewRequestInfo(r)
-	if err != nil || !info.IsResourceRequest || info.Resource == "events" {
+	if err != nil || !info.IsResourceRequest || info.Resource == "events" || r.URL.Query().Has("dryRun") {
 		return t.next.RoundTrip(r)
 	}
 	switch info.Verb {
