@@ -27,6 +27,9 @@ func ours(in *Input, c Child) bool {
 // children gives the CronJob's children, each once, by name: those handed in, in the state that a live read of this
 // sync showed, and those that only a live read showed because the cache is behind.
 func children(in *Input) []Child {
+	if len(in.read.children) == 0 && in.hasOwnByName() {
+		return in.Children
+	}
 	all := make([]Child, 0, len(in.Children)+len(in.read.children))
 	at := map[types.UID]int{}
 	add := func(c Child) {
@@ -51,6 +54,19 @@ func children(in *Input) []Child {
 	return all
 }
 
+// hasOwnByName tells whether the children handed in are ours, each once, by name: then nothing is to be made of them.
+func (in *Input) hasOwnByName() bool {
+	uids := map[types.UID]struct{}{}
+	for i := range in.Children {
+		c := &in.Children[i]
+		if _, again := uids[c.UID]; again || !ours(in, *c) || i > 0 && byName(in.Children[i-1], *c) > 0 {
+			return false
+		}
+		uids[c.UID] = struct{}{}
+	}
+	return true
+}
+
 // childName is the name of the child for scheduled time t, and by that the lock on t (cronjob.md 1.5). Two scheduled
 // times of one minute share a name in kinds that count minutes (B7).
 func childName(in *Input, t time.Time) string {
@@ -63,7 +79,8 @@ func childName(in *Input, t time.Time) string {
 	if n%unit < 0 {
 		q--
 	}
-	return in.Owner.Name + "-" + strconv.FormatInt(q, 10)
+	var room [64]byte // for most names: one allocation instead of two
+	return string(strconv.AppendInt(append(append(room[:0], in.Owner.Name...), '-'), q, 10))
 }
 
 // proof is the scheduled time that the child was made for, if it proves one. Its name must be the one of that time,

@@ -28,8 +28,8 @@ type Input struct {
 	Policy Policy
 	Stored Memory
 
-	// Children are the objects that claim to be made by this CronJob, in any order. Those that another object
-	// controls are ignored, so the shell may hand over more than it must.
+	// Children are the objects that claim to be made by this CronJob, in any order; by name costs least. Those that another
+	// object controls are ignored, so the shell may hand over more than it must.
 	Children []Child
 
 	// ChildObstacle is why no child can be started, as the shell has found out; nil if nothing keeps it.

@@ -4,6 +4,9 @@
 package scheduled
 
 import (
+	"cmp"
+	"slices"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -60,6 +63,7 @@ func (r *reconciler) gather(key types.NamespacedName) *ongoingSync {
 			r.gatherChild(s, k, obj)
 		}
 	}
+	slices.SortStableFunc(s.in.Children, func(a, b cron.Child) int { return cmp.Compare(a.Name, b.Name) }) // once for all decisions
 	return s
 }
 
