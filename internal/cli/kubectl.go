@@ -4,10 +4,13 @@
 package cli
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -47,8 +50,12 @@ batch/v1beta1 in the files of apply, create, delete, diff and replace are read a
 				fmt.Fprint(streams.Err, withHint(message, dataDir))
 				os.Exit(code)
 			})
+			errOut := streams.Err
+			if slices.Contains(args, "edit") { // which advises a command that is none of ours
+				errOut = adviceOfEdit{to: streams.Err, self: filepath.Base(os.Args[0])}
+			}
 			root := kubectl.NewKubectlCommand(kubectl.KubectlOptions{
-				IOStreams:   genericiooptions.IOStreams{In: streams.In, Out: streams.Out, ErrOut: streams.Err},
+				IOStreams:   genericiooptions.IOStreams{In: streams.In, Out: streams.Out, ErrOut: errOut},
 				Arguments:   append([]string{"kubectl"}, args...),
 				ConfigFlags: genericclioptions.NewConfigFlags(true).WithDeprecatedPasswordFlag().WithDiscoveryBurst(300).WithDiscoveryQPS(50),
 			})
@@ -62,6 +69,22 @@ batch/v1beta1 in the files of apply, create, delete, diff and replace are read a
 			return root.ExecuteContext(cmd.Context())
 		},
 	}
+}
+
+// adviceOfEdit passes on what kubectl edit says. After an edit that the server refuses it advises to replace the object from
+// a file, and takes the name of this program for its own.
+type adviceOfEdit struct {
+	to   io.Writer
+	self string
+}
+
+// Write implements io.Writer. kubectl writes the advice as a whole.
+func (a adviceOfEdit) Write(text []byte) (int, error) {
+	wrong := []byte("`" + a.self + " replace -f ")
+	if _, err := a.to.Write(bytes.ReplaceAll(text, wrong, []byte("`"+a.self+" kubectl replace -f "))); err != nil {
+		return 0, err
+	}
+	return len(text), nil
 }
 
 // withHint is what kubectl says last, with a line of ours when we know the cure: the Carillon of dataDir does not run,

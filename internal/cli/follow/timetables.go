@@ -5,6 +5,7 @@ package follow
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -44,7 +45,7 @@ func (f *Follower) followTimetables(ctx context.Context) {
 
 // timetable says what comes next, as the status has it: the controller knows Calendars, pauses, and what is wrong.
 func (f *Follower) timetable(tt *v1alpha1.Timetable) {
-	line, known := comesNext(tt)
+	line, known := comesNext(tt, f.opts.Now())
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	before := f.timetables[tt.UID]
@@ -61,8 +62,9 @@ func (f *Follower) timetable(tt *v1alpha1.Timetable) {
 	}
 }
 
-// comesNext gives the next run of a Timetable, or why there is none; false while its controller has not said.
-func comesNext(tt *v1alpha1.Timetable) (line console.Line, known bool) {
+// comesNext gives the next run of a Timetable, or why there is none; false while its controller has not said, or has not
+// looked since what it has said has passed.
+func comesNext(tt *v1alpha1.Timetable, now time.Time) (line console.Line, known bool) {
 	s := &tt.Status
 	is := func(condition string) (reason string, holds bool) {
 		c := meta.FindStatusCondition(s.Conditions, condition)
@@ -86,10 +88,11 @@ func comesNext(tt *v1alpha1.Timetable) (line console.Line, known bool) {
 	case isPaused && paused == "Failures":
 		line.Message = "is paused, because too many runs failed in a row"
 	case len(s.Next) > 0:
-		at := s.Next[0].Time.Time
-		if s.Next[0].StartsAt != nil {
-			at = s.Next[0].StartsAt.Time
+		i := slices.IndexFunc(s.Next, func(n v1alpha1.NextTime) bool { return startOf(n).After(now) })
+		if i < 0 {
+			return line, false
 		}
+		at := startOf(s.Next[i])
 		zone := tt.Spec.TimeZone
 		if zone == "" {
 			zone = "UTC"
@@ -104,6 +107,14 @@ func comesNext(tt *v1alpha1.Timetable) (line console.Line, known bool) {
 		line.Message = "has no next run; see its status: carillon kubectl describe timetable " + tt.Name
 	}
 	return line, true
+}
+
+// startOf is when the run of a time that is to come starts.
+func startOf(n v1alpha1.NextTime) time.Time {
+	if n.StartsAt != nil {
+		return n.StartsAt.Time
+	}
+	return n.Time.Time
 }
 
 func sameTime(a, b *time.Time) bool {

@@ -16,6 +16,9 @@ import (
 	"github.com/carillon-dev/carillon/internal/cli/console"
 )
 
+// now is the time in these tests.
+var now = time.Date(2026, 5, 4, 9, 0, 0, 0, time.UTC)
+
 func timetableThat(change func(*v1alpha1.Timetable)) *v1alpha1.Timetable {
 	tt := &v1alpha1.Timetable{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "t", UID: "u"}}
 	if change != nil {
@@ -30,7 +33,8 @@ func condition(tt *v1alpha1.Timetable, of, status, reason string) {
 
 // What comes next of a Timetable is told in the words of its status, and once.
 func TestTimetableComesNext(t *testing.T) {
-	next := metav1.NewTime(time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC))
+	next := metav1.NewTime(now.Add(time.Hour))
+	passed := v1alpha1.NextTime{Time: metav1.NewTime(now.Add(-time.Minute))}
 	for name, c := range map[string]struct {
 		tt   func(*v1alpha1.Timetable)
 		want string
@@ -41,6 +45,18 @@ func TestTimetableComesNext(t *testing.T) {
 			condition(tt, "Ready", "True", "Accepted")
 			tt.Spec.TimeZone, tt.Status.Next = "Europe/Rome", []v1alpha1.NextTime{{Time: next}}
 		}, want: "Europe/Rome", due: true},
+		"what came first has passed": {tt: func(tt *v1alpha1.Timetable) {
+			condition(tt, "Ready", "True", "Accepted")
+			tt.Status.Next = []v1alpha1.NextTime{passed, {Time: next}}
+		}, want: "UTC", due: true},
+		"a time that has passed starts later": {tt: func(tt *v1alpha1.Timetable) {
+			condition(tt, "Ready", "True", "Accepted")
+			tt.Status.Next = []v1alpha1.NextTime{{Time: passed.Time, StartsAt: &next}}
+		}, want: "UTC", due: true},
+		"all that was to come has passed": {tt: func(tt *v1alpha1.Timetable) {
+			condition(tt, "Ready", "True", "Accepted")
+			tt.Status.Next = []v1alpha1.NextTime{passed, passed}
+		}},
 		"suspended until then": {tt: func(tt *v1alpha1.Timetable) {
 			condition(tt, "Ready", "True", "Accepted")
 			condition(tt, "Paused", "True", "SuspendedUntil")
@@ -96,7 +112,7 @@ func sayTimetables(t *testing.T, say func(*Follower)) []console.Line {
 	t.Helper()
 	p := &page{}
 	out := console.New(p, console.Options{Format: console.JSON})
-	f := New(Options{Console: out})
+	f := New(Options{Console: out, Now: func() time.Time { return now }})
 	say(f)
 	if err := out.Close(t.Context()); err != nil {
 		t.Fatal(err)
