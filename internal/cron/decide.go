@@ -38,6 +38,8 @@ type syncState struct {
 	takenOut   []time.Time
 	chosen     []time.Time
 	turnedAway []missed
+	// ahead are those that wait and are decided, but ahead of a clock that was set back: they start when they come again.
+	ahead []WaitingTime
 	// pruneAt is when a child that is kept now may have to go, zero if none will.
 	pruneAt time.Time
 	// retryAt is when the next attempt of a run is due, or one that runs has to have ended; zero if there is no such.

@@ -60,6 +60,13 @@ func (s *syncState) nameDecided() {
 			o.wake = earlier(o.wake, end)
 		}
 	}
+	for _, w := range s.ahead {
+		o.waiting = append(o.waiting, w)
+		o.wake = earlier(o.wake, w.Time.UTC())
+	}
+	if len(s.ahead) > 0 {
+		slices.SortFunc(o.waiting, func(a, b WaitingTime) int { return a.Time.Compare(b.Time) })
+	}
 	cursor := s.timing.base
 	for _, times := range []Times{s.past.times, orNone(in.Policy.Timing.Excluded), s.allTimes()} {
 		cursor = maxTime(cursor, times.LastBetween(s.timing.base, s.past.until).UTC())

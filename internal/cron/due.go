@@ -85,6 +85,8 @@ func (s *syncState) stillWaiting() (waiting []dueTime) {
 				why = p.why
 			}
 			s.turnAway(why, []dueTime{t})
+		case w.Time.After(in.Now):
+			s.ahead = append(s.ahead, w)
 		default:
 			waiting = append(waiting, t)
 		}

@@ -125,9 +125,8 @@ var reasonText = map[Reason]string{
 	NotStartedDeadline: "they were found too late for .spec.startingDeadlineSeconds; raise it if they should start late",
 	NotStartedFailed: "the API server failed or refused what their start needed until the next one was due, or gave no answer, and what " +
 		"became of it could not be read; other events tell its answer",
-	NotStartedForeign:      "an object of someone else had the name",
-	NotStartedCatchUpLimit: "nobody looked when they were due, and more were found than .spec.catchUp.limit; raise it if all of them matter",
-	NotStartedTooMany:      "more than 100 were missed before; set or decrease .spec.startingDeadlineSeconds",
+	NotStartedForeign: "an object of someone else had the name",
+	NotStartedTooMany: "more than 100 were missed before; set or decrease .spec.startingDeadlineSeconds",
 	NotStartedEdit: ".spec.schedule or .spec.timeZone was changed before they could start, at a time that nothing tells exactly; " +
 		"start them by hand if they are needed",
 }
@@ -144,7 +143,7 @@ func notStarted(in *Input, list []missed) Event {
 		if len(list) > 1 {
 			fmt.Fprintf(&reasons, " for %d", m.count)
 		}
-		if text := reasonText[m.reason]; text != "" {
+		if text := cmp.Or(in.Traits.ReasonTexts[m.reason], reasonText[m.reason]); text != "" {
 			reasons.WriteString(": " + text)
 		}
 	}

@@ -97,6 +97,9 @@ type Child struct {
 	Finished *time.Time
 	// Remark is what people should know of how it was read; nil if there is nothing.
 	Remark *Remark
+	// Obstacle is what it shows to be wrong with the object that made it, although nothing is kept from starting by that
+	// (Check is 0); nil if nothing is.
+	Obstacle *Obstacle
 	// Status is the object's own word for its state ("Aborted"), "" when it has none. Only for messages.
 	Status string
 }

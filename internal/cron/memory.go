@@ -185,12 +185,21 @@ func (in *Input) remembered() Memory {
 	if !in.Traits.Durable.Has(PartWaiting) {
 		m.Waiting = in.Carried.Waiting
 	} else {
+		if slices.ContainsFunc(m.Waiting, in.hasNotCome) {
+			m.Waiting = slices.DeleteFunc(slices.Clone(m.Waiting), in.hasNotCome)
+		}
 		m.Waiting = append(slices.Clip(m.Waiting), in.unrecordedWaiting()...)
 	}
 	if served := m.inProcess().unrecorded; served != nil {
 		m.LastSchedule = later(m.LastSchedule, *served)
 	}
 	return m
+}
+
+// hasNotCome tells whether a time that is stored as waiting is yet to come, and no clock that was ahead has decided it: nobody
+// of ours has written that, or what has is not believed (timetable.md 5.6). It comes by itself if the timing names it.
+func (in *Input) hasNotCome(w WaitingTime) bool {
+	return w.Time.After(in.Now) && w.Time.After(baseOf(in, &in.Stored))
 }
 
 // unrecordedWaiting are the times that wait because nobody can tell whether they have started, and that no status could

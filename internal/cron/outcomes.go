@@ -27,8 +27,9 @@ type RunOutcome struct {
 	Trigger  Trigger
 	Run      string
 	Attempts int
-	// Started is when the newest child was created, and Ended when it ended, or was found to be gone.
-	Started, Ended *time.Time
+	// Started is when the first child was created that was still there at the end, LastStarted when the newest one was, and
+	// Ended when that ended, or was found to be gone. A status holds no LastStarted.
+	Started, LastStarted, Ended *time.Time
 }
 
 // Result is the outcome in one word.

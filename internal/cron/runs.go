@@ -38,7 +38,7 @@ func (o *observedStatus) end(in *Input, all []Child, run ActiveRun, child *Child
 	ended := RunOutcome{Result: Cancelled, Reason: RunDeleted, Count: 1, First: run.Time, Last: run.Time, Trigger: run.Trigger,
 		Run: run.Name, Attempts: run.Attempt, Ended: &now}
 	if !run.Started.IsZero() {
-		ended.Started = &run.Started
+		ended.Started, ended.LastStarted = firstStart(in, all, run), &run.Started
 	}
 	switch {
 	case child != nil && child.Succeeded:
@@ -62,6 +62,20 @@ func (o *observedStatus) end(in *Input, all []Child, run ActiveRun, child *Child
 		ended.Ended = child.Finished
 	}
 	o.ended = append(o.ended, ended)
+}
+
+// firstStart is when the run began: the creation of the first of its children that are there.
+func firstStart(in *Input, all []Child, run ActiveRun) *time.Time {
+	first := run.Started
+	if run.Attempt <= 1 {
+		return &first
+	}
+	for _, c := range all {
+		if t, ok := proof(in, c); ok && t.Equal(run.Time) && !c.Created.IsZero() && c.Created.Before(first) {
+			first = c.Created
+		}
+	}
+	return &first
 }
 
 // markStopping notes why a run is being stopped; the cause that was noted first stays.

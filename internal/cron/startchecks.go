@@ -30,11 +30,15 @@ func checkStart(in *Input, e *edit) readiness {
 	for _, o := range []*Obstacle{in.Policy.ChildObstacle, timing.Obstacle, in.ChildObstacle, ofTemplate} {
 		r.makesNoChild = r.makesNoChild || o != nil && o.Check == CheckChildKind
 	}
+	harmless := ofTemplate
+	if o := in.ChildObstacle; o != nil && o.Check == 0 {
+		harmless = o
+	}
 	for _, check := range in.Traits.StartChecks {
 		switch check {
 		case CheckNotSuspended:
 			if in.Policy.Suspend {
-				return r.with(in, e, ofTemplate)
+				return r.with(in, e, harmless)
 			}
 		case CheckScheduleFires:
 			for _, remark := range timing.Remarks {
@@ -55,10 +59,7 @@ func checkStart(in *Input, e *edit) readiness {
 		}
 	}
 	r.mayStart, r.times = timing.Times != nil, timing.Times
-	if o := in.ChildObstacle; o != nil && o.Check == 0 {
-		return r.with(in, e, o)
-	}
-	return r.with(in, e, ofTemplate)
+	return r.with(in, e, harmless)
 }
 
 // with adds an obstacle that keeps nothing from starting; nil is none.

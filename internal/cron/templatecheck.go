@@ -30,7 +30,8 @@ var TemplateVerdicts = []TemplateVerdict{TemplateAccepted, TemplateRejected, Tem
 // TemplateCheckResult is the answer to Plan.CheckTemplate.
 type TemplateCheckResult struct {
 	Verdict TemplateVerdict
-	// Message says why the server refuses the child, as the status is to hold it; "" for any other verdict.
+	// Message says, as the status is to hold it, why the server refuses the child, or what it leaves out of one that it
+	// accepts; "" if there is nothing to say.
 	Message string
 }
 
@@ -39,6 +40,8 @@ type TemplateCheck struct {
 	// Template is the Policy.Template that a dry run has answered for, "" if none has. Rejected is why the server refuses
 	// what it makes, "" if it does not.
 	Template, Rejected string
+	// LeftOut is what the server leaves out of what the template makes, because it does not know such fields; "" if nothing.
+	LeftOut string
 	// OwnerRemoved is the generation of the object at which our owner reference was taken off what it made, 0 if it was not.
 	// Such an answer says nothing of the template.
 	OwnerRemoved int64
@@ -110,7 +113,10 @@ func (s *syncState) learnTemplate() {
 		s.unjudged = unjudgedTemplate{}
 		switch r.Verdict {
 		case TemplateAccepted:
-			s.template = TemplateCheck{Template: in.Policy.Template}
+			s.template = TemplateCheck{Template: in.Policy.Template, LeftOut: r.Message}
+			if r.Message != "" {
+				s.ready.events = append(s.ready.events, in.Traits.Events.FieldsLeftOut.event(dedupKey("left out", in.Policy.Template), "%s", r.Message))
+			}
 		case TemplateRejected:
 			s.template = TemplateCheck{Template: in.Policy.Template, Rejected: r.Message}
 		case TemplateOwnerRemoved:
@@ -128,15 +134,30 @@ func (s *syncState) learnTemplate() {
 		}
 		s.ready.obstacle = o
 	}
-	// The status tells why a template is rejected by the one obstacle that it names. If that is another one, the next
-	// process tries the template again.
+	s.learnFromChildren()
+	// The status tells why a template is rejected by the one obstacle that it names, and what is left out of what it makes
+	// where it names none. If it does not, the next process tries the template again.
 	now := s.status.outlook()
 	now.Template = s.template
-	if o := s.template.obstacle(in); o != nil && s.ready.obstacle.Key != o.Key {
+	if o := s.template.obstacle(in); o != nil && s.ready.obstacle.Key != o.Key || s.template.LeftOut != "" && s.ready.obstacle != nil {
 		now.Template = TemplateCheck{}
 	}
 	if now.Template != s.status.outlook().Template {
 		s.status.Outlook = new(now)
+	}
+}
+
+// learnFromChildren finds what children have shown to be wrong with the spec, where nothing else is: the event is that of
+// the child (Child.Remark).
+func (s *syncState) learnFromChildren() {
+	if s.ready.obstacle != nil || s.in.Owner.Deleting {
+		return
+	}
+	for i := range s.children {
+		if o := s.children[i].Obstacle; o != nil && !s.children[i].Gone {
+			s.ready.obstacle = o
+			return
+		}
 	}
 }
 

@@ -103,6 +103,9 @@ type KindTraits struct {
 	EventSource string
 	// ReasonWord is how messages write the reason of an outcome; nil writes it as it is.
 	ReasonWord func(Reason) string
+	// ReasonTexts say why scheduled times were missed, and what to do about it, where the kind has other fields than a
+	// CronJob of batch/v1; a reason that is not there is told in the words for that.
+	ReasonTexts map[Reason]string
 	// Events are the reasons under which the kind reports; the zero EventReason is silent.
 	Events EventReasons
 }
@@ -177,4 +180,5 @@ type EventReasons struct {
 	BadTimetable         EventReason // the annotation of ours holds what we did not write
 	OwnerRemoved         EventReason // something takes our owner reference off what is created
 	TemplateRejected     EventReason // the server refuses what the template makes, as a dry run has shown
+	FieldsLeftOut        EventReason // the server accepts it, but does not know some of its fields
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/google/cel-go/interpreter"
 )
 
-// errTooExpensive ends an evaluation that costs more than it may.
-var errTooExpensive = errors.New("cost limit exceeded")
+// ErrTooExpensive ends an evaluation that costs more than it may: it will do so again.
+var ErrTooExpensive = errors.New("cost limit exceeded")
 
 // evaluation is the outermost scope of variables of one evaluation, and knows what it may still cost. CEL's own count of
 // costs comes after each call, knows some functions only, and takes a time that grows with the square of the steps.
@@ -33,11 +33,11 @@ func (e *evaluation) ResolveName(name string) (any, bool) { return e.object, nam
 // Parent implements interpreter.Activation.
 func (e *evaluation) Parent() interpreter.Activation { return nil }
 
-// spend counts what a step costs. Above the limit it panics with errTooExpensive: as an error, an expression could go on
+// spend counts what a step costs. Above the limit it panics with ErrTooExpensive: as an error, an expression could go on
 // from it (x || true).
 func (e *evaluation) spend(cost float64) {
 	if e.left -= cost; e.left < 0 {
-		panic(errTooExpensive)
+		panic(ErrTooExpensive)
 	}
 }
 
@@ -47,8 +47,8 @@ func evaluate(program interpreter.Interpretable, object map[string]any) (value r
 	defer func() {
 		switch problem := recover(); problem {
 		case nil:
-		case errTooExpensive:
-			value = types.WrapErr(errTooExpensive)
+		case ErrTooExpensive:
+			value = types.WrapErr(ErrTooExpensive)
 		default:
 			value = types.NewErr("internal error: %v", problem)
 		}

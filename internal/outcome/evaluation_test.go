@@ -63,7 +63,7 @@ func TestEvaluationIsCEL(t *testing.T) {
 		want, _, err := theirs.Eval(map[string]any{"object": object})
 		problem, isErr := got.(*types.Err)
 		switch {
-		case isErr && errors.Is(problem, errTooExpensive):
+		case isErr && errors.Is(problem, ErrTooExpensive):
 			return
 		case isErr != (err != nil):
 			t.Fatalf("%s: %v, want %v, %v", expression, got, want, err)

@@ -104,6 +104,16 @@ func (e *expressions) of(object map[string]any) (Outcome, error) {
 	return Outcome{}, problem
 }
 
+// tooExpensive is the error of an expression that costs more than it may.
+type tooExpensive struct{ field string }
+
+func (e tooExpensive) Error() string {
+	return fmt.Sprintf("%s costs more than the %d steps that an evaluation may take, and counts as false: make it simpler", e.field, costLimit)
+}
+
+// Unwrap gives ErrTooExpensive.
+func (tooExpensive) Unwrap() error { return ErrTooExpensive }
+
 // isTrue evaluates an expression. What is no bool is false, and so is an error, which is not told if it is about a key
 // that is missing.
 func isTrue(field string, program interpreter.Interpretable, object map[string]any) (bool, error) {
@@ -112,8 +122,8 @@ func isTrue(field string, program interpreter.Interpretable, object map[string]a
 		return bool(value), nil
 	case *types.Err:
 		switch {
-		case errors.Is(value, errTooExpensive):
-			return false, fmt.Errorf("%s costs more than the %d steps that an evaluation may take, and counts as false: make it simpler", field, costLimit)
+		case errors.Is(value, ErrTooExpensive):
+			return false, tooExpensive{field}
 		case strings.HasPrefix(value.Error(), "no such key: "):
 			return false, nil
 		}

@@ -15,6 +15,9 @@
 //	                 those that take more coincidences, by the tables of internal/cron
 //	cronshell_test.go
 //	                 the bugs planted in the controller of CronJobs, judged by TestSimulation
+//	chosenkinds_test.go
+//	                 the bugs planted in what serves objects that choose what they start, judged by the tables of
+//	                 internal/controller/scheduled
 //	timetables_test.go
 //	                 the bugs planted in the decisions about Timetables, their kind and their controller, judged by
 //	                 TestSimulationOfTimetables

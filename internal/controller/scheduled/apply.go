@@ -206,12 +206,22 @@ func (r *reconciler) record(ctx context.Context, s *ongoingSync, plan cron.Plan)
 	if r.info.Traits.Durable.Has(cron.PartResults) { // of which each has one, whoever leads
 		ctx = fence.WithRecord(ctx)
 	}
-	patches, err := r.kind.Patches(s.owner, *plan.StatusWrite)
-	for i := 0; err == nil && i < len(patches); i++ {
-		err = r.patch(ctx, s, patches[i])
+	write := *plan.StatusWrite
+	err := r.write(ctx, s, write)
+	for less, more := withoutOldest(write); more && isTooLarge(err); less, more = withoutOldest(less) {
+		r.tellTooLarge(s)
+		err = r.write(ctx, s, less)
 	}
 	s.in.AddStatusWriteResult(err)
 	r.recorded(s, on, plan, err)
+}
+
+func (r *reconciler) write(ctx context.Context, s *ongoingSync, write cron.StatusWrite) error {
+	patches, err := r.kind.Patches(s.owner, write)
+	for i := 0; err == nil && i < len(patches); i++ {
+		err = r.patch(ctx, s, patches[i])
+	}
+	return err
 }
 
 func (r *reconciler) patch(ctx context.Context, s *ongoingSync, patch kind.CronJobPatch) error {

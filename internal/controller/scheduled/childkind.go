@@ -51,6 +51,10 @@ func (r *reconciler) childKinds(s *ongoingSync) (ready bool) {
 	s.kinds = kinds
 	if trouble != nil {
 		s.in.ChildObstacle = r.chooser.ChildObstacle(wanted[0], *trouble)
+	} else if former, why := r.watches.formerTrouble(s.in.Owner.UID); why != nil {
+		why.Former = true
+		s.in.ChildObstacle = r.chooser.ChildObstacle(former, *why)
+		s.in.ChildObstacle.Check = 0 // what is to be started is of another kind
 	}
 	return ready
 }

@@ -161,7 +161,7 @@ func (o *childOpener) allowed(ctx context.Context, gvk schema.GroupVersionKind) 
 		return troubleOf(err), err
 	}
 	if mapping.Scope.Name() != meta.RESTScopeNameNamespace {
-		return &adapter.ChildTrouble{Why: "objects of this kind belong to no namespace"}, nil
+		return &adapter.ChildTrouble{NotNamespaced: true, Why: "objects of this kind belong to no namespace"}, nil
 	}
 	if !o.chooser.MayBeChild(gvk) {
 		return &adapter.ChildTrouble{Why: "objects of this kind are not started by others"}, nil

@@ -116,6 +116,23 @@ func (w *childWatches) need(key types.NamespacedName, uid types.UID, named []sch
 	return n.kinds, n.watches[0].trouble, true
 }
 
+// formerTrouble is the first of the kinds that an object names beside that of what it starts, and that cannot be watched,
+// and why; nil if all can.
+func (w *childWatches) formerTrouble(uid types.UID) (kind schema.GroupVersionKind, why *adapter.ChildTrouble) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n := w.needs[uid]
+	if n == nil || len(n.named) < 2 {
+		return kind, nil
+	}
+	for _, k := range n.watches[1:len(n.named)] {
+		if k.trouble != nil {
+			return k.gvk, new(*k.trouble)
+		}
+	}
+	return kind, nil
+}
+
 // change gives an object the watches of the kinds that it names now, and lets go of those that it needs no more.
 func (w *childWatches) change(n *childNeed, uid types.UID, named []schema.GroupVersionKind, busy bool) {
 	former := n.watches

@@ -197,6 +197,29 @@ func TestChildWatches(t *testing.T) {
 			w.hears("a")
 			w.wants("a", "not granted", jobKind)
 		},
+		"the kind of an older run that cannot be watched is known": func(w *watching) {
+			former := func(want string) {
+				w.t.Helper()
+				got := ""
+				if kind, why := w.formerTrouble("a"); why != nil {
+					got = kind.Kind + ": " + why.Why
+				}
+				if got != want {
+					w.t.Errorf("%q, want %q", got, want)
+				}
+			}
+			former("")
+			w.let(jobKind, nil, nil)
+			w.let(widgetKind, notGranted, nil)
+			w.wants("a", "waits", jobKind)
+			w.wants("a", "ready", jobKind)
+			former("")
+			w.wants("a", "waits", jobKind, widgetKind)
+			w.wants("a", "ready", jobKind, widgetKind)
+			former("Widget: not granted")
+			w.wants("a", "ready", jobKind)
+			former("")
+		},
 		"a right that is taken away later is told": func(w *watching) {
 			w.let(jobKind, nil, nil)
 			w.wants("a", "waits", jobKind)

@@ -429,6 +429,17 @@ func TestChosenKinds(t *testing.T) {
 			c.sync()
 			c.did("create Widget")
 		}},
+		"TT-262 a run of a former kind that may not be watched any more is told, and what is asked for now starts": {make.CronJob("batch", "tick").Schedule(minute), toWidgets, func(c *choosing) {
+			c.next()
+			c.did("create Widget")
+			c.names(toJobs + " " + toWidgets)
+			c.watches.forget("cj-1") // another process
+			time.Sleep(watchLinger)
+			c.trouble[widgetKind] = &adapter.ChildTrouble{Why: "nobody grants it any more"}
+			c.sync()
+			c.did("create Job")
+			c.says("KindNotAllowed: Widget: nobody grants it any more")
+		}},
 		"a kind that is not served is told": {forbid, toWidgets, func(c *choosing) {
 			c.trouble[widgetKind] = &adapter.ChildTrouble{NotServed: true, Why: "the API server does not serve it"}
 			c.next()

@@ -325,6 +325,8 @@ type reconciler struct {
 	log      logr.Logger
 	// readOptions go into each reading of a CronJob.
 	readOptions adapter.ReadOptions
+	// depends is nil for kinds that depend on nothing else.
+	depends *dependencies
 	// removals is how many children of one CronJob are deleted at the same time.
 	removals int
 

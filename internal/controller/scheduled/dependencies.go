@@ -5,6 +5,7 @@ package scheduled
 
 import (
 	"context"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -20,8 +21,11 @@ const byDependency = "carillon.dev/dependency"
 
 // dependencies are the other objects that those of a kind depend on.
 type dependencies struct {
+	kind   adapter.Dependent
 	owners *lister.Lister
 	caches map[schema.GroupVersionKind]cache
+	// watches fill the caches; a cache without one is filled already.
+	watches map[schema.GroupVersionKind]*dependencyWatch
 }
 
 // newDependencies gives the CronJobs in the cache an index by what they depend on.
@@ -33,7 +37,40 @@ func newDependencies(kind adapter.Dependent, owners *lister.Lister) (*dependenci
 		}
 		return values
 	})
-	return &dependencies{owners: owners, caches: map[schema.GroupVersionKind]cache{}}, err
+	return &dependencies{kind: kind, owners: owners, caches: map[schema.GroupVersionKind]cache{},
+		watches: map[schema.GroupVersionKind]*dependencyWatch{}}, err
+}
+
+// known tells whether it is known what a CronJob depends on: the caches of these kinds are filled, or cannot be. On nil
+// it is.
+func (d *dependencies) known(owner client.Object) bool {
+	if d == nil {
+		return true
+	}
+	return !slices.ContainsFunc(d.kind.Dependencies(owner), func(named adapter.Dependency) bool {
+		w := d.watches[named.Kind]
+		return w != nil && !w.filled.Load() && d.trouble(named.Kind) == ""
+	})
+}
+
+// trouble is adapter.ReadOptions.DependencyTrouble.
+func (d *dependencies) trouble(kind schema.GroupVersionKind) string {
+	if w := d.watches[kind]; w != nil && !w.filled.Load() {
+		if why := w.trouble.Load(); why != nil {
+			return *why
+		}
+	}
+	return ""
+}
+
+// on are the CronJobs that depend on some object of a kind.
+func (d *dependencies) on(kind schema.GroupVersionKind) (keys []types.NamespacedName) {
+	for _, owner := range d.owners.All() {
+		if slices.ContainsFunc(d.kind.Dependencies(owner), func(named adapter.Dependency) bool { return named.Kind == kind }) {
+			keys = append(keys, client.ObjectKeyFromObject(owner))
+		}
+	}
+	return keys
 }
 
 func dependencyValue(kind schema.GroupVersionKind, name types.NamespacedName) string {

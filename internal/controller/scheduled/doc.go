@@ -31,12 +31,13 @@
 //	childkind.go    the kinds in which one object may have children
 //	childwatch.go   which kinds are watched, from when to when
 //	childopen.go    how a watch is opened, and whether the kind may be a child at all
-//	dependencies.go other objects that CronJobs are read together with
+//	dependencies.go other objects that CronJobs are read together with; dependencywatch.go how their caches are filled
 //
 //	tracked.go    what one sync leaves for the next one of the same CronJob
 //	duekeys.go    which CronJobs are due and not begun: everything else waits for them
 //	takeover.go   a new leader waits until its caches are as new as its leadership
 //	othercontroller.go  the pause of a kind (package othercontroller decides)
+//	toolarge.go   what becomes of a status that is too large for the server
 //	unreadable.go what is reported of objects that cannot be read
 //	handlers.go   which watch events call for a sync
 //	controller.go set-up; kinds whose API appears later start by themselves

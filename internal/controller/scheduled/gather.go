@@ -32,6 +32,9 @@ func (r *reconciler) gather(key types.NamespacedName) *ongoingSync {
 		r.forget(key)
 		return nil
 	}
+	if !r.depends.known(owner) {
+		return nil // a sync is called for when it is
+	}
 	s := &ongoingSync{key: key, owner: owner, decided: decided}
 	s.in.Now = r.clock.Now()
 	s.in.Traits = r.info.Traits
@@ -44,6 +47,9 @@ func (r *reconciler) gather(key types.NamespacedName) *ongoingSync {
 	if err != nil {
 		r.log.Error(err, "Cannot read object", "object", key)
 		return nil
+	}
+	if trouble := adapter.StatusTrouble(owner); trouble != nil {
+		r.unreadableStatus(key, owner, trouble)
 	}
 	uid := s.in.Owner.UID
 	s.in.Carried = r.tracked.track(key, uid, r.forgetUID)

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	authorization "k8s.io/client-go/kubernetes/typed/authorization/v1"
+	toolscache "k8s.io/client-go/tools/cache"
 	crcache "sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -54,20 +55,42 @@ func (s *starter) otherSources(ctx context.Context, r *reconciler, owners *liste
 	if !ok {
 		return sources, nil
 	}
-	others, err := dependencySources(ctx, dependent, r, owners, cache, s.mgr.GetScheme())
+	others, err := dependencySources(ctx, dependent, r, owners, s.ownCache, s.mgr.Elected(), s.mgr.GetScheme())
 	return append(sources, others...), err
 }
 
-// dependencySources sets up what is watched because CronJobs are read together with it.
-func dependencySources(ctx context.Context, kind adapter.Dependent, r *reconciler, owners *lister.Lister, cache crcache.Cache, scheme *runtime.Scheme) ([]source.Source, error) {
+// ownCache gives a cache for one type, which tells of the errors of its watch.
+func (s *starter) ownCache(failed func(error)) (crcache.Cache, error) {
+	own, err := crcache.New(s.mgr.GetConfig(), crcache.Options{
+		HTTPClient: s.mgr.GetHTTPClient(), Scheme: s.mgr.GetScheme(), Mapper: s.mgr.GetRESTMapper(), DefaultTransform: Trim(s.kind),
+		DefaultWatchErrorHandler: func(ctx context.Context, r *toolscache.Reflector, err error) {
+			toolscache.DefaultWatchErrorHandler(ctx, r, err)
+			failed(err)
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return own, s.mgr.Add(warm{own})
+}
+
+// dependencySources sets up what is watched because CronJobs are read together with it, each kind in a cache of its own,
+// for which nobody else waits. elected is closed when this process leads.
+func dependencySources(ctx context.Context, kind adapter.Dependent, r *reconciler, owners *lister.Lister, newCache func(failed func(error)) (crcache.Cache, error),
+	elected <-chan struct{}, scheme *runtime.Scheme) ([]source.Source, error) {
 	depend, err := newDependencies(kind, owners)
 	if err != nil {
 		return nil, err
 	}
-	r.readOptions.Dependency = depend.get
+	r.depends, r.readOptions.Dependency, r.readOptions.DependencyTrouble = depend, depend.get, depend.trouble
 	var sources []source.Source
 	for _, gvk := range kind.DependencyKinds() {
 		empty, err := maker(scheme, gvk)
+		if err != nil {
+			return nil, err
+		}
+		w := &dependencyWatch{gvk: gvk, changed: func() { r.enqueueAll(depend.on(gvk)) }, log: r.log}
+		cache, err := newCache(w.failed)
 		if err != nil {
 			return nil, err
 		}
@@ -75,11 +98,18 @@ func dependencySources(ctx context.Context, kind adapter.Dependent, r *reconcile
 		if err != nil {
 			return nil, err
 		}
-		depend.caches[gvk] = others
-		if r.takeover != nil { // the leader before this one may have held back a start because of them
-			r.takeover.caches = append(r.takeover.caches, followed{gvk: gvk, progress: others.Progress})
+		if takeover := r.takeover; takeover != nil { // the leader before this one may have held back a start because of them
+			w.follow = func(ctx context.Context) {
+				select {
+				case <-elected:
+					takeover.follow(ctx, followed{gvk: gvk, progress: others.Progress}, r.log)
+				case <-ctx.Done():
+				}
+			}
 		}
-		sources = append(sources, source.Kind(cache, empty(), depend.handlers(gvk)))
+		w.from = source.Kind(cache, empty(), depend.handlers(gvk))
+		depend.caches[gvk], depend.watches[gvk] = others, w
+		sources = append(sources, w)
 	}
 	return sources, nil
 }

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -157,43 +159,101 @@ func TestTakeoverEnds(t *testing.T) {
 	})
 }
 
-// shelved is a cache that has one informer, over an indexer.
-type shelved struct {
-	crcache.Cache
-	crcache.Informer
+// filling is a cache that has one informer, over an indexer. It is filled when synced is closed.
+type filling struct {
+	listening
 	indexer toolscache.Indexer
+	synced  chan struct{}
 }
 
-func (s shelved) GetInformer(context.Context, client.Object, ...crcache.InformerGetOption) (crcache.Informer, error) {
-	return s, nil
+func (f filling) GetInformer(context.Context, client.Object, ...crcache.InformerGetOption) (crcache.Informer, error) {
+	return f, nil
 }
 
-func (s shelved) GetIndexer() toolscache.Indexer { return s.indexer }
+func (f filling) GetIndexer() toolscache.Indexer { return f.indexer }
+
+func (f filling) WaitForCacheSync(ctx context.Context) bool {
+	select {
+	case <-f.synced:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
 
 // A new leader waits for the objects that others are read together with, too: the leader before it may have held a start
-// back because of them.
+// back because of them. Nobody waits who names none of them, and a cache that cannot be filled holds up nobody for whom
+// that has been told (TT-263).
 func TestTakeoverOfDependencies(t *testing.T) {
 	scheme := runtime.NewScheme()
 	if err := (series{}).AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
-	cached := shelved{indexer: indexer()}
-	owners, err := lister.Over(indexer())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, r := range map[string]*reconciler{"a new leader": {takeover: &takeover{}}, "without leader election": {}} {
-		if _, err := dependencySources(t.Context(), series{}, r, owners, cached, scheme); err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		var waitsFor []schema.GroupVersionKind
-		if r.takeover != nil {
-			for _, c := range r.takeover.caches {
-				waitsFor = append(waitsFor, c.gvk)
-			}
-			if want := (series{}).DependencyKinds(); !slices.Equal(waitsFor, want) {
-				t.Errorf("%s waits for %v, want %v", name, waitsFor, want)
-			}
-		}
+	depends := &batchv1.CronJob{ObjectMeta: metav1.ObjectMeta{Namespace: "batch", Name: "depends", Annotations: map[string]string{seriesCalendar: "c"}}}
+	free := &batchv1.CronJob{ObjectMeta: metav1.ObjectMeta{Namespace: "batch", Name: "free"}}
+	for name, leads := range map[string]bool{"a new leader": true, "without leader election": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				server, elected, called := &versionServer{version: 7, changed: []int{6}}, make(chan struct{}), &queued{}
+				cached := filling{listening{heard: make(chan toolscache.ResourceEventHandler, 1)}, indexer(), make(chan struct{})}
+				shelf := indexer()
+				owners, err := lister.Over(shelf)
+				if err != nil {
+					t.Fatal(err)
+				}
+				r := &reconciler{log: logr.Discard()}
+				if leads {
+					r.takeover = &takeover{client: server}
+				}
+				var failed func(error)
+				sources, err := dependencySources(ctx, series{}, r, owners, func(f func(error)) (crcache.Cache, error) { failed = f; return cached, nil }, elected, scheme)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := shelf.Replace([]any{depends, free}, ""); err != nil {
+					t.Fatal(err)
+				}
+				q := queue(called)
+				r.queue.Store(&q)
+				if err := sources[0].Start(ctx, called); err != nil {
+					t.Fatal(err)
+				}
+				is := func(when string, known bool, why string, calls ...string) {
+					t.Helper()
+					time.Sleep(10 * time.Second)
+					synctest.Wait()
+					if !r.depends.known(free) {
+						t.Errorf("%s: who names none waits", when)
+					}
+					if r.depends.known(depends) != known || r.depends.trouble(series{}.DependencyKinds()[0]) != why {
+						t.Errorf("%s: known is %v, the trouble %q", when, r.depends.known(depends), r.depends.trouble(series{}.DependencyKinds()[0]))
+					}
+					if !slices.Equal(called.keys, calls) {
+						t.Errorf("%s: called for %q, want %q", when, called.keys, calls)
+					}
+					called.forget()
+				}
+				is("at first", false, "")
+				failed(errors.New("connection refused"))
+				is("after an error that may pass", false, "")
+				failed(apierrors.NewForbidden(schema.GroupResource{}, "", errors.New("no")))
+				failed(apierrors.NewForbidden(schema.GroupResource{}, "", errors.New("no")))
+				is("not granted", true, "the controller may not list and watch it in all namespaces", "batch/depends")
+				close(cached.synced)
+				if leads {
+					is("filled, and not the leader", true, "the controller may not list and watch it in all namespaces")
+					close(elected)
+					is("as old as before", true, "the controller may not list and watch it in all namespaces")
+					if err := cached.indexer.Replace(nil, "7"); err != nil {
+						t.Fatal(err)
+					}
+				}
+				is("filled", true, "", "batch/depends")
+				failed(apierrors.NewForbidden(schema.GroupResource{}, "", errors.New("no")))
+				is("withdrawn", true, "")
+			})
+		})
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -49,6 +50,45 @@ type timetabled struct {
 	uids   int
 	// answer is how the next status write goes.
 	answer writeAnswer
+	// refuses, if set, may refuse a status write, by its JSON.
+	refuses func(written []byte) error
+	// strict, if set, is the answer to dry runs that allow no unknown field.
+	strict error
+	// said are the events.
+	said heard
+}
+
+// heard is a sink that keeps what is said.
+type heard struct {
+	mu   sync.Mutex
+	list []corev1.Event
+}
+
+// Create implements events.Sink.
+func (h *heard) Create(_ context.Context, e *corev1.Event) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.list = append(h.list, *e)
+	return nil
+}
+
+// Patch implements events.Sink: a repetition is not counted here.
+func (h *heard) Patch(context.Context, string, string, []byte) error { return nil }
+
+// says gives the messages of the events of this reason so far.
+func (w *timetabled) says(reason string) (messages []string) {
+	w.t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := w.recorder.Start(ctx); err != nil {
+		w.t.Fatal(err)
+	}
+	for _, e := range w.said.list {
+		if e.Reason == reason {
+			messages = append(messages, e.Type+": "+e.Message)
+		}
+	}
+	return messages
 }
 
 // writeAnswer is what becomes of a status write.
@@ -106,7 +146,7 @@ func (w *timetabled) begin(ctx context.Context, scheme *runtime.Scheme) {
 	r.ownWrites, r.log = ownwrites.New[client.Object](nil), logr.Discard()
 	r.live, r.writer = w.server, w.server
 	r.clock, r.gate, r.readOptions = clock.RealClock{}, loadgate.New(clock.RealClock{}), adapter.ReadOptions{Zone: time.UTC}
-	r.recorder = events.NewRecorder(events.Options{Component: "timetable-controller", Clock: r.clock, Logger: r.log})
+	r.recorder = events.NewRecorder(events.Options{Sink: &w.said, Component: "timetable-controller", Clock: r.clock, Logger: r.log})
 	r.timers = &sim.Timers{}
 	open := func(context.Context, *childKind) (*lister.Lister, <-chan adapter.ChildTrouble, *adapter.ChildTrouble, error) {
 		w.jobs = toolscache.NewIndexer(toolscache.MetaNamespaceKeyFunc, toolscache.Indexers{})
@@ -124,6 +164,11 @@ func (w *timetabled) begin(ctx context.Context, scheme *runtime.Scheme) {
 func (w *timetabled) intercept(raw client.WithWatch) interceptor.Funcs {
 	return interceptor.Funcs{
 		Create: func(ctx context.Context, next client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
+			var asked client.CreateOptions
+			asked.ApplyOptions(opts)
+			if w.strict != nil && len(asked.DryRun) > 0 && asked.FieldValidation == metav1.FieldValidationStrict {
+				return w.strict
+			}
 			w.uids++
 			obj.SetUID(types.UID(fmt.Sprintf("child-%d", w.uids)))
 			obj.SetCreationTimestamp(metav1.Now())
@@ -141,6 +186,15 @@ func (w *timetabled) intercept(raw client.WithWatch) interceptor.Funcs {
 			return next.Delete(ctx, obj, opts...)
 		},
 		SubResourcePatch: func(ctx context.Context, next client.Client, sub string, obj client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
+			if w.refuses != nil {
+				data, err := patch.Data(obj)
+				if err != nil {
+					w.t.Fatal(err)
+				}
+				if err := w.refuses(data); err != nil {
+					return err
+				}
+			}
 			answer := w.answer
 			w.answer = asAsked
 			broken := apierrors.NewInternalError(errors.New("the store did not answer"))

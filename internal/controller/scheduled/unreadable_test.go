@@ -4,11 +4,57 @@
 package scheduled
 
 import (
+	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/carillon-dev/carillon/internal/kind/timetable"
 )
+
+// What of the status of a Timetable cannot be read is told once for each thing that it is, and with how it is mended; the
+// Timetable is served (TT-259).
+func TestUnreadableStatusIsTold(t *testing.T) {
+	serveTimetable(t, nil, func(w *timetabled) {
+		w.sync()
+		shows := func(status string) {
+			object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&w.stored().Timetable)
+			if err != nil {
+				t.Fatal(err)
+			}
+			object["status"] = json.RawMessage(status)
+			text, err := json.Marshal(object)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tt := &timetable.Object{}
+			if err := json.Unmarshal(text, tt); err != nil || tt.StatusTrouble() == nil {
+				t.Fatalf("%v, %+v", err, tt)
+			}
+			if err := w.owners.Replace([]any{tt}, ""); err != nil {
+				t.Fatal(err)
+			}
+			w.ownWrites.Forget("tt-1")
+			if w.gather(tickKey) == nil {
+				t.Error("it is not served")
+			}
+		}
+		shows(`{"cursor":"soon"}`)
+		shows(`{"cursor":"soon"}`)
+		cursor := `Warning: status.cursor cannot be read: `
+		cure := `It counts as absent, and is written anew when what it tells of changes; to take it out before: kubectl edit timetables.batch.carillon.dev tick -n batch --subresource=status`
+		if told := w.says("Unreadable"); len(told) != 1 || !strings.HasPrefix(told[0], cursor) || !strings.HasSuffix(told[0], cure) {
+			t.Errorf("told %q", told)
+		}
+		shows(`{"activeCount":"many"}`)
+		if told := w.says("Unreadable"); len(told) != 2 || !slices.ContainsFunc(told, func(s string) bool { return strings.HasPrefix(s, "Warning: status.activeCount cannot be read") }) {
+			t.Errorf("told %q", told)
+		}
+	})
+}
 
 // CJ-195: a CronJob that cannot be read is told about once and, while it lasts, every half hour; nothing else is done
 // for it, and its neighbour is served. When it is mended it is served too.

@@ -40,6 +40,10 @@ type ChildTrouble struct {
 	// NotServed: the API server does not have the kind. Otherwise it may not be a child here: nobody has granted it, it is
 	// not namespaced, or it is of a group that children are never of.
 	NotServed bool
+	// NotNamespaced: its objects belong to no namespace, whatever anybody grants.
+	NotNamespaced bool
+	// Former: it is not the kind that the object asks for now, but that of a run which is active still.
+	Former bool
 	// Why says so in words, without a full stop.
 	Why string
 }

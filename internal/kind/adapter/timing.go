@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/carillon-dev/carillon/internal/cron"
 	"github.com/carillon-dev/carillon/internal/schedule"
 )
@@ -21,6 +23,9 @@ type ReadOptions struct {
 	// Dependency gives an object of the namespace that another one depends on, from a cache: it must not be modified.
 	// False: there is none. Nil for kinds that are not Dependent.
 	Dependency func(namespace string, d Dependency) (Object, bool)
+	// DependencyTrouble says in words, without a full stop, why no object of that kind can be read; "" if they can. Nil: all
+	// can.
+	DependencyTrouble func(kind schema.GroupVersionKind) string
 }
 
 // CronTiming reads a schedule as batch/v1 writes it (cronjob.md 3). A nil timeZone asks for none.

@@ -38,6 +38,20 @@ func Trouble(obj any) *Unreadable {
 	return nil
 }
 
+// StatusReader is an object of which a part of the status may be unreadable although the rest can be served.
+type StatusReader interface {
+	// StatusTrouble says what of the status could not be read, the first of it; nil if all could.
+	StatusTrouble() *Unreadable
+}
+
+// StatusTrouble says what of the status of obj could not be read, and counts as absent; nil if all could.
+func StatusTrouble(obj any) *Unreadable {
+	if r, ok := obj.(StatusReader); ok {
+		return r.StatusTrouble()
+	}
+	return nil
+}
+
 // Decode reads a JSON object. One that does not fit T is read without its spec and status, and the trouble says why.
 // The error is for what is no object of the API at all.
 func Decode[T any](data []byte, obj *T) (*Unreadable, error) {

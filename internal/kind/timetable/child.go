@@ -4,6 +4,7 @@
 package timetable
 
 import (
+	"errors"
 	"maps"
 	"slices"
 
@@ -47,6 +48,9 @@ func (k Kind) ReadChild(obj adapter.Object, kind schema.GroupVersionKind, owner 
 	}
 	if err != nil { // what cannot be evaluated counts as false
 		child.Remark = &cron.Remark{Event: adapter.Warning(adapter.OutcomeErrorReason), Key: "outcome", Message: err.Error()}
+	}
+	if is.Phase == outcome.Unfinished && errors.Is(err, outcome.ErrTooExpensive) {
+		child.Obstacle = (&Obstacle{OutcomeTooExpensive, "the end of " + obj.GetName() + " cannot be told: spec." + err.Error()}).asCron()
 	}
 	switch is.Phase {
 	case outcome.Succeeded:
@@ -201,8 +205,13 @@ func (Kind) MayBeChild(kind schema.GroupVersionKind) bool { return kind.Group !=
 func (Kind) ChildObstacle(kind schema.GroupVersionKind, trouble adapter.ChildTrouble) *cron.Obstacle {
 	reason, cure := KindNotAllowed, ": ask an administrator to grant it to the controller (label rbac.carillon.dev/aggregate-to-timetable-children)"
 	switch {
+	case trouble.Former:
+		return (&Obstacle{FormerKindNotWatched, "a run is active that is a " + kind.Kind + " of " + kind.GroupVersion().String() + ", the kind that " +
+			"spec.template had before, and cannot be followed: " + trouble.Why + ": have that mended, or take the run out of status.active"}).asCron()
 	case trouble.NotServed:
 		reason, cure = KindNotFound, ": correct spec.template, or install what serves it"
+	case trouble.NotNamespaced:
+		cure = ": name a namespaced kind in spec.template"
 	case !(Kind{}).MayBeChild(kind): // whoever grants it
 		cure = ": name another kind in spec.template"
 	}

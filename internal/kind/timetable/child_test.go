@@ -67,6 +67,10 @@ func TestChildObstacles(t *testing.T) {
 			"a Pod of v1 cannot be started: x: ask an administrator to grant it to the controller (label rbac.carillon.dev/aggregate-to-timetable-children)"},
 		"never granted": {v1alpha1.GroupVersion.WithKind("Timetable"), adapter.ChildTrouble{Why: "x"}, KindNotAllowed,
 			"a Timetable of batch.carillon.dev/v1alpha1 cannot be started: x: name another kind in spec.template"},
+		"never granted, whoever asks": {schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}, adapter.ChildTrouble{NotNamespaced: true, Why: "x"}, KindNotAllowed,
+			"a Namespace of v1 cannot be started: x: name a namespaced kind in spec.template"},
+		"of a run that is active": {schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, adapter.ChildTrouble{Former: true, Why: "x"}, FormerKindNotWatched,
+			"a run is active that is a Pod of v1, the kind that spec.template had before, and cannot be followed: x: have that mended, or take the run out of status.active"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := (Kind{}).ChildObstacle(test.kind, test.trouble)

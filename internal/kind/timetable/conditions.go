@@ -28,6 +28,8 @@ type Facts struct {
 	Generation int64
 	// Obstacle is what keeps the spec from being served, the first that applies; nil if nothing does.
 	Obstacle *Obstacle
+	// LeftOut is what the API server leaves out of what the template makes, "" if nothing.
+	LeftOut string
 	// LateAfter is spec.lateAfter.
 	LateAfter time.Duration
 	// Suspended is spec.suspend; SuspendedUntil is spec.suspendUntil while it is to come, zero otherwise; Failures says
@@ -64,8 +66,17 @@ func (f *Facts) ready() metav1.Condition {
 	if f.Obstacle != nil {
 		return condition(v1alpha1.ConditionReady, metav1.ConditionFalse, string(f.Obstacle.Reason), f.Obstacle.Message)
 	}
-	return condition(v1alpha1.ConditionReady, metav1.ConditionTrue, "Accepted", "the spec is understood and allowed")
+	if f.LeftOut != "" {
+		return condition(v1alpha1.ConditionReady, metav1.ConditionTrue, "Accepted", accepted+andYet+f.LeftOut)
+	}
+	return condition(v1alpha1.ConditionReady, metav1.ConditionTrue, "Accepted", accepted)
 }
+
+// What the condition Ready says when it is True, and what stands before what it says beside that.
+const (
+	accepted = "the spec is understood and allowed"
+	andYet   = "; but "
+)
 
 // healthy is the one to alert on: it tells the first of what is wrong.
 func (f *Facts) healthy(late bool) metav1.Condition {

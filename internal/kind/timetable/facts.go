@@ -30,6 +30,9 @@ func conditions(stored []metav1.Condition, f cron.Facts) []metav1.Condition {
 
 		PauseAfterFailures: int32(f.Policy.PauseAfterFailures),
 	}
+	if o := f.Memory.Outlook; o != nil {
+		facts.LeftOut = o.Template.LeftOut
+	}
 	if pause.Cause == cron.PauseSuspendedUntil && pause.Until != nil {
 		facts.SuspendedUntil = *pause.Until
 	}

@@ -78,6 +78,7 @@ var info = adapter.Info{
 		ResumeAnnotation: v1alpha1.AnnotationResume,
 		EventSource:      "timetable-controller",
 		ReasonWord:       writtenReason,
+		ReasonTexts:      missedTexts,
 		Events: cron.EventReasons{
 			Created:      adapter.Normal("RunStarted"),
 			RunSucceeded: adapter.Normal("RunSucceeded"),
@@ -95,6 +96,7 @@ var info = adapter.Info{
 			ClockWentBack:       adapter.Warning("ClockWentBack"),
 			OwnerRemoved:        adapter.Warning(string(OwnerRemoved)),
 			TemplateRejected:    adapter.Warning(string(TemplateRejected)),
+			FieldsLeftOut:       adapter.Warning("UnknownFields"),
 		},
 	},
 }

@@ -35,7 +35,10 @@ func (o *Object) compilation() *compilation {
 	return newCompilation(&o.Spec, nil)
 }
 
-var _ adapter.Reader = (*Object)(nil)
+var (
+	_ adapter.Reader       = (*Object)(nil)
+	_ adapter.StatusReader = (*Object)(nil)
+)
 
 // UnmarshalJSON reads what a Timetable is, also when its spec or status is none. It forgets what o held.
 func (o *Object) UnmarshalJSON(data []byte) error {
@@ -68,7 +71,7 @@ func (o *Object) UnmarshalJSON(data []byte) error {
 // Trouble implements adapter.Reader: it says why the spec could not be read; nil if it could.
 func (o *Object) Trouble() *adapter.Unreadable { return o.trouble }
 
-// StatusTrouble says what of the status could not be read, the first of it; nil if all could.
+// StatusTrouble implements adapter.StatusReader.
 func (o *Object) StatusTrouble() *adapter.Unreadable { return o.statusTrouble }
 
 // DeepCopyInto copies o into out.

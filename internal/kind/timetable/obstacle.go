@@ -28,10 +28,13 @@ const (
 	KindNotAllowed   = Reason("KindNotAllowed")   // no administrator has allowed it
 	OwnerRemoved     = Reason("OwnerRemoved")     // something takes the owner reference off what is created
 	TemplateRejected = Reason("TemplateRejected") // a dry run of the create was refused
+
+	FormerKindNotWatched = Reason("FormerKindNotWatched") // a run of a kind that the template had before cannot be followed
+	OutcomeTooExpensive  = Reason("OutcomeTooExpensive")  // an expression cannot be evaluated for a child, which never ends so
 )
 
 var reasons = []Reason{InvalidSchedule, UnknownTimeZone, CalendarNotFound, InvalidExclusion, NeverFires, AllExcluded, TooFrequent,
-	InvalidParameter, InvalidTemplate, InvalidOutcome, KindNotFound, KindNotAllowed, OwnerRemoved, TemplateRejected}
+	InvalidParameter, InvalidTemplate, InvalidOutcome, KindNotFound, KindNotAllowed, OwnerRemoved, TemplateRejected, FormerKindNotWatched, OutcomeTooExpensive}
 
 // Stops says what an obstacle keeps from starting.
 type Stops uint8
@@ -48,7 +51,7 @@ func (r Reason) Stops() Stops {
 	switch r {
 	case InvalidParameter, InvalidTemplate, InvalidOutcome, KindNotFound, KindNotAllowed, OwnerRemoved:
 		return StopsAll
-	case TemplateRejected, "":
+	case TemplateRejected, FormerKindNotWatched, OutcomeTooExpensive, "":
 		return StopsNothing
 	}
 	return StopsScheduled

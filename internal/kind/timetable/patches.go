@@ -56,6 +56,9 @@ func newStatus(tt *Object, record *cron.StatusWrite) *v1alpha1.TimetableStatus {
 	for i := range after.Ledger {
 		d.ofEntry(&after.Ledger[i])
 		after.LastStartTime = latest(after.LastStartTime, after.Ledger[i].StartTime)
+		if results := record.Memory.Results; results != nil && i < len(results.Ledger) {
+			after.LastStartTime = latest(after.LastStartTime, apiTime(results.Ledger[i].LastStarted))
+		}
 	}
 	switch cause := record.Memory.Pause().Cause; {
 	case cause == cron.PauseSuspended, cause == cron.PauseFailures:

@@ -83,6 +83,12 @@ func (k Kind) timing(tt *Object, options adapter.ReadOptions, obstacle *Obstacle
 	if set != nil && inTimes == nil {
 		inTimes = allExcluded(tt, set)
 	}
+	if inTimes != nil && inTimes.Reason == CalendarNotFound && options.DependencyTrouble != nil {
+		if why := options.DependencyTrouble(calendarKind); why != "" {
+			inTimes = &Obstacle{CalendarNotFound, "spec.exclude names a Calendar, and no Calendar can be read: " + why +
+				": ask an administrator to grant get, list and watch of calendars." + calendarKind.Group + " to the controller"}
+		}
+	}
 	template, inTemplate := compiled.template()
 	_, inOutcome := compiled.rule()
 	t := cron.Timing{Fingerprint: times.fingerprint, ZoneName: times.spec.TimeZone}
@@ -158,6 +164,8 @@ func (o *Obstacle) asCron() *cron.Obstacle {
 		word = cron.InvalidTimeZone
 	case o.Reason.Stops() == StopsAll:
 		check, word = cron.CheckChildKind, cron.InvalidTemplate
+	case o.Reason.Stops() == StopsNothing:
+		check, word = 0, cron.InvalidTemplate
 	}
 	return &cron.Obstacle{Check: check, Misconfigured: word,
 		Remark: cron.Remark{Event: adapter.Warning("InvalidSpec"), Key: string(o.Reason), Message: o.Message}}

@@ -62,6 +62,24 @@ func deadlineIs(name string, want int64) given {
 	})
 }
 
+// beganAt looks at the newest entry of the ledger.
+func beganAt(want string) given {
+	return looks(func(w *world, fail func(string, ...any)) {
+		if e := w.stored().Status.Ledger[0]; e.StartTime == nil || !e.StartTime.Equal(new(clock(want))) {
+			fail("the run began at %v, want %s", e.StartTime, want)
+		}
+	})
+}
+
+// waitsByHand is a status into which somebody has written that a time waits.
+func waitsByHand(at string) given {
+	return func(w *world) {
+		time := instant(at).UTC().Format(time.RFC3339)
+		w.timetable["status"].(map[string]any)["waiting"] = []any{map[string]any{"scheduledTime": time, "startsAt": time, "trigger": "Schedule", "reason": "Overlap"}}
+		w.admit()
+	}
+}
+
 // manyItems sets status.list of a child.
 func manyItems(name string) given {
 	return func(w *world) {
@@ -98,6 +116,15 @@ func TestAttemptScenarios(t *testing.T) {
 				L 12:10 Failed/RunFailed after 3
 				failures 1
 				counts 1 started 0 succeeded 1 failed 0 cancelled 0 skipped 0 missed`})},
+		"a run begins with its first attempt": {spec: retry, steps: append(second[:3:3],
+			step{at: "12:12", given: []given{fails("@12:10-r2")}, want: "say RunRetrying"},
+			step{at: "12:13", given: []given{}, want: "create @12:10-r3\nlastStartTime 12:12:20"},
+			step{at: "12:14", given: []given{succeeds("@12:10-r3")}, want: "say RunSucceeded\nL 12:10 Succeeded after 3\nlastStartTime 12:12:20"},
+			step{at: "12:15", given: []given{beganAt("12:10")}, want: ""})},
+		"a run whose last attempt nobody recorded begins with its first, too": {spec: retry, steps: append(first[:2:2],
+			step{at: "12:11:10", given: []given{diesAfter(1)}, want: "create @12:10-r2"},
+			step{at: "12:11:20", given: []given{succeeds("@12:10-r2")}, want: "say RunSucceeded\nlastStartTime 12:11:10"},
+			step{at: "12:12", given: []given{beganAt("12:10")}, want: ""})},
 		"TT-132 the second succeeds": {spec: retry, steps: append(second[:3:3], step{at: "12:12", given: []given{succeeds("@12:10-r2")}, want: `
 			say RunSucceeded
 			L 12:10 Succeeded after 2
@@ -190,7 +217,9 @@ func TestAttemptScenarios(t *testing.T) {
 				{at: "12:14", given: []given{edited("{lateAfter: 5m}")}, want: "say OutcomeError\nA 12:10 Schedule"}}},
 		"TT-210 an outcome that is too dear": {spec: "{template: {apiVersion: tekton.dev/v1, kind: PipelineRun, spec: {}}, outcome: {succeeded: " +
 			"'object.status.list.all(x, object.status.list.all(y, x == y))', failed: 'false'}}",
-			steps: []step{started, {at: "12:12", given: []given{manyItems("@12:10")}, want: "say OutcomeError\nA 12:10 Schedule"}}},
+			steps: []step{started, {at: "12:12", given: []given{manyItems("@12:10")}, want: "say OutcomeError\nA 12:10 Schedule\nReady False/OutcomeTooExpensive\nHealthy False/NotReady"},
+				{at: "12:13", given: []given{restarted}, want: "say OutcomeError\nwrites 0"},
+				{at: "12:14", given: []given{edited("{outcome: {succeeded: 'size(object.status.list) > 10'}}")}, want: "say RunSucceeded\nL 12:10 Succeeded\nReady True/Accepted"}}},
 		"TT-144 an outcome that does not compile": {spec: "{template: {apiVersion: tekton.dev/v1, kind: PipelineRun, spec: {}}, outcome: {succeeded: 'object.', failed: 'false'}}",
 			steps: []step{{at: "12:30", want: "Ready False/InvalidOutcome\nA none\nW 12:30 NotReady since 12:10\nsay TimesMissed\nsay RunLate\nsay TimesMissed"}}},
 		"TT-145 fire and forget": {spec: "{template: {apiVersion: tekton.dev/v1, kind: PipelineRun, spec: {}}, outcome: {succeeded: 'true', failed: 'false'}}",
@@ -340,6 +369,15 @@ func TestFaultScenarios(t *testing.T) {
 			{at: "12:10", given: []given{writesFail(internal)}, want: "create @12:10"},
 			{at: "12:10:30", given: []given{writesFail(nil), func(w *world) { clear(w.children) }},
 				want: "say RunCancelled\nsay RunStarted\ncounts 1 started 0 succeeded 0 failed 1 cancelled 0 skipped 0 missed"}}},
+		"TT-257 a time that is yet to come and that somebody has written among those that wait": {steps: []step{
+			{at: "12:05", given: []given{waitsByHand("12:40")}, want: "W none\ncursor 12:03:20\nwake 12:10"},
+			{at: "12:10", want: "create @12:10\nsay RunStarted"},
+			{at: "12:15", given: []given{succeeds("@12:10")}, want: "say RunSucceeded\nwake 12:20"},
+			{at: "12:16", given: []given{waitsByHand("2026-05-04T13:00:00Z"), restarted}, want: "W none\ncursor 12:10\nwake 12:20"},
+			{at: "12:20", want: "create @12:20\nsay RunStarted"}}},
+		"TT-258 the clock goes back while a time waits": {steps: []step{started, {at: "12:20", want: "W 12:20 Overlap"},
+			{at: "12:12", asleep: true, given: []given{succeeds("@12:10")}, want: "say RunSucceeded\nW 12:20 Overlap\nwake 12:20"},
+			{at: "12:20", want: "create @12:20\nsay RunStarted\nW none\nwake 12:30"}}},
 		"TT-193 the clock goes back": {steps: []step{started,
 			{at: "12:30", given: []given{succeeds("@12:10")}, want: "create @12:30\nsay RunSucceeded\nsay TimesSkipped\nsay RunStarted"},
 			{at: "11:30", asleep: true, given: []given{succeeds("@12:30")}, want: "say RunSucceeded\nHealthy Unknown/ClockWentBack\nwake 12:40"},

@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -45,6 +46,23 @@ func checked(want bool) given {
 	})
 }
 
+var unknownField = apierrors.NewBadRequest(`Job in version "v1" cannot be handled as a Job: strict decoding error: unknown field "spec.backofLimit"`)
+
+const leavesOut = `; but the API server does not know all of what spec.template makes, and leaves out what it does not know: unknown field ` +
+	`"spec.backofLimit"; correct the name of the field`
+
+func strictly(err error) given { return func(w *world) { w.failStrict = err } }
+
+// readySays looks at what the condition Ready says beside that all is well.
+func readySays(want string) given {
+	return looks(func(w *world, fail func(string, ...any)) {
+		c := meta.FindStatusCondition(w.stored().Status.Conditions, v1alpha1.ConditionReady)
+		if want = "the spec is understood and allowed" + want; c.Message != want {
+			fail("Ready says %q, want %q", c.Message, want)
+		}
+	})
+}
+
 // Templates are tried before they are needed, once each; what the server says of one is told, and keeps nothing from
 // starting. Only what takes our owner reference off does.
 func TestTemplateScenarios(t *testing.T) {
@@ -62,6 +80,17 @@ func TestTemplateScenarios(t *testing.T) {
 		"another process remembers": {given: []given{dryRunsFail(invalid)}, steps: []step{
 			{at: "12:05", given: []given{restarted}, want: "say TemplateRejected\nwrites 0"},
 			{at: "12:06", given: []given{dryRunsWere(1)}, want: "Ready False/TemplateRejected"}}},
+		"TT-261 fields that the server does not know": {given: []given{strictly(unknownField)}, steps: []step{
+			{at: "12:05", given: []given{readySays(leavesOut), checked(true)}, want: "Ready True/Accepted\nwrites 0"},
+			{at: "12:06", given: []given{restarted}, want: "writes 0"},
+			{at: "12:10", given: []given{dryRunsWere(1)}, want: "create @12:10\nsay RunStarted"},
+			{at: "12:11", given: []given{readySays(leavesOut), strictly(nil), edited(other)}, want: "writes 1"},
+			{at: "12:12", given: []given{dryRunsWere(2), readySays("")}, want: "Ready True/Accepted\nwrites 0"}}},
+		"another mistake hides that a field is not known": {spec: "{exclude: [{calendar: holidays}]}", given: []given{calendar("holidays", "12-25"), strictly(unknownField)}, steps: []step{
+			{at: "12:05", given: []given{noCalendar("holidays")}, want: "say InvalidSpec\nReady False/CalendarNotFound"},
+			{at: "12:06", given: []given{restarted, checked(false)}, want: "say InvalidSpec\nwrites 0"},
+			{at: "12:07", given: []given{dryRunsWere(1), calendar("holidays", "12-25")}, want: "say UnknownFields\nReady True/Accepted"},
+			{at: "12:08", given: []given{dryRunsWere(2), readySays(leavesOut)}, want: "writes 0"}}},
 		"a suspended one is tried, too": {spec: "{suspend: true}", given: []given{dryRunsFail(invalid)}, steps: []step{{at: "12:05", want: "Ready False/TemplateRejected\nPaused True/Suspended"}}},
 		"what is accepted is not tried again": {steps: []step{started, {at: "12:15", given: []given{restarted, dryRunsWere(1), checked(true)}, want: "writes 0"},
 			{at: "12:16", given: []given{dryRunsWere(1)}, want: ""}}},
@@ -187,19 +216,28 @@ func TestJudgeTemplate(t *testing.T) {
 		"no answer":                         {err: errors.New("connection reset"), want: cron.TemplateUnjudged},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := worldKind.JudgeTemplate(owner, c.answer, c.err)
+			got := worldKind.JudgeTemplate(owner, c.answer, c.err, nil)
 			if got.Verdict != c.want || (got.Message != "") != (c.want == cron.TemplateRejected) {
 				t.Errorf("%+v, want %s", got, c.want)
 			}
 		})
 	}
-	long := worldKind.JudgeTemplate(owner, nil, apierrors.NewBadRequest(strings.Repeat("<&>", 1000)))
+	long := worldKind.JudgeTemplate(owner, nil, apierrors.NewBadRequest(strings.Repeat("<&>", 1000)), nil)
 	w := newWorld(t, "")
 	w.failDryRun = apierrors.NewBadRequest(strings.Repeat("<&>", 1000))
 	w.pass()
 	if c := w.stored().Status.Conditions[0]; c.Message != long.Message {
 		t.Errorf("the status tells\n%s\nof\n%s", c.Message, long.Message)
 	}
+	w = newWorld(t, "")
+	w.failStrict = apierrors.NewBadRequest("strict decoding error: " + strings.Repeat("<&>", 1000))
+	w.pass()
+	if w.writes = 0; func() int { w.pass(); return w.writes }() > 0 {
+		t.Error("the fields that are left out are written again")
+	}
+	w = newWorld(t, "")
+	w.failDryRun = apierrors.NewBadRequest(strings.Repeat("<&>", 1000))
+	w.pass()
 	if w.writes = 0; func() int { w.pass(); return w.writes }() > 0 {
 		t.Error("the words of the server are written again")
 	}

@@ -19,10 +19,10 @@ import (
 )
 
 // JudgeTemplate implements adapter.TemplateChecker (timetable.md 3.9, 5.9).
-func (Kind) JudgeTemplate(owner, answer adapter.Object, err error) cron.TemplateCheckResult {
+func (Kind) JudgeTemplate(owner, answer adapter.Object, err, strict error) cron.TemplateCheckResult {
 	switch {
 	case err == nil && Owns(owner, answer):
-		return cron.TemplateCheckResult{Verdict: cron.TemplateAccepted}
+		return cron.TemplateCheckResult{Verdict: cron.TemplateAccepted, Message: leftOut(strict)}
 	case err == nil:
 		return cron.TemplateCheckResult{Verdict: cron.TemplateOwnerRemoved}
 	case rejects(err):
@@ -30,6 +30,19 @@ func (Kind) JudgeTemplate(owner, answer adapter.Object, err error) cron.Template
 			"; each run is tried all the same", conditionMessageBytes)}
 	}
 	return cron.TemplateCheckResult{Verdict: cron.TemplateUnjudged}
+}
+
+// leftOut says what the server leaves out of what a template makes; "" if nothing.
+func leftOut(strict error) string {
+	if strict == nil {
+		return ""
+	}
+	_, fields, found := strings.Cut(strict.Error(), "strict decoding error: ")
+	if !found {
+		fields = strict.Error()
+	}
+	return bounded("the API server does not know all of what spec.template makes, and leaves out what it does not know: "+fields+
+		"; correct the name of the field", conditionMessageBytes-len(accepted+andYet))
 }
 
 // rejects tells whether an error says that the server refuses the child whenever it is created. A quota may be full at one
@@ -67,6 +80,7 @@ func readTemplateCheck(s *v1alpha1.TimetableStatus) cron.TemplateCheck {
 		return cron.TemplateCheck{}
 	}
 	if c.Status != metav1.ConditionFalse {
+		_, check.LeftOut, _ = strings.Cut(c.Message, accepted+andYet)
 		return check
 	}
 	switch Reason(c.Reason) {

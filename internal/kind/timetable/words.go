@@ -45,6 +45,16 @@ var reasonWords = map[string]cron.Reason{
 	"Stopping":     cron.NotStartedStopping,
 }
 
+// missedTexts say in events why scheduled times were missed, and what to do about it.
+var missedTexts = map[cron.Reason]string{
+	cron.NotStartedOutage: "nobody looked when they were due, because no controller ran or the machine slept; .spec.catchUp says what is " +
+		"made up for",
+	cron.NotStartedDeadline: "they could not start within .spec.startingDeadline; raise it if they should start later",
+	cron.NotStartedCatchUpLimit: "nobody looked when they were due, and more were found than .spec.catchUp.limit; raise it if all of them " +
+		"matter",
+	cron.NotStartedNotReady: "nothing could be started, for what the condition Ready says",
+}
+
 var writtenResults, writtenReasons = reversed(results), reversed(reasonWords)
 
 func reversed[K, V comparable](from map[K]V) map[V]K {

@@ -71,6 +71,8 @@ type world struct {
 	// failDryRun is the answer to dry runs; nil is that of the create. dryRuns is how many there were.
 	failDryRun error
 	dryRuns    int
+	// failStrict is the answer to a dry run that allows no unknown fields, where that of failDryRun is another one.
+	failStrict error
 
 	// backup is what somebody has kept of the server.
 	backup struct {
@@ -82,6 +84,8 @@ type world struct {
 	created func(name string)
 	written func(*timetable.Object)
 	crashed func()
+	// spoken is told of each event that is published.
+	spoken func(cron.Event)
 
 	// What the last pass did.
 	acts   []string
@@ -347,7 +351,7 @@ func (w *world) dryRun(tt *timetable.Object, start adapter.Start) cron.TemplateC
 	}
 	w.dryRuns++
 	if w.children[start.Name] != nil {
-		return worldKind.JudgeTemplate(tt, nil, apierrors.NewAlreadyExists(jobs, start.Name))
+		return worldKind.JudgeTemplate(tt, nil, apierrors.NewAlreadyExists(jobs, start.Name), nil)
 	}
 	built, err := worldKind.Build(tt, start)
 	if err != nil {
@@ -356,7 +360,7 @@ func (w *world) dryRun(tt *timetable.Object, start adapter.Start) cron.TemplateC
 	if w.strip {
 		built.SetOwnerReferences(nil)
 	}
-	return worldKind.JudgeTemplate(tt, built, w.failDryRun)
+	return worldKind.JudgeTemplate(tt, built, w.failDryRun, w.failStrict)
 }
 
 // enter puts an object on the server.
@@ -440,6 +444,9 @@ func (w *world) speak(events []cron.Event) {
 			continue
 		}
 		w.said[e.Reason+e.DedupKey] = true
+		if w.spoken != nil {
+			w.spoken(e)
+		}
 		w.act("say %s", e.Reason)
 	}
 }
