@@ -5,6 +5,7 @@ package integration
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -51,7 +52,8 @@ func (w *world) readyIs(ctx context.Context, name, reason, message string) error
 }
 
 // What the API server would refuse it refuses in a dry run, when the Timetable is created, and the status has its words;
-// at its time it is tried all the same. What it accepts is created by no dry run (TT-208, VV-70).
+// at its time it is tried all the same. What it accepts is created by no dry run (TT-208, VV-70). A field that it does not
+// know is told, and refuses nothing (TT-261).
 func TestTimetableTemplates(t *testing.T) {
 	w := newTimetableAPI(t)
 	w.clock = clocktesting.NewFakeClock(time.Now())
@@ -72,13 +74,21 @@ func TestTimetableTemplates(t *testing.T) {
 	if jobs, err := w.jobsLabelled(t.Context(), "good"); err != nil || len(jobs) > 0 {
 		t.Errorf("a dry run has made %d Jobs, %v", len(jobs), err)
 	}
-	w.step("it is tried at its time", func(ctx context.Context) error { return w.saidOnce(ctx, bad, "CreateFailed") })
-	w.step("the other one starts", func(ctx context.Context) error {
-		if jobs, err := w.jobsLabelled(ctx, "good"); err != nil || len(jobs) != 1 {
-			return fmt.Errorf("%d Jobs: %w", len(jobs), err)
-		}
-		return nil
+	misspelt := w.createTimetable("misspelt", "{template: {spec: {backofLimit: 1, template: {spec: {restartPolicy: Never, containers: [{name: c, image: i, comand: [x]}]}}}}}")
+	w.eventually("fields are told that the server does not know", func(ctx context.Context) error {
+		return errors.Join(w.readyIs(ctx, "misspelt", "Accepted", `unknown field "spec.backofLimit"`),
+			w.readyIs(ctx, "misspelt", "Accepted", `unknown field "spec.template.spec.containers[0].comand"`))
 	})
+	w.said(misspelt, "UnknownFields")
+	w.step("it is tried at its time", func(ctx context.Context) error { return w.saidOnce(ctx, bad, "CreateFailed") })
+	for _, name := range []string{"good", "misspelt"} {
+		w.step("it starts: "+name, func(ctx context.Context) error {
+			if jobs, err := w.jobsLabelled(ctx, name); err != nil || len(jobs) != 1 {
+				return fmt.Errorf("%d Jobs: %w", len(jobs), err)
+			}
+			return nil
+		})
+	}
 	patch := []byte(`[{"op": "replace", "path": "/spec/template/spec", "value": {"template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}}}}]`)
 	if _, err := w.objects(timetables).Patch(t.Context(), "bad", "application/json-patch+json", patch, metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
