@@ -8,7 +8,10 @@ import (
 	"runtime"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/carillon-dev/carillon/api/v1alpha1"
+	"github.com/carillon-dev/carillon/internal/kind/adapter"
 	"github.com/carillon-dev/carillon/internal/kind/timetable"
 )
 
@@ -46,6 +49,39 @@ func TestCalendarIsReadOnce(t *testing.T) {
 		t.Errorf("%d are remembered, although nobody has them", left)
 	}
 	runtime.KeepAlive(calendar)
+}
+
+// While no Calendar can be read, a Timetable that names one says why, and what is to be done; one that names none is as ever
+// (TT-263).
+func TestCalendarsCannotBeRead(t *testing.T) {
+	tt := &timetable.Object{Timetable: *tick()}
+	tt.Spec.Schedules = []v1alpha1.Schedule{{Name: "main", Cron: "*/10 * * * *"}}
+	obstacle := func(why string) string {
+		_, policy, _, err := worldKind.Read(tt, adapter.ReadOptions{
+			Dependency:        func(string, adapter.Dependency) (adapter.Object, bool) { return nil, false },
+			DependencyTrouble: func(kind schema.GroupVersionKind) string { return map[string]string{"Calendar": why}[kind.Kind] },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if policy.Timing.Obstacle == nil {
+			return ""
+		}
+		return policy.Timing.Obstacle.Key + ": " + policy.Timing.Obstacle.Message
+	}
+	if got := obstacle("no"); got != "" {
+		t.Errorf("without a Calendar: %s", got)
+	}
+	tt.Spec.Exclude = []v1alpha1.Exclusion{{Calendar: new("holidays")}}
+	for why, want := range map[string]string{
+		"": "CalendarNotFound: calendar holidays does not exist in this namespace; create it, or take it out of exclude",
+		"the controller may not": "CalendarNotFound: spec.exclude names a Calendar, and no Calendar can be read: the controller may not: ask an administrator to grant " +
+			"get, list and watch of calendars.batch.carillon.dev to the controller",
+	} {
+		if got := obstacle(why); got != want {
+			t.Errorf("%q: %s", why, got)
+		}
+	}
 }
 
 // A Calendar that a thousand Timetables name is asked for at each of their passes.

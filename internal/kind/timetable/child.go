@@ -86,8 +86,9 @@ func recordedOutcome(owner, child adapter.Object) outcome.Outcome {
 	}
 	run, proves := Proves(owner, child)
 	at := run.ScheduledTime
+	isOf := func(a v1alpha1.ActiveRun) bool { return a.ScheduledTime.Time.Equal(at) }
 	goesOn := func(a v1alpha1.ActiveRun) bool {
-		return a.ScheduledTime.Time.Equal(at) && a.Attempt <= run.Attempt && (a.Attempt < run.Attempt || a.RetryAt == nil)
+		return isOf(a) && a.Attempt <= run.Attempt && (a.Attempt < run.Attempt || a.RetryAt == nil)
 	}
 	if !proves || s.Cursor == nil || at.After(s.Cursor.Time) || slices.ContainsFunc(s.Active, goesOn) ||
 		slices.ContainsFunc(s.Waiting, func(w v1alpha1.WaitingTime) bool { return w.ScheduledTime.Time.Equal(at) }) {
@@ -98,7 +99,7 @@ func recordedOutcome(owner, child adapter.Object) outcome.Outcome {
 		return !at.Before(e.ScheduledTime.Time) && (at.Equal(e.ScheduledTime.Time) || e.Until != nil && !at.After(e.Until.Time))
 	})
 	if i < 0 {
-		if ledgerIsWhole(s) {
+		if ledgerIsWhole(s) && !slices.ContainsFunc(s.Active, isOf) { // of a run that is active it is an earlier attempt
 			return outcome.Outcome{}
 		}
 		return ended
