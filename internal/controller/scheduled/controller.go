@@ -254,6 +254,7 @@ func (s *starter) caches() (owners, children crcache.Cache, err error) {
 	}
 	own, err := crcache.New(s.mgr.GetConfig(), crcache.Options{
 		HTTPClient: s.mgr.GetHTTPClient(), Scheme: s.mgr.GetScheme(), Mapper: s.mgr.GetRESTMapper(), DefaultTransform: Trim(s.kind),
+		NewInformer: s.informer,
 	})
 	if err != nil {
 		return nil, nil, err

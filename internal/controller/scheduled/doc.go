@@ -42,6 +42,7 @@
 //	handlers.go   which watch events call for a sync
 //	controller.go set-up; kinds whose API appears later start by themselves
 //	sources.go    what is watched beside the CronJobs
+//	informer.go   how those that are custom resources are watched themselves
 //	trim.go       what of an object is worth keeping in the cache
 //	metrics.go    what is measured
 //	timetablemetrics.go  the metrics of Timetables, whose status holds what became of scheduled times

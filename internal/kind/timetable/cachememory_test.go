@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/carillon-dev/carillon/api/v1alpha1"
 	"github.com/carillon-dev/carillon/internal/cron"
@@ -19,7 +20,7 @@ import (
 	"github.com/carillon-dev/carillon/internal/testkit/make"
 )
 
-// assorted is the n-th of many daily Timetables as the API server stores it after the first pass.
+// assorted is the n-th of many daily Timetables as the API server gives it, keys in order, after the first pass.
 func assorted(t *testing.T, n int) []byte {
 	cj := make.Assorted(n)
 	tt := &timetable.Object{}
@@ -34,6 +35,13 @@ func assorted(t *testing.T, n int) []byte {
 	firstPass(t, tt, policyNow)
 	data, err := json.Marshal(&tt.Timetable)
 	if err != nil {
+		t.Fatal(err)
+	}
+	var sorted map[string]any
+	if err := utiljson.Unmarshal(data, &sorted); err != nil {
+		t.Fatal(err)
+	}
+	if data, err = json.Marshal(sorted); err != nil {
 		t.Fatal(err)
 	}
 	return data

@@ -9,6 +9,7 @@
 //	timing.go       schedules, zone, window, exclusions and jitter, as package timeset takes them
 //	calendar.go     Calendars, read once each
 //	template.go     the template, read once for a generation of the spec, and the objects made from it
+//	canonical.go    JSON that would not change if it were read and written
 //	typedjob.go     Jobs by their Go type
 //	outcome.go      the rule by which an object's end is told
 //	obstacle.go     what keeps a spec from being served, and what that stops

@@ -23,6 +23,8 @@ const (
 	maxTemplateBytes = 256 << 10
 	// maxChildBytes is how large a child may be, as JSON.
 	maxChildBytes = 1 << 20
+	// ttlField is where a Job says how long it is kept after its end.
+	ttlField = "ttlSecondsAfterFinished"
 	// maxOwnMetadata is how much of it is the name, labels, annotations and owner reference of ours at most.
 	maxOwnMetadata = 2 << 10
 )
@@ -73,20 +75,11 @@ func ReadTemplate(spec *v1alpha1.TimetableSpec) (*Template, *Obstacle) {
 			return nil, &Obstacle{InvalidTemplate, "timeout: " + err.Error()}
 		}
 	}
-	whole, err := json.Marshal(&spec.Template)
-	if err != nil {
-		return nil, &Obstacle{InvalidTemplate, "spec.template.spec is no valid JSON"}
+	written, obstacle := t.readSpec(&spec.Template)
+	if obstacle != nil {
+		return nil, obstacle
 	}
-	if len(whole) > maxTemplateBytes {
-		return nil, &Obstacle{InvalidTemplate, fmt.Sprintf("spec.template has %d bytes of JSON, and may have %d: "+
-			"put what is large into a ConfigMap or the image", len(whole), maxTemplateBytes)}
-	}
-	raw := spec.Template.Spec.Raw
-	var object map[string]any
-	if err := utiljson.Unmarshal(raw, &object); err != nil || object == nil {
-		return nil, &Obstacle{InvalidTemplate, "spec.template.spec must be an object"}
-	}
-	if t.spec, err = expand.Compile("spec.template.spec", raw, t.parameters.Names()); err != nil {
+	if t.spec, err = expand.Compile("spec.template.spec", spec.Template.Spec.Raw, t.parameters.Names()); err != nil {
 		return nil, &Obstacle{InvalidTemplate, err.Error()}
 	}
 	metadata, err := json.Marshal(&spec.Template.Metadata)
@@ -96,25 +89,68 @@ func ReadTemplate(spec *v1alpha1.TimetableSpec) (*Template, *Obstacle) {
 	if t.metadata, err = expand.Compile("spec.template.metadata", metadata, t.parameters.Names()); err != nil {
 		return nil, &Obstacle{InvalidTemplate, err.Error()}
 	}
-	if seconds, ok := object["ttlSecondsAfterFinished"].(int64); ok {
-		t.ttl = &seconds
-	}
-	t.fingerprint = fingerprint(t, object, spec)
+	t.fingerprint = fingerprint(t, written, spec)
 	return t, nil
 }
 
+// readSpec gives the JSON of template.spec as it is written when it has been read, and finds its time to live.
+func (t *Template) readSpec(template *v1alpha1.RunTemplate) (written []byte, obstacle *Obstacle) {
+	raw := template.Spec.Raw
+	canonical := canonicalObject(raw, func(key, value []byte) {
+		if string(key) != ttlField {
+			return
+		}
+		if seconds, err := strconv.ParseInt(string(value), 10, 64); err == nil {
+			t.ttl = &seconds
+		}
+	})
+	if sized := *template; canonical { // whose length is that of its text
+		sized.Spec.Raw = []byte("{}")
+		return raw, checkSize(&sized, len(raw)-len(sized.Spec.Raw))
+	}
+	if obstacle := checkSize(template, 0); obstacle != nil {
+		return nil, obstacle
+	}
+	var object map[string]any
+	if err := utiljson.Unmarshal(raw, &object); err != nil || object == nil {
+		return nil, &Obstacle{InvalidTemplate, "spec.template.spec must be an object"}
+	}
+	t.ttl = nil
+	if seconds, ok := object[ttlField].(int64); ok {
+		t.ttl = &seconds
+	}
+	written, err := json.Marshal(object)
+	if err != nil {
+		panic(err) // it was read from JSON
+	}
+	return written, nil
+}
+
+// checkSize tells whether a template with more bytes of JSON beside it is too large, or none at all.
+func checkSize(template *v1alpha1.RunTemplate, more int) *Obstacle {
+	whole, err := json.Marshal(template)
+	if err != nil {
+		return &Obstacle{InvalidTemplate, "spec.template.spec is no valid JSON"}
+	}
+	if size := len(whole) + more; size > maxTemplateBytes {
+		return &Obstacle{InvalidTemplate, fmt.Sprintf("spec.template has %d bytes of JSON, and may have %d: "+
+			"put what is large into a ConfigMap or the image", size, maxTemplateBytes)}
+	}
+	return nil
+}
+
 // fingerprint tells one template from another, whatever the order of its keys: status.checkedTemplate says by it which
-// one a dry run has answered for. What else a child is made of belongs to it. It outlives this process: parts may come
+// one a dry run has answered for. written is template.spec as readSpec gives it. What else a child is made of belongs to it. It outlives this process: parts may come
 // to it, which must be left out where they are absent, and never go.
-func fingerprint(t *Template, object map[string]any, spec *v1alpha1.TimetableSpec) string {
+func fingerprint(t *Template, written []byte, spec *v1alpha1.TimetableSpec) string {
 	text, err := json.Marshal(struct {
 		APIVersion string                    `json:"apiVersion"`
 		Kind       string                    `json:"kind"`
 		Metadata   v1alpha1.TemplateMetadata `json:"metadata,omitzero"`
-		Spec       map[string]any            `json:"spec"`
+		Spec       json.RawMessage           `json:"spec"`
 		Parameters []v1alpha1.Parameter      `json:"parameters,omitempty"`
 		Timeout    time.Duration             `json:"timeout,omitempty"`
-	}{t.apiVersion, t.kind, spec.Template.Metadata, object, spec.Parameters, t.timeout})
+	}{t.apiVersion, t.kind, spec.Template.Metadata, written, spec.Parameters, t.timeout})
 	if err != nil {
 		panic(err) // it was read from JSON
 	}
