@@ -145,6 +145,10 @@ func (s *syncState) startRetries() {
 			s.retryAt = earlier(s.retryAt, *run.RetryAt)
 			continue
 		}
+		if s.hasEndedElsewhere(run) {
+			s.start.err = errors.Join(s.start.err, fmt.Errorf("the run of %s was given a result that is not recorded yet", stamp(in, run.Time)))
+			continue
+		}
 		base := childName(in, run.Time)
 		start := Start{Name: attemptName(base, run.Attempt+1), Run: base, Attempt: run.Attempt + 1, Trigger: run.Trigger, Time: run.Time,
 			Stamp: stamp(in, run.Time)}
@@ -161,6 +165,26 @@ func (s *syncState) startRetries() {
 			s.status.Active[i].Attempt = start.Attempt
 		}
 	}
+}
+
+// endedRuns are the scheduled times of runs that could go on, had this sync not given them a result, or one before it whose
+// record is on its way.
+func (s *syncState) endedRuns() (ended []time.Time) {
+	if s.in.RecordPending {
+		ended = slices.Clip(s.in.Carried.inProcess().ended)
+	}
+	for _, o := range s.observed.ended {
+		if o.Result != Succeeded && s.in.Policy.Retry.Limit > 0 && !slices.ContainsFunc(ended, o.First.Equal) {
+			ended = append(ended, o.First)
+		}
+	}
+	return ended
+}
+
+// hasEndedElsewhere tells whether an earlier sync has given the run a result whose record may be on its way: no attempt
+// starts before it is clear whether that arrives.
+func (s *syncState) hasEndedElsewhere(run ActiveRun) bool {
+	return s.in.RecordPending && slices.ContainsFunc(s.in.Carried.inProcess().ended, run.Time.Equal)
 }
 
 // gaveItsPlace tells whether a later run has been started that is not recorded yet: under Replace that ended a run which had
@@ -180,7 +204,11 @@ func (s *syncState) stopOverdue() {
 	}
 	for _, run := range s.status.Active {
 		i := slices.IndexFunc(s.children, func(c Child) bool { return c.UID == run.UID && !c.Phase.finished() })
-		if i < 0 && run.UID != "" && !known(s.children, run.UID) { // this sync has started it, and may be the last one before its end
+		if i >= 0 && s.children[i].OwnDeadline {
+			continue
+		}
+		created := in.created(run.Name, CreateSucceeded)
+		if created != nil && !created.Child.OwnDeadline && !known(s.children, run.UID) { // there may be no other sync before its end
 			if end := run.Started.Add(in.Policy.Timeout).UTC(); end.After(in.Now) {
 				s.retryAt = earlier(s.retryAt, end)
 			}

@@ -28,6 +28,8 @@ func fails(name, text string) given { return ends(name, failed, finished(text)) 
 // attempt is the name of a later attempt of a scheduled time.
 func attempt(scheduled, n string) string { return tick(scheduled) + "-r" + n }
 
+func recordPending(is bool) given { return func(s *scene) { s.in.RecordPending = is } }
+
 // waitsForStop is a scheduled time of which the status says that it waits for runs to be stopped.
 func waitsForStop(text string) given {
 	return func(s *scene) {
@@ -88,6 +90,14 @@ func TestAttempts(t *testing.T) {
 				{now: "12:19", given: []given{gone("12:10"), recordFails(broken)}, want: "fail"}, {now: "12:19:10", want: "start @12:10-r2\nfail"},
 				{now: "12:20", given: []given{recordFails(nil), cursor("12:20"), waitsForStop("12:20")}, want: "stop @12:10-r2\n12:20 waits Schedule/stopping"},
 				{now: "12:21", given: []given{ends(attempt("12:10", "2"), failed, finished("12:21"))}, want: "start @12:20\n12:10 cancelled/replaced"}},
+		},
+		"TT-189 a run that was given a result has no other attempt while the record of that is on its way": {
+			given: []given{replacing(1), cursor("12:00"), retry(1), func(s *scene) { s.in.Policy.Retry.Delay = time.Hour }},
+			syncs: []generalSync{{now: "12:10", want: "start @12:10"}, {now: "12:11", given: []given{fails(tick("12:10"), "12:11:00")}},
+				{now: "12:20", given: []given{recordFails(broken)}, want: "start @12:20\nfail\n12:10 cancelled/replaced"},
+				{now: "13:11", given: []given{ends(tick("12:20"), complete), suspended, recordPending(true)}, want: "fail\n12:20 succeeded\n12:30…13:10 (5) skipped/suspended"},
+				{now: "13:11:01", want: "fail\n12:20 succeeded\n12:30…13:10 (5) skipped/suspended"},
+				{now: "13:11:02", given: []given{recordFails(nil), recordPending(false)}, want: "start @12:10-r2\n12:20 succeeded\n12:30…13:10 (5) skipped/suspended"}},
 		},
 		"TT-134 the child of the first attempt is gone": {
 			given: []given{limit(1), cursor("12:00"), retry(2)},

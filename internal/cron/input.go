@@ -91,6 +91,8 @@ type Child struct {
 	Succeeded bool
 	// TimedOut: it failed because it had not ended in the time that it may take.
 	TimedOut bool
+	// OwnDeadline: it ends by itself when it has run for too long, so that Policy.Timeout is not about it.
+	OwnDeadline bool
 	// Suspended: it runs nothing until somebody resumes it.
 	Suspended bool
 	// Finished is the completion instant, nil when the object does not tell.

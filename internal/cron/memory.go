@@ -129,6 +129,8 @@ type inProcess struct {
 	retrying []ActiveRun
 	// elsewhere are times that were given a result by a sync whose status write is still to be made.
 	elsewhere []time.Time
+	// ended are the scheduled times of runs that were given a result by a sync whose status write is still to be made.
+	ended []time.Time
 	// lasting are the events of lately whose cause lasts, and misconfigured is what the sync found.
 	lasting       []lastingEvent
 	misconfigured Misconfiguration
@@ -139,7 +141,7 @@ type inProcess struct {
 
 // orNil is nil for what holds nothing.
 func (p inProcess) orNil() *inProcess {
-	if !p.suspended && len(p.unreported) == 0 && p.reportedAt == nil && len(p.unconfirmed) == 0 && p.unrecorded == nil && len(p.takenOut) == 0 && len(p.retrying) == 0 && len(p.elsewhere) == 0 && len(p.lasting) == 0 &&
+	if !p.suspended && len(p.unreported) == 0 && p.reportedAt == nil && len(p.unconfirmed) == 0 && p.unrecorded == nil && len(p.takenOut) == 0 && len(p.retrying) == 0 && len(p.elsewhere) == 0 && len(p.ended) == 0 && len(p.lasting) == 0 &&
 		p.misconfigured == "" && p.template == (TemplateCheck{}) && p.unjudged == (unjudgedTemplate{}) {
 		return nil
 	}
@@ -290,7 +292,7 @@ func (s *syncState) carried(reported []lastingEvent, found Misconfiguration) Mem
 	o := &s.outcomes
 	p := inProcess{suspended: o.suspended, unreported: o.unreported, reportedAt: o.reportedAt, lasting: reported, misconfigured: found,
 		unconfirmed: unconfirmedAfter(s.in, known), unrecorded: unrecordedTime(s.in, known), retrying: unrecordedRetries(s.in, known),
-		elsewhere: s.start.elsewhere, takenOut: s.takenOut, template: s.templateToCarry(), unjudged: s.unjudged}
+		elsewhere: s.start.elsewhere, ended: s.endedRuns(), takenOut: s.takenOut, template: s.templateToCarry(), unjudged: s.unjudged}
 	if s.in.done.record != nil && s.in.done.record.err == nil {
 		p.takenOut = nil
 	}

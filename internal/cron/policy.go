@@ -30,7 +30,7 @@ type Policy struct {
 	// Retry says how often an attempt that failed is repeated.
 	Retry Retry
 	// Timeout is how long after its creation a child is stopped that has not ended; 0 is never. It is for children that
-	// have no such limit of their own.
+	// have no such limit of their own (Child.OwnDeadline).
 	Timeout time.Duration
 	// Succeeded and Failed say which finished children of that class are kept.
 	Succeeded, Failed Retention

@@ -80,7 +80,7 @@ func TestTimetables(t *testing.T) {
 			breaks: "what hangs keeps all later times from starting",
 		},
 		"timeout of what was just started ignored": {
-			file: "attempts.go", old: "if i < 0 && run.UID != \"\" && !known(s.children, run.UID) {", new: "if i < 0 && i > 0 {",
+			file: "attempts.go", old: "if created != nil && !created.Child.OwnDeadline && !known(s.children, run.UID) {", new: "if created != nil && i > 0 && i < 0 {",
 			breaks: "what hangs is stopped when something else happens, perhaps a day later",
 		},
 		"excluded times not counted": {

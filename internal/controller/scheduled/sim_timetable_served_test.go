@@ -47,7 +47,7 @@ func (t *timetablesTruth) checkServed() {
 		o := t.owners[tt.UID]
 		v := o.versions[len(o.versions)-1]
 		s, spec := &tt.Status, v.spec
-		if v.timing.times == nil || tt.DeletionTimestamp != nil || spec.Suspend || spec.SuspendUntil != nil || o.touched > now-2*servedAfter || t.blocked(tt) {
+		if v.timing.times == nil || t.heldByFormerChild(o) || tt.DeletionTimestamp != nil || spec.Suspend || spec.SuspendUntil != nil || o.touched > now-2*servedAfter || t.blocked(tt) {
 			continue
 		}
 		due := v.timing.times.LastBetween(until.Add(-90*time.Second), until)
@@ -107,6 +107,19 @@ func (t *timetablesTruth) blocked(tt *timetable.Object) bool {
 		return metav1.IsControlledBy(obj, tt) && t.formerKind(obj) && !t.endRecorded(obj.GetUID())
 	})
 	return slices.ContainsFunc(s.Waiting, func(w v1alpha1.WaitingTime) bool { return unknownEnd || w.Reason != "Overlap" })
+}
+
+// heldByFormerChild tells whether a user has taken a child away that still runs: its run keeps its place (timetable.md 3.9).
+func (t *timetablesTruth) heldByFormerChild(o *timetableOwner) bool {
+	return slices.ContainsFunc(o.obj.Status.Active, func(a v1alpha1.ActiveRun) bool {
+		run := o.runs[a.ScheduledTime.Unix()]
+		if run == nil || len(run.attempts) == 0 {
+			return false
+		}
+		c := run.newest()
+		there := t.server.Get(c.kind, ns, c.name)
+		return c.gone && c.meddled && !c.finished && there != nil && there.GetUID() == c.last.GetUID()
+	})
 }
 
 // endRecorded tells whether a status tells how the run of a child has ended: that is so whatever spec.outcome says later.

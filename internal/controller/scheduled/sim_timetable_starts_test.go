@@ -187,8 +187,14 @@ func (t *timetablesTruth) noPast(o *timetableOwner, c *childTruth, asked []*time
 		return // 5.7: an edit that comes before any status is none to the next process
 	}
 	var lacks string
+	// With the Calendar that there was, or one that the process still knows.
+	names := func(v *timetableVersion) bool {
+		return v.timing.names(c.scheduled) || slices.ContainsFunc(asked, func(a *timetableVersion) bool {
+			return a.generation == v.generation && a.timing.names(c.scheduled)
+		})
+	}
 	for i, v := range o.versions {
-		if v.set.After(c.scheduled.Add(-t.slowest)) || !v.timing.names(c.scheduled) {
+		if v.set.After(c.scheduled.Add(-t.slowest)) || !names(v) {
 			continue
 		}
 		lacked := false
@@ -196,7 +202,7 @@ func (t *timetablesTruth) noPast(o *timetableOwner, c *childTruth, asked []*time
 			if w.timing.times == nil {
 				continue
 			}
-			if w.timing.names(c.scheduled) {
+			if names(w) {
 				break
 			}
 			if w.served {
@@ -305,6 +311,7 @@ func (t *timetablesTruth) mayRepeat(o *timetableOwner, run *runTruth, c *childTr
 
 // childDeleted judges a delete of a process.
 func (t *timetablesTruth) childDeleted(o *timetableOwner, c *childTruth, m *timetableManager) {
+	c.stopped = c.stopped || !c.finished
 	v := m.views[keyOf(o)]
 	if v == nil || v.obj == nil || v.obj.UID != o.uid {
 		t.breaks("%s is deleted for %s, which no cache shows", c.name, o.uid)

@@ -113,8 +113,8 @@ type childTruth struct {
 	endedAt           time.Time
 	last              *unstructured.Unstructured
 	// gone: it is no more, or is nobody's. recorded: a status has told of its time before that. meddled: a user has
-	// deleted it or taken it away.
-	gone, finished, succeeded, recorded, meddled bool
+	// deleted it or taken it away. stopped: the controller has deleted it before it had ended, so that its end may come unseen.
+	gone, finished, succeeded, recorded, meddled, stopped bool
 }
 
 // timetableView is what the caches of a process showed when a sync began.

@@ -32,6 +32,7 @@ func (k Kind) ReadChild(obj adapter.Object, kind schema.GroupVersionKind, owner 
 		return cron.Child{}, adapter.Wrong(info, &unstructured.Unstructured{}, obj)
 	}
 	child := adapter.Child(obj, kind, info)
+	child.OwnDeadline = kind == batchv1.SchemeGroupVersion.WithKind("Job")
 	if ref := child.Controller; ref != nil {
 		if run, proved := namedRun(ref.Name, obj); proved {
 			child.Attempt, child.Trigger = int(run.Attempt), cron.Trigger(run.Trigger)

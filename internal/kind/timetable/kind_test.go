@@ -54,10 +54,9 @@ func TestReadPolicy(t *testing.T) {
 		"retry": {"{retry: {limit: 2}}", func(p *cron.Policy) {
 			p.Retry = cron.Retry{Limit: 2, Delay: 10 * time.Second, MaxDelay: 10 * time.Minute}
 		}},
-		"retry, delays":    {"{retry: {limit: 1, delay: 1m, maxDelay: 2m}}", func(p *cron.Policy) { p.Retry = cron.Retry{Limit: 1, Delay: time.Minute, MaxDelay: 2 * time.Minute} }},
-		"timeout of a Job": {"{timeout: 1m}", func(p *cron.Policy) {}},
-		"timeout":          {"{timeout: 1m, template: {apiVersion: v1, kind: Pod}}", func(p *cron.Policy) { p.Timeout = time.Minute }},
-		"late after":       {"{lateAfter: 1m}", func(p *cron.Policy) { p.LateAfter = time.Minute }},
+		"retry, delays": {"{retry: {limit: 1, delay: 1m, maxDelay: 2m}}", func(p *cron.Policy) { p.Retry = cron.Retry{Limit: 1, Delay: time.Minute, MaxDelay: 2 * time.Minute} }},
+		"timeout":       {"{timeout: 1m}", func(p *cron.Policy) { p.Timeout = time.Minute }},
+		"late after":    {"{lateAfter: 1m}", func(p *cron.Policy) { p.LateAfter = time.Minute }},
 		"history": {"{history: {succeeded: {limit: 0, maxAge: 1h}, failed: {limit: 7}, ledger: 0}}", func(p *cron.Policy) {
 			p.Succeeded, p.Failed, p.Ledger = cron.Retention{Limit: new(int32(0)), MaxAge: time.Hour}, cron.Retention{Limit: new(int32(7))}, 0
 		}},
@@ -229,7 +228,7 @@ func TestReadChild(t *testing.T) {
 			}
 			kind := batchv1.SchemeGroupVersion.WithKind("Job")
 			want := cron.Child{APIVersion: "batch/v1", Kind: "Job", Namespace: "ops", Name: "tick-20260504-121000-r2", UID: "j1", Attempt: 2,
-				Trigger: cron.TriggerSchedule, Controller: &c.job.OwnerReferences[0], Stamp: "2026-05-04T12:10:00Z"}
+				Trigger: cron.TriggerSchedule, Controller: &c.job.OwnerReferences[0], Stamp: "2026-05-04T12:10:00Z", OwnDeadline: true}
 			c.want(&want)
 			for form, obj := range map[string]adapter.Object{"typed": c.job, "unstructured": loose.DeepCopy(), "trimmed": worldKind.TrimChild(loose, kind)} {
 				got, err := worldKind.ReadChild(obj, kind, tt)

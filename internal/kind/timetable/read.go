@@ -62,8 +62,8 @@ func (k Kind) policy(tt *Object, options adapter.ReadOptions) cron.Policy {
 		p.Retry = cron.Retry{Limit: int(r.Limit), Delay: d.readOr("retry.delay", r.Delay, defaultRetryDelay),
 			MaxDelay: d.readOr("retry.maxDelay", r.MaxDelay, defaultRetryMaxDelay)}
 	}
-	if apiVersion, kind := templateKind(&spec.Template); spec.Timeout != nil && apiVersion+"/"+kind != "batch/v1/Job" {
-		p.Timeout = d.read("timeout", *spec.Timeout) // a Job has it in its own spec
+	if spec.Timeout != nil {
+		p.Timeout = d.read("timeout", *spec.Timeout)
 	}
 	var template *Template
 	if p.Timing, p.ChildObstacle, template = k.timing(tt, options, d.obstacle); template != nil {
