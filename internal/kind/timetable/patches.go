@@ -67,7 +67,23 @@ func newStatus(tt *Object, record *cron.StatusWrite) *v1alpha1.TimetableStatus {
 		after.Next = nextTimes(tt, set, record, d.several)
 	}
 	Limit(after)
+	if slices.EqualFunc(tt.Status.Ledger, after.Ledger, sameEntry) {
+		after.Ledger = tt.Status.Ledger // which is the longest part: it is not looked at again
+	}
 	return after
+}
+
+// sameEntry tells whether both say the same, whatever the zone of their times.
+func sameEntry(a, b v1alpha1.LedgerEntry) bool {
+	if a.ScheduledTime.Equal(&b.ScheduledTime) {
+		b.ScheduledTime = a.ScheduledTime
+	}
+	for _, at := range []struct{ a, b **metav1.Time }{{&a.Until, &b.Until}, {&a.StartTime, &b.StartTime}, {&a.EndTime, &b.EndTime}} {
+		if (*at.a).Equal(*at.b) {
+			*at.b = *at.a
+		}
+	}
+	return a == b
 }
 
 // latest is the later of two times; nil is none.
