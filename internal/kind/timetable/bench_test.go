@@ -5,6 +5,7 @@ package timetable_test
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 	"time"
 
@@ -155,6 +156,7 @@ func inputOf(b *testing.B, obj adapter.Object, jobs []adapter.Object, now time.T
 		}
 		in.Children = append(in.Children, child)
 	}
+	slices.Reverse(in.Children) // by name, as the shell has them
 	return in
 }
 

@@ -47,7 +47,7 @@ type Facts struct {
 // Conditions gives the conditions of a status (timetable.md 4.1): before, those it has, with what has changed. Each
 // transition time moves only with its status. Conditions of other types stay as they are.
 func Conditions(before []metav1.Condition, facts *Facts) []metav1.Condition {
-	after := append(make([]metav1.Condition, 0, len(before)+5), before...)
+	after := append(make([]metav1.Condition, 0, max(len(before), 5)), before...)
 	late := facts.late()
 	for _, c := range []metav1.Condition{facts.ready(), facts.healthy(late.Status == metav1.ConditionTrue), late, facts.paused(), facts.completed()} {
 		c.ObservedGeneration = facts.Generation
