@@ -188,7 +188,7 @@ func (t *timetablesTruth) eachOnce(o *timetableOwner, was, is *v1alpha1.Timetabl
 			t.breaks("TG5: %s says that %s of %s has %s, for which nothing was made", by, e.ScheduledTime.UTC().Format(time.TimeOnly), o.name, e.Result)
 		case e.Result == v1alpha1.ResultSucceeded && !slices.ContainsFunc(run.attempts, func(c *childTruth) bool { return c.succeeded }):
 			t.breaks("%s says that %s of %s has succeeded, which it has not", by, e.ScheduledTime.UTC().Format(time.TimeOnly), o.name)
-		case e.Result == v1alpha1.ResultFailed && run.newest().succeeded && !run.newest().stopped: // what is stopped may end unseen
+		case e.Result == v1alpha1.ResultFailed && e.Reason != "Timeout" && run.newest().succeeded && !run.newest().stopped: // what is stopped may end unseen
 			t.breaks("%s says that %s of %s has failed, which it has not", by, e.ScheduledTime.UTC().Format(time.TimeOnly), o.name)
 		}
 		if n := countOf(is.Ledger, same); n > 1 {

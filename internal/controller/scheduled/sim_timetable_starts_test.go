@@ -311,7 +311,7 @@ func (t *timetablesTruth) mayRepeat(o *timetableOwner, run *runTruth, c *childTr
 
 // childDeleted judges a delete of a process.
 func (t *timetablesTruth) childDeleted(o *timetableOwner, c *childTruth, m *timetableManager) {
-	c.stopped = c.stopped || !c.finished
+	c.stopped = c.stopped || !c.finished || slices.ContainsFunc(o.obj.Status.Active, func(a v1alpha1.ActiveRun) bool { return a.ScheduledTime.Time.Equal(c.scheduled) })
 	v := m.views[keyOf(o)]
 	if v == nil || v.obj == nil || v.obj.UID != o.uid {
 		t.breaks("%s is deleted for %s, which no cache shows", c.name, o.uid)

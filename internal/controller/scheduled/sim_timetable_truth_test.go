@@ -113,7 +113,8 @@ type childTruth struct {
 	endedAt           time.Time
 	last              *unstructured.Unstructured
 	// gone: it is no more, or is nobody's. recorded: a status has told of its time before that. meddled: a user has
-	// deleted it or taken it away. stopped: the controller has deleted it before it had ended, so that its end may come unseen.
+	// deleted it or taken it away. stopped: the controller has deleted it before it knew of its end, which may come
+	// unseen then.
 	gone, finished, succeeded, recorded, meddled, stopped bool
 }
 
