@@ -49,8 +49,8 @@ race: ## Run the quick tests with the race detector (needs a C compiler)
 
 .PHONY: sim
 sim: ## Run SEEDS (10000) fresh simulated worlds with faults; SEED=n replays one
-	go test -count=1 -timeout 60m -run '^(TestAnyState|Test.*Properties)$$' \
-	  ./internal/cron ./internal/job -rapid.checks=$(SEEDS) -rapid.seed=$(or $(SEED),0)
+	go test -count=1 -timeout 60m -run '^(TestAny(State|History|Edits|Templates)|Test.*Properties)$$' \
+	  ./internal/cron ./internal/job ./internal/kind/timetable -rapid.checks=$(SEEDS) -rapid.seed=$(or $(SEED),0)
 	go test -count=1 -timeout 60m -run '^TestSimulation(OfTimetables)?$$' \
 	  ./internal/controller/scheduled ./internal/controller/job ./internal/controller/ttl -rapid.checks=$(SEEDS) -rapid.seed=$(or $(SEED),0)
 
