@@ -67,6 +67,8 @@ type childWatch struct {
 	childKind
 	objects replaceableCache
 	close   context.CancelFunc
+	// alone is what an object needs that needs nothing else.
+	alone *neededKinds
 
 	// opened: the cache was filled once. trouble is why it cannot be trusted to follow, nil if it does, or if nothing is
 	// known yet.
@@ -77,12 +79,18 @@ type childWatch struct {
 	idleSince time.Time
 }
 
-// childNeed is what one object needs: the kinds that it names, and then those of older children.
+// childNeed is what one object needs.
 type childNeed struct {
-	key     types.NamespacedName
+	key types.NamespacedName
+	*neededKinds
+}
+
+// neededKinds are the kinds that an object names, and then those of older children. They are never modified: nearly all
+// objects need one kind alone, and those of one kind the same.
+type neededKinds struct {
 	named   []schema.GroupVersionKind
 	watches []*childWatch
-	kinds   []*childKind // of watches; never modified
+	kinds   []*childKind // of watches
 }
 
 func newChildWatches(ctx context.Context, chooser adapter.ChildChooser, open openWatch, changed func([]types.NamespacedName), c clock.Clock, log logr.Logger) *childWatches {
@@ -102,11 +110,11 @@ func (w *childWatches) need(key types.NamespacedName, uid types.UID, named []sch
 	defer w.mu.Unlock()
 	n := w.needs[uid]
 	if n == nil {
-		n = &childNeed{key: key}
+		n = &childNeed{key, &neededKinds{}}
 		w.needs[uid] = n
 	}
 	if !slices.Equal(n.named, named) || len(n.watches) > len(named) && !busy {
-		w.change(n, uid, slices.Clone(named), busy)
+		w.change(n, uid, named, busy)
 	}
 	for _, k := range n.watches {
 		if !k.opened && k.trouble == nil {
@@ -135,24 +143,31 @@ func (w *childWatches) formerTrouble(uid types.UID) (kind schema.GroupVersionKin
 
 // change gives an object the watches of the kinds that it names now, and lets go of those that it needs no more.
 func (w *childWatches) change(n *childNeed, uid types.UID, named []schema.GroupVersionKind, busy bool) {
-	former := n.watches
-	n.named, n.watches, n.kinds = named, nil, nil
+	former, needed := n.watches, &neededKinds{}
 	for _, gvk := range named {
-		n.watches = append(n.watches, w.watch(gvk))
+		needed.watches = append(needed.watches, w.watch(gvk))
 	}
 	for _, k := range former {
 		switch {
-		case slices.Contains(n.watches, k):
+		case slices.Contains(needed.watches, k):
 		case !busy && k.emptyOf(uid):
 			w.leave(k, uid)
 		default:
-			n.watches = append(n.watches, k)
+			needed.watches = append(needed.watches, k)
 		}
 	}
-	for _, k := range n.watches {
+	for _, k := range needed.watches {
 		k.users[uid] = n.key
-		n.kinds = append(n.kinds, &k.childKind)
 	}
+	if len(needed.watches) == 1 {
+		n.neededKinds = needed.watches[0].alone
+		return
+	}
+	needed.named = slices.Clone(named)
+	for _, k := range needed.watches {
+		needed.kinds = append(needed.kinds, &k.childKind)
+	}
+	n.neededKinds = needed
 }
 
 // emptyOf reports whether the object is known to have no child of this kind.
@@ -192,6 +207,7 @@ func (w *childWatches) watch(gvk schema.GroupVersionKind) *childWatch {
 		writes: ownwrites.New[client.Object](k.objects.Progress),
 		trim:   func(obj client.Object) client.Object { return w.chooser.TrimChild(obj, gvk) },
 	}
+	k.alone = &neededKinds{[]schema.GroupVersionKind{gvk}, []*childWatch{k}, []*childKind{&k.childKind}}
 	w.byKind[gvk] = k
 	var ctx context.Context
 	ctx, k.close = context.WithCancel(w.ctx)

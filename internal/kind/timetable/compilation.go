@@ -23,8 +23,9 @@ import (
 // methods may be called by several goroutines at once.
 type compilation struct {
 	spec *v1alpha1.TimetableSpec
-	// text is the spec as a compactTimetable has it; nil if it came otherwise.
-	text []byte
+	// text is the spec as a compactTimetable has it, and length how much that was; nil and 0 if it came otherwise.
+	text   specText
+	length int
 
 	template func() (*Template, *Obstacle)
 	rule     func() (*outcome.Rule, *Obstacle)
@@ -44,9 +45,9 @@ type compiledTimes struct {
 	inJitter, inTimes *Obstacle
 }
 
-func newCompilation(spec *v1alpha1.TimetableSpec, text []byte) *compilation {
+func newCompilation(spec *v1alpha1.TimetableSpec) *compilation {
 	return &compilation{
-		spec: spec, text: text,
+		spec:     spec,
 		template: sync.OnceValues(func() (*Template, *Obstacle) { return ReadTemplate(spec) }),
 		rule:     sync.OnceValues(func() (*outcome.Rule, *Obstacle) { return OutcomeRule(spec) }),
 	}
@@ -107,10 +108,10 @@ const (
 	compiledBytes, compiledFactor = 4 << 10, 3
 )
 
-func (c *compilation) size() int { return compiledBytes + compiledFactor*len(c.text) }
+func (c *compilation) size() int { return compiledBytes + compiledFactor*c.length }
 
 // get gives what was made of exactly this spec of the Timetable, nil if there is nothing.
-func (c *Compilations) get(of compiledFor, text []byte) *compilation {
+func (c *Compilations) get(of compiledFor, text specText) *compilation {
 	if c == nil {
 		return nil
 	}

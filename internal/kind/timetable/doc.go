@@ -14,6 +14,7 @@
 //	outcome.go      the rule by which an object's end is told
 //	obstacle.go     what keeps a spec from being served, and what that stops
 //	object.go       a Timetable as the controller reads it; decodestatus.go what of a status can be read
+//	spectext.go     the text of a spec, compressed
 //	compact.go      a Timetable as caches hold it; compilation.go what is made of a spec, kept for the next pass
 //	next.go         the scheduled times that are to come
 //	conditions.go   the conditions, from the facts of a pass

@@ -32,7 +32,7 @@ func (o *Object) compilation() *compilation {
 	if o.compiled != nil {
 		return o.compiled
 	}
-	return newCompilation(&o.Spec, nil)
+	return newCompilation(&o.Spec)
 }
 
 var (
