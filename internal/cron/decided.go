@@ -16,7 +16,7 @@ func (s *syncState) nameDecided() {
 	in, o := s.in, &s.outcomes
 	o.startFrom(&s.memory)
 	o.named = append(o.named, s.observed.ended...)
-	if s.decidesNothing() || s.observed.err != nil {
+	if s.decidesNothing() || s.undecided() {
 		return
 	}
 	s.namePast()

@@ -293,8 +293,8 @@ func (s *syncState) carried(reported []lastingEvent, found Misconfiguration) Mem
 	p := inProcess{suspended: o.suspended, unreported: o.unreported, reportedAt: o.reportedAt, lasting: reported, misconfigured: found,
 		unconfirmed: unconfirmedAfter(s.in, known), unrecorded: unrecordedTime(s.in, known), retrying: unrecordedRetries(s.in, known),
 		elsewhere: s.start.elsewhere, ended: s.endedRuns(), takenOut: s.takenOut, template: s.templateToCarry(), unjudged: s.unjudged}
-	if s.in.done.record != nil && s.in.done.record.err == nil {
-		p.takenOut = nil
+	if s.in.done.record != nil && s.in.done.record.err == nil && !s.undecided() && s.in.Policy.Timing.Times != nil {
+		p.takenOut = nil // else the status still says that they wait or are next
 	}
 	m := Memory{Timing: s.served, Cursor: o.cursor, Waiting: o.waiting, process: p.orNil()}
 	if !s.in.Owner.ScheduleUnchangedSince.IsZero() {

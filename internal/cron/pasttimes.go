@@ -118,6 +118,13 @@ func (s *syncState) decidesNothing() bool {
 	return s.in.Owner.Deleting || !s.ready.mayStart && !s.in.Traits.Durable.Has(PartGates)
 }
 
+// undecided tells whether this sync decides no scheduled time because it is not known what runs, where the status holds
+// a cursor. An edit that it sees is not recorded then, but rides in the process: what waits is still that of the timing
+// before.
+func (s *syncState) undecided() bool {
+	return s.in.Traits.Durable.Has(PartCursor) && s.observed.err != nil
+}
+
 // keptByEdit are those of the times up to an edit that are named still: the former timing named the ones that the
 // status says are next. Nothing else that the present one names up to then is to start, but for what has started.
 func (s *syncState) keptByEdit(all Times) []time.Time {

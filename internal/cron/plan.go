@@ -120,6 +120,9 @@ type StatusWrite struct {
 	// status says of times to come follows from them.
 	Now   time.Time
 	Times Times
+	// Undecided: it is not known what runs, so that no scheduled time was decided. What the status says of times to come
+	// stays as it is: with the timing that was served last it tells later syncs what that named.
+	Undecided bool
 	// Changed are the parts that differ from what is stored; one of them at least.
 	Changed Parts
 }

@@ -56,11 +56,11 @@ func (s *syncState) record(status *Memory, written bool) *StatusWrite {
 	// The first record of a status has the timing that was decided on, for all kinds: a later process need not guess.
 	t := s.served.asStored(from)
 	first := !t.same(&e.stored) && !in.Owner.Deleting
-	timing := t.writable() && (e.needsWrite(&t) || changed != 0 && (first || in.Traits.StatusCarriesAnnotation && !t.equal(&e.stored)))
+	timing := !s.undecided() && t.writable() && (e.needsWrite(&t) || changed != 0 && (first || in.Traits.StatusCarriesAnnotation && !t.equal(&e.stored)))
 	if changed == 0 && !timing {
 		return nil
 	}
-	r := StatusWrite{Memory: *from, Now: in.Now, Times: in.Policy.Timing.Times, Changed: changed}
+	r := StatusWrite{Memory: *from, Now: in.Now, Times: in.Policy.Timing.Times, Undecided: s.undecided(), Changed: changed}
 	r.Memory.Active = active
 	if timing {
 		r.Changed |= PartTiming

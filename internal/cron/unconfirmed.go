@@ -46,8 +46,8 @@ func unconfirmedAfter(in *Input, status *Memory) []string {
 	return names[max(0, len(names)-max(maxUnconfirmed, in.Policy.Room.Limit)):]
 }
 
-// lacksEnd tells whether the status does not know of the run of a child that has ended, or still awaits that attempt: a run
-// that is to be repeated keeps its place.
+// lacksEnd tells whether the status does not know of the run of a child that has ended, or still awaits that attempt: a
+// run that is to be repeated keeps its place.
 func lacksEnd(in *Input, c Child, status *Memory) bool {
 	if !in.Traits.Durable.Has(PartCursor) {
 		return false

@@ -61,6 +61,7 @@ func newStatus(tt *Object, record *cron.StatusWrite) *v1alpha1.TimetableStatus {
 		}
 	}
 	switch cause := record.Memory.Pause().Cause; {
+	case record.Undecided:
 	case cause == cron.PauseSuspended, cause == cron.PauseFailures:
 		after.Next = nil
 	case set != nil:

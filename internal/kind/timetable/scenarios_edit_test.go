@@ -146,6 +146,25 @@ func TestEditScenarios(t *testing.T) {
 				L 12:20 Skipped/Excluded
 				L 12:10 Succeeded
 				counts 1 started 1 succeeded 0 failed 0 cancelled 1 skipped 0 missed`}}},
+		"TT-115 an edit at which nothing can be decided, and that is undone": {steps: []step{started, {at: "12:20", want: "W 12:20 Overlap"},
+			{at: "12:25", given: []given{gone("@12:10"), readsFail(internal), cron("5-59/10 * * * *")}, want: "A 12:10 Schedule\nW 12:20 Overlap"},
+			{at: "12:27", given: []given{cron("*/10 * * * *")}, want: "A 12:10 Schedule\nW 12:20 Overlap"},
+			{at: "12:28", given: []given{readsFail(nil)}, want: `
+				say RunCancelled
+				say TimesSkipped
+				L 12:20 Skipped/Edited
+				W none
+				next 12:30 12:40 12:50 13:00 13:10`}}},
+		"TT-104 an edit after a while in which nothing could be decided": {steps: []step{started,
+			{at: "12:15", given: []given{gone("@12:10"), readsFail(internal)}, want: "A 12:10 Schedule"},
+			{at: "12:22", given: []given{edited(`{template: {metadata: {labels: {x: "$(carillon.nope)"}}}}`)}, want: "say InvalidSpec\nnext 12:20 12:30 12:40 12:50 13:00"},
+			{at: "12:25", given: []given{edited("{template: {metadata: {labels: {x: z}}}}"), cron("*/5 * * * *"), readsFail(nil)}, want: `
+				create @12:20
+				say RunCancelled
+				say TimesSkipped
+				say RunStarted
+				A 12:20 CatchUp
+				L 12:15…12:25 x2 Skipped/Edited`}}},
 		"TT-103 another zone": {spec: `{schedules: [{name: main, cron: "0 13 * * *"}]}`, steps: []step{
 			{at: "12:30", given: []given{edited("{timeZone: Europe/Rome}")}, want: `
 				A none

@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"pgregory.net/rapid"
 
 	"github.com/carillon-dev/carillon/api/v1alpha1"
@@ -80,6 +82,8 @@ type history struct {
 	first time.Time
 	made  map[string]int
 	edits []timingEdit
+	// cancelled are the scheduled times of runs whose newest child somebody has deleted.
+	cancelled map[string]bool
 	// recorded is how many of them a status was written after, and served are the times of that status.
 	recorded int
 	served   *timeset.Set
@@ -94,7 +98,7 @@ type timingEdit struct {
 }
 
 func newHistory(t *testing.T, rt *rapid.T, spec string) *history {
-	h := &history{world: newWorld(t, spec), rt: rt, made: map[string]int{}}
+	h := &history{world: newWorld(t, spec), rt: rt, made: map[string]int{}, cancelled: map[string]bool{}}
 	h.fail = func(format string, args ...any) {
 		rt.Fatalf("at %s: "+format, append([]any{shortTime(h.now)}, args...)...)
 	}
@@ -140,14 +144,8 @@ func (h *history) checkCreated(name string) {
 	if h.made[name] > 1 {
 		h.fail("%s is made again", name)
 	}
-	limit, active := h.limit(), 0
-	for _, child := range h.children {
-		if !isFinished(child) {
-			active++
-		}
-	}
-	if active > limit {
-		h.fail("%d are active, %d may be", active, limit)
+	if active, limit := h.active(), h.limit(); len(active) > limit {
+		h.fail("%d are active, %d may be: %v", len(active), limit, active)
 	}
 	annotations := h.children[name].GetAnnotations()
 	if annotations["carillon.dev/attempt"] != "1" { // its run has begun
@@ -162,6 +160,39 @@ func (h *history) checkCreated(name string) {
 			h.fail("%s is started, which no timing named before %s", name, shortTime(e.at))
 		}
 	}
+}
+
+// active are the newest children of the runs that are active: those that have not ended, and those that have failed and
+// are to be followed by another attempt (3.6). Under Replace the latter end when a later run starts, too.
+func (h *history) active() (names []string) {
+	spec, newest := h.stored().Spec, map[string]*unstructured.Unstructured{}
+	for _, child := range h.children {
+		if at := scheduledOf(child); newest[at] == nil || attemptOf(child) > attemptOf(newest[at]) {
+			newest[at] = child
+		}
+	}
+	for at, child := range newest {
+		again := spec.Retry != nil && spec.Concurrency.Policy != "Replace" && isFailed(child) && attemptOf(child) <= int(spec.Retry.Limit) && !h.cancelled[at]
+		if !isFinished(child) || again {
+			names = append(names, child.GetName())
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func scheduledOf(child *unstructured.Unstructured) string {
+	return child.GetAnnotations()[v1alpha1.AnnotationScheduledTime]
+}
+
+func attemptOf(child *unstructured.Unstructured) int {
+	n, _ := strconv.Atoi(child.GetAnnotations()[v1alpha1.AnnotationAttempt])
+	return n
+}
+
+func isFailed(child *unstructured.Unstructured) bool {
+	conditions, _, _ := unstructured.NestedSlice(child.Object, "status", "conditions")
+	return len(conditions) > 0 && conditions[0].(map[string]any)["type"] == "Failed"
 }
 
 func (h *history) limit() int {
@@ -235,6 +266,7 @@ var happenings = map[string]func(*history){
 	"deleted by hand": func(h *history) {
 		for _, a := range h.stored().Status.Active {
 			if child := h.children[a.Name]; child != nil && child.GetUID() == a.UID {
+				h.cancelled[scheduledOf(child)] = true
 				delete(h.children, a.Name)
 				return
 			}
