@@ -82,8 +82,6 @@ type history struct {
 	first time.Time
 	made  map[string]int
 	edits []timingEdit
-	// cancelled are the scheduled times of runs whose newest child somebody has deleted.
-	cancelled map[string]bool
 	// recorded is how many of them a status was written after, and served are the times of that status.
 	recorded int
 	served   *timeset.Set
@@ -95,10 +93,12 @@ type history struct {
 type timingEdit struct {
 	at     time.Time
 	before *timeset.Set
+	// changed: it was another one, and not the same once more.
+	changed bool
 }
 
 func newHistory(t *testing.T, rt *rapid.T, spec string) *history {
-	h := &history{world: newWorld(t, spec), rt: rt, made: map[string]int{}, cancelled: map[string]bool{}}
+	h := &history{world: newWorld(t, spec), rt: rt, made: map[string]int{}}
 	h.fail = func(format string, args ...any) {
 		rt.Fatalf("at %s: "+format, append([]any{shortTime(h.now)}, args...)...)
 	}
@@ -122,10 +122,10 @@ func (h *history) timing() cron.Timing {
 }
 
 func (h *history) edit(schedule string) {
-	before := h.times()
+	before, was := h.times(), h.timing().Fingerprint
 	h.mergeSpec(fmt.Sprintf("{schedules: [{name: main, cron: %q}]}", schedule))
 	h.metadata()["generation"] = h.metadata()["generation"].(int64) + 1
-	h.edits = append(h.edits, timingEdit{h.now, before})
+	h.edits = append(h.edits, timingEdit{h.now, before, h.timing().Fingerprint != was})
 }
 
 // forget is what a new process does not know.
@@ -135,7 +135,7 @@ func (h *history) forget() {
 	}
 	h.edits, h.forgot = h.edits[:h.recorded], true
 	if h.timing().Fingerprint != h.stored().Status.Timing.Fingerprint {
-		h.edits = append(h.edits, timingEdit{h.now, h.served})
+		h.edits = append(h.edits, timingEdit{h.now, h.served, true})
 	}
 }
 
@@ -163,7 +163,8 @@ func (h *history) checkCreated(name string) {
 }
 
 // active are the newest children of the runs that are active: those that have not ended, and those that have failed and
-// are to be followed by another attempt (3.6). Under Replace the latter end when a later run starts, too.
+// are to be followed by another attempt (3.6) that has not been made and lost yet. Under Replace the latter end when a
+// later run starts, too.
 func (h *history) active() (names []string) {
 	spec, newest := h.stored().Spec, map[string]*unstructured.Unstructured{}
 	for _, child := range h.children {
@@ -172,7 +173,11 @@ func (h *history) active() (names []string) {
 		}
 	}
 	for at, child := range newest {
-		again := spec.Retry != nil && spec.Concurrency.Policy != "Replace" && isFailed(child) && attemptOf(child) <= int(spec.Retry.Limit) && !h.cancelled[at]
+		again := spec.Retry != nil && spec.Concurrency.Policy != "Replace" && isFailed(child) && attemptOf(child) <= int(spec.Retry.Limit)
+		if again {
+			scheduled, _ := time.Parse(time.RFC3339, at)
+			again = h.made[timetable.ChildName(timetable.RunName("tick", scheduled), int32(attemptOf(child)+1))] == 0
+		}
 		if !isFinished(child) || again {
 			names = append(names, child.GetName())
 		}
@@ -208,7 +213,9 @@ func (h *history) limit() int {
 
 func (h *history) checkWritten(tt *timetable.Object) {
 	s := &tt.Status
-	h.recorded, h.served = len(h.edits), h.times()
+	if h.recordsEdits(s.Timing) {
+		h.recorded, h.served = len(h.edits), h.times()
+	}
 	if h.first.IsZero() {
 		h.first = s.Cursor.Time
 	}
@@ -220,6 +227,19 @@ func (h *history) checkWritten(tt *timetable.Object) {
 	if got := s.Counts.Started + s.Counts.Skipped + s.Counts.Missed + int64(len(s.Waiting)); got != decided {
 		h.fail("%d times are counted of %d: %+v, waiting %v", got, decided, s.Counts, s.Waiting)
 	}
+}
+
+// recordsEdits tells whether a status knows of all edits: one that was written while nothing could be decided does not.
+func (h *history) recordsEdits(served *v1alpha1.Timing) bool {
+	if served == nil || served.Fingerprint != h.timing().Fingerprint {
+		return false
+	}
+	for _, e := range h.edits[h.recorded:] {
+		if e.changed && !served.Since.After(e.at) {
+			return false
+		}
+	}
+	return true
 }
 
 // checkWaiting checks how many times wait (3.6), but for those that have started and whose answers got lost.
@@ -266,7 +286,6 @@ var happenings = map[string]func(*history){
 	"deleted by hand": func(h *history) {
 		for _, a := range h.stored().Status.Active {
 			if child := h.children[a.Name]; child != nil && child.GetUID() == a.UID {
-				h.cancelled[scheduledOf(child)] = true
 				delete(h.children, a.Name)
 				return
 			}
