@@ -174,6 +174,11 @@ type heldProcess struct {
 
 func startHeldProcess(w *world) *heldProcess {
 	w.Helper()
+	return startHeldProcessWith(w, []string{"--controllers", "cronjob"})
+}
+
+func startHeldProcessWith(w *world, arguments []string) *heldProcess {
+	w.Helper()
 	s := &starts{}
 	server := httptest.NewServer(s)
 	w.Cleanup(func() {
@@ -181,5 +186,5 @@ func startHeldProcess(w *world) *heldProcess {
 		server.CloseClientConnections()
 		server.Close()
 	})
-	return &heldProcess{startProcess(w, holdVariable+"="+server.URL), s}
+	return &heldProcess{startProcessWith(w, arguments, holdVariable+"="+server.URL), s}
 }

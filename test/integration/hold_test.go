@@ -14,11 +14,24 @@ import (
 // holdVariable is an address that a process asks, for each Job that it is about to create, whether it may go on.
 const holdVariable = "CARILLON_INTEGRATION_HOLD"
 
-// holdStarts has this process ask before it creates the Job that it has decided upon.
+// holdStarts has this process ask before it creates the Job that it has decided upon. Timetables are one of its kinds of CronJob
+// then: so it serves those that ask.
 func holdStarts(address string) {
 	for i, k := range kind.All {
 		kind.All[i] = heldKind{k, address}
 	}
+	kind.All = append(kind.All, heldTimetable{kind.Timetable{}, address})
+}
+
+// heldTimetable is heldKind for Timetables, which choose what they start.
+type heldTimetable struct {
+	kind.Timetable
+	address string
+}
+
+// Build is what comes between the decision and the request.
+func (k heldTimetable) Build(owner kind.Object, start adapter.Start) (kind.Object, error) {
+	return heldKind{k.Timetable, k.address}.Build(owner, start)
 }
 
 type heldKind struct {

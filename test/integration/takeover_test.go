@@ -22,13 +22,13 @@ import (
 	build "github.com/carillon-dev/carillon/internal/testkit/make"
 )
 
-// laggingWatches holds back what watches of CronJobs and Jobs tell, and notes what was asked.
+// laggingWatches holds back what watches of CronJobs, Timetables and Jobs tell, and notes what was asked.
 type laggingWatches struct {
 	gate gate
 	// told are the answers so far.
 	mu   sync.Mutex
 	told bytes.Buffer
-	// asked is set when one CronJob, or Job, was listed live: how new the server is.
+	// asked counts how often one CronJob, Timetable or Job was listed live: how new the server is.
 	asked atomic.Int32
 }
 
@@ -44,7 +44,7 @@ type lagging struct {
 
 func (l lagging) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := l.next.RoundTrip(r)
-	if err != nil || r.Method != http.MethodGet || !strings.HasPrefix(r.URL.Path, "/apis/batch/") {
+	if err != nil || r.Method != http.MethodGet || !strings.HasPrefix(r.URL.Path, "/apis/batch") {
 		return resp, err
 	}
 	query := r.URL.Query()
@@ -79,16 +79,19 @@ func (l *laggingWatches) show(w *world, name string) {
 	if _, err := w.client.BatchV1().Jobs(w.namespace).Create(w.Context(), build.Job(w.namespace, "job-"+name).New(), metav1.CreateOptions{}); err != nil {
 		w.Fatal(err)
 	}
-	w.eventually(name+" is told of", func(context.Context) error {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		for _, object := range []string{"cronjob-" + name, "job-" + name} {
-			if !bytes.Contains(l.told.Bytes(), []byte(object)) {
-				return errors.New(object + " is not")
-			}
+	w.eventually(name+" is told of", func(context.Context) error { return l.toldOf("cronjob-"+name, "job-"+name) })
+}
+
+// toldOf says which of the objects was not told of; nil if all were.
+func (l *laggingWatches) toldOf(objects ...string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, object := range objects {
+		if !bytes.Contains(l.told.Bytes(), []byte(object)) {
+			return errors.New(object + " is not")
 		}
-		return nil
-	})
+	}
+	return nil
 }
 
 // A manager that takes over in the second in which a run has come and gone, with caches that show nothing of it, starts

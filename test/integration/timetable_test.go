@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -156,5 +157,66 @@ func (w *world) seesTimetableMetrics(addr string) {
 			}
 		}
 		return err
+	})
+}
+
+// The shortest Timetable of the contract (timetable.md 14.1) is served on a cluster as it stands (TT-224).
+func TestTimetableOfSixLinesOnACluster(t *testing.T) {
+	text, err := os.ReadFile("../../docs/contract/timetable.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, found := strings.Cut(string(text), "14.1 Six lines.\n```yaml\n")
+	shortest, _, closed := strings.Cut(after, "```")
+	if !found || !closed {
+		t.Fatal("the contract has no section 14.1")
+	}
+	w := newTimetableAPI(t)
+	w.clock = clocktesting.NewFakeClock(time.Now())
+	w.run(manager.Options{Config: w.plane.Config(), Clock: w.clock, Zone: time.UTC, Controllers: []string{manager.Timetable}})
+	obj := w.here(vectors.Decode(t, shortest), "hello")
+	if _, err := w.objects(timetables).Create(t.Context(), obj, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	w.eventually("it is accepted", func(ctx context.Context) error { return w.readyIs(ctx, "hello", "Accepted", "") })
+	w.step("it runs", func(ctx context.Context) error {
+		jobs, err := w.jobsLabelled(ctx, "hello")
+		if err != nil || len(jobs) != 1 {
+			return fmt.Errorf("%d Jobs: %w", len(jobs), err)
+		}
+		if c := jobs[0].Spec.Template.Spec.Containers[0]; c.Image != "busybox" || len(c.Command) != 1 || c.Command[0] != "date" {
+			t.Errorf("the Job runs %+v", c)
+		}
+		w.complete(&jobs[0])
+		return nil
+	})
+	w.ended("hello", 1)
+}
+
+// ended waits until so many runs of a Timetable have succeeded, of as many that were started.
+func (w *world) ended(name string, runs int64) {
+	w.Helper()
+	w.eventually(fmt.Sprintf("%d runs of %s have ended", runs, name), func(ctx context.Context) error {
+		s, err := w.timetableStatus(ctx, name)
+		if err != nil || s.Counts.Succeeded != runs || s.Counts.Started != runs {
+			return fmt.Errorf("counts %+v: %w", s, err)
+		}
+		return nil
+	})
+}
+
+// deleteJobs deletes the Jobs of a Timetable, as their time to live does.
+func (w *world) deleteJobs(name string) {
+	w.Helper()
+	now := metav1.DeletePropagationBackground
+	if err := w.client.BatchV1().Jobs(w.namespace).DeleteCollection(w.Context(), metav1.DeleteOptions{PropagationPolicy: &now},
+		metav1.ListOptions{LabelSelector: v1alpha1.LabelTimetableName + "=" + name}); err != nil {
+		w.Fatal(err)
+	}
+	w.eventually("the Jobs of "+name+" are gone", func(ctx context.Context) error {
+		if jobs, err := w.jobsLabelled(ctx, name); err != nil || len(jobs) > 0 {
+			return fmt.Errorf("%d Jobs: %w", len(jobs), err)
+		}
+		return nil
 	})
 }
