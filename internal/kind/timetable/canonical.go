@@ -8,11 +8,11 @@ import (
 	"strconv"
 )
 
-// canonicalObject reports whether text is a JSON object exactly as it would be written after it was read: keys in order,
-// no blanks, strings and numbers spelled in the one way. API servers write it so, and then it need not be read to know
-// what it would become. It says no also where it would be too much trouble to find out: fractions, characters beyond
-// ASCII, values that are nested deeper than anybody nests them. each, if not nil, is told the members of the object
-// itself, their keys without quotes.
+// canonicalObject reports whether text is a JSON object exactly as it would be written after it was read: keys in
+// order, no blanks, strings and numbers spelled in the one way. API servers write it so, and then it need not be read
+// to know what it would become. It says no also where it would be too much trouble to find out: fractions, characters
+// beyond ASCII, values that are nested deeper than anybody nests them. each, if not nil, is told the members of the
+// object itself, their keys without quotes; what it was told counts only if the answer is yes.
 func canonicalObject(text []byte, each func(key, value []byte)) bool {
 	c := &canonical{text: text, each: each}
 	return len(text) > 0 && text[0] == '{' && c.value() && c.at == len(text)

@@ -12,7 +12,8 @@ import (
 
 // scan looks for the end of a JSON object. It does not find out whether that is valid: who reads it does.
 type scan struct {
-	// at is how far it has come, 1 more than there is after a backslash at the end; depth counts open braces and brackets.
+	// at is how far it has come, 1 more than there is after a backslash at the end.
+	// depth counts open braces and brackets.
 	at, depth int
 	// quoted: it is in a string.
 	quoted bool
@@ -67,7 +68,8 @@ var errNoObject = errors.New("the stream holds something else than JSON objects"
 // frames cuts a stream of JSON objects: each Read gives one of them, or a part of it with io.ErrShortBuffer.
 type frames struct {
 	from io.ReadCloser
-	// buffer[begin:end] is what was read and not given yet; of that, open bytes belong to an object that was given in part.
+	// buffer[begin:end] is what was read and not given yet; of that, open bytes belong to an object of which a part was
+	// given, or none yet.
 	buffer     []byte
 	begin, end int
 	open       int

@@ -1,10 +1,10 @@
 // Copyright The Carillon Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package watchjson reads the watch of a custom resource of which there may be very many. A client of Kubernetes looks at
-// each byte of a watched object about ten times before it has the object: it cuts the stream, reads the event, finds out
-// the kind and reads the object, each in two or three passes. Here the object is read once, by its own method, and the
-// rest finds its way by braces and quotes.
+// Package watchjson reads the watch of a custom resource of which there may be very many. A client of Kubernetes looks
+// at each byte of a watched object about ten times before it has the object: it cuts the stream, reads the event, finds
+// out the kind and reads the object, each in two or three passes. Here the object is read once, by its own method, and
+// the rest finds its way by braces and quotes.
 //
 //	frames.go      where a JSON value ends, and the stream cut into values
 //	serializer.go  events and objects
