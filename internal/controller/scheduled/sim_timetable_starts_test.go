@@ -280,7 +280,8 @@ func (t *timetablesTruth) hasRoom(o *timetableOwner, c *childTruth, asked []*tim
 	}
 }
 
-// mayRepeat judges a later attempt.
+// mayRepeat judges a later attempt: the first of its number, or one more because that went before any status told of it (S2),
+// which is made as soon as that is seen.
 func (t *timetablesTruth) mayRepeat(o *timetableOwner, run *runTruth, c *childTruth, m *timetableManager, asked []*timetableVersion) {
 	if len(run.attempts) == 0 {
 		t.breaks("%s is made, and nothing before it", c.name)
@@ -300,7 +301,7 @@ func (t *timetablesTruth) mayRepeat(o *timetableOwner, run *runTruth, c *childTr
 		t.breaks("TG2: %s is made while %s runs", c.name, before.name)
 	case before.succeeded && !before.gone: // one that is stopped may end unseen
 		t.breaks("%s is made although %s has succeeded", c.name, before.name)
-	case before.finished && m.process.Clock.Now().Sub(before.endedAt.Truncate(time.Second)) < delay-(t.fastest-t.slowest):
+	case before.attempt < c.attempt && before.finished && m.process.Clock.Now().Sub(before.endedAt.Truncate(time.Second)) < delay-(t.fastest-t.slowest):
 		t.breaks("%s is made %s after the attempt before it, which is too early", c.name, m.process.Clock.Now().Sub(before.endedAt))
 	case run.over:
 		t.breaks("TG1: %s is made, and its run has its result", c.name)
