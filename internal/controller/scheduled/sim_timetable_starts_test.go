@@ -313,6 +313,9 @@ func (t *timetablesTruth) mayRepeat(o *timetableOwner, run *runTruth, c *childTr
 // childDeleted judges a delete of a process.
 func (t *timetablesTruth) childDeleted(o *timetableOwner, c *childTruth, m *timetableManager) {
 	c.stopped = c.stopped || !c.finished || slices.ContainsFunc(o.obj.Status.Active, func(a v1alpha1.ActiveRun) bool { return a.ScheduledTime.Time.Equal(c.scheduled) })
+	if there := t.server.Get("Timetable", ns, o.name); c.finished && (there == nil || there.GetUID() != o.uid) {
+		return // its Timetable is gone, and so it goes anyway (5.8); the second half of a sync may not know yet
+	}
 	v := m.views[keyOf(o)]
 	if v == nil || v.obj == nil || v.obj.UID != o.uid {
 		t.breaks("%s is deleted for %s, which no cache shows", c.name, o.uid)
