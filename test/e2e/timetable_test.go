@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/carillon-dev/carillon/api/v1alpha1"
@@ -54,7 +55,7 @@ func (u *up) timetable(name string) *v1alpha1.Timetable {
 
 // A Timetable does under "carillon up" what it says: its runs start, the console tells of them, its status says what
 // became of each time, and each time has one run although the process is killed in the midst of them: what was due in
-// between is caught up (TT-224).
+// between is caught up.
 func TestTimetable(t *testing.T) {
 	dataDir, out := newDataDir(t), filepath.Join(t.TempDir(), "times")
 	manifest := write(t, timetableManifest("tick", out, "  catchUp: {policy: All, limit: 100}"))
@@ -101,5 +102,37 @@ func TestTimetable(t *testing.T) {
 		if apart := times[i].Sub(times[i-1]); apart != 2*time.Second {
 			t.Errorf("the run of %v follows that of %v", times[i], times[i-1])
 		}
+	}
+}
+
+// The shortest Timetable of the contract (timetable.md 14.1) is served by "carillon up -f" as it stands: the definitions are
+// there, and it is ready. Another one, which differs in the name and in how often it is due, runs (TT-224; on a cluster:
+// test/integration).
+func TestTimetableOfSixLines(t *testing.T) {
+	text, err := os.ReadFile("../../docs/contract/timetable.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, found := strings.Cut(string(text), "14.1 Six lines.\n```yaml\n")
+	shortest, _, closed := strings.Cut(after, "```")
+	if !found || !closed {
+		t.Fatal("the contract has no section 14.1")
+	}
+	often := strings.NewReplacer("name: hello", "name: often", `"*/5 * * * *"`, `"*/2 * * * * *"`).Replace(shortest)
+	u := startReady(t, newDataDir(t), "--local-files", "-f", write(t, shortest+"---\n"+often))
+	u.wait("a run", func(l line) bool {
+		return l.Type == "finished" && strings.HasPrefix(l.Object, "job/default/often-") && l.Outcome == "complete"
+	})
+	for _, name := range []string{"timetables.batch.carillon.dev", "calendars.batch.carillon.dev"} {
+		if got := u.kubectl("get", "crd", name, "-o", "name"); !strings.Contains(got, name) {
+			t.Errorf("kubectl get crd says %q", got)
+		}
+	}
+	s := u.timetable("hello").Status
+	if c := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionReady); c == nil || c.Status != metav1.ConditionTrue {
+		t.Errorf("Ready is %+v", c)
+	}
+	if len(s.Next) != 5 || s.Next[0].Time.Minute()%5 != 0 || s.Next[1].Time.Sub(s.Next[0].Time.Time) != 5*time.Minute {
+		t.Errorf("next are %v", s.Next)
 	}
 }
