@@ -38,7 +38,7 @@ func (w *dependencyWatch) Start(ctx context.Context, q queue) error {
 	go func() {
 		if err := w.from.WaitForSync(ctx); err != nil {
 			if ctx.Err() == nil {
-				w.log.Error(err, "Cannot watch what objects depend on", "kind", w.gvk.String())
+				w.log.Error(err, "Cannot watch what objects depend on", "dependency", w.gvk.String())
 			}
 			return
 		}
@@ -50,7 +50,7 @@ func (w *dependencyWatch) Start(ctx context.Context, q queue) error {
 		}
 		w.filled.Store(true)
 		if w.trouble.Swap(nil) != nil {
-			w.log.Info("What objects depend on can be read now", "kind", w.gvk.String())
+			w.log.Info("What objects depend on can be read now", "dependency", w.gvk.String())
 		}
 		w.changed()
 	}()
@@ -67,6 +67,6 @@ func (w *dependencyWatch) failed(err error) {
 		return
 	}
 	w.log.Info("What objects depend on cannot be read: those that name none are served, the others are not. Grant get, list and watch "+
-		"of it to this controller", "kind", w.gvk.String(), "why", trouble.Why)
+		"of it to this controller", "dependency", w.gvk.String(), "why", trouble.Why)
 	w.changed()
 }
