@@ -7,6 +7,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -96,9 +97,7 @@ func recordedOutcome(owner, child adapter.Object) outcome.Outcome {
 		return outcome.Outcome{}
 	}
 	ended := outcome.Outcome{Phase: outcome.Failed}
-	i := slices.IndexFunc(s.Ledger, func(e v1alpha1.LedgerEntry) bool {
-		return !at.Before(e.ScheduledTime.Time) && (at.Equal(e.ScheduledTime.Time) || e.Until != nil && !at.After(e.Until.Time))
-	})
+	i := entryOf(s.Ledger, at)
 	if i < 0 {
 		if ledgerIsWhole(s) && !slices.ContainsFunc(s.Active, isOf) { // of a run that is active it is an earlier attempt
 			return outcome.Outcome{}
@@ -117,6 +116,17 @@ func recordedOutcome(owner, child adapter.Object) outcome.Outcome {
 		}
 	}
 	return ended
+}
+
+// entryOf is the index of the entry that tells what became of a time, -1 if there is none: that of a run of it, else one of
+// times that did not start. Those of one timing lie among the runs of another one, so that their range says nothing of a run.
+func entryOf(ledger []v1alpha1.LedgerEntry, at time.Time) int {
+	if i := slices.IndexFunc(ledger, func(e v1alpha1.LedgerEntry) bool { return e.Run != "" && at.Equal(e.ScheduledTime.Time) }); i >= 0 {
+		return i
+	}
+	return slices.IndexFunc(ledger, func(e v1alpha1.LedgerEntry) bool {
+		return !at.Before(e.ScheduledTime.Time) && (at.Equal(e.ScheduledTime.Time) || e.Until != nil && !at.After(e.Until.Time))
+	})
 }
 
 // ledgerIsWhole tells whether the ledger has every result that was counted.
