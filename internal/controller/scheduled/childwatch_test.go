@@ -303,6 +303,7 @@ func TestChildWatches(t *testing.T) {
 			w.wants("a", "waits", widgetKind)
 			w.forget("a")
 			time.Sleep(watchLinger)
+			synctest.Wait()
 			asked := w.asked[widgetKind]
 			time.Sleep(time.Hour)
 			w.tries(widgetKind, asked, 0)
@@ -337,6 +338,7 @@ func TestChildWatches(t *testing.T) {
 				w.t.Errorf("has %d kinds, want Widget alone", len(kinds))
 			}
 			time.Sleep(watchLinger)
+			synctest.Wait()
 			w.tries(jobKind, 1, 1)
 		},
 		"an object waits for the kinds of its older children, too": func(w *watching) {

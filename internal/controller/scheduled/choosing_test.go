@@ -394,6 +394,7 @@ func TestChosenKinds(t *testing.T) {
 			c.names(toJobs + " " + toWidgets)
 			c.watches.forget("cj-1") // another process
 			time.Sleep(watchLinger)
+			synctest.Wait()
 			c.notServed, c.trouble[widgetKind] = "Widget", &adapter.ChildTrouble{NotServed: true, Why: "the API server does not serve it"}
 			c.sync()
 			c.did("create Job")
@@ -405,6 +406,7 @@ func TestChosenKinds(t *testing.T) {
 			c.names(toJobs + " " + toWidgets)
 			c.watches.forget("cj-1")
 			time.Sleep(watchLinger)
+			synctest.Wait()
 			c.notServed, c.trouble[widgetKind] = "Widget", &adapter.ChildTrouble{NotServed: true, Why: "the API server does not serve it"}
 			c.otherVersion = true
 			c.sync()
@@ -435,6 +437,7 @@ func TestChosenKinds(t *testing.T) {
 			c.names(toJobs + " " + toWidgets)
 			c.watches.forget("cj-1") // another process
 			time.Sleep(watchLinger)
+			synctest.Wait()
 			c.trouble[widgetKind] = &adapter.ChildTrouble{Why: "nobody grants it any more"}
 			c.sync()
 			c.did("create Job")
@@ -518,6 +521,7 @@ func TestChosenKinds(t *testing.T) {
 			}
 			h.Delete(c.t.Context(), deleteEvent{Object: again}, c.queued)
 			time.Sleep(watchLinger)
+			synctest.Wait()
 			synctest.Wait()
 			if len(c.watches.needs)+len(c.watches.byKind) > 0 {
 				c.t.Errorf("needed by %v, watched: %v; want neither", c.watches.needs, c.watches.byKind)

@@ -57,12 +57,14 @@ func (t *timetablesTruth) statusWritten(o *timetableOwner, before, tt *timetable
 	t.eachOnce(o, was, is, by)
 	for _, run := range o.runs {
 		c := run.newest()
-		listed := slices.ContainsFunc(is.Active, func(a v1alpha1.ActiveRun) bool { return a.ScheduledTime.Time.Equal(run.time) })
+		isOf := func(a v1alpha1.ActiveRun) bool { return a.ScheduledTime.Time.Equal(run.time) }
+		listed := slices.ContainsFunc(is.Active, isOf)
 		if listed || !decidedBy(is, run.time) || !run.time.After(o.first) && len(run.attempts) > 0 && !c.finished {
 			continue
 		}
 		run.over = true
-		if !c.gone && !c.finished && !c.meddled && tt.DeletionTimestamp == nil {
+		unknown := t.unknownKind(o, c, by) && !slices.ContainsFunc(was.Active, isOf)
+		if !c.gone && !c.finished && !c.meddled && !unknown && tt.DeletionTimestamp == nil {
 			t.breaks("TG2: %s drops %s, which runs, from %s", by, c.name, o.name)
 		}
 	}
