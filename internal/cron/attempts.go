@@ -55,16 +55,38 @@ func (in *Input) retryOf(run ActiveRun, failed *Child) ActiveRun {
 	return run
 }
 
+// latestAttempt is a run that waits for its next attempt, with the latest one of which this process knows that it was made
+// and has no child any more: it came back without our owner reference, and no status could be told. None is made again.
+func (in *Input) latestAttempt(all []Child, run ActiveRun) ActiveRun {
+	for _, seen := range in.Carried.inProcess().retrying {
+		if seen.Time.Equal(run.Time) && seen.Attempt > run.Attempt && nextAttempt(in, all, run.Time, seen.Attempt-1) == nil {
+			run.Name, run.Attempt, run.RetryAt = seen.Name, seen.Attempt, seen.RetryAt
+		}
+	}
+	return run
+}
+
 func (r ActiveRun) sameAttempt(other ActiveRun) bool {
 	return r.Time.Equal(other.Time) && r.Attempt == other.Attempt
 }
 
-// unrecordedRetries are the runs that wait for their next attempt, and of which the stored status does not say so.
+// unrecordedRetries are the runs that wait for their next attempt, and of which the stored status does not say so; also
+// those that have ended since, for as long as the status does not know of it (latestAttempt).
 func unrecordedRetries(in *Input, status *Memory) (retrying []ActiveRun) {
 	for _, run := range status.Active {
 		says := func(stored ActiveRun) bool { return stored.RetryAt != nil && stored.sameAttempt(run) }
 		if run.RetryAt != nil && !slices.ContainsFunc(in.Stored.Active, says) {
 			retrying = append(retrying, run)
+		}
+	}
+	if in.done.record != nil && in.done.record.err == nil {
+		return retrying
+	}
+	for _, seen := range in.Carried.inProcess().retrying {
+		is := func(r ActiveRun) bool { return r.Time.Equal(seen.Time) }
+		unknown := seen.Time.After(baseOf(in, &in.Stored)) || slices.ContainsFunc(in.Stored.Active, is)
+		if unknown && !slices.ContainsFunc(retrying, is) {
+			retrying = append(retrying, seen)
 		}
 	}
 	return retrying

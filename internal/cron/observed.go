@@ -32,6 +32,9 @@ func observeStatus(in *Input, memory *Memory, all []Child) observedStatus {
 	o.status.LastSchedule = memory.LastSchedule
 	o.status.Active = nil
 	for _, ref := range in.Stored.Active {
+		if ref.RetryAt != nil {
+			ref = in.latestAttempt(all, ref)
+		}
 		if (ref.RetryAt != nil || !listed(o.status.Active, ref.UID)) && o.keeps(in, all, ref) {
 			o.status.Active = append(o.status.Active, ref)
 		}

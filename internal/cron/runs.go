@@ -49,7 +49,7 @@ func (o *observedStatus) end(in *Input, all []Child, run ActiveRun, child *Child
 	case run.Stopping != "" && run.Stopping != RunTimeout:
 		ended.Reason = run.Stopping
 	case (child != nil || run.Stopping == RunTimeout) && in.retries(run):
-		if run = in.retryOf(run, child); o.keepsRetry(in, all, run) {
+		if run = in.latestAttempt(all, in.retryOf(run, child)); o.keepsRetry(in, all, run) {
 			o.status.Active = append(o.status.Active, run)
 		}
 		return

@@ -166,6 +166,11 @@ func TestTemplateScenarios(t *testing.T) {
 				Ready False/OwnerRemoved
 				A none
 				L 12:10 Failed/RunFailed after 2`}}},
+		"TT-197 an attempt, and no status can be written": {spec: "{retry: {limit: 1}}", steps: []step{started,
+			{at: "12:11:05", given: []given{fails("@12:10"), strips, writesFail(internal)}, want: ""},
+			{at: "12:11:15", want: "create @12:10-r2\nstop @12:10-r2\nsay OwnerRemoved"},
+			{at: "12:12", given: []given{gone("@12:10-r2"), stripsNoMore, edited(other)}, want: ""},
+			{at: "12:13", given: []given{writesFail(nil)}, want: "say RunFailed\nA none\nL 12:10 Failed/RunFailed after 2"}}},
 		"TT-197 the child cannot be deleted": {steps: []step{{at: "12:10", given: []given{strips, deletesFail(internal)}, want: `
 			create @12:10
 			stop @12:10

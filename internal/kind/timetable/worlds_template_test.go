@@ -32,9 +32,7 @@ func TestAnyTemplates(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		h := newHistory(t, rt, drawnSpec(rt))
 		h.created = func(name string) {
-			if h.made[name]++; h.made[name] > 1 {
-				h.fail("%s is made again", name)
-			}
+			h.checkMade(name)
 			tt := h.stored()
 			c := meta.FindStatusCondition(tt.Status.Conditions, v1alpha1.ConditionReady)
 			if c != nil && c.Reason == "OwnerRemoved" && c.ObservedGeneration == tt.Generation {

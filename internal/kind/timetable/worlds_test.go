@@ -81,7 +81,10 @@ type history struct {
 	// first is the first cursor, made is how often each name was made, and edits are those of the timing.
 	first time.Time
 	made  map[string]int
-	edits []timingEdit
+	// unrecorded are the names that no status knows of yet, and forgotten those of them that the process which made them did
+	// not outlive: once their children are gone, nothing tells of them (TG1, S2).
+	unrecorded, forgotten map[string]bool
+	edits                 []timingEdit
 	// recorded is how many of them a status was written after, and served are the times of that status.
 	recorded int
 	served   *timeset.Set
@@ -98,7 +101,7 @@ type timingEdit struct {
 }
 
 func newHistory(t *testing.T, rt *rapid.T, spec string) *history {
-	h := &history{world: newWorld(t, spec), rt: rt, made: map[string]int{}}
+	h := &history{world: newWorld(t, spec), rt: rt, made: map[string]int{}, unrecorded: map[string]bool{}, forgotten: map[string]bool{}}
 	h.fail = func(format string, args ...any) {
 		rt.Fatalf("at %s: "+format, append([]any{shortTime(h.now)}, args...)...)
 	}
@@ -130,6 +133,7 @@ func (h *history) edit(schedule string) {
 
 // forget is what a new process does not know.
 func (h *history) forget() {
+	h.outlives()
 	if h.served == nil || h.recorded == len(h.edits) {
 		return
 	}
@@ -139,11 +143,26 @@ func (h *history) forget() {
 	}
 }
 
-func (h *history) checkCreated(name string) {
-	h.made[name]++
-	if h.made[name] > 1 {
+// checkMade checks that a name is made once, but for one of which nothing could tell any more.
+func (h *history) checkMade(name string) {
+	if h.made[name]++; h.made[name] > 1 {
 		h.fail("%s is made again", name)
 	}
+	h.unrecorded[name] = true
+}
+
+// outlives notes which children are to be forgotten, and which are.
+func (h *history) outlives() {
+	maps.Copy(h.forgotten, h.unrecorded)
+	for name := range h.forgotten {
+		if h.children[name] == nil {
+			delete(h.made, name)
+		}
+	}
+}
+
+func (h *history) checkCreated(name string) {
+	h.checkMade(name)
 	if active, limit := h.active(), h.limit(); len(active) > limit {
 		h.fail("%d are active, %d may be: %v", len(active), limit, active)
 	}
@@ -213,6 +232,10 @@ func (h *history) limit() int {
 
 func (h *history) checkWritten(tt *timetable.Object) {
 	s := &tt.Status
+	if !h.plan.StatusWrite.Undecided {
+		clear(h.unrecorded)
+		clear(h.forgotten)
+	}
 	if h.recordsEdits(s.Timing) {
 		h.recorded, h.served = len(h.edits), h.times()
 	}
@@ -279,6 +302,9 @@ var happenings = map[string]func(*history){
 		for _, name := range h.unfinished() {
 			if h.children[name].GetDeletionTimestamp() != nil {
 				delete(h.children, name)
+				if h.forgotten[name] {
+					delete(h.made, name)
+				}
 				return
 			}
 		}
