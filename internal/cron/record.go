@@ -35,7 +35,7 @@ func (s *syncState) recordAndPrune(failed error) (toWrite *StatusWrite, deletion
 			recordErr = fmt.Errorf("recording what was done: %w", done.err)
 		}
 	}
-	if !written {
+	if !written || s.undecided() { // what is undecided is not in the record, either
 		deletions = s.safeWithoutRecord(stored, deletions, recordErr != nil)
 	}
 	return toWrite, deletions, recordErr

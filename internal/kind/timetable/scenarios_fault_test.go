@@ -359,6 +359,10 @@ func TestFaultScenarios(t *testing.T) {
 			{at: "12:10", given: []given{answersLost(true), readsFail(internal), lags}, want: "create @12:10\nsay CreateFailed\nW 12:10 CreateFailed"},
 			{at: "12:15", given: []given{edited("{suspend: true}")}, want: "W 12:10 CreateFailed\nL none"},
 			{at: "12:21", given: []given{readsFail(nil)}, want: "say RunStarted\nA 12:10 Schedule\nL 12:20 Skipped/Suspended"}}},
+		"TT-188 it ends, and what else runs cannot be read": {spec: "{concurrency: {policy: Allow}, history: {succeeded: {limit: 0}}}", steps: []step{started,
+			{at: "12:20", given: []given{writesFail(internal)}, want: "create @12:20"},
+			{at: "12:25", given: []given{succeeds("@12:20"), gone("@12:10"), readsFail(internal), writesFail(nil)}, want: "A 12:10 Schedule"},
+			{at: "12:26", given: []given{readsFail(nil)}, want: "prune @12:20\nsay RunStarted\nsay RunCancelled\nsay RunSucceeded\nA none"}}},
 		"TT-189 a conflict": {steps: []step{{at: "12:10", given: []given{writesFail(conflict)}, want: "create @12:10"},
 			{at: "12:10:01", given: []given{writesFail(nil)}, want: "say RunStarted\nA 12:10 Schedule\ncounts 1 started 0 succeeded 0 failed 0 cancelled 0 skipped 0 missed"}}},
 		"TT-189 a result that is not recorded when the next pass begins": {spec: "{concurrency: {policy: Allow}}", steps: []step{
