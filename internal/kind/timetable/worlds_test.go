@@ -90,6 +90,8 @@ type history struct {
 	served   *timeset.Set
 	// forgot: edits are forgotten, and with them what named the times of runs that are adopted.
 	forgot bool
+	// restarted: the process has ended in the middle of a pass, and the next one has not begun any.
+	restarted bool
 }
 
 // timingEdit is when the timing was another one for the first time, and the one before.
@@ -129,11 +131,15 @@ func (h *history) edit(schedule string) {
 	h.mergeSpec(fmt.Sprintf("{schedules: [{name: main, cron: %q}]}", schedule))
 	h.metadata()["generation"] = h.metadata()["generation"].(int64) + 1
 	h.edits = append(h.edits, timingEdit{h.now, before, h.timing().Fingerprint != was})
+	if h.restarted { // no pass has seen the timing before, so this one is the edit (5.7)
+		h.forget()
+	}
 }
 
 // forget is what a new process does not know.
 func (h *history) forget() {
 	h.outlives()
+	h.restarted = true
 	if h.served == nil || h.recorded == len(h.edits) {
 		return
 	}
@@ -285,6 +291,7 @@ func (h *history) checkWaiting(tt *timetable.Object) {
 func (h *history) step(what string) {
 	h.now = h.now.Add(time.Duration(rapid.SampledFrom([]int{1, 20, 61, 300, 600, 2400}).Draw(h.rt, "seconds")) * time.Second)
 	happenings[what](h)
+	h.restarted = false
 	h.pass()
 }
 
