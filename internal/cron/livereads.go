@@ -6,6 +6,7 @@ package cron
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -78,4 +79,17 @@ func listed(refs []ActiveRun, uid types.UID) bool {
 
 func known(all []Child, uid types.UID) bool {
 	return slices.ContainsFunc(all, func(c Child) bool { return c.UID == uid })
+}
+
+// takenAwayInterval is how often a run is read whose child somebody took from us.
+const takenAwayInterval = time.Minute
+
+// readTakenAwayAt is when to look again at active runs whose children somebody took from us, zero if there is none. Where
+// the status holds how runs end, it says that they are active until it is seen that they are not, and while nothing is
+// due, as in a pause, no other sync would see it.
+func (s *syncState) readTakenAwayAt() time.Time {
+	if !s.observed.takenAway || !s.in.Traits.Durable.Has(PartResults) {
+		return time.Time{}
+	}
+	return s.in.Now.Add(takenAwayInterval).UTC()
 }

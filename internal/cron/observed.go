@@ -22,6 +22,8 @@ type observedStatus struct {
 	events []Event
 	// err: a live read failed, so that nothing may be started on this picture.
 	err error
+	// takenAway: an active run goes on whose child somebody took from us. No watch tells when that ends.
+	takenAway bool
 }
 
 // observeStatus brings the remembered status up to date (cronjob.md K8, K9, V5 to V9, T3 to T5): references of finished
@@ -102,6 +104,7 @@ func (o *observedStatus) keeps(in *Input, all []Child, ref ActiveRun) bool {
 		o.end(in, all, ref, read.child)
 		return false
 	default: // no longer controlled by us, but it runs, and we started it
+		o.takenAway = true
 		return !in.Traits.ActiveRebuilt
 	}
 }

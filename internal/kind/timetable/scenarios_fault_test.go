@@ -529,6 +529,10 @@ func TestFaultScenarios(t *testing.T) {
 			{at: "12:15", given: []given{backedUp}, want: ""},
 			{at: "12:35", given: []given{restoredBut("@12:30")}, want: "create @12:20\ncreate @12:30\nsay RunStarted\nsay RunStarted\nsay RunStarted\nsay TimesMissed\nL 12:20 Missed/Outage\nA 12:10 Schedule\nA 12:30 Schedule"}}},
 		"TT-222 a Timetable of the same name": {given: []given{orphan("tick-20260504-120000")}, steps: []step{started}},
+		"TT-264 a child that is taken from us": {steps: []step{started,
+			{at: "12:15", given: []given{takenAway("@12:10"), edited("{suspend: true}")}, want: "A 12:10 Schedule\nnext none\nwake 12:16"},
+			{at: "12:15:30", given: []given{succeeds("@12:10")}, quiet: true, want: "A 12:10 Schedule"},
+			{at: "12:17", want: "say RunSucceeded\nL 12:10 Succeeded\nwake none"}}},
 		"TT-194 the clock goes forward, and back": {steps: []step{started,
 			{at: "2026-05-07T12:15:00Z", asleep: true, given: []given{succeeds("@12:10")}, want: "create tick-20260507-121000\nsay RunSucceeded\nsay TimesMissed\nsay RunStarted"},
 			{at: "12:20", asleep: true, given: []given{succeeds("tick-20260507-121000")}, want: "say RunSucceeded\nsay ClockWentBack\ncursor 12:20\nwake 12:30"},
@@ -562,6 +566,11 @@ func orphan(name string) given {
 		w.children[name].SetOwnerReferences([]metav1.OwnerReference{})
 		w.children[name].SetLabels(map[string]string{"carillon.dev/timetable-uid": "u0"})
 	}
+}
+
+// takenAway is a child from which somebody takes our owner reference.
+func takenAway(name string) given {
+	return func(w *world) { w.child(name).SetOwnerReferences(nil) }
 }
 
 // createdAgain is a create that somebody has decided on before, and that reaches the server now.
