@@ -87,6 +87,9 @@ func (t *timetablesTruth) checkTimeouts() {
 		if spec.Timeout == nil || c.kind == "Job" || c.kind != spec.Template.Kind || ready != nil && ready.Status == "False" {
 			continue
 		}
+		if c.made <= o.began {
+			continue // it began before the first cursor, as no status could be written: it takes room, and is no run of ours (5.1)
+		}
 		left := c.finished || c.gone || c.meddled || c.attempt == 0 || c.last.GetDeletionTimestamp() != nil
 		if limit := duration(spec.Timeout) + servedAfter + t.fastest - t.slowest; !left && now-c.made > limit {
 			t.breaks("%s of %s has been running since %s, and its timeout is %s", c.name, o.name, c.made, *spec.Timeout)
