@@ -46,9 +46,9 @@ func (in *Input) retryOf(run ActiveRun, failed *Child) ActiveRun {
 		delay = min(2*delay, in.Policy.Retry.MaxDelay)
 	}
 	at := end.Add(delay).UTC()
-	if seen := in.Carried.inProcess().retrying; failed == nil || failed.Finished == nil {
-		if i := slices.IndexFunc(seen, run.sameAttempt); i >= 0 {
-			at = *seen[i].RetryAt
+	if failed == nil || failed.Finished == nil {
+		if seen := in.seenAttempt(run); seen != nil && seen.RetryAt != nil {
+			at = *seen.RetryAt
 		}
 	}
 	run.UID, run.RetryAt, run.Stopping = "", &at, ""
@@ -56,40 +56,62 @@ func (in *Input) retryOf(run ActiveRun, failed *Child) ActiveRun {
 }
 
 // latestAttempt is a run that waits for its next attempt, with the latest one of which this process knows that it was made
-// and has no child any more: it came back without our owner reference, and no status could be told. None is made again.
+// and has no child any more, while no status could be told: it came back without our owner reference, or was stopped, or
+// deleted. None is made again.
 func (in *Input) latestAttempt(all []Child, run ActiveRun) ActiveRun {
-	for _, seen := range in.Carried.inProcess().retrying {
+	for _, seen := range in.Carried.inProcess().attempts {
 		if seen.Time.Equal(run.Time) && seen.Attempt > run.Attempt && nextAttempt(in, all, run.Time, seen.Attempt-1) == nil {
-			run.Name, run.Attempt, run.RetryAt = seen.Name, seen.Attempt, seen.RetryAt
+			return seen
 		}
 	}
 	return run
+}
+
+// seenAttempt is what this process knows of the attempt of a run that no status could be told, nil if nothing.
+func (in *Input) seenAttempt(run ActiveRun) *ActiveRun {
+	attempts := in.Carried.inProcess().attempts
+	if i := slices.IndexFunc(attempts, run.sameAttempt); i >= 0 {
+		return &attempts[i]
+	}
+	return nil
+}
+
+// seenStopping is why this process is stopping the newest child of a run that no status could be told, "" if it is not.
+func (in *Input) seenStopping(run ActiveRun) Reason {
+	if seen := in.seenAttempt(run); seen != nil && seen.UID == run.UID {
+		return seen.Stopping
+	}
+	return ""
 }
 
 func (r ActiveRun) sameAttempt(other ActiveRun) bool {
 	return r.Time.Equal(other.Time) && r.Attempt == other.Attempt
 }
 
-// unrecordedRetries are the runs that wait for their next attempt, and of which the stored status does not say so; also
-// those that have ended since, for as long as the status does not know of it (latestAttempt).
-func unrecordedRetries(in *Input, status *Memory) (retrying []ActiveRun) {
+// unrecordedAttempts are the runs that wait for their next attempt, or whose newest one is not the first, and of which the
+// stored status does not say so; also those that have ended since, for as long as the status does not know of it
+// (latestAttempt).
+func (s *syncState) unrecordedAttempts(status *Memory) (attempts []ActiveRun) {
+	in := s.in
 	for _, run := range status.Active {
-		says := func(stored ActiveRun) bool { return stored.RetryAt != nil && stored.sameAttempt(run) }
-		if run.RetryAt != nil && !slices.ContainsFunc(in.Stored.Active, says) {
-			retrying = append(retrying, run)
+		says := func(stored ActiveRun) bool {
+			return (stored.RetryAt == nil) == (run.RetryAt == nil) && stored.sameAttempt(run)
+		}
+		if (run.RetryAt != nil || run.Attempt > 1) && !slices.ContainsFunc(in.Stored.Active, says) {
+			attempts = append(attempts, run)
 		}
 	}
-	if in.done.record != nil && in.done.record.err == nil {
-		return retrying
+	if in.done.record != nil && in.done.record.err == nil && !s.undecided() {
+		return attempts
 	}
-	for _, seen := range in.Carried.inProcess().retrying {
+	for _, seen := range in.Carried.inProcess().attempts {
 		is := func(r ActiveRun) bool { return r.Time.Equal(seen.Time) }
 		unknown := seen.Time.After(baseOf(in, &in.Stored)) || slices.ContainsFunc(in.Stored.Active, is)
-		if unknown && !slices.ContainsFunc(retrying, is) {
-			retrying = append(retrying, seen)
+		if unknown && !slices.ContainsFunc(attempts, is) {
+			attempts = append(attempts, seen)
 		}
 	}
-	return retrying
+	return attempts
 }
 
 // keepsRetry tells whether a run that waits for its next attempt goes on to wait. It does not when an earlier sync has
@@ -105,7 +127,8 @@ func (o *observedStatus) keepsRetry(in *Input, all []Child, run ActiveRun) bool 
 		return false
 	}
 	adopted := runOf(*next, run.Time, run.Trigger)
-	adopted.Attempt = run.Attempt + 1
+	adopted.Attempt = max(run.Attempt+1, next.Attempt)
+	adopted.Stopping = in.seenStopping(adopted)
 	if !next.Phase.finished() {
 		o.status.Active = append(o.status.Active, adopted)
 		return false
@@ -115,9 +138,22 @@ func (o *observedStatus) keepsRetry(in *Input, all []Child, run ActiveRun) bool 
 	return false
 }
 
-// nextAttempt is the child of the attempt that follows, nil if there is none.
+// nextAttempt is the child of the attempt that follows, or should that be gone of one after it; nil if there is none.
 func nextAttempt(in *Input, all []Child, t time.Time, attempt int) *Child {
-	name := attemptName(childName(in, t), attempt+1)
+	next := childOfAttempt(in, all, t, attempt+1)
+	for i := 0; next == nil && i < len(all); i++ {
+		if all[i].Attempt > attempt+1 && !all[i].Gone {
+			if of, ok := proof(in, all[i]); ok && of.Equal(t) {
+				next = &all[i]
+			}
+		}
+	}
+	return next
+}
+
+// childOfAttempt is the child of an attempt, nil if there is none.
+func childOfAttempt(in *Input, all []Child, t time.Time, attempt int) *Child {
+	name := attemptName(childName(in, t), attempt)
 	if i := slices.IndexFunc(all, func(c Child) bool { return c.Name == name && !c.Gone }); i >= 0 {
 		return &all[i]
 	}
@@ -131,7 +167,7 @@ func earlierAttempts(in *Input, all []Child, c Child) (earlier []Child) {
 	}
 	t, ok := proof(in, c)
 	for k := 1; ok && k < c.Attempt; k++ {
-		if before := nextAttempt(in, all, t, k-1); before != nil {
+		if before := childOfAttempt(in, all, t, k); before != nil {
 			earlier = append(earlier, *before)
 		}
 	}

@@ -38,23 +38,28 @@ func unlistedChildren(in *Input) []Child {
 }
 
 // activeReads asks for the live object of each active reference that no child explains: deleted, or not in the cache
-// yet (cronjob.md K9, Q4). A reference that points outside the namespace or nowhere needs no read: nothing of ours is
-// there.
+// yet (cronjob.md K9, Q4); also of each attempt of which only this process knows that it was active. A reference that
+// points outside the namespace or nowhere needs no read: nothing of ours is there.
 func activeReads(in *Input, all []Child) []ReadRequest {
 	var reads []ReadRequest
-	for _, ref := range in.Stored.Active {
-		if ref.RetryAt != nil {
-			continue // it has no child just now
+	ask := func(refs []ActiveRun, why string) {
+		for _, ref := range refs {
+			if ref.RetryAt != nil {
+				continue // it has no child just now
+			}
+			if known(all, ref.UID) || !inNamespace(in, ref) {
+				continue
+			}
+			read := in.requestChild(ref.Name, why)
+			asked := slices.ContainsFunc(reads, func(other ReadRequest) bool { return other.Name == read.Name })
+			if _, answered := in.readAnswer(ref.Name); answered || asked {
+				continue
+			}
+			reads = append(reads, read)
 		}
-		if known(all, ref.UID) || !inNamespace(in, ref) {
-			continue
-		}
-		read := in.requestChild(ref.Name, "in status.active, but the cache has no such child")
-		if _, asked := in.readAnswer(ref.Name); asked || slices.Contains(reads, read) {
-			continue
-		}
-		reads = append(reads, read)
 	}
+	ask(in.Stored.Active, "in status.active, but the cache has no such child")
+	ask(in.Carried.inProcess().attempts, "not in status.active yet, and the cache has no such child")
 	return reads
 }
 

@@ -124,9 +124,10 @@ type inProcess struct {
 	// takenOut are times of which the stored status says that they wait or are next, and which an edit took out that could not
 	// be written yet: even if a later edit names them again, they do not start.
 	takenOut []time.Time
-	// retrying are runs whose newest attempt has failed, and of which no status write has recorded yet when the next one is
-	// to start: where the child does not tell when it ended, that counts from when this was first seen.
-	retrying []ActiveRun
+	// attempts are runs with the newest attempt that is known of them, where no status write has recorded it yet: it has
+	// failed, and where the child does not tell when, the next one counts from when this was first seen; or it runs, and
+	// anybody may delete it before a write succeeds.
+	attempts []ActiveRun
 	// elsewhere are times that were given a result by a sync whose status write is still to be made.
 	elsewhere []time.Time
 	// ended are the scheduled times of runs that were given a result by a sync whose status write is still to be made.
@@ -141,7 +142,7 @@ type inProcess struct {
 
 // orNil is nil for what holds nothing.
 func (p inProcess) orNil() *inProcess {
-	if !p.suspended && len(p.unreported) == 0 && p.reportedAt == nil && len(p.unconfirmed) == 0 && p.unrecorded == nil && len(p.takenOut) == 0 && len(p.retrying) == 0 && len(p.elsewhere) == 0 && len(p.ended) == 0 && len(p.lasting) == 0 &&
+	if !p.suspended && len(p.unreported) == 0 && p.reportedAt == nil && len(p.unconfirmed) == 0 && p.unrecorded == nil && len(p.takenOut) == 0 && len(p.attempts) == 0 && len(p.elsewhere) == 0 && len(p.ended) == 0 && len(p.lasting) == 0 &&
 		p.misconfigured == "" && p.template == (TemplateCheck{}) && p.unjudged == (unjudgedTemplate{}) {
 		return nil
 	}
@@ -291,7 +292,7 @@ func (s *syncState) carried(reported []lastingEvent, found Misconfiguration) Mem
 	}
 	o := &s.outcomes
 	p := inProcess{suspended: o.suspended, unreported: o.unreported, reportedAt: o.reportedAt, lasting: reported, misconfigured: found,
-		unconfirmed: unconfirmedAfter(s.in, known), unrecorded: unrecordedTime(s.in, known), retrying: unrecordedRetries(s.in, known),
+		unconfirmed: unconfirmedAfter(s.in, known), unrecorded: unrecordedTime(s.in, known), attempts: s.unrecordedAttempts(known),
 		elsewhere: s.start.elsewhere, ended: s.endedRuns(), takenOut: s.takenOut, template: s.templateToCarry(), unjudged: s.unjudged}
 	if s.in.done.record != nil && s.in.done.record.err == nil && !s.undecided() && s.in.Policy.Timing.Times != nil {
 		p.takenOut = nil // else the status still says that they wait or are next

@@ -14,7 +14,9 @@ import (
 // adoptedRun is the run of a child that an earlier sync started and could not record.
 func adoptedRun(in *Input, c Child) ActiveRun {
 	t, _ := proof(in, c)
-	return runOf(c, t.UTC(), cmp.Or(c.Trigger, triggerOf(t, c.Created)))
+	run := runOf(c, t.UTC(), cmp.Or(c.Trigger, triggerOf(t, c.Created)))
+	run.Stopping = in.seenStopping(run)
+	return run
 }
 
 // child is what is known of the newest child of a run that is no child any more, or not yet.
@@ -49,7 +51,7 @@ func (o *observedStatus) end(in *Input, all []Child, run ActiveRun, child *Child
 	case run.Stopping != "" && run.Stopping != RunTimeout:
 		ended.Reason = run.Stopping
 	case (child != nil || run.Stopping == RunTimeout) && in.retries(run):
-		if run = in.latestAttempt(all, in.retryOf(run, child)); o.keepsRetry(in, all, run) {
+		if run = in.latestAttempt(all, in.retryOf(run, child)); o.keeps(in, all, run) {
 			o.status.Active = append(o.status.Active, run)
 		}
 		return
