@@ -127,7 +127,9 @@ func (o *observedStatus) keepsRetry(in *Input, all []Child, run ActiveRun) bool 
 		return false
 	}
 	adopted := runOf(*next, run.Time, run.Trigger)
-	adopted.Attempt = max(run.Attempt+1, next.Attempt)
+	if _, ok := proof(in, *next); !ok {
+		adopted.Attempt = run.Attempt + 1 // as its name says
+	}
 	adopted.Stopping = in.seenStopping(adopted)
 	if !next.Phase.finished() {
 		o.status.Active = append(o.status.Active, adopted)
