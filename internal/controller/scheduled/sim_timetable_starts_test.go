@@ -193,8 +193,10 @@ func (t *timetablesTruth) noPast(o *timetableOwner, c *childTruth, asked []*time
 			return a.generation == v.generation && a.timing.names(c.scheduled)
 		})
 	}
+	// What was edited before the first status is no edit: what that status serves was asked for from the first.
+	first := slices.IndexFunc(o.versions, func(v *timetableVersion) bool { return v.served })
 	for i, v := range o.versions {
-		if v.set.After(c.scheduled.Add(-t.slowest)) || !names(v) {
+		if i != first && v.set.After(c.scheduled.Add(-t.slowest)) || !names(v) {
 			continue
 		}
 		lacked := false

@@ -145,7 +145,8 @@ func (h *history) forget() {
 	}
 	h.edits, h.forgot = h.edits[:h.recorded], true
 	if h.timing().Fingerprint != h.stored().Status.Timing.Fingerprint {
-		h.edits = append(h.edits, timingEdit{h.now, h.served, true})
+		// Before h.now: a pass at that very instant sees it.
+		h.edits = append(h.edits, timingEdit{h.now.Add(-1), h.served, true})
 	}
 }
 
