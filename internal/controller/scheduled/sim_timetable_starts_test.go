@@ -189,7 +189,9 @@ func (t *timetablesTruth) noPast(o *timetableOwner, c *childTruth, asked []*time
 	var lacks string
 	// With the Calendar that there was, or one that the process still knows.
 	names := func(v *timetableVersion) bool {
-		return v.timing.names(c.scheduled) || slices.ContainsFunc(asked, func(a *timetableVersion) bool {
+		// Without its Calendar a timing is what a process knew of it before that went: a time of that has waited since.
+		unread := v.timing.times == nil && o.waited[c.scheduled.Unix()]
+		return unread || v.timing.names(c.scheduled) || slices.ContainsFunc(asked, func(a *timetableVersion) bool {
 			return a.generation == v.generation && a.timing.names(c.scheduled)
 		})
 	}
