@@ -141,7 +141,7 @@ func limitJobs() map[string]string {
 	return map[string]string{
 		"volume": shellJob{name: "volume", script: most + " > /scratch/x" + wait,
 			pod: "volumes:\n- name: scratch\n  emptyDir: {sizeLimit: 4Mi}", mounts: "- name: scratch\n  mountPath: /scratch"}.String(),
-		"layer":  limit(shellJob{name: "layer", script: most + " > /tmp/x" + wait}),
+		"layer":  limit(shellJob{name: "layer", script: most + " > /tmp/of-the-layer-alone" + wait}),
 		"output": limit(shellJob{name: "output", script: most + " | tr '\\0' '\\n' | sed s/^/xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx/ | head -c 3500000" + wait}),
 		"sum": limit(shellJob{name: "sum", script: most + " > /scratch/x" + wait,
 			pod: "volumes:\n- name: scratch\n  emptyDir: {}", mounts: "- name: scratch\n  mountPath: /scratch"}),

@@ -170,13 +170,14 @@ func TestImageSharedProcessesUsers(t *testing.T) {
 	}
 	// On the machine's files it is the machine's user.
 	sb := g.sharing("host")
-	host := member("host", "id -u; touch "+filepath.Join(os.TempDir(), "x"))
+	written := filepath.Join(os.TempDir(), "carillon-"+sb)
+	host := member("host", "id -u; touch "+written)
 	host.Image.Image = "host"
 	id := g.begin(sb, host)
 	if st := g.wait(id); st.ExitCode != 0 || g.output(id, "stdout") != fmt.Sprintln(os.Getuid()) {
 		t.Errorf("%v %q %q", st, g.output(id, "stdout"), g.output(id, "stderr"))
 	}
-	if _, err := os.Lstat(filepath.Join(os.TempDir(), "x")); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Lstat(written); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("it wrote to the machine: %v", err)
 	}
 }
