@@ -92,14 +92,15 @@ func unconfirmedReads(in *Input) (reads []ReadRequest) {
 }
 
 // unreadStarts tells why it is not known what earlier syncs have started: a create got no answer, it cannot be read, and
-// the status tells neither of a time that waits for it nor of a run whose next attempt it is.
+// the status tells neither of a time that waits for it nor of a run whose next attempt it is. Under Replace such a run may
+// have to give its place to another one, which nobody can decide until its attempt is read.
 func unreadStarts(in *Input, memory *Memory) (err error) {
 	if !in.Traits.Durable.Has(PartCursor) {
 		return nil
 	}
 	for _, name := range in.Carried.inProcess().unconfirmed {
 		if !in.mayExist(name) || slices.ContainsFunc(memory.Waiting, func(w WaitingTime) bool { return childName(in, w.Time) == name }) ||
-			slices.ContainsFunc(memory.Active, func(r ActiveRun) bool { return attemptName(childName(in, r.Time), r.Attempt+1) == name }) {
+			!in.replaces() && slices.ContainsFunc(memory.Active, func(r ActiveRun) bool { return attemptName(childName(in, r.Time), r.Attempt+1) == name }) {
 			continue
 		}
 		read, _ := in.readAnswer(name)

@@ -385,6 +385,11 @@ func TestFaultScenarios(t *testing.T) {
 			{at: "12:10", given: []given{createsFail(internal), readsFail(internal)}, want: "refused @12:10\nsay CreateFailed\nW 12:10 CreateFailed"},
 			{at: "12:20", given: []given{createsFail(nil)}, want: "say RunLate\nW 12:10 CreateFailed\nW 12:20 CreateFailed\nL none"},
 			{at: "12:21", given: []given{readsFail(nil)}, want: "create @12:20\nsay TimesMissed\nsay RunStarted\nA 12:20 Schedule\nL 12:10 Missed/CreateFailed"}}},
+		"TT-188 under Replace, and it is an attempt": {spec: "{concurrency: {policy: Replace}, retry: {limit: 2, delay: 10s}}", steps: []step{started,
+			{at: "12:15", given: []given{fails("@12:10")}, want: "say RunRetrying\nA 12:10 Schedule attempt 1 retry 12:15:10"},
+			{at: "12:15:10", given: []given{answersLost(true), readsFail(internal), lags}, want: "create @12:10-r2\nsay CreateFailed\nA 12:10 Schedule attempt 1 retry 12:15:10"},
+			{at: "12:20", given: []given{answersLost(false)}, want: "A 12:10 Schedule attempt 1 retry 12:15:10\nL none"},
+			{at: "12:21", given: []given{readsFail(nil)}, want: "stop @12:10-r2"}}},
 		"TT-188 suspended meanwhile": {steps: []step{
 			{at: "12:10", given: []given{answersLost(true), readsFail(internal), lags}, want: "create @12:10\nsay CreateFailed\nW 12:10 CreateFailed"},
 			{at: "12:15", given: []given{edited("{suspend: true}")}, want: "W 12:10 CreateFailed\nL none"},
