@@ -10,7 +10,9 @@ import (
 	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/carillon-dev/carillon/internal/manager"
@@ -23,6 +25,7 @@ func TestCalendarsThatMayNotBeListed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newTimetableAPI(t)
 			w.clock = clocktesting.NewFakeClock(time.Now())
+			w.deleteAllTimetables()
 			account := "no-calendars-" + w.namespace
 			role := func(suffix string, rules ...rbacv1.PolicyRule) string {
 				r := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: suffix + "-" + w.namespace}, Rules: rules}
@@ -62,4 +65,23 @@ func TestCalendarsThatMayNotBeListed(t *testing.T) {
 			})
 		})
 	}
+}
+
+// deleteAllTimetables deletes those that other tests have left: without a lease a manager stands back where another one has
+// just written a status.
+func (w *world) deleteAllTimetables() {
+	w.Helper()
+	all := dynamic.NewForConfigOrDie(w.plane.Config()).Resource(timetables)
+	w.eventually("Timetables of other tests are gone", func(ctx context.Context) error {
+		list, err := all.List(ctx, metav1.ListOptions{})
+		if err != nil || len(list.Items) == 0 {
+			return err
+		}
+		for _, tt := range list.Items {
+			if err := all.Namespace(tt.GetNamespace()).Delete(ctx, tt.GetName(), metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+				return err
+			}
+		}
+		return fmt.Errorf("%d are there", len(list.Items))
+	})
 }

@@ -227,8 +227,8 @@ func TestTakeoverOfTimetablesWithOldCaches(t *testing.T) {
 	}
 	watches.gate.open()
 	w.pass(1)
-	w.eventually("the next run begins", func(ctx context.Context) error {
-		if jobs, err := w.jobsLabelled(ctx, "tick"); err != nil || len(jobs) != 1 {
+	w.eventually("the next run begins, and the answer is noted", func(ctx context.Context) error {
+		if jobs, err := w.jobsLabelled(ctx, "tick"); err != nil || len(jobs) != 1 || len(made(&secondWrites)) == 0 {
 			return fmt.Errorf("%d Jobs: %w", len(jobs), err)
 		}
 		return nil
