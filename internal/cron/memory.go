@@ -130,6 +130,9 @@ type inProcess struct {
 	attempts []ActiveRun
 	// elsewhere are times that were given a result by a sync whose status write is still to be made.
 	elsewhere []time.Time
+	// ownerRemoved are times whose child was created, came back without our owner reference and was deleted again, where no
+	// status write has recorded that yet: they are not created again.
+	ownerRemoved []time.Time
 	// ended are the scheduled times of runs that were given a result by a sync whose status write is still to be made.
 	ended []time.Time
 	// lasting are the events of lately whose cause lasts, and misconfigured is what the sync found.
@@ -142,8 +145,8 @@ type inProcess struct {
 
 // orNil is nil for what holds nothing.
 func (p inProcess) orNil() *inProcess {
-	if !p.suspended && len(p.unreported) == 0 && p.reportedAt == nil && len(p.unconfirmed) == 0 && p.unrecorded == nil && len(p.takenOut) == 0 && len(p.attempts) == 0 && len(p.elsewhere) == 0 && len(p.ended) == 0 && len(p.lasting) == 0 &&
-		p.misconfigured == "" && p.template == (TemplateCheck{}) && p.unjudged == (unjudgedTemplate{}) {
+	if !p.suspended && len(p.unreported) == 0 && p.reportedAt == nil && len(p.unconfirmed) == 0 && p.unrecorded == nil && len(p.takenOut) == 0 && len(p.attempts) == 0 && len(p.elsewhere) == 0 && len(p.ownerRemoved) == 0 &&
+		len(p.ended) == 0 && len(p.lasting) == 0 && p.misconfigured == "" && p.template == (TemplateCheck{}) && p.unjudged == (unjudgedTemplate{}) {
 		return nil
 	}
 	return new(p)
@@ -293,7 +296,7 @@ func (s *syncState) carried(reported []lastingEvent, found Misconfiguration) Mem
 	o := &s.outcomes
 	p := inProcess{suspended: o.suspended, unreported: o.unreported, reportedAt: o.reportedAt, lasting: reported, misconfigured: found,
 		unconfirmed: unconfirmedAfter(s.in, known), unrecorded: unrecordedTime(s.in, known), attempts: s.unrecordedAttempts(known),
-		elsewhere: s.start.elsewhere, ended: s.endedRuns(), takenOut: s.takenOut, template: s.templateToCarry(), unjudged: s.unjudged}
+		elsewhere: s.start.elsewhere, ownerRemoved: s.ownerRemovedTimes(), ended: s.endedRuns(), takenOut: s.takenOut, template: s.templateToCarry(), unjudged: s.unjudged}
 	if s.in.done.record != nil && s.in.done.record.err == nil && !s.undecided() && s.in.Policy.Timing.Times != nil {
 		p.takenOut = nil // else the status still says that they wait or are next
 	}
@@ -314,6 +317,17 @@ func (s *syncState) carriedUndecided() Memory {
 		m.Timing, m.process = s.edit.now, p.orNil()
 	}
 	return m
+}
+
+// ownerRemovedTimes are those whose child lost our owner reference, without those that the status has a result of.
+func (s *syncState) ownerRemovedTimes() []time.Time {
+	times := append(slices.Clip(s.in.Carried.inProcess().ownerRemoved), s.start.ownerRemoved...)
+	if s.in.done.record == nil || s.in.done.record.err != nil || s.undecided() {
+		return times
+	}
+	return slices.DeleteFunc(times, func(t time.Time) bool {
+		return !slices.ContainsFunc(s.outcomes.waiting, func(w WaitingTime) bool { return w.Time.Equal(t) })
+	})
 }
 
 // unrecordedTime is lastScheduleTime as the sync knows it, nil if the server knows it too.

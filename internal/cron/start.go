@@ -64,6 +64,8 @@ type startDecisions struct {
 	creates  []Start
 	// elsewhere are times that do not start because an earlier sync has given them a result.
 	elsewhere []time.Time
+	// ownerRemoved are times whose child this sync created in vain.
+	ownerRemoved []time.Time
 	// unclear are the names of children of which it is asked whether they exist.
 	unclear       []string
 	events        []Event
@@ -98,6 +100,7 @@ func (s *startDecisions) addReads(reads ...ReadRequest) {
 var startRules = []func(*syncState, dueTime) *startDecision{
 	tooManyAreMissed,
 	createdWithoutController,
+	lostItsOwner,
 	childIsCreated,
 	namespaceIsTerminating,
 	nameIsTaken,
@@ -126,6 +129,9 @@ func (s *syncState) decideStarts() {
 	for _, t := range s.due {
 		d := s.decideStart(t)
 		s.start.add(d)
+		if s.ownerRemoved && d.result == startOwnerRemoved {
+			s.start.ownerRemoved = append(s.start.ownerRemoved, t.time)
+		}
 		for _, uid := range d.removed {
 			s.status.Active = without(s.status.Active, uid)
 		}
@@ -201,6 +207,14 @@ func createdWithoutController(s *syncState, t dueTime) *startDecision {
 		d.events = append(d.events, failedDelete(in, *created.Child, err))
 	}
 	return &d
+}
+
+// lostItsOwner: an earlier sync made its child in vain, and no status could record that.
+func lostItsOwner(s *syncState, t dueTime) *startDecision {
+	if !slices.ContainsFunc(s.in.Carried.inProcess().ownerRemoved, t.time.Equal) {
+		return nil
+	}
+	return &startDecision{result: startOwnerRemoved}
 }
 
 // nothingIsCreatedAnyMore: an earlier time's child lost our owner reference, and so would this one's.

@@ -171,6 +171,13 @@ func TestTemplateScenarios(t *testing.T) {
 			{at: "12:11:15", want: "create @12:10-r2\nstop @12:10-r2\nsay OwnerRemoved"},
 			{at: "12:12", given: []given{gone("@12:10-r2"), stripsNoMore, edited(other)}, want: ""},
 			{at: "12:13", given: []given{writesFail(nil)}, want: "say RunFailed\nA none\nL 12:10 Failed/RunFailed after 2"}}},
+		"TT-197 a first child, and no status can be written": {steps: []step{
+			{at: "12:10", given: []given{strips, writesFail(internal)}, want: "create @12:10\nstop @12:10\nsay OwnerRemoved"},
+			{at: "12:12", given: []given{gone("@12:10"), stripsNoMore, edited(other)}, want: ""},
+			{at: "12:13", given: []given{edited("{suspend: true}")}, want: ""},
+			{at: "12:14", given: []given{edited("{suspend: false}")}, want: ""},
+			{at: "12:15", given: []given{writesFail(nil)}, want: "say TimesMissed\nL 12:10 Missed/CreateFailed"},
+			{at: "12:20", want: "create @12:20\nsay RunStarted\nA 12:20 Schedule"}}},
 		"TT-197 the child cannot be deleted": {steps: []step{{at: "12:10", given: []given{strips, deletesFail(internal)}, want: `
 			create @12:10
 			stop @12:10
