@@ -88,16 +88,19 @@ func (r ActiveRun) sameAttempt(other ActiveRun) bool {
 	return r.Time.Equal(other.Time) && r.Attempt == other.Attempt
 }
 
-// unrecordedAttempts are the runs that wait for their next attempt, or whose newest one is not the first, and of which the
-// stored status does not say so; also those that have ended since, for as long as the status does not know of it
-// (latestAttempt).
+// unrecordedAttempts are the active runs of which the stored status does not say so, or not this attempt; also those that have
+// ended since, for as long as the status does not know of it (latestAttempt, vanishedRuns). Kinds without a cursor need those
+// alone that wait for their next attempt, or whose newest one is not the first.
 func (s *syncState) unrecordedAttempts(status *Memory) (attempts []ActiveRun) {
 	in := s.in
-	for _, run := range status.Active {
-		says := func(stored ActiveRun) bool {
+	isFirst := func(run ActiveRun) bool { return run.RetryAt == nil && run.Attempt <= 1 }
+	says := func(run ActiveRun) bool {
+		return slices.ContainsFunc(in.Stored.Active, func(stored ActiveRun) bool {
 			return (stored.RetryAt == nil) == (run.RetryAt == nil) && stored.sameAttempt(run)
-		}
-		if (run.RetryAt != nil || run.Attempt > 1) && !slices.ContainsFunc(in.Stored.Active, says) {
+		})
+	}
+	for _, run := range status.Active {
+		if (!isFirst(run) || in.Traits.Durable.Has(PartCursor)) && !says(run) {
 			attempts = append(attempts, run)
 		}
 	}
@@ -106,12 +109,33 @@ func (s *syncState) unrecordedAttempts(status *Memory) (attempts []ActiveRun) {
 	}
 	for _, seen := range in.Carried.inProcess().attempts {
 		is := func(r ActiveRun) bool { return r.Time.Equal(seen.Time) }
-		unknown := seen.Time.After(baseOf(in, &in.Stored)) || slices.ContainsFunc(in.Stored.Active, is)
+		unknown := in.isUnrecorded(seen.Time) || slices.ContainsFunc(in.Stored.Active, is) && !(isFirst(seen) && says(seen))
 		if unknown && !slices.ContainsFunc(attempts, is) {
 			attempts = append(attempts, seen)
 		}
 	}
 	return attempts
+}
+
+// isUnrecorded tells whether the stored status does not know yet what has become of a time.
+func (in *Input) isUnrecorded(t time.Time) bool {
+	return t.After(baseOf(in, &in.Stored)) || slices.ContainsFunc(in.Stored.Waiting, func(w WaitingTime) bool { return w.Time.Equal(t) })
+}
+
+// vanishedRuns are the runs that this process has begun or adopted, that no status could be told of, and of which no child is
+// left: their times have begun all the same.
+func (in *Input) vanishedRuns(all []Child) (runs []ActiveRun) {
+	for _, seen := range in.Carried.inProcess().attempts {
+		is := func(r ActiveRun) bool { return r.Time.Equal(seen.Time) }
+		hasChild := slices.ContainsFunc(all, func(c Child) bool {
+			t, ok := proof(in, c)
+			return ok && t.Equal(seen.Time)
+		})
+		if !hasChild && in.isUnrecorded(seen.Time) && !slices.ContainsFunc(in.Stored.Active, is) && !in.mayExist(seen.Name) {
+			runs = append(runs, seen)
+		}
+	}
+	return runs
 }
 
 // keepsRetry tells whether a run that waits for its next attempt goes on to wait. It does not when an earlier sync has

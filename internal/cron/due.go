@@ -125,8 +125,8 @@ func chooseTimes(in *Input, times Times, t timing, e *edit) []time.Time {
 	return list
 }
 
-// provedTimes are the scheduled times that children prove and that nothing remembers as decided yet: an earlier sync
-// started them and could not write that down. Only where the status holds a cursor; elsewhere lastScheduleTime follows
+// provedTimes are the scheduled times that children prove, or this process knows, to have begun, and that nothing remembers as
+// decided yet: an earlier sync started them and could not write that down. Only where the status holds a cursor; elsewhere lastScheduleTime follows
 // the children (observed.go).
 func (s *syncState) provedTimes() []time.Time {
 	in := s.in
@@ -139,6 +139,7 @@ func (s *syncState) provedTimes() []time.Time {
 			proved = append(proved, provedBetween(in, s.children, w.Time.Add(-time.Nanosecond), w.Time)...)
 		}
 	}
+	proved = append(proved, s.observed.vanished...)
 	slices.SortFunc(proved, time.Time.Compare)
 	return proved
 }

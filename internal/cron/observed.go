@@ -22,6 +22,8 @@ type observedStatus struct {
 	events []Event
 	// err: a live read failed, so that nothing may be started on this picture.
 	err error
+	// vanished are the times of runs that this process knows to have begun and whose children are gone, unrecorded.
+	vanished []time.Time
 	// takenAway: an active run goes on whose child somebody took from us. No watch tells when that ends.
 	takenAway bool
 }
@@ -66,7 +68,24 @@ func observeStatus(in *Input, memory *Memory, all []Child) observedStatus {
 			o.status.LastSuccessful = c.Finished
 		}
 	}
+	if adopts && in.Traits.Durable.Has(PartCursor) {
+		o.endVanished(in, all)
+	}
 	return o
+}
+
+// endVanished takes up the runs of this process that no child proves any more.
+func (o *observedStatus) endVanished(in *Input, all []Child) {
+	for _, run := range in.vanishedRuns(all) {
+		o.vanished = append(o.vanished, run.Time)
+		o.status.LastSchedule = later(o.status.LastSchedule, run.Time)
+		switch {
+		case run.RetryAt == nil:
+			o.end(in, all, run, nil)
+		case o.keepsRetry(in, all, run):
+			o.status.Active = append(o.status.Active, run)
+		}
+	}
 }
 
 // keeps tells whether an active reference stays in the list: in its place and as it is stored, so that the progress of

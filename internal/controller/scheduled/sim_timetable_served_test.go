@@ -22,7 +22,7 @@ func (t *timetablesTruth) measure(o *timetableOwner) {
 		return
 	}
 	now := o.versions[len(o.versions)-1:]
-	switch room := len(t.active(o, time.Time{}, now)) < limitOf(now[0].spec); {
+	switch room := len(t.active(o, time.Time{}, now)) < limitOf(now[0].spec) && !t.heldByFormerChild(o); {
 	case !room:
 		o.roomSince = -1
 	case o.roomSince < 0:
@@ -47,7 +47,7 @@ func (t *timetablesTruth) checkServed() {
 		o := t.owners[tt.UID]
 		v := o.versions[len(o.versions)-1]
 		s, spec := &tt.Status, v.spec
-		if v.timing.times == nil || t.heldByFormerChild(o) || tt.DeletionTimestamp != nil || spec.Suspend || spec.SuspendUntil != nil || o.touched > now-2*servedAfter || t.blocked(tt) {
+		if v.timing.times == nil || tt.DeletionTimestamp != nil || spec.Suspend || spec.SuspendUntil != nil || o.touched > now-2*servedAfter || t.blocked(tt) {
 			continue
 		}
 		due := v.timing.times.LastBetween(until.Add(-90*time.Second), until)

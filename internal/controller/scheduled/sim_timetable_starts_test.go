@@ -62,6 +62,9 @@ func (t *timetablesTruth) noSecond(o *timetableOwner, run *runTruth, c *childTru
 		if first.attempt == c.attempt && first.recorded {
 			t.breaks("TG1: %s is made again for %s; %s has made it before, and a status has told of it", c.name, o.name, first.maker)
 		}
+		if first.attempt == c.attempt && first.stopper == c.maker {
+			t.breaks("TG1: %s is made again for %s by %s, which has stopped it", c.name, o.name, c.maker)
+		}
 		if first.attempt > c.attempt {
 			t.breaks("TG1: %s is made after attempt %d", c.name, first.attempt)
 		}
@@ -316,6 +319,7 @@ func (t *timetablesTruth) mayRepeat(o *timetableOwner, run *runTruth, c *childTr
 
 // childDeleted judges a delete of a process.
 func (t *timetablesTruth) childDeleted(o *timetableOwner, c *childTruth, m *timetableManager) {
+	c.stopper = m.process.Name
 	c.stopped = c.stopped || !c.finished || slices.ContainsFunc(o.obj.Status.Active, func(a v1alpha1.ActiveRun) bool { return a.ScheduledTime.Time.Equal(c.scheduled) })
 	if there := t.server.Get("Timetable", ns, o.name); c.finished && (there == nil || there.GetUID() != o.uid) {
 		return // its Timetable is gone, and so it goes anyway (5.8); the second half of a sync may not know yet

@@ -114,8 +114,9 @@ type childTruth struct {
 	last              *unstructured.Unstructured
 	// gone: it is no more, or is nobody's. recorded: a status has told of its time before that. meddled: a user has
 	// deleted it or taken it away. stopped: the controller has deleted it before it knew of its end, which may come
-	// unseen then.
+	// unseen then. stopper is the process that did so last.
 	gone, finished, succeeded, recorded, meddled, stopped bool
+	stopper                                               string
 }
 
 // timetableView is what the caches of a process showed when a sync began.

@@ -413,7 +413,46 @@ func TestFaultScenarios(t *testing.T) {
 		"TT-189 a run whose object is gone before it could be recorded": {steps: []step{
 			{at: "12:10", given: []given{writesFail(internal)}, want: "create @12:10"},
 			{at: "12:10:30", given: []given{writesFail(nil), func(w *world) { clear(w.children) }},
-				want: "say RunCancelled\nsay RunStarted\ncounts 1 started 0 succeeded 0 failed 1 cancelled 0 skipped 0 missed"}}},
+				want: "say RunStarted\nsay RunCancelled\ncounts 1 started 0 succeeded 0 failed 1 cancelled 0 skipped 0 missed"}}},
+		"TT-189 two runs whose objects are gone before they could be recorded": {spec: "{catchUp: {policy: All}, concurrency: {limit: 2}}", steps: []step{
+			{at: "12:10", given: []given{writesFail(internal)}, want: "create @12:10"},
+			{at: "12:20", want: "create @12:20"},
+			{at: "12:22", given: []given{func(w *world) { clear(w.children) }}, want: ""},
+			{at: "12:30", given: []given{writesFail(nil)}, want: `
+				create @12:30
+				say RunStarted
+				say RunStarted
+				say RunCancelled
+				say RunCancelled
+				say RunStarted
+				A 12:30 Schedule
+				L 12:20 Cancelled/Deleted
+				L 12:10 Cancelled/Deleted
+				counts 3 started 0 succeeded 0 failed 2 cancelled 0 skipped 0 missed`}}},
+		"TT-189 one of them was passed by a later time": {spec: "{concurrency: {limit: 2}}", steps: []step{
+			{at: "12:10", given: []given{writesFail(internal)}, want: "create @12:10"},
+			{at: "12:12", given: []given{func(w *world) { clear(w.children) }}, want: ""},
+			{at: "12:20", want: "create @12:20"},
+			{at: "12:21", given: []given{writesFail(nil)}, want: `
+				say RunStarted
+				say RunStarted
+				say RunCancelled
+				A 12:20 Schedule
+				L 12:10 Cancelled/Deleted
+				counts 2 started 0 succeeded 0 failed 1 cancelled 0 skipped 0 missed`}}},
+		"TT-140 TT-189 runs that no status tells of are stopped for their timeout": {spec: "{catchUp: {policy: All}, concurrency: {limit: 2}, timeout: 5m, retry: {limit: 1, delay: 8m}, " + pipelines + "}", steps: []step{
+			{at: "12:10", given: []given{writesFail(internal)}, want: "create @12:10"},
+			{at: "12:15", want: "stop @12:10"},
+			{at: "12:16", given: []given{gone("@12:10")}, want: ""},
+			{at: "12:20", want: "create @12:20"},
+			{at: "12:21", want: ""},
+			{at: "12:24", want: "create @12:10-r2"},
+			{at: "12:24:30", given: []given{writesFail(nil)}, want: `
+				say RunStarted
+				say RunStarted
+				A 12:10 Schedule attempt 2
+				A 12:20 Schedule
+				counts 2 started 0 succeeded 0 failed 0 cancelled 0 skipped 0 missed`}}},
 		"TT-257 a time that is yet to come and that somebody has written among those that wait": {steps: []step{
 			{at: "12:05", given: []given{waitsByHand("12:40")}, want: "W none\ncursor 12:03:20\nwake 12:10"},
 			{at: "12:10", want: "create @12:10\nsay RunStarted"},
