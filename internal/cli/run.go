@@ -52,10 +52,10 @@ stdout, everything else to stderr. Exit code 0: complete. 1: failed. 2: the mani
 at fault. 124: --timeout passed. 130: interrupted.
 
 A CronJob or Timetable is checked whole, as the API server checks it. The variables of a Timetable's template
-have the values of a run by hand: the scheduled time is now, parameters have their defaults. A container that can never start ends the run at
-once, and so does one whose image cannot be had; all of these are exit code 2. Output goes to a file or a
-pipe as it is. On a terminal each line has the name of its Pod before it, and what a terminal would obey
-is shown instead.
+have the values of a run by hand: the scheduled time is now, parameters have their defaults. A container
+that can never start ends the run at once, and so does one whose image cannot be had; all of these are
+exit code 2. Output goes to a file or a pipe as it is. On a terminal each line has the name of its Pod
+before it, and what a terminal would obey is shown instead.
 
 It runs on this machine in a plane of its own, of which nothing is left afterwards. The other objects
 of the files (ConfigMaps, Secrets, …) are applied there first; other Jobs, CronJobs and Timetables are not.

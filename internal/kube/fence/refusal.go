@@ -65,7 +65,7 @@ func (r *Refusal) Status() metav1.Status {
 // docs/metrics.md explains it to operators.
 var refused = prometheus.NewCounterVec(prometheus.CounterOpts{
 	Name: "carillon_requests_not_sent_total",
-	Help: "Creates and deletes that were not sent, because another process may lead or the decision was old. They are decided anew.",
+	Help: "Creates, deletes and status writes of Timetables that were not sent, because another process may lead or the decision was old. They are decided anew.",
 }, []string{"reason"})
 
 func init() {

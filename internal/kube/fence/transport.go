@@ -13,8 +13,8 @@ import (
 	"sync/atomic"
 )
 
-// Transport wraps the transport of all clients of a manager, as rest.Config.Wrap wants it. Creates and deletes pass by
-// the rule, everything else as it is.
+// Transport wraps the transport of all clients of a manager, as rest.Config.Wrap wants it. Creates, deletes and patches
+// WithRecord pass by the rule, everything else as it is.
 //
 // The rule is asked twice: before the request is handed on, and when its body is first read, which is right before it
 // is written to a connection. In between a connection may have to be made, or another request be waited for. A request
