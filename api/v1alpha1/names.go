@@ -9,7 +9,7 @@ const (
 	LabelTimetableName = "carillon.dev/timetable-name"
 	// LabelTimetableUID is the label with the Timetable's UID.
 	LabelTimetableUID = "carillon.dev/timetable-uid"
-	// LabelTrigger is the label that says why the run was started: schedule or catch-up.
+	// LabelTrigger is the label that says why the run was started: schedule, catch-up, or manual (by hand).
 	LabelTrigger = "carillon.dev/trigger"
 	// LabelSchedule is the label with the first name of the schedules that named the time.
 	LabelSchedule = "carillon.dev/schedule"

@@ -71,7 +71,7 @@ their definitions in deploy/crds are applied.`,
 	c.Flags().StringSliceVar(&f.kinds, "kinds", kind.Default,
 		"kinds of CronJob that the cronjob controller serves, of: "+strings.Join(kind.Names(), ", "))
 	c.Flags().DurationVar(&f.minInterval, "timetable-min-interval", manager.MinTimetableInterval,
-		"how close two times of one schedule of a Timetable may be; closer ones are told as TooFrequent and not started")
+		"how close two times of one schedule of a Timetable may be; with closer ones it is not Ready (TooFrequent), and nothing of it starts")
 	AddSyncs(c.Flags(), &f.syncs)
 	c.Flags().BoolVar(&f.leaderElect, "leader-elect", false, "work only while holding the lease "+manager.LeaseName+" (15s, renewed every 2s), so that several replicas can run")
 	c.Flags().StringVar(&f.leaderNamespace, "leader-elect-namespace", "", "namespace of the lease; in a pod, its own if empty")
