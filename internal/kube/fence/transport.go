@@ -65,12 +65,14 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 // beside are the resources that are made beside the work: what is told about it, leadership itself, and questions.
 var beside = []string{"events", "leases", "tokenreviews", "subjectaccessreviews", "selfsubjectaccessreviews"}
 
-// startsOrEndsWork reports whether the rule is for the request: one that starts or ends work, or records that (WithRecord).
-// A dry run changes nothing.
+// startsOrEndsWork reports whether the rule is for the request: one that starts or ends work, or records that
+// (WithRecord). A dry run changes nothing. What a decision makes is work, whatever it is called: a Timetable may start
+// objects of any kind.
 func startsOrEndsWork(r *http.Request) bool {
 	switch r.Method {
 	case http.MethodPost:
-		return !slices.Contains(beside, path.Base(r.URL.Path)) && r.URL.Query().Get("dryRun") == ""
+		isWork := decisionOf(r.Context()).made || !slices.Contains(beside, path.Base(r.URL.Path))
+		return isWork && r.URL.Query().Get("dryRun") == ""
 	case http.MethodDelete:
 		return r.URL.Query().Get("dryRun") == ""
 	case http.MethodPatch:

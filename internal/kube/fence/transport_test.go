@@ -72,6 +72,22 @@ func TestWhatTheRuleIsFor(t *testing.T) {
 	}
 }
 
+// A Timetable may start objects whose resource has the name of one that is made beside the work: those are ruled like
+// any other child.
+func TestChildrenWithTheNameOfWhatIsBeside(t *testing.T) {
+	for _, path := range []string{"/apis/example.com/v1/namespaces/n/leases", "/apis/coordination.k8s.io/v1/namespaces/n/leases"} {
+		h := newHands()
+		old := WithDecision(t.Context(), h.at)
+		h.at += Instant(MaxDecisionAge) + 1
+		r, err := http.NewRequestWithContext(old, http.MethodPost, "http://server"+path, nil)
+		must(t, err)
+		var refusal *Refusal
+		if _, err := New(h.now).Transport(roundTripper(ok)).RoundTrip(r); !errors.As(err, &refusal) || refusal.Reason != DecisionTooOld {
+			t.Errorf("%s on an old decision: %v", path, err)
+		}
+	}
+}
+
 // Of patches the rule is for those that say so.
 func TestRecordsAreRuled(t *testing.T) {
 	h := newHands()
