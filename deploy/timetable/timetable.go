@@ -18,8 +18,8 @@ var (
 	users []byte
 )
 
-// Manifests gives, as YAML and in the order in which they are to be applied: the definitions of Timetable and Calendar, the
-// admission policy that compares a Timetable with the rights of its author, and the roles of users. The roles of a
+// Manifests gives, as YAML and in the order in which they are to be applied: the definitions of Timetable and Calendar,
+// the admission policy that compares a Timetable with the rights of its author, and the roles of users. The roles of a
 // manager are not among them.
 func Manifests() [][]byte {
 	var all [][]byte

@@ -23,7 +23,7 @@ type Values struct {
 	Run string
 	// Attempt counts from 1.
 	Attempt int32
-	// Trigger is Schedule, CatchUp, Manual or Backfill.
+	// Trigger is Schedule, CatchUp or Manual.
 	Trigger string
 	// Timetable and Namespace are the names of the Timetable and its namespace.
 	Timetable, Namespace string

@@ -5,7 +5,8 @@ package adapter
 
 import "github.com/carillon-dev/carillon/internal/cron"
 
-// TemplateChecker is a Kind that has the create of what its objects start tried before it is due (cron.Plan.CheckTemplate).
+// TemplateChecker is a Kind that has the create of what its objects start tried before it is due
+// (cron.Plan.CheckTemplate).
 type TemplateChecker interface {
 	Kind
 	// JudgeTemplate tells what the answer to a dry run of the create of a child says about the template of owner. answer is

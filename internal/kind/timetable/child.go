@@ -118,8 +118,9 @@ func recordedOutcome(owner, child adapter.Object) outcome.Outcome {
 	return ended
 }
 
-// entryOf is the index of the entry that tells what became of a time, -1 if there is none: that of a run of it, else one of
-// times that did not start. Those of one timing lie among the runs of another one, so that their range says nothing of a run.
+// entryOf is the index of the entry that tells what became of a time, -1 if there is none: that of a run of it, else one
+// of times that did not start. Those of one timing lie among the runs of another one, so that their range says nothing
+// of a run.
 func entryOf(ledger []v1alpha1.LedgerEntry, at time.Time) int {
 	if i := slices.IndexFunc(ledger, func(e v1alpha1.LedgerEntry) bool { return e.Run != "" && at.Equal(e.ScheduledTime.Time) }); i >= 0 {
 		return i

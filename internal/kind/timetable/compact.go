@@ -18,8 +18,8 @@ import (
 
 var _ adapter.Compacter = Kind{}
 
-// compactTimetable is a Timetable that can be read, with its spec as compressed text. What many Timetables have in common is held
-// once for all of them. It is never modified.
+// compactTimetable is a Timetable that can be read, with its spec as compressed text. What many Timetables have in
+// common is held once for all of them. It is never modified.
 type compactTimetable struct {
 	adapter.CompactMeta
 	// resume is the annotation v1alpha1.AnnotationResume, "" when it is absent.

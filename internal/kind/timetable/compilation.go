@@ -74,9 +74,9 @@ func (c *compilation) timesOf(timetable metav1.Object, options adapter.ReadOptio
 	return t
 }
 
-// Compilations keep what was made of the specs of Timetables, within a pass and from one to the next. They hold as much as
-// a few thousand Timetables need, and give up what was not asked for longest. All methods may be
-// called by several goroutines at once; nil keeps nothing.
+// Compilations keep what was made of the specs of Timetables, within a pass and from one to the next. They hold as much
+// as a few thousand Timetables need, and give up what was not asked for longest. All methods may be called by several
+// goroutines at once; nil keeps nothing.
 type Compilations struct {
 	mu    sync.Mutex
 	byFor map[compiledFor]*list.Element

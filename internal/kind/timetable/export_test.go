@@ -3,6 +3,18 @@
 
 package timetable
 
+import (
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/carillon-dev/carillon/internal/outcome"
+)
+
+// ChildOutcome is childOutcome for a child of this Timetable.
+func ChildOutcome(owner *Object, kind schema.GroupVersionKind, child runtime.Object) (outcome.Outcome, error) {
+	return childOutcome(kind, child, func() *outcome.Rule { return Kind{}.ruleFor(owner, kind) })
+}
+
 // Kept is for how many Timetables something is kept.
 func (c *Compilations) Kept() int {
 	c.mu.Lock()

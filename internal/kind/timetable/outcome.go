@@ -37,22 +37,10 @@ func OutcomeRule(spec *v1alpha1.TimetableSpec) (*outcome.Rule, *Obstacle) {
 	return rule, nil
 }
 
-// ChildOutcome tells whether a child has ended, and how. kind is that of the child, which is not the template's if that
-// has been edited since: then spec.outcome is not about it, and it is unfinished until it is gone, unless it is of a
-// known kind. child is a Job of batch/v1, or unstructured; the error says that it is neither, or which expression could
-// not be evaluated, beside an outcome that is valid: the latter is told once for a generation (OutcomeError).
-func ChildOutcome(spec *v1alpha1.TimetableSpec, kind schema.GroupVersionKind, child runtime.Object) (outcome.Outcome, error) {
-	return childOutcome(kind, child, func() *outcome.Rule {
-		if apiVersion, name := templateKind(&spec.Template); kind != schema.FromAPIVersionAndKind(apiVersion, name) {
-			return nil
-		}
-		rule, _ := OutcomeRule(spec) // an obstacle is told by the condition Ready
-		return rule
-	})
-}
-
-// childOutcome is ChildOutcome; own gives the rule of the spec for children of this kind, nil if there is none. It is
-// asked for kinds that are not known.
+// childOutcome tells whether a child of this kind has ended, and how. own gives the rule of the spec for children of the
+// kind, nil if there is none; it is asked for kinds that are not known. child is a Job of batch/v1, or unstructured; the
+// error says that it is neither, or which expression could not be evaluated, beside an outcome that is valid: the latter
+// is told once for a generation (OutcomeError).
 func childOutcome(kind schema.GroupVersionKind, child runtime.Object, own func() *outcome.Rule) (outcome.Outcome, error) {
 	switch child := child.(type) {
 	case *batchv1.Job:
@@ -71,6 +59,7 @@ func childOutcome(kind schema.GroupVersionKind, child runtime.Object, own func()
 }
 
 // ruleFor is the rule of a Timetable for children of this kind, nil if it has none, or nobody knows the Timetable.
+// spec.outcome is not about a kind that the template had before an edit.
 func (k Kind) ruleFor(owner adapter.Object, kind schema.GroupVersionKind) *outcome.Rule {
 	if !slices.Contains(k.ChildKinds(owner), kind) {
 		return nil

@@ -76,8 +76,9 @@ func TestChildOutcome(t *testing.T) {
 			"outcome.succeeded is of type string and counts as false"},
 		"of no kind": {velero, backup, &v1alpha1.Calendar{}, outcome.Unfinished, "a child is a *v1alpha1.Calendar, and must be a Job or unstructured"},
 	} {
-		spec := specOf(t, c.spec)
-		got, err := timetable.ChildOutcome(&spec, c.kind, c.child)
+		owner := &timetable.Object{}
+		owner.Spec = specOf(t, c.spec)
+		got, err := timetable.ChildOutcome(owner, c.kind, c.child)
 		if got.Phase != c.want || c.says == "" && err != nil || c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)) {
 			t.Errorf("%s: %v, %v", sentence, got.Phase, err)
 		}

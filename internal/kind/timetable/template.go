@@ -140,8 +140,8 @@ func checkSize(template *v1alpha1.RunTemplate, more int) *Obstacle {
 }
 
 // fingerprint tells one template from another, whatever the order of its keys: status.checkedTemplate says by it which
-// one a dry run has answered for. written is template.spec as readSpec gives it. What else a child is made of belongs to it. It outlives this process: parts may come
-// to it, which must be left out where they are absent, and never go.
+// one a dry run has answered for. written is template.spec as readSpec gives it. What else a child is made of belongs to
+// it. It outlives this process: parts may come to it, which must be left out where they are absent, and never go.
 func fingerprint(t *Template, written []byte, spec *v1alpha1.TimetableSpec) string {
 	text, err := json.Marshal(struct {
 		APIVersion string                    `json:"apiVersion"`
