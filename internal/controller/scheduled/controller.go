@@ -138,18 +138,18 @@ func (s *starter) Start(ctx context.Context) error {
 	log := s.mgr.GetLogger().WithName(Name).WithValues("kind", info.Name)
 	waited := false
 	for {
-		served, err := s.served()
+		missing, err := s.missing()
 		switch {
-		case served:
+		case err != nil:
+			log.Error(err, "Cannot find out whether the API is served; trying again", "after", s.options.Discovery.String())
+		case len(missing) == 0:
 			if waited {
 				log.Info("The API is served now")
 			}
 			return s.add(ctx, log)
-		case err != nil:
-			log.Error(err, "Cannot find out whether the API is served; trying again", "after", s.options.Discovery.String())
 		case !waited:
 			waited = true
-			log.Info("The API is not served; the controller starts by itself when it appears", "owner", info.Owner.String(), "child", info.Child.String())
+			log.Info("The API is not served; the controller starts by itself when it appears", "missing", missing)
 		}
 		select {
 		case <-ctx.Done():
@@ -159,17 +159,17 @@ func (s *starter) Start(ctx context.Context) error {
 	}
 }
 
-func (s *starter) served() (bool, error) {
+// missing are the API types that the kind needs and that are not served.
+func (s *starter) missing() (missing []string, err error) {
 	for _, gvk := range watchedKinds(s.kind) {
 		_, err := s.mgr.GetRESTMapper().RESTMapping(gvk.GroupKind(), gvk.Version)
 		if meta.IsNoMatchError(err) {
-			return false, nil
-		}
-		if err != nil {
-			return false, err
+			missing = append(missing, gvk.String())
+		} else if err != nil {
+			return nil, err
 		}
 	}
-	return true, nil
+	return missing, nil
 }
 
 func (s *starter) add(ctx context.Context, log logr.Logger) error {

@@ -24,7 +24,7 @@ type cache interface {
 
 // gather collects what the decision wants to know, without a call to the server and without copying: the cached CronJob
 // and its children, each in the state of our own last write where the cache is behind. It returns nil when there is no
-// such CronJob.
+// such CronJob, when it cannot be read, and while it is not known what children it has or what it depends on says.
 func (r *reconciler) gather(key types.NamespacedName) *ongoingSync {
 	decided := fence.Now() // before anything is read
 	owner, ok := r.latest(key)

@@ -76,7 +76,7 @@ func (r *reconciler) countOutcomes(outcomes []cron.RunOutcome) {
 	}
 }
 
-// shows lets the gauge say what keeps the CronJob from starting anything; "" takes it out.
+// setMisconfigured lets the gauge say what keeps the CronJob from starting anything; "" takes it out.
 func (r *reconciler) setMisconfigured(key types.NamespacedName, uid types.UID, reason cron.Misconfiguration) {
 	if r.accounted != nil || !r.tracked.setMisconfigured(key, uid, reason) { // a Timetable says it itself: Ready
 		return

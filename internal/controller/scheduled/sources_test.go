@@ -302,3 +302,22 @@ func TestHalfAnAPI(t *testing.T) {
 		})
 	}
 }
+
+// It is told what of an API is missing, which of Timetables may be Calendar.
+func TestMissingKinds(t *testing.T) {
+	for name, c := range map[string]struct {
+		served map[string]bool
+		want   []string
+	}{
+		"nothing is served": {want: []string{"batch.carillon.dev/v1alpha1, Kind=Timetable", "batch.carillon.dev/v1alpha1, Kind=Calendar"}},
+		"no Calendars":      {served: map[string]bool{"Timetable": true}, want: []string{"batch.carillon.dev/v1alpha1, Kind=Calendar"}},
+		"all are":           {served: map[string]bool{"Timetable": true, "Calendar": true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &starter{mgr: &absent{served: c.served}, kind: timetable.Kind{}}
+			if got, err := s.missing(); err != nil || !slices.Equal(got, c.want) {
+				t.Errorf("missing %q, %v; want %q", got, err, c.want)
+			}
+		})
+	}
+}

@@ -131,7 +131,8 @@ func (r *reconciler) run(ctx context.Context, s *ongoingSync, last cron.Step) (p
 // lateStart is how late a start is that is not decided on a cache. A cache of a process that stood still, or works
 // beside another one without a lease, may be older than a run that has come and gone since, and then nothing but
 // lastScheduleTime on the server tells of it (guarantee 1). Who takes over by a lease waits for its caches
-// (takeover.go). In ordinary operation starts are in time and cost no read.
+// (takeover.go). In ordinary operation starts are in time and cost no read, but for those of Timetables that are put off
+// (by jitter, or for a retry).
 const lateStart = 10 * time.Second
 
 // late reports whether the plan starts something late, and the live CronJob has not been read.
