@@ -6,9 +6,12 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -30,7 +33,7 @@ func isTimetable(gvk schema.GroupVersionKind) bool { return gvk == timetableKind
 
 // fromTimetable is what a Timetable starts when somebody starts it by hand, now. Only one that exists on the API server
 // can own it. What of it has to be known before it runs is told by tell.
-func fromTimetable(obj manifest.Object, exists bool, calendar func(name string) *v1alpha1.Calendar, tell func(string)) (manifest.Object, error) {
+func fromTimetable(obj manifest.Object, exists bool, calendar findCalendar, tell func(string)) (manifest.Object, error) {
 	fault := func(err error) (manifest.Object, error) {
 		return manifest.Object{}, &manifest.Fault{Where: obj.String(), What: err.Error()}
 	}
@@ -44,12 +47,23 @@ func fromTimetable(obj manifest.Object, exists bool, calendar func(name string) 
 	if err := followable(obj, timetable.ChildKind(&tt.Timetable)); err != nil {
 		return manifest.Object{}, err
 	}
-	child, unread, err := timetable.BuildByHand(tt, uuid.NewUUID(), time.Now(), calendar)
+	var notRead error // why a Calendar could not be read that may exist
+	child, unread, err := timetable.BuildByHand(tt, uuid.NewUUID(), time.Now(), func(name string) *v1alpha1.Calendar {
+		c, err := calendar(name)
+		if err != nil {
+			notRead = fmt.Errorf("cannot read calendar %s: %w", name, err)
+		}
+		return c
+	})
 	if err != nil {
 		return fault(err)
 	}
 	if unread != nil {
-		tell(obj.String() + ": the scheduled times before and after this run are left empty: " + unread.Message)
+		why := unread.Message
+		if notRead != nil {
+			why = notRead.Error()
+		}
+		tell(obj.String() + ": the scheduled times before and after this run are left empty: " + why)
 	}
 	return manifest.Object{Unstructured: child, Source: obj.Source}, nil
 }
@@ -94,9 +108,12 @@ func followable(from manifest.Object, child schema.GroupVersionKind) error {
 		"put the work into a Job, or apply the Timetable with a moment of spec.schedules[].at", from, child.Kind, child.GroupVersion())
 }
 
-// calendarsAmong finds Calendars by name: those of the files, and then those that the API server has.
-func calendarsAmong(ctx context.Context, applier *manifest.Applier, namespace string, files []manifest.Object) func(name string) *v1alpha1.Calendar {
-	return func(name string) *v1alpha1.Calendar {
+// findCalendar gives a Calendar by name, nil if there is none.
+type findCalendar func(name string) (*v1alpha1.Calendar, error)
+
+// calendarsAmong finds Calendars: those of the files, and then those that the API server has.
+func calendarsAmong(ctx context.Context, applier *manifest.Applier, namespace string, files []manifest.Object) findCalendar {
+	return func(name string) (*v1alpha1.Calendar, error) {
 		i := slices.IndexFunc(files, func(o manifest.Object) bool {
 			ns := o.GetNamespace()
 			return o.GroupVersionKind() == calendarKind && o.GetName() == name && (ns == "" || ns == namespace)
@@ -105,22 +122,27 @@ func calendarsAmong(ctx context.Context, applier *manifest.Applier, namespace st
 			return readCalendar(files[i].Unstructured)
 		}
 		calendars, err := applier.Resource(calendarKind, namespace)
+		if meta.IsNoMatchError(err) {
+			return nil, nil
+		}
 		if err != nil {
-			return nil
+			return nil, err
 		}
 		live, err := calendars.Get(ctx, name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return nil, nil
+		}
 		if err != nil {
-			return nil
+			return nil, err
 		}
 		return readCalendar(live)
 	}
 }
 
-// readCalendar is nil for what is none; the API server says why.
-func readCalendar(obj *unstructured.Unstructured) *v1alpha1.Calendar {
+func readCalendar(obj *unstructured.Unstructured) (*v1alpha1.Calendar, error) {
 	calendar := &v1alpha1.Calendar{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, calendar); err != nil {
-		return nil
+		return nil, err
 	}
-	return calendar
+	return calendar, nil
 }

@@ -27,7 +27,7 @@ func timetableOf(t *testing.T, spec string) manifest.Object {
 	return objects[0]
 }
 
-func noCalendar(string) *v1alpha1.Calendar { return nil }
+func noCalendar(string) (*v1alpha1.Calendar, error) { return nil, nil }
 
 const reportSpec = `{schedules: [{cron: "0 6 * * *"}], timeZone: Europe/Rome, timeout: 10m, parameters: [{name: region, default: west}],
   template: {metadata: {labels: {tier: batch}}, spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: host,
@@ -125,6 +125,14 @@ func TestFromTimetableWithoutItsTimes(t *testing.T) {
 	}
 	if words := commandOf(t, job); words[4] != "" || !strings.HasSuffix(words[3], "Z") || len(told) != 1 || !strings.Contains(told[0], "holidays") {
 		t.Errorf("command %q, told %q", words, told)
+	}
+	told = nil
+	forbidden := func(string) (*v1alpha1.Calendar, error) { return nil, errors.New("you may not get calendars") }
+	if _, err := fromTimetable(timetableOf(t, spec), false, forbidden, func(s string) { told = append(told, s) }); err != nil {
+		t.Fatal(err)
+	}
+	if len(told) != 1 || !strings.HasSuffix(told[0], "left empty: cannot read calendar holidays: you may not get calendars") {
+		t.Errorf("told %q", told)
 	}
 	files, err := manifest.Parse("f.yaml", []byte("apiVersion: batch.carillon.dev/v1alpha1\nkind: Calendar\nmetadata: {name: holidays}\nspec: {periods: [{period: 12-25}]}\n"), func(string) {})
 	if err != nil {
