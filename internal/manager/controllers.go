@@ -107,14 +107,6 @@ func (o Options) timetable() kind.Timetable {
 	return kind.Timetable{MinInterval: least, Compilations: timetable.NewCompilations()}
 }
 
-// kinds are all that these controllers keep in caches, the kinds of CronJob and Timetable.
-func (o Options) kinds(names []string) []kind.Kind {
-	if slices.Contains(names, Timetable) {
-		return append(slices.Clone(o.Kinds), o.timetable())
-	}
-	return o.Kinds
-}
-
 // trimJob is the transform for Jobs in the cache when these controllers run.
 func (o Options) trimJob(names []string) toolscache.TransformFunc {
 	if !slices.Contains(names, Job) {

@@ -173,7 +173,7 @@ func New(options Options) (*Manager, error) {
 		HealthProbeBindAddress:              cmp.Or(options.HealthAddr, noAddress),
 		GracefulShutdownTimeout:             ptr.To(stopTimeout),
 		Cache: cache.Options{
-			DefaultTransform: scheduled.Trim(options.kinds(names)...),
+			DefaultTransform: scheduled.Trim(options.Kinds...),
 			ByObject: map[client.Object]cache.ByObject{
 				&corev1.Pod{}:  {Transform: job.TrimPod},
 				&batchv1.Job{}: {Transform: options.trimJob(names)},

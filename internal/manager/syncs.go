@@ -13,7 +13,7 @@ import (
 
 // Syncs is how many objects each controller syncs at the same time; 0: the default.
 type Syncs struct {
-	// CronJobs are per kind.
+	// CronJobs are per kind, of which Timetable is one here.
 	CronJobs int
 	Jobs     int
 	TTLs     int

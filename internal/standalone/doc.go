@@ -19,7 +19,6 @@
 //   - sweep.go       what throw-away planes that were killed left behind
 //   - nodename.go    the node's name, the same at every start
 //   - metrics.go     where metrics are served; those of the store
-//   - memory.go      giving memory back to the machine
 //
 // The data directory holds
 //

@@ -16,7 +16,7 @@ import (
 // has for them.
 func AddSyncs(flags *pflag.FlagSet, syncs *manager.Syncs) {
 	*syncs = manager.DefaultSyncs
-	flags.Var((*count)(&syncs.CronJobs), "concurrent-cron-job-syncs", "how many CronJobs of each kind are worked on at the same time")
+	flags.Var((*count)(&syncs.CronJobs), "concurrent-cron-job-syncs", "how many CronJobs of each kind, and how many Timetables, are worked on at the same time")
 	flags.Var((*count)(&syncs.Jobs), "concurrent-job-syncs", "how many Jobs are worked on at the same time")
 	flags.Var((*count)(&syncs.TTLs), "concurrent-ttl-after-finished-syncs", "how many finished Jobs are deleted at the same time")
 }
