@@ -22,10 +22,11 @@
 // How it is computed:
 //
 //	parse.go     text to bit sets, the language of cronjob.md 3.1
-//	compile.go   the same for that of timetable.md 3.1, with column.go and monthday.go
+//	compile.go   the same for that of timetable.md 3.1, with item.go, column.go and monthday.go
+//	gregorian.go days and years of the calendar
 //	dates.go     a set of days: first and last match, and how many, in bounded steps
 //	calendar.go  the same for seconds, on a clock without zones
-//	zone.go      a zone as a list of stretches with a constant offset from UTC
+//	zone.go      a zone as a list of stretches with a constant offset from UTC; clock.go shows them to others
 //	placement.go what a zone skips or shows twice
 //	search.go    Next, Prev and LastBetween: the calendar's answer, stretch by stretch
 //	count.go     Count: one subtraction on the wall clock, corrected at each change of offset

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// A Schedule is a set of instants, each on a whole second. Make one with [Parse].
+// A Schedule is a set of instants, each on a whole second. Make one with [Parse] or [Compile].
 //
 // It is immutable and the size of a pointer: pass it by value, use it from as many
 // goroutines as you like. The zero Schedule has no ticks.

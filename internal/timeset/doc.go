@@ -17,8 +17,9 @@
 //	mask.go       a source of which only open wall clock times count
 //	union.go      several sources as one
 //	set.go        the questions; jitter.go the offset of planned starts
-//	item.go       the source of one schedule
-//	compile.go    from Spec to Set, or the Obstacle that keeps it from being one
+//	item.go       the source of one schedule; place.go where a wall clock time lies
+//	compile.go    from Spec (spec.go) to Set, or the Obstacle (obstacle.go) that keeps it from being one
+//	fingerprint.go  what tells one timing from another
 //
 // No question about one schedule walks time by time: a search goes from exclusion to
 // exclusion and a count adds what lies between them.
