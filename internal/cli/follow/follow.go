@@ -6,7 +6,8 @@
 //
 // One Follower watches CronJobs, Jobs, Pods and events of batch/v1 (follow.go), and those of the other kinds
 // that Carillon serves as soon as their API is there (kinds.go). Each has a file that says what is worth a
-// line (cronjobs.go, timetables.go, jobs.go, pods.go, events.go), and one tells why a container can never start (obstacle.go).
+// line (cronjobs.go, timetables.go, jobs.go, pods.go, events.go), and one tells why a container can never start
+// (obstacle.go).
 // Every container has one reader of its log (logs.go); a Job's last line is held back until its readers have caught
 // up, so that "finished" never comes before the output that it ends.
 //
@@ -68,7 +69,7 @@ type Follower struct {
 	mu   sync.Mutex
 	jobs map[types.UID]*run
 	due  map[types.UID]time.Time
-	// timetables are remembered as due are.
+	// timetables is what was said of each Timetable.
 	timetables map[types.UID]timetableView
 	pods       map[types.UID]*podView
 	events     map[types.UID]eventState

@@ -26,8 +26,8 @@ const clockSkew = time.Second
 // readerTimeout is how long a reader that reads nothing keeps a Job's last line back.
 const readerTimeout = 2 * time.Second
 
-// run is what has been said of one Job, or of a Pod that a Timetable started. It is kept as long as the Job or one of its Pods is there: the two
-// watches tell of deletions in any order.
+// run is what has been said of one Job, or of a Pod that a Timetable started. It is kept as long as the Job or one of
+// its Pods is there: the two watches tell of deletions in any order.
 type run struct {
 	there   bool // the Job is
 	pods    int
