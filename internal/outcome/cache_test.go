@@ -5,6 +5,8 @@ package outcome
 
 import (
 	"fmt"
+	"runtime"
+	"strings"
 	"sync"
 	"testing"
 )
@@ -65,5 +67,32 @@ func TestCompileOnce(t *testing.T) {
 	}
 	if _, err := Compile("x", "false"); err == nil {
 		t.Error("an expression that cannot be read was taken the second time")
+	}
+}
+
+// A few characters of a regular expression can ask for many thousands of states: those are not kept with the rule, and
+// it matches all the same.
+func TestLargePatternsAreNotKept(t *testing.T) {
+	heap := func() uint64 {
+		var stats runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&stats)
+		return stats.HeapAlloc
+	}
+	if _, err := Compile("object.s.matches('a')", "false"); err != nil { // what all rules share
+		t.Fatal(err)
+	}
+	before := heap()
+	rule, err := Compile("object.s.matches('^(?:"+strings.Repeat("a", 100)+"){0,200}$')", "false")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if kept := int64(heap()) - int64(before); kept > 256<<10 {
+		t.Errorf("the rule keeps %d bytes", kept)
+	}
+	for n, want := range map[int]Phase{99: Unfinished, 100: Succeeded} {
+		if got, err := rule.Of(map[string]any{"s": strings.Repeat("a", n)}); got.Phase != want || err != nil {
+			t.Errorf("%d: %v, %v", n, got, err)
+		}
 	}
 }

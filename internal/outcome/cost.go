@@ -5,6 +5,7 @@ package outcome
 
 import (
 	"math/bits"
+	"regexp/syntax"
 	"strings"
 
 	"github.com/google/cel-go/common/operators"
@@ -127,8 +128,38 @@ func containmentCost(args []ref.Val) float64 {
 	return size(args[0])
 }
 
-// matchCost: a regular expression may have a state for each of its characters.
-func matchCost(args []ref.Val) float64 { return (1 + size(args[0])) * (1 + length(args[1])/4) }
+// matchCost: a regular expression may be in all of its states at once.
+func matchCost(args []ref.Val) float64 {
+	n := length(args[1])
+	if pattern, ok := args[1].(types.String); ok && n < costLimit { // else it costs too much anyway
+		n = max(n, states(string(pattern)))
+	}
+	return (1 + size(args[0])) * (1 + n/4)
+}
+
+// states is about how many states a regular expression has: one for each of its characters, as often as it is repeated.
+// It is 0 for what is none.
+func states(pattern string) float64 {
+	parsed, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return 0
+	}
+	return statesOf(parsed)
+}
+
+func statesOf(part *syntax.Regexp) float64 {
+	n := 1.0
+	if part.Op == syntax.OpLiteral {
+		n = float64(len(part.Rune))
+	}
+	for _, sub := range part.Sub {
+		n += statesOf(sub)
+	}
+	if part.Op == syntax.OpRepeat { // its largest number is -1 if there is none
+		n *= float64(max(part.Min, part.Max, 1))
+	}
+	return n
+}
 
 func searchCost(args []ref.Val) float64 { return size(args[0]) * (1 + size(args[1])) }
 

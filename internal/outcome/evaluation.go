@@ -135,14 +135,19 @@ func countCall(dispatcher interpreter.Dispatcher, planned interpreter.Interpreta
 	return call, nil
 }
 
-// compilePattern compiles a regular expression that is written in the expression, once.
+// keptStates is how many states a regular expression has at most that is compiled once and kept: each takes some 100
+// bytes, and a few characters can ask for a hundred thousand of them.
+const keptStates = 250
+
+// compilePattern compiles a regular expression that is written in the expression, once. A large one is compiled at each
+// call, which pays for it.
 func (c *countedCall) compilePattern() error {
 	constant, ok := c.args[len(c.args)-1].(interpreter.InterpretableConst)
 	if !ok {
 		return nil
 	}
 	text, ok := constant.Value().(types.String)
-	if !ok {
+	if !ok || states(string(text)) > keptStates {
 		return nil
 	}
 	pattern, err := regexp.Compile(string(text))

@@ -156,6 +156,8 @@ func TestCosts(t *testing.T) {
 		"reversing often":                          `object.l.all(x, object.d.reverse().size() > 0)`,
 		"splitting often":                          `object.l.all(x, object.s.split('').size() > 0)`,
 		"a pattern made at run time, often":        `object.l.all(x, object.s.matches(object.s))`,
+		"a pattern that is repeated":               `object.s.matches('^(?:[a-z]?[0-9]?[A-Z]?){1000}#$')`,
+		"a pattern that is repeated, unbounded":    `object.s.matches('#(?:[a-z]?[0-9]?[A-Z]?){1000,}')`,
 	} {
 		if len(expression) > 1024 && !strings.Contains(sentence, "nested") && !strings.Contains(sentence, "looking") {
 			t.Errorf("%s: %d characters, which the schema refuses", sentence, len(expression))
