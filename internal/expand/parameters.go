@@ -27,11 +27,11 @@ type Parameter struct {
 	Pattern string
 }
 
-// Parameters are the parameters of a template, with their patterns read. They are immutable.
+// Parameters are the parameters of a template, with their defaults checked. They are immutable. What patterns are
+// compiled to is not kept: a hundred characters can ask for megabytes.
 type Parameters struct {
 	declared []Parameter
 	names    []string
-	patterns []*regexp.Regexp // of what is declared at the same place
 	defaults map[string]string
 }
 
@@ -54,7 +54,6 @@ func CompileParameters(parameters []Parameter) (*Parameters, error) {
 		}
 		p.declared = append(p.declared, each)
 		p.names = append(p.names, each.Name)
-		p.patterns = append(p.patterns, pattern)
 		p.defaults[each.Name] = each.Default
 	}
 	return p, nil
@@ -88,7 +87,12 @@ func (p *Parameters) Values(given map[string]string) (map[string]string, error) 
 			return nil, fmt.Errorf("there is no parameter %s; spec.parameters declares none", shorten(name))
 		case i < 0:
 			return nil, fmt.Errorf("there is no parameter %s; spec.parameters declares %s", shorten(name), strings.Join(p.names, ", "))
-		case !p.patterns[i].MatchString(given[name]):
+		}
+		pattern, err := wholePattern(p.declared[i].Pattern)
+		if err != nil {
+			return nil, fmt.Errorf("parameter %s: %w", name, err)
+		}
+		if !pattern.MatchString(given[name]) {
 			return nil, fmt.Errorf("parameter %s: the value %q does not match the pattern %s as a whole", name, given[name], p.declared[i].Pattern)
 		}
 		values[name] = given[name]

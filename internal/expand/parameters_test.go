@@ -5,6 +5,7 @@ package expand_test
 
 import (
 	"maps"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -97,4 +98,27 @@ func TestDefaultPatternIsSafe(t *testing.T) {
 			t.Fatalf("%q: %v", value, err)
 		}
 	})
+}
+
+// A pattern of a hundred characters can have a hundred thousand states, and a Timetable 32 of them: they are not kept.
+func TestPatternsAreNotKept(t *testing.T) {
+	heap := func() uint64 {
+		var stats runtime.MemStats
+		for range 3 { // what package regexp keeps in pools goes with the second one
+			runtime.GC()
+		}
+		runtime.ReadMemStats(&stats)
+		return stats.HeapAlloc
+	}
+	before := heap()
+	p, err := expand.CompileParameters([]expand.Parameter{{Name: "mode", Default: "", Pattern: "(?:" + strings.Repeat("a", 100) + "){0,200}"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if kept := int64(heap()) - int64(before); kept > 256<<10 {
+		t.Errorf("%d bytes are kept", kept)
+	}
+	if _, err := p.Values(map[string]string{"mode": "a"}); err == nil {
+		t.Error("a value that does not match was taken")
+	}
 }
