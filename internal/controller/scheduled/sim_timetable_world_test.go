@@ -264,13 +264,13 @@ func (s *timetableWorld) quieten() {
 	}
 }
 
-// formerKind tells whether a Widget belongs to a Timetable that starts another kind by now.
+// formerKind tells whether a Widget was made for a Timetable that starts another kind by now.
 func (s *timetableWorld) formerKind(obj client.Object) bool {
-	ref := metav1.GetControllerOfNoCopy(obj)
-	if ref == nil || sim.KindOf(obj) != "Widget" {
+	c := s.truth.children[obj.GetUID()]
+	if c == nil || c.kind != "Widget" || s.truth.owners[c.owner] == nil {
 		return false
 	}
-	tt, _ := s.server.Get("Timetable", ns, ref.Name).(*timetable.Object)
+	tt, _ := s.server.Get("Timetable", ns, s.truth.owners[c.owner].name).(*timetable.Object)
 	return tt != nil && tt.Spec.Template.Kind != "Widget"
 }
 
