@@ -47,6 +47,7 @@ func (in *Input) retryOf(run ActiveRun, failed *Child) ActiveRun {
 	}
 	at := end.Add(delay).UTC()
 	if failed == nil || failed.Finished == nil {
+		at = at.Add(time.Second - 1).Truncate(time.Second) // statuses hold seconds, and no delay is to be shorter for that
 		if seen := in.seenAttempt(run); seen != nil && seen.RetryAt != nil {
 			at = *seen.RetryAt
 		}

@@ -102,7 +102,7 @@ func (s *syncState) lookBack() {
 	switch {
 	case s.status.Pause().Cause != "":
 	case p.notReady:
-		s.chosen = chooseWaiting(in, p.times, s.timing.earliest, p.until)
+		s.chosen = chooseWaiting(in, p.times, s.timing.earliest, p.until, s.begun)
 	default:
 		s.chosen = chooseTimes(in, p.times, s.timing, &edit{})
 	}
@@ -218,8 +218,8 @@ func (s *syncState) deadlineCut(now time.Time) time.Time {
 }
 
 // chooseWaiting gives those of the new scheduled times that wait because they came while something was wrong: as many
-// as may wait (timetable.md 3.6, 4.1), the newest, or in a queue the oldest.
-func chooseWaiting(in *Input, times Times, after, until time.Time) (chosen []time.Time) {
+// as may wait (timetable.md 3.6, 4.1), the newest, or in a queue the oldest that have not begun.
+func chooseWaiting(in *Input, times Times, after, until time.Time, begun []time.Time) (chosen []time.Time) {
 	room := in.Policy.Room
 	limit := max(room.WaitLimit, 1)
 	if in.Policy.CatchUp.Policy == CatchUpAll {
@@ -227,7 +227,9 @@ func chooseWaiting(in *Input, times Times, after, until time.Time) (chosen []tim
 	}
 	if room.Queues {
 		for t := times.Next(after); !t.IsZero() && !t.After(until) && len(chosen) < limit; t = times.Next(t) {
-			chosen = append(chosen, t.UTC())
+			if !slices.ContainsFunc(begun, t.Equal) {
+				chosen = append(chosen, t.UTC())
+			}
 		}
 		return chosen
 	}

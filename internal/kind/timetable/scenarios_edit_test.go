@@ -228,6 +228,12 @@ func TestEditScenarios(t *testing.T) {
 			given: []given{calendar("holidays", "2026-12-25")}, steps: []step{{at: "2026-05-05T02:29:59Z", given: []given{noCalendar("holidays")}, want: "say InvalidSpec"},
 				{at: "2026-05-05T02:30:02Z", want: "W 2026-05-05T02:30Z NotReady"},
 				{at: "2026-05-05T02:30:05Z", given: []given{calendar("holidays", "2026-12-25")}, want: "create tick-20260505-023000\nsay RunStarted"}}},
+		"TT-255 a Calendar comes while no status can be written": {spec: "{concurrency: {policy: Queue, limit: 2, queueLimit: 0}, exclude: [{calendar: holidays}]}", steps: []step{
+			{at: "12:14", given: []given{writesFail(internal), calendar("holidays", "12-25")}, want: ""},
+			{at: "12:20", want: "create @12:20"},
+			{at: "12:21", given: []given{succeeds("@12:20")}, want: ""},
+			{at: "12:30", want: "create @12:30"},
+			{at: "12:40", want: "create @12:40"}}},
 		"TT-109 a Calendar gains today": {spec: "{exclude: [{calendar: holidays}]}", given: []given{calendar("holidays", "12-25")}, steps: []step{started,
 			{at: "12:15", given: []given{calendar("holidays", "12-25", "2026-05-04")}, want: "A 12:10 Schedule"},
 			{at: "12:45", given: []given{succeeds("@12:10")}, want: "say RunSucceeded\nL 12:20…12:40 x3 Skipped/Excluded"}}},
