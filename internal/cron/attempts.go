@@ -90,7 +90,7 @@ func (r ActiveRun) sameAttempt(other ActiveRun) bool {
 }
 
 // unrecordedAttempts are the active runs of which the stored status does not say so, or not this attempt; also those that have
-// ended since, for as long as the status does not know of it (latestAttempt, vanishedRuns). Kinds without a cursor need those
+// ended since, for as long as the status does not know of it (latestAttempt, unprovedRuns). Kinds without a cursor need those
 // alone that wait for their next attempt, or whose newest one is not the first.
 func (s *syncState) unrecordedAttempts(status *Memory) (attempts []ActiveRun) {
 	in := s.in
@@ -123,16 +123,16 @@ func (in *Input) isUnrecorded(t time.Time) bool {
 	return t.After(baseOf(in, &in.Stored)) || slices.ContainsFunc(in.Stored.Waiting, func(w WaitingTime) bool { return w.Time.Equal(t) })
 }
 
-// vanishedRuns are the runs that this process has begun or adopted, that no status could be told of, and of which no child is
+// unprovedRuns are the runs that this process has begun or adopted, that no status could be told of, and of which no child is
 // left: their times have begun all the same.
-func (in *Input) vanishedRuns(all []Child) (runs []ActiveRun) {
+func (in *Input) unprovedRuns(all []Child) (runs []ActiveRun) {
 	for _, seen := range in.Carried.inProcess().attempts {
 		is := func(r ActiveRun) bool { return r.Time.Equal(seen.Time) }
 		hasChild := slices.ContainsFunc(all, func(c Child) bool {
 			t, ok := proof(in, c)
 			return ok && t.Equal(seen.Time)
 		})
-		if !hasChild && in.isUnrecorded(seen.Time) && !slices.ContainsFunc(in.Stored.Active, is) && !in.mayExist(seen.Name) {
+		if !hasChild && !seen.Time.After(in.Now) && in.isUnrecorded(seen.Time) && !slices.ContainsFunc(in.Stored.Active, is) && !in.mayExist(seen.Name) {
 			runs = append(runs, seen)
 		}
 	}

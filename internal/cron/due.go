@@ -126,8 +126,8 @@ func chooseTimes(in *Input, times Times, t timing, e *edit) []time.Time {
 }
 
 // provedTimes are the scheduled times that children prove, or this process knows, to have begun, and that nothing remembers as
-// decided yet: an earlier sync started them and could not write that down. Only where the status holds a cursor; elsewhere lastScheduleTime follows
-// the children (observed.go).
+// decided yet: an earlier sync started them and could not write that down. Only where the status holds a cursor; elsewhere
+// lastScheduleTime follows the children (observed.go).
 func (s *syncState) provedTimes() []time.Time {
 	in := s.in
 	if !in.Traits.Durable.Has(PartCursor) {
@@ -139,7 +139,7 @@ func (s *syncState) provedTimes() []time.Time {
 			proved = append(proved, provedBetween(in, s.children, w.Time.Add(-time.Nanosecond), w.Time)...)
 		}
 	}
-	proved = append(proved, s.observed.vanished...)
+	proved = append(proved, s.observed.unproved...)
 	slices.SortFunc(proved, time.Time.Compare)
 	return proved
 }

@@ -227,9 +227,8 @@ func (m *Memory) firstWaiting() *WaitingTime {
 	return &m.Waiting[0]
 }
 
-// changedFrom are the parts in which m differs from what is stored, of those that the kind's status holds;
-// active are those of the active runs that are written. PartTiming
-// is not among them: it is written only where that is worth it (edit.needsWrite).
+// changedFrom are the parts in which m differs from what is stored, of those that the kind's status holds; active are those of
+// the active runs that are written. PartTiming is not among them: it is written only where that is worth it (edit.needsWrite).
 func (m *Memory) changedFrom(stored *Memory, active []ActiveRun, durable Parts) Parts {
 	var changed Parts
 	if !sameRuns(active, stored.Active) {
@@ -326,7 +325,8 @@ func (s *syncState) ownerRemovedTimes() []time.Time {
 		return times
 	}
 	return slices.DeleteFunc(times, func(t time.Time) bool {
-		return !slices.ContainsFunc(s.outcomes.waiting, func(w WaitingTime) bool { return w.Time.Equal(t) })
+		waits := slices.ContainsFunc(s.outcomes.waiting, func(w WaitingTime) bool { return w.Time.Equal(t) })
+		return !waits && s.outcomes.cursor != nil && !t.After(*s.outcomes.cursor)
 	})
 }
 

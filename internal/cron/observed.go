@@ -22,8 +22,8 @@ type observedStatus struct {
 	events []Event
 	// err: a live read failed, so that nothing may be started on this picture.
 	err error
-	// vanished are the times of runs that this process knows to have begun and whose children are gone, unrecorded.
-	vanished []time.Time
+	// unproved are the times of runs that this process knows to have begun, and that neither a child nor the status proves.
+	unproved []time.Time
 	// takenAway: an active run goes on whose child somebody took from us. No watch tells when that ends.
 	takenAway bool
 }
@@ -69,20 +69,17 @@ func observeStatus(in *Input, memory *Memory, all []Child) observedStatus {
 		}
 	}
 	if adopts && in.Traits.Durable.Has(PartCursor) {
-		o.endVanished(in, all)
+		o.takeUpUnproved(in, all)
 	}
 	return o
 }
 
-// endVanished takes up the runs of this process that no child proves any more.
-func (o *observedStatus) endVanished(in *Input, all []Child) {
-	for _, run := range in.vanishedRuns(all) {
-		o.vanished = append(o.vanished, run.Time)
+// takeUpUnproved goes on with the runs of this process that no child proves any more, or ends them.
+func (o *observedStatus) takeUpUnproved(in *Input, all []Child) {
+	for _, run := range in.unprovedRuns(all) {
+		o.unproved = append(o.unproved, run.Time)
 		o.status.LastSchedule = later(o.status.LastSchedule, run.Time)
-		switch {
-		case run.RetryAt == nil:
-			o.end(in, all, run, nil)
-		case o.keepsRetry(in, all, run):
+		if o.keeps(in, all, run) {
 			o.status.Active = append(o.status.Active, run)
 		}
 	}

@@ -106,6 +106,11 @@ func unreadStarts(in *Input, memory *Memory) (err error) {
 		read, _ := in.readAnswer(name)
 		err = errors.Join(err, fmt.Errorf("reading %s %s, which may have been created: %w", in.Traits.ChildKind, name, read.err))
 	}
+	for _, run := range in.Carried.inProcess().attempts {
+		if read, asked := in.readAnswer(run.Name); asked && read.err != nil && run.RetryAt == nil {
+			err = errors.Join(err, fmt.Errorf("reading %s %s, which this process has started: %w", in.Traits.ChildKind, run.Name, read.err))
+		}
+	}
 	return err
 }
 
