@@ -50,6 +50,13 @@ func tick(scheduled string) string { return fmt.Sprintf("tick-%d", at(scheduled)
 func gone(scheduled string) given {
 	return func(s *scene) {
 		delete(s.live, tick(scheduled))
+		uncached(scheduled)(s)
+	}
+}
+
+// uncached is a child that the cache does not show yet.
+func uncached(scheduled string) given {
+	return func(s *scene) {
 		s.in.Children = slices.DeleteFunc(s.in.Children, func(c cron.Child) bool { return c.Name == tick(scheduled) })
 	}
 }
@@ -336,6 +343,25 @@ func TestGeneral(t *testing.T) {
 				{now: "12:16:01", given: []given{func(s *scene) { s.in.Policy.Deadline, s.in.RecordPending = nil, true }}, want: "fail\n12:10 waits CatchUp/failed"},
 				{now: "12:16:02", want: "fail\n12:10 waits CatchUp/failed"},
 				{now: "12:16:03", given: []given{recordFails(nil), func(s *scene) { s.in.RecordPending = false }}, want: "start @12:10"}},
+		},
+		"TT-189 nor while it is unclear as well whether another one was created": {
+			given: []given{limit(2), catchUp(cron.CatchUpAll, 2), cursor("12:00"), recordFails(broken), func(s *scene) { s.in.Policy.Deadline = new(int64(300)) }},
+			syncs: []generalSync{{now: "12:16", want: "fail\n12:10 missed/deadline"},
+				{now: "12:20", given: []given{func(s *scene) { s.in.Policy.Deadline, s.in.RecordPending = nil, true }, answerLost(broken), getFails(tick("12:20"), broken)},
+					want: "start @12:20\nfail\n12:10 waits CatchUp/failed\n12:20 waits Schedule/failed"},
+				{now: "12:20:01", want: "fail\n12:10 waits CatchUp/failed"},
+				{now: "12:20:02", given: []given{getFails(tick("12:20"), nil)}, want: "fail\n12:10 waits CatchUp/failed"}},
+		},
+		"TT-188 what waits and is later than the cursor is not recorded before that moves": {
+			given: []given{limit(3), cursor("12:10"), active("12:10"), recordFails(broken)},
+			syncs: []generalSync{{now: "12:20", want: "start @12:20\nfail"},
+				{now: "12:30", given: []given{answerLost(broken), getFails(tick("12:30"), broken)}, want: "start @12:30\nfail\n12:30 waits Schedule/failed"},
+				{now: "12:35", given: []given{uncached("12:30"), gone("12:20"), getFails(tick("12:20"), broken), ends(tick("12:10"), complete), recordFails(nil)}, want: "fail\n12:10 succeeded\n12:30 waits Schedule/failed"},
+				{now: "12:36", given: []given{func(s *scene) {
+					if w := s.in.Stored.Waiting; len(w) > 0 {
+						t.Errorf("%v wait and are not decided", w)
+					}
+				}}, want: "fail"}},
 		},
 		"TT-187 a create that got no answer is found": {
 			given: []given{limit(1), cursor("12:00"), answerLost(broken)},

@@ -295,7 +295,7 @@ func (s *syncState) carried(reported []lastingEvent, found Misconfiguration) Mem
 	o := &s.outcomes
 	p := inProcess{suspended: o.suspended, unreported: o.unreported, reportedAt: o.reportedAt, lasting: reported, misconfigured: found,
 		unconfirmed: unconfirmedAfter(s.in, known), unrecorded: unrecordedTime(s.in, known), attempts: s.unrecordedAttempts(known),
-		elsewhere: s.start.elsewhere, ownerRemoved: s.ownerRemovedTimes(), ended: s.endedRuns(), takenOut: s.takenOut, template: s.templateToCarry(), unjudged: s.unjudged}
+		elsewhere: s.elsewhereTimes(), ownerRemoved: s.ownerRemovedTimes(), ended: s.endedRuns(), takenOut: s.takenOut, template: s.templateToCarry(), unjudged: s.unjudged}
 	if s.in.done.record != nil && s.in.done.record.err == nil && !s.undecided() && s.in.Policy.Timing.Times != nil {
 		p.takenOut = nil // else the status still says that they wait or are next
 	}

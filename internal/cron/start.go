@@ -62,8 +62,6 @@ type startDecisions struct {
 	reads    []ReadRequest
 	stop     []Deletion
 	creates  []Start
-	// elsewhere are times that do not start because an earlier sync has given them a result.
-	elsewhere []time.Time
 	// ownerRemoved are times whose child this sync created in vain.
 	ownerRemoved []time.Time
 	// unclear are the names of children of which it is asked whether they exist.
@@ -110,8 +108,8 @@ var startRules = []func(*syncState, dueTime) *startDecision{
 	childIsActive,
 	childExists,
 	nameIsForeign,
-	earlierCreateIsUnconfirmed,
 	hasResultElsewhere,
+	earlierCreateIsUnconfirmed,
 	nothingIsCreatedAnyMore,
 	thereIsNoRoom,
 	roomIsBeingMade,
@@ -350,15 +348,27 @@ func earlierCreateIsUnconfirmed(s *syncState, t dueTime) *startDecision {
 // hasResultElsewhere: the sync before this one has given a result to a time, and its record may be on its way: no start
 // waits for that (cronjob.md B4). So the time does not start either, before it is clear whether the record arrives.
 func hasResultElsewhere(s *syncState, t dueTime) *startDecision {
-	before := &s.in.Carried
-	is := func(w WaitingTime) bool { return w.Time.Equal(t.time) }
-	decided := before.Cursor != nil && !before.Cursor.Before(t.time) && !slices.ContainsFunc(before.Waiting, is)
-	decided = decided || s.in.RecordPending && slices.ContainsFunc(before.inProcess().elsewhere, t.time.Equal)
-	if !s.in.Traits.Durable.Has(PartWaiting) || !decided {
+	if !s.in.decidedElsewhere(t.time) {
 		return nil
 	}
-	s.start.elsewhere = append(s.start.elsewhere, t.time)
 	return &startDecision{result: startFailed, err: fmt.Errorf("the time %s was given a result that is not recorded yet", stamp(s.in, t.time))}
+}
+
+func (in *Input) decidedElsewhere(t time.Time) bool {
+	before := &in.Carried
+	is := func(w WaitingTime) bool { return w.Time.Equal(t) }
+	decided := before.Cursor != nil && !before.Cursor.Before(t) && !slices.ContainsFunc(before.Waiting, is)
+	return in.Traits.Durable.Has(PartWaiting) && (decided || in.RecordPending && slices.ContainsFunc(before.inProcess().elsewhere, t.Equal))
+}
+
+// elsewhereTimes are those that wait now, and were given a result by an earlier sync whose record may be on its way.
+func (s *syncState) elsewhereTimes() (times []time.Time) {
+	for _, w := range s.outcomes.waiting {
+		if s.in.decidedElsewhere(w.Time) {
+			times = append(times, w.Time)
+		}
+	}
+	return times
 }
 
 // nothingIsInTheWay: the child is to be created.

@@ -154,6 +154,9 @@ func (t *timetablesTruth) timingOf(o *timetableOwner, fingerprint string, m *tim
 	candidates := []*timingTruth{t.timing(o.obj, m.cachedCalendar())}
 	if v := m.views[keyOf(o)]; v != nil && v.obj != nil {
 		candidates = append(candidates, v.timing)
+		if v.before != nil {
+			candidates = append(candidates, v.before)
+		}
 	}
 	for _, v := range o.versions {
 		candidates = append(candidates, v.timing)

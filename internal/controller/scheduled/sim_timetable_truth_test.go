@@ -125,6 +125,8 @@ type timetableView struct {
 	now    time.Time
 	obj    *timetable.Object
 	timing *timingTruth
+	// before is the timing of the sync before it, nil if there was none.
+	before *timingTruth
 }
 
 func newTimetablesTruth(s *timetableWorld) *timetablesTruth {
@@ -166,6 +168,9 @@ func (m *timetableManager) see(key types.NamespacedName) *timetableView {
 	if obj, ok := m.controller.latest(key); ok {
 		v.obj = m.truth.byVersion[obj.GetResourceVersion()]
 		v.timing = m.truth.timing(v.obj, m.cachedCalendar())
+	}
+	if before := m.views[key]; before != nil { // whose second half may be still to come
+		v.before = before.timing
 	}
 	return v
 }
