@@ -373,7 +373,7 @@ type LedgerEntry struct {
 	// +optional
 	Attempts int32 `json:"attempts,omitempty"`
 
-	// When its first attempt was started.
+	// When the first of its attempts was started that was still there at its end.
 	//
 	// +optional
 	StartTime *metav1.Time `json:"startTime,omitempty"`

@@ -137,9 +137,9 @@ type TimetableSpec struct {
 	// +kubebuilder:validation:Pattern=`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`
 	SuspendUntil *metav1.Time `json:"suspendUntil,omitempty"`
 
-	// After so many scheduled runs in a row have failed no more start, until a
-	// success, a change of the spec, or a new value of the annotation
-	// carillon.dev/resume. Without it failures pause nothing.
+	// After so many scheduled runs in a row have failed no more start, until
+	// one that is under way succeeds, the spec is changed, or the annotation
+	// carillon.dev/resume gets a new value. Without it failures pause nothing.
 	//
 	// +optional
 	// +kubebuilder:validation:Minimum=1
