@@ -169,11 +169,16 @@ func (o *observedStatus) keepsRetry(in *Input, all []Child, run ActiveRun) bool 
 	return false
 }
 
-// nextAttempt is the child of the attempt that follows, or should that be gone of one after it; nil if there is none.
+// nextAttempt is the child of the attempt that follows, or should that be missing of one after it; nil if there is none. One
+// whose end was seen before it was gone counts.
 func nextAttempt(in *Input, all []Child, t time.Time, attempt int) *Child {
-	next := childOfAttempt(in, all, t, attempt+1)
+	name := attemptName(childName(in, t), attempt+1)
+	if i := slices.IndexFunc(all, func(c Child) bool { return c.Name == name }); i >= 0 {
+		return &all[i]
+	}
+	var next *Child
 	for i := 0; next == nil && i < len(all); i++ {
-		if all[i].Attempt > attempt+1 && !all[i].Gone {
+		if all[i].Attempt > attempt+1 {
 			if of, ok := proof(in, all[i]); ok && of.Equal(t) {
 				next = &all[i]
 			}

@@ -99,6 +99,13 @@ func TestAttempts(t *testing.T) {
 				{now: "13:11:01", want: "fail\n12:20 succeeded\n12:30…13:10 (5) skipped/suspended"},
 				{now: "13:11:02", given: []given{recordFails(nil), recordPending(false)}, want: "start @12:10-r2\n12:20 succeeded\n12:30…13:10 (5) skipped/suspended"}},
 		},
+		"TT-189 an attempt that could not be recorded is gone, and how it ended is known": {
+			given: []given{limit(1), cursor("12:00"), retry(1), recordFails(broken)},
+			syncs: []generalSync{{now: "12:10", want: "start @12:10\nfail"}, {now: "12:11", given: []given{fails(tick("12:10"), "12:11:00")}, want: "fail"},
+				{now: "12:11:10", want: "start @12:10-r2\nfail"},
+				{now: "12:12", given: []given{ends(attempt("12:10", "2"), failed, finished("12:12"))}, want: "fail\n12:10 failed/run_failed"},
+				{now: "12:13", given: []given{ends(attempt("12:10", "2"), func(c *cron.Child) { c.Gone, c.Deleting = true, true })}, want: "fail\n12:10 failed/run_failed"}},
+		},
 		"TT-134 the child of the first attempt is gone": {
 			given: []given{limit(1), cursor("12:00"), retry(2)},
 			syncs: []generalSync{{now: "12:10", want: "start @12:10"}, {now: "12:11", given: []given{fails(tick("12:10"), "12:11:00")}},

@@ -125,6 +125,8 @@ func (s *syncState) safeWithoutRecord(stored *Memory, deletions []Deletion, keep
 		switch {
 		case timeUnrecorded(s.in, c, stored), s.isDue(c.Name):
 			return true
+		case s.in.Traits.Durable.Has(PartCursor) && stored.Cursor == nil: // a clock that goes back would name its time again
+			return true
 		case keepListed && (listed(stored.Active, c.UID) || ofRun(s.in, stored.Active, c)):
 			return true
 		}

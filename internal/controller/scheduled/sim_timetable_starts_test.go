@@ -65,7 +65,7 @@ func (t *timetablesTruth) noSecond(o *timetableOwner, run *runTruth, c *childTru
 		if first.attempt == c.attempt && first.stopper == c.maker {
 			t.breaks("TG1: %s is made again for %s by %s, which has stopped it", c.name, o.name, c.maker)
 		}
-		if first.attempt > c.attempt {
+		if first.attempt > c.attempt && (first.recorded || !first.gone || first.maker == c.maker) {
 			t.breaks("TG1: %s is made after attempt %d", c.name, first.attempt)
 		}
 	}

@@ -34,6 +34,14 @@ func TestUnrecordedScenarios(t *testing.T) {
 			{at: "12:06", asleep: true, given: []given{gone("@13:00")}, want: ""},
 			{at: "12:07", given: []given{writesFail(nil)}, want: "L none"},
 			{at: "12:10", want: "create @12:10\nsay RunStarted"}}},
+		"TT-182 TT-194 nothing is pruned before a first status is written": {spec: "{history: {failed: {limit: 0}}}", steps: []step{
+			{at: "12:03:20", given: []given{erased, writesFail(internal)}, want: ""},
+			{at: "12:10", want: "create @12:10"},
+			{at: "12:11", given: []given{fails("@12:10")}, want: ""},
+			{at: "12:20", want: "create @12:20"},
+			{at: "12:21", given: []given{fails("@12:20")}, want: ""},
+			{at: "12:09", asleep: true, want: ""},
+			{at: "12:10", want: ""}}},
 		"TT-188 two runs end, and an attempt of one cannot be read": {spec: "{concurrency: {limit: 3}, retry: {limit: 3, delay: 10s}}", steps: []step{
 			{at: "12:10", given: []given{writesFail(internal)}, want: "create @12:10"},
 			{at: "12:12", given: []given{fails("@12:10")}, want: ""},
