@@ -143,7 +143,7 @@ func (s *syncState) decide() Plan {
 	} else if s.ready.mayStart && s.start.result != startTooManyMissed {
 		p.Wake = wake(in, s.ready.times, &s.status, &s.edit)
 	}
-	for _, t := range []time.Time{retryPruneAt(in, pruned), repeatAt, s.outcomes.wake, s.lateAt(), s.pruneAt, s.retryAt, s.readTakenAwayAt(), checkAt} {
+	for _, t := range []time.Time{retryPruneAt(in, pruned), repeatAt, s.outcomes.wake, s.lateAt(), s.pruneAt, s.retryAt, s.readTakenAwayAt(), s.provedLaterAt(), checkAt} {
 		p.Wake = earlier(p.Wake, t)
 	}
 	return p

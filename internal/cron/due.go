@@ -144,6 +144,20 @@ func (s *syncState) provedTimes() []time.Time {
 	return proved
 }
 
+// provedLaterAt is when the first scheduled time that a child proves, and that is yet to come by our clock, has come; zero if
+// there is none. Another process, whose clock is ahead, has started it, and nothing else may wake us then.
+func (s *syncState) provedLaterAt() (at time.Time) {
+	if !s.in.Traits.Durable.Has(PartCursor) {
+		return time.Time{}
+	}
+	for _, c := range s.children {
+		if t, ok := proof(s.in, c); ok && t.After(s.in.Now) && s.in.isUnrecorded(t) {
+			at = earlier(at, t.UTC())
+		}
+	}
+	return at
+}
+
 // begunTimes are the proved ones, and those that wait and are new: their creates got no answer.
 func (s *syncState) begunTimes() []time.Time {
 	begun := slices.Clip(s.proved)

@@ -344,6 +344,12 @@ func TestGeneral(t *testing.T) {
 				{now: "12:16:02", want: "fail\n12:10 waits CatchUp/failed"},
 				{now: "12:16:03", given: []given{recordFails(nil), func(s *scene) { s.in.RecordPending = false }}, want: "start @12:10"}},
 		},
+		"TT-189 nor when the record of that was told to have failed, and has arrived": {
+			given: []given{limit(1), cursor("12:00"), recordFails(broken), func(s *scene) { s.in.Policy.Deadline = new(int64(300)) }},
+			syncs: []generalSync{{now: "12:16", want: "fail\n12:10 missed/deadline"},
+				{now: "12:16:01", given: []given{func(s *scene) { s.in.Policy.Deadline, s.in.RecordPending = nil, true }}, want: "fail\n12:10 waits CatchUp/failed"},
+				{now: "12:16:02", given: []given{recordFails(nil), func(s *scene) { s.in.RecordPending = false }, liveState(cursor("12:10"))}}},
+		},
 		"TT-189 nor while it is unclear as well whether another one was created": {
 			given: []given{limit(2), catchUp(cron.CatchUpAll, 2), cursor("12:00"), recordFails(broken), func(s *scene) { s.in.Policy.Deadline = new(int64(300)) }},
 			syncs: []generalSync{{now: "12:16", want: "fail\n12:10 missed/deadline"},

@@ -346,10 +346,16 @@ func earlierCreateIsUnconfirmed(s *syncState, t dueTime) *startDecision {
 }
 
 // hasResultElsewhere: the sync before this one has given a result to a time, and its record may be on its way: no start
-// waits for that (cronjob.md B4). So the time does not start either, before it is clear whether the record arrives.
+// waits for that (cronjob.md B4). So the time does not start either, before it is clear whether the record arrives. One that
+// was told to have failed may have arrived all the same, and the cache lags: the server tells.
 func hasResultElsewhere(s *syncState, t dueTime) *startDecision {
-	if !s.in.decidedElsewhere(t.time) {
-		return nil
+	in := s.in
+	if !in.decidedElsewhere(t.time) {
+		if in.read.owner || !slices.ContainsFunc(in.Carried.inProcess().elsewhere, t.time.Equal) {
+			return nil
+		}
+		return &startDecision{result: startFailed, reads: []ReadRequest{{Owner: true, Namespace: in.Owner.Namespace, Name: in.Owner.Name,
+			Why: "the time " + stamp(in, t.time) + " was given a result, and the record of that may have arrived"}}}
 	}
 	return &startDecision{result: startFailed, err: fmt.Errorf("the time %s was given a result that is not recorded yet", stamp(s.in, t.time))}
 }

@@ -42,6 +42,10 @@ func TestUnrecordedScenarios(t *testing.T) {
 			{at: "12:21", given: []given{fails("@12:20")}, want: ""},
 			{at: "12:09", asleep: true, want: ""},
 			{at: "12:10", want: ""}}},
+		"TT-194 a process whose clock was ahead has started a time, and no other is to start": {steps: []step{
+			{at: "12:10", given: []given{writesFail(internal)}, want: "create @12:10"},
+			{at: "12:06", asleep: true, given: []given{restarted, writesFail(nil), edited("{suspend: true}")}, want: "wake 12:10\nA none"},
+			{at: "12:10", want: "say RunStarted\nA 12:10 Schedule"}}},
 		"TT-188 two runs end, and an attempt of one cannot be read": {spec: "{concurrency: {limit: 3}, retry: {limit: 3, delay: 10s}}", steps: []step{
 			{at: "12:10", given: []given{writesFail(internal)}, want: "create @12:10"},
 			{at: "12:12", given: []given{fails("@12:10")}, want: ""},
