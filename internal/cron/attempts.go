@@ -89,9 +89,9 @@ func (r ActiveRun) sameAttempt(other ActiveRun) bool {
 	return r.Time.Equal(other.Time) && r.Attempt == other.Attempt
 }
 
-// unrecordedAttempts are the active runs of which the stored status does not say so, or not this attempt; also those that have
-// ended since, for as long as the status does not know of it (latestAttempt, unprovedRuns). Kinds without a cursor need those
-// alone that wait for their next attempt, or whose newest one is not the first.
+// unrecordedAttempts are the active runs of which the stored status does not say so, or not this attempt; also those
+// that have ended since, for as long as the status does not know of it (latestAttempt, unprovedRuns). Kinds without a
+// cursor need those alone that wait for their next attempt, or whose newest one is not the first.
 func (s *syncState) unrecordedAttempts(status *Memory) (attempts []ActiveRun) {
 	in := s.in
 	isFirst := func(run ActiveRun) bool { return run.RetryAt == nil && run.Attempt <= 1 }
@@ -127,8 +127,8 @@ func (in *Input) isStoredWaiting(t time.Time) bool {
 	return slices.ContainsFunc(in.Stored.Waiting, func(w WaitingTime) bool { return w.Time.Equal(t) })
 }
 
-// unprovedRuns are the runs that this process has begun or adopted, that no status could be told of, and of which no child is
-// left: their times have begun all the same.
+// unprovedRuns are the runs that this process has begun or adopted, that no status could be told of, and of which no
+// child is left: their times have begun all the same. Those of the future, by a clock that went back, are not among them.
 func (in *Input) unprovedRuns(all []Child) (runs []ActiveRun) {
 	for _, seen := range in.Carried.inProcess().attempts {
 		is := func(r ActiveRun) bool { return r.Time.Equal(seen.Time) }
@@ -136,7 +136,8 @@ func (in *Input) unprovedRuns(all []Child) (runs []ActiveRun) {
 			t, ok := proof(in, c)
 			return ok && t.Equal(seen.Time)
 		})
-		if !hasChild && !seen.Time.After(in.Now) && in.isUnrecorded(seen.Time) && !slices.ContainsFunc(in.Stored.Active, is) && !in.mayExist(seen.Name) {
+		recorded := !in.isUnrecorded(seen.Time) || slices.ContainsFunc(in.Stored.Active, is)
+		if !recorded && !hasChild && !seen.Time.After(in.Now) && !in.mayExist(seen.Name) {
 			runs = append(runs, seen)
 		}
 	}
@@ -169,8 +170,8 @@ func (o *observedStatus) keepsRetry(in *Input, all []Child, run ActiveRun) bool 
 	return false
 }
 
-// nextAttempt is the child of the attempt that follows, or should that be missing of one after it; nil if there is none. One
-// whose end was seen before it was gone counts.
+// nextAttempt is the child of the attempt that follows, or should that be missing of one after it; nil if there is none.
+// One whose end was seen before it was gone counts.
 func nextAttempt(in *Input, all []Child, t time.Time, attempt int) *Child {
 	name := attemptName(childName(in, t), attempt+1)
 	if i := slices.IndexFunc(all, func(c Child) bool { return c.Name == name }); i >= 0 {

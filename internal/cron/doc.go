@@ -54,6 +54,7 @@
 //	due.go            the scheduled times that have come: those that wait, and those of the new ones that are chosen
 //	wait.go           how many of them may wait, and which are turned away
 //	start.go          the ordered rules about each of them: start, skip, replace, adopt
+//	elsewhere.go      the times that an earlier sync has given a result that is not recorded yet
 //	room.go           how many runs may be active, and which are stopped for others
 //	attempts.go       an attempt that failed is repeated, one that has not ended in time is stopped
 //	createresult.go   what the answer to a create means

@@ -125,9 +125,9 @@ func chooseTimes(in *Input, times Times, t timing, e *edit) []time.Time {
 	return list
 }
 
-// provedTimes are the scheduled times that children prove, or this process knows, to have begun, and that nothing remembers as
-// decided yet: an earlier sync started them and could not write that down. Only where the status holds a cursor; elsewhere
-// lastScheduleTime follows the children (observed.go).
+// provedTimes are the scheduled times that children prove, or this process knows, to have begun, and that nothing
+// remembers as decided yet: an earlier sync started them and could not write that down. Only where the status holds a
+// cursor; elsewhere lastScheduleTime follows the children (observed.go).
 func (s *syncState) provedTimes() []time.Time {
 	in := s.in
 	if !in.Traits.Durable.Has(PartCursor) {
@@ -144,8 +144,8 @@ func (s *syncState) provedTimes() []time.Time {
 	return proved
 }
 
-// provedLaterAt is when the first scheduled time that a child proves, and that is yet to come by our clock, has come; zero if
-// there is none. Another process, whose clock is ahead, has started it, and nothing else may wake us then.
+// provedLaterAt is when the first scheduled time that a child proves, and that is yet to come by our clock, has come;
+// zero if there is none. Another process, whose clock is ahead, has started it, and nothing else may wake us then.
 func (s *syncState) provedLaterAt() (at time.Time) {
 	if !s.in.Traits.Durable.Has(PartCursor) {
 		return time.Time{}

@@ -121,12 +121,12 @@ type inProcess struct {
 	// unrecorded is the latest scheduled time that is known to have been served and that no status write has recorded
 	// yet. Its child proves it, but anybody may delete that before a write succeeds.
 	unrecorded *time.Time
-	// takenOut are times of which the stored status says that they wait or are next, and which an edit took out that could not
-	// be written yet: even if a later edit names them again, they do not start.
+	// takenOut are times of which the stored status says that they wait or are next, and which an edit took out that could
+	// not be written yet: even if a later edit names them again, they do not start.
 	takenOut []time.Time
-	// attempts are runs with the newest attempt that is known of them, where no status write has recorded it yet: it has
-	// failed, and where the child does not tell when, the next one counts from when this was first seen; or it runs, and
-	// anybody may delete it before a write succeeds.
+	// attempts are runs with the newest attempt that is known of them, where no status write has recorded it yet: it runs,
+	// and anybody may delete it before a write succeeds; or it has failed, and where the child does not tell when, the
+	// next one counts from when this was first seen.
 	attempts []ActiveRun
 	// elsewhere are times that were given a result by a sync whose status write is still to be made.
 	elsewhere []time.Time
@@ -145,8 +145,10 @@ type inProcess struct {
 
 // orNil is nil for what holds nothing.
 func (p inProcess) orNil() *inProcess {
-	if !p.suspended && len(p.unreported) == 0 && p.reportedAt == nil && len(p.unconfirmed) == 0 && p.unrecorded == nil && len(p.takenOut) == 0 && len(p.attempts) == 0 && len(p.elsewhere) == 0 && len(p.ownerRemoved) == 0 &&
-		len(p.ended) == 0 && len(p.lasting) == 0 && p.misconfigured == "" && p.template == (TemplateCheck{}) && p.unjudged == (unjudgedTemplate{}) {
+	entries := len(p.unreported) + len(p.unconfirmed) + len(p.takenOut) + len(p.attempts) + len(p.elsewhere) + len(p.ownerRemoved) +
+		len(p.ended) + len(p.lasting)
+	if entries == 0 && !p.suspended && p.reportedAt == nil && p.unrecorded == nil && p.misconfigured == "" &&
+		p.template == (TemplateCheck{}) && p.unjudged == (unjudgedTemplate{}) {
 		return nil
 	}
 	return new(p)
@@ -293,9 +295,12 @@ func (s *syncState) carried(reported []lastingEvent, found Misconfiguration) Mem
 		known = &s.observed.status
 	}
 	o := &s.outcomes
-	p := inProcess{suspended: o.suspended, unreported: o.unreported, reportedAt: o.reportedAt, lasting: reported, misconfigured: found,
+	p := inProcess{
+		suspended: o.suspended, unreported: o.unreported, reportedAt: o.reportedAt, lasting: reported, misconfigured: found,
 		unconfirmed: unconfirmedAfter(s.in, known), unrecorded: unrecordedTime(s.in, known), attempts: s.unrecordedAttempts(known),
-		elsewhere: s.elsewhereTimes(), ownerRemoved: s.ownerRemovedTimes(), ended: s.endedRuns(), takenOut: s.takenOut, template: s.templateToCarry(), unjudged: s.unjudged}
+		elsewhere: s.elsewhereTimes(), ownerRemoved: s.ownerRemovedTimes(), ended: s.endedRuns(), takenOut: s.takenOut,
+		template: s.templateToCarry(), unjudged: s.unjudged,
+	}
 	if s.in.done.record != nil && s.in.done.record.err == nil && !s.undecided() && s.in.Policy.Timing.Times != nil {
 		p.takenOut = nil // else the status still says that they wait or are next
 	}
