@@ -110,7 +110,7 @@ func (s *syncState) unrecordedAttempts(status *Memory) (attempts []ActiveRun) {
 	}
 	for _, seen := range in.Carried.inProcess().attempts {
 		is := func(r ActiveRun) bool { return r.Time.Equal(seen.Time) }
-		unknown := in.isUnrecorded(seen.Time) || slices.ContainsFunc(in.Stored.Active, is) && !(isFirst(seen) && says(seen))
+		unknown := in.isUnrecorded(seen.Time) || slices.ContainsFunc(in.Stored.Active, is) && (!isFirst(seen) || !says(seen))
 		if unknown && !slices.ContainsFunc(attempts, is) {
 			attempts = append(attempts, seen)
 		}
