@@ -308,7 +308,8 @@ func (t *timetablesTruth) mayRepeat(o *timetableOwner, run *runTruth, c *childTr
 		t.breaks("TG2: %s is made while %s runs", c.name, before.name)
 	case before.succeeded && !before.gone: // one that is stopped may end unseen
 		t.breaks("%s is made although %s has succeeded", c.name, before.name)
-	case before.attempt < c.attempt && before.finished && m.process.Clock.Now().Sub(before.endedAt.Truncate(time.Second)) < delay-(t.fastest-t.slowest):
+	// The delay counts from the begin of the sync that first saw the end, and that may come while the sync goes on.
+	case before.attempt < c.attempt && before.finished && m.process.Clock.Now().Sub(before.endedAt.Truncate(time.Second)) < delay-(t.fastest-t.slowest)-5*time.Second:
 		t.breaks("%s is made %s after the attempt before it, which is too early", c.name, m.process.Clock.Now().Sub(before.endedAt))
 	case run.over:
 		t.breaks("TG1: %s is made, and its run has its result", c.name)
