@@ -120,11 +120,7 @@ func (s *syncState) unrecordedAttempts(status *Memory) (attempts []ActiveRun) {
 
 // isUnrecorded tells whether the stored status does not know yet what has become of a time.
 func (in *Input) isUnrecorded(t time.Time) bool {
-	return t.After(baseOf(in, &in.Stored)) || in.isStoredWaiting(t)
-}
-
-func (in *Input) isStoredWaiting(t time.Time) bool {
-	return slices.ContainsFunc(in.Stored.Waiting, func(w WaitingTime) bool { return w.Time.Equal(t) })
+	return t.After(baseOf(in, &in.Stored)) || waits(in.Stored.Waiting, t)
 }
 
 // unprovedRuns are the runs that this process has begun or adopted, that no status could be told of, and of which no

@@ -101,7 +101,7 @@ func proof(in *Input, c Child) (time.Time, bool) {
 func timeUnrecorded(in *Input, c Child, status *Memory) bool {
 	t, ok := proof(in, c)
 	if in.Traits.Durable.Has(PartCursor) {
-		return ok && (t.After(baseOf(in, status)) && !t.After(in.Now) || slices.ContainsFunc(status.Waiting, func(w WaitingTime) bool { return w.Time.Equal(t) }))
+		return ok && (t.After(baseOf(in, status)) && !t.After(in.Now) || waits(status.Waiting, t))
 	}
 	return ok && (status.LastSchedule == nil || t.After(*status.LastSchedule))
 }

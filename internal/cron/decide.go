@@ -118,7 +118,7 @@ func (s *syncState) decide() Plan {
 	if in.Traits.Durable.Has(PartWaiting) {
 		s.status.Waiting = s.outcomes.waiting
 		if s.undecided() { // what waits and is not stored has come after the cursor, which stays
-			s.status.Waiting = slices.DeleteFunc(slices.Clone(s.outcomes.waiting), func(w WaitingTime) bool { return !in.isStoredWaiting(w.Time) })
+			s.status.Waiting = slices.DeleteFunc(slices.Clone(s.outcomes.waiting), func(w WaitingTime) bool { return !waits(in.Stored.Waiting, w.Time) })
 		}
 	}
 	if in.Traits.Durable.Has(PartResults) {

@@ -18,8 +18,8 @@ func hasResultElsewhere(s *syncState, t dueTime) *startDecision {
 		if in.read.owner || !slices.ContainsFunc(in.Carried.inProcess().elsewhere, t.time.Equal) {
 			return nil
 		}
-		return &startDecision{result: startFailed, reads: []ReadRequest{{Owner: true, Namespace: in.Owner.Namespace, Name: in.Owner.Name,
-			Why: "the time " + stamp(in, t.time) + " was given a result, and the record of that may have arrived"}}}
+		return &startDecision{result: startFailed, reads: []ReadRequest{
+			in.requestOwner("the time " + stamp(in, t.time) + " was given a result, and the record of that may have arrived")}}
 	}
 	return &startDecision{result: startFailed, err: fmt.Errorf("the time %s was given a result that is not recorded yet", stamp(s.in, t.time))}
 }
@@ -27,8 +27,7 @@ func hasResultElsewhere(s *syncState, t dueTime) *startDecision {
 // decidedElsewhere tells whether an earlier sync has given the time a result whose record may be on its way.
 func (in *Input) decidedElsewhere(t time.Time) bool {
 	before := &in.Carried
-	is := func(w WaitingTime) bool { return w.Time.Equal(t) }
-	decided := before.Cursor != nil && !before.Cursor.Before(t) && !slices.ContainsFunc(before.Waiting, is)
+	decided := before.Cursor != nil && !before.Cursor.Before(t) && !waits(before.Waiting, t)
 	return in.Traits.Durable.Has(PartWaiting) && (decided || in.RecordPending && slices.ContainsFunc(before.inProcess().elsewhere, t.Equal))
 }
 

@@ -18,8 +18,7 @@ func ownerReads(in *Input) []ReadRequest {
 		return nil
 	}
 	for _, c := range unlistedChildren(in) {
-		return []ReadRequest{{Owner: true, Namespace: in.Owner.Namespace, Name: in.Owner.Name,
-			Why: fmt.Sprintf("%s %s is unfinished and not in status.active", in.Traits.ChildKind, c.Name)}}
+		return []ReadRequest{in.requestOwner(fmt.Sprintf("%s %s is unfinished and not in status.active", in.Traits.ChildKind, c.Name))}
 	}
 	return nil
 }
@@ -65,6 +64,11 @@ func activeReads(in *Input, all []Child) []ReadRequest {
 
 func inNamespace(in *Input, ref ActiveRun) bool {
 	return ref.Name != "" && (ref.Namespace == "" || ref.Namespace == in.Owner.Namespace)
+}
+
+// requestOwner asks for the live object itself.
+func (in *Input) requestOwner(why string) ReadRequest {
+	return ReadRequest{Owner: true, Namespace: in.Owner.Namespace, Name: in.Owner.Name, Why: why}
 }
 
 // requestChild asks for the object that has a child's name.

@@ -221,6 +221,11 @@ func (in *Input) unrecordedWaiting() (waiting []WaitingTime) {
 	return waiting
 }
 
+// waits tells whether a time is among those that wait.
+func waits(waiting []WaitingTime, t time.Time) bool {
+	return slices.ContainsFunc(waiting, func(w WaitingTime) bool { return w.Time.Equal(t) })
+}
+
 // firstWaiting is the first of the times that wait, nil if none does.
 func (m *Memory) firstWaiting() *WaitingTime {
 	if len(m.Waiting) == 0 {
@@ -330,8 +335,7 @@ func (s *syncState) ownerRemovedTimes() []time.Time {
 		return times
 	}
 	return slices.DeleteFunc(times, func(t time.Time) bool {
-		waits := slices.ContainsFunc(s.outcomes.waiting, func(w WaitingTime) bool { return w.Time.Equal(t) })
-		return !waits && s.outcomes.cursor != nil && !t.After(*s.outcomes.cursor)
+		return !waits(s.outcomes.waiting, t) && s.outcomes.cursor != nil && !t.After(*s.outcomes.cursor)
 	})
 }
 
