@@ -88,7 +88,7 @@ critest: ## Run the CRI's own validation suite against Carillon's runtime (root;
 
 .PHONY: bench
 bench: ## Measure schedules, and the footprint and start-up of the built binary
-	go test -run '^$$' -bench . -benchmem ./internal/schedule/ ./internal/timeset/ ./internal/interval/ \
+	go test -run '^$$' -bench . -benchmem ./schedule/ ./schedule/timeset/ ./internal/interval/ \
 	  ./internal/expand/ ./internal/outcome/
 	CARILLON_MEASURE=1 go test -count=1 -run TestFootprint -v ./test/e2e/
 

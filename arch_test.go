@@ -37,6 +37,7 @@ var (
 		{"k8s.io/client-go/", "decisions have no client: the shell gathers and applies"},
 		{"sigs.k8s.io/controller-runtime", "decisions have no client: the shell gathers and applies"},
 	}
+	library      = append([]ban{{"k8s.io/", "other programs import this package: what a Timetable asks for comes as plain values"}}, pure...)
 	noKubernetes = ban{"k8s.io/kubernetes/", "only the control plane, the node and tests may link Kubernetes' internals: they are large and have no API promise"}
 )
 
@@ -55,10 +56,10 @@ var layers = []struct {
 	{path: "internal/memory", level: 0},
 	{path: "internal/mounts", level: 0},
 	{path: "internal/privatedir", level: 1},
-	{path: "internal/schedule", level: 0, bans: pure},
+	{path: "schedule/timeset", level: 1, bans: library},
+	{path: "schedule", level: 0, bans: library},
 	{path: "internal/interval", level: 0, bans: pure},
 	{path: "internal/expand", level: 0, bans: pure},
-	{path: "internal/timeset", level: 1, bans: append([]ban{{"k8s.io/", "what a Timetable asks for comes as plain values"}}, pure...)},
 	{path: "internal/cron", level: 1, bans: pure},
 	{path: "internal/job", level: 1, bans: pure},
 	{path: "internal/ttl", level: 2, bans: pure},
@@ -70,6 +71,7 @@ var layers = []struct {
 	{path: "internal/controller", level: 3},
 	{path: "internal/controlplane", level: 3},
 	{path: "internal/node", level: 3},
+	{path: "internal/plan", level: 3, bans: pure},
 	{path: "internal/manager", level: 4},
 	{path: "internal/standalone", level: 5},
 	{path: "internal/cli", level: 6},

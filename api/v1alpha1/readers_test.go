@@ -9,9 +9,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/carillon-dev/carillon/internal/kind/kindtest"
-	"github.com/carillon-dev/carillon/internal/schedule"
 	"github.com/carillon-dev/carillon/internal/testkit/vectors"
-	"github.com/carillon-dev/carillon/internal/timeset"
+	"github.com/carillon-dev/carillon/schedule"
+	"github.com/carillon-dev/carillon/schedule/timeset"
 )
 
 // The schema refuses nothing that the controller can read, and for periods and durations it admits nothing else, but

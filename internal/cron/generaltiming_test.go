@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/carillon-dev/carillon/internal/cron"
-	hash "github.com/carillon-dev/carillon/internal/schedule"
-	"github.com/carillon-dev/carillon/internal/timeset"
+	hash "github.com/carillon-dev/carillon/schedule"
+	"github.com/carillon-dev/carillon/schedule/timeset"
 )
 
 // generalTiming is what a Timetable may ask for beyond one schedule. One that is unreadable names no times, for as long

@@ -5,8 +5,8 @@ package cron_test
 
 import (
 	"github.com/carillon-dev/carillon/internal/cron"
-	cronschedule "github.com/carillon-dev/carillon/internal/schedule"
-	"github.com/carillon-dev/carillon/internal/timeset"
+	cronschedule "github.com/carillon-dev/carillon/schedule"
+	"github.com/carillon-dev/carillon/schedule/timeset"
 )
 
 // The times of a CronJob are those of its schedule, the times of a Timetable those of its set.

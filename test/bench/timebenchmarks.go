@@ -21,11 +21,11 @@ var benchmarkGoals = []struct {
 	time          time.Duration
 	allocs        int
 }{
-	{"./internal/timeset", "BenchmarkNext/one_daily", "Next of one schedule", 200 * time.Nanosecond, 0},
-	{"./internal/timeset", "BenchmarkNext/ten_schedules", "Next of ten schedules with exclusions", 2 * time.Microsecond, 0},
-	{"./internal/timeset", "BenchmarkLastBetween", "LastBetween of them", 2 * time.Microsecond, 0},
-	{"./internal/timeset", "BenchmarkCount/minutely", "times missed in 400 days, each minute", 10 * time.Millisecond, -1},
-	{"./internal/timeset", "BenchmarkCount/ten_schedules", "the same, ten schedules with exclusions", 10 * time.Millisecond, -1},
+	{"./schedule/timeset", "BenchmarkNext/one_daily", "Next of one schedule", 200 * time.Nanosecond, 0},
+	{"./schedule/timeset", "BenchmarkNext/ten_schedules", "Next of ten schedules with exclusions", 2 * time.Microsecond, 0},
+	{"./schedule/timeset", "BenchmarkLastBetween", "LastBetween of them", 2 * time.Microsecond, 0},
+	{"./schedule/timeset", "BenchmarkCount/minutely", "times missed in 400 days, each minute", 10 * time.Millisecond, -1},
+	{"./schedule/timeset", "BenchmarkCount/ten_schedules", "the same, ten schedules with exclusions", 10 * time.Millisecond, -1},
 	{"./internal/cron", "BenchmarkOutage", "a decision after 400 days, each minute", 10 * time.Millisecond, -1},
 	{"./internal/kind/timetable", "BenchmarkOutage", "a pass after 400 days, each minute", 10 * time.Millisecond, -1},
 	{"./internal/kind/timetable", "BenchmarkRead/waiting", "reading a Timetable that waits for its time", 0, -1},
@@ -38,7 +38,7 @@ var benchmarkLine = regexp.MustCompile(`^(Benchmark\S+?)(?:-\d+)?\s+\d+\s+([0-9.
 func timeBenchmarks(ctx context.Context, _ options, _ string, _ binaries) error {
 	took := map[string][2]float64{} // ns and allocations
 	for pkg, names := range map[string]string{
-		"./internal/timeset": "^(BenchmarkNext|BenchmarkLastBetween|BenchmarkCount)$", "./internal/cron": "^BenchmarkOutage$",
+		"./schedule/timeset": "^(BenchmarkNext|BenchmarkLastBetween|BenchmarkCount)$", "./internal/cron": "^BenchmarkOutage$",
 		"./internal/kind/timetable": "^(BenchmarkOutage|BenchmarkRead)$",
 	} {
 		fmt.Fprintln(os.Stderr, "benchmarks of", pkg)

@@ -17,7 +17,7 @@ import (
 	"github.com/carillon-dev/carillon/api/v1alpha1"
 	"github.com/carillon-dev/carillon/internal/kind/timetable"
 	"github.com/carillon-dev/carillon/internal/testkit/sim"
-	"github.com/carillon-dev/carillon/internal/timeset"
+	"github.com/carillon-dev/carillon/schedule/timeset"
 )
 
 type (

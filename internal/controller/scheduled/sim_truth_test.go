@@ -20,8 +20,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/carillon-dev/carillon/internal/cron"
-	"github.com/carillon-dev/carillon/internal/schedule"
 	"github.com/carillon-dev/carillon/internal/testkit/sim"
+	"github.com/carillon-dev/carillon/schedule"
 )
 
 // truth is what really happened, as the server saw it, and the judge of what

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/carillon-dev/carillon/internal/cron"
-	"github.com/carillon-dev/carillon/internal/schedule"
+	"github.com/carillon-dev/carillon/schedule"
 )
 
 // ReadOptions are what a kind has to know beside a CronJob to read it.

@@ -9,7 +9,7 @@ import (
 	"weak"
 
 	"github.com/carillon-dev/carillon/api/v1alpha1"
-	"github.com/carillon-dev/carillon/internal/timeset"
+	"github.com/carillon-dev/carillon/schedule/timeset"
 )
 
 // calendarsRead has a *timeset.Calendar for each weak.Pointer[v1alpha1.Calendar] that was read and is in use still.

@@ -18,7 +18,7 @@ import (
 	"github.com/carillon-dev/carillon/internal/cron"
 	"github.com/carillon-dev/carillon/internal/kind/adapter"
 	"github.com/carillon-dev/carillon/internal/outcome"
-	"github.com/carillon-dev/carillon/internal/timeset"
+	"github.com/carillon-dev/carillon/schedule/timeset"
 )
 
 // calendarKind is the kind that Timetables depend on.

@@ -16,7 +16,7 @@ import (
 	"github.com/carillon-dev/carillon/api/v1alpha1"
 	"github.com/carillon-dev/carillon/internal/kind/adapter"
 	"github.com/carillon-dev/carillon/internal/outcome"
-	"github.com/carillon-dev/carillon/internal/timeset"
+	"github.com/carillon-dev/carillon/schedule/timeset"
 )
 
 // compilation is what was made of one spec, each part when it was first asked for. The spec is never modified. All

@@ -10,7 +10,7 @@ import (
 
 	"github.com/carillon-dev/carillon/api/v1alpha1"
 	"github.com/carillon-dev/carillon/internal/cron"
-	"github.com/carillon-dev/carillon/internal/timeset"
+	"github.com/carillon-dev/carillon/schedule/timeset"
 )
 
 // conditions are status.conditions at the end of a pass.

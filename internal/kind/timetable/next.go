@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/carillon-dev/carillon/api/v1alpha1"
-	"github.com/carillon-dev/carillon/internal/timeset"
+	"github.com/carillon-dev/carillon/schedule/timeset"
 )
 
 // Upcoming says which times of a set are next.

@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/carillon-dev/carillon/internal/kind/timetable"
-	"github.com/carillon-dev/carillon/internal/timeset"
+	"github.com/carillon-dev/carillon/schedule/timeset"
 )
 
 // times is the set of a spec.

@@ -6,7 +6,7 @@ package timetable
 import (
 	"slices"
 
-	"github.com/carillon-dev/carillon/internal/timeset"
+	"github.com/carillon-dev/carillon/schedule/timeset"
 )
 
 // A Reason is a reason for which the condition Ready is False (timetable.md 4.1).

@@ -10,7 +10,7 @@ import (
 	"github.com/carillon-dev/carillon/api/v1alpha1"
 	"github.com/carillon-dev/carillon/internal/cron"
 	"github.com/carillon-dev/carillon/internal/kind/adapter"
-	"github.com/carillon-dev/carillon/internal/timeset"
+	"github.com/carillon-dev/carillon/schedule/timeset"
 )
 
 // What the API fills in where a spec says nothing (timetable.md 2).

@@ -11,8 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/carillon-dev/carillon/api/v1alpha1"
-	"github.com/carillon-dev/carillon/internal/schedule"
-	"github.com/carillon-dev/carillon/internal/timeset"
+	"github.com/carillon-dev/carillon/schedule"
+	"github.com/carillon-dev/carillon/schedule/timeset"
 )
 
 // Calendars are the names of the Calendars that a spec excludes, in its order, each once.

@@ -16,7 +16,7 @@ import (
 	"github.com/carillon-dev/carillon/api/v1alpha1"
 	"github.com/carillon-dev/carillon/internal/kind/timetable"
 	"github.com/carillon-dev/carillon/internal/testkit/vectors"
-	"github.com/carillon-dev/carillon/internal/timeset"
+	"github.com/carillon-dev/carillon/schedule/timeset"
 )
 
 // The schedule vectors of timetable-vectors.json, asked as a Timetable: the fields of the API say what they should.

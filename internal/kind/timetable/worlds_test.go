@@ -19,7 +19,7 @@ import (
 	"github.com/carillon-dev/carillon/internal/cron"
 	"github.com/carillon-dev/carillon/internal/kind/adapter"
 	"github.com/carillon-dev/carillon/internal/kind/timetable"
-	"github.com/carillon-dev/carillon/internal/timeset"
+	"github.com/carillon-dev/carillon/schedule/timeset"
 )
 
 // Whatever happens, a name is made once, no more runs are active than may be, and each scheduled time is counted once,

@@ -20,7 +20,7 @@ import (
 	"github.com/carillon-dev/carillon/internal/kind/adapter"
 	"github.com/carillon-dev/carillon/internal/kind/kindtest"
 	"github.com/carillon-dev/carillon/internal/kind/tutorial"
-	"github.com/carillon-dev/carillon/internal/schedule"
+	"github.com/carillon-dev/carillon/schedule"
 )
 
 const crdFile = "../../../deploy/crds/batch.tutorial.kubebuilder.io_cronjobs.yaml"

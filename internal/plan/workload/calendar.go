@@ -1,0 +1,55 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package workload
+
+import (
+	"cmp"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/carillon-dev/carillon/api/v1alpha1"
+	"github.com/carillon-dev/carillon/internal/kind/adapter"
+)
+
+// calendars are the Calendars among the objects, by namespace and name. The first of a name counts, so that a file goes
+// before what an API server has.
+type calendars map[types.NamespacedName]*v1alpha1.Calendar
+
+func calendarsOf(objects []Object, options Options) (calendars, error) {
+	found := calendars{}
+	for _, object := range objects {
+		if object.Content.GroupVersionKind() != calendarKind {
+			continue
+		}
+		name := types.NamespacedName{Namespace: cmp.Or(object.Content.GetNamespace(), options.Namespace), Name: object.Content.GetName()}
+		calendar := &v1alpha1.Calendar{}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Content.Object, calendar); err != nil {
+			return nil, fmt.Errorf("%s: %w", object, err)
+		}
+		if found[name] != nil {
+			continue
+		}
+		calendar.Namespace = name.Namespace
+		found[name] = calendar
+	}
+	return found, nil
+}
+
+// readOptions are how an adapter reads objects that name Calendars.
+func (c calendars) readOptions(options Options) adapter.ReadOptions {
+	read := adapter.ReadOptions{
+		Zone: options.Zone,
+		Dependency: func(namespace string, d adapter.Dependency) (adapter.Object, bool) {
+			calendar, ok := c[types.NamespacedName{Namespace: namespace, Name: d.Name}]
+			return calendar, ok && d.Kind == calendarKind
+		},
+	}
+	if options.CalendarsUnread != "" {
+		read.DependencyTrouble = func(schema.GroupVersionKind) string { return options.CalendarsUnread }
+	}
+	return read
+}

@@ -1,0 +1,118 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package workload holds what the planning commands look at: CronJobs of all kinds, Timetables, Jobs and Calendars, as
+// manifests or an API server give them, read into the terms of the decisions.
+//
+//	workload.go  Objects: all that was given, and Read, which sorts it
+//	scheduled.go Scheduled: a CronJob or Timetable with its policy
+//	defaults.go  what an API server would fill in
+//	calendar.go  the Calendars that Timetables name
+//
+// Nothing here reads a file, a clock or an API server.
+package workload
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/carillon-dev/carillon/api/v1alpha1"
+	"github.com/carillon-dev/carillon/internal/kind"
+)
+
+// An Object is one API object, as it was written.
+type Object struct {
+	// Content is the object: without what an API server would fill in if it comes from a manifest.
+	Content *unstructured.Unstructured
+	// Source says where it was written, as messages name it: "jobs.yaml: document 2 (line 14)"; "" for one that an API
+	// server gave.
+	Source string
+	// File and Line are the file of Source and the first line of the object in it, from 1; "" and 0 for one that an API
+	// server gave.
+	File string
+	Line int
+}
+
+// String names the object for messages: "jobs.yaml: document 2 (line 14), CronJob backup", or "CronJob default/backup".
+func (o Object) String() string {
+	kind, name := o.Content.GetKind(), cmp.Or(o.Content.GetName(), o.Content.GetGenerateName()+"…")
+	if o.Source != "" {
+		return fmt.Sprintf("%s, %s %s", o.Source, kind, name)
+	}
+	if ns := o.Content.GetNamespace(); ns != "" {
+		name = ns + "/" + name
+	}
+	return kind + " " + name
+}
+
+// Options say how objects are read.
+type Options struct {
+	// Namespace is that of objects that name none; "" is default.
+	Namespace string
+	// Zone is the zone of CronJobs that name none: that of the process which serves them. Nil means UTC.
+	Zone *time.Location
+	// CalendarsUnread says in words why the Calendars of the API server are not known; "" if they are, or if there is no
+	// API server.
+	CalendarsUnread string
+}
+
+// Objects are all that a command was given, each in the order in which it was given.
+type Objects struct {
+	// Scheduled are the CronJobs and Timetables.
+	Scheduled []*Scheduled
+	// Jobs are the Jobs of batch/v1 and of Volcano.
+	Jobs []Object
+	// Others are all other objects, Calendars among them.
+	Others []Object
+}
+
+// Read sorts objects, and reads those that have a schedule. One whose schedule or spec cannot be read is among them, too,
+// and says so (Scheduled.Unreadable, Policy.Timing.Obstacle). The error is for what is no object of its API at all.
+func Read(objects []Object, options Options) (*Objects, error) {
+	options.Namespace = cmp.Or(options.Namespace, "default")
+	calendars, err := calendarsOf(objects, options)
+	if err != nil {
+		return nil, err
+	}
+	all := &Objects{}
+	for _, object := range objects {
+		gvk := object.Content.GroupVersionKind()
+		switch k, scheduled := kindOf(gvk); {
+		case scheduled:
+			s, err := read(k, object, calendars, options)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", object, err)
+			}
+			all.Scheduled = append(all.Scheduled, s)
+		case isJob(gvk):
+			all.Jobs = append(all.Jobs, object)
+		default:
+			all.Others = append(all.Others, object)
+		}
+	}
+	return all, nil
+}
+
+var calendarKind = v1alpha1.GroupVersion.WithKind("Calendar")
+
+func kindOf(gvk schema.GroupVersionKind) (kind.Kind, bool) {
+	for _, k := range kind.Owners {
+		if gvk == k.Info().Owner {
+			return k, true
+		}
+	}
+	return nil, false
+}
+
+func isJob(gvk schema.GroupVersionKind) bool {
+	for _, k := range kind.All {
+		if gvk == k.Info().Child {
+			return true
+		}
+	}
+	return false
+}
