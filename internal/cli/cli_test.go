@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/carillon-dev/carillon/internal/cli/exitcode"
 	"github.com/carillon-dev/carillon/internal/cli/manifest"
 	"github.com/carillon-dev/carillon/internal/datadir"
 )
@@ -84,8 +85,8 @@ func TestExitCodes(t *testing.T) {
 		says string
 	}{
 		"done":                       {nil, 0, ""},
-		"a failed Job has said so":   {&exit{code: ExitFailed}, 1, ""},
-		"a timeout":                  {&exit{code: ExitTimeout}, 124, ""},
+		"a failed Job has said so":   {&exitcode.Error{Code: exitcode.Failed}, 1, ""},
+		"a timeout":                  {&exitcode.Error{Code: exitcode.Timeout}, 124, ""},
 		"a wrong flag":               {usage("unknown flag: %s", "--x"), 2, "carillon: unknown flag: --x\n"},
 		"a manifest":                 {fmt.Errorf("apply: %w", &manifest.Fault{Where: "f.yaml: document 1 (line 1)", What: "kind is missing"}), 2, "carillon: apply: f.yaml: document 1 (line 1): kind is missing\n"},
 		"anything else":              {errors.New("no"), 1, "carillon: no\n"},
@@ -119,7 +120,7 @@ func TestUsage(t *testing.T) {
 		t.Run(strings.Join(args, " "), func(t *testing.T) {
 			var out, errs bytes.Buffer
 			got := Run(args, Streams{In: strings.NewReader(""), Out: &out, Err: &errs})
-			if got != ExitUsage || errs.Len() == 0 {
+			if got != exitcode.Usage || errs.Len() == 0 {
 				t.Errorf("exit code %d and %q, want 2 and a message", got, errs.String())
 			}
 			if _, err := os.Stat(missing); err == nil {

@@ -4,76 +4,18 @@
 package cli
 
 import (
-	"errors"
-	"fmt"
-	"io/fs"
-	"net"
-	"net/url"
-	"os"
-	"path/filepath"
-	"syscall"
-	"time"
-
 	"github.com/spf13/pflag"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/carillon-dev/carillon/internal/cli/console"
 	"github.com/carillon-dev/carillon/internal/datadir"
-	"github.com/carillon-dev/carillon/internal/privatedir"
 )
 
 func dataDirFlag(flags *pflag.FlagSet, dir *string, text string) {
 	flags.StringVar(dir, "data-dir", datadir.Default(), text+" (also $"+datadir.Env+")")
 }
 
-// absolute returns the data directory as an absolute path.
-func absolute(dir string) (string, error) {
-	if dir == "" {
-		return "", usage("there is no home directory to keep state in; name a directory with --data-dir")
-	}
-	return filepath.Abs(dir)
-}
-
 func outputFlags(flags *pflag.FlagSet, format *console.Format, quiet *bool) {
 	*format = console.Text
 	flags.VarP(console.FormatFlag{Format: format}, "output", "o", "how lines look: text, or json (one object a line)")
 	flags.BoolVarP(quiet, "quiet", "q", false, "only containers' output, warnings and failures")
-}
-
-// running returns the kubeconfig of the Carillon that runs, or ran last, on dataDir.
-func running(dataDir string) (string, error) {
-	path := datadir.Kubeconfig(dataDir)
-	// A kubeconfig can name programs to run, so it must not be somebody else's.
-	if err := privatedir.Check(dataDir); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("the data directory cannot be used: %w (--data-dir names another)", err)
-	}
-	if _, err := os.Stat(path); err != nil {
-		return "", fmt.Errorf("no Carillon keeps its state in %s: start one with `carillon up --data-dir %s`", dataDir, dataDir)
-	}
-	return path, nil
-}
-
-// checkListening tells, by an error, when nothing listens at the API server's address of a kubeconfig: the Carillon was
-// stopped, or killed.
-func checkListening(kubeconfig, dataDir string) error {
-	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
-	if err != nil {
-		return err
-	}
-	server, err := url.Parse(config.Host)
-	if err != nil {
-		return err
-	}
-	connection, err := net.DialTimeout("tcp", server.Host, 5*time.Second)
-	if errors.Is(err, syscall.ECONNREFUSED) {
-		return notRunning(dataDir)
-	}
-	if err == nil {
-		_ = connection.Close()
-	}
-	return nil // whatever else is wrong, the client says it better
-}
-
-func notRunning(dataDir string) error {
-	return fmt.Errorf("the Carillon on %s does not run, it was stopped or killed; nothing is lost: start it with `carillon up --data-dir %s`", dataDir, dataDir)
 }

@@ -6,6 +6,7 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/carillon-dev/carillon/internal/cli/exitcode"
 	"github.com/carillon-dev/carillon/internal/cli/images"
 )
 
@@ -17,7 +18,7 @@ func newImage(streams Streams) *cobra.Command {
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
 			err := run(cmd, args)
 			if err != nil && cmd.Context().Err() != nil {
-				return &exit{code: ExitInterrupted}
+				return &exitcode.Error{Code: exitcode.Interrupted}
 			}
 			return err
 		}

@@ -22,6 +22,7 @@ import (
 	kubectl "k8s.io/kubectl/pkg/cmd"
 	kubectlutil "k8s.io/kubectl/pkg/cmd/util"
 
+	"github.com/carillon-dev/carillon/internal/cli/cluster"
 	"github.com/carillon-dev/carillon/internal/datadir"
 	"github.com/carillon-dev/carillon/internal/privatedir"
 )
@@ -93,8 +94,8 @@ func withHint(message, dataDir string) string {
 	if message != "" && !strings.HasSuffix(message, "\n") {
 		message += "\n"
 	}
-	if os.Getenv(clientcmd.RecommendedConfigPathEnvVar) == datadir.Kubeconfig(dataDir) && checkListening(datadir.Kubeconfig(dataDir), dataDir) != nil {
-		message += "carillon: " + notRunning(dataDir).Error() + "\n"
+	if os.Getenv(clientcmd.RecommendedConfigPathEnvVar) == datadir.Kubeconfig(dataDir) && cluster.CheckListening(datadir.Kubeconfig(dataDir), dataDir) != nil {
+		message += "carillon: " + cluster.NotRunning(dataDir).Error() + "\n"
 	}
 	if strings.Contains(message, `no matches for kind "CronJob" in version "batch/v1beta1"`) {
 		message += "carillon: write apiVersion: batch/v1, which has the same fields\n"
@@ -136,7 +137,7 @@ func pointKubectlAt(args []string, dataDir string, named bool) error {
 	if !named && os.Getenv(clientcmd.RecommendedConfigPathEnvVar) != "" {
 		return nil
 	}
-	path, err := running(dataDir)
+	path, err := cluster.Kubeconfig(dataDir)
 	if err != nil {
 		if (named || errors.As(err, new(*privatedir.NotOursError))) && needsServer(args) {
 			return err

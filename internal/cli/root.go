@@ -32,20 +32,14 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/carillon-dev/carillon/internal/cli/console"
+	"github.com/carillon-dev/carillon/internal/cli/exitcode"
 	"github.com/carillon-dev/carillon/internal/cli/images"
 	"github.com/carillon-dev/carillon/internal/cli/manifest"
+	"github.com/carillon-dev/carillon/internal/cli/planning"
 	"github.com/carillon-dev/carillon/internal/controlplane"
 	"github.com/carillon-dev/carillon/internal/descriptor"
 	"github.com/carillon-dev/carillon/internal/manager/command"
 	"github.com/carillon-dev/carillon/internal/version"
-)
-
-// Exit codes of the program.
-const (
-	ExitFailed      = 1
-	ExitUsage       = 2
-	ExitTimeout     = 124
-	ExitInterrupted = 130
 )
 
 // Streams are what a command reads and writes.
@@ -54,31 +48,14 @@ type Streams struct {
 	Out, Err io.Writer
 }
 
-// exit is an error that carries the program's exit code. Silent ones have said all already.
-type exit struct {
-	code int
-	err  error
-}
-
-func (e *exit) Error() string {
-	if e.err == nil {
-		return fmt.Sprintf("exit code %d", e.code)
-	}
-	return e.err.Error()
-}
-
-func (e *exit) Unwrap() error { return e.err }
-
-func usage(format string, args ...any) error {
-	return &exit{code: ExitUsage, err: fmt.Errorf(format, args...)}
-}
+func usage(format string, args ...any) error { return exitcode.UsageError(format, args...) }
 
 // Main runs the program with the process's arguments and streams, and ends it.
 func Main() {
 	// Nothing but the three streams is for the programs that containers run.
 	if err := descriptor.CloseOnExec(3); err != nil {
 		fmt.Fprintln(os.Stderr, "carillon:", err)
-		os.Exit(ExitFailed)
+		os.Exit(exitcode.Failed)
 	}
 	os.Exit(Run(os.Args[1:], Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
 }
@@ -105,12 +82,12 @@ func exitCode(err error, w io.Writer) int {
 	if err == nil {
 		return 0
 	}
-	var e *exit
+	var e *exitcode.Error
 	if errors.As(err, &e) {
-		if e.err != nil {
-			printError(w, e.err)
+		if e.Err != nil {
+			printError(w, e.Err)
 		}
-		return e.code
+		return e.Code
 	}
 	printError(w, err)
 	var fault *manifest.Fault
@@ -118,9 +95,9 @@ func exitCode(err error, w io.Writer) int {
 	var option *controlplane.OptionError
 	var text *images.UsageError
 	if errors.As(err, &fault) || errors.As(err, &wrong) || errors.As(err, &option) || errors.As(err, &text) {
-		return ExitUsage
+		return exitcode.Usage
 	}
-	return ExitFailed
+	return exitcode.Failed
 }
 
 func printError(w io.Writer, err error) {
@@ -170,11 +147,12 @@ processes. On a cluster it brings the controllers alone. The manifests are the s
 		newVersion(streams),
 		newDocs(),
 	)
+	root.AddCommand(planning.Commands(planning.Streams(streams))...)
 	asUsage(root)
 	return root
 }
 
-// asUsage makes wrong arguments exit with ExitUsage, as wrong flags do, for a command and all below it.
+// asUsage makes wrong arguments exit with exitcode.Usage, as wrong flags do, for a command and all below it.
 func asUsage(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		asUsage(sub)

@@ -18,28 +18,26 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/carillon-dev/carillon/internal/cli/cluster"
 	"github.com/carillon-dev/carillon/internal/cli/console"
+	"github.com/carillon-dev/carillon/internal/cli/exitcode"
 	"github.com/carillon-dev/carillon/internal/cli/follow"
 	"github.com/carillon-dev/carillon/internal/cli/manifest"
 	"github.com/carillon-dev/carillon/internal/standalone"
 )
 
 type runOptions struct {
-	streams    Streams
-	files      []string
-	name       string
-	namespace  string
-	timeout    time.Duration
-	kubeconfig string
-	context    string
-	dataDir    string
-	format     console.Format
-	quiet      bool
-	pidsMax    pidsMax
-	images     imageFlags
-	imageFlag  string // the first of them that the user gave
+	streams   Streams
+	files     []string
+	name      string
+	timeout   time.Duration
+	cluster   cluster.Flags
+	format    console.Format
+	quiet     bool
+	pidsMax   pidsMax
+	images    imageFlags
+	imageFlag string // the first of them that the user gave
 }
 
 func newRun(streams Streams) *cobra.Command {
@@ -76,7 +74,7 @@ that cluster. There -f may be left out to run a CronJob or Timetable that exists
 				o.name = args[0]
 			}
 			if !cmd.Flags().Changed("data-dir") {
-				o.dataDir = ""
+				o.cluster.DataDir = ""
 			}
 			o.imageFlag = namedImageFlag(cmd.Flags())
 			return o.run(cmd.Context())
@@ -84,19 +82,19 @@ that cluster. There -f may be left out to run a CronJob or Timetable that exists
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&o.files, "filename", "f", nil, "manifests: a file, a directory, or - for standard input; may be repeated")
-	flags.StringVarP(&o.namespace, "namespace", "n", "", "namespace of what names none")
+	flags.StringVarP(&o.cluster.Namespace, "namespace", "n", "", "namespace of what names none")
 	flags.DurationVar(&o.timeout, "timeout", 0, "give up after this long, counted from when the Job is created; 0 is never")
-	dataDirFlag(flags, &o.dataDir, "run in the Carillon that runs on this directory, instead of in a plane of its own")
+	dataDirFlag(flags, &o.cluster.DataDir, "run in the Carillon that runs on this directory, instead of in a plane of its own")
 	pidsMaxFlag(flags, &o.pidsMax)
 	o.images.add(flags)
-	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "run on the cluster of this kubeconfig")
-	flags.StringVar(&o.context, "context", "", "run on the cluster of this kubeconfig context")
+	flags.StringVar(&o.cluster.Kubeconfig, "kubeconfig", "", "run on the cluster of this kubeconfig")
+	flags.StringVar(&o.cluster.Context, "context", "", "run on the cluster of this kubeconfig context")
 	outputFlags(flags, &o.format, &o.quiet)
 	return cmd
 }
 
 // remote tells whether an API server that runs already was asked for.
-func (o *runOptions) remote() bool { return o.kubeconfig != "" || o.context != "" || o.dataDir != "" }
+func (o *runOptions) remote() bool { return o.cluster.Named() }
 
 func (o *runOptions) run(ctx context.Context) (err error) {
 	if len(o.files) == 0 && (!o.remote() || o.name == "") {
@@ -124,7 +122,7 @@ func (o *runOptions) run(ctx context.Context) (err error) {
 		return err
 	}
 	if o.remote() {
-		config, namespace, err := o.cluster()
+		config, namespace, err := o.cluster.Config()
 		if err != nil {
 			return err
 		}
@@ -154,7 +152,7 @@ func (o *runOptions) run(ctx context.Context) (err error) {
 	if err := plane.Start(ctx); err != nil {
 		return errors.Join(o.stopped(ctx, err), closePlane(plane, 0))
 	}
-	namespace := o.namespace
+	namespace := o.cluster.Namespace
 	if namespace == "" {
 		namespace = metav1.NamespaceDefault
 	}
@@ -171,16 +169,16 @@ func (o *runOptions) withWriteError(lost, err error) error {
 	case err == nil:
 		return fmt.Errorf("the output: %w", lost)
 	}
-	var e *exit
-	if errors.As(err, &e) && e.err == nil {
-		return &exit{code: e.code, err: lost}
+	var e *exitcode.Error
+	if errors.As(err, &e) && e.Err == nil {
+		return &exitcode.Error{Code: e.Code, Err: lost}
 	}
 	return errors.Join(err, lost)
 }
 
 func (o *runOptions) stopped(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return &exit{code: ExitInterrupted}
+		return &exitcode.Error{Code: exitcode.Interrupted}
 	}
 	return err
 }
@@ -217,41 +215,6 @@ func (o *runOptions) chooseTarget(objects []manifest.Object) (target *manifest.O
 		return nil, nil, usage("the files hold %d Jobs, CronJobs and Timetables: say which to run, one of %q", len(runnable), names)
 	}
 	return nil, nil, usage("there is no Job, CronJob or Timetable %q in the files; they hold %q", o.name, names)
-}
-
-// cluster is the API server that runs already.
-func (o *runOptions) cluster() (*rest.Config, string, error) {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = o.kubeconfig
-	if o.dataDir != "" {
-		if o.kubeconfig != "" || o.context != "" {
-			return nil, "", usage("--data-dir names the Carillon of this machine; leave out --kubeconfig and --context")
-		}
-		dir, err := absolute(o.dataDir)
-		if err != nil {
-			return nil, "", err
-		}
-		if rules.ExplicitPath, err = running(dir); err != nil {
-			return nil, "", &exit{code: ExitUsage, err: err}
-		}
-		if err := checkListening(rules.ExplicitPath, dir); err != nil {
-			return nil, "", &exit{code: ExitUsage, err: err}
-		}
-	}
-	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: o.context})
-	config, err := loader.ClientConfig()
-	if err != nil {
-		return nil, "", &exit{code: ExitUsage, err: err}
-	}
-	config.QPS = -1
-	namespace, _, err := loader.Namespace()
-	if err != nil {
-		return nil, "", &exit{code: ExitUsage, err: err}
-	}
-	if o.namespace != "" {
-		namespace = o.namespace
-	}
-	return config, namespace, nil
 }
 
 // runOnce creates the Job, follows it to its end and says how it ended.
@@ -313,18 +276,18 @@ func (o *runOptions) runOnce(ctx context.Context, config *rest.Config, namespace
 		if complete {
 			return nil
 		}
-		return &exit{code: ExitFailed}
+		return &exitcode.Error{Code: exitcode.Failed}
 	case why := <-stuck:
 		o.deleteJob(applier, job)
-		return &exit{code: ExitUsage, err: fmt.Errorf("%s: %w", object, why)}
+		return &exitcode.Error{Code: exitcode.Usage, Err: fmt.Errorf("%s: %w", object, why)}
 	case <-expired:
 		out.Print(console.Line{Type: console.Warning, Object: object, Reason: "Timeout", Message: fmt.Sprintf("did not end within %s; it is stopped", o.timeout)})
 		o.deleteJob(applier, job)
 		out.StopWaiting()
-		return &exit{code: ExitTimeout}
+		return &exitcode.Error{Code: exitcode.Timeout}
 	case <-ctx.Done():
 		o.deleteJob(applier, job)
-		return &exit{code: ExitInterrupted}
+		return &exitcode.Error{Code: exitcode.Interrupted}
 	case err := <-followed:
 		return err
 	}

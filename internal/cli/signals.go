@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/carillon-dev/carillon/internal/cli/console"
+	"github.com/carillon-dev/carillon/internal/cli/exitcode"
 )
 
 // finalWriteTimeout is how long the program waits, when it was told to stop, for somebody to read what it says last.
@@ -38,7 +39,7 @@ func stopOnSignals(parent context.Context, stderr io.Writer) (ctx context.Contex
 			case s := <-signals:
 				if !first && s != syscall.SIGHUP {
 					writeWithin(stderr, "carillon: stopped at once; what was running may go on until the next start\n", finalWriteTimeout)
-					os.Exit(ExitInterrupted)
+					os.Exit(exitcode.Interrupted)
 				}
 				stop()
 			case <-over:

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/carillon-dev/carillon/api/v1alpha1"
+	"github.com/carillon-dev/carillon/internal/cli/exitcode"
 	"github.com/carillon-dev/carillon/internal/cli/manifest"
 )
 
@@ -101,7 +102,7 @@ func TestFromTimetableThatCannotStart(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			_, err := fromTimetable(timetableOf(t, c.spec), false, noCalendar, func(string) {})
 			var fault *manifest.Fault
-			var e *exit
+			var e *exitcode.Error
 			if isFault, isUsage := errors.As(err, &fault), errors.As(err, &e); isFault == c.usage || isUsage != c.usage {
 				t.Fatalf("got %v", err)
 			}

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	cliflag "k8s.io/component-base/cli/flag"
 
+	"github.com/carillon-dev/carillon/internal/cli/cluster"
 	"github.com/carillon-dev/carillon/internal/cli/console"
 	"github.com/carillon-dev/carillon/internal/cli/follow"
 	"github.com/carillon-dev/carillon/internal/cli/manifest"
@@ -111,7 +112,7 @@ func (o *upOptions) run(ctx context.Context) error {
 	if o.endpoint != "" && o.imageFlag != "" {
 		return usage("%s is for Carillon's own runtime: with --container-runtime-endpoint images are that runtime's", o.imageFlag)
 	}
-	dataDir, err := absolute(o.dataDir)
+	dataDir, err := cluster.Absolute(o.dataDir)
 	if err != nil {
 		return err
 	}

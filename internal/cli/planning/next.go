@@ -1,0 +1,8 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package planning
+
+import "github.com/spf13/cobra"
+
+func newNext(Streams) *cobra.Command { return &cobra.Command{Use: "next", Hidden: true} }
