@@ -60,7 +60,7 @@ type cronVector struct {
 
 func readVectors(t *testing.T, file string, into any) {
 	t.Helper()
-	data, err := os.ReadFile("../../docs/contract/" + file)
+	data, err := os.ReadFile("../docs/contract/" + file)
 	if err != nil {
 		t.Fatal(err)
 	}
