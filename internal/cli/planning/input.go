@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	batchv1 "k8s.io/api/batch/v1"
@@ -37,6 +38,8 @@ type input struct {
 	files         []string
 	cluster       cluster.Flags
 	allNamespaces bool
+	// zone is that of CronJobs which name none; nil means UTC.
+	zone *time.Location
 }
 
 func (i *input) add(cmd *cobra.Command) {
@@ -53,7 +56,7 @@ func (i *input) given() bool { return len(i.files) > 0 || i.cluster.Named() }
 // or the CronJobs and Timetables of the API server, that of this machine if nothing was named. tell gets a line for
 // each thing that the user should know beside that.
 func (i *input) load(ctx context.Context, streams Streams, tell func(string)) (*workload.Objects, error) {
-	options := workload.Options{Namespace: i.cluster.Namespace}
+	options := workload.Options{Namespace: i.cluster.Namespace, Zone: i.zone}
 	objects, err := i.fromFiles(ctx, streams, tell)
 	if err != nil {
 		return nil, err

@@ -13,6 +13,7 @@ import (
 
 	"github.com/carillon-dev/carillon/api/v1alpha1"
 	"github.com/carillon-dev/carillon/internal/kind/adapter"
+	"github.com/carillon-dev/carillon/internal/kind/timetable"
 )
 
 // calendars are the Calendars among the objects, by namespace and name. The first of a name counts, so that a file goes
@@ -37,6 +38,17 @@ func calendarsOf(objects []Object, options Options) (calendars, error) {
 		found[name] = calendar
 	}
 	return found, nil
+}
+
+// namedBy gives the Calendars that a Timetable names, by name.
+func (c calendars) namedBy(t *v1alpha1.Timetable) map[string]*v1alpha1.Calendar {
+	named := map[string]*v1alpha1.Calendar{}
+	for _, name := range timetable.Calendars(&t.Spec) {
+		if calendar := c[types.NamespacedName{Namespace: t.Namespace, Name: name}]; calendar != nil {
+			named[name] = calendar
+		}
+	}
+	return named
 }
 
 // readOptions are how an adapter reads objects that name Calendars.

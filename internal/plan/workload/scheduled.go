@@ -30,6 +30,8 @@ type Scheduled struct {
 	Owner  cron.Owner
 	Policy cron.Policy
 	Memory cron.Memory
+	// Calendars are those that a Timetable names and that are known, by name.
+	Calendars map[string]*v1alpha1.Calendar
 	// Unreadable says why its spec could not be read, so that Policy is empty; nil if it could.
 	Unreadable *adapter.Unreadable
 }
@@ -74,6 +76,9 @@ func read(k kind.Kind, object Object, known calendars, options Options) (*Schedu
 	s.Owner, s.Policy, s.Memory, err = k.Read(typed, known.readOptions(options))
 	if unreadable, ok := errors.AsType[*adapter.Unreadable](err); ok {
 		s.Unreadable, err = unreadable, nil
+	}
+	if t := s.Timetable(); t != nil {
+		s.Calendars = known.namedBy(t)
 	}
 	return s, err
 }

@@ -1,0 +1,181 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package planning
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/carillon-dev/carillon/internal/cli/exitcode"
+)
+
+// runNext runs the command on 20 March 2027 and gives its output and exit code.
+func runNext(t *testing.T, args ...string) (out string, code int, err error) {
+	t.Helper()
+	var written, told strings.Builder
+	cmd := newNextAt(Streams{In: strings.NewReader(""), Out: &written, Err: &told}, func() time.Time {
+		return time.Date(2027, 3, 20, 12, 0, 0, 700, time.UTC)
+	})
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	cmd.SetArgs(args)
+	if err = cmd.ExecuteContext(t.Context()); err != nil {
+		code = exitcode.Failed
+		if coded, ok := errors.AsType[*exitcode.Error](err); ok {
+			code = coded.Code
+		}
+	}
+	return written.String(), code, err
+}
+
+const nextManifests = `apiVersion: batch/v1
+kind: CronJob
+metadata: {name: report}
+spec:
+  schedule: "0 6 * * *"
+  jobTemplate: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: b}]}}}}
+---
+apiVersion: batch.carillon.dev/v1alpha1
+kind: Timetable
+metadata: {name: sync}
+spec:
+  schedules: [{cron: "0 2 * * *"}]
+  timeZone: Europe/Berlin
+  exclude: [{calendar: feast}]
+  template: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: b}]}}}}
+---
+apiVersion: batch.carillon.dev/v1alpha1
+kind: Calendar
+metadata: {name: feast}
+spec: {periods: [{period: 2027-03-21, name: Spring}]}
+`
+
+const nextBroken = `apiVersion: batch/v1
+kind: CronJob
+metadata: {name: broken}
+spec:
+  schedule: "0 25 * * *"
+  jobTemplate: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: b}]}}}}
+`
+
+func nextFile(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "a.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestNext(t *testing.T) {
+	good, broken := nextFile(t, nextManifests), nextFile(t, nextBroken)
+	tests := map[string]struct {
+		args []string
+		code int
+		out  []string // parts of the output, in order
+		err  string
+	}{
+		"an expression":              {args: []string{"30 2 * * *", "--zone", "Europe/Berlin", "-n", "1"}, out: []string{"Europe/Berlin", "Sun 2027-03-21 02:30 +01:00   2027-03-21 01:30Z   in 13h30m"}},
+		"from a local date":          {args: []string{"0 0 * * *", "--zone", "Asia/Tokyo", "--from", "2027-05-01", "-n1"}, out: []string{"Sat 2027-05-01 00:00 +09:00"}},
+		"from a local time":          {args: []string{"0 0 * * *", "--zone", "Asia/Tokyo", "--from", "2027-05-01 00:01", "-n1"}, out: []string{"Sun 2027-05-02 00:00 +09:00"}},
+		"from an instant":            {args: []string{"0 0 * * *", "--from", "2027-05-01T02:00:00+03:00", "-n1"}, out: []string{"Sat 2027-05-01 00:00 +00:00"}},
+		"all objects of a file":      {args: []string{"-f", good, "-n", "1"}, out: []string{"cronjob/report", "UTC, assumed", "06:00", "timetable/sync", "2027-03-21 02:00 excluded by Calendar feast (2027-03-21, Spring)", "2027-03-22"}},
+		"one object of a file":       {args: []string{"-f", good, "tt/sync", "-n", "1"}, out: []string{"timetable/sync"}},
+		"a zone of the controller":   {args: []string{"-f", good, "cj/report", "--zone", "Asia/Tokyo", "-n", "1"}, out: []string{"Asia/Tokyo", "06:00 +09:00"}},
+		"what cannot run":            {args: []string{"-f", broken}, code: 1, out: []string{"cronjob/broken", "hour 25 is out of range"}},
+		"an expression that is none": {args: []string{"0 25 * * *"}, code: 2, err: "hour 25 is out of range 0-23"},
+		"one that never fires":       {args: []string{"0 0 30 2 *"}, code: 1, out: []string{"names no date that exists"}},
+		"no quotes":                  {args: []string{"0", "2", "1", "2", "3"}, code: 2, err: "put an expression in quotes"},
+		"nothing":                    {code: 2, err: "nothing to look at"},
+		"a zone that is none":        {args: []string{"0 2 * * *", "--zone", "Mars"}, code: 2, err: "--zone Mars"},
+		"a start that is none":       {args: []string{"0 2 * * *", "--from", "tomorrow"}, code: 2, err: "--from \"tomorrow\" is no time"},
+		"a namespace for a number":   {args: []string{"0 2 * * *", "-n", "team"}, code: 1, err: "a namespace is --namespace"},
+		"too many":                   {args: []string{"0 2 * * *", "-n", "10001"}, code: 1, err: "from 1 to 10000"},
+		"an expression and a file":   {args: []string{"0 2 * * *", "-f", good}, code: 2, err: "is neither cronjob/NAME nor timetable/NAME"},
+		"another name":               {args: []string{"cronjob/other", "-f", good}, code: 2, err: "there is no cronjob/other; there are cronjob/report, timetable/sync"},
+		"a Job":                      {args: []string{"job/a", "-f", good}, code: 2, err: "a Job has no schedule"},
+		"what a terminal obeys":      {args: []string{"-f", nextFile(t, strings.Replace(nextBroken, "0 25", `\e[31m`, 1))}, code: 1, out: []string{"^[[31m"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			out, code, err := runNext(t, test.args...)
+			if code != test.code {
+				t.Errorf("exit code %d (%v), want %d; output\n%s", code, err, test.code, out)
+			}
+			if test.err != "" && (err == nil || !strings.Contains(err.Error(), test.err)) {
+				t.Errorf("error %v, want %q", err, test.err)
+			}
+			rest := out
+			for _, part := range test.out {
+				_, after, found := strings.Cut(rest, part)
+				if !found {
+					t.Fatalf("no %q in\n%s", part, out)
+				}
+				rest = after
+			}
+		})
+	}
+}
+
+func TestNextJSON(t *testing.T) {
+	out, code, err := runNext(t, "-f", nextFile(t, nextManifests), "-n", "2", "-o", "json")
+	if code != 0 {
+		t.Fatal(err)
+	}
+	var got struct {
+		APIVersion, Kind string
+		Now              time.Time
+		Schedules        []struct {
+			Name  string
+			Times []struct {
+				UTC             time.Time
+				DistanceSeconds float64
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(out), &got); err != nil {
+		t.Fatal(err)
+	}
+	if got.APIVersion != "plan.carillon.dev/v1" || got.Kind != "NextTimes" || len(got.Schedules) != 2 || len(got.Schedules[1].Times) != 2 {
+		t.Fatalf("got %s", out)
+	}
+	first := got.Schedules[0].Times[0]
+	if want := time.Date(2027, 3, 21, 6, 0, 0, 0, time.UTC); !first.UTC.Equal(want) || first.DistanceSeconds != 18*3600 {
+		t.Errorf("the first time is %s, in %gs", first.UTC, first.DistanceSeconds)
+	}
+}
+
+func TestZoneTables(t *testing.T) {
+	dir := t.TempDir()
+	tests := map[string]struct {
+		name, text string
+		want       []string
+	}{
+		"a table":            {"zone.tab", "# codes\tcoordinates\tTZ\nDE\t+5230+01322\tEurope/Berlin\tmost of Germany\n", []string{"Europe/Berlin", "UTC"}},
+		"the compact source": {"tzdata.zi", "# version 2026a\nR A 1 o - D 1 0 0 -\nZ Asia/Tokyo 9:18:59 - LMT 1887\nL Asia/Tokyo Japan\n", []string{"Asia/Tokyo", "Japan", "UTC"}},
+		"nothing":            {"empty.tab", "", nil},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(dir, test.name)
+			if err := os.WriteFile(path, []byte(test.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if got := readZoneTable(path); !slices.Equal(got, test.want) {
+				t.Errorf("got %v, want %v", got, test.want)
+			}
+		})
+	}
+	if got := readZoneTable(filepath.Join(dir, "none")); got != nil {
+		t.Errorf("of no file %v", got)
+	}
+	if zones, _ := completeZones(nil, nil, ""); !slices.Contains(zones, "Europe/Berlin") || !slices.Contains(zones, "UTC") {
+		t.Errorf("offered are %v", zones)
+	}
+}

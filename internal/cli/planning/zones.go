@@ -1,0 +1,61 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package planning
+
+import (
+	"bufio"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// zoneTables are where systems list the names of the tz database.
+var zoneTables = []string{"/usr/share/zoneinfo/zone1970.tab", "/usr/share/zoneinfo/zone.tab", "/usr/share/zoneinfo/tzdata.zi"}
+
+// usualZones are offered where there is no list.
+var usualZones = []string{
+	"UTC", "Africa/Cairo", "Africa/Johannesburg", "Africa/Lagos", "Africa/Nairobi", "America/Argentina/Buenos_Aires", "America/Chicago",
+	"America/Denver", "America/Los_Angeles", "America/Mexico_City", "America/New_York", "America/Sao_Paulo", "America/Toronto",
+	"Asia/Dubai", "Asia/Hong_Kong", "Asia/Jakarta", "Asia/Jerusalem", "Asia/Karachi", "Asia/Kolkata", "Asia/Seoul", "Asia/Shanghai",
+	"Asia/Singapore", "Asia/Tokyo", "Australia/Melbourne", "Australia/Sydney", "Europe/Amsterdam", "Europe/Berlin", "Europe/Istanbul",
+	"Europe/London", "Europe/Madrid", "Europe/Paris", "Europe/Rome", "Europe/Stockholm", "Europe/Warsaw", "Europe/Zurich", "Pacific/Auckland",
+}
+
+func completeZones(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	for _, path := range zoneTables {
+		if zones := readZoneTable(path); len(zones) > 0 {
+			return zones, cobra.ShellCompDirectiveNoFileComp
+		}
+	}
+	return usualZones, cobra.ShellCompDirectiveNoFileComp
+}
+
+// readZoneTable gives the names in a list of the tz database, UTC among them; nil if it cannot be read. A table has
+// them in its third column; the compact source (tzdata.zi) in lines "Z name …" and "L target name".
+func readZoneTable(path string) []string {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer file.Close()
+	var zones []string
+	for lines := bufio.NewScanner(file); lines.Scan(); {
+		fields := strings.Fields(lines.Text())
+		switch {
+		case len(fields) < 3 || strings.HasPrefix(fields[0], "#"):
+		case fields[0] == "Z":
+			zones = append(zones, fields[1])
+		case fields[0] == "L" || strings.HasSuffix(path, ".tab"):
+			zones = append(zones, fields[2])
+		}
+	}
+	if zones == nil {
+		return nil
+	}
+	zones = append(zones, "UTC")
+	slices.Sort(zones)
+	return slices.Compact(zones)
+}
