@@ -55,7 +55,7 @@ func Fix(report *Report, file string) (text string, mended []Finding) {
 		}
 		text = text[:begin] + part + text[end:]
 	}
-	slices.Reverse(mended)
+	sortFindings(mended)
 	return text, mended
 }
 

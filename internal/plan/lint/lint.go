@@ -124,3 +124,21 @@ func sortFindings(findings []Finding) {
 		)
 	})
 }
+
+// AtLeast is the report without findings below a level, and how many there were.
+func (r *Report) AtLeast(least Level) (shown *Report, hidden int) {
+	shown = &Report{Objects: r.Objects}
+	for _, f := range r.Findings {
+		if f.Rule.Level < least {
+			hidden++
+			continue
+		}
+		shown.Findings = append(shown.Findings, f)
+	}
+	for _, f := range r.Suppressed {
+		if f.Rule.Level >= least {
+			shown.Suppressed = append(shown.Suppressed, f)
+		}
+	}
+	return shown, hidden
+}

@@ -8,7 +8,7 @@ var noTimeZone = &Rule{
 	Summary: "the schedule names an hour or a day, and no time zone says whose",
 	Reason:  "Without timeZone it is that of the controller's process: UTC on most clusters, another one on some, and on this machine its own. Jobs then run hours early or late, and nobody sees why.",
 	Cure:    "Write spec.timeZone, such as Europe/Berlin, or Etc/UTC to keep what most clusters do.",
-	Fix:     "with --fix-zone ZONE: writes that zone",
+	Fix:     "writes the zone of --fix-zone, if that is given",
 	check: eachCron(func(s *Subject, c cronText) []problem {
 		if s.timetable != nil || !s.zoned() || s.has("spec", "timeZone") || c.fields == nil || c.zone != "" || s.obstacle() != nil {
 			return nil

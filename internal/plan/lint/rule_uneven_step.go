@@ -22,8 +22,8 @@ var unevenStep = &Rule{
 			index, first, size int
 			unit, whole        string
 		}{{0, 0, 60, "minute", "hour"}, {1, 0, 24, "hour", "day"}} {
-			if i == 0 && len(c.fields) != 5 {
-				break
+			if i == 0 && !strings.ContainsAny(c.fields[1], "*?-/,") {
+				continue // in one hour of the day it begins anew tomorrow only
 			}
 			text := c.fields[field.index]
 			step, stepped := stepOf(text, field.first)

@@ -7,7 +7,7 @@ package lint
 // late or fail, then about what is left of them, then about the Job and its Pods, and last about the files themselves.
 var Rules = []*Rule{
 	scheduleUnreadable, specUnreadable, templateUnusable, timeZoneUnknown, timeZoneInSchedule, neverFires, nothingLeft, calendarMissing, tooFrequent,
-	noTimeZone, dayOfMonthAndWeek, unevenStep, dayMissing, minuteStar, everyDrifts, belowAMinute, clockChanges, clockChangeDaysOnly,
+	noTimeZone, dayOfMonthAndWeek, unevenStep, dayMissing, minuteStar, everyDrifts, everyInCron, belowAMinute, clockChanges, clockChangeDaysOnly,
 
 	herd, overlapWithoutLimit, noRunDeadline, deadlineBeyondInterval, replaceNeverFinishes, twoDeadlines,
 	startingDeadlineZero, startingDeadlineShort, noStartingDeadline, suspended,
