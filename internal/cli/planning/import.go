@@ -54,7 +54,7 @@ func (i *imports) add(cmd *cobra.Command) {
 	i.output.add(cmd)
 	flags.StringVar(&i.zone, "zone", "", "time zone of the times, such as Europe/Rome (default: that of this machine)")
 	flags.BoolVar(&i.keepGoing, "keep-going", false, "convert the rest when something cannot be read; it stays as a comment")
-	_ = cmd.RegisterFlagCompletionFunc("zone", cobra.NoFileCompletions)
+	_ = cmd.RegisterFlagCompletionFunc("zone", completeZones)
 }
 
 // theZone is the name of the zone, and a sentence that says where it comes from. warning tells that it is a guess.

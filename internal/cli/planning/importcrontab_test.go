@@ -97,7 +97,7 @@ func TestImportCrontabFaults(t *testing.T) {
 	}
 	stdout, _, err = importing(importMachine(), bad, "crontab", "-o", "json")
 	var answer imported
-	if jsonErr := json.Unmarshal([]byte(stdout), &answer); jsonErr != nil || importCode(err) != 1 || len(answer.Objects) != 0 || len(answer.Errors) != 1 {
+	if jsonErr := json.Unmarshal([]byte(stdout), &answer); jsonErr != nil || importCode(err) != 1 || len(answer.Objects) != 2 || len(answer.Errors) != 1 {
 		t.Errorf("%v %v: %s", jsonErr, err, stdout)
 	}
 	stdout, _, err = importing(importMachine(), "30 2 * * * a\n", "crontab", "-o", "json", "--zone", "UTC")
