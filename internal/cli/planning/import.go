@@ -179,24 +179,24 @@ func fileError(err error) error {
 	return err
 }
 
-// oneOf is a flag that takes one of some words.
-type oneOf struct {
+// wordFlag is a flag that takes one of some words.
+type wordFlag struct {
 	value *string
 	words []string
 }
 
-var _ pflag.Value = oneOf{}
+var _ pflag.Value = wordFlag{}
 
-func (o oneOf) String() string {
+func (o wordFlag) String() string {
 	if o.value == nil {
 		return ""
 	}
 	return *o.value
 }
 
-func (o oneOf) Type() string { return strings.Join(o.words, "|") }
+func (o wordFlag) Type() string { return strings.Join(o.words, "|") }
 
-func (o oneOf) Set(text string) error {
+func (o wordFlag) Set(text string) error {
 	for _, word := range o.words {
 		if text == word {
 			*o.value = text

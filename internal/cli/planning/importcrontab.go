@@ -44,7 +44,7 @@ Times are in the time zone of this machine (TZ, /etc/localtime, /etc/timezone), 
 	flags := cmd.Flags()
 	flags.BoolVar(&i.system, "system", false, "each line names a user before the command, as in /etc/crontab")
 	flags.BoolVar(&i.user, "user", false, "no line names a user, as in what crontab -l shows")
-	flags.Var(oneOf{&i.kind, []string{"cronjob", "timetable"}}, "kind", "what to make of a line")
+	flags.Var(wordFlag{&i.kind, []string{"cronjob", "timetable"}}, "kind", "what to make of a line")
 	cmd.MarkFlagsMutuallyExclusive("system", "user")
 	_ = cmd.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions([]string{"cronjob", "timetable"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
