@@ -34,6 +34,10 @@ type Scheduled struct {
 	Calendars map[string]*v1alpha1.Calendar
 	// Unreadable says why its spec could not be read, so that Policy is empty; nil if it could.
 	Unreadable *adapter.Unreadable
+
+	// options and known are what it was read with.
+	options adapter.ReadOptions
+	known   calendars
 }
 
 // Timetable is the object as a Timetable; nil if it is none.
@@ -72,15 +76,31 @@ func read(k kind.Kind, object Object, known calendars, options Options) (*Schedu
 		return nil, err
 	}
 	typed.SetNamespace(cmp.Or(typed.GetNamespace(), options.Namespace))
-	s := &Scheduled{Object: object, Kind: k, Typed: typed}
-	s.Owner, s.Policy, s.Memory, err = k.Read(typed, known.readOptions(options))
+	return readTyped(&Scheduled{Object: object, Kind: k, Typed: typed, options: known.readOptions(options), known: known})
+}
+
+// readTyped fills in what decisions know of the typed object.
+func readTyped(s *Scheduled) (*Scheduled, error) {
+	var err error
+	s.Owner, s.Policy, s.Memory, err = s.Kind.Read(s.Typed, s.options)
 	if unreadable, ok := errors.AsType[*adapter.Unreadable](err); ok {
 		s.Unreadable, err = unreadable, nil
 	}
 	if t := s.Timetable(); t != nil {
-		s.Calendars = known.namedBy(t)
+		s.Calendars = s.known.namedBy(t)
 	}
 	return s, err
+}
+
+// Edited gives what the object would be after an edit of a copy of its typed object. What was written (Object) stays as it
+// is. The error says that the typed object is none of its API.
+func (s *Scheduled) Edited(edit func(typed adapter.Object)) (*Scheduled, error) {
+	typed, ok := s.Typed.DeepCopyObject().(adapter.Object)
+	if !ok {
+		return nil, fmt.Errorf("%T has no metadata", s.Typed)
+	}
+	edit(typed)
+	return readTyped(&Scheduled{Object: s.Object, Kind: s.Kind, Typed: typed, options: s.options, known: s.known})
 }
 
 // scheme has the Go types of all kinds.

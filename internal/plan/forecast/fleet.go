@@ -1,0 +1,192 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package forecast
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/carillon-dev/carillon/api/v1alpha1"
+	"github.com/carillon-dev/carillon/internal/cron"
+	"github.com/carillon-dev/carillon/internal/plan/workload"
+	"github.com/carillon-dev/carillon/schedule/timeset"
+)
+
+// fleet are the objects that count.
+type fleet struct {
+	options   Options
+	groups    []*group
+	objects   Objects
+	durations Durations
+}
+
+// A group are objects that start at the same instants.
+type group struct {
+	times   times
+	members []*member
+	// idle is that it starts nothing in the time that is forecast.
+	idle bool
+}
+
+// member is one object that counts.
+type member struct {
+	*workload.Scheduled
+	// label is the schedule as people are shown it.
+	label string
+	// takes is how long a run of it takes, in seconds.
+	takes int64
+}
+
+func (m *member) name() string { return m.Owner.Namespace + "/" + m.Owner.Name }
+
+func byName(a, b *workload.Scheduled) int {
+	return cmp.Or(strings.Compare(a.Owner.Namespace, b.Owner.Namespace), strings.Compare(a.Owner.Name, b.Owner.Name),
+		strings.Compare(a.Kind.Info().Name, b.Kind.Info().Name), strings.Compare(a.Source, b.Source),
+		strings.Compare(a.Policy.Timing.Fingerprint, b.Policy.Timing.Fingerprint))
+}
+
+func newFleet(objects []*workload.Scheduled, options Options) *fleet {
+	f := &fleet{options: options}
+	known := newMeasured(options.Runs)
+	groups := map[timesKey]*group{}
+	for _, s := range slices.SortedStableFunc(slices.Values(objects), byName) {
+		if f.leaveOut(s) {
+			continue
+		}
+		m := &member{Scheduled: s, label: label(s)}
+		m.takes = f.durations.of(s, known, options)
+		t := f.timesOf(s)
+		g := groups[t.key]
+		if g == nil {
+			g = &group{times: t}
+			groups[t.key] = g
+			f.groups = append(f.groups, g)
+		}
+		g.members = append(g.members, m)
+		f.count(s, &t)
+	}
+	return f
+}
+
+// leaveOut tells whether an object starts nothing, and notes it.
+func (f *fleet) leaveOut(s *workload.Scheduled) bool {
+	why := s.Obstacle()
+	switch {
+	case s.Unreadable == nil && (s.Policy.Suspend || s.Memory.Pause().Cause == cron.PauseFailures):
+		f.objects.Suspended++
+		return true
+	case s.Owner.Deleting:
+		why = "it is being deleted"
+	case why == "" && s.Policy.Timing.Times == nil:
+		why = "it names no times"
+	case why == "":
+		return false
+	}
+	f.objects.LeftOut = append(f.objects.LeftOut, LeftOut{s, why})
+	return true
+}
+
+func (f *fleet) count(s *workload.Scheduled, t *times) {
+	f.objects.Counted++
+	if t.notBefore > f.options.From.Unix() {
+		f.objects.SuspendedUntil++
+	}
+	if s.Timetable() == nil && s.Policy.Timing.ZoneName == "" && s.Policy.Timing.Every == 0 && len(s.Policy.Timing.Remarks) == 0 {
+		f.objects.WithoutZone++
+	}
+	if t.every && s.Memory.LastSchedule == nil && s.Owner.Created.IsZero() {
+		f.objects.Unanchored++
+	}
+}
+
+// timesOf gives the instants at which an object starts. Those of objects with the same key are the same.
+func (f *fleet) timesOf(s *workload.Scheduled) times {
+	timing := s.Policy.Timing
+	t := times{timing: timing, key: timesKey{timing: timing.Fingerprint}}
+	if until := s.Policy.SuspendUntil; until != nil {
+		t.notBefore = until.Unix()
+		t.key.notBefore = t.notBefore
+	}
+	if timing.Every != 0 {
+		t.every, t.since = true, f.options.From
+		switch {
+		case s.Memory.LastSchedule != nil:
+			t.since = *s.Memory.LastSchedule
+		case !s.Owner.Created.IsZero():
+			t.since = s.Owner.Created
+		}
+		t.key.since = t.since.Unix()
+	}
+	if tt := s.Timetable(); tt != nil {
+		t.key.timetable = true
+		if tt.Spec.Jitter != nil { // one that cannot be read is an obstacle
+			t.jitter, _ = timeset.ParseDuration(string(*tt.Spec.Jitter))
+		}
+		if t.jitter != 0 || hashes(&tt.Spec) {
+			t.key.own = s.Owner.Namespace + "/" + s.Owner.Name
+		}
+	}
+	return t
+}
+
+// hashes tells whether a spec may have an H, so that its times depend on its name. Names of days with an h count as well,
+// which costs a walk and nothing else.
+func hashes(spec *v1alpha1.TimetableSpec) bool {
+	return slices.ContainsFunc(spec.Schedules, func(s v1alpha1.Schedule) bool { return strings.ContainsAny(s.Cron, "hH") })
+}
+
+// label is the schedule of an object as people are shown it: "0 0 * * * (Europe/Berlin)".
+func label(s *workload.Scheduled) string {
+	zone := cmp.Or(s.Policy.Timing.ZoneName, "UTC")
+	tt := s.Timetable()
+	if tt == nil {
+		text := writtenSchedule(s)
+		if s.Policy.Timing.Every != 0 || strings.Contains(text, "TZ") {
+			return text
+		}
+		return text + " (" + zone + ")"
+	}
+	var texts []string
+	for _, item := range tt.Spec.Schedules {
+		texts = append(texts, scheduleText(&item))
+	}
+	text := strings.Join(texts, " | ") + " (" + zone + ")"
+	if tt.Spec.Jitter != nil {
+		text += " jitter " + string(*tt.Spec.Jitter)
+	}
+	return text
+}
+
+func scheduleText(item *v1alpha1.Schedule) string {
+	switch {
+	case item.Every != nil:
+		return "every " + string(*item.Every)
+	case item.Cron == "":
+		return "at " + plural(len(item.At), "moment")
+	}
+	return item.Cron
+}
+
+// cronTexts are the cron expressions of an object.
+func cronTexts(s *workload.Scheduled) []string {
+	tt := s.Timetable()
+	if tt == nil {
+		return []string{writtenSchedule(s)}
+	}
+	var texts []string
+	for _, item := range tt.Spec.Schedules {
+		if item.Cron != "" {
+			texts = append(texts, item.Cron)
+		}
+	}
+	return texts
+}
+
+// writtenSchedule is the text of the schedule of a CronJob, of whatever kind.
+func writtenSchedule(s *workload.Scheduled) string {
+	spec, _ := s.Content.Object["spec"].(map[string]any)
+	text, _ := spec[s.Kind.Info().ScheduleFields[0]].(string)
+	return text
+}
