@@ -3,6 +3,215 @@
 
 package planning
 
-import "github.com/spf13/cobra"
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
 
-func newWhy(Streams) *cobra.Command { return &cobra.Command{Use: "why", Hidden: true} }
+	"github.com/spf13/cobra"
+
+	"github.com/carillon-dev/carillon/internal/cli/console"
+	"github.com/carillon-dev/carillon/internal/cli/exitcode"
+	"github.com/carillon-dev/carillon/internal/plan/diagnosis"
+	"github.com/carillon-dev/carillon/internal/plan/workload"
+)
+
+// why is the command that tells why something ran, or did not: this file asks and answers, whysearch.go finds the object,
+// whygather.go what an API server knows of it.
+type why struct {
+	input   input
+	output  output
+	at, now string
+	streams Streams
+	clock   func() time.Time
+}
+
+func newWhy(streams Streams) *cobra.Command { return newWhyAt(streams, time.Now) }
+
+func newWhyAt(streams Streams, clock func() time.Time) *cobra.Command {
+	w := &why{streams: streams, clock: clock}
+	cmd := &cobra.Command{
+		Use:   "why cronjob/NAME | timetable/NAME | job/NAME [--at TIME]",
+		Short: "Tell why something ran, ran late, did not run, or still waits",
+		Long: `Tell why a CronJob or Timetable ran, ran late, did not run or still waits, and why a Job is in its state. The
+answer comes first; then what shows it, with the source of each piece of evidence, what is missing, and commands that
+help on. What is inferred and not shown is marked.
+
+Without --at it is about now: what ran last, and what the next run waits for. --at takes a time in the schedule's zone
+(02:00, "yesterday 02:00", "2026-11-20 02:00") or with an offset (2026-11-20T02:00:00Z); 02:00 alone is the last one
+that has come.
+
+It asks the Carillon of this machine, or the cluster of --context or --kubeconfig; or it reads with -f what somebody
+has saved of one:
+
+  kubectl get cronjobs,jobs,pods,events -o yaml --show-managed-fields > saved.yaml
+
+Events are kept for an hour, and Jobs as long as the history limits say; of a Timetable the status lists what became
+of its times. The exit code is 0 when there is an answer, 1 when the evidence is gone so that it cannot be told, and 2
+when there is no such object.`,
+		Example: `  carillon why cronjob/backup
+  carillon why cronjob/backup --at 02:00
+  carillon why tt/report --at "yesterday 18:30" -n sales
+  carillon why job/backup-29412345 --context production
+  carillon why cronjob/backup --at 2026-11-20T02:00:00Z -f saved.yaml -o json`,
+		Args:              oneReference,
+		ValidArgsFunction: w.complete,
+		RunE:              func(cmd *cobra.Command, args []string) error { return w.run(cmd.Context(), args[0]) },
+	}
+	flags := cmd.Flags()
+	flags.StringArrayVarP(&w.input.files, "filename", "f", nil, "what was saved of a cluster: a file, a directory, or - for standard input; may be repeated")
+	w.input.cluster.Add(flags)
+	flags.StringVar(&w.at, "at", "", "the time that the question is about; without it, now")
+	flags.StringVar(&w.now, "now", "", "with -f: when the files were saved")
+	w.output.add(cmd)
+	return cmd
+}
+
+func oneReference(_ *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return exitcode.UsageError("name one object: cronjob/NAME, timetable/NAME or job/NAME")
+	}
+	return nil
+}
+
+func (w *why) run(ctx context.Context, text string) error {
+	ref, ok := parseReference(text)
+	if !ok {
+		return exitcode.UsageError("%q names no object: write cronjob/NAME, timetable/NAME (tt/NAME) or job/NAME", text)
+	}
+	now, err := w.present()
+	if err != nil {
+		return err
+	}
+	evidence, err := w.gather(ctx, ref, now)
+	if err != nil {
+		return err
+	}
+	question, err := w.question(evidence, ref)
+	if err != nil {
+		return err
+	}
+	answer := diagnosis.Explain(evidence, question)
+	if err := w.write(answer); err != nil {
+		return err
+	}
+	if answer.Verdict == diagnosis.CannotTell {
+		return &exitcode.Error{Code: exitcode.Failed}
+	}
+	return nil
+}
+
+// present is the time that counts as now.
+func (w *why) present() (time.Time, error) {
+	if w.now == "" {
+		return w.clock(), nil
+	}
+	if len(w.input.files) == 0 {
+		return time.Time{}, exitcode.UsageError("--now says when files were saved: it needs -f")
+	}
+	at, err := diagnosis.ParseAt(w.now, w.clock(), time.UTC)
+	if err != nil {
+		return time.Time{}, exitcode.UsageError("--now: %w", err)
+	}
+	return at.From, nil
+}
+
+// question reads --at, in the zone of the schedule.
+func (w *why) question(evidence *diagnosis.Evidence, ref reference) (diagnosis.Question, error) {
+	if w.at == "" {
+		return diagnosis.Question{}, nil
+	}
+	if ref.kind == "job" {
+		return diagnosis.Question{}, exitcode.UsageError("--at is a question about a CronJob or Timetable: a Job runs once")
+	}
+	at, err := diagnosis.ParseAt(w.at, evidence.Now, evidence.Zone())
+	if err != nil {
+		return diagnosis.Question{}, exitcode.UsageError("--at: %w", err)
+	}
+	return diagnosis.Question{At: &at}, nil
+}
+
+// savedLongAgo is how old the newest time in files may be before the answer says so.
+const savedLongAgo = 10 * time.Minute
+
+// gather collects the evidence.
+func (w *why) gather(ctx context.Context, ref reference, now time.Time) (*diagnosis.Evidence, error) {
+	if len(w.input.files) == 0 {
+		return w.ask(ctx, ref, now)
+	}
+	if w.input.cluster.Named() {
+		return nil, exitcode.UsageError("-f reads what was saved of a cluster; leave out --context, --kubeconfig and --data-dir")
+	}
+	objects, err := w.input.fromFiles(ctx, w.streams, w.tell)
+	if err != nil {
+		return nil, &exitcode.Error{Code: exitcode.Usage, Err: err}
+	}
+	all, err := workload.Read(objects, workload.Options{Namespace: w.input.cluster.Namespace})
+	if err != nil {
+		return nil, &exitcode.Error{Code: exitcode.Usage, Err: err}
+	}
+	evidence, err := w.search(all, ref, w.input.cluster.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	evidence.Now, evidence.Saved = now, diagnosis.Newest(all)
+	if saved := evidence.Saved; w.now == "" && !saved.IsZero() && now.Sub(saved) > savedLongAgo {
+		evidence.Unread = append(evidence.Unread, fmt.Sprintf("what has happened since the files were saved: the newest time in them is %s; "+
+			"if they were saved then, say so with --now", saved.UTC().Format(time.RFC3339)))
+	}
+	return evidence, nil
+}
+
+func (w *why) tell(line string) { fmt.Fprintln(w.streams.Err, console.EscapeControls(line)) }
+
+// reasonDocument is the answer for programs.
+type reasonDocument struct {
+	document
+	diagnosis.Answer
+}
+
+func (w *why) write(answer diagnosis.Answer) error {
+	if w.output.json {
+		return writeJSON(w.streams.Out, reasonDocument{newDocument("Reason"), answer})
+	}
+	for line := range strings.Lines(answer.Text(min(widthOf(w.streams.Out), maxTextWidth))) {
+		if _, err := io.WriteString(w.streams.Out, console.EscapeControls(strings.TrimSuffix(line, "\n"))+"\n"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// maxTextWidth is the widest that text is easily read at.
+const maxTextWidth = 100
+
+// completionTimeout bounds how long a completion may take.
+const completionTimeout = 2 * time.Second
+
+// complete offers kinds, and then the names of the objects of a kind.
+func (w *why) complete(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	word, _, named := strings.Cut(typed, "/")
+	if !named {
+		return []string{"cronjob/", "timetable/", "job/"}, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	}
+	ref, ok := parseReference(word + "/x")
+	if !ok {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	ctx, cancel := context.WithTimeout(cmd.Context(), completionTimeout)
+	defer cancel()
+	names, err := w.names(ctx, ref.kind)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	for i := range names {
+		names[i] = word + "/" + names[i]
+	}
+	return slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, typed) }), cobra.ShellCompDirectiveNoFileComp
+}

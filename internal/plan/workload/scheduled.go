@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/carillon-dev/carillon/api/v1alpha1"
@@ -132,4 +133,25 @@ func typedOf(k kind.Kind, object Object) (adapter.Object, error) {
 		return nil, err
 	}
 	return typed, json.Unmarshal(text, typed)
+}
+
+// Child gives an object in the Go type in which its kind's adapter reads children (adapter.Kind.ReadChild). The error says
+// that it cannot be read.
+func (s *Scheduled) Child(content *unstructured.Unstructured) (adapter.Object, error) {
+	if content.GroupVersionKind() != s.Kind.Info().Child {
+		return content, nil // of a kind that was chosen, by a Timetable
+	}
+	scheme, err := scheme()
+	if err != nil {
+		return nil, err
+	}
+	created, err := scheme.New(s.Kind.Info().Child)
+	if err != nil {
+		return nil, err
+	}
+	typed, ok := created.(adapter.Object)
+	if !ok {
+		return nil, fmt.Errorf("%T has no metadata", created)
+	}
+	return typed, runtime.DefaultUnstructuredConverter.FromUnstructured(content.Object, typed)
 }

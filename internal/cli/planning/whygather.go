@@ -1,0 +1,354 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package planning
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/carillon-dev/carillon/api/v1alpha1"
+	"github.com/carillon-dev/carillon/internal/kind/adapter"
+	"github.com/carillon-dev/carillon/internal/plan/diagnosis"
+	"github.com/carillon-dev/carillon/internal/plan/workload"
+)
+
+var (
+	jobKind       = batchv1.SchemeGroupVersion.WithKind("Job")
+	podKind       = corev1.SchemeGroupVersion.WithKind("Pod")
+	eventKind     = corev1.SchemeGroupVersion.WithKind("Event")
+	namespaceKind = corev1.SchemeGroupVersion.WithKind("Namespace")
+	quotaKind     = corev1.SchemeGroupVersion.WithKind("ResourceQuota")
+	leaseKind     = coordinationv1.SchemeGroupVersion.WithKind("Lease")
+)
+
+// How many Jobs and Pods are looked at closely: the active ones and the newest, which is what explains something.
+const maxClose = 12
+
+// inquiry asks an API server about one object.
+type inquiry struct {
+	*server
+	objects []workload.Object
+	// unread says what could not be read.
+	unread []string
+	read   diagnosis.Kinds
+}
+
+// ask collects what an API server knows.
+func (w *why) ask(ctx context.Context, ref reference, now time.Time) (*diagnosis.Evidence, error) {
+	server, err := w.input.connect()
+	if err != nil {
+		return nil, err
+	}
+	q := &inquiry{server: server}
+	owners, err := q.subject(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	if err := q.children(ctx, owners); err != nil {
+		return nil, err
+	}
+	all, err := workload.Read(q.objects, workload.Options{Namespace: server.namespace})
+	if err != nil {
+		return nil, err
+	}
+	first, err := w.search(all, ref, server.namespace)
+	if err != nil {
+		return nil, err
+	}
+	if err := q.details(ctx, first); err != nil {
+		return nil, err
+	}
+	if all, err = workload.Read(q.objects, workload.Options{Namespace: server.namespace}); err != nil {
+		return nil, err
+	}
+	evidence, err := w.search(all, ref, server.namespace)
+	if err != nil {
+		return nil, err
+	}
+	evidence.Now, evidence.Read, evidence.Unread = now, q.read, q.unread
+	evidence.Standalone = w.input.cluster.OrLocal().DataDir != ""
+	evidence.Kubectl = w.kubectl()
+	return evidence, nil
+}
+
+// kubectl is the command that speaks to the same API server.
+func (w *why) kubectl() string {
+	flags := w.input.cluster
+	switch local := flags.OrLocal(); {
+	case flags.DataDir != "":
+		return "carillon kubectl --data-dir " + quoted(flags.DataDir)
+	case local.DataDir != "":
+		return "carillon kubectl"
+	}
+	command := "kubectl"
+	if flags.Kubeconfig != "" {
+		command += " --kubeconfig " + quoted(flags.Kubeconfig)
+	}
+	if flags.Context != "" {
+		command += " --context " + quoted(flags.Context)
+	}
+	return command
+}
+
+// quoted is a word as shells take it.
+func quoted(word string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-:@+", r)
+	}
+	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// subject reads the object itself, and what made it if it is a Job. It gives the CronJobs and Timetables among them.
+func (q *inquiry) subject(ctx context.Context, ref reference) ([]workload.Object, error) {
+	var found []workload.Object
+	for _, gvk := range kindsOf(ref.kind) {
+		object, err := q.get(ctx, gvk, q.namespace, ref.name)
+		switch {
+		case err != nil:
+			return nil, err
+		case object != nil:
+			found = append(found, *object)
+		}
+	}
+	if len(found) == 0 {
+		names, err := q.names(ctx, ref.kind)
+		if err != nil {
+			return nil, err
+		}
+		return nil, notThere(ref, q.namespace, names)
+	}
+	q.objects = append(q.objects, found...)
+	if ref.kind != "job" {
+		return found, nil
+	}
+	controller := metav1.GetControllerOf(found[0].Content)
+	if controller == nil {
+		return nil, nil
+	}
+	gvk := schema.FromAPIVersionAndKind(controller.APIVersion, controller.Kind)
+	if !slices.Contains(kindsOf("cronjob"), gvk) && !slices.Contains(kindsOf("timetable"), gvk) {
+		return nil, nil
+	}
+	owner, err := q.get(ctx, gvk, q.namespace, controller.Name)
+	if apierrors.IsForbidden(err) {
+		q.unread = append(q.unread, fmt.Sprintf("%s %s: %v", controller.Kind, controller.Name, err))
+		return nil, nil
+	}
+	if err != nil || owner == nil {
+		return nil, err
+	}
+	q.objects = append(q.objects, *owner)
+	return []workload.Object{*owner}, nil
+}
+
+// get reads one object; nil if it is not there, or the API server does not serve its kind.
+func (q *inquiry) get(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string) (*workload.Object, error) {
+	resource, err := q.resource(gvk, namespace)
+	if meta.IsNoMatchError(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	content, err := resource.Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &workload.Object{Content: content}, nil
+}
+
+// add lists objects; ok is false if they could not be read, which is told.
+func (q *inquiry) add(ctx context.Context, gvk schema.GroupVersionKind, namespace string, options metav1.ListOptions, keep func(workload.Object) bool) (ok bool, err error) {
+	resource, err := q.resource(gvk, namespace)
+	if meta.IsNoMatchError(err) {
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	for options.Limit = pageSize; ; {
+		page, err := resource.List(ctx, options)
+		switch {
+		case apierrors.IsForbidden(err):
+			if told := fmt.Sprintf("%ss: %v", gvk.Kind, err); !slices.Contains(q.unread, told) {
+				q.unread = append(q.unread, told)
+			}
+			return false, nil
+		case err != nil:
+			return false, fmt.Errorf("list %ss: %w", gvk.Kind, err)
+		}
+		for i := range page.Items {
+			o := workload.Object{Content: &page.Items[i]}
+			known := slices.ContainsFunc(q.objects, func(have workload.Object) bool {
+				return have.Content.GetUID() == o.Content.GetUID()
+			})
+			if !known && (keep == nil || keep(o)) {
+				q.objects = append(q.objects, o)
+			}
+		}
+		if options.Continue = page.GetContinue(); options.Continue == "" {
+			return true, nil
+		}
+	}
+}
+
+// children reads what CronJobs and Timetables have started, and the Calendars of Timetables.
+func (q *inquiry) children(ctx context.Context, owners []workload.Object) error {
+	var err error
+	q.read.Jobs = true
+	for _, owner := range owners {
+		uid := owner.Content.GetUID()
+		ours := func(o workload.Object) bool {
+			controller := metav1.GetControllerOfNoCopy(o.Content)
+			return controller != nil && controller.UID == uid
+		}
+		kinds, options := []schema.GroupVersionKind{jobKind}, metav1.ListOptions{}
+		if owner.Content.GroupVersionKind() == v1alpha1.GroupVersion.WithKind("Timetable") {
+			if _, err = q.add(ctx, calendarKind, q.namespace, metav1.ListOptions{}, nil); err != nil {
+				return err
+			}
+			options.LabelSelector = v1alpha1.LabelTimetableUID + "=" + string(uid)
+			kinds = chosenKinds(owner, q.namespace)
+		} else if owner.Content.GroupVersionKind().Group != batchv1.GroupName {
+			kinds = childKinds(owner)
+		}
+		for _, gvk := range kinds {
+			ok, err := q.add(ctx, gvk, q.namespace, options, ours)
+			if err != nil {
+				return err
+			}
+			q.read.Jobs = q.read.Jobs && ok
+		}
+	}
+	return nil
+}
+
+// chosenKinds are the kinds of what a Timetable starts.
+func chosenKinds(owner workload.Object, namespace string) []schema.GroupVersionKind {
+	all, err := workload.Read([]workload.Object{owner}, workload.Options{Namespace: namespace})
+	if err != nil || len(all.Scheduled) != 1 {
+		return nil
+	}
+	if chooser, ok := all.Scheduled[0].Kind.(adapter.ChildChooser); ok && all.Scheduled[0].Unreadable == nil {
+		return chooser.ChildKinds(all.Scheduled[0].Typed)
+	}
+	return nil
+}
+
+// childKinds is the kind of what a CronJob of that kind starts.
+func childKinds(owner workload.Object) []schema.GroupVersionKind {
+	all, err := workload.Read([]workload.Object{owner}, workload.Options{})
+	if err != nil || len(all.Scheduled) != 1 {
+		return nil
+	}
+	return []schema.GroupVersionKind{all.Scheduled[0].Kind.Info().Child}
+}
+
+// details reads the Pods and events of what matters most, and what may keep a controller from starting anything.
+func (q *inquiry) details(ctx context.Context, first *diagnosis.Evidence) error {
+	jobs, about := closest(first)
+	q.read.Pods, q.read.Events = true, true
+	if len(jobs) > 0 {
+		ok, err := q.add(ctx, podKind, q.namespace, metav1.ListOptions{LabelSelector: batchv1.JobNameLabel + " in (" + strings.Join(jobs, ",") + ")"}, nil)
+		if err != nil {
+			return err
+		}
+		q.read.Pods = ok
+	}
+	pods := 0
+	for i := len(q.objects) - 1; i >= 0 && pods < maxClose; i-- {
+		if o := q.objects[i].Content; o.GroupVersionKind() == podKind {
+			about, pods = append(about, o.GetUID()), pods+1
+		}
+	}
+	for _, uid := range about {
+		ok, err := q.add(ctx, eventKind, q.namespace, metav1.ListOptions{FieldSelector: "involvedObject.uid=" + string(uid)}, nil)
+		if err != nil {
+			return err
+		}
+		if q.read.Events = q.read.Events && ok; !ok {
+			break
+		}
+	}
+	if _, err := q.add(ctx, quotaKind, q.namespace, metav1.ListOptions{}, nil); err != nil {
+		return err
+	}
+	namespace, err := q.get(ctx, namespaceKind, "", q.namespace)
+	switch {
+	case apierrors.IsForbidden(err):
+		q.unread = append(q.unread, fmt.Sprintf("Namespace %s: %v", q.namespace, err))
+	case err != nil:
+		return err
+	case namespace != nil:
+		q.objects = append(q.objects, *namespace)
+	}
+	return q.leases(ctx)
+}
+
+// leases reads those of controllers.
+func (q *inquiry) leases(ctx context.Context) error {
+	q.read.Leases = true
+	for _, name := range []string{"carillon-manager", "kube-controller-manager"} {
+		ok, err := q.add(ctx, leaseKind, "", metav1.ListOptions{FieldSelector: "metadata.name=" + name}, nil)
+		if err != nil {
+			return err
+		}
+		if q.read.Leases = q.read.Leases && ok; !ok {
+			break
+		}
+	}
+	return nil
+}
+
+// closest are the names of the Jobs, and the UIDs of the objects, that are worth a closer look: what was asked about, what is
+// active, and the newest.
+func closest(e *diagnosis.Evidence) (jobs []string, uids []types.UID) {
+	add := func(name string, uid types.UID) {
+		if uid != "" && !slices.Contains(uids, uid) {
+			uids = append(uids, uid)
+			if name != "" {
+				jobs = append(jobs, name)
+			}
+		}
+	}
+	if e.Job != nil {
+		add(e.Job.Name, e.Job.UID)
+	}
+	if e.Scheduled != nil {
+		add("", e.Scheduled.Owner.UID)
+	}
+	runName := func(r *diagnosis.Run) string {
+		if r.Job != nil {
+			return r.Name
+		}
+		return ""
+	}
+	for i := range e.Runs {
+		if r := &e.Runs[i]; r.Active() && len(uids) < maxClose {
+			add(runName(r), r.UID)
+		}
+	}
+	for i := len(e.Runs) - 1; i >= 0 && len(uids) < maxClose; i-- {
+		add(runName(&e.Runs[i]), e.Runs[i].UID)
+	}
+	return jobs, uids
+}
