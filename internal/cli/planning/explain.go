@@ -3,6 +3,185 @@
 
 package planning
 
-import "github.com/spf13/cobra"
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
 
-func newExplain(Streams) *cobra.Command { return &cobra.Command{Use: "explain", Hidden: true} }
+	"github.com/spf13/cobra"
+
+	"github.com/carillon-dev/carillon/internal/cli/console"
+	"github.com/carillon-dev/carillon/internal/cli/exitcode"
+	"github.com/carillon-dev/carillon/internal/plan/explanation"
+	"github.com/carillon-dev/carillon/internal/plan/workload"
+	"github.com/carillon-dev/carillon/schedule"
+)
+
+func newExplain(streams Streams) *cobra.Command {
+	return (&explainCommand{streams: streams, now: time.Now}).command()
+}
+
+// explainCommand explains schedules.
+type explainCommand struct {
+	streams Streams
+	now     func() time.Time
+	input   input
+	output  output
+	zone    string
+}
+
+// explanations is the JSON form.
+type explanations struct {
+	document
+	Explanations []*explanation.Explanation `json:"explanations"`
+}
+
+func (c *explainCommand) command() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   `explain "EXPR" | -f FILE | cronjob/NAME | timetable/NAME`,
+		Short: "Say in plain words what a schedule does, and what in it may surprise",
+		Long: `Say in plain words what a schedule does.
+
+For a cron expression, or for each CronJob and Timetable that is given, it says when
+runs start, how often that is, what happens on the days of the next two years on which
+the clocks change, what often turns out otherwise than people expect, and what becomes
+of runs when one is still busy, when the controller was away, when one fails, and when
+the object is suspended or edited.
+
+An expression is read as a CronJob reads it or, if only a Timetable takes it, as that
+does. Objects come from manifests (-f), from a cluster (--context, --kubeconfig), or
+from the Carillon of this machine. Nothing is changed.
+
+The exit code is 1 if something can never start as it is written, and 2 if an
+expression cannot be read.`,
+		Example: `  # What does this mean, and what happens in October?
+  carillon explain "30 2 * * 1-5" --zone Europe/Berlin
+
+  # All CronJobs and Timetables of a directory
+  carillon explain -f manifests/
+
+  # One of them
+  carillon explain -f backup.yaml cronjob/backup
+
+  # One of a cluster, for a program
+  carillon explain --context prod -n shop timetable/report -o json`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return exitcode.UsageError("explain takes one schedule or object; write a schedule in quotes: carillon explain %q", strings.Join(args, " "))
+			}
+			return nil
+		},
+		ValidArgsFunction: c.complete,
+		SilenceUsage:      true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.run(cmd.Context(), strings.Join(args, ""), len(args) > 0)
+		},
+	}
+	c.input.add(cmd)
+	c.output.add(cmd)
+	cmd.Flags().StringVar(&c.zone, "zone", "", "the time zone of an expression, such as Europe/Berlin (default UTC)")
+	return cmd
+}
+
+func (c *explainCommand) run(ctx context.Context, arg string, given bool) error {
+	ref, named := parseReference(arg)
+	switch {
+	case given && !named:
+		return c.expression(arg)
+	case c.zone != "":
+		return exitcode.UsageError("--zone is for expressions; the zone of an object stands in it (timeZone)")
+	case !given && !c.input.given():
+		return exitcode.UsageError(`nothing to explain: give a schedule ("0 2 * * *"), manifests (-f), or an object (cronjob/NAME)`)
+	}
+	all, err := c.input.load(ctx, c.streams, func(line string) { _, _ = fmt.Fprintln(c.streams.Err, console.EscapeControls(line)) })
+	if err != nil {
+		return err
+	}
+	chosen := all.Scheduled
+	if named {
+		one, err := find(all, ref)
+		if err != nil {
+			return err
+		}
+		chosen = []*workload.Scheduled{one}
+	}
+	if len(chosen) == 0 {
+		return exitcode.UsageError("there is no CronJob and no Timetable in what was given")
+	}
+	told := explanations{document: newDocument("Explanation")}
+	now := c.now()
+	for _, s := range chosen {
+		told.Explanations = append(told.Explanations, explanation.OfObject(s, now))
+	}
+	return c.write(told)
+}
+
+// expression explains a bare expression.
+func (c *explainCommand) expression(text string) error {
+	if c.input.given() {
+		return exitcode.UsageError("%q is no object (cronjob/NAME or timetable/NAME), and an expression goes without -f, --context and --kubeconfig", text)
+	}
+	var zone *time.Location
+	if c.zone != "" {
+		loaded, err := schedule.LoadZone(c.zone)
+		if err != nil {
+			return &exitcode.Error{Code: exitcode.Usage, Err: err}
+		}
+		zone = loaded
+	}
+	e, err := explanation.OfExpression(text, zone, c.now())
+	if err != nil {
+		if text != "" && !strings.ContainsAny(text, " \t@*") {
+			err = fmt.Errorf("%w (an object is named by its kind, too: cronjob/NAME or timetable/NAME)", err)
+		}
+		return &exitcode.Error{Code: exitcode.Usage, Err: err}
+	}
+	return c.write(explanations{newDocument("Explanation"), []*explanation.Explanation{e}})
+}
+
+// write writes all, and fails if one of them can never start anything.
+func (c *explainCommand) write(told explanations) error {
+	if err := c.show(told); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(told.Explanations, func(e *explanation.Explanation) bool { return e.Obstacle != "" }) {
+		return &exitcode.Error{Code: exitcode.Failed}
+	}
+	return nil
+}
+
+func (c *explainCommand) show(told explanations) error {
+	if c.output.json {
+		return writeJSON(c.streams.Out, told)
+	}
+	var b strings.Builder
+	for i, e := range told.Explanations {
+		if i > 0 {
+			b.WriteString("\n" + strings.Repeat("─", 40) + "\n\n")
+		}
+		for _, line := range e.Lines(min(widthOf(c.streams.Out), defaultWidth)) {
+			b.WriteString(console.EscapeControls(line) + "\n")
+		}
+	}
+	_, err := io.WriteString(c.streams.Out, b.String())
+	return err
+}
+
+// complete offers the objects of the files that were named.
+func (c *explainCommand) complete(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 || len(c.input.files) == 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	all, err := c.input.load(cmd.Context(), c.streams, func(string) {})
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	var names []string
+	for _, s := range all.Scheduled {
+		names = append(names, s.Reference())
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}

@@ -37,7 +37,7 @@ func everyWords(item timeset.Item) string {
 	if anchor == "" {
 		anchor = epoch
 	}
-	return "every " + Duration(d) + " of real time, counted from " + moment(anchor)
+	return "every " + Period(d) + " of real time, counted from " + moment(anchor)
 }
 
 // mostMoments is how many moments are written out.

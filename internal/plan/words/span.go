@@ -7,6 +7,27 @@ import (
 	"time"
 )
 
+// Period says a distance that comes again and again, behind the word "every", in the largest unit that fits: "24 hours",
+// "90 minutes".
+func Period(d time.Duration) string {
+	switch {
+	case d >= time.Hour && d%time.Hour == 0:
+		return every(int(d/time.Hour), "hour")
+	case d >= time.Minute && d%time.Minute == 0 && d < 3*time.Hour:
+		return every(int(d/time.Minute), "minute")
+	case d == time.Second:
+		return "second"
+	}
+	return Duration(d)
+}
+
+func every(n int, noun string) string {
+	if n == 1 {
+		return noun
+	}
+	return Count(n, noun)
+}
+
 // Duration says a duration in full: "1 hour and 30 minutes". Days are 24 hours. What is less than a second is left out;
 // a negative one counts as none.
 func Duration(d time.Duration) string {

@@ -7,7 +7,7 @@ package words
 // to Friday)". The zone is not part of them.
 func (e *Expression) Words() string {
 	if e.Every > 0 {
-		return "every " + Duration(e.Every) + ", counted from the run before"
+		return "every " + Period(e.Every) + ", counted from the run before"
 	}
 	if reason := e.names(); reason != "" {
 		return "never: " + reason

@@ -33,8 +33,8 @@ func TestWordsOfCronJobs(t *testing.T) {
 		"0 6 1 1,4,7,10 ?":        "at 06:00 on 1 January, 1 April, 1 July and 1 October",
 		"0 6 29-31 * 2-4":         "at 06:00 on days 29 to 31 of the month OR on Tuesdays to Thursdays",
 		"@hourly":                 "at minute 0 of every hour",
-		"@every 90m":              "every 1 hour and 30 minutes, counted from the run before",
-		"@every 1ms":              "every 1 second, counted from the run before",
+		"@every 90m":              "every 90 minutes, counted from the run before",
+		"@every 1ms":              "every second, counted from the run before",
 		"TZ=Asia/Tokyo 0 6 * * *": "at 06:00 every day",
 		"0 0 , * 1":               "at 00:00 on Mondays",
 		"*-5 2 * * *":             "every minute from 02:00 to 02:59 every day",
@@ -67,8 +67,8 @@ func TestWordsOfTimetables(t *testing.T) {
 		{timeset.Item{Cron: "0 0 1-7 * 1", DayRule: schedule.DayRuleBoth}, "at 00:00 on days 1 to 7 of the month, only where that is a Monday"},
 		{timeset.Item{Cron: "H H(1-5) * * *"}, "at 05:02 every day"},
 		{timeset.Item{Cron: "0 9 * * 1", EveryWeeks: 2, Anchor: "2026-01-05"}, "at 09:00 on Mondays; only in every 2nd week (Monday to Sunday), counted from that of 2026-01-05"},
-		{timeset.Item{Every: "36h"}, "every 1 day and 12 hours of real time, counted from 1970-01-01 00:00:00Z"},
-		{timeset.Item{Every: "90m", Anchor: "2026-01-01T06:00"}, "every 1 hour and 30 minutes of real time, counted from 2026-01-01 06:00"},
+		{timeset.Item{Every: "36h"}, "every 36 hours of real time, counted from 1970-01-01 00:00:00Z"},
+		{timeset.Item{Every: "90m", Anchor: "2026-01-01T06:00"}, "every 90 minutes of real time, counted from 2026-01-01 06:00"},
 		{timeset.Item{At: []string{"2027-03-01T09:00"}}, "once, at 2027-03-01 09:00"},
 		{timeset.Item{At: []string{"2027-03-01T09:00", "2027-03-02T09:00Z"}}, "2 times: at 2027-03-01 09:00 and 2027-03-02 09:00Z"},
 	} {
@@ -129,6 +129,17 @@ func TestDuration(t *testing.T) {
 		26*time.Hour + time.Minute + 500*time.Millisecond: "1 day, 2 hours and 1 minute", 48 * time.Hour: "2 days",
 	} {
 		if got := words.Duration(d); got != want {
+			t.Errorf("%s: got %q, want %q", d, got, want)
+		}
+	}
+}
+
+func TestPeriod(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		time.Second: "second", time.Minute: "minute", time.Hour: "hour", 24 * time.Hour: "24 hours", 90 * time.Minute: "90 minutes",
+		45 * time.Second: "45 seconds", 90 * time.Second: "1 minute and 30 seconds", 200 * time.Minute: "3 hours and 20 minutes",
+	} {
+		if got := words.Period(d); got != want {
 			t.Errorf("%s: got %q, want %q", d, got, want)
 		}
 	}
