@@ -136,7 +136,7 @@ func (s *subject) cronJobEdit() Policy {
 func (s *subject) cronJobHistory() Policy {
 	succeeded, failed := s.scheduled.Policy.Succeeded.Limit, s.scheduled.Policy.Failed.Limit
 	p := Policy{Topic: topicHistory, Setting: fmt.Sprintf("successfulJobsHistoryLimit: %s, failedJobsHistoryLimit: %s", limitText(succeeded), limitText(failed))}
-	p.Words = fmt.Sprintf("Of the Jobs that succeeded %s kept, of those that failed %s; older ones are deleted with their Pods and logs.", newest(succeeded), newest(failed))
+	p.Words = fmt.Sprintf("Kept are, of the Jobs that succeeded, %s, of those that failed %s; others are deleted with their Pods and logs.", newest(succeeded), newest(failed))
 	p.Words += s.ttl()
 	return p
 }
@@ -159,15 +159,15 @@ func limitText(limit *int32) string {
 	return fmt.Sprint(*limit)
 }
 
-// newest says how many are kept, with the verb.
+// newest says how many are kept.
 func newest(limit *int32) string {
 	switch {
 	case limit == nil:
-		return "all are"
+		return "all"
 	case *limit == 0:
-		return "none is"
+		return "none"
 	case *limit == 1:
-		return "the newest is"
+		return "the newest"
 	}
-	return fmt.Sprintf("the newest %d are", *limit)
+	return fmt.Sprintf("the newest %d", *limit)
 }

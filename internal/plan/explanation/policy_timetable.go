@@ -139,11 +139,11 @@ func (s *subject) history() Policy {
 	keep := func(r cron.Retention) string {
 		text := newest(r.Limit)
 		if r.MaxAge > 0 {
-			text += " for " + words.Duration(r.MaxAge)
+			text += " (for " + words.Duration(r.MaxAge) + ")"
 		}
 		return text
 	}
 	return Policy{topicHistory, fmt.Sprintf("history.succeeded.limit: %s, failed.limit: %s", limitText(policy.Succeeded.Limit), limitText(policy.Failed.Limit)),
-		fmt.Sprintf("Of the runs that succeeded %s kept, of those that failed or were cancelled %s; older ones are deleted. status.ledger keeps the last %s.%s",
+		fmt.Sprintf("Kept are, of the runs that succeeded, %s, of those that failed or were cancelled %s; others are deleted. status.ledger keeps the last %s.%s",
 			keep(policy.Succeeded), keep(policy.Failed), words.Count(policy.Ledger, "result"), s.ttl())}
 }
