@@ -21,7 +21,12 @@ import (
 )
 
 func newExplain(streams Streams) *cobra.Command {
-	return (&explainCommand{streams: streams, now: time.Now}).command()
+	return newExplainAt(streams, time.Now)
+}
+
+// newExplainAt is newExplain with a clock.
+func newExplainAt(streams Streams, now func() time.Time) *cobra.Command {
+	return (&explainCommand{streams: streams, now: now}).command()
 }
 
 // explainCommand explains schedules.
@@ -32,6 +37,9 @@ type explainCommand struct {
 	output  output
 	zone    string
 }
+
+// widest is how wide paragraphs are at most: wider ones are hard to read.
+const widest = 100
 
 // explanations is the JSON form.
 type explanations struct {
@@ -82,20 +90,29 @@ expression cannot be read.`,
 	}
 	c.input.add(cmd)
 	c.output.add(cmd)
-	cmd.Flags().StringVar(&c.zone, "zone", "", "the time zone of an expression, such as Europe/Berlin (default UTC)")
+	cmd.Flags().StringVar(&c.zone, "zone", "", "time zone of an expression, and of CronJobs that name none, such as Europe/Berlin (default UTC)")
+	_ = cmd.RegisterFlagCompletionFunc("zone", completeZones)
 	return cmd
 }
 
 func (c *explainCommand) run(ctx context.Context, arg string, given bool) error {
+	var zone *time.Location
+	if c.zone != "" {
+		var err error
+		if zone, err = schedule.LoadZone(c.zone); err != nil {
+			return exitcode.UsageError("--zone %s: it is not in the time zone database; use a name such as Europe/Berlin or Etc/UTC", c.zone)
+		}
+	}
 	ref, named := parseReference(arg)
 	switch {
 	case given && !named:
-		return c.expression(arg)
-	case c.zone != "":
-		return exitcode.UsageError("--zone is for expressions; the zone of an object stands in it (timeZone)")
+		return c.expression(arg, zone)
+	case ref.kind == "job":
+		return exitcode.UsageError("a Job has no schedule; name the cronjob/NAME or timetable/NAME that made it")
 	case !given && !c.input.given():
 		return exitcode.UsageError(`nothing to explain: give a schedule ("0 2 * * *"), manifests (-f), or an object (cronjob/NAME)`)
 	}
+	c.input.zone = zone
 	all, err := c.input.load(ctx, c.streams, func(line string) { _, _ = fmt.Fprintln(c.streams.Err, console.EscapeControls(line)) })
 	if err != nil {
 		return err
@@ -114,23 +131,15 @@ func (c *explainCommand) run(ctx context.Context, arg string, given bool) error 
 	told := explanations{document: newDocument("Explanation")}
 	now := c.now()
 	for _, s := range chosen {
-		told.Explanations = append(told.Explanations, explanation.OfObject(s, now))
+		told.Explanations = append(told.Explanations, explanation.OfObject(s, zone, now))
 	}
 	return c.write(told)
 }
 
 // expression explains a bare expression.
-func (c *explainCommand) expression(text string) error {
+func (c *explainCommand) expression(text string, zone *time.Location) error {
 	if c.input.given() {
 		return exitcode.UsageError("%q is no object (cronjob/NAME or timetable/NAME), and an expression goes without -f, --context and --kubeconfig", text)
-	}
-	var zone *time.Location
-	if c.zone != "" {
-		loaded, err := schedule.LoadZone(c.zone)
-		if err != nil {
-			return &exitcode.Error{Code: exitcode.Usage, Err: err}
-		}
-		zone = loaded
 	}
 	e, err := explanation.OfExpression(text, zone, c.now())
 	if err != nil {
@@ -162,7 +171,7 @@ func (c *explainCommand) show(told explanations) error {
 		if i > 0 {
 			b.WriteString("\n" + strings.Repeat("─", 40) + "\n\n")
 		}
-		for _, line := range e.Lines(min(widthOf(c.streams.Out), defaultWidth)) {
+		for _, line := range e.Lines(min(widthOf(c.streams.Out), widest)) {
 			b.WriteString(console.EscapeControls(line) + "\n")
 		}
 	}

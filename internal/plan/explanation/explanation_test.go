@@ -122,7 +122,7 @@ func objects(t testing.TB) []*workload.Scheduled {
 func TestObjects(t *testing.T) {
 	for _, s := range objects(t) {
 		t.Run(s.Content.GetName(), func(t *testing.T) {
-			golden(t, "object-"+s.Content.GetName(), explanation.OfObject(s, now).Lines(width))
+			golden(t, "object-"+s.Content.GetName(), explanation.OfObject(s, nil, now).Lines(width))
 		})
 	}
 }
@@ -132,7 +132,7 @@ func TestTT256(t *testing.T) {
 		if s.Content.GetName() != "hello" {
 			continue
 		}
-		e := explanation.OfObject(s, now)
+		e := explanation.OfObject(s, nil, now)
 		text := strings.Join(strings.Fields(strings.Join(e.Lines(width), " ")), " ")
 		for _, want := range []string{
 			"Never two at once; the newest time waits and starts when the other ends; to skip it, use Queue with queueLimit: 0.",

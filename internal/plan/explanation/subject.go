@@ -90,12 +90,16 @@ func OfExpression(text string, zone *time.Location, now time.Time) (*Explanation
 	return explain(s, now), nil
 }
 
-// OfObject explains a CronJob or a Timetable.
-func OfObject(o *workload.Scheduled, now time.Time) *Explanation {
+// OfObject explains a CronJob or a Timetable. zone is that in which its CronJobs were read that name none
+// (workload.Options); nil means UTC.
+func OfObject(o *workload.Scheduled, zone *time.Location, now time.Time) *Explanation {
+	if zone == nil {
+		zone = time.UTC
+	}
 	gvk := o.Content.GroupVersionKind()
 	s := &subject{
 		object:    &Object{APIVersion: gvk.GroupVersion().String(), Kind: gvk.Kind, Namespace: o.Owner.Namespace, Name: o.Owner.Name, Source: o.Source},
-		scheduled: o, timetable: o.Timetable(), obstacle: o.Obstacle(), zone: time.UTC,
+		scheduled: o, timetable: o.Timetable(), obstacle: o.Obstacle(), zone: zone,
 		times: o.Policy.Timing.Times,
 	}
 	s.object.Namespace = cmp.Or(s.object.Namespace, o.Typed.GetNamespace())
@@ -121,8 +125,8 @@ func OfObject(o *workload.Scheduled, now time.Time) *Explanation {
 	s.items = []item{{text: text, expression: read, readable: err == nil}}
 	name, named := s.spec["timeZone"].(string)
 	s.zoneAssumed = !named || name == ""
-	if zone, err := schedule.LoadZone(name); err == nil {
-		s.zone = zone
+	if asked, err := schedule.LoadZone(name); err == nil && !s.zoneAssumed {
+		s.zone = asked
 	}
 	_ = s.readCronJob(text) // which the obstacle tells
 	return explain(s, now)

@@ -57,10 +57,10 @@ func noTimeZone(s *subject, e *Explanation) []Surprise {
 		return one("no-time-zone", "Nobody has said a time zone; this explanation takes UTC. A CronJob without timeZone runs in the zone of its controller.",
 			"Name one with --zone, and in the object with timeZone.")
 	case s.group() == tutorialGroup:
-		return one("no-time-zone", "This kind has no timeZone: its hours are those of the zone of the controller, here taken as UTC.",
+		return one("no-time-zone", "This kind has no timeZone: its hours are those of the zone of the controller, here taken as "+s.zoneName()+".",
 			"Run the controller in UTC (TZ=UTC), or use a CronJob of batch/v1.")
 	}
-	return one("no-time-zone", "It names no timeZone, so its hours are those of the controller's zone, here taken as UTC: another cluster may run it at another time.",
+	return one("no-time-zone", "It names no timeZone, so its hours are those of the controller's zone, here taken as "+s.zoneName()+": another cluster may run it at another time.",
 		"Write timeZone: Etc/UTC, or the zone that you mean.")
 }
 
