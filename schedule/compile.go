@@ -10,8 +10,8 @@ import (
 
 // Compile makes a Schedule of a text in the extended language, which the package documentation shows. It reads what
 // [Parse] reads, but no zone prefix, no "@every", and none of what Parse takes by accident: empty list items, text
-// behind a star, a plus sign. Beyond that it takes a sixth field (seconds, first) and a seventh (the year, last), ranges
-// that wrap, days such as L, 15W and TUE#2, and the hashed values H, H(A-B), H/S and H(A-B)/S.
+// behind a star, a plus sign. Beyond that it takes a sixth field (seconds, first) and a seventh (the year, last),
+// ranges that wrap, days such as L, 15W and TUE#2, and the hashed values H, H(A-B), H/S and H(A-B)/S.
 //
 // Where the text names hours, times that the clock skips or shows twice go where o.DST says. An item that compiles can
 // still name no date at all; see [Schedule.Satisfiable]. The error is a [*ParseError] that names the item.

@@ -66,8 +66,8 @@ const (
 	OverlapBoth  Overlap = "Both"  // both
 )
 
-// Hash is whom values are hashed for, so that many schedules with the same text do not fire at once. The same Hash gives
-// the same values in every process, on every machine and in every version of this package.
+// Hash is whom values are hashed for, so that many schedules with the same text do not fire at once. The same Hash
+// gives the same values in every process, on every machine and in every version of this package.
 type Hash struct {
 	Namespace, Name string
 }

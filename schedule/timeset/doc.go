@@ -1,8 +1,8 @@
 // Copyright The Carillon Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package timeset makes one set of times of several schedules: cron expressions, fixed distances and single dates, in one
-// time zone, without holidays and other exclusions, inside a window.
+// Package timeset makes one set of times of several schedules: cron expressions, fixed distances and single dates, in
+// one time zone, without holidays and other exclusions, inside a window.
 //
 //	set, err := timeset.Compile(timeset.Spec{
 //		TimeZone: "Europe/Zurich",
@@ -12,8 +12,8 @@
 //
 // A [Set] is a pure function of its [Spec]. It answers the questions of package schedule ([Set.Next], [Set.Prev],
 // [Set.LastBetween], [Set.Count]), says which schedules name a time ([Set.Names]), what the exclusions took out
-// ([Set.Excluded]), and when runs start that are to be spread ([Set.PlannedStart]). Nothing here reads a clock or a file;
-// lists of holidays that several sets share are a [Calendar], made once.
+// ([Set.Excluded]), and when runs start that are to be spread ([Set.PlannedStart]). Nothing here reads a clock or a
+// file; lists of holidays that several sets share are a [Calendar], made once.
 //
 // It is the timing of a Timetable, a kind of object of Carillon; the texts are those that people write into it. What
 // cannot be served is an [*Obstacle], which says what to write instead.
@@ -32,6 +32,6 @@
 //	compile.go      from Spec (spec.go) to Set, or the Obstacle (obstacle.go) that keeps it from being one
 //	fingerprint.go  what tells one timing from another
 //
-// No question about one schedule walks time by time: a search goes from exclusion to exclusion and a count adds what lies
-// between them.
+// No question about one schedule walks time by time: a search goes from exclusion to exclusion and a count adds what
+// lies between them.
 package timeset

@@ -35,11 +35,12 @@ type Spec struct {
 type Item struct {
 	// Name is what errors and [Set.Names] call it; "" is main. The values of H depend on it.
 	Name string
-	// Cron is a cron expression in the extended language of package schedule, DayRule how its two day fields go together.
+	// Cron is a cron expression in the extended language of package schedule, DayRule how its two day fields go
+	// together.
 	Cron    string
 	DayRule schedule.DayRule
-	// EveryWeeks, if not 0, keeps the times of Cron in one week of that many, 2 or more. A week begins on Monday; Anchor
-	// is a day of one that is kept.
+	// EveryWeeks, if not 0, keeps the times of Cron in one week of that many, 2 or more. A week begins on Monday;
+	// Anchor is a day of one that is kept.
 	EveryWeeks int
 	// Every is a duration ([ParseDuration]), the distance of the times in real time, from Anchor on and before it.
 	Every string

@@ -49,7 +49,8 @@ type Source struct {
 	Namespace string
 	// Language is that of its schedules.
 	Language Language
-	// Schedules are its schedules as text: one but for a Timetable, where each begins with its name if there are several.
+	// Schedules are its schedules as text: one but for a Timetable, where each begins with its name if there are
+	// several.
 	Schedules []string
 	// Zone is where its wall clock hangs, and ZoneName what it is called.
 	Zone     *time.Location
@@ -67,8 +68,8 @@ type Source struct {
 	SuspendedUntil time.Time
 	// Remarks are what else people should know, a sentence each.
 	Remarks []string
-	// Obstacle says why nothing starts as it is written, and what to write instead; "" if nothing keeps it. There may be
-	// times beside it: those at which runs would start.
+	// Obstacle says why nothing starts as it is written, and what to write instead; "" if nothing keeps it. There may
+	// be times beside it: those at which runs would start.
 	Obstacle string
 
 	// expression tells that it is a text that somebody asked for.
