@@ -28,6 +28,8 @@ type simPlan struct {
 	edits    []simEdit
 	mishaps  []simMishap
 	upsets   []simUpset
+	// lives, if not nil, is the life of children in place of what chance makes of it, in a world where nothing takes time.
+	lives func(*sim.Change)
 }
 
 // simCronJob is a CronJob and how its Jobs fare.

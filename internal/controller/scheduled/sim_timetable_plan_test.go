@@ -28,6 +28,8 @@ type timetablePlan struct {
 	edits      []timetableEdit
 	mishaps    []simMishap
 	upsets     []simUpset
+	// lives is as in simPlan.
+	lives func(*sim.Change)
 }
 
 // simTimetable is a Timetable and how its runs fare.

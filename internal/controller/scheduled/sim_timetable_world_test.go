@@ -106,6 +106,9 @@ func newTimetableWorld(plan timetablePlan) *timetableWorld {
 	}
 	s.truth = newTimetablesTruth(s)
 	s.server.NewCollector(func(n int) time.Duration {
+		if plan.lives != nil {
+			return 0
+		}
 		return w.Dice.Between(5*time.Millisecond, []time.Duration{500 * time.Millisecond, 5 * time.Second}[w.Dice.Roll(2, "gc", uint64(n))], "gc lag", uint64(n))
 	}, append([]string{"Timetable"}, childKindNames...)...)
 	s.server.OnChange(s.live)
@@ -278,7 +281,7 @@ func (s *timetableWorld) formerKind(obj client.Object) bool {
 func (s *timetableWorld) start(stale int) *timetableManager {
 	d, nth := s.world.Dice, uint64(len(s.managers)+1)
 	clock := s.server.Clock
-	if nth > 1 && d.Chance(50, "own machine", nth) {
+	if nth > 1 && s.plan.lives == nil && d.Chance(50, "own machine", nth) {
 		clock = s.world.NewClock(sim.Pick(d, []time.Duration{0, 0, 1500 * time.Millisecond, -40 * time.Second, 3 * time.Minute}, "skew", nth))
 	}
 	p := s.server.NewProcess(fmt.Sprintf("manager-%d", nth), clock, &s.requests)
@@ -522,6 +525,9 @@ func (s *timetableWorld) trouble(lasts time.Duration) {
 
 // tardy is how long something takes at this world's pace; now and then much longer.
 func (s *timetableWorld) tardy(most []time.Duration, question string, about ...uint64) time.Duration {
+	if s.plan.lives != nil {
+		return 0
+	}
 	return tardy(s.world.Dice, s.plan.pace, most, question, about...)
 }
 
@@ -542,6 +548,10 @@ func (s *timetableWorld) change(name, what string, edit func(*timetable.Object))
 
 // live is the life of a child: it starts, and ends, or hangs.
 func (s *timetableWorld) live(c *sim.Change) {
+	if s.plan.lives != nil {
+		s.plan.lives(c)
+		return
+	}
 	child, ok := c.New.(*unstructured.Unstructured)
 	if !ok || c.Gone || metav1.GetControllerOfNoCopy(child) == nil {
 		return

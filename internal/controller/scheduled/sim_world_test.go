@@ -78,6 +78,9 @@ func newSimulation(plan simPlan) *simulation {
 	s.server.Custom, s.server.Validate = s.kind.custom, s.kind.refuses
 	s.truth = newTruth(s)
 	s.server.NewCollector(func(n int) time.Duration {
+		if plan.lives != nil {
+			return 0
+		}
 		return w.Dice.Between(5*time.Millisecond, []time.Duration{500 * time.Millisecond, 5 * time.Second}[w.Dice.Roll(2, "gc", uint64(n))], "gc lag", uint64(n))
 	}, "CronJob", "Job")
 	s.server.OnChange(s.live)
@@ -215,7 +218,7 @@ func (s *simulation) quieten() {
 func (s *simulation) start(stale int) *simManager {
 	d, nth := s.world.Dice, uint64(len(s.managers)+1)
 	clock := s.server.Clock
-	if nth > 1 && d.Chance(50, "own machine", nth) {
+	if nth > 1 && s.plan.lives == nil && d.Chance(50, "own machine", nth) {
 		clock = s.world.NewClock(sim.Pick(d, []time.Duration{0, 0, 1500 * time.Millisecond, -40 * time.Second, 3 * time.Minute}, "skew", nth))
 	}
 	p := s.server.NewProcess(fmt.Sprintf("manager-%d", nth), clock, &s.requests)
@@ -345,6 +348,9 @@ func (s *simulation) trouble(lasts time.Duration) {
 
 // tardy is how long something takes at this world's pace; now and then much longer.
 func (s *simulation) tardy(most []time.Duration, question string, about ...uint64) time.Duration {
+	if s.plan.lives != nil {
+		return 0
+	}
 	return tardy(s.world.Dice, s.plan.pace, most, question, about...)
 }
 
@@ -542,6 +548,10 @@ func (s *simulation) upset(u simUpset) {
 
 // live is the life of a Job: it starts, and ends, or hangs; and then its time to live runs out.
 func (s *simulation) live(c *sim.Change) {
+	if s.plan.lives != nil {
+		s.plan.lives(c)
+		return
+	}
 	j, ok := c.New.(*batchv1.Job)
 	if !ok || c.Gone {
 		return

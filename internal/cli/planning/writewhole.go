@@ -1,0 +1,34 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package planning
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/carillon-dev/carillon/internal/cli/exitcode"
+)
+
+// writeWhole writes a file so that nobody ever sees a part of it: what was there stays until all of it is written.
+func writeWhole(path string, content []byte) error {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return exitcode.UsageError("%s is a directory; name a file in it", path)
+	} else if err == nil && !info.Mode().IsRegular() { // such as /dev/stdout
+		return os.WriteFile(path, content, 0o644)
+	}
+	file, err := os.CreateTemp(filepath.Dir(path), ".carillon-*")
+	if err != nil {
+		return fmt.Errorf("cannot write %s: %w", path, err)
+	}
+	_, err = file.Write(content)
+	if err = errors.Join(err, file.Chmod(0o644), file.Close()); err == nil {
+		err = os.Rename(file.Name(), path)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot write %s: %w", path, errors.Join(err, os.Remove(file.Name())))
+	}
+	return nil
+}
