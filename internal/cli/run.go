@@ -121,6 +121,9 @@ func (o *runOptions) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	if target != nil {
+		warnOfErrors(out, append([]manifest.Object{*target}, others...), time.Now())
+	}
 	if o.remote() {
 		config, namespace, err := o.cluster.Config()
 		if err != nil {

@@ -138,6 +138,7 @@ func (o *upOptions) start(ctx context.Context, out *console.Console, dataDir str
 	if err != nil {
 		return interrupted(ctx, err)
 	}
+	warnOfErrors(out, objects, time.Now())
 	out.Print(console.Line{Type: console.Info, Message: fmt.Sprintf("carillon %s with Kubernetes %s, state in %s", version.String(), version.Kubernetes, dataDir)})
 	options := standalone.Options{
 		DataDir:         dataDir,

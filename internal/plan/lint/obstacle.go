@@ -43,9 +43,23 @@ func fromObstacle(id string, path func(s *Subject, message string) Path) func(*S
 		if o == nil || obstacleRule(o) != id {
 			return nil
 		}
-		message := strings.TrimPrefix(o.Message, "Nothing is scheduled: ")
-		return one(path(s, message), "%s", message)
+		return one(path(s, o.Message), "%s", essence(o.Message))
 	}
+}
+
+// essence is what is wrong, without what events say before and after it: the field, which a finding has, and a cure, which
+// the rule has.
+func essence(message string) string {
+	message = strings.TrimPrefix(message, "Nothing is scheduled: ")
+	for _, before := range []string{" cannot be read: ", " cannot be loaded: "} {
+		if _, rest, ok := strings.Cut(message, before); ok {
+			message = rest
+		}
+	}
+	for _, after := range []string{". Correct it", ". Set it to"} {
+		message, _, _ = strings.Cut(message, after)
+	}
+	return message
 }
 
 // timingPath is the field of the timing that a message is about.

@@ -4,6 +4,7 @@
 package lint
 
 import (
+	"slices"
 	"time"
 
 	"github.com/carillon-dev/carillon/api/v1alpha1"
@@ -50,6 +51,11 @@ func (s *Subject) longest() time.Duration {
 		}
 	}
 	return longest
+}
+
+// deadlineWritten tells whether activeDeadlineSeconds stands in a Job, whatever it is.
+func (s *Subject) deadlineWritten() bool {
+	return slices.ContainsFunc(s.jobs, func(j jobSpec) bool { return j.spec.ActiveDeadlineSeconds != nil })
 }
 
 // maxSeconds is more than anybody means, and less than a Duration holds.

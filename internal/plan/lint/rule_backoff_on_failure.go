@@ -19,10 +19,10 @@ var backoffOnFailure = &Rule{
 			return nil
 		}
 		limit, written := p.job.backoffLimit()
-		what := fmt.Sprintf("backoffLimit: %d", limit)
+		what := fmt.Sprintf("%d", limit)
 		if !written {
-			what = fmt.Sprintf("a backoffLimit of %d, the default", limit)
+			what += ", the default"
 		}
-		return one(p.path.and("restartPolicy"), "restartPolicy: OnFailure and %s: after that many failures the Pod is deleted, and its logs with it", what)
+		return one(p.path.and("restartPolicy"), "restartPolicy: OnFailure: when backoffLimit (%s) is reached, the Pod is deleted, and its logs with it", what)
 	}),
 }

@@ -28,7 +28,7 @@ var dayMissing = &Rule{
 		if least < 29 || least > 31 {
 			return nil
 		}
-		months := map[int]string{29: "in February, except of leap years,", 30: "in February", 31: "in February, April, June, September and November"}[least]
-		return one(c.path, "%q has no run %s: they have no day %d", c.text, months, least)
+		months := map[int]string{29: "February of most years", 30: "February", 31: "February, April, June, September and November"}[least]
+		return one(c.path, "%q has no run in %s: there is no day %d", c.text, months, least)
 	}),
 }

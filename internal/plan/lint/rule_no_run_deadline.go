@@ -10,7 +10,7 @@ var noRunDeadline = &Rule{
 	Cure:    "Bound a run.",
 	check: func(s *Subject) []problem {
 		policy := s.overlap()
-		if policy != "Forbid" && policy != "Queue" || !s.endsRuns() || s.longest() > 0 || len(s.starts) < 2 {
+		if policy != "Forbid" && policy != "Queue" || !s.endsRuns() || s.longest() > 0 || s.deadlineWritten() || len(s.starts) < 2 {
 			return nil
 		}
 		return []problem{{path: s.deadlinePath(), message: "policy " + policy + " and no limit of time: a run that never ends is the last one", cure: s.deadlineCure()}}

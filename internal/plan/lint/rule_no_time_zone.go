@@ -3,6 +3,8 @@
 
 package lint
 
+import "strings"
+
 var noTimeZone = &Rule{
 	ID: "no-time-zone", Level: Warning, Kinds: "CronJob (batch/v1, Volcano)",
 	Summary: "the schedule names an hour or a day, and no time zone says whose",
@@ -13,7 +15,7 @@ var noTimeZone = &Rule{
 		if s.timetable != nil || !s.zoned() || s.has("spec", "timeZone") || c.fields == nil || c.zone != "" || s.obstacle() != nil {
 			return nil
 		}
-		if starred(c.fields[1]) && starred(c.fields[2]) && starred(c.fields[3]) && starred(c.fields[4]) {
+		if (starred(c.fields[1]) || strings.HasPrefix(c.fields[1], "*/")) && starred(c.fields[2]) && starred(c.fields[3]) && starred(c.fields[4]) {
 			return nil // the same in every zone, but for those off by half an hour
 		}
 		found := one(c.path, "%q is read in the zone of whichever controller serves it: spec.timeZone is missing", c.text)

@@ -23,7 +23,7 @@ var ttlBelowHistory = &Rule{
 				continue
 			}
 			if stays := time.Duration(*ttl) * time.Second; stays < interval {
-				found = append(found, one(j.path.and("ttlSecondsAfterFinished"), "a run is gone %s after its end and the next comes %s, so %d that should be kept never are", words(stays), each(interval), kept)...)
+				found = append(found, one(j.path.and("ttlSecondsAfterFinished"), "a run is gone %s after its end and the next comes %s, so that a history of %d is never there", words(stays), each(interval), kept)...)
 			}
 		}
 		return found

@@ -80,6 +80,8 @@ func words(d time.Duration) string {
 		return "about " + unit((d+day/2)/day, "day")
 	case d >= 2*time.Hour:
 		return "about " + unit((d+time.Hour/2)/time.Hour, "hour")
+	case d >= 10*time.Minute:
+		return "about " + unit((d+time.Minute/2)/time.Minute, "minute")
 	}
 	return unit(d/time.Second, "second")
 }
