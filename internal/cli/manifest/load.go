@@ -14,14 +14,18 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
+	kuberuntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -112,18 +116,21 @@ func Load(ctx context.Context, paths []string, stdin io.Reader, tell func(string
 
 // Parse reads the documents of one file; name is what messages call it.
 func Parse(name string, data []byte, tell func(string)) ([]Object, error) {
-	var objects []Object
-	var faults []error
-	err := documents(name, data, func(doc []byte, source Source) {
-		got, err := decode(doc, source, tell)
-		if err != nil {
-			faults = append(faults, err)
-			return
-		}
-		objects = append(objects, got...)
-	})
+	var all []document
+	err := documents(name, data, func(doc []byte, source Source) { all = append(all, document{doc, source}) })
 	if err != nil {
 		return nil, err
+	}
+	var objects []Object
+	var faults []error
+	for _, d := range decodeAll(all) {
+		for _, line := range d.told {
+			tell(line)
+		}
+		if d.err != nil {
+			faults = append(faults, d.err)
+		}
+		objects = append(objects, d.objects...)
 	}
 	if len(faults) > 0 {
 		return nil, errors.Join(faults...)
@@ -134,9 +141,39 @@ func Parse(name string, data []byte, tell func(string)) ([]Object, error) {
 	return objects, nil
 }
 
+// document is one document of a file.
+type document struct {
+	text   []byte
+	source Source
+}
+
+// decoded is what was found in a document.
+type decoded struct {
+	objects []Object
+	told    []string
+	err     error
+}
+
+// decodeAll decodes documents, on all processors, as a fleet has thousands of them. What it finds is in their order.
+func decodeAll(all []document) []decoded {
+	found := make([]decoded, len(all))
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(all)) {
+		workers.Go(func() {
+			for n := next.Add(1) - 1; n < int64(len(all)); n = next.Add(1) - 1 {
+				d := &found[n]
+				d.objects, d.err = decode(all[n].text, all[n].source, func(line string) { d.told = append(d.told, line) })
+			}
+		})
+	}
+	workers.Wait()
+	return found
+}
+
 // documents calls each for every document of a file that is not blank.
 func documents(name string, data []byte, each func(doc []byte, source Source)) error {
-	at, number := 0, 0
+	at, line, number := 0, 1, 0
 	for docs := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(data))); ; {
 		doc, err := docs.Read()
 		if errors.Is(err, io.EOF) {
@@ -149,9 +186,13 @@ func documents(name string, data []byte, each func(doc []byte, source Source)) e
 		for bytes.HasPrefix(doc, []byte("---")) { // the reader keeps a separator that nothing precedes
 			_, doc, _ = bytes.Cut(doc, []byte("\n"))
 		}
-		at += max(0, bytes.Index(data[at:], doc)) // documents are pieces of the file, in its order
-		source := Source{File: name, Document: number, Line: bytes.Count(data[:at], []byte("\n")) + 1}
-		at = min(at+len(doc), len(data))
+		before := max(0, bytes.Index(data[at:], doc)) // documents are pieces of the file, in its order
+		line += bytes.Count(data[at:at+before], []byte("\n"))
+		at += before
+		source := Source{File: name, Document: number, Line: line}
+		end := min(at+len(doc), len(data))
+		line += bytes.Count(data[at:end], []byte("\n"))
+		at = end
 		if !blank(doc) {
 			each(doc, source)
 		}
@@ -171,7 +212,11 @@ func blank(doc []byte) bool {
 func decode(doc []byte, source Source, tell func(string)) ([]Object, error) {
 	fault := func(what string) error { return &Fault{Where: source.String(), What: what} }
 	var fields map[string]any
-	if err := yaml.UnmarshalStrict(doc, &fields); err != nil {
+	data, err := yaml.YAMLToJSONStrict(doc)
+	if err == nil {
+		err = json.Unmarshal(data, &fields)
+	}
+	if err != nil {
 		return nil, fault(userMessage(err))
 	}
 	obj := &unstructured.Unstructured{Object: fields}
@@ -192,23 +237,18 @@ func decode(doc []byte, source Source, tell func(string)) ([]Object, error) {
 		return nil, fault(obj.GetKind() + ": metadata.name is missing")
 	}
 	if old {
-		var err error
-		if doc, err = yaml.Marshal(obj.Object); err != nil {
+		if data, err = json.Marshal(obj.Object); err != nil {
 			return nil, fault(userMessage(err))
 		}
 	}
-	_, _, err := strict.Decode(doc, nil, nil)
+	_, _, err = strict.Decode(data, nil, nil)
 	switch {
-	case err == nil, runtime.IsNotRegisteredError(err): // a custom resource: the API server knows its fields
+	case err == nil, kuberuntime.IsNotRegisteredError(err): // a custom resource: the API server knows its fields
 	default:
 		return nil, fault(fmt.Sprintf("%s %s: %s", obj.GetKind(), obj.GetName(), userMessage(err)))
 	}
 	// Numbers as the API machinery wants them: int64, not float64.
-	data, err := runtime.Encode(unstructured.UnstructuredJSONScheme, obj)
-	if err == nil {
-		err = runtime.DecodeInto(unstructured.UnstructuredJSONScheme, data, obj)
-	}
-	if err != nil {
+	if err := kuberuntime.DecodeInto(unstructured.UnstructuredJSONScheme, data, obj); err != nil {
 		return nil, fault(userMessage(err))
 	}
 	o := Object{Unstructured: obj, Source: source}
