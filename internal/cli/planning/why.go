@@ -65,7 +65,7 @@ when there is no such object.`,
 	flags.StringArrayVarP(&w.input.files, "filename", "f", nil, "what was saved of a cluster: a file, a directory, or - for standard input; may be repeated")
 	w.input.cluster.Add(flags)
 	flags.StringVar(&w.at, "at", "", "the time that the question is about; without it, now")
-	flags.StringVar(&w.now, "now", "", "with -f: when the files were saved")
+	flags.StringVar(&w.now, "now", "", "the time that counts as now: with -f, when the files were saved; without it, this machine's clock tells")
 	w.output.add(cmd)
 	return cmd
 }
@@ -108,9 +108,6 @@ func (w *why) run(ctx context.Context, text string) error {
 func (w *why) present() (time.Time, error) {
 	if w.now == "" {
 		return w.clock(), nil
-	}
-	if len(w.input.files) == 0 {
-		return time.Time{}, exitcode.UsageError("--now says when files were saved: it needs -f")
 	}
 	at, err := diagnosis.ParseAt(w.now, w.clock(), time.UTC)
 	if err != nil {

@@ -41,9 +41,14 @@ const maxClose = 12
 type inquiry struct {
 	*server
 	objects []workload.Object
-	// unread says what could not be read.
-	unread []string
-	read   diagnosis.Kinds
+	// unread says what could not be read, and calendars why that is so of Calendars; "" if they were.
+	unread    []string
+	calendars string
+	read      diagnosis.Kinds
+}
+
+func (q *inquiry) options() workload.Options {
+	return workload.Options{Namespace: q.namespace, CalendarsUnread: q.calendars}
 }
 
 // ask collects what an API server knows.
@@ -60,7 +65,7 @@ func (w *why) ask(ctx context.Context, ref reference, now time.Time) (*diagnosis
 	if err := q.children(ctx, owners); err != nil {
 		return nil, err
 	}
-	all, err := workload.Read(q.objects, workload.Options{Namespace: server.namespace})
+	all, err := workload.Read(q.objects, q.options())
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +76,7 @@ func (w *why) ask(ctx context.Context, ref reference, now time.Time) (*diagnosis
 	if err := q.details(ctx, first); err != nil {
 		return nil, err
 	}
-	if all, err = workload.Read(q.objects, workload.Options{Namespace: server.namespace}); err != nil {
+	if all, err = workload.Read(q.objects, q.options()); err != nil {
 		return nil, err
 	}
 	evidence, err := w.search(all, ref, server.namespace)
@@ -213,7 +218,6 @@ func (q *inquiry) add(ctx context.Context, gvk schema.GroupVersionKind, namespac
 
 // children reads what CronJobs and Timetables have started, and the Calendars of Timetables.
 func (q *inquiry) children(ctx context.Context, owners []workload.Object) error {
-	var err error
 	q.read.Jobs = true
 	for _, owner := range owners {
 		uid := owner.Content.GetUID()
@@ -223,8 +227,12 @@ func (q *inquiry) children(ctx context.Context, owners []workload.Object) error 
 		}
 		kinds, options := []schema.GroupVersionKind{jobKind}, metav1.ListOptions{}
 		if owner.Content.GroupVersionKind() == v1alpha1.GroupVersion.WithKind("Timetable") {
-			if _, err = q.add(ctx, calendarKind, q.namespace, metav1.ListOptions{}, nil); err != nil {
+			ok, err := q.add(ctx, calendarKind, q.namespace, metav1.ListOptions{}, nil)
+			if err != nil {
 				return err
+			}
+			if !ok {
+				q.calendars = "Calendars may not be read by whoever asks"
 			}
 			options.LabelSelector = v1alpha1.LabelTimetableUID + "=" + string(uid)
 			kinds = chosenKinds(owner, q.namespace)

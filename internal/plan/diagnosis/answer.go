@@ -163,7 +163,7 @@ func (b *builder) conclude(v Verdict, reason, format string, args ...any) {
 	b.answer.Verdict, b.answer.Reason = v, reason
 	b.answer.Summary = verdictWords[v]
 	switch what := sprintf(format, args); {
-	case strings.HasPrefix(what, "at "), strings.HasPrefix(what, "since "), strings.HasPrefix(what, "with "):
+	case strings.HasPrefix(what, "at "), strings.HasPrefix(what, "since "), strings.HasPrefix(what, "with "), strings.HasPrefix(what, "by "):
 		b.answer.Summary += " " + what
 	case what != "":
 		b.answer.Summary += ": " + what

@@ -207,7 +207,7 @@ func (e *Evidence) scheduleText() string {
 	text, _ := e.specText("schedule")
 	zone, named := e.specText("timeZone")
 	if !named {
-		return fmt.Sprintf("spec.schedule %q (no timeZone: read in UTC)", text)
+		return fmt.Sprintf("spec.schedule %q (no timeZone, so in that of its controller: taken as UTC)", text)
 	}
 	return fmt.Sprintf("spec.schedule %q in %s", text, zone)
 }

@@ -149,6 +149,7 @@ var scenes = map[string]scene{
 	"timetable, window": {objects: objects{timetableOf(func(t *v1alpha1.Timetable) { t.Spec.Window = &v1alpha1.Window{NotBefore: atp("2026-11-20T00:00:00Z")} })}, at: "2026-11-10 07:00", verdict: diagnosis.OutsideWindow, reason: "NotBefore"},
 	"timetable, queue": {objects: objects{timetableOf(func(t *v1alpha1.Timetable) {
 		t.Spec.Concurrency.Policy = "Queue"
+		t.Status.LastScheduleTime = atp("2026-11-23T06:00:00Z")
 		t.Status.Waiting = []v1alpha1.WaitingTime{{ScheduledTime: at("2026-11-23T07:00:00Z"), StartsAt: at("2026-11-23T07:00:00Z"), Trigger: "Schedule", Reason: "Overlap", Since: atp("2026-11-23T07:00:00Z"), Message: "waits for report-20261123-060000"}, {ScheduledTime: at("2026-11-23T08:00:00Z"), StartsAt: at("2026-11-23T08:00:00Z"), Trigger: "Schedule", Reason: "Overlap"}}
 		t.Status.Active = []v1alpha1.ActiveRun{{Name: "report-20261123-060000", UID: "report-20261123-060000-uid", ScheduledTime: at("2026-11-23T06:00:00Z"), Trigger: "Schedule", Attempt: 1, StartTime: at("2026-11-23T06:00:00Z")}}
 	}), reportRun("2026-11-23T06:00:00Z", "2026-11-23T06:00:00Z", "schedule", 1, nil)}, verdict: diagnosis.Waits, reason: "Overlap"},

@@ -86,6 +86,14 @@ func (e *Evidence) aboutOwner(reasons ...string) []*Event {
 	return e.about(e.Scheduled.Kind.Info().Owner.Kind, e.Scheduled.Owner.Name, reasons...)
 }
 
+// warnings are the Warnings about the CronJob or Timetable.
+func (e *Evidence) warnings() []*Event {
+	return slices.DeleteFunc(e.aboutOwner(), func(event *Event) bool { return event.Type != corev1.EventTypeWarning })
+}
+
+// newest leaves the last ones.
+func newest(events []*Event, most int) []*Event { return events[max(0, len(events)-most):] }
+
 // within leaves those that happened in an interval, at least once.
 func within(events []*Event, from, to time.Time) []*Event {
 	return slices.DeleteFunc(events, func(e *Event) bool { return e.Last.Before(from) || firstTime(e.First, e.Last).After(to) })

@@ -44,8 +44,13 @@ func (b *builder) tooOld(t time.Time) {
 func (b *builder) explainByEvents(t, later time.Time) bool {
 	last := b.Scheduled.Memory.LastSchedule
 	passed := last != nil && last.After(t) || !later.IsZero() && !later.After(b.Now)
-	for _, event := range b.aboutOwner("MissSchedule") {
-		if !b.spans(event, t) {
+	misses := b.aboutOwner("MissSchedule")
+	unnamedMisses := unnamed(slices.Clone(misses)) // of other controllers than ours
+	if !later.IsZero() {
+		unnamedMisses = within(unnamedMisses, t, later.Add(-time.Second))
+	}
+	for _, event := range misses {
+		if !b.spans(event, t) && !slices.Contains(unnamedMisses, event) {
 			continue
 		}
 		b.conclude(Missed, missReason(event.Message), "a controller has reported that it was not started")
@@ -181,6 +186,10 @@ func (b *builder) explainByHistory(t time.Time) {
 		if b.Now.Sub(t) > ttl {
 			keepsSuccess, keepsFailure = false, false
 		}
+	}
+	if p.Room.Stops {
+		b.infer("With concurrencyPolicy Replace a run is deleted when the next time comes before its end: it may have run and have been replaced.")
+		keepsSuccess, keepsFailure = false, false
 	}
 	if len(b.Runs) > 0 {
 		b.describe(&b.Runs[0])

@@ -64,9 +64,13 @@ func (b *builder) due() time.Time {
 		return time.Time{}
 	}
 	if edit, ok := b.editedAfter(t); ok && b.Scheduled.Memory.Cursor == nil {
-		b.say("%s came before the schedule was written as it is now, at the latest at %s: an edit starts nothing for times before it.", b.clock(t), b.clock(edit))
-		b.writtenBy("schedule")
-		return time.Time{}
+		if served := b.Scheduled.Memory.Timing; served.Since != nil && !served.Presumed && served.Since.Equal(edit) {
+			b.say("%s came before this schedule was served, since %s: an edit starts nothing for times before it.", b.clock(t), b.clock(edit))
+			b.show("annotation carillon.dev/timetable", edit, "the schedule has been served as it is since %s", b.clock(edit))
+			return time.Time{}
+		}
+		b.infer("The schedule may have been written only after %s; Carillon starts nothing for times before an edit, the controller of Kubernetes may.", b.clock(t))
+		b.writtenBy("schedule", "timeZone")
 	}
 	if len(b.runsAt(t)) > 0 {
 		return time.Time{} // started, and the status does not tell yet
@@ -147,8 +151,7 @@ func (b *builder) stopped() bool {
 		b.show("spec", time.Time{}, "%s", firstLine(s.Policy.ChildObstacle.Message))
 		b.next("edit "+b.resource(), "correct it; nothing starts before that")
 	case s.Policy.Suspend:
-		b.conclude(Suspended, "Suspended", "nothing starts until spec.suspend is false")
-		b.suspendedBy()
+		b.conclude(Suspended, "Suspended", "%snothing starts until spec.suspend is false", b.suspendedBy())
 		b.nextIfResumed()
 		b.next("patch "+b.resource()+` --type=merge -p '{"spec":{"suspend":false}}'`, b.resumeAdvice())
 	case s.Policy.SuspendUntil != nil && b.Now.Before(*s.Policy.SuspendUntil):
@@ -199,14 +202,17 @@ func (b *builder) conditionEvidence(kind string) {
 	}
 }
 
-// suspendedBy shows who suspended it, and since when.
-func (b *builder) suspendedBy() {
+// suspendedBy shows who suspended it, and since when. It gives who that is, for the beginning of a sentence; "" if nothing
+// tells.
+func (b *builder) suspendedBy() (by string) {
 	b.show("spec.suspend", time.Time{}, "true")
 	a, ok := b.writtenBy("suspend")
 	if ok && !a.at.IsZero() {
 		b.say("It has been suspended since %s at the latest, by %s.", b.when(a.at), a.manager)
+		by = "by " + a.manager + ": "
 	}
 	b.conditionEvidence(v1alpha1.ConditionPaused)
+	return by
 }
 
 // nextIfResumed says what would come if nothing were suspended.

@@ -234,16 +234,17 @@ func resourceOf(r *Run) string {
 	return lower(r.Kind) + group + "/" + r.Name
 }
 
-// tellEnd says how a run ended, or what it does.
-func (b *builder) tellEnd(r *Run) {
+// tellEnd says how a run ended, or what it does; of a kind that is no Job no more than that.
+func (b *builder) tellEnd(r *Run) jobEnd {
 	switch {
 	case r.Job != nil:
-		b.tellJob(r.Job, r.by())
+		return b.tellJob(r.Job, r.by())
 	case r.Phase == cron.Complete:
-		b.say("It succeeded at %s.", b.when(r.Ended))
+		b.say("%s succeeded at %s.", r.by(), b.when(r.Ended))
 	case r.Phase == cron.Failed:
-		b.say("It failed at %s.", b.when(r.Ended))
+		b.say("%s failed at %s.", r.by(), b.when(r.Ended))
 	default:
-		b.say("It has not ended.")
+		b.say("%s has not ended.", r.by())
 	}
+	return jobEnd{}
 }

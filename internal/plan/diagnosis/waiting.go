@@ -37,8 +37,8 @@ func (b *builder) explainWaiting(t time.Time) {
 		}
 		b.wouldDo(t)
 	case blocker != nil && room.Limit > 0 && !room.Stops:
-		b.conclude(Waits, "Overlap", "%s is still active, since %s", blocker.by(), b.when(blocker.Created))
-		b.blockedBy(blocker, "waits")
+		stuck := b.blockedBy(blocker, "waits")
+		b.conclude(Waits, "Overlap", "%s is still active, since %s%s", blocker.by(), b.when(blocker.Created), stuck)
 		b.untilWhen(t, lost, deadline)
 		b.wouldDo(t)
 	case len(refused) > 0:
@@ -90,6 +90,9 @@ func (b *builder) explainNotServed(t, planned time.Time) {
 		b.infer("By its rules Carillon would start it now.")
 	}
 	b.status()
+	for _, event := range newest(b.warnings(), 3) {
+		b.tells(event)
+	}
 	b.eventsGone(t)
 	b.next("get events --field-selector involvedObject.name="+b.Scheduled.Owner.Name, "what controllers have said of it")
 }
@@ -150,8 +153,9 @@ func (b *builder) blocking() *Run {
 	return nil
 }
 
-// blockedBy explains what holds the room, and why that does not end; waits is "waits" or "waited".
-func (b *builder) blockedBy(r *Run, waits string) {
+// blockedBy explains what holds the room, and why that does not end; waits is "waits" or "waited". It gives what keeps the
+// run itself, if something does, for the end of a sentence.
+func (b *builder) blockedBy(r *Run, waits string) (stuck string) {
 	b.describe(r)
 	b.show("spec", time.Time{}, "%s", b.overlapRule())
 	what := "an earlier run"
@@ -159,8 +163,10 @@ func (b *builder) blockedBy(r *Run, waits string) {
 		what = "a run that somebody started by hand"
 	}
 	b.say("It %s for %s, %s, which has been active for %s: %s.", waits, what, r.by(), span(max(0, b.Now.Sub(r.Created))), b.overlapRule())
-	b.tellEnd(r)
-	for _, event := range b.aboutOwner("JobAlreadyActive", "ForbidConcurrent") {
+	if end := b.tellEnd(r); end.verdict == Pending || end.verdict == NotServed || end.verdict == Suspended {
+		stuck = ", and " + end.summary
+	}
+	for _, event := range newest(b.aboutOwner("JobAlreadyActive", "ForbidConcurrent"), 2) {
 		b.tells(event)
 	}
 	b.next("delete "+resourceOf(r), "to end that run, so that the next one can start")
@@ -170,6 +176,7 @@ func (b *builder) blockedBy(r *Run, waits string) {
 	if tt := b.timetable(); tt != nil && tt.Spec.Timeout == nil {
 		b.say("Nothing bounds how long a run takes: spec.timeout would.")
 	}
+	return stuck
 }
 
 // waitWords are what a Timetable's times wait for.
@@ -190,7 +197,7 @@ func (b *builder) explainWaitingTime(i int) {
 	b.answer.ScheduledTime = optional(t)
 	b.neighbours(t)
 	text := wordOr(waitWords[w.Reason], w.Reason)
-	b.conclude(Waits, w.Reason, "since %s, %s", b.when(t), text)
+	b.conclude(Waits, w.Reason, "since %s: %s", b.when(t), text)
 	source := fmt.Sprintf("status.waiting[%d]", i)
 	if w.Since != nil {
 		b.show(source, w.Since.Time, "%s waits, reason %s; times have been waiting since %s", b.clock(t), w.Reason, b.clock(w.Since.Time))
