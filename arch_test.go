@@ -117,6 +117,23 @@ func list(t *testing.T, args ...string) []listed {
 	}
 }
 
+// Other programs import the schedule engine, so it brings them nothing: its packages need the standard library and each
+// other. Their tests may use more.
+func TestLibraryNeedsOnlyTheStandardLibrary(t *testing.T) {
+	packages := list(t, "./schedule/...")
+	if len(packages) < 2 {
+		t.Fatalf("%d packages were found", len(packages))
+	}
+	for _, p := range packages {
+		for _, dep := range p.Deps {
+			first, _, _ := strings.Cut(dep, "/")
+			if strings.Contains(first, ".") && dep != module+"schedule" && !strings.HasPrefix(dep, module+"schedule/") {
+				t.Errorf("%s needs %s: whoever imports it would need that, too; do without", p.ImportPath, dep)
+			}
+		}
+	}
+}
+
 // An import goes only downwards, and what a layer must not see it does not import.
 func TestArrows(t *testing.T) {
 	kinds, used := map[string][]string{}, map[string]bool{}

@@ -31,7 +31,7 @@ var withoutTest = map[string]string{
 }
 
 // commandsToCome are scenarios of commands that are not built yet.
-const commandsToCome = "TT-225 TT-256"
+const commandsToCome = "TT-256"
 
 // secondPart is where docs/contract lists the scenarios of what of Timetables is not built yet. Some of them have a test all
 // the same, of the rest of what they say.

@@ -6,7 +6,8 @@ package schedule
 import "time"
 
 // A Clock tells what the wall clock of a location shows, in a few nanoseconds for any
-// year. Make one with [ClockOf]. It is immutable and the size of a pointer.
+// year. Make one with [ClockOf]; the zero Clock shows UTC. It is immutable and the size
+// of a pointer.
 type Clock struct {
 	zone *zone
 }
@@ -23,6 +24,10 @@ func ClockOf(loc *time.Location) Clock {
 // and that offset: what to add to an instant to get the wall clock. All are seconds,
 // instants since 1970 UTC. Neighbouring spans may have the same offset.
 func (c Clock) Stretch(sec int64) (start, end, offset int64) {
-	s := c.zone.at(min(max(sec, minInstant), maxInstant))
+	zone := c.zone
+	if zone == nil {
+		zone = utcZone
+	}
+	s := zone.at(min(max(sec, minInstant), maxInstant))
 	return s.start, s.end, s.offset
 }

@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// Compile makes a Schedule of an item of a Timetable. It reads what [Parse] reads, but no zone prefix, no "@every",
-// and none of what Parse takes by accident: empty list items, text behind a star, a plus sign. Beyond that it takes a
-// sixth field (seconds, first) and a seventh (the year, last), ranges that wrap, and the days and hashed values of
-// timetable.md 3.1.
+// Compile makes a Schedule of a text in the extended language, which the package documentation shows. It reads what
+// [Parse] reads, but no zone prefix, no "@every", and none of what Parse takes by accident: empty list items, text
+// behind a star, a plus sign. Beyond that it takes a sixth field (seconds, first) and a seventh (the year, last),
+// ranges that wrap, days such as L, 15W and TUE#2, and the hashed values H, H(A-B), H/S and H(A-B)/S.
 //
-// Where the item names hours, times that the clock skips or shows twice go where o.DST says. An item that compiles can
+// Where the text names hours, times that the clock skips or shows twice go where o.DST says. An item that compiles can
 // still name no date at all; see [Schedule.Satisfiable]. The error is a [*ParseError] that names the item.
 func Compile(item Item, o Options) (Schedule, error) {
 	s, err := compile(item, o)

@@ -10,7 +10,7 @@ import (
 )
 
 // A ParseError says which part of a schedule cannot be read, and what to write
-// instead. Its text is one line, fit for a condition or an event.
+// instead. Its text is one line, fit for a log or a message to a user.
 type ParseError struct {
 	// Name is the name of the item given to Compile, empty for an error of Parse.
 	Name string

@@ -10,15 +10,15 @@ import (
 	"time"
 )
 
-// An Item is one cron item of a Timetable.
+// An Item is a named schedule in the extended language.
 type Item struct {
-	// Name is the item's name in its Timetable, "main" unless it says otherwise. Errors name it, and H depends on it.
+	// Name is what errors call it. The values of H depend on it; "" is a name, too.
 	Name string
-	// Cron is the text, in the language of timetable.md 3.1.
+	// Cron is the text.
 	Cron string
 }
 
-// Options say how the text of an Item is read. The zero Options are the defaults of a Timetable.
+// Options say how the text of an Item is read. The zero Options are UTC, DayRuleEither, GapShift and OverlapFirst.
 type Options struct {
 	// Zone is where the wall clock hangs; nil means UTC.
 	Zone *time.Location
@@ -26,7 +26,7 @@ type Options struct {
 	DayRule DayRule
 	// DST says where times go that the clock skips or shows twice.
 	DST DST
-	// Hash chooses the values of H.
+	// Hash chooses the values of H; the zero Hash is one like any other.
 	Hash Hash
 }
 
@@ -66,14 +66,15 @@ const (
 	OverlapBoth  Overlap = "Both"  // both
 )
 
-// Hash is the Timetable for which values are hashed: they spread over Timetables, and each keeps its own through
-// deletion, in every replica and every cluster.
+// Hash is whom values are hashed for, so that many schedules with the same text do not fire at once. The same Hash
+// gives the same values in every process, on every machine and in every version of this package.
 type Hash struct {
 	Namespace, Name string
 }
 
-// Value returns the hash of a field of one of the Timetable's schedules, equally likely to be any number. The fields
-// of a cron item are second, minute, hour, dayOfMonth, month and dayOfWeek; jitter has the empty schedule name.
+// Value returns the hash of a field of the schedule of that name, equally likely to be any number. The fields of the
+// extended language are second, minute, hour, dayOfMonth, month and dayOfWeek. Others may be asked for by programs that
+// want a fixed number of their own, such as an offset: package timeset has a jitter so, with the schedule name "".
 func (h Hash) Value(schedule, field string) uint64 {
 	sum := sha256.Sum256([]byte("carillon.dev/hash/v1\n" + h.Namespace + "/" + h.Name + "\n" + schedule + "\n" + field))
 	return binary.BigEndian.Uint64(sum[:8])

@@ -43,7 +43,7 @@ var descriptors = map[string]string{
 	"@hourly":   "0 * * * *",
 }
 
-// Parse reads a schedule in the language of cronjob.md 3.1: five fields (minute,
+// Parse reads a schedule in the language of Kubernetes CronJobs: five fields (minute,
 // hour, day of month, month, day of week), a descriptor such as "@daily", or
 // "@every D", each with an optional zone in front ("TZ=Asia/Tokyo 0 6 * * *",
 // also "CRON_TZ="). loc is the zone used when the text carries none; nil means
@@ -51,8 +51,9 @@ var descriptors = map[string]string{
 //
 // It accepts exactly what ParseStandard of github.com/robfig/cron v3 accepts. An
 // expression that parses can still name no date at all; see
-// [Schedule.Satisfiable]. The error is a [*ParseError]; it says so where a
-// Timetable takes the text.
+// [Schedule.Satisfiable]. The error is a [*ParseError]. Where [Compile] would take
+// the text it says that a Timetable does: that is the kind of object of Carillon
+// which is written in the extended language.
 func Parse(expr string, loc *time.Location) (Schedule, error) {
 	s, err := parse(expr, loc)
 	if err != nil {

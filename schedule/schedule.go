@@ -4,6 +4,7 @@
 package schedule
 
 import (
+	"iter"
 	"math"
 	"time"
 )
@@ -24,9 +25,7 @@ type Schedule struct {
 // none ever. For an "@every" schedule that is t, cut to the second, plus the
 // period.
 //
-// It gives up at no horizon: "0 0 29 2 *" asked in 2096 answers 2104. Upstream
-// source of the contract: SpecSchedule.Next in github.com/robfig/cron v3, spec.go,
-// which looks five years ahead.
+// It gives up at no horizon: "0 0 29 2 *" asked in 2096 answers 2104.
 func (s Schedule) Next(t time.Time) time.Time {
 	if !s.Satisfiable() {
 		return time.Time{}
@@ -85,7 +84,7 @@ func (s Schedule) Count(after, until time.Time) int {
 }
 
 // LastBetween returns the last tick in (after, until], or the zero time if there
-// is none: the tick that a controller that was away since after has to make up.
+// is none: the tick that a program that was away since after has to make up.
 // The ticks of an "@every" schedule start from after.
 func (s Schedule) LastBetween(after, until time.Time) time.Time {
 	from, to := instant(after), instant(until)
@@ -103,6 +102,18 @@ func (s Schedule) LastBetween(after, until time.Time) time.Time {
 		return time.Time{}
 	}
 	return at(tick, after)
+}
+
+// Between returns the ticks in (after, until], in order, each as Next gives it. Those
+// of an "@every" schedule start from after.
+func (s Schedule) Between(after, until time.Time) iter.Seq[time.Time] {
+	return func(yield func(time.Time) bool) {
+		for t := s.Next(after); !t.IsZero() && !t.After(until); t = s.Next(t) {
+			if !yield(t) {
+				return
+			}
+		}
+	}
 }
 
 // Satisfiable tells whether the schedule names any date at all: "0 0 30 2 *"

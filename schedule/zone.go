@@ -155,11 +155,10 @@ var (
 
 const maxLocations = 2048
 
-// LoadZone returns the location of a time zone name by the rules of cronjob.md
-// 3.1: "" and "UTC" are UTC, "Local" is the zone of the process, every other name
-// is looked up in the machine's time zone database, or in a built-in copy where
-// there is none. Names with ".." or a leading slash are refused. The error is a
-// [*ZoneError].
+// LoadZone returns the location of a time zone name, as time.LoadLocation does, but remembers it, and works without a
+// database: "" and "UTC" are UTC, "Local" is the zone of the process, every other name is looked up in the machine's
+// time zone database, or in a built-in copy where there is none. Names with ".." or a leading slash are refused. The
+// error is a [*ZoneError].
 //
 // A name is read from the database once: a process sees an updated database when
 // it is restarted. Safe for concurrent use.

@@ -5,9 +5,9 @@ package timeset
 
 import "fmt"
 
-// A Calendar is a named list of periods. Make one with [NewCalendar] for each version of the
-// object, and use it for all Timetables that name it, in whatever time zone: it is read
-// once. It is immutable.
+// A Calendar is a named list of periods. Make one with [NewCalendar], and use it for
+// all sets that exclude it, in whatever time zone: it is read once. It is immutable. The zero
+// Calendar has no periods.
 type Calendar struct {
 	name    string
 	periods []string

@@ -15,7 +15,7 @@ import (
 const mainItem = "main"
 
 // Compile makes a Set of a Spec. The error is an [*Obstacle]: the first that applies, in
-// the order of timetable.md 4.1, and of [AllExcluded] nothing, which [Set.Search] tells.
+// the order of the constants of [Reason], and of [AllExcluded] nothing, which [Set.Search] tells.
 func Compile(spec Spec) (*Set, error) {
 	loc, zoneErr := loadZone(spec.TimeZone)
 	c := compiler{spec: spec, loc: loc, clock: schedule.ClockOf(loc)}

@@ -10,9 +10,8 @@ import (
 )
 
 // ParseDuration reads a duration of the form 1h30m20s: hours, minutes and seconds in
-// this order, at least one of them, each a number of at most five digits. It takes
-// exactly what the pattern DURATION of timetable.md takes, so neither days nor
-// fractions nor signs.
+// this order, at least one of them, each a number of at most five digits. There are
+// neither days nor fractions nor signs.
 func ParseDuration(text string) (time.Duration, error) {
 	if len(text) > 18 {
 		return 0, fmt.Errorf("%s is too long for a duration; write hours, minutes and seconds, such as 1h30m", quote(text))

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/carillon-dev/carillon/schedule"
 	"github.com/carillon-dev/carillon/schedule/timeset"
 )
 
@@ -51,4 +52,52 @@ func ExampleSet_Excluded() {
 	fmt.Println(set.Count(after, until), "and", set.Excluded().Count(after, until))
 	// Output:
 	// 5760 and 10080
+}
+
+// A list of holidays, a freeze and a season: what is excluded is no time, and is counted apart.
+func ExampleSpec() {
+	holidays := timeset.NewCalendar("holidays", []string{"12-24/12-26", "2027-03-26"})
+	set, err := timeset.Compile(timeset.Spec{
+		TimeZone:  "Europe/London",
+		Items:     []timeset.Item{{Name: "nightly", Cron: "30 2 * * *"}, {Name: "launch", At: []string{"2027-03-28T12:00"}}},
+		Exclude:   []timeset.Exclusion{{Calendar: holidays}, {Period: "2027-03-30T00:00/2027-03-31T12:00"}},
+		NotBefore: time.Date(2027, 3, 25, 0, 0, 0, 0, time.UTC),
+		NotAfter:  time.Date(2027, 4, 2, 0, 0, 0, 0, time.UTC),
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	from := time.Date(2027, 1, 1, 0, 0, 0, 0, set.Location())
+	for at := range set.Between(from, from.AddDate(1, 0, 0)) {
+		fmt.Println(at.Format("Mon 02 Jan 15:04"), set.Names(at))
+	}
+	fmt.Println("excluded:", set.Excluded().Count(from, from.AddDate(1, 0, 0)))
+	_, end := set.Search(from.AddDate(1, 0, 0))
+	fmt.Println("ended:", end == timeset.NoMoreTimes)
+	// Output:
+	// Thu 25 Mar 02:30 [nightly]
+	// Sat 27 Mar 02:30 [nightly]
+	// Sun 28 Mar 02:30 [nightly]
+	// Sun 28 Mar 12:00 [launch]
+	// Mon 29 Mar 02:30 [nightly]
+	// Thu 01 Apr 02:30 [nightly]
+	// excluded: 3
+	// ended: true
+}
+
+// Jitter puts starts off, each set by a number of its own; the times themselves stay.
+func ExampleSet_PlannedStart() {
+	at := time.Date(2027, 3, 1, 2, 30, 0, 0, time.UTC)
+	for _, name := range []string{"orders", "invoices"} {
+		set, _ := timeset.Compile(timeset.Spec{
+			Hash:   schedule.Hash{Namespace: "shop", Name: name},
+			Items:  []timeset.Item{{Cron: "30 2 * * *"}},
+			Jitter: 10 * time.Minute,
+		})
+		fmt.Println(name, set.Has(at), set.PlannedStart(at).Format(time.TimeOnly))
+	}
+	// Output:
+	// orders true 02:38:52
+	// invoices true 02:34:45
 }

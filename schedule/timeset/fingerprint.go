@@ -12,14 +12,15 @@ import (
 	"github.com/carillon-dev/carillon/schedule"
 )
 
-// Fingerprint returns 16 hex digits that tell one timing from another (timetable.md 5.7):
-// schedules, zone, dst, window, exclusions and what the named Calendars hold. Defaults
+// Fingerprint returns 16 hex digits that tell one timing from another:
+// schedules, zone, DST, window, exclusions and what the named Calendars hold. Defaults
 // that are written out change nothing. It exists for a timing that has an [Obstacle], too.
 // Jitter and MinInterval are not part of it, nor is Hash.
 //
-// What it is made of is written into objects that outlive this process: it may get new
-// parts, which must be left out where they have their default, and never lose or rename one.
+// It may be stored: later versions of this package give the same for the same Spec.
 func (s Spec) Fingerprint() string {
+	// What it is made of is written into objects that outlive this process (timetable.md 5.7): it may get new parts,
+	// which must be left out where they have their default, and never lose or rename one.
 	type item struct {
 		Name       string   `json:"name"`
 		Cron       string   `json:"cron,omitempty"`

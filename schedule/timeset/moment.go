@@ -20,8 +20,7 @@ type Moment struct {
 }
 
 // ParseMoment reads 2027-03-01, 2027-03-01T14:00 or 2027-03-01T14:00:30, the latter two
-// also with Z or an offset such as +02:00: what the pattern MOMENT of timetable.md
-// takes, if date and time of day exist.
+// also with Z or an offset such as +02:00. Date and time of day must exist.
 func ParseMoment(text string) (Moment, error) {
 	layout := ""
 	for _, l := range [...]string{dateLayout, minuteLayout, secondLayout} {

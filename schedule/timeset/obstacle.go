@@ -3,23 +3,22 @@
 
 package timeset
 
-// A Reason is why a timing cannot be served: a reason of the condition Ready
-// (timetable.md 4.1).
+// A Reason is why a timing cannot be served, in one word, for programs.
 type Reason string
 
 // In the order of their precedence.
 const (
-	InvalidSchedule  Reason = "InvalidSchedule"
-	UnknownTimeZone  Reason = "UnknownTimeZone"
-	CalendarNotFound Reason = "CalendarNotFound"
-	InvalidExclusion Reason = "InvalidExclusion"
-	NeverFires       Reason = "NeverFires"
-	AllExcluded      Reason = "AllExcluded" // told by Set.Search, since it depends on where one looks from
-	TooFrequent      Reason = "TooFrequent"
+	InvalidSchedule  Reason = "InvalidSchedule"  // an item cannot be read, or there is none
+	UnknownTimeZone  Reason = "UnknownTimeZone"  // the zone is not in the tz database
+	CalendarNotFound Reason = "CalendarNotFound" // see MissingCalendar
+	InvalidExclusion Reason = "InvalidExclusion" // a period cannot be read
+	NeverFires       Reason = "NeverFires"       // an item names no date that exists
+	AllExcluded      Reason = "AllExcluded"      // told by Set.Search, since it depends on where one looks from
+	TooFrequent      Reason = "TooFrequent"      // two times of an item are closer than Spec.MinInterval
 )
 
 // An Obstacle says why a timing cannot be served, and what to write instead. Its text is
-// one line, fit for a condition.
+// one line, fit for a log or a message to a user.
 type Obstacle struct {
 	// Reason is the first that applies.
 	Reason Reason

@@ -26,9 +26,8 @@ type Period struct {
 
 // ParsePeriod reads a period: 2026-12-25, 2026-12-24/2027-01-02 (whole days, both included),
 // 12-25 and 12-24/01-02 (the same every year; may go over the turn of the year), or
-// 2026-12-24T18:00/2026-12-27T06:00 (from the first until just before the second). It takes
-// what the pattern PERIOD and the rules V1 and V30 of timetable.md take, except for
-// 29 February in a year that has none.
+// 2026-12-24T18:00/2026-12-27T06:00 (from the first until just before the second).
+// Dates must exist, and the end may not be before the beginning.
 func ParsePeriod(text string) (Period, error) {
 	first, last, isRange := strings.Cut(text, "/")
 	switch len(first) {

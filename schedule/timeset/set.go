@@ -10,7 +10,7 @@ import (
 )
 
 // A Set is the set of scheduled times of a timing. Make one with [Compile]. It is
-// immutable: use it from as many goroutines as you like.
+// immutable: use it from as many goroutines as you like. The zero Set has no times.
 //
 // A scheduled time is an instant on a whole second that an item names, inside the window
 // and in no exclusion. Methods return instants in the location of their first argument.
@@ -30,19 +30,33 @@ type Set struct {
 // An End says why a search found nothing.
 type End int
 
+// The ends of a search.
 const (
 	// Found says that it found something.
 	Found End = iota
 	// NoMoreTimes says that the set has no time there: the items or the window have ended,
 	// even if what is left of them is excluded.
 	NoMoreTimes
-	// GaveUp says that 10,000 exclusions followed each other without a time between them: the
-	// condition's reason is [AllExcluded].
+	// GaveUp says that 10,000 exclusions followed each other without a time between them. Whoever
+	// reports it calls it [AllExcluded].
 	GaveUp
 )
 
 // Location returns the time zone of the timing.
-func (s *Set) Location() *time.Location { return s.loc }
+func (s *Set) Location() *time.Location {
+	if s.loc == nil {
+		return time.UTC
+	}
+	return s.loc
+}
+
+// times is what counts.
+func (s *Set) times() source {
+	if s.kept == nil {
+		return moments(nil)
+	}
+	return s.kept
+}
 
 // Next returns the first scheduled time later than t.
 func (s *Set) Next(t time.Time) time.Time {
@@ -55,7 +69,7 @@ func (s *Set) Search(t time.Time) (time.Time, End) {
 	if s.closed {
 		return time.Time{}, GaveUp
 	}
-	switch sec, end := s.kept.after(seconds(t)); end {
+	switch sec, end := s.times().after(seconds(t)); end {
 	case found:
 		return inZoneOf(sec, t), Found
 	case gaveUp:
@@ -69,7 +83,7 @@ func (s *Set) Prev(t time.Time) time.Time {
 	if s.closed {
 		return time.Time{}
 	}
-	return result(s.kept, secondsUp(t), t)
+	return result(s.times(), secondsUp(t), t)
 }
 
 // LastBetween returns the last scheduled time in (after, until].
@@ -85,7 +99,7 @@ func (s *Set) LastBetween(after, until time.Time) time.Time {
 // a step for each exclusion, open week and change of the clock between the two, however
 // many times there are. For several it takes one for each day, and walks the times of one
 // of each kind of days. A count too large for an int is the largest int.
-func (s *Set) Count(after, until time.Time) int { return countIn(s.kept, after, until) }
+func (s *Set) Count(after, until time.Time) int { return countIn(s.times(), after, until) }
 
 // Between returns the scheduled times in (after, until], in order.
 func (s *Set) Between(after, until time.Time) iter.Seq[time.Time] {
@@ -100,7 +114,7 @@ func (s *Set) Between(after, until time.Time) iter.Seq[time.Time] {
 
 // Has tells whether t is a scheduled time.
 func (s *Set) Has(t time.Time) bool {
-	return t.Nanosecond() == 0 && !s.closed && has(s.kept, seconds(t))
+	return t.Nanosecond() == 0 && !s.closed && has(s.times(), seconds(t))
 }
 
 // Names returns the names of the items that name an instant, in the order of the spec:
@@ -119,7 +133,7 @@ func (s *Set) Names(t time.Time) []string {
 }
 
 // PlannedStart returns when the run of a scheduled time is to start: at the time, put off
-// by the jitter, but before the next scheduled time (timetable.md 3.4).
+// by the jitter, but before the next scheduled time.
 func (s *Set) PlannedStart(t time.Time) time.Time {
 	offset := s.jitter
 	if offset == 0 {

@@ -35,9 +35,13 @@ func nameOf(command string) string {
 			return name
 		}
 	}
-	for _, word := range words(command) {
-		if name := label(path.Base(word)); name != "" {
-			return name
+	all := parts(words(command))
+	slices.Reverse(all)
+	for _, part := range all { // the last of what only prepares or tells
+		for _, word := range part {
+			if name := label(path.Base(word)); name != "" {
+				return name
+			}
 		}
 	}
 	return "job"

@@ -28,6 +28,13 @@ type Explanation struct {
 	Until time.Time `json:"until"`
 	// Next is the next time, in the schedule's zone; nil if there is none.
 	Next *time.Time `json:"next"`
+	// NextStart is when its run is to start, which is later with jitter; nil if there is none.
+	NextStart *time.Time `json:"nextStart"`
+	// FromNow tells that Next counts from Now, because the schedule counts from the creation of an object that is not
+	// created yet.
+	FromNow bool `json:"fromNow,omitempty"`
+	// Suspended tells that nothing starts now because the object is suspended.
+	Suspended bool `json:"suspended,omitempty"`
 	// Frequency is how often it runs; nil if it has no times at all.
 	Frequency *Frequency `json:"frequency"`
 	// ClockChanges are the days of the next two years on which the clocks change.
@@ -127,12 +134,53 @@ func explain(s *subject, now time.Time) *Explanation {
 		Policies:     s.policies(),
 	}
 	if s.times != nil {
-		if next := s.times.Next(now); !next.IsZero() {
+		if next := s.next(); !next.IsZero() {
+			start := s.plannedStart(next).In(s.zone)
 			next = next.In(s.zone)
-			e.Next = &next
+			e.Next, e.NextStart = &next, &start
 		}
+		e.FromNow = s.every() > 0 && s.base().IsZero()
 		e.Frequency = s.frequency()
 	}
+	e.Suspended = s.suspended()
 	e.Surprises = surprisesOf(s, e)
 	return e
+}
+
+// next is the first time later than now. Times that count from the last start continue the grid of the object.
+func (s *subject) next() time.Time {
+	if base := s.base(); s.every() > 0 && !base.IsZero() && base.Before(s.now) {
+		if last := s.times.LastBetween(base, s.now); !last.IsZero() {
+			base = last
+		}
+		return s.times.Next(base)
+	}
+	return s.times.Next(s.now)
+}
+
+// base is what an "@every" counts from: the last start, or the creation; zero if the object has neither yet.
+func (s *subject) base() time.Time {
+	switch {
+	case s.scheduled == nil:
+		return time.Time{}
+	case s.scheduled.Memory.LastSchedule != nil:
+		return *s.scheduled.Memory.LastSchedule
+	}
+	return s.scheduled.Owner.Created
+}
+
+// plannedStart is when the run of a time is to start.
+func (s *subject) plannedStart(t time.Time) time.Time {
+	if jittered, ok := s.times.(interface{ PlannedStart(time.Time) time.Time }); ok {
+		return jittered.PlannedStart(t)
+	}
+	return t
+}
+
+func (s *subject) suspended() bool {
+	if s.scheduled == nil {
+		return false
+	}
+	until := s.scheduled.Policy.SuspendUntil
+	return s.scheduled.Policy.Suspend || until != nil && until.After(s.now)
 }

@@ -110,6 +110,8 @@ func TestSurprises(t *testing.T) {
 		"17 3 31 1,3 *":        "",
 		"17 3 30 2 *":          "never-fires",
 		"17 3 29 2 *":          "leap-day",
+		"* 3 * * *":            "every-minute-of-an-hour",
+		"* 9-17 * * *":         "",
 		"@every 1h":            "every-drifts",
 		"@every 5s":            "every-drifts below-a-minute",
 		"@daily":               "herd",

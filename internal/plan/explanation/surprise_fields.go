@@ -59,6 +59,21 @@ func dayWithoutEffect(s *subject, _ *Explanation) []Surprise {
 	return found
 }
 
+// everyMinuteOfAnHour: the hour is named, and the minute is *.
+func everyMinuteOfAnHour(s *subject, _ *Explanation) []Surprise {
+	const few = 3
+	var found []Surprise
+	for _, i := range s.crons() {
+		e := i.expression
+		if !e.Minute.All || e.Minute.Text != "*" || e.Seconds || len(e.Hour.Values) > few || len(e.Hour.Hashed) > 0 {
+			continue
+		}
+		found = append(found, one("every-minute-of-an-hour", fmt.Sprintf("The hour is named and the minute is *%s: that is every minute of the hour, 60 runs, and not one.", s.in(i)),
+			"If it shall run once, write the minute: 0 "+e.Hour.Text+".")...)
+	}
+	return found
+}
+
 func unevenSteps(s *subject, _ *Explanation) []Surprise {
 	var found []Surprise
 	for _, i := range s.crons() {

@@ -116,10 +116,10 @@ func deadlineNever(s *subject, _ *Explanation) []Surprise {
 		return nil
 	}
 	if deadline == 0 {
-		return one("deadline-never-starts", "startingDeadlineSeconds is 0: nothing ever starts.", "Take it away; to stop a CronJob write suspend: true.")
+		return one("starting-deadline-zero", "startingDeadlineSeconds is 0: nothing ever starts.", "Take it away; to stop a CronJob write suspend: true.")
 	}
 	if period := s.every(); period > deadline {
-		return one("deadline-never-starts", fmt.Sprintf("startingDeadlineSeconds (%s) is shorter than the period (%s): @every counts from no earlier than that ago, so nothing ever starts.",
+		return one("starting-deadline-below-every", fmt.Sprintf("startingDeadlineSeconds (%s) is shorter than the period (%s): @every counts from no earlier than that ago, so nothing ever starts.",
 			words.Duration(deadline), words.Duration(period)), "Take the deadline away, or write the times.")
 	}
 	return nil
@@ -131,7 +131,7 @@ func shortDeadline(s *subject, _ *Explanation) []Surprise {
 	if !set || deadline >= short || deadline == 0 {
 		return nil
 	}
-	return one("short-deadline", fmt.Sprintf("A run that cannot start within %s is lost: a restart of the controller takes longer than that.", words.Duration(deadline)),
+	return one("starting-deadline-short", fmt.Sprintf("A run that cannot start within %s is lost: a restart of the controller takes longer than that.", words.Duration(deadline)),
 		s.choose("Write startingDeadlineSeconds: 60 or more.", "Write startingDeadline: 1m or more."))
 }
 
@@ -160,7 +160,7 @@ func overlongRuns(s *subject, e *Explanation) []Surprise {
 	if room := s.scheduled.Policy.Room; room.Limit == 0 {
 		then = "runs may then overlap"
 	}
-	return one("run-longer-than-distance", fmt.Sprintf("A run may take %s (%s), and the next time may come after %s: %s.",
+	return one("deadline-beyond-interval", fmt.Sprintf("A run may take %s (%s), and the next time may come after %s: %s.",
 		words.Duration(time.Duration(min(limit, 1<<33))*time.Second), field, words.Duration(s.usual), then),
 		fmt.Sprintf("Write a shorter %s, or let it run less often.", field))
 }

@@ -13,7 +13,7 @@ type finder func(s *subject, e *Explanation) []Surprise
 // finders are all sorts, in the order in which they are told: what keeps it from running first.
 var finders = []finder{
 	neverFires, deadlineNever, clockChangeDaysOnly,
-	eitherDay, dayWithoutEffect, unevenSteps, missingDays, leapDay, longGap,
+	eitherDay, dayWithoutEffect, everyMinuteOfAnHour, unevenSteps, missingDays, leapDay, longGap,
 	everyDrifts, everyWithoutAnchor, belowAMinute,
 	clockChangeSurprise, noTimeZone, zoneInSchedule,
 	overlongRuns, shortDeadline,

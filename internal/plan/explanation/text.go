@@ -109,7 +109,17 @@ func (w *writer) schedules(e *Explanation) {
 		if e.Next.Location() != time.UTC && e.Next.Format("-07:00") != "+00:00" {
 			text += " = " + e.Next.UTC().Format("15:04 UTC")
 		}
-		w.para(2, text+", in "+distance(e.Next.Sub(e.Now))+".")
+		text += ", in " + distance(e.Next.Sub(e.Now))
+		if late := e.NextStart.Sub(*e.Next); late > 0 {
+			text += "; it starts " + words.Duration(late) + " later (jitter)"
+		}
+		switch {
+		case e.Suspended:
+			text += ". It is suspended, so what comes while it is does not start"
+		case e.FromNow:
+			text += " if it were created now"
+		}
+		w.para(2, text+".")
 	} else if e.Obstacle == "" && len(e.Schedules) > 0 {
 		w.para(2, "There is no next time.")
 	}

@@ -37,8 +37,8 @@ func nextChange(at time.Time, zone *time.Location) (change time.Time, by time.Du
 	return time.Unix(farthest, 0).UTC(), 0
 }
 
-// farthest is the last second that an API object can write.
-const farthest = 253402300799
+// farthest is in the year 10000: no time that is listed is later.
+const farthest = lastWritable + 366*24*3600
 
 // changeAt gives by how much the offset of a zone is larger from an instant on than before; 0 if it is the same.
 func changeAt(at time.Time, zone *time.Location) time.Duration {

@@ -67,7 +67,13 @@ func (l *List) instant(t time.Time) string {
 const day = 24 * time.Hour
 
 // distance writes how far a time is from now.
-func distance(d time.Duration) string {
+func distance(at, now time.Time) string {
+	d := at.Sub(now)
+	if years := at.Year() - now.Year(); years > 200 {
+		return fmt.Sprintf("in %d years", years) // what a Duration cannot hold
+	} else if years < -200 {
+		return fmt.Sprintf("%d years ago", -years)
+	}
 	if d < 0 {
 		return length(-d) + " ago"
 	}

@@ -20,6 +20,7 @@ type Document struct {
 	NotAfter        *time.Time        `json:"notAfter,omitempty"`
 	Suspended       bool              `json:"suspended"`
 	SuspendedUntil  *time.Time        `json:"suspendedUntil,omitempty"`
+	Paused          bool              `json:"paused"`
 	Notes           []string          `json:"notes"`
 	Obstacle        string            `json:"obstacle,omitempty"`
 	Times           []TimeDocument    `json:"times"`
@@ -75,11 +76,11 @@ func (l *List) Document(now time.Time) Document {
 		Name: s.Title, Namespace: s.Namespace, Source: s.Written, Language: s.Language, Schedules: orEmpty(s.Schedules),
 		TimeZone: s.ZoneName, TimeZoneAssumed: s.ZoneAssumed, EverySeconds: s.Every.Seconds(), JitterSeconds: s.Jitter.Seconds(),
 		NotBefore: unlessZero(s.NotBefore), NotAfter: unlessZero(s.NotAfter), Suspended: s.Suspended, SuspendedUntil: unlessZero(s.SuspendedUntil),
-		Notes: orEmpty(s.Remarks), Obstacle: s.Obstacle, Times: []TimeDocument{}, Omitted: []OmittedDocument{}, End: l.End,
+		Paused: s.Paused, Notes: orEmpty(s.Remarks), Obstacle: s.Obstacle, Times: []TimeDocument{}, Omitted: []OmittedDocument{}, End: l.End,
 		LastTime: unlessZero(l.Last),
 	}
 	for _, t := range l.Times {
-		times := TimeDocument{Time: t.At, UTC: t.At.UTC(), DistanceSeconds: t.At.Sub(now).Seconds(), Schedules: orEmpty(t.Names),
+		times := TimeDocument{Time: t.At, UTC: t.At.UTC(), DistanceSeconds: float64(t.At.Unix() - now.Unix()), Schedules: orEmpty(t.Names),
 			PlannedStart: unlessZero(t.PlannedStart), Twice: t.Twice, OtherOmitted: t.OtherOmitted, Suspended: t.Suspended}
 		if from := t.ShiftedFrom; from != nil {
 			times.ShiftedFrom = &WallSpan{from.First.Format(wallLayout), from.Last.Format(wallLayout), from.Count}

@@ -88,8 +88,12 @@ const (
 	NoMoreTimes  End = "NoMoreTimes"  // the schedules name no more
 	WindowEnds   End = "WindowEnds"   // those that they name are after the window
 	AllExcluded  End = "AllExcluded"  // exclusions take out all that is left
+	Year9999     End = "Year9999"     // later ones are after the year 9999, the last that programs can write
 	NothingReads End = "NothingReads" // the schedules cannot be read: Source.Obstacle
 )
+
+// lastWritable is in the last hours of the year 9999, in any zone.
+const lastWritable = 253402300799 - 24*3600
 
 // horizon is how far after the last time of a list that ends early omissions are looked for.
 const horizon = 2 * 366 * 24 * time.Hour
@@ -110,6 +114,10 @@ func (s *Source) List(from time.Time, count int) *List {
 		next := s.times.Next(last)
 		if next.IsZero() {
 			l.End = s.end(last)
+			break
+		}
+		if next.Unix() > lastWritable {
+			l.End = Year9999
 			break
 		}
 		l.Times = append(l.Times, s.time(next))
@@ -146,7 +154,7 @@ func (s *Source) end(last time.Time) End {
 }
 
 func (s *Source) time(at time.Time) Time {
-	t := Time{At: at.In(s.Zone), Suspended: s.Suspended || !s.SuspendedUntil.IsZero() && at.Before(s.SuspendedUntil)}
+	t := Time{At: at.In(s.Zone), Suspended: s.Suspended || s.Paused || !s.SuspendedUntil.IsZero() && at.Before(s.SuspendedUntil)}
 	if set, ok := s.times.(*timeset.Set); ok {
 		if len(s.items) > 1 {
 			t.Names = set.Names(at)

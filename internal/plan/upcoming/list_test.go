@@ -240,3 +240,25 @@ func TestFirstShowing(t *testing.T) {
 		})
 	}
 }
+
+// What is far away is written, too, and what no program can write is not listed.
+func TestFarAway(t *testing.T) {
+	s, err := upcoming.OfExpression("0 0 29 2 *", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := s.List(now, 10_000)
+	last := list.Times[len(list.Times)-1]
+	if list.End != upcoming.Year9999 || last.At.Year() != 9996 {
+		t.Errorf("the end is %q after %s", list.End, last.At)
+	}
+	if _, err := json.Marshal(list.Document(now)); err != nil {
+		t.Error(err)
+	}
+	if text := list.Text(now, 80); !strings.Contains(text, "in 7969 years") || !strings.HasSuffix(text, "Later times are after the year 9999.\n") {
+		t.Errorf("the text ends with %q", text[len(text)-200:])
+	}
+	if past := s.List(time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), 1); !strings.Contains(past.Text(now, 80), "2023 years ago") {
+		t.Errorf("got %s", past.Text(now, 80))
+	}
+}

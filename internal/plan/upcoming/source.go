@@ -49,7 +49,8 @@ type Source struct {
 	Namespace string
 	// Language is that of its schedules.
 	Language Language
-	// Schedules are its schedules as text: one but for a Timetable, where each begins with its name if there are several.
+	// Schedules are its schedules as text: one but for a Timetable, where each begins with its name if there are
+	// several.
 	Schedules []string
 	// Zone is where its wall clock hangs, and ZoneName what it is called.
 	Zone     *time.Location
@@ -65,10 +66,12 @@ type Source struct {
 	// Suspended tells that no time starts; SuspendedUntil is when that ends by itself, zero for not at all.
 	Suspended      bool
 	SuspendedUntil time.Time
+	// Paused tells that no time starts because too many runs in a row have failed.
+	Paused bool
 	// Remarks are what else people should know, a sentence each.
 	Remarks []string
-	// Obstacle says why nothing starts as it is written, and what to write instead; "" if nothing keeps it. There may be
-	// times beside it: those at which runs would start.
+	// Obstacle says why nothing starts as it is written, and what to write instead; "" if nothing keeps it. There may
+	// be times beside it: those at which runs would start.
 	Obstacle string
 
 	// expression tells that it is a text that somebody asked for.
@@ -93,6 +96,8 @@ func Of(s *workload.Scheduled, zone *time.Location) *Source {
 	if until := s.Policy.SuspendUntil; until != nil {
 		source.SuspendedUntil = *until
 	}
+	pause := s.Memory.Pause()
+	source.Paused = pause.Cause == cron.PauseFailures && pause.Generation == s.Owner.Generation && pause.ResumeToken == s.Policy.ResumeToken
 	for _, remark := range timing.Remarks {
 		source.Remarks = append(source.Remarks, remark.Message)
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/carillon-dev/carillon/api/v1alpha1"
 )
 
 // Text writes the list for people, in lines of at most width columns where words allow it. Distances are from now. What
@@ -55,6 +57,10 @@ func (l *List) head(t *text) {
 	case !s.SuspendedUntil.IsZero():
 		t.fact("suspended", "until "+l.instant(s.SuspendedUntil)+": nothing starts before")
 	}
+	if s.Paused {
+		t.fact("paused", "too many runs in a row have failed: nothing starts at these times until the annotation "+
+			v1alpha1.AnnotationResume+" gets another value, or the spec is edited")
+	}
 	for _, remark := range s.Remarks {
 		t.fact("note", remark)
 	}
@@ -88,7 +94,7 @@ func (l *List) table(t *text, now time.Time) {
 		}
 		names := oneLine(strings.Join(at.Names, ", "))
 		row := func(names string) string {
-			return f.row("  ", at.At.Format(f.local), at.At.UTC().Format(f.utc), distance(at.At.Sub(now)), names)
+			return f.row("  ", at.At.Format(f.local), at.At.UTC().Format(f.utc), distance(at.At, now), names)
 		}
 		if utf8.RuneCountInString(row(names)) <= t.width {
 			t.line(row(names))
@@ -137,6 +143,8 @@ func (l *List) end() string {
 		return "There is " + later + "."
 	case WindowEnds:
 		return "There is " + later + ": the window ends."
+	case Year9999:
+		return "Later times are after the year 9999."
 	case AllExcluded:
 		return "There is " + later + ": all are excluded."
 	}
@@ -159,7 +167,7 @@ func (l *List) notes(t Time, f format) []string {
 	if delay := l.delay(); !t.PlannedStart.IsZero() && t.PlannedStart.Sub(t.At) < delay {
 		notes = append(notes, fmt.Sprintf("starts at %s, before the next time", t.PlannedStart.Format(secondsOfDay)))
 	}
-	if t.Suspended && !l.Source.Suspended {
+	if t.Suspended && !l.Source.Suspended && !l.Source.Paused {
 		notes = append(notes, "suspended")
 	}
 	return notes

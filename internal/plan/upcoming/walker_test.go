@@ -176,7 +176,7 @@ func randomWalker(t *rapid.T) (w walker, from time.Time, timetable bool) {
 	from = at.Add(time.Duration(rapid.IntRange(-30*60, 60).Draw(t, "from")) * time.Minute)
 	if timetable {
 		for range rapid.IntRange(0, 3).Draw(t, "periods") {
-			start := w.wall(from).Add(time.Duration(rapid.IntRange(-600, 3000).Draw(t, "start")) * time.Minute)
+			start := w.wall(at).Add(time.Duration(rapid.IntRange(-600, 100).Draw(t, "start")) * time.Minute)
 			end := start.Add(time.Duration(rapid.IntRange(1, 1500).Draw(t, "length")) * time.Minute)
 			const layout = "2006-01-02T15:04"
 			w.closed = append(w.closed, closedSpan{start.Format(layout) + "/" + end.Format(layout), start, end})

@@ -4,6 +4,8 @@
 package words_test
 
 import (
+	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -59,6 +61,84 @@ func TestWordsNameTheTimes(t *testing.T) {
 		}
 		compare(t, item.Cron, words.Item(item, read), engine)
 	}))
+}
+
+var everyPart = regexp.MustCompile(`^every (.+), counted from the run before$`)
+
+// So do the words of what has no fields.
+func TestWordsNameThePeriods(t *testing.T) {
+	t.Run("@every", rapid.MakeCheck(func(t *rapid.T) {
+		text := "@every " + (time.Duration(rapid.Int64Range(-1e9, 1e15).Draw(t, "period"))).String()
+		read, err := words.Read(text, words.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		engine, err := schedule.Parse(text, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, _ := engine.Every()
+		if m := everyPart.FindStringSubmatch(read.Words()); m == nil || readPeriod(m[1]) != want {
+			t.Fatalf("%q: %q; want %s", text, read.Words(), want)
+		}
+	}))
+	t.Run("every", rapid.MakeCheck(func(t *rapid.T) {
+		item := timeset.Item{Every: fmt.Sprintf("%dh%dm%ds", rapid.IntRange(0, 400).Draw(t, "h"), rapid.IntRange(0, 99).Draw(t, "m"), rapid.IntRange(1, 99).Draw(t, "s"))}
+		if rapid.Bool().Draw(t, "anchored") {
+			item.Anchor = time.Unix(rapid.Int64Range(0, 4e9).Draw(t, "anchor"), 0).UTC().Format("2006-01-02T15:04:05Z")
+		}
+		engine, err := timeset.Compile(timeset.Spec{Items: []timeset.Item{item}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := words.Item(item, nil)
+		period, anchor, found := strings.Cut(strings.TrimPrefix(said, "every "), " of real time, counted from ")
+		from, err := time.Parse("2006-01-02 15:04:05Z", anchor)
+		if !found || err != nil || !engine.Has(from) || !engine.Next(from).Equal(from.Add(readPeriod(period))) {
+			t.Fatalf("%+v: %q", item, said)
+		}
+	}))
+	t.Run("at", rapid.MakeCheck(func(t *rapid.T) {
+		var item timeset.Item
+		for range rapid.IntRange(1, 7).Draw(t, "moments") {
+			item.At = append(item.At, time.Unix(rapid.Int64Range(0, 4e9).Draw(t, "at"), 0).UTC().Format("2006-01-02T15:04:05Z"))
+		}
+		engine, err := timeset.Compile(timeset.Spec{Items: []timeset.Item{item}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := words.Item(item, nil)
+		_, list, _ := strings.Cut(said, "at ")
+		named := map[time.Time]bool{}
+		for _, moment := range splitList(list, "and") {
+			at, err := time.Parse("2006-01-02 15:04:05Z", moment)
+			if err != nil || !engine.Has(at) {
+				t.Fatalf("%q: %s: %v", said, moment, err)
+			}
+			named[at] = true
+		}
+		if n := engine.Count(time.Unix(-1, 0), time.Unix(5e9, 0)); n != len(named) {
+			t.Fatalf("%q: %d moments instead of %d", said, len(named), n)
+		}
+	}))
+}
+
+// readPeriod reads "24 hours", "second", "1 minute and 30 seconds"; 0 if it cannot.
+func readPeriod(text string) time.Duration {
+	units := map[string]time.Duration{"day": 24 * time.Hour, "hour": time.Hour, "minute": time.Minute, "second": time.Second}
+	if d, alone := units[text]; alone {
+		return d
+	}
+	var sum time.Duration
+	for _, part := range splitList(text, "and") {
+		number, unit, _ := strings.Cut(part, " ")
+		n, err := strconv.Atoi(number)
+		if err != nil || units[strings.TrimSuffix(unit, "s")] == 0 {
+			return 0
+		}
+		sum += time.Duration(n) * units[strings.TrimSuffix(unit, "s")]
+	}
+	return sum
 }
 
 // times are those of an engine.

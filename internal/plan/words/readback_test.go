@@ -4,6 +4,8 @@
 package words_test
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -16,11 +18,6 @@ import (
 type meaning struct {
 	seconds map[int]bool // of the day
 	on      func(date time.Time) bool
-}
-
-// has tells whether the wall clock time, given as one in UTC, is meant.
-func (m meaning) has(t time.Time) bool {
-	return m.seconds[t.Hour()*3600+t.Minute()*60+t.Second()] && m.on(t)
 }
 
 var (
@@ -127,7 +124,7 @@ func readList(text, last string, value func(string) (int, error)) ([]int, error)
 		}
 		to, err := value(high)
 		if err != nil || to < from {
-			return nil, fmt.Errorf("%q: %v", part, err)
+			return nil, fmt.Errorf("%q: %w", part, cmp.Or(err, errors.New("it runs backwards")))
 		}
 		for v := from; v <= to; v++ {
 			values = append(values, v)
