@@ -178,4 +178,7 @@ func TestZoneTables(t *testing.T) {
 	if zones, _ := completeZones(nil, nil, ""); !slices.Contains(zones, "Europe/Berlin") || !slices.Contains(zones, "UTC") {
 		t.Errorf("offered are %v", zones)
 	}
+	if zones, _ := completeZones(nil, nil, "Europe/Be"); !slices.Contains(zones, "Europe/Berlin") || slices.Contains(zones, "UTC") {
+		t.Errorf("offered for Europe/Be are %v", zones)
+	}
 }

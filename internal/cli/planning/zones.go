@@ -24,13 +24,21 @@ var usualZones = []string{
 	"Europe/London", "Europe/Madrid", "Europe/Paris", "Europe/Rome", "Europe/Stockholm", "Europe/Warsaw", "Europe/Zurich", "Pacific/Auckland",
 }
 
-func completeZones(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+func completeZones(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+	zones := usualZones
 	for _, path := range zoneTables {
-		if zones := readZoneTable(path); len(zones) > 0 {
-			return zones, cobra.ShellCompDirectiveNoFileComp
+		if read := readZoneTable(path); len(read) > 0 {
+			zones = read
+			break
 		}
 	}
-	return usualZones, cobra.ShellCompDirectiveNoFileComp
+	var fitting []string
+	for _, zone := range zones {
+		if strings.HasPrefix(zone, begun) {
+			fitting = append(fitting, zone)
+		}
+	}
+	return fitting, cobra.ShellCompDirectiveNoFileComp
 }
 
 // readZoneTable gives the names in a list of the tz database, UTC among them; nil if it cannot be read. A table has

@@ -4,7 +4,9 @@
 package upcoming
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,11 +26,8 @@ func OfExpression(text string, zone *time.Location) (*Source, error) {
 	}
 	parsed, err := schedule.Parse(text, s.Zone)
 	if err != nil {
-		refused := s.asTimetable(text)
-		if fields := len(strings.Fields(text)); refused != nil && (fields == 6 || fields == 7) {
-			return nil, refused // which speaks of seconds and years
-		} else if refused != nil {
-			return nil, err
+		if refused := s.asTimetable(text); refused != nil {
+			return nil, better(text, err, refused)
 		}
 	} else {
 		s.times = parsed
@@ -40,6 +39,26 @@ func OfExpression(text string, zone *time.Location) (*Source, error) {
 	}
 	return s, nil
 }
+
+// better chooses between the errors of the two languages.
+func better(text string, ofCronJob, ofTimetable error) error {
+	fields := strings.Fields(text)
+	if len(fields) < 6 {
+		return ofCronJob
+	}
+	err := ofCronJob
+	if parse, ok := errors.AsType[*schedule.ParseError](ofTimetable); ok && len(fields) <= 7 {
+		named := *parse // which speaks of seconds and years
+		named.Name = ""
+		err = &named
+	}
+	if len(fields) > 7 || slices.ContainsFunc(fields[5:], isPath) {
+		return fmt.Errorf("%w; a line of a crontab with its command is read by carillon import crontab", err)
+	}
+	return err
+}
+
+func isPath(word string) bool { return strings.HasPrefix(word, "/") || strings.HasPrefix(word, "./") }
 
 // asTimetable reads a text that only a Timetable takes.
 func (s *Source) asTimetable(text string) error {
@@ -55,6 +74,12 @@ func (s *Source) asTimetable(text string) error {
 	s.Language, s.ZoneName, s.times = Timetable, s.Zone.String(), compiled
 	s.items = []item{{name: main.Name, instants: compiled, wall: wall, shifts: namesHours(text)}}
 	s.Remarks = append(s.Remarks, "a Timetable takes this schedule, a CronJob does not")
+	switch len(strings.Fields(text)) {
+	case 6:
+		s.Remarks = append(s.Remarks, "of six fields the first is the second")
+	case 7:
+		s.Remarks = append(s.Remarks, "of seven fields the first is the second and the last is the year")
+	}
 	if usesHash(text) {
 		s.Remarks = append(s.Remarks, "H stands for values that follow from the namespace and name of a Timetable: yours has others")
 	}

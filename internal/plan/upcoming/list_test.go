@@ -141,7 +141,7 @@ func TestExpressions(t *testing.T) {
 		"with its own zone":       {text: "TZ=Asia/Tokyo 0 2 * * *", zone: "Europe/Berlin", want: "2027-03-21T02:00:00+09:00", language: upcoming.CronJob},
 		"every":                   {text: "@every 90m", want: "2027-03-20T13:30:00Z", language: upcoming.CronJob, note: "1h30m"},
 		"the moment itself":       {text: "0 12 * * *", want: "2027-03-20T12:00:00Z", language: upcoming.CronJob},
-		"seconds":                 {text: "5 0 2 * * *", want: "2027-03-21T02:00:05Z", language: upcoming.Timetable, note: "a Timetable takes"},
+		"seconds":                 {text: "5 0 2 * * *", want: "2027-03-21T02:00:05Z", language: upcoming.Timetable, note: "of six fields the first is the second"},
 		"the last working day":    {text: "0 2 LW * *", want: "2027-03-31T02:00:00Z", language: upcoming.Timetable},
 		"hashed":                  {text: "0 H * * *", want: "2027-03-21T04:00:00Z", language: upcoming.Timetable, note: "H stands for"},
 		"no such day":             {text: "0 0 30 2 *", language: upcoming.CronJob, obstacle: "names no date"},
@@ -182,7 +182,9 @@ func TestExpressions(t *testing.T) {
 func TestExpressionsRefused(t *testing.T) {
 	tests := map[string]struct{ text, want string }{
 		"a minute too large":     {"61 * * * *", "minute 61 is out of range"},
-		"a second too large":     {"61 * * * * *", "second 61 is out of range"},
+		"a second too large":     {"61 * * * * *", `schedule "61 * * * * *": second 61 is out of range 0-59`},
+		"a line of a crontab":    {"0 2 * * * root /bin/true", "use 0-7 (0 and 7 are Sunday); a line of a crontab"},
+		"a long one":             {"0 2 * * * root /bin/true -x", "carillon import crontab"},
 		"three fields":           {"* * *", "has 3 fields"},
 		"nothing":                {"", "is empty"},
 		"an unknown word":        {"@reboot", "@reboot"},
