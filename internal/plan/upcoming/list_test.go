@@ -46,6 +46,15 @@ func zone(t fataler, name string) *time.Location {
 
 func read(t fataler, manifests string, zone *time.Location) []*upcoming.Source {
 	t.Helper()
+	var sources []*upcoming.Source
+	for _, s := range readObjects(t, manifests, zone) {
+		sources = append(sources, upcoming.Of(s, zone))
+	}
+	return sources
+}
+
+func readObjects(t fataler, manifests string, zone *time.Location) []*workload.Scheduled {
+	t.Helper()
 	var objects []workload.Object
 	for n, text := range strings.Split(manifests, "\n---\n") {
 		content := map[string]any{}
@@ -58,11 +67,7 @@ func read(t fataler, manifests string, zone *time.Location) []*upcoming.Source {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var sources []*upcoming.Source
-	for _, s := range all.Scheduled {
-		sources = append(sources, upcoming.Of(s, zone))
-	}
-	return sources
+	return all.Scheduled
 }
 
 // The answers for the objects of each file in testdata, for people and for programs.

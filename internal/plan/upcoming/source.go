@@ -98,6 +98,9 @@ func Of(s *workload.Scheduled, zone *time.Location) *Source {
 	}
 	pause := s.Memory.Pause()
 	source.Paused = pause.Cause == cron.PauseFailures && pause.Generation == s.Owner.Generation && pause.ResumeToken == s.Policy.ResumeToken
+	if s.Policy.CatchUpOnResume && (source.Suspended || !source.SuspendedUntil.IsZero() || source.Paused) {
+		source.Remarks = append(source.Remarks, "onResume is CatchUp: when the schedule goes on, it makes up for what passed, as catchUp says")
+	}
 	for _, remark := range timing.Remarks {
 		source.Remarks = append(source.Remarks, remark.Message)
 	}

@@ -185,7 +185,7 @@ func randomWalker(t *rapid.T) (w walker, from time.Time, timetable bool) {
 	return w, from, timetable
 }
 
-// What is listed, and what is called shifted, doubled, excluded or skipped, is what a look at each minute finds.
+// What is listed is what the controller starts. That, and what is called shifted, doubled, excluded or skipped, is what a look at each minute finds.
 func TestAgainstWalker(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w, from, timetable := randomWalker(t)
@@ -193,7 +193,8 @@ func TestAgainstWalker(t *testing.T) {
 		if len(want.times) == 0 {
 			t.Skip("nothing starts")
 		}
-		source := read(t, w.manifest(timetable), nil)[0]
+		object := readObjects(t, w.manifest(timetable), nil)[0]
+		source := upcoming.Of(object, nil)
 		if source.Obstacle != "" {
 			t.Fatal(source.Obstacle)
 		}
@@ -201,8 +202,12 @@ func TestAgainstWalker(t *testing.T) {
 		if len(list.Times) != len(want.times) {
 			t.Fatalf("%d times, want %d", len(list.Times), len(want.times))
 		}
+		controller := from.Add(-1)
 		for i, got := range list.Times {
 			at := want.times[i]
+			if controller = object.Policy.Timing.Times.Next(controller); !got.At.Equal(controller) {
+				t.Fatalf("time %d is %s, and the controller starts at %s", i, got.At, controller)
+			}
 			if !got.At.Equal(at) {
 				t.Fatalf("time %d is %s, want %s", i, got.At, at)
 			}
