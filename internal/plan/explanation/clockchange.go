@@ -5,9 +5,11 @@ package explanation
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/carillon-dev/carillon/api/v1alpha1"
 	"github.com/carillon-dev/carillon/internal/plan/words"
 	"github.com/carillon-dev/carillon/schedule"
 )
@@ -155,6 +157,9 @@ func (s *subject) effect(told *ClockChange, c change, first time.Time, n int) {
 	case forward && s.fires(c.at) && !s.onWall(wallAt(c.at, c.after)):
 		told.Effect = effectShifted
 		told.Words = fmt.Sprintf("%s not exist: it runs at %s %s instead.", what, told.To, offset(c.after))
+	case forward && s.fires(c.at) && s.shifts():
+		told.Effect = effectShifted
+		told.Words = fmt.Sprintf("%s not exist: what would run then falls together with %s, one run.", what, told.To)
 	case forward && told.Runs == 0:
 		told.Effect, told.Words = effectSkipped, what+" not exist: no run on that day."
 	case forward:
@@ -172,6 +177,14 @@ func (s *subject) effect(told *ClockChange, c change, first time.Time, n int) {
 			told.Effect, told.Words = effectOnce, fmt.Sprintf("%s twice; it runs once, the first time (%s).", comes, offset(c.before))
 		}
 	}
+}
+
+// shifts tells that all its times name hours and move to the end of a gap.
+func (s *subject) shifts() bool {
+	if !s.asTimetable || s.timetable != nil && s.timetable.Spec.DST.Gap == v1alpha1.SkipGap {
+		return false
+	}
+	return !slices.ContainsFunc(s.items, func(i item) bool { return i.expression != nil && !i.expression.NamesHours() })
 }
 
 func (s *subject) fires(at time.Time) bool  { return s.placed.Next(at.Add(-time.Second)).Equal(at) }

@@ -65,6 +65,39 @@ func TestClockChangesAreThoseOfTheEngine(t *testing.T) {
 	})
 }
 
+// The same for Timetables, whose times are placed by dst.
+func TestClockChangesOfTimetables(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := "0 " + rapid.SampledFrom([]string{"0", "30", "*/15", "7,37"}).Draw(t, "minute") + " " +
+			rapid.SampledFrom([]string{"*", "0", "1", "2", "3", "1-3", "2,3", "*/2", "23-2"}).Draw(t, "hour") + " * * " +
+			rapid.SampledFrom([]string{"*", "7", "FRI-MON"}).Draw(t, "weekday")
+		zone, err := schedule.LoadZone(rapid.SampledFrom([]string{"Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Africa/Cairo"}).Draw(t, "zone"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := explanation.OfExpression(text, zone, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ticks, err := schedule.Compile(schedule.Item{Cron: text}, schedule.Options{Zone: zone})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range e.ClockChanges {
+			runs, atChange := 0, false
+			for at := ticks.Next(c.At.Add(-48 * time.Hour)); at.Before(c.At.Add(48 * time.Hour)); at = ticks.Next(at) {
+				atChange = atChange || at.Equal(c.At)
+				if at.In(zone).Format(time.DateOnly) == c.Date {
+					runs++
+				}
+			}
+			if c.Runs != runs || c.Effect == "none" && c.Runs != c.UsualRuns || c.Effect == "shifted" && !atChange || c.Effect == "doubled" && c.Runs <= c.UsualRuns {
+				t.Errorf("%q, %s: told are %s and %d runs instead of %d, want %d", text, c.Date, c.Effect, c.Runs, c.UsualRuns, runs)
+			}
+		}
+	})
+}
+
 // The distances and the counts are those of the engine's times.
 func TestFrequency(t *testing.T) {
 	for text, want := range map[string]explanation.Frequency{

@@ -117,8 +117,8 @@ func TestPolicies(t *testing.T) {
 		{timetable, ", suspendUntil: '2027-01-01T00:00:00Z'", "suspend", "Nothing starts until Fri 2027-01-01"},
 		{timetable, ", suspendUntil: '2025-01-01T00:00:00Z'", "suspend", "While it is suspended or paused"},
 		{cronJob, "", "edit", "never starts a run for a time before"},
-		{cronJob, ", successfulJobsHistoryLimit: 0", "history", "of the Jobs that succeeded, none, of those that failed the newest;"},
-		{timetable, ", history: {failed: {limit: 7, maxAge: 48h}, ledger: 1}", "history", "failed or were cancelled the newest 7 (for 2 days); others are deleted. status.ledger keeps the last 1 result."},
+		{cronJob, ", successfulJobsHistoryLimit: 0", "history", "of the Jobs that succeeded none, of those that failed the newest;"},
+		{timetable, ", history: {failed: {limit: 7, maxAge: 48h}, ledger: 1}", "history", "failed or were cancelled the newest 7 (for 2 days); others are deleted. status.ledger lists 1 result."},
 	} {
 		e := explain(t, strings.Replace(c.head, "%s", c.spec, 1))
 		found := false

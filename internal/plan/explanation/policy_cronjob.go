@@ -136,7 +136,7 @@ func (s *subject) cronJobEdit() Policy {
 func (s *subject) cronJobHistory() Policy {
 	succeeded, failed := s.scheduled.Policy.Succeeded.Limit, s.scheduled.Policy.Failed.Limit
 	p := Policy{Topic: topicHistory, Setting: fmt.Sprintf("successfulJobsHistoryLimit: %s, failedJobsHistoryLimit: %s", limitText(succeeded), limitText(failed))}
-	p.Words = fmt.Sprintf("Kept are, of the Jobs that succeeded, %s, of those that failed %s; others are deleted with their Pods and logs.", newest(succeeded), newest(failed))
+	p.Words = fmt.Sprintf("Kept: of the Jobs that succeeded %s, of those that failed %s; others are deleted with their Pods and logs.", newest(succeeded), newest(failed))
 	p.Words += s.ttl()
 	return p
 }

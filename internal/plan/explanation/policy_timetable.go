@@ -144,6 +144,6 @@ func (s *subject) history() Policy {
 		return text
 	}
 	return Policy{topicHistory, fmt.Sprintf("history.succeeded.limit: %s, failed.limit: %s", limitText(policy.Succeeded.Limit), limitText(policy.Failed.Limit)),
-		fmt.Sprintf("Kept are, of the runs that succeeded, %s, of those that failed or were cancelled %s; others are deleted. status.ledger keeps the last %s.%s",
+		fmt.Sprintf("Kept: of the runs that succeeded %s, of those that failed or were cancelled %s; others are deleted. status.ledger lists %s.%s",
 			keep(policy.Succeeded), keep(policy.Failed), words.Count(policy.Ledger, "result"), s.ttl())}
 }
