@@ -235,8 +235,10 @@ func (l *lintCommand) lint(ctx context.Context) (*lint.Report, map[string]string
 // filesOf are the files that objects come from.
 func filesOf(objects *workload.Objects) []string {
 	var files []string
+	seen := map[string]bool{"": true} // of what an API server gave
 	add := func(o workload.Object) {
-		if o.File != "" && !slices.Contains(files, o.File) {
+		if !seen[o.File] {
+			seen[o.File] = true
 			files = append(files, o.File)
 		}
 	}

@@ -7,14 +7,18 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/carillon-dev/carillon/internal/cli/exitcode"
 )
+
+var updateLint = flag.Bool("update-lint", false, "write the golden files of lint anew")
 
 var lintNow = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 
@@ -142,5 +146,133 @@ func TestLintJSON(t *testing.T) {
 	}
 	if !strings.Contains(out, `"suppressed": []`) {
 		t.Error("an empty list is null")
+	}
+}
+
+// --fix writes the file in place, through a link, with its permissions, and shows it before with --dry-run.
+func TestLintFix(t *testing.T) {
+	before := strings.Replace(strings.Replace(soundCronJob, "batch/v1\n", "batch/v1beta1 # old\n", 1), "  timeZone: Etc/UTC\n", "", 1)
+	after := strings.Replace(before, "batch/v1beta1", "batch/v1", 1)
+	file := lintFile(t, before)
+	if err := os.Chmod(file, 0o640); err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(t.TempDir(), "link.yaml")
+	if err := os.Symlink(file, link); err != nil {
+		t.Fatal(err)
+	}
+	content := func() string {
+		t.Helper()
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	out, _, code := lintRun(t, "", "-f", link, "--fix", "--dry-run")
+	if code != 0 || !strings.Contains(out, "-apiVersion: batch/v1beta1 # old\n+apiVersion: batch/v1 # old\n") || content() != before {
+		t.Errorf("--dry-run: exit code %d\n%s\n%s", code, out, content())
+	}
+	out, _, code = lintRun(t, "", "-f", link, "--fix")
+	if code != 0 || !strings.Contains(out, link+":1: CronJob sound: mended deprecated-api: writes batch/v1\n") || content() != after {
+		t.Errorf("exit code %d\n%s\n%s", code, out, content())
+	}
+	out, _, _ = lintRun(t, "", "-f", link, "--fix", "--fix-zone", "Europe/Lisbon")
+	if want := strings.Replace(after, "* *\"\n", "* *\"\n  timeZone: Europe/Lisbon\n", 1); content() != want {
+		t.Errorf("with a zone: %s\n%s", out, content())
+	}
+	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("the link is one no more: %v", err)
+	}
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o640 {
+		t.Errorf("the permissions are %v", info.Mode())
+	}
+	if left, err := os.ReadDir(filepath.Dir(file)); err != nil || len(left) != 1 {
+		t.Errorf("beside it are %v", left)
+	}
+	if _, told, code := lintRun(t, before, "-f", "-", "--fix"); code != 2 || !strings.Contains(told, "standard input") {
+		t.Errorf("standard input: exit code %d: %s", code, told)
+	}
+}
+
+// What somebody else writes meanwhile stays.
+func TestReplaceFileThatChanged(t *testing.T) {
+	file := lintFile(t, "new\n")
+	if err := replaceFile(file, "old\n", "mended\n"); err == nil || !strings.Contains(err.Error(), "has changed meanwhile") {
+		t.Errorf("got %v", err)
+	}
+	if text, err := os.ReadFile(file); err != nil || string(text) != "new\n" {
+		t.Errorf("the file is %q: %v", text, err)
+	}
+}
+
+// A stranger reads what is wrong in words, in a terminal of 80 columns.
+func TestLintText(t *testing.T) {
+	for name, args := range map[string][]string{
+		"surprises": {"-f", "testdata/lint/surprises.yaml"},
+		"infos":     {"-f", "testdata/lint/surprises.yaml", "--level", "info", "--ignore", "no-requests"},
+		"clean":     {"-f", "testdata/lint/clean.yaml", "--level", "info"},
+		"rules":     {"--rules"},
+		"rule":      {"--rules", "backoff-on-failure", "no-time-zone"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, told, _ := lintRun(t, "", args...)
+			if told != "" {
+				out += "told: " + told + "\n"
+			}
+			golden := filepath.Join("testdata", "lint", name+".txt")
+			if *updateLint {
+				if err := os.WriteFile(golden, []byte(out), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if out != string(want) {
+				t.Errorf("got\n%s\nwant\n%s", out, want)
+			}
+			for line := range strings.Lines(out) {
+				if n := len([]rune(strings.TrimSuffix(line, "\n"))); n > 80 && !strings.HasPrefix(line, "told: ") {
+					t.Errorf("%d columns: %s", n, line)
+				}
+			}
+		})
+	}
+}
+
+// Each surprise that is planted is named by the rule that is meant for it.
+func TestLintPlantedSurprises(t *testing.T) {
+	out, _, _ := lintRun(t, "", "-f", "testdata/lint/surprises.yaml", "-o", "json", "--level", "info")
+	var doc lintDocument
+	if err := json.Unmarshal([]byte(out), &doc); err != nil {
+		t.Fatal(err)
+	}
+	found := map[string][]string{}
+	for _, f := range doc.Findings {
+		found[f.Object.Name] = append(found[f.Object.Name], f.Rule)
+	}
+	for name, rule := range map[string]string{
+		"friday-13th": "day-of-month-and-week", "every-40": "uneven-step", "two-days-a-year": "clock-change", "drifting": "every-drifts",
+		"midnight-1": "herd", "piling-up": "overlap-without-limit", "hanging": "no-run-deadline", "forgotten": "ttl-below-history",
+		"unseen": "failures-not-kept", "never": "never-fires", "clock-days": "clock-change-days-only", "restarted": "backoff-on-failure",
+		"newest": "image-latest", "hungry": "no-requests", "old": "deprecated-api", "whose-hour": "no-time-zone", "ignored": "ignored-metadata",
+	} {
+		if !slices.Contains(found[name], rule) {
+			t.Errorf("%s: %s is not among %q", name, rule, found[name])
+		}
+	}
+}
+
+func TestLintForCI(t *testing.T) {
+	file := lintFile(t, strings.Replace(soundCronJob, "sound:1.2", "sound", 1))
+	sarif, _, code := lintRun(t, "", "-f", file, "-o", "sarif", "--fail-on", "warning")
+	if code != 1 || !json.Valid([]byte(sarif)) || !strings.Contains(sarif, `"ruleId": "image-latest"`) {
+		t.Errorf("exit code %d\n%s", code, sarif)
+	}
+	junit, _, code := lintRun(t, "", "-f", file, "-o", "junit")
+	if code != 0 || !strings.HasPrefix(junit, "<?xml") || !strings.Contains(junit, `failures="0"`) {
+		t.Errorf("exit code %d\n%s", code, junit)
 	}
 }

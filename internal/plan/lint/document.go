@@ -27,6 +27,8 @@ type place struct {
 type file struct {
 	text  string
 	lines []int // the offset of each line
+	// suppresses: somewhere in it stands a comment that suppresses something.
+	suppresses bool
 }
 
 func newDocuments(texts map[string]string) *documents {
@@ -34,7 +36,7 @@ func newDocuments(texts map[string]string) *documents {
 }
 
 func newFile(text string) *file {
-	f := &file{text: text, lines: []int{0}}
+	f := &file{text: text, lines: []int{0}, suppresses: strings.Contains(text, "carillon-lint")}
 	for i := range len(text) {
 		if text[i] == '\n' {
 			f.lines = append(f.lines, i+1)
@@ -83,7 +85,7 @@ func (d *documents) of(o workload.Object) *document {
 	root, parsed := d.roots[at]
 	if !parsed {
 		node := &yaml.Node{}
-		if yaml.Unmarshal([]byte(text[f.lines[o.Line-1]:]), node) == nil && len(node.Content) == 1 {
+		if yaml.Unmarshal([]byte(text[f.lines[o.Line-1]:f.offset(f.end(o.Line))]), node) == nil && len(node.Content) == 1 {
 			root = node.Content[0]
 		}
 		d.roots[at] = root
@@ -209,15 +211,26 @@ func (d *document) aliased(path Path) bool {
 	return in != nil && (in.Kind == yaml.AliasNode || in.Anchor != "")
 }
 
-// end is the line after the last one of the document.
-func (d *document) end() int {
-	for number := d.first; number <= len(d.file.lines); number++ {
-		if separator(d.file.line(number)) {
+// end is the line after the last one of the document that begins on a line.
+func (f *file) end(first int) int {
+	for number := first; number <= len(f.lines); number++ {
+		if separator(f.line(number)) {
 			return number
 		}
 	}
-	return len(d.file.lines) + 1
+	return len(f.lines) + 1
 }
+
+// offset is where a line begins; the end of the text for the line after the last.
+func (f *file) offset(line int) int {
+	if line > len(f.lines) {
+		return len(f.text)
+	}
+	return f.lines[line-1]
+}
+
+// end is the line after the last one of the document.
+func (d *document) end() int { return d.file.end(d.first) }
 
 // separator tells whether a line ends a document.
 func separator(line string) bool {

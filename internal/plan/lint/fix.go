@@ -42,10 +42,7 @@ func Fix(report *Report, file string) (text string, mended []Finding) {
 	slices.SortFunc(firsts, func(a, b int) int { return cmp.Compare(b, a) }) // from the end, so that lines stay what they are
 	for _, first := range firsts {
 		d := byDocument[first][0].subject.document
-		begin, end := d.file.lines[first-1], len(text)
-		if last := d.end(); last <= len(d.file.lines) {
-			end = d.file.lines[last-1]
-		}
+		begin, end := d.file.offset(first), d.file.offset(d.end())
 		part := text[begin:end]
 		for _, f := range byDocument[first] {
 			if changed, ok := change(part, f.subject.document.prefix, f.Changes); ok {

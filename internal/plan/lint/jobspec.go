@@ -30,9 +30,6 @@ type podSpec struct {
 	job *jobSpec
 }
 
-// has tells whether a field of the Job's spec is written.
-func (j *jobSpec) has(s *Subject, steps ...any) bool { return s.has(j.path.and(steps...)...) }
-
 // runKind is the kind of what an object starts, or of itself if it is a Job, and the path of that one's spec.
 func (s *Subject) runKind() (schema.GroupKind, Path) {
 	switch {

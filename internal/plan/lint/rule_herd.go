@@ -15,7 +15,7 @@ const (
 	// herdSize is from how many starts in one minute on they are told.
 	herdSize = 5
 	// herdOften is how many starts a day those have at most that are counted: what runs all the time meets everybody.
-	herdOften = 48
+	herdOften = 24
 )
 
 var herd = &Rule{

@@ -68,7 +68,7 @@ func suppressionsOf(s *Subject) suppressions {
 	for _, each := range readIgnored(s.Content.GetAnnotations()[AnnotationIgnore]) {
 		all = append(all, &each)
 	}
-	if s.document == nil || !strings.Contains(s.document.file.text, "carillon-lint") {
+	if s.document == nil || !s.document.file.suppresses {
 		return all
 	}
 	return append(all, s.document.comments()...)

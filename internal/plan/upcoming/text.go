@@ -28,11 +28,8 @@ func (l *List) Text(now time.Time, width int) string {
 func (l *List) head(t *text) {
 	s := l.Source
 	title := s.Title
-	switch {
-	case s.Written != "":
+	if s.Written != "" {
 		title += " (" + s.Written + ")"
-	case s.Namespace != "":
-		title += " (namespace " + s.Namespace + ")"
 	}
 	t.wrapped("", "  ", title)
 	for _, schedule := range s.Schedules {
