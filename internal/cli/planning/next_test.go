@@ -182,3 +182,17 @@ func TestZoneTables(t *testing.T) {
 		t.Errorf("offered for Europe/Be are %v", zones)
 	}
 }
+
+func TestNextOfCluster(t *testing.T) {
+	kubeconfig := forecastServer(t, true)
+	out, code, err := runNext(t, "cronjob/a-2", "--kubeconfig", kubeconfig, "--namespace", "shop", "-n", "1")
+	if code != 0 || !strings.Contains(out, "Sun 2027-03-21 00:00 +00:00   in 12h") || !strings.HasPrefix(out, "cronjob/a-2 (namespace shop)\n") {
+		t.Errorf("exit code %d (%v), output\n%s", code, err, out)
+	}
+	if _, code, err := runNext(t, "cronjob/a-1", "--kubeconfig", kubeconfig, "--namespace", "shop"); code != exitcode.Usage || !strings.Contains(err.Error(), "there is no cronjob/a-1") {
+		t.Errorf("of another namespace: exit code %d (%v)", code, err)
+	}
+	if out, code, err := runNext(t, "-A", "--kubeconfig", kubeconfig, "-n", "1"); code != 0 || strings.Count(out, "cronjob/") != 700 {
+		t.Errorf("of all namespaces: exit code %d (%v), %d CronJobs", code, err, strings.Count(out, "cronjob/"))
+	}
+}

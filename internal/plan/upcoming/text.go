@@ -28,8 +28,11 @@ func (l *List) Text(now time.Time, width int) string {
 func (l *List) head(t *text) {
 	s := l.Source
 	title := s.Title
-	if s.Written != "" {
+	switch {
+	case s.Written != "":
 		title += " (" + s.Written + ")"
+	case s.Namespace != "":
+		title += " (namespace " + s.Namespace + ")"
 	}
 	t.wrapped("", "  ", title)
 	for _, schedule := range s.Schedules {
