@@ -36,7 +36,7 @@ is told on standard error and in comments above its object.`,
 			return exitcode.UsageError("import what? Say carillon import crontab, or carillon import systemd")
 		},
 	}
-	cmd.AddCommand(newImportCrontab(streams, thisMachine()))
+	cmd.AddCommand(newImportCrontab(streams, thisMachine()), newImportSystemd(streams, thisMachine()))
 	return cmd
 }
 
@@ -91,16 +91,13 @@ type imported struct {
 // answer writes the objects to standard output and the rest to standard error. Nothing is written to standard output
 // while something cannot be read, unless that was asked for.
 func (i *imports) answer(result importResult) error {
-	for _, note := range manifests.Group(result.notes) {
-		fmt.Fprintln(i.streams.Err, "note: "+console.EscapeControls(note.String()))
-	}
+	i.tellNotes(result)
 	for _, fault := range result.faults {
 		fmt.Fprintln(i.streams.Err, "error: "+console.EscapeControls(fault.Error()))
 	}
 	failed := len(result.faults) > 0 && !i.keepGoing
 	if failed && !i.output.json {
-		fmt.Fprintf(i.streams.Err, "Nothing was written. Mend %s, or leave %s out with --keep-going.\n",
-			oneOrMany(len(result.faults), "this line", "these lines"), oneOrMany(len(result.faults), "it", "them"))
+		fmt.Fprintf(i.streams.Err, "Nothing was written. Mend %s, or convert the rest with --keep-going.\n", oneOrMany(len(result.faults), "this", "these"))
 		return &exitcode.Error{Code: exitcode.Failed}
 	}
 	if err := i.write(result); err != nil {
@@ -114,6 +111,12 @@ func (i *imports) answer(result importResult) error {
 			len(result.documents), oneOrMany(len(result.documents), "object", "objects"))
 	}
 	return nil
+}
+
+func (i *imports) tellNotes(result importResult) {
+	for _, note := range manifests.Group(result.notes) {
+		fmt.Fprintln(i.streams.Err, "note: "+console.EscapeControls(note.String()))
+	}
 }
 
 func (i *imports) write(result importResult) error {

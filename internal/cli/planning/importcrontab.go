@@ -88,9 +88,7 @@ func (i *importCrontab) run(files []string) error {
 		}
 		got := crontab.Convert(text, options)
 		if len(got.Documents) == 0 && len(got.Faults) == 0 && len(files) == 1 {
-			for _, note := range got.Notes {
-				all.notes = append(all.notes, note)
-			}
+			all.notes = append(all.notes, got.Notes...)
 			return i.nothing(all, options.File)
 		}
 		all.merge(got)
@@ -115,11 +113,7 @@ func sourceNames(files []string) []string {
 
 // nothing says that there is nothing to import.
 func (i *importCrontab) nothing(result importResult, what string) error {
-	for _, note := range result.notes {
-		if _, err := i.streams.Err.Write([]byte("note: " + console.EscapeControls(note.String()) + "\n")); err != nil {
-			return err
-		}
-	}
+	i.tellNotes(result)
 	return exitcode.UsageError("%s has no entry of which an object could be made; crontab -l shows yours", what)
 }
 

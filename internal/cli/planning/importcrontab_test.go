@@ -38,6 +38,9 @@ func importing(m machine, input string, args ...string) (stdout, stderr string, 
 	var out, told bytes.Buffer
 	streams := Streams{In: strings.NewReader(input), Out: &out, Err: &told}
 	cmd := newImportCrontab(streams, m)
+	if args[0] == "systemd" {
+		cmd = newImportSystemd(streams, m)
+	}
 	cmd.SetArgs(args[1:])
 	cmd.SetOut(&told)
 	cmd.SetErr(&told)

@@ -21,10 +21,12 @@ package crontab
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/carillon-dev/carillon/internal/plan/document"
 	"github.com/carillon-dev/carillon/schedule"
@@ -172,6 +174,8 @@ func (c *converter) fault(line int, text string, err error) {
 	c.pending = append(c.pending, document.Wrap("Not converted: "+err.Error(), "  ")...)
 }
 
+var errNoText = errors.New("the line is not UTF-8 text, which is all that an object of Kubernetes can hold; convert it: iconv -f latin1 -t utf8")
+
 func (c *converter) line(number int, line string) {
 	trimmed := strings.TrimSpace(line)
 	switch {
@@ -180,6 +184,10 @@ func (c *converter) line(number int, line string) {
 		return
 	case trimmed[0] == '#':
 		c.comment(number, trimmed)
+		return
+	}
+	if !utf8.ValidString(line) || strings.ContainsRune(line, 0) {
+		c.fault(number, line, errNoText)
 		return
 	}
 	if s, ok, err := readSetting(line); ok {

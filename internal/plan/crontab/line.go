@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode/utf8"
 )
 
 // An entry is a line that runs a command.
@@ -44,9 +43,6 @@ func cut(text string) (word, rest string) {
 // entry reads a line that runs a command.
 func (r reader) entry(number int, line string) (*entry, error) {
 	e := &entry{number: number, text: strings.TrimSpace(line)}
-	if !utf8.ValidString(line) || strings.ContainsRune(line, 0) {
-		return nil, fmt.Errorf("the line is not UTF-8 text, which is all that an object of Kubernetes can hold; convert it: iconv -f latin1 -t utf8")
-	}
 	rest := strings.TrimLeft(line, " \t")
 	if strings.HasPrefix(rest, "-") && len(rest) > 1 && strings.ContainsRune("*0123456789@", rune(rest[1])) {
 		rest = rest[1:] // of SuSE: not to be logged

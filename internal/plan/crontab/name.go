@@ -17,8 +17,8 @@ type Names map[string]bool
 // longest is how long the name of a CronJob may be.
 const longest = 52
 
-// take gives a name like the wanted one that nobody has yet.
-func (n Names) take(wanted string) string {
+// Take gives a name like the wanted one that nobody has yet.
+func (n Names) Take(wanted string) string {
 	name := wanted
 	for count := 2; n[name]; count++ {
 		suffix := fmt.Sprintf("-%d", count)

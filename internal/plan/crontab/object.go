@@ -37,7 +37,7 @@ func (c *converter) add(e *entry) {
 		return
 	}
 	timetable := c.options.Kind == Timetable || e.timing.both
-	name := c.names.take(nameOf(e.command.text))
+	name := c.names.Take(nameOf(e.command.text))
 	notes := slices.Clone(e.notes)
 	pod, podNotes := c.pod(e, name)
 	notes = append(notes, podNotes...)
