@@ -30,9 +30,6 @@ var withoutTest = map[string]string{
 	"OPT-12": forSpeed, "OPT-13": forSpeed, "OPT-16": forSpeed,
 }
 
-// commandsToCome are scenarios of commands that are not built yet.
-const commandsToCome = "TT-256"
-
 // secondPart is where docs/contract lists the scenarios of what of Timetables is not built yet. Some of them have a test all
 // the same, of the rest of what they say.
 var secondPart = regexp.MustCompile(`Scenarios of the second part: ([^;]*);`)
@@ -87,7 +84,7 @@ func idsToCome(t *testing.T) []string {
 	if list == nil {
 		t.Fatal("docs/contract/timetable.md does not list the scenarios of its second part")
 	}
-	return append(idsIn(string(list[1])), idsIn(commandsToCome)...)
+	return idsIn(string(list[1]))
 }
 
 // definedIDs gives the ids that docs/contract defines, with the place of each.
