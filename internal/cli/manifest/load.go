@@ -230,21 +230,22 @@ func decode(doc []byte, source Source, tell func(string)) ([]Object, error) {
 		return list(obj, source, tell)
 	}
 	old := convert(obj)
-	if wrong := unquoted(doc, obj, source.Line); len(wrong) > 0 {
-		return nil, fault(obj.GetKind() + ": " + strings.Join(wrong, "\n  "))
-	}
-	if obj.GetName() == "" && obj.GetGenerateName() == "" {
-		return nil, fault(obj.GetKind() + ": metadata.name is missing")
-	}
 	if old {
 		if data, err = json.Marshal(obj.Object); err != nil {
 			return nil, fault(userMessage(err))
 		}
 	}
 	_, _, err = strict.Decode(data, nil, nil)
+	custom := kuberuntime.IsNotRegisteredError(err) // the API server knows its fields
+	if err != nil { // what can be decoded has text where text is wanted
+		if wrong := unquoted(doc, obj, source.Line); len(wrong) > 0 {
+			return nil, fault(obj.GetKind() + ": " + strings.Join(wrong, "\n  "))
+		}
+	}
 	switch {
-	case err == nil, kuberuntime.IsNotRegisteredError(err): // a custom resource: the API server knows its fields
-	default:
+	case obj.GetName() == "" && obj.GetGenerateName() == "":
+		return nil, fault(obj.GetKind() + ": metadata.name is missing")
+	case err != nil && !custom:
 		return nil, fault(fmt.Sprintf("%s %s: %s", obj.GetKind(), obj.GetName(), userMessage(err)))
 	}
 	// Numbers as the API machinery wants them: int64, not float64.

@@ -211,14 +211,13 @@ func (f *forecastText) worst() {
 
 // shortMakers names the first of those who make a minute.
 func shortMakers(w forecast.WorstMinute) string {
-	if len(w.By) == 0 {
+	switch len(w.By) {
+	case 0:
 		return ""
+	case 1:
+		return w.By[0].Schedule
 	}
-	text := w.By[0].Schedule
-	if more := len(w.By) - 1; more > 0 {
-		text += fmt.Sprintf(": %s; and %s", group(w.By[0].Starts), counted(more, "other", "others"))
-	}
-	return text
+	return fmt.Sprintf("%s: %s and %d more", group(w.By[0].Starts), w.By[0].Schedule, len(w.By)-1)
 }
 
 func sumStarts(makers []forecast.Maker) (sum int64) {

@@ -139,8 +139,8 @@ type tick struct {
 // tickMinutes are the distances that ticks may have.
 var tickMinutes = []int{5, 10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880, 10080}
 
-// ticks are places on the clock that are apart by so many columns or more, and say which time it is there. Those at
-// midnight, and all that are a day apart or more, say the day.
+// ticks are places on the clock that are apart by so many columns or more, and say which time it is there; those that are
+// a day apart or more say the day.
 func (b *bins) ticks(apart int, zone *time.Location) []tick {
 	step := tickMinutes[len(tickMinutes)-1]
 	for _, minutes := range tickMinutes {
