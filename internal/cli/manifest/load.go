@@ -237,7 +237,7 @@ func decode(doc []byte, source Source, tell func(string)) ([]Object, error) {
 	}
 	_, _, err = strict.Decode(data, nil, nil)
 	custom := kuberuntime.IsNotRegisteredError(err) // the API server knows its fields
-	if err != nil { // what can be decoded has text where text is wanted
+	if err != nil {                                 // what can be decoded has text where text is wanted
 		if wrong := unquoted(doc, obj, source.Line); len(wrong) > 0 {
 			return nil, fault(obj.GetKind() + ": " + strings.Join(wrong, "\n  "))
 		}
