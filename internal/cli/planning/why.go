@@ -154,8 +154,8 @@ func (w *why) gather(ctx context.Context, ref reference, now time.Time) (*diagno
 	if err != nil {
 		return nil, err
 	}
-	evidence.Now, evidence.Saved = now, diagnosis.Newest(all)
-	if saved := evidence.Saved; w.now == "" && !saved.IsZero() && now.Sub(saved) > savedLongAgo {
+	evidence.Now = now
+	if saved := diagnosis.Newest(all); w.now == "" && !saved.IsZero() && now.Sub(saved) > savedLongAgo {
 		evidence.Unread = append(evidence.Unread, fmt.Sprintf("what has happened since the files were saved: the newest time in them is %s; "+
 			"if they were saved then, say so with --now", saved.UTC().Format(time.RFC3339)))
 	}

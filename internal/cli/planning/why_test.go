@@ -103,6 +103,8 @@ items:
   firstTimestamp: "2026-11-23T08:15:00Z"
   lastTimestamp: "2026-11-23T08:15:00Z"
   count: 1
+- {apiVersion: batch/v1, kind: Job, metadata: {name: twice, namespace: a, uid: "80"}}
+- {apiVersion: batch/v1, kind: Job, metadata: {name: twice, namespace: b, uid: "81"}}
 `
 
 // askWhy runs the command at twenty past eight UTC and gives what it has written and its exit code.
@@ -174,6 +176,7 @@ func TestWhyRefuses(t *testing.T) {
 		"a kind of which none is":   {args: []string{"tt/dump"}, says: "no timetable is there at all"},
 		"another namespace":         {args: []string{"cronjob/dump", "-n", "other"}, says: "there is no cronjob/dump"},
 		"a Job of another name":     {args: []string{"job/dump-29923681"}, says: "did you mean job/dump-29923680?"},
+		"a Job of two namespaces":   {args: []string{"job/twice"}, says: "job/twice is in the namespaces a, b: name one with -n"},
 		"no time":                   {args: []string{"cronjob/dump", "--at", "noon"}, says: `--at: "noon" is no time`},
 		"a time of a Job":           {args: []string{"job/dump-29923680", "--at", "09:00"}, says: "a Job runs once"},
 		"no present":                {args: []string{"cronjob/dump", "--now", "soon"}, says: `--now: "soon" is no time`},

@@ -23,6 +23,9 @@ import (
 // search finds the object of a reference among all that is known, and what tells of it. namespace is "" if none was named.
 func (w *why) search(all *workload.Objects, ref reference, namespace string) (*diagnosis.Evidence, error) {
 	if ref.kind == "job" {
+		if in := namespacesOf(all, ref.name); namespace == "" && len(in) > 1 {
+			return nil, exitcode.UsageError("%s is in the namespaces %s: name one with -n", ref, shortList(in))
+		}
 		evidence := diagnosis.Gather(all, nil, namespace, ref.name)
 		if evidence.Job == nil {
 			return nil, notThere(ref, namespace, jobNames(all))
@@ -47,6 +50,18 @@ func (w *why) search(all *workload.Objects, ref reference, namespace string) (*d
 		return nil, err
 	}
 	return diagnosis.Gather(all, found, "", ""), nil
+}
+
+// namespacesOf are the namespaces that have a Job of that name.
+func namespacesOf(all *workload.Objects, name string) []string {
+	var in []string
+	for _, o := range all.Jobs {
+		if o.Content.GetName() == name && o.Content.GroupVersionKind() == jobKind {
+			in = append(in, cmp.Or(o.Content.GetNamespace(), "default"))
+		}
+	}
+	slices.Sort(in)
+	return slices.Compact(in)
 }
 
 func jobNames(all *workload.Objects) []string {

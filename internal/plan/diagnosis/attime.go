@@ -97,10 +97,15 @@ func (e *Evidence) scheduledIn(from, until time.Time) (time.Time, bool) {
 	return t.UTC(), !t.IsZero() && t.Before(until)
 }
 
+// notBelieved is how far a cursor must be ahead of the clock for controllers not to believe it (timetable.md 5.6).
+const notBelieved = 24 * time.Hour
+
 // base is the latest scheduled time that is decided, as far as the status tells; when the object was made otherwise.
 func (e *Evidence) base() time.Time {
 	m := &e.Scheduled.Memory
 	switch {
+	case m.Cursor != nil && m.Cursor.Sub(e.Now) > notBelieved:
+		return e.Now
 	case m.Cursor != nil:
 		return *m.Cursor
 	case m.LastSchedule != nil:
@@ -120,7 +125,9 @@ func (e *Evidence) following(t time.Time) time.Time {
 	switch base := e.base(); {
 	case times == nil:
 		return time.Time{}
-	case e.Scheduled.Policy.Timing.Every != 0 && t.After(base):
+	case e.Scheduled.Policy.Timing.Every != 0 && t.Before(base):
+		return time.Time{} // what ran then is known by runs only
+	case e.Scheduled.Policy.Timing.Every != 0:
 		if last := times.LastBetween(base, t); !last.IsZero() {
 			return times.Next(last)
 		}

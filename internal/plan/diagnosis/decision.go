@@ -14,7 +14,7 @@ import (
 // decide asks Carillon's own decision what it would do now with what is known. False: that cannot be asked.
 func (e *Evidence) decide() (cron.Plan, bool) {
 	s := e.Scheduled
-	if s.Unreadable != nil || s.Owner.UID == "" || !e.Read.Jobs && len(s.Memory.Active) > 0 {
+	if s.Unreadable != nil || s.Owner.UID == "" || e.unseen() {
 		return cron.Plan{}, false
 	}
 	in := cron.Input{Now: e.Now, Traits: s.Kind.Info().Traits, Owner: s.Owner, Policy: s.Policy, Stored: s.Memory}
@@ -43,6 +43,13 @@ func (e *Evidence) decide() (cron.Plan, bool) {
 		plan = cron.Decide(in)
 	}
 	return plan, plan.NextStep() != cron.StepRead
+}
+
+// unseen tells whether the status names active runs whose objects are not known: then nobody can tell what is right.
+func (e *Evidence) unseen() bool {
+	return slices.ContainsFunc(e.Scheduled.Memory.Active, func(active cron.ActiveRun) bool {
+		return active.RetryAt == nil && !slices.ContainsFunc(e.Runs, func(r Run) bool { return r.Name == active.Name })
+	})
 }
 
 // wouldDo shows what Carillon would do now, and tells whether that is to start the run of t.

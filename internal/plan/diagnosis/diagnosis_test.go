@@ -171,6 +171,55 @@ var scenes = map[string]scene{
 	"timetable, retry comes": {objects: objects{timetableOf(func(t *v1alpha1.Timetable) {
 		t.Status.Active = []v1alpha1.ActiveRun{{Name: "report-20261123-080000", ScheduledTime: at("2026-11-23T08:00:00Z"), Trigger: "Schedule", Attempt: 1, StartTime: at("2026-11-23T08:00:00Z"), RetryAt: atp("2026-11-23T08:16:00Z")}}
 	})}, at: "09:00", verdict: diagnosis.RanOnTime},
+	"forgotten, replaced":        {objects: objects{cronJob(func(c *batchv1.CronJob) { every10(c); c.Spec.ConcurrencyPolicy = batchv1.ReplaceConcurrent }), run("2026-11-23T07:30:00Z", "2026-11-23T07:30:00Z", complete("2026-11-23T07:31:00Z"))}, at: "07:40", verdict: diagnosis.CannotTell, reason: "Forgotten"},
+	"missed, Kubernetes says so": {objects: objects{cronJob(every10), said("CronJob", "backup", "2026-11-23T07:41:00Z", "Warning", "MissSchedule", "Missed scheduled time to start a job: Mon, 23 Nov 2026 07:40:00 +0000")}, at: "07:40", verdict: diagnosis.Missed, reason: "Unknown"},
+	"missed, creates refused":    {objects: objects{cronJob(every10), said("CronJob", "backup", "2026-11-23T07:41:00Z", "Warning", "FailedCreate", `Error creating job: jobs.batch "backup-29923660" is forbidden: exceeded quota: small`), quota}, at: "07:40", verdict: diagnosis.Missed, reason: "CreateFailed"},
+	"missed, suspended since": {objects: objects{cronJob(func(c *batchv1.CronJob) {
+		lastNight(c)
+		c.Spec.Suspend = new(true)
+		c.ManagedFields = append(c.ManagedFields, managed("kubectl-patch", "2026-11-22T17:00:00Z", "", `{"f:spec":{"f:suspend":{}}}`))
+	})}, at: "02:00", verdict: diagnosis.Suspended, reason: "Suspended"},
+	"missed, and later ones too": {objects: objects{cronJob(func(c *batchv1.CronJob) { every10(c); c.Status.LastScheduleTime = atp("2026-11-23T07:00:00Z") }), nobodyWorks}, at: "07:30", verdict: diagnosis.Missed, reason: "NoController"},
+	"an interval": {objects: objects{cronJob(func(c *batchv1.CronJob) {
+		c.Spec.Schedule, c.Spec.TimeZone = "@every 1h", nil
+		c.Status.LastScheduleTime = atp("2026-11-23T07:40:30Z")
+	}), run("2026-11-23T07:40:30Z", "2026-11-23T07:40:31Z", complete("2026-11-23T07:41:00Z"))}, at: "07:40", verdict: diagnosis.RanOnTime},
+	"an interval, long ago": {objects: objects{cronJob(func(c *batchv1.CronJob) {
+		c.Spec.Schedule, c.Spec.TimeZone = "@every 1h", nil
+		c.Status.LastScheduleTime = atp("2026-11-23T07:40:30Z")
+	})}, at: "03:40", verdict: diagnosis.NotScheduled},
+	"under a former schedule": {objects: objects{cronJob(func(c *batchv1.CronJob) { c.Spec.Schedule = "0 3 * * *" }), night}, at: "02:00", verdict: diagnosis.RanOnTime},
+	"a manifest without status": {objects: objects{cronJob(func(c *batchv1.CronJob) {
+		c.Status, c.ObjectMeta = batchv1.CronJobStatus{}, metav1.ObjectMeta{Name: "backup"}
+	})}, at: "02:00", change: func(e *diagnosis.Evidence) { e.Read = diagnosis.Kinds{} }, verdict: diagnosis.CannotTell},
+	"now, it has just started": {objects: objects{cronJob(func(c *batchv1.CronJob) {
+		every10(c)
+		c.Status.Active = []corev1.ObjectReference{{APIVersion: "batch/v1", Kind: "Job", Name: "backup-29923690", UID: "x"}}
+	})}, verdict: diagnosis.NotDue},
+	"now, in a process of ours": {objects: objects{cronJob(lastNight)}, change: func(e *diagnosis.Evidence) { e.Standalone, e.Kubectl = true, "carillon kubectl" }, verdict: diagnosis.NotServed, reason: "Unknown"},
+	"now, a run by hand blocks": {objects: objects{cronJob(every10), run("2026-11-23T07:30:00Z", "2026-11-23T08:05:20Z", byHand)}, verdict: diagnosis.Waits, reason: "Overlap"},
+	"job, crash loop": {objects: objects{cronJob(nil), stuck, podOf(stuck, func(p *corev1.Pod) {
+		waiting("CrashLoopBackOff", "back-off 5m0s restarting failed container")(p)
+		p.Status.ContainerStatuses[0].LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: 1, Reason: "Error"}
+	})}, job: stuck.Name, verdict: diagnosis.Pending, reason: "CrashLoopBackOff"},
+	"job, evicted": {objects: objects{cronJob(nil), nightOOM, podOf(nightOOM, func(p *corev1.Pod) {
+		p.Status.Phase, p.Status.Reason, p.Status.Message = corev1.PodFailed, "Evicted", "The node was low on resource: ephemeral-storage."
+	})}, job: nightOOM.Name, verdict: diagnosis.Failed, reason: "BackoffLimitExceeded"},
+	"job, waits to try again": {objects: objects{cronJob(nil), run("2026-11-23T08:00:00Z", "2026-11-23T08:00:00Z", func(j *batchv1.Job) { j.Status.Active, j.Status.Failed = 0, 2 }), podOf(stuck, exited(1, "Error", ""))}, job: stuck.Name, verdict: diagnosis.Pending, reason: "Backoff"},
+	"job, deleting": {objects: objects{cronJob(nil), run("2026-11-23T08:00:00Z", "2026-11-23T08:00:00Z", func(j *batchv1.Job) {
+		j.DeletionTimestamp, j.Finalizers = atp("2026-11-23T08:10:00Z"), []string{"foregroundDeletion"}
+	})}, job: stuck.Name, verdict: diagnosis.Deleting},
+	"job, owner is gone": {objects: objects{night}, job: night.Name, verdict: diagnosis.Succeeded},
+	"job, late":          {objects: objects{cronJob(forbid), run("2026-11-22T01:00:00Z", "2026-11-22T01:00:00Z", complete("2026-11-23T01:25:08Z")), lateNight}, job: lateNight.Name, verdict: diagnosis.Succeeded},
+	"timetable, by hand": {objects: objects{timetableOf(nil), reportRun("2026-11-23T07:20:00Z", "2026-11-23T07:20:03Z", "manual", 1, complete("2026-11-23T07:21:00Z"))}, at: "08:20", verdict: diagnosis.RanByHand, reason: "Manual"},
+	"timetable, jitter":  {objects: objects{timetableOf(func(t *v1alpha1.Timetable) { t.Spec.Jitter = new(v1alpha1.Duration("20m")) })}, at: "today 11:00", verdict: diagnosis.NotDue},
+	"timetable, clock went back": {objects: objects{timetableOf(func(t *v1alpha1.Timetable) {
+		t.Status.Cursor = atp("2026-11-23T12:00:00Z")
+		t.Status.Conditions = []metav1.Condition{condition("Healthy", "Unknown", "ClockWentBack", "the clock is behind")}
+	})}, verdict: diagnosis.NotDue, reason: "Clock"},
+	"timetable, create fails": {objects: objects{timetableOf(func(t *v1alpha1.Timetable) {
+		t.Status.Waiting = []v1alpha1.WaitingTime{{ScheduledTime: at("2026-11-23T08:00:00Z"), StartsAt: at("2026-11-23T08:00:00Z"), Trigger: "Schedule", Reason: "CreateFailed", Since: atp("2026-11-23T08:00:00Z"), Message: "raise quota small or delete what counts for it: exceeded quota: small, requested: count/jobs.batch=1"}}
+	}), quota}, at: "09:00", verdict: diagnosis.Waits, reason: "CreateFailed"},
 }
 
 // Each situation is told as a golden file says, which somebody has read.

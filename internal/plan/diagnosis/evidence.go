@@ -41,8 +41,6 @@ type Evidence struct {
 	Read Kinds
 	// Standalone: the API server is that of a Carillon of this machine, in whose process the controllers run.
 	Standalone bool
-	// Saved is the newest instant that anything of a file tells of; zero if an API server was asked.
-	Saved time.Time
 	// Unread says in words what else was not looked at, and why.
 	Unread []string
 }

@@ -196,6 +196,8 @@ func (b *builder) explainByHistory(t time.Time) {
 	}
 	b.show("spec", time.Time{}, "history limits: %s", b.historyText())
 	switch {
+	case p.Room.Stops:
+		b.conclude(CannotTell, "Forgotten", "it may have run and have been replaced, or not have started")
 	case keepsSuccess && keepsFailure:
 		b.conclude(Missed, "Unknown", "no run of it is there, and one would still be kept")
 		b.inferred()
@@ -208,7 +210,7 @@ func (b *builder) explainByHistory(t time.Time) {
 	default:
 		b.conclude(CannotTell, "Forgotten", "its object would be gone by now, whether it ran or not")
 	}
-	if b.answer.Verdict == CannotTell {
+	if b.answer.Verdict == CannotTell && !p.Room.Stops {
 		b.lack("the run of %s: %s", b.clock(t), "newer ones have taken its place in the history, or it never was")
 		b.next("patch "+b.resource()+` --type=merge -p '{"spec":{"successfulJobsHistoryLimit":10,"failedJobsHistoryLimit":10}}'`, "to keep more runs from now on")
 	}
@@ -291,14 +293,14 @@ func (b *builder) explainSuperseded(t, later time.Time) {
 	b.neighbours(t)
 	why := b.answer.Summary
 	switch b.answer.Verdict {
-	case Suspended, Deleting, NotReady:
+	case Suspended, Deleting, NotReady, CannotTell:
 		return
 	case NotDue:
 		b.conclude(Missed, "Unknown", "a later time has taken its place")
 	case Waits:
 		b.conclude(Missed, b.answer.Reason, "a later time has taken its place, and %s", why)
 	default:
-		b.conclude(Missed, b.answer.Reason, "it has not started, and a later time %s", why)
+		b.conclude(Missed, b.answer.Reason, "it has not started, and the same holds for the latest time: it %s", why)
 	}
 	b.inferred()
 }

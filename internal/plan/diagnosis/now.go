@@ -5,12 +5,14 @@ package diagnosis
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/carillon-dev/carillon/api/v1alpha1"
+	"github.com/carillon-dev/carillon/internal/cron"
 )
 
 // clockTolerance is how far a status may be ahead of the clock.
@@ -42,6 +44,9 @@ func (b *builder) explainNow() {
 		return
 	}
 	b.answer.NextTime, b.answer.PreviousTime = optional(next), optional(b.previous(b.Now))
+	if reason == "Clock" {
+		last += "; all before it count as decided, by a clock that was ahead of this one"
+	}
 	b.conclude(NotDue, reason, "the next time is %s%s", b.when(next), last)
 	b.show("schedule", time.Time{}, "%s names %s next", b.scheduleText(), b.clock(next))
 	if start := b.plannedStart(next); start.After(next) {
@@ -72,19 +77,30 @@ func (b *builder) due() time.Time {
 		b.infer("The schedule may have been written only after %s; Carillon starts nothing for times before an edit, the controller of Kubernetes may.", b.clock(t))
 		b.writtenBy("schedule", "timeZone")
 	}
-	if len(b.runsAt(t)) > 0 {
-		return time.Time{} // started, and the status does not tell yet
-	}
-	if event, _ := b.createdBy(t); event != nil {
-		return time.Time{}
+	if b.hasStarted(t) {
+		return time.Time{} // and the status does not tell yet
 	}
 	return t
+}
+
+// hasStarted tells whether anything shows that the run of a time has started.
+func (b *builder) hasStarted(t time.Time) bool {
+	active := func(r cron.ActiveRun) bool {
+		named, ok := timeInName(b.Scheduled, r.Name)
+		return r.Time.Equal(t) || ok && b.sameTime(named, t)
+	}
+	event, _ := b.createdBy(t)
+	return event != nil || len(b.runsAt(t)) > 0 || slices.ContainsFunc(b.Scheduled.Memory.Active, active)
 }
 
 // tellLast tells what ran last, and gives that in a few words for the first line.
 func (b *builder) tellLast() string {
 	r := b.newestRun()
 	last := b.Scheduled.Memory.LastSchedule
+	if b.unseen() {
+		b.say("The status names active runs whose objects are gone, or were not found.")
+		b.activeInStatus()
+	}
 	if r == nil || last != nil && last.After(r.ScheduledTime) {
 		return b.tellLastWithout(last)
 	}

@@ -174,6 +174,8 @@ func (b *builder) showPod(pod *corev1.Pod) podState {
 // podCommands are the commands that help with a Pod.
 func (b *builder) podCommands(pod *corev1.Pod, state podState) {
 	switch {
+	case pod.Status.Reason != "": // it was not its containers that failed
+		b.next("describe pod/"+pod.Name, "what has become of the Pod, with its events")
 	case state.reason == "Running" || pod.Status.Phase == corev1.PodFailed || state.reason == "CrashLoopBackOff":
 		command := "logs " + pod.Name
 		if state.container != "" && len(pod.Spec.Containers)+len(pod.Spec.InitContainers) > 1 {

@@ -63,7 +63,7 @@ func (b *builder) beside() {
 	}
 	if n := b.answer.NextTime; n != nil {
 		b.say("The one after it is %s.", b.when(*n))
-	} else {
+	} else if b.Scheduled.Policy.Timing.Every == 0 {
 		b.say("There is none after it.")
 	}
 }
