@@ -37,6 +37,7 @@ func TestStrangeObjects(t *testing.T) {
 		"a CronJob without a spec":    {cronJob, "is empty"},
 		"one without a name":          {cronJob + "spec: {schedule: '17 3 * * *'}", "It runs at 03:17 every day"},
 		"an unknown zone":             {cronJob + "spec: {schedule: '17 3 * * *', timeZone: Mars/Base}", "Mars/Base"},
+		"an unknown zone of its own":  {timetable + "metadata: {name: a}\nspec: {schedules: [{cron: '17 3 * * *'}], timeZone: Mars/Base, template: {spec: {}}}", "Mars/Base"},
 		"a zone that is empty":        {cronJob + "spec: {schedule: '17 3 * * *', timeZone: ''}", "It runs at 03:17"},
 		"negative numbers":            {cronJob + "spec: {schedule: '17 3 * * *', startingDeadlineSeconds: -5, failedJobsHistoryLimit: -1, jobTemplate: {spec: {backoffLimit: -1, activeDeadlineSeconds: -1, ttlSecondsAfterFinished: -1}}}", "The Job does not try again."},
 		"huge numbers":                {cronJob + "spec: {schedule: '17 3 * * *', startingDeadlineSeconds: 900000000000000, jobTemplate: {spec: {activeDeadlineSeconds: 900000000000000}}}", "deadline-beyond-interval"},
@@ -55,6 +56,9 @@ func TestStrangeObjects(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := explain(t, c.text)
+			if strings.Contains(name, "unknown zone") && (e.TimeZone.Matters || e.Next != nil || e.Frequency != nil) {
+				t.Errorf("got %+v", e)
+			}
 			lines := e.Lines(width)
 			if text := strings.Join(strings.Fields(strings.Join(lines, " ")), " "); !strings.Contains(text, c.want) {
 				t.Errorf("%q is not said:\n%s", c.want, strings.Join(lines, "\n"))

@@ -5,6 +5,7 @@ package explanation
 
 import (
 	"cmp"
+	"errors"
 	"strings"
 	"time"
 
@@ -50,7 +51,7 @@ type item struct {
 	text       string
 	expression *words.Expression // nil for those that have no cron text, or one that cannot be read
 	spec       timeset.Item      // of a Timetable
-	readable   bool
+	readable   bool              // it can be said in words, even if it names no time
 }
 
 // OfExpression explains an expression: in the language of CronJobs or, if only a Timetable takes it, in that one. zone is
@@ -111,24 +112,28 @@ func OfObject(o *workload.Scheduled, zone *time.Location, now time.Time) *Explan
 	if s.timetable != nil {
 		s.asTimetable = true
 		spec, _ := timetable.Timing(o.Typed, &s.timetable.Spec, nil, 0)
-		if zone, err := schedule.LoadZone(spec.TimeZone); err == nil {
-			s.zone = zone
-		}
 		for _, i := range spec.Items {
 			s.items = append(s.items, readItem(i, spec.Hash))
 		}
-		s.readTiming(spec)
+		if asked, err := schedule.LoadZone(spec.TimeZone); err == nil {
+			s.zone = asked
+			s.readTiming(spec)
+		}
 		return explain(s, now)
 	}
 	text := stringAt(s.spec, "schedule")
 	read, err := words.Read(text, words.Options{})
 	s.items = []item{{text: text, expression: read, readable: err == nil}}
 	name, named := s.spec["timeZone"].(string)
-	s.zoneAssumed = !named || name == ""
-	if asked, err := schedule.LoadZone(name); err == nil && !s.zoneAssumed {
+	s.zoneAssumed = !named
+	if named {
+		asked, err := schedule.LoadZone(name)
+		if err != nil {
+			return explain(s, now) // the obstacle tells it
+		}
 		s.zone = asked
 	}
-	_ = s.readCronJob(text) // which the obstacle tells
+	_ = s.readCronJob(text) // the obstacle tells that, too
 	return explain(s, now)
 }
 
@@ -191,23 +196,22 @@ func (s *subject) readTiming(spec timeset.Spec) {
 	}
 }
 
+// readItem reads a schedule of a Timetable.
 func readItem(i timeset.Item, hash schedule.Hash) item {
 	const main = "main"
 	i.Name = cmp.Or(i.Name, main)
 	got := item{name: i.Name, text: i.Cron, spec: i}
 	switch {
 	case i.Cron != "":
-		read, err := words.Read(i.Cron, words.Options{Language: words.Timetable, DayRule: i.DayRule, Hash: hash, Name: i.Name})
-		got.expression = read
-		got.readable = err == nil
+		got.expression, _ = words.Read(i.Cron, words.Options{Language: words.Timetable, DayRule: i.DayRule, Hash: hash, Name: i.Name})
 	case i.Every != "":
 		got.text = "every: " + i.Every
 	default:
 		got.text = "at: [" + strings.Join(i.At, ", ") + "]"
 	}
-	if _, err := timeset.Compile(timeset.Spec{Items: []timeset.Item{i}}); i.Cron == "" {
-		got.readable = err == nil
-	}
+	_, err := timeset.Compile(timeset.Spec{Items: []timeset.Item{i}})
+	obstacle, _ := errors.AsType[*timeset.Obstacle](err)
+	got.readable = err == nil || obstacle != nil && obstacle.Reason != timeset.InvalidSchedule
 	return got
 }
 
