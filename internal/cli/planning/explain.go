@@ -175,8 +175,20 @@ func (c *explainCommand) show(told explanations) error {
 			b.WriteString(console.EscapeControls(line) + "\n")
 		}
 	}
+	if n := len(told.Explanations); n == 1 && told.Explanations[0].Object == nil && told.Explanations[0].Next != nil {
+		b.WriteString("\nIts times, one by one: " + c.nextCommand(told.Explanations[0]) + "\n")
+	}
 	_, err := io.WriteString(c.streams.Out, b.String())
 	return err
+}
+
+// nextCommand lists the times of an expression.
+func (c *explainCommand) nextCommand(e *explanation.Explanation) string {
+	command := fmt.Sprintf("carillon next %q", e.Schedules[0].Text)
+	if c.zone != "" {
+		command += " --zone " + c.zone
+	}
+	return command
 }
 
 // complete offers the objects of the files that were named.

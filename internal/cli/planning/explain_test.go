@@ -40,7 +40,7 @@ func TestExplain(t *testing.T) {
 		code int
 		want []string // parts of the output, or of the error if there is none
 	}{
-		"an expression":           {[]string{"30 2 * * 1-5", "--zone", "Europe/Berlin"}, 0, []string{"It runs at 02:30 on weekdays (Monday to Friday); time zone Europe/Berlin."}},
+		"an expression":           {[]string{"30 2 * * 1-5", "--zone", "Europe/Berlin"}, 0, []string{"It runs at 02:30 on weekdays (Monday to Friday); time zone Europe/Berlin.", `carillon next "30 2 * * 1-5" --zone Europe/Berlin`}},
 		"one for a Timetable":     {[]string{"0 9 LW * *"}, 0, []string{"the last weekday (Monday to Friday) of the month", "Only a Timetable takes this schedule"}},
 		"all objects":             {[]string{"-f", good}, 0, []string{"CronJob default/report", "Timetable default/sync", "Calendar feast are left out"}},
 		"one object":              {[]string{"-f", good, "tt/sync"}, 0, []string{"Timetable default/sync"}},
