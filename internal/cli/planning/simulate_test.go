@@ -140,4 +140,129 @@ func TestSimulateLooksSo(t *testing.T) {
 	}
 }
 
-var _ = json.Valid
+// Each thing that is typed wrong is told, with what to type instead, and nothing is simulated.
+func TestSimulateRefuses(t *testing.T) {
+	files := map[string]string{
+		"a.yaml": simulatedCronJob("sync", "  schedule: '0 * * * *'\n"), "other.yaml": simulatedCronJob("other", "  schedule: '0 * * * *'\n"),
+		"map.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n", "empty.yaml": "---\n",
+	}
+	tests := map[string]struct {
+		args []string
+		want string
+	}{
+		"nothing":                        {nil, "-f FILE"},
+		"no schedule":                    {[]string{"-f", "map.yaml"}, "no CronJob and no Timetable among 1 objects"},
+		"a duration":                     {[]string{"-f", "a.yaml", "--duration", "ten"}, "--duration: \"ten\" is no duration"},
+		"quantiles":                      {[]string{"-f", "a.yaml", "--duration", "p50=5m,p99=1m"}, "p99=1m0s is less than p50=5m0s"},
+		"a probability":                  {[]string{"-f", "a.yaml", "--fail", "150%"}, "--fail: \"150%\" is no probability"},
+		"stopping":                       {[]string{"-f", "a.yaml", "--stopping", "-1s"}, "--stopping -1s: it is from 0s to 24h"},
+		"overhead":                       {[]string{"-f", "a.yaml", "--overhead", "much"}, "--overhead: \"much\" is no duration"},
+		"a beginning":                    {[]string{"-f", "a.yaml", "--from", "tomorrow"}, "--from \"tomorrow\" is no time"},
+		"an end":                         {[]string{"-f", "a.yaml", "--to", "+x"}, "--to \"+x\" is no time after the beginning"},
+		"an end before the beginning":    {[]string{"-f", "a.yaml", "--from", "2027-03-22", "--to", "2027-03-21"}, "before it begins"},
+		"two ends":                       {[]string{"-f", "a.yaml", "--to", "2027-03-21", "--for", "7d"}, "leave one out"},
+		"no time at all":                 {[]string{"-f", "a.yaml", "--for", "10s"}, "less than a minute"},
+		"a century":                      {[]string{"-f", "a.yaml", "--for", "36500d"}, "more than ten years"},
+		"how long":                       {[]string{"-f", "a.yaml", "--for", "long"}, "--for: \"long\" is no duration"},
+		"an outage without an end":       {[]string{"-f", "a.yaml", "--outage", "+1h"}, "write FROM..TO"},
+		"an outage that is no time":      {[]string{"-f", "a.yaml", "--outage", "+1h..noon"}, "--outage \"noon\" is no time"},
+		"an outage from no time":         {[]string{"-f", "a.yaml", "--outage", "noon..+1h"}, "--outage \"noon\" is no time"},
+		"an outage backwards":            {[]string{"-f", "a.yaml", "--outage", "+2h..+1h"}, "it ends before it begins"},
+		"an outage elsewhere":            {[]string{"-f", "a.yaml", "--outage", "+25h..+26h"}, "lies outside of what is simulated"},
+		"an edit without a time":         {[]string{"-f", "a.yaml", "--edit", "a.yaml"}, "write FILE@TIME"},
+		"an edit at no time":             {[]string{"-f", "a.yaml", "--edit", "a.yaml@noon"}, "--edit \"noon\" is no time"},
+		"an edit afterwards":             {[]string{"-f", "a.yaml", "--edit", "a.yaml@+25h"}, "lies outside of what is simulated"},
+		"an edit of what is not there":   {[]string{"-f", "a.yaml", "--edit", "other.yaml@+1h"}, "there is no CronJob default/other to be edited"},
+		"an edit of nothing":             {[]string{"-f", "a.yaml", "--edit", "empty.yaml@+1h"}, "empty.yaml"},
+		"an object that is not there":    {[]string{"-f", "a.yaml", "cronjob/backup"}, "there is no cronjob/backup; there are cronjob/sync"},
+		"a file as an object":            {[]string{"-f", "a.yaml", "b.yaml"}, "a file is named with -f"},
+		"a Job":                          {[]string{"-f", "a.yaml", "job/sync"}, "neither cronjob/NAME nor timetable/NAME"},
+		"a picture in place of a folder": {[]string{"-f", "a.yaml", "--svg", "."}, ". is a directory"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			out, told, code := runSimulate(t, files, test.args...)
+			if code != exitcode.Usage && name != "an edit of nothing" || code == 0 || out != "" {
+				t.Errorf("exit code %d, and it wrote %q", code, out)
+			}
+			if !strings.Contains(told, test.want) {
+				t.Errorf("it says %q, want %q", told, test.want)
+			}
+		})
+	}
+}
+
+// What programs read has every run, and says what it assumed.
+func TestSimulateDocument(t *testing.T) {
+	files := map[string]string{"a.yaml": simulatedTimetable("sync", "  schedules: [{cron: '*/15 * * * *'}]\n  exclude: [{calendar: feast}]\n") +
+		"apiVersion: batch.carillon.dev/v1alpha1\nkind: Calendar\nmetadata: {name: feast}\nspec: {periods: [{period: 2027-12-25}]}\n",
+		"b.yaml": "apiVersion: batch.carillon.dev/v1alpha1\nkind: Calendar\nmetadata: {name: feast}\nspec: {periods: [{period: 2027-03-23}]}\n"}
+	args := []string{"-f", "a.yaml", "timetable/sync", "--from", "2027-03-22T20:00", "--for", "6h", "--duration", "20m", "--fail", "10%", "--seed", "3", "-o", "json",
+		"--outage", "+1h..+2h", "--edit", "b.yaml@+3h"}
+	out, told, code := runSimulate(t, files, args...)
+	if code != 0 {
+		t.Fatalf("exit code %d: %s", code, told)
+	}
+	var doc struct {
+		Kind    string
+		Objects []struct {
+			Runs       []json.RawMessage
+			NotStarted []struct {
+				Reason string
+				Count  int
+			}
+			Changes []struct{ Kind, Message string }
+			Summary struct{ Started int }
+		}
+	}
+	if err := json.Unmarshal([]byte(out), &doc); err != nil {
+		t.Fatal(err)
+	}
+	o := doc.Objects[0]
+	if doc.Kind != "Simulation" || len(doc.Objects) != 1 || len(o.Runs) != o.Summary.Started || len(o.Runs) < 8 {
+		t.Fatalf("%s with %d runs: %s", doc.Kind, len(o.Runs), out)
+	}
+	excluded := 0
+	for _, n := range o.NotStarted {
+		if n.Reason == "Excluded" {
+			excluded += n.Count
+		}
+	}
+	if excluded < 6 || len(o.Changes) != 1 || o.Changes[0].Message != "b.yaml" {
+		t.Errorf("the Calendar takes out %d, changes are %+v", excluded, o.Changes)
+	}
+	if again, _, _ := runSimulate(t, files, args...); again != out {
+		t.Error("again it is another document")
+	}
+}
+
+// The form of the document, as docs/planning.md shows it.
+func TestSimulateDocumentLooksSo(t *testing.T) {
+	golden, err := filepath.Abs("testdata/simulate/document.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]string{"a.yaml": simulatedTimetable("sync", "  schedules: [{cron: '*/20 * * * *'}]\n  retry: {limit: 1, delay: 1m}\n")}
+	out, told, code := runSimulate(t, files, "-f", "a.yaml", "--from", "2027-03-22T09:00", "--for", "80m", "--duration", "p50=4m,p99=15m", "--fail", "50%", "--seed", "2",
+		"--outage", "+15m..+45m", "-o", "json")
+	if code != 0 {
+		t.Fatalf("exit code %d: %s", code, told)
+	}
+	compareGolden(t, golden, out)
+}
+
+// A picture takes the place of the one before as a whole, and what cannot be written is told.
+func TestSimulatePicture(t *testing.T) {
+	files := map[string]string{"a.yaml": simulatedCronJob("sync", "  schedule: '0 * * * *'\n"), "a.svg": "old"}
+	_, told, code := runSimulate(t, files, "-f", "a.yaml", "--svg", "a.svg")
+	content, err := os.ReadFile("a.svg")
+	if err != nil || code != 0 || !strings.HasPrefix(string(content), "<svg ") || !strings.Contains(told, "The picture is in a.svg.") {
+		t.Errorf("exit code %d, %v: %s: %.40s", code, err, told, content)
+	}
+	if left, err := filepath.Glob(".carillon-*"); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v %v", left, err)
+	}
+	if _, told, code := runSimulate(t, files, "-f", "a.yaml", "--svg", "none/a.svg"); code != exitcode.Failed || !strings.Contains(told, "cannot write none/a.svg") {
+		t.Errorf("exit code %d: %s", code, told)
+	}
+}

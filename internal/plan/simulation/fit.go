@@ -51,7 +51,7 @@ func Fit(quantiles []Quantile) (Durations, error) {
 	})
 	for i, q := range quantiles {
 		switch {
-		case q.Percent < 0.1 || q.Percent > 99.9:
+		case !(q.Percent >= 0.1 && q.Percent <= 99.9):
 			return Durations{}, fmt.Errorf("p%g: a quantile lies from p0.1 to p99.9", q.Percent)
 		case q.Duration < shortest:
 			return Durations{}, fmt.Errorf("p%g=%s: a run takes a second at least", q.Percent, q.Duration)

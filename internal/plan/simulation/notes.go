@@ -121,6 +121,19 @@ func (w *world) notePause() {
 	w.pause = why
 }
 
+// noteExcluded enters the times that are taken out and that the next sync would tell of: none is made for them alone.
+func (w *world) noteExcluded() {
+	excluded, cursor := w.policy.Timing.Excluded, w.stored.Cursor
+	if excluded == nil || cursor == nil {
+		return
+	}
+	last := w.options.To.Add(-time.Nanosecond)
+	if n := excluded.Count(*cursor, last); n > 0 {
+		w.result.NotStarted = append(w.result.NotStarted, NotStarted{At: w.options.To.UTC(), First: excluded.Next(*cursor).UTC(),
+			Last: excluded.LastBetween(*cursor, last).UTC(), Count: n, Reason: cron.NotStartedExcluded})
+	}
+}
+
 // held are the scheduled times that nobody has decided about when the span ends, nil if something would start.
 func (w *world) held() *Held {
 	why := cmp.Or(w.pause, w.hindrance)

@@ -4,6 +4,7 @@
 package simulation
 
 import (
+	"slices"
 	"time"
 
 	"github.com/carillon-dev/carillon/internal/cron"
@@ -22,7 +23,8 @@ const (
 
 // sync is one sync of the controller, as internal/controller/scheduled makes it on a server that does what is asked:
 // decide, do the next step, tell how it went, decide again. Its first half goes up to the start; what that leaves is
-// what the next sync gets.
+// what the next sync gets. Where all goes well, and that is nearly always, a plan says all that is left to do, and nothing
+// is decided again.
 func (w *world) sync() {
 	in := cron.Input{Now: w.now, Traits: w.traits, Owner: w.owner, Policy: w.policy, Stored: w.stored, Children: w.children, Carried: w.carried}
 	plan := w.firstHalf(&in)
@@ -79,8 +81,14 @@ func (w *world) firstHalf(in *cron.Input) cron.Plan {
 				in.AddStopResult(d, nil)
 			}
 		case cron.StepStart:
+			all := true
 			for _, start := range plan.Starts {
-				in.AddStartResult(start, w.start(start))
+				result := w.start(start)
+				in.AddStartResult(start, result)
+				all = all && result.Outcome == cron.CreateSucceeded && w.entered(plan.StatusWrite, result.Child)
+			}
+			if all && !w.stepwise && len(plan.Stop) == 0 && w.policy.Timeout == 0 {
+				return plan // which says what is left to do if all goes well
 			}
 		default: // nobody tries templates here
 			in.AddTemplateCheckResult(cron.TemplateCheckResult{Verdict: cron.TemplateUnjudged})
@@ -88,6 +96,22 @@ func (w *world) firstHalf(in *cron.Input) cron.Plan {
 		plan = w.decide(in)
 	}
 	return plan
+}
+
+// entered enters a child that was created into the status that is to be written, which was decided before it had a UID; false
+// if that does not list it.
+func (w *world) entered(write *cron.StatusWrite, c *cron.Child) bool {
+	if write == nil || w.stepwise {
+		return false
+	}
+	i := slices.IndexFunc(write.Memory.Active, func(run cron.ActiveRun) bool { return run.Name == c.Name && run.UID == "" })
+	if i < 0 {
+		return false
+	}
+	write.Memory.Active = slices.Clone(write.Memory.Active)
+	run := &write.Memory.Active[i]
+	run.APIVersion, run.Kind, run.UID, run.Started = c.APIVersion, c.Kind, c.UID, c.Created
+	return true
 }
 
 // secondHalf is what comes after the start.

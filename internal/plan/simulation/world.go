@@ -39,7 +39,7 @@ type world struct {
 	wake, retryAt time.Time
 	failures      int
 	// stepwise: each step is followed by another decision, as in the controller. Otherwise one decision stands for all
-	// steps behind the start, which is three times as fast; a test holds the two against each other.
+	// steps that go well, which is three times as fast; a test holds the two against each other.
 	stepwise bool
 	// stopped: nobody wants to know any more.
 	stopped bool
@@ -156,6 +156,7 @@ func (w *world) run() {
 	}
 	w.result.Waiting = w.waiting
 	w.result.Held = w.held()
+	w.noteExcluded()
 }
 
 func isDue(at, now time.Time) bool { return !at.IsZero() && !at.After(now) }
