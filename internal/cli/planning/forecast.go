@@ -58,7 +58,8 @@ How long a run takes is the median of the runs of the past where a cluster still
 ledger, or -f names Jobs that have ended; --duration otherwise. The concurrency policies count: Forbid and Replace never
 have more than one run at once.
 
-What is suspended does not count, and neither does what cannot start; both are told. Manifests need no API server.`,
+What is suspended does not count, and neither does what cannot start; both are told. Manifests need no API server. If
+nothing is named, it is the cluster of $KUBECONFIG that is asked, or the Carillon of this machine.`,
 		Example: `  # The next day of all manifests of a directory
   carillon forecast -f deploy/
 

@@ -54,7 +54,11 @@ func peak(counts []int64) int64 { return slices.Max(counts) }
 func TestChanges(t *testing.T) {
 	seen := map[forecast.ChangeID]bool{}
 	rapid.Check(t, func(r *rapid.T) {
-		objects := read(t, fleets(r)...)
+		texts, expr := fleets(r), rapid.SampledFrom([]string{"0 3 * * *", "*/10 * * * *", "20 * * * *"}).Draw(r, "herd")
+		for n := range rapid.IntRange(0, 20).Draw(r, "size of the herd") {
+			texts = append(texts, cronJob(fmt.Sprintf("herd-%d", n), expr, ""))
+		}
+		objects := read(t, texts...)
 		o := day(froms.Draw(r, "from"))
 		made := forecast.Of(objects, o)
 		if made.Summary().Starts.Number < 2 && len(made.Changes) > 0 {

@@ -88,14 +88,11 @@ func (t *trial) edit(e *edited, m *member, minute func(m *member, x expression) 
 		zone = &name
 	}
 	key := m.Policy.Timing.ZoneName + " " + edit.To
-	if m.Policy.SuspendUntil != nil {
-		key = m.name() + " " + key
-	}
 	known, ok := e.parsed[key]
 	if !ok {
 		after := *m.Scheduled
 		after.Policy.Timing = adapter.CronTiming(edit.To, zone, m.Kind.Info(), adapter.ReadOptions{})
-		known = t.timesOf(&after)
+		known = t.timesOf(&after) // it has a minute, so that it neither depends on its past nor on its name
 		e.parsed[key] = known
 	}
 	return known, edit, known.timing.Times != nil
