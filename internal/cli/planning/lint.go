@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/carillon-dev/carillon/internal/cli/console"
 	"github.com/carillon-dev/carillon/internal/cli/exitcode"
@@ -229,7 +230,9 @@ func (l *lintCommand) lint(ctx context.Context) (*lint.Report, map[string]string
 			texts[file] = text
 		}
 	}
-	return lint.Check(objects, lint.Options{Now: l.now(), Texts: texts, Only: l.only, Without: l.ignore, Zone: l.zone}), texts, nil
+	asked := admission{definitions: map[string]*definition{}}
+	refusals := func(o *unstructured.Unstructured) []lint.Refusal { return asked.refusals(ctx, o) }
+	return lint.Check(objects, lint.Options{Now: l.now(), Texts: texts, Only: l.only, Without: l.ignore, Zone: l.zone, Refusals: refusals}), texts, nil
 }
 
 // filesOf are the files that objects come from.

@@ -100,6 +100,9 @@ func TestCorpus(t *testing.T) {
 		t.Errorf("the corpus has %d objects, want 120 or more", objects)
 	}
 	for _, r := range lint.Rules {
+		if r.ID == "refused-by-api" {
+			continue // its test is where definitions can be read: internal/cli/planning
+		}
 		if n := found[r.ID]; n == 0 || n >= objects {
 			t.Errorf("%s has %d findings in %d objects: it needs one that has it and one that has not", r.ID, n, objects)
 		}

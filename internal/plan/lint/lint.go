@@ -41,6 +41,8 @@ type Options struct {
 	Only, Without []string
 	// Zone is what a fix writes where no time zone stands; "" leaves such findings without a fix.
 	Zone string
+	// Refusals tell why an API server would not take an object; nil if nobody knows.
+	Refusals Refusals
 }
 
 // A Report is what was found.
@@ -95,7 +97,7 @@ func Check(objects *workload.Objects, options Options) *Report {
 		}
 	}
 	report := &Report{Objects: len(all.subjects)}
-	for _, f := range found {
+	for _, f := range alone(found) {
 		if reason, suppressed := f.subject.suppressions.use(f.Rule.ID, f.Line); suppressed {
 			f.Suppressed = reason
 			report.Suppressed = append(report.Suppressed, f)

@@ -25,6 +25,7 @@ type Subject struct {
 
 	now          time.Time
 	fixZone      string
+	refusals     Refusals
 	document     *document // nil if the text is not known
 	suppressions suppressions
 	namespace    string
@@ -47,7 +48,7 @@ func subjectsOf(objects *workload.Objects, options Options) *subjects {
 		if _, known := files[o.File]; !known {
 			files[o.File] = len(files)
 		}
-		s := &Subject{Object: o, now: options.Now, fixZone: options.Zone, order: len(all.subjects), fileOrder: files[o.File]}
+		s := &Subject{Object: o, now: options.Now, fixZone: options.Zone, refusals: options.Refusals, order: len(all.subjects), fileOrder: files[o.File]}
 		s.document = texts.of(o)
 		s.namespace = cmp.Or(o.Content.GetNamespace(), "default")
 		s.suppressions = suppressionsOf(s)
