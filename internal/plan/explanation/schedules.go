@@ -139,7 +139,7 @@ func (s *subject) dst() string {
 		}
 	}
 	if flows && !names {
-		return "Its hours are a *, so it flows with the clock when that changes: its times keep their distance."
+		return "Its field for the hour begins with *, so it flows with the clock when that changes: its times keep their distance."
 	}
 	gap := map[string]string{"Shift": "runs at the first instant after the gap", "Skip": "is left out"}[cmp.Or(string(dst.Gap), "Shift")]
 	overlap := map[string]string{"First": "runs once, the first time", "Last": "runs once, the second time", "Both": "runs twice"}[cmp.Or(string(dst.Overlap), "First")]
