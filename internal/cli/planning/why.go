@@ -19,8 +19,8 @@ import (
 	"github.com/carillon-dev/carillon/internal/plan/workload"
 )
 
-// why is the command that tells why something ran, or did not: this file asks and answers, whysearch.go finds the object,
-// whygather.go what an API server knows of it.
+// why is the command that tells why something ran, or did not: this file asks and answers, whysearch.go finds the
+// object, whygather.go what an API server knows of it, with the reads of whyserver.go.
 type why struct {
 	input   input
 	output  output

@@ -14,7 +14,6 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -89,36 +88,6 @@ func (w *why) ask(ctx context.Context, ref reference, now time.Time) (*diagnosis
 	return evidence, nil
 }
 
-// kubectl is the command that speaks to the same API server.
-func (w *why) kubectl() string {
-	flags := w.input.cluster
-	switch local := flags.OrLocal(); {
-	case flags.DataDir != "":
-		return "carillon kubectl --data-dir " + quoted(flags.DataDir)
-	case local.DataDir != "":
-		return "carillon kubectl"
-	}
-	command := "kubectl"
-	if flags.Kubeconfig != "" {
-		command += " --kubeconfig " + quoted(flags.Kubeconfig)
-	}
-	if flags.Context != "" {
-		command += " --context " + quoted(flags.Context)
-	}
-	return command
-}
-
-// quoted is a word as shells take it.
-func quoted(word string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-:@+", r)
-	}
-	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-}
-
 // subject reads the object itself, and what made it if it is a Job. It gives the CronJobs and Timetables among them.
 func (q *inquiry) subject(ctx context.Context, ref reference) ([]workload.Object, error) {
 	var found []workload.Object
@@ -160,60 +129,6 @@ func (q *inquiry) subject(ctx context.Context, ref reference) ([]workload.Object
 	}
 	q.objects = append(q.objects, *owner)
 	return []workload.Object{*owner}, nil
-}
-
-// get reads one object; nil if it is not there, or the API server does not serve its kind.
-func (q *inquiry) get(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string) (*workload.Object, error) {
-	resource, err := q.resource(gvk, namespace)
-	if meta.IsNoMatchError(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	content, err := resource.Get(ctx, name, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	return &workload.Object{Content: content}, nil
-}
-
-// add lists objects; ok is false if they could not be read, which is told.
-func (q *inquiry) add(ctx context.Context, gvk schema.GroupVersionKind, namespace string, options metav1.ListOptions, keep func(workload.Object) bool) (ok bool, err error) {
-	resource, err := q.resource(gvk, namespace)
-	if meta.IsNoMatchError(err) {
-		return true, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	for options.Limit = pageSize; ; {
-		page, err := resource.List(ctx, options)
-		switch {
-		case apierrors.IsForbidden(err):
-			if told := fmt.Sprintf("%ss: %v", gvk.Kind, err); !slices.Contains(q.unread, told) {
-				q.unread = append(q.unread, told)
-			}
-			return false, nil
-		case err != nil:
-			return false, fmt.Errorf("list %ss: %w", gvk.Kind, err)
-		}
-		for i := range page.Items {
-			o := workload.Object{Content: &page.Items[i]}
-			known := slices.ContainsFunc(q.objects, func(have workload.Object) bool {
-				return have.Content.GetUID() == o.Content.GetUID()
-			})
-			if !known && (keep == nil || keep(o)) {
-				q.objects = append(q.objects, o)
-			}
-		}
-		if options.Continue = page.GetContinue(); options.Continue == "" {
-			return true, nil
-		}
-	}
 }
 
 // children reads what CronJobs and Timetables have started, and the Calendars of Timetables.
@@ -327,8 +242,8 @@ func (q *inquiry) leases(ctx context.Context) error {
 	return nil
 }
 
-// closest are the names of the Jobs, and the UIDs of the objects, that are worth a closer look: what was asked about, what is
-// active, and the newest.
+// closest are the names of the Jobs, and the UIDs of the objects, that are worth a closer look: what was asked about,
+// what is active, and the newest.
 func closest(e *diagnosis.Evidence) (jobs []string, uids []types.UID) {
 	add := func(name string, uid types.UID) {
 		if uid != "" && !slices.Contains(uids, uid) {

@@ -20,7 +20,8 @@ import (
 	"github.com/carillon-dev/carillon/internal/plan/workload"
 )
 
-// search finds the object of a reference among all that is known, and what tells of it. namespace is "" if none was named.
+// search finds the object of a reference among all that is known, and what tells of it. namespace is "" if none was
+// named.
 func (w *why) search(all *workload.Objects, ref reference, namespace string) (*diagnosis.Evidence, error) {
 	if ref.kind == "job" {
 		if in := namespacesOf(all, ref.name); namespace == "" && len(in) > 1 {

@@ -4,6 +4,7 @@
 package diagnosis
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -32,9 +33,13 @@ func (e *Evidence) authorOf(fields ...string) (a author, ok bool) {
 
 // writtenBy shows who wrote a field of the spec, or says that nothing tells.
 func (b *builder) writtenBy(fields ...string) (a author, ok bool) {
-	path := "spec." + strings.Join(fields, " and spec.")
+	spec, _ := b.Scheduled.Content.Object["spec"].(map[string]any)
+	fields = slices.DeleteFunc(slices.Clone(fields), func(field string) bool { return spec[field] == nil })
+	path := "spec." + strings.Join(fields, " or spec.")
 	a, ok = b.authorOf(fields...)
 	switch {
+	case len(fields) == 0:
+		return a, false
 	case ok && !a.at.IsZero():
 		b.show("managedFields", a.at, "%s was written by %s, no later than %s", path, a.manager, b.when(a.at))
 	case ok:
@@ -47,8 +52,8 @@ func (b *builder) writtenBy(fields ...string) (a author, ok bool) {
 	return a, ok
 }
 
-// editedAfter is when the schedule was changed last, if that may have been after t: before it, another schedule may have
-// been served.
+// editedAfter is when the schedule was changed last, if that may have been after t: before it, another schedule may
+// have been served.
 func (e *Evidence) editedAfter(t time.Time) (edit time.Time, ok bool) {
 	served := e.Scheduled.Memory.Timing
 	if served.Fingerprint != "" && served.Fingerprint == e.Scheduled.Policy.Timing.Fingerprint {

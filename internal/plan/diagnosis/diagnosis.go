@@ -1,8 +1,8 @@
 // Copyright The Carillon Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package diagnosis tells why a CronJob, a Timetable or a Job did what it did: from what an API server, or a file, has of
-// it. Explain gives the Answer to a Question, and says of each thing whether it is shown by something or inferred.
+// Package diagnosis tells why a CronJob, a Timetable or a Job did what it did: from what an API server, or a file, has
+// of it. Explain gives the Answer to a Question, and says of each thing whether it is shown by something or inferred.
 //
 //	diagnosis.go   Explain
 //	evidence.go    Evidence: all that is known; gather.go finds it among objects
@@ -14,6 +14,7 @@
 //	attime.go      a question about a time
 //	ran.go         … which has a run: how late, and why
 //	notstarted.go  … which has none, of a CronJob: what kept it
+//	history.go     … what follows from the runs that are kept
 //	ledger.go      … of a Timetable, whose status tells
 //	unscheduled.go … which is no scheduled time
 //	now.go         a question about the present

@@ -261,7 +261,8 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// tooWide refuses lines that a terminal of 80 columns breaks, but for commands and long words, which are not to be broken.
+// tooWide refuses lines that a terminal of 80 columns breaks, but for commands and long words, which are not to be
+// broken.
 func tooWide(t *testing.T, text string) {
 	t.Helper()
 	commands := false

@@ -113,8 +113,8 @@ func (b *builder) tells(e *Event) {
 // creates are the reasons of events that tell of a start.
 var creates = []string{"SuccessfulCreate", "RunStarted"}
 
-// createdBy is the event that tells of the start of a scheduled time, nil if there is none: the name of what was started
-// tells the time.
+// createdBy is the event that tells of the start of a scheduled time, nil if there is none: the name of what was
+// started tells the time.
 func (e *Evidence) createdBy(t time.Time) (event *Event, name string) {
 	for _, event := range e.aboutOwner(creates...) {
 		for _, word := range words(event.Message) {

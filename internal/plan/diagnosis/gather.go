@@ -160,8 +160,8 @@ func as[T any](content *unstructured.Unstructured) (*T, bool) {
 	return typed, err == nil
 }
 
-// Newest is the newest instant that any of the objects tells of, for objects that somebody saved: not much later, it was
-// read. Zero if they tell of none.
+// Newest is the newest instant that any of the objects tells of, for objects that somebody saved: not much later, it
+// was read. Zero if they tell of none.
 func Newest(all *workload.Objects) time.Time {
 	var newest time.Time
 	var visit func(value any)

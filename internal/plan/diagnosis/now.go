@@ -218,8 +218,8 @@ func (b *builder) conditionEvidence(kind string) {
 	}
 }
 
-// suspendedBy shows who suspended it, and since when. It gives who that is, for the beginning of a sentence; "" if nothing
-// tells.
+// suspendedBy shows who suspended it, and since when. It gives who that is, for the beginning of a sentence; "" if
+// nothing tells.
 func (b *builder) suspendedBy() (by string) {
 	b.show("spec.suspend", time.Time{}, "true")
 	a, ok := b.writtenBy("suspend")

@@ -148,8 +148,8 @@ func anyObjects(t *rapid.T) (all []any, names map[string]bool) {
 // shownWithoutObjects are sources that are the object itself, or what follows from it.
 var shownWithoutObjects = []string{"spec", "status", "metadata", "managedFields", "schedule", "decision", "condition ", "annotation ", "API server", "Lease ", "Namespace ", "ResourceQuota "}
 
-// Whatever there is, an answer comes; it says that something ran only if something shows it, and each piece of evidence is
-// from what there is.
+// Whatever there is, an answer comes; it says that something ran only if something shows it, and each piece of evidence
+// is from what there is.
 func TestAnswersRestOnEvidence(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		objects, names := anyObjects(t)

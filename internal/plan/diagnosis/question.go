@@ -29,8 +29,8 @@ type At struct {
 	Local string
 }
 
-// ParseAt reads a time: RFC 3339, "2026-11-20 02:00", or a time of day such as "02:00" or "yesterday 02:00", in a zone. A
-// time of day alone is the last one that has come. Errors are the user's to mend.
+// ParseAt reads a time: RFC 3339, "2026-11-20 02:00", or a time of day such as "02:00" or "yesterday 02:00", in a zone.
+// A time of day alone is the last one that has come. Errors are the user's to mend.
 func ParseAt(text string, now time.Time, zone *time.Location) (At, error) {
 	text = strings.TrimSpace(text)
 	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04Z07:00", "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04Z07:00", "2006-01-02 15:04:05 Z07:00", "2006-01-02 15:04 Z07:00"} {

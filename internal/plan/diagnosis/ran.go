@@ -11,7 +11,8 @@ import (
 	"github.com/carillon-dev/carillon/internal/cron"
 )
 
-// punctual is how late a start may be without being called late: objects tell whole seconds, and a create takes its time.
+// punctual is how late a start may be without being called late: objects tell whole seconds, and a create takes its
+// time.
 const punctual = 10 * time.Second
 
 // explainRun is about a scheduled time that has a run; false if nothing shows one.

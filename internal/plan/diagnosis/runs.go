@@ -44,7 +44,7 @@ func (r *Run) by() string { return r.Kind + " " + r.Name }
 // Active tells whether it has not ended.
 func (r *Run) Active() bool { return r.Phase != cron.Complete && r.Phase != cron.Failed }
 
-// coveredBy tells whether it existed and had not ended at an instant; ok is false if that is not known.
+// covers tells whether it existed and had not ended at an instant, as far as it tells.
 func (r *Run) covers(t time.Time) bool {
 	switch {
 	case r.Created.IsZero() || r.Created.After(t):

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// Text is the answer for people, in lines of at most width columns where words allow it: the verdict first. What objects
-// say in it still has to be made safe for a terminal.
+// Text is the answer for people, in lines of at most width columns where words allow it: the verdict first. What
+// objects say in it still has to be made safe for a terminal.
 func (a Answer) Text(width int) string {
 	w := &textWriter{width: max(width, 40)}
 	w.paragraph("", "", a.headline())

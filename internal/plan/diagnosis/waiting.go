@@ -153,8 +153,8 @@ func (b *builder) blocking() *Run {
 	return nil
 }
 
-// blockedBy explains what holds the room, and why that does not end; waits is "waits" or "waited". It gives what keeps the
-// run itself, if something does, for the end of a sentence.
+// blockedBy explains what holds the room, and why that does not end; waits is "waits" or "waited". It gives what keeps
+// the run itself, if something does, for the end of a sentence.
 func (b *builder) blockedBy(r *Run, waits string) (stuck string) {
 	b.describe(r)
 	b.show("spec", time.Time{}, "%s", b.overlapRule())
