@@ -52,6 +52,7 @@ func TestStrangeObjects(t *testing.T) {
 		"a date that does not exist":  {timetable + "metadata: {name: a}\nspec: {schedules: [{cron: '17 3 30 2 *'}], template: {spec: {}}}", "never-fires"},
 		"everyWeeks without a date":   {timetable + "metadata: {name: a}\nspec: {schedules: [{cron: '17 3 * * *', everyWeeks: 2}], template: {spec: {}}}", "needs an anchor"},
 		"a day of the clock excluded": {timetable + "metadata: {name: a}\nspec: {timeZone: Europe/Berlin, schedules: [{cron: '30 2 * * *'}], exclude: [{period: 03-28}], template: {spec: {}}}", "That day is left out"},
+		"one that flows":              {timetable + "metadata: {name: a}\nspec: {timeZone: Europe/Berlin, schedules: [{cron: '0 */2 * * *'}], template: {spec: {}}}", "begins with *, so it flows with the clock"},
 		"a policy that is none":       {timetable + "metadata: {name: a}\nspec: {schedules: [{cron: '17 3 * * *'}], concurrency: {policy: Never, limit: -1}, template: {kind: Pod, apiVersion: v1, spec: {}}}", "concurrency.policy: Never"},
 	} {
 		t.Run(name, func(t *testing.T) {
