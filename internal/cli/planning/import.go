@@ -155,7 +155,7 @@ const largestImport = 16 << 20
 
 // readText reads a file, or standard input for "-".
 func (i *imports) readText(file string) (string, error) {
-	var from io.Reader = i.streams.In
+	from := i.streams.In
 	if file != "-" {
 		opened, err := os.Open(file)
 		if err != nil {

@@ -126,7 +126,7 @@ func (i *importSystemd) timer(arg string, services map[string]string, options sy
 		all.faults = append(all.faults, err)
 		return nil
 	}
-	service := systemdtimer.Unit{Name: name, File: name}
+	var service systemdtimer.Unit
 	if given, ok := services[name]; ok {
 		service, err = i.unit(given, nil)
 	} else {

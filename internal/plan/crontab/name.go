@@ -85,6 +85,10 @@ func words(command string) []string {
 		case c == '&' && n > 0 && command[n-1] == '>', c == '&' && n+1 < len(command) && command[n+1] == '>':
 			word.WriteByte(c) // of 2>&1 and &>
 			has = true
+		case c == '{' && n > 0 && command[n-1] == '$' && strings.IndexByte(command[n:], '}') > 0:
+			inside := command[n : n+strings.IndexByte(command[n:], '}')+1]
+			word.WriteString(inside)
+			n += len(inside) - 1
 		case strings.IndexByte(";|&(){}", c) >= 0:
 			end()
 			all = append(all, string(c))
@@ -183,6 +187,8 @@ func worker(part []string, depth int) string {
 			return script(program, part[1:], depth)
 		case slices.Contains(preparing, program):
 			return ""
+		case program == "bundle" && len(part) > 2 && part[1] == "exec":
+			part = part[2:]
 		case (program == "docker" || program == "podman" || program == "kubectl") && slices.Contains(part[:len(part)-1], "exec"):
 			return worker(afterExec(part[slices.Index(part, "exec")+1:]), depth+1)
 		case slices.Contains(speaking, strings.TrimSuffix(program, path.Ext(program))):
@@ -240,7 +246,7 @@ func afterExec(part []string) []string {
 
 // script names what an interpreter runs.
 func script(program string, part []string, depth int) string {
-	for n := 0; n < len(part); n++ {
+	for n := range part {
 		word := part[n]
 		switch {
 		case (word == "-c" || word == "-lc" || word == "-ec" || word == "-xc") && n+1 < len(part) && strings.HasSuffix(program, "sh"):
@@ -250,7 +256,7 @@ func script(program string, part []string, depth int) string {
 		case word == "-jar" && n+1 < len(part):
 			return strings.TrimSuffix(path.Base(part[n+1]), ".jar")
 		case word == "-c" || word == "-e" || word == "-r":
-			return program
+			return "" // a few words of a program, which may only wait
 		case strings.HasPrefix(word, "-") || strings.ContainsAny(word, "<>"):
 		default:
 			base := strings.TrimSuffix(path.Base(word), path.Ext(word))
