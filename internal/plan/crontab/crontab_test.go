@@ -311,7 +311,7 @@ func FuzzConvert(f *testing.F) {
 		f.Fatal(err)
 	}
 	for _, file := range files {
-		if text, err := os.ReadFile(file); err == nil && len(text) < 2000 {
+		if text, err := os.ReadFile(file); err == nil && len(text) < 700 {
 			f.Add(string(text), false)
 		}
 	}
@@ -319,7 +319,7 @@ func FuzzConvert(f *testing.F) {
 		f.Add(line, true)
 	}
 	f.Fuzz(func(t *testing.T, text string, timetable bool) {
-		if len(text) > 4000 {
+		if len(text) > 1000 {
 			return
 		}
 		o := options("crontab")
