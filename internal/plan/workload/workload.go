@@ -15,6 +15,9 @@ package workload
 import (
 	"cmp"
 	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -78,23 +81,45 @@ func Read(objects []Object, options Options) (*Objects, error) {
 	if err != nil {
 		return nil, err
 	}
+	done := readAll(objects, calendars, options)
 	all := &Objects{}
-	for _, object := range objects {
-		gvk := object.Content.GroupVersionKind()
-		switch k, scheduled := kindOf(gvk); {
-		case scheduled:
-			s, err := read(k, object, calendars, options)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", object, err)
-			}
-			all.Scheduled = append(all.Scheduled, s)
-		case isJob(gvk):
+	for n, object := range objects {
+		switch r := done[n]; {
+		case r.err != nil:
+			return nil, fmt.Errorf("%s: %w", object, r.err)
+		case r.scheduled != nil:
+			all.Scheduled = append(all.Scheduled, r.scheduled)
+		case isJob(object.Content.GroupVersionKind()):
 			all.Jobs = append(all.Jobs, object)
 		default:
 			all.Others = append(all.Others, object)
 		}
 	}
 	return all, nil
+}
+
+// readObject is an object that was read; nothing of it if it has no schedule.
+type readObject struct {
+	scheduled *Scheduled
+	err       error
+}
+
+// readAll reads the objects that have a schedule, in the order of the objects, on all processors: a fleet has many.
+func readAll(objects []Object, known calendars, options Options) []readObject {
+	done := make([]readObject, len(objects))
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(objects)) {
+		workers.Go(func() {
+			for n := next.Add(1) - 1; n < int64(len(objects)); n = next.Add(1) - 1 {
+				if k, ok := kindOf(objects[n].Content.GroupVersionKind()); ok {
+					done[n].scheduled, done[n].err = read(k, objects[n], known, options)
+				}
+			}
+		})
+	}
+	workers.Wait()
+	return done
 }
 
 var calendarKind = v1alpha1.GroupVersion.WithKind("Calendar")
