@@ -220,6 +220,11 @@ var scenes = map[string]scene{
 	"timetable, create fails": {objects: objects{timetableOf(func(t *v1alpha1.Timetable) {
 		t.Status.Waiting = []v1alpha1.WaitingTime{{ScheduledTime: at("2026-11-23T08:00:00Z"), StartsAt: at("2026-11-23T08:00:00Z"), Trigger: "Schedule", Reason: "CreateFailed", Since: atp("2026-11-23T08:00:00Z"), Message: "raise quota small or delete what counts for it: exceeded quota: small, requested: count/jobs.batch=1"}}
 	}), quota}, at: "09:00", verdict: diagnosis.Waits, reason: "CreateFailed"},
+	"Volcano, forbid": {objects: objects{volcano("CronJob", "train", map[string]any{"schedule": "*/10 * * * *", "concurrencyPolicy": "Forbid", "jobTemplate": map[string]any{"spec": map[string]any{}}}, map[string]any{"lastScheduleTime": "2026-11-23T08:00:00Z"}),
+		volcano("Job", "train-29923680", nil, map[string]any{"state": map[string]any{"phase": "Running", "lastTransitionTime": "2026-11-23T08:00:05Z"}}),
+		said("CronJob", "train", "2026-11-23T08:10:00Z", "Warning", "ForbidConcurrent", "another Job is running")}, verdict: diagnosis.Waits, reason: "Overlap"},
+	"Volcano, completed": {objects: objects{volcano("CronJob", "train", map[string]any{"schedule": "0 * * * *", "jobTemplate": map[string]any{"spec": map[string]any{}}}, map[string]any{"lastScheduleTime": "2026-11-23T08:00:00Z"}),
+		volcano("Job", "train-29923680", nil, map[string]any{"state": map[string]any{"phase": "Completed", "lastTransitionTime": "2026-11-23T08:05:00Z"}})}, at: "08:00", verdict: diagnosis.RanOnTime},
 }
 
 // Each situation is told as a golden file says, which somebody has read.

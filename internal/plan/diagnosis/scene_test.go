@@ -202,6 +202,16 @@ func reportRun(scheduled, created, trigger string, attempt int, change func(*bat
 	})
 }
 
+// volcano is an object of Volcano; a Job is controlled by the CronJob train.
+func volcano(kind, name string, spec, status map[string]any) map[string]any {
+	metadata := map[string]any{"name": name, "namespace": "data", "uid": name + "-uid", "creationTimestamp": "2026-11-23T08:00:00Z"}
+	if kind == "Job" {
+		metadata["annotations"] = map[string]any{"volcano.sh/cronjob-scheduled-timestamp": "2026-11-23T08:00:00Z"}
+		metadata["ownerReferences"] = []any{map[string]any{"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "CronJob", "name": "train", "uid": "train-uid", "controller": true}}
+	}
+	return map[string]any{"apiVersion": "batch.volcano.sh/v1alpha1", "kind": kind, "metadata": metadata, "spec": spec, "status": status}
+}
+
 // content makes an object as an API server gives it.
 func content(object any) *unstructured.Unstructured {
 	text, err := json.Marshal(object)
