@@ -125,7 +125,7 @@ func TestSimulateLooksSo(t *testing.T) {
 				t.Fatal(err)
 			}
 			for decoder := xml.NewDecoder(strings.NewReader(string(picture))); ; {
-				if _, err := decoder.Token(); err == io.EOF {
+				if _, err := decoder.Token(); errors.Is(err, io.EOF) {
 					break
 				} else if err != nil {
 					t.Fatalf("the picture is no XML: %v", err)

@@ -110,11 +110,11 @@ func (w *world) notePause() {
 	case w.traits.Durable.Has(cron.PartGates):
 		why = pauseWords[w.stored.Pause().Cause]
 	}
-	switch was := w.pause; {
-	case why == was:
+	switch why {
+	case w.pause:
 		return
-	case why == "":
-		w.change(Resumed, "starts again")
+	case "":
+		w.change(Resumed, "scheduled times start again")
 	default:
 		w.change(Paused, why)
 	}

@@ -66,7 +66,7 @@ type plot struct{ span simulation.Span }
 
 func (p plot) x(t time.Time) float64 {
 	share := float64(t.Sub(p.span.From)) / float64(p.span.To.Sub(p.span.From))
-	return leftEdge + plotWidth*min(1, max(0, share))
+	return leftEdge + float64(plotWidth*min(1, max(0, share))) // rounded in between, so that it is the same on every machine
 }
 
 func drawObject(b *strings.Builder, result *simulation.Result, y int) int {
@@ -218,11 +218,11 @@ func drawLegend(b *strings.Builder, y int) int {
 		{"wait", "waits"}, {"outage", "no controller"}} {
 		rect(b, entry[0], x, float64(y), 10, 10, "")
 		fmt.Fprintf(b, `<text x="%.1f" y="%d" class="quiet">%s</text>`+"\n", x+14, y+10, entry[1])
-		x += 40 + 6.2*float64(len(entry[1]))
+		x += 40 + float64(6.2*float64(len(entry[1])))
 	}
 	for _, class := range []string{"skipped", "missed"} {
 		fmt.Fprintf(b, `<circle cx="%.1f" cy="%d" r="2.5" class="%s"/><text x="%.1f" y="%d" class="quiet">%s</text>`+"\n", x+5, y+6, class, x+14, y+10, class)
-		x += 40 + 6.2*float64(len(class))
+		x += 40 + float64(6.2*float64(len(class)))
 	}
 	return y + 24
 }
