@@ -140,14 +140,13 @@ func (c *converter) pod(e *entry, name string) (*yaml.Node, []string) {
 		if account, ok := c.account(e.user); ok {
 			home = account.Home
 			security = document.Map("runAsUser", account.UID)
-			if account.UID != 0 {
-				notes = append(notes, fmt.Sprintf("it runs as %s (%d); for that carillon up must be started by root, or by %s", e.user, account.UID, e.user))
-			}
+			notes = append(notes, runsAs(e.user, account.UID))
 		} else if e.user != "root" {
 			notes = append(notes, fmt.Sprintf("it ran as %s, whom this machine does not know: it runs as whoever starts carillon up, "+
 				"unless you add securityContext: {runAsUser: NUMBER}", e.user))
 		} else {
 			security = document.Map("runAsUser", 0)
+			notes = append(notes, runsAs(e.user, 0))
 		}
 	}
 	home = cmp.Or(c.environment.get("HOME"), home)
@@ -183,6 +182,13 @@ func (c *converter) pod(e *entry, name string) (*yaml.Node, []string) {
 		"securityContext", security,
 		"containers", document.List(container),
 	), notes
+}
+
+func runsAs(name string, uid int64) string {
+	if uid == 0 {
+		return "it runs as root, so carillon up must be started by root (sudo carillon up)"
+	}
+	return fmt.Sprintf("it runs as %s (%d), so carillon up must be started by root, or by %s", name, uid, name)
 }
 
 func nilable(node *yaml.Node) any {
