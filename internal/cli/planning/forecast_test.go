@@ -101,8 +101,8 @@ func TestForecastJSON(t *testing.T) {
 	if d.APIVersion != "plan.carillon.dev/v1" || d.Kind != "Forecast" || len(d.StartsPerMinute) != 720 || len(d.RunningPerMinute) != 720 {
 		t.Errorf("got %s, %s, %d and %d minutes", d.APIVersion, d.Kind, len(d.StartsPerMinute), len(d.RunningPerMinute))
 	}
-	// Twelve backups, three that rotate, one that probes and, after four times 90 minutes, one that drifts; the Timetable has
-	// started an hour before.
+	// Twelve backups, three that rotate, one that probes and, after four times 90 minutes, one that drifts; the
+	// Timetable has started an hour before.
 	if d.StartsPerMinute[360] != 17 || d.WorstMinutes[0].Starts != 17 || !d.WorstMinutes[0].Time.Equal(d.From.Add(6*time.Hour)) || d.Summary.Peak.Number != 17 {
 		t.Errorf("midnight has %d starts; the fullest minute is %+v", d.StartsPerMinute[360], d.WorstMinutes[0])
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/carillon-dev/carillon/internal/cli/exitcode"
 )
 
-// forecastServer is an API server with CronJobs and Jobs in two namespaces, which it gives in pages, and nothing else. It
-// gives the path of a kubeconfig for it.
+// forecastServer is an API server with CronJobs and Jobs in two namespaces, which it gives in pages, and nothing else.
+// It gives the path of a kubeconfig for it.
 func forecastServer(t *testing.T, jobsForbidden bool) (kubeconfig string) {
 	t.Helper()
 	const cronJobs, jobs = 700, 1200

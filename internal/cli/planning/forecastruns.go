@@ -14,8 +14,8 @@ import (
 	"github.com/carillon-dev/carillon/internal/plan/forecast"
 )
 
-// liveRuns are the runs of the past whose Jobs an API server still has. Of each page nothing but durations is kept, so that
-// a cluster may have any number of Jobs.
+// liveRuns are the runs of the past whose Jobs an API server still has. Of each page nothing but durations is kept, so
+// that a cluster may have any number of Jobs.
 func (c *forecastCommand) liveRuns(ctx context.Context, tell func(string)) ([]forecast.Run, error) {
 	server, err := c.input.connect()
 	if err != nil {

@@ -35,8 +35,8 @@ var (
 	plain  = glyphs{bars: []string{" ", ".", ":", "#"}, peak: "v", side: "|", corner: "+", line: "-", tick: "+"}
 )
 
-// Chart draws the starts of each minute as bars, a line of text for each row. A column stands for some minutes, and is as
-// high as the fullest of them.
+// Chart draws the starts of each minute as bars, a line of text for each row. A column stands for some minutes, and is
+// as high as the fullest of them.
 func (f *Forecast) Chart(options ChartOptions) []string {
 	g := blocks
 	if options.ASCII {
@@ -139,8 +139,8 @@ type tick struct {
 // tickMinutes are the distances that ticks may have.
 var tickMinutes = []int{5, 10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880, 10080}
 
-// ticks are places on the clock that are apart by so many columns or more, and say which time it is there; those that are
-// a day apart or more say the day.
+// ticks are places on the clock that are apart by so many columns or more, and say which time it is there; those that
+// are a day apart or more say the day.
 func (b *bins) ticks(apart int, zone *time.Location) []tick {
 	step := tickMinutes[len(tickMinutes)-1]
 	for _, minutes := range tickMinutes {

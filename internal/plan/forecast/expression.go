@@ -22,8 +22,8 @@ var descriptors = map[string]string{
 	"@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@hourly": "0 * * * *",
 }
 
-// parseExpression reads the text of a schedule that is known to be one; false for those that have no minute of their own,
-// such as "@every 5m".
+// parseExpression reads the text of a schedule that is known to be one; false for those that have no minute of their
+// own, such as "@every 5m".
 func parseExpression(text string) (expression, bool) {
 	zone := ""
 	if strings.HasPrefix(text, "TZ=") || strings.HasPrefix(text, "CRON_TZ=") {

@@ -123,6 +123,7 @@ func (f *fleet) timesOf(s *workload.Scheduled) times {
 		t.key.timetable = true
 		if tt.Spec.Jitter != nil { // one that cannot be read is an obstacle
 			t.jitter, _ = timeset.ParseDuration(string(*tt.Spec.Jitter))
+			t.key.jitter = t.jitter
 		}
 		if t.jitter != 0 || hashes(&tt.Spec) {
 			t.key.own = s.Owner.Namespace + "/" + s.Owner.Name
@@ -131,8 +132,8 @@ func (f *fleet) timesOf(s *workload.Scheduled) times {
 	return t
 }
 
-// hashes tells whether a spec may have an H, so that its times depend on its name. Names of days with an h count as well,
-// which costs a walk and nothing else.
+// hashes tells whether a spec may have an H, so that its times depend on its name. Names of days with an h count as
+// well, which costs a walk and nothing else.
 func hashes(spec *v1alpha1.TimetableSpec) bool {
 	return slices.ContainsFunc(spec.Schedules, func(s v1alpha1.Schedule) bool { return strings.ContainsAny(s.Cron, "hH") })
 }

@@ -61,7 +61,8 @@ type Forecast struct {
 	Durations Durations
 	// Worst are the fullest minutes, the fullest first.
 	Worst []WorstMinute
-	// Changes are other schedules that were tried, the most useful first. There are none where no minute has two starts.
+	// Changes are other schedules that were tried, the most useful first. There are none where no minute has two
+	// starts.
 	Changes []Change
 }
 

@@ -123,8 +123,8 @@ func fleets(t *rapid.T) (texts []string) {
 	return texts
 }
 
-// The starts of every minute are what one finds who asks each object for its next time, again and again; and so are those
-// of the fullest minutes.
+// The starts of every minute are what one finds who asks each object for its next time, again and again; and so are
+// those of the fullest minutes.
 func TestStarts(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		objects := read(t, fleets(r)...)

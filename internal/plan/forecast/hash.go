@@ -28,8 +28,8 @@ func (t *trial) hash(Summary) (Change, bool) {
 	return e.done()
 }
 
-// What H in the only schedule of a Timetable is hashed from (schedule.Hash): a CronJob gets the minute that it would have
-// as a Timetable.
+// What H in the only schedule of a Timetable is hashed from (schedule.Hash): a CronJob gets the minute that it would
+// have as a Timetable.
 const (
 	mainItem    = "main"
 	minuteField = "minute"

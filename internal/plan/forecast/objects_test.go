@@ -53,7 +53,8 @@ func TestObjects(t *testing.T) {
 	}
 }
 
-// On a day of 23 or 25 hours what follows the clock starts less or more often, and what names the hour as its kind says.
+// On a day of 23 or 25 hours what follows the clock starts less or more often, and what names the hour as its kind
+// says.
 func TestClockChanges(t *testing.T) {
 	berlin := ", timeZone: Europe/Berlin"
 	spring, autumn := time.Date(2026, 3, 28, 23, 0, 0, 0, time.UTC), time.Date(2026, 10, 24, 22, 0, 0, 0, time.UTC)
@@ -88,6 +89,15 @@ func TestClockChanges(t *testing.T) {
 				t.Errorf("it ends at %v with %d and %d minutes", made.Until(), len(made.Starts), len(made.Running))
 			}
 		})
+	}
+}
+
+// Two objects of one name, as in files for two clusters, count both, each as it is.
+func TestSameName(t *testing.T) {
+	objects := read(t, simpleTimetable("a", "0 0 * * *", ""), simpleTimetable("a", "0 0 * * *", ", jitter: 5m"), simpleTimetable("a", "0 0 * * *", ", jitter: 24h"))
+	o := day(from)
+	if got, want := forecast.Of(objects, o).Starts, countStarts(objects, o); !slices.Equal(got, want) || got[0] != 1 {
+		t.Errorf("got %d starts in the first minute, want %d", got[0], want[0])
 	}
 }
 

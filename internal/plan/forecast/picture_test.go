@@ -5,6 +5,7 @@ package forecast_test
 
 import (
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -64,7 +65,7 @@ func TestPictures(t *testing.T) {
 			r.Fatalf("%d columns have bars, want %d:\n%s", shown, len(columns), text)
 		}
 		for d := xml.NewDecoder(strings.NewReader(f.SVG(zone))); ; {
-			if _, err := d.Token(); err == io.EOF {
+			if _, err := d.Token(); errors.Is(err, io.EOF) {
 				break
 			} else if err != nil {
 				r.Fatal(err)

@@ -9,8 +9,8 @@ import (
 	"github.com/carillon-dev/carillon/internal/cron"
 )
 
-// A runModel is how runs of an object use time: each takes equally long, and its concurrency policy says what becomes of
-// a start that finds no room.
+// A runModel is how runs of an object use time: each takes equally long, and its concurrency policy says what becomes
+// of a start that finds no room.
 type runModel struct {
 	takes int64 // seconds, at least 1
 	room  cron.Room
@@ -29,8 +29,8 @@ func modelOf(m *member) runModel {
 	return model
 }
 
-// walk calls run for each span in which a run is active, given the starts in their order. What has not ended at until is
-// told to the end it would have.
+// walk calls run for each span in which a run is active, given the starts in their order. What has not ended at until
+// is told to the end it would have.
 func (m *runModel) walk(starts []int64, until int64, run func(begin, end int64)) {
 	if m.room.Limit == 0 {
 		for _, s := range starts {

@@ -44,8 +44,8 @@ const svgStyle = `
   }
 `
 
-// SVG draws the starts and the active runs of each minute: one file, without scripts and without anything from elsewhere. A
-// column stands for some minutes, and is as high as the fullest of them.
+// SVG draws the starts and the active runs of each minute: one file, without scripts and without anything from
+// elsewhere. A column stands for some minutes, and is as high as the fullest of them.
 func (f *Forecast) SVG(zone *time.Location) string {
 	var w strings.Builder
 	s := f.Summary()

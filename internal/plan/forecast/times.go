@@ -28,7 +28,8 @@ type timesKey struct {
 	// timetable: the fingerprint is one of a Timetable, which is written otherwise than that of a CronJob.
 	timetable bool
 	// own is the object whose name the times depend on; "" if they do not.
-	own string
+	own    string
+	jitter time.Duration
 	// since and notBefore are those of times, in seconds.
 	since, notBefore int64
 }
@@ -61,7 +62,8 @@ func (t *times) next(after time.Time) time.Time {
 	return t.timing.Times.Next(t.since.UTC())
 }
 
-// scheduled gives the times that are named in [from, to), before any jitter, and the one that follows them if there is one.
+// scheduled gives the times that are named in [from, to), before any jitter, and the one that follows them if there is
+// one.
 func (t *times) scheduled(from, to int64) []int64 {
 	var named []int64
 	for next := t.next(time.Unix(from, 0).Add(-time.Second)); !next.IsZero(); next = t.timing.Times.Next(next) {
