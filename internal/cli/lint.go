@@ -13,8 +13,8 @@ import (
 	"github.com/carillon-dev/carillon/internal/plan/workload"
 )
 
-// warnOfErrors prints what of the manifests cannot work as it is written: the errors of carillon lint. It stops nothing;
-// what the API server refuses it refuses by itself.
+// warnOfErrors prints what of the manifests cannot work as it is written: the errors of carillon lint. It stops
+// nothing; what the API server refuses it refuses by itself.
 func warnOfErrors(out *console.Console, objects []manifest.Object, now time.Time) {
 	for _, message := range lintErrors(objects, now) {
 		out.Print(console.Line{Type: console.Warning, Message: message})

@@ -52,8 +52,8 @@ func (l *lintCommand) applyFixes(ctx context.Context, report *lint.Report, texts
 	return report, nil
 }
 
-// replaceFile writes another text in place of one, whole or not at all, with the same permissions. A link stays, and the
-// file that it leads to is written. It refuses when somebody has changed the file meanwhile.
+// replaceFile writes another text in place of one, whole or not at all, with the same permissions. A link stays, and
+// the file that it leads to is written. It refuses when somebody has changed the file meanwhile.
 func replaceFile(name, before, after string) error {
 	target, err := filepath.EvalSymlinks(name)
 	if err != nil {

@@ -24,9 +24,9 @@ type Change struct {
 	After string
 }
 
-// Fix applies the fixes of a report to the text of one of its files, in place: comments, order and layout stay. It gives
-// the new text, and the findings that it has mended. A fix that would change anything but what it announces is left
-// out, as are those that get in each other's way: another Check finds them again.
+// Fix applies the fixes of a report to the text of one of its files, in place: comments, order and layout stay. It
+// gives the new text, and the findings that it has mended. A fix that would change anything but what it announces is
+// left out, as are those that get in each other's way: another Check finds them again.
 func Fix(report *Report, file string) (text string, mended []Finding) {
 	byDocument := map[int][]Finding{}
 	for _, f := range report.Findings {

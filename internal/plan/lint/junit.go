@@ -45,9 +45,9 @@ type (
 	}
 )
 
-// JUnit is a report in the XML of JUnit: a suite for each file, in it a case for each finding, which has failed if it is
-// of a level that fails the command, from failing up, or has passed; and one that has passed if nothing was found. What
-// was suppressed is skipped. failing 0 lets none fail.
+// JUnit is a report in the XML of JUnit: a suite for each file, in it a case for each finding, which has failed if it
+// is of a level that fails the command, from failing up, or has passed; and one that has passed if nothing was found.
+// What was suppressed is skipped. failing 0 lets none fail.
 func JUnit(report *Report, failing Level) ([]byte, error) {
 	all := junitSuites{Name: "carillon lint"}
 	suites := map[string]int{}

@@ -1,14 +1,17 @@
 // Copyright The Carillon Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package lint finds what is wrong with CronJobs, Timetables and Jobs before they run: what cannot work, what will hurt,
-// and what is worth knowing.
+// Package lint finds what is wrong with CronJobs, Timetables and Jobs before they run: what cannot work, what will
+// hurt, and what is worth knowing.
 //
 //	lint.go       Check: all rules over all objects
 //	rule.go       Rule, Level, Finding: what a rule is, and what it finds
 //	rules.go      the table of rules; each is in a file of its own, rule_NAME.go
 //	subject.go    the object that a rule looks at
 //	jobspec.go    its Jobs and Pod templates, whichever kind holds them
+//	obstacle.go   what keeps it from having times, as whoever reads it says
+//	policy.go     its overlaps, deadlines and history
+//	image.go      names of images
 //	crontext.go   its cron expressions, field by field
 //	times.go      when it starts, and how far apart
 //	wallclock.go  the days on which a zone changes its clocks

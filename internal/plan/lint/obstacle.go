@@ -47,8 +47,8 @@ func fromObstacle(id string, path func(s *Subject, message string) Path) func(*S
 	}
 }
 
-// essence is what is wrong, without what events say before and after it: the field, which a finding has, and a cure, which
-// the rule has.
+// essence is what is wrong, without what events say before and after it: the field, which a finding has, and a cure,
+// which the rule has.
 func essence(message string) string {
 	message = strings.TrimPrefix(message, "Nothing is scheduled: ")
 	for _, before := range []string{" cannot be read: ", " cannot be loaded: "} {

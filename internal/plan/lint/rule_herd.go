@@ -60,8 +60,8 @@ var herd = &Rule{
 	},
 }
 
-// herdMinutes are the minutes of the next 24 hours in which the object starts, without those of somebody who has decided
-// that it may be one of many.
+// herdMinutes are the minutes of the next 24 hours in which the object starts, without those of somebody who has
+// decided that it may be one of many.
 func (s *Subject) herdMinutes(now time.Time) map[time.Time]bool {
 	if s.scheduled == nil || s.scheduled.Policy.Timing.Times == nil || s.scheduled.Policy.Suspend || s.spread() {
 		return nil

@@ -3,8 +3,9 @@
 
 package lint
 
-// Rules is the table of all rules: first those about when something runs, then about what happens when runs overlap, are
-// late or fail, then about what is left of them, then about the Job and its Pods, and last about the files themselves.
+// Rules is the table of all rules: first those about when something runs, then about what happens when runs overlap,
+// are late or fail, then about what is left of them, then about the Job and its Pods, and last about the files
+// themselves.
 var Rules = []*Rule{
 	scheduleUnreadable, specUnreadable, invalidValue, refusedByAPI, templateUnusable, timeZoneUnknown, timeZoneInSchedule, neverFires, nothingLeft, calendarMissing, tooFrequent,
 	noTimeZone, dayOfMonthAndWeek, unevenStep, dayMissing, minuteStar, everyDrifts, everyInCron, belowAMinute, clockChanges, clockChangeDaysOnly,

@@ -15,7 +15,8 @@ import (
 // "no-time-zone: the cluster runs in UTC; herd: nobody else is up at night".
 const AnnotationIgnore = "carillon.dev/lint-ignore"
 
-// ignoreComment is the same in a comment of YAML, about the field below it or on its line, or the whole object above it.
+// ignoreComment is the same in a comment of YAML, about the field below it or on its line, or the whole object above
+// it.
 var ignoreComment = regexp.MustCompile(`(?:^|\s)#\s*carillon-lint\s+ignore=(.*)$`)
 
 // suppression is one rule that is to say nothing.
@@ -126,8 +127,8 @@ func lastLine(n *yaml.Node) int {
 	return last
 }
 
-// about gives the lines that a comment on a line is about: the field on that line or below, with all that is in it; 0 and
-// 0 if that is the first of the object, and so the whole.
+// about gives the lines that a comment on a line is about: the field on that line or below, with all that is in it; 0
+// and 0 if that is the first of the object, and so the whole.
 func (d *document) about(comment, end int) (first, last int) {
 	first = comment
 	for first < end && (remark(d.file.line(first)) || separator(d.file.line(first))) {

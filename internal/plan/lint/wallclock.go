@@ -15,7 +15,8 @@ type clockChange struct {
 	before, after int64     // the offset from UTC, in seconds
 }
 
-// span are the wall clock times that do not exist, or exist twice, as if they were times in UTC: from a time up to another.
+// span are the wall clock times that do not exist, or exist twice, as if they were times in UTC: from a time up to
+// another.
 func (c clockChange) span() (from, to time.Time) {
 	from, to = c.at.Add(time.Duration(c.before)*time.Second), c.at.Add(time.Duration(c.after)*time.Second)
 	if to.Before(from) {
