@@ -217,7 +217,7 @@ func shortMakers(w forecast.WorstMinute) string {
 	case 1:
 		return w.By[0].Schedule
 	}
-	return fmt.Sprintf("%s: %s and %d more", group(w.By[0].Starts), w.By[0].Schedule, len(w.By)-1)
+	return fmt.Sprintf("%s by %s, %s", group(w.By[0].Starts), w.By[0].Schedule, counted(len(w.By)-1, "other", "others"))
 }
 
 func sumStarts(makers []forecast.Maker) (sum int64) {
