@@ -107,12 +107,17 @@ func (i *importSystemd) run(args []string) error {
 	return i.answer(all)
 }
 
+// shortArgs are the names of the first units.
 func shortArgs(args []string) []string {
 	const most = 4
-	if len(args) > most {
-		return append(slices.Clone(args[:most]), "…")
+	var names []string
+	for n, arg := range args {
+		if n == most {
+			return append(names, "…")
+		}
+		names = append(names, filepath.Base(arg))
 	}
-	return args
+	return names
 }
 
 // timer converts one timer. Its error is that of a file that cannot be read; what it says is at fault is collected.
