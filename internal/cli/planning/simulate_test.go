@@ -98,6 +98,10 @@ var simulations = map[string]struct {
 		files: map[string]string{"a.yaml": simulatedCronJob("sync", "  schedule: '61 * * * *'\n")},
 		args:  []string{"-f", "a.yaml", "--from", "2027-03-28"}, code: exitcode.Failed,
 	},
+	"an odd beginning": {
+		files: map[string]string{"a.yaml": simulatedCronJob("sync", "  schedule: '*/30 * * * *'\n  timeZone: Asia/Kathmandu\n  startingDeadlineSeconds: 60\n")},
+		args:  []string{"-f", "a.yaml", "--from", "2027-03-22T09:47:11", "--for", "30h", "--outage", "+2h..+3h"},
+	},
 	"a queue that is full": {
 		files: map[string]string{"a.yaml": simulatedTimetable("sync", "  schedules: [{cron: '*/5 * * * *'}]\n  concurrency: {policy: Queue, queueLimit: 2}\n  startingDeadline: 12m\n")},
 		args:  []string{"-f", "a.yaml", "--from", "2027-03-28", "--for", "2h", "--duration", "8m"},

@@ -12,7 +12,9 @@ import (
 
 // axis maps a span onto columns, all of which stand for the same time but the last, which may stand for less.
 type axis struct {
-	span    simulation.Span
+	span simulation.Span
+	// start is when the first column begins: no later than the span, at a time of day that is a multiple of a column.
+	start   time.Time
 	columns int
 	cell    time.Duration
 	zone    *time.Location
@@ -28,23 +30,28 @@ var cells = []time.Duration{
 
 // newAxis gives the axis with the finest cells of which no more than most are needed.
 func newAxis(span simulation.Span, zone *time.Location, most int) axis {
-	lasts := span.To.Sub(span.From)
 	a := axis{span: span, zone: zone}
 	for _, a.cell = range cells {
-		if lasts <= a.cell*time.Duration(most) {
-			break
+		if a.align(); a.columns <= most {
+			return a
 		}
 	}
-	if lasts > a.cell*time.Duration(most) {
-		a.cell = (lasts/time.Duration(most)/(24*time.Hour) + 1) * 24 * time.Hour
-	}
-	a.columns = int((lasts + a.cell - 1) / a.cell)
+	a.cell = (span.To.Sub(span.From)/time.Duration(most-1)/(24*time.Hour) + 1) * 24 * time.Hour
+	a.align()
 	return a
+}
+
+// align sets what follows from the span and the length of a column.
+func (a *axis) align() {
+	from := a.span.From.In(a.zone)
+	midnight := time.Date(from.Year(), from.Month(), from.Day(), 0, 0, 0, 0, a.zone)
+	a.start = midnight.Add(from.Sub(midnight) / a.cell * a.cell)
+	a.columns = int((a.span.To.Sub(a.start) + a.cell - 1) / a.cell)
 }
 
 // column is that of an instant, which may lie outside.
 func (a axis) column(t time.Time) int {
-	d := t.Sub(a.span.From)
+	d := t.Sub(a.start)
 	if d < 0 {
 		return -1
 	}
@@ -52,7 +59,7 @@ func (a axis) column(t time.Time) int {
 }
 
 // at is the instant at which a column begins.
-func (a axis) at(column int) time.Time { return a.span.From.Add(time.Duration(column) * a.cell) }
+func (a axis) at(column int) time.Time { return a.start.Add(time.Duration(column) * a.cell) }
 
 // spacing is how many columns lie from one label to the next: as many as it takes to get to a time that people count in,
 // and no fewer than a label needs.
@@ -66,13 +73,26 @@ func (a axis) spacing() int {
 	return least + 2
 }
 
+// firstLabel is the first column that begins at a multiple of step, or at midnight where that is longer than a day; the first
+// one if there is none before the next label.
+func (a axis) firstLabel(step time.Duration) int {
+	for column := range min(a.spacing(), a.columns) {
+		t := a.at(column).In(a.zone)
+		sinceMidnight := time.Duration(t.Hour())*time.Hour + time.Duration(t.Minute())*time.Minute + time.Duration(t.Second())*time.Second
+		if sinceMidnight%min(step, 24*time.Hour) == 0 {
+			return column
+		}
+	}
+	return 0
+}
+
 // labels are what is written over the columns, each at the column where it begins: the time of day, or the day where a
 // label is a day or more after the one before.
 func (a axis) labels() (texts []string, columns []int) {
 	const day = 24 * time.Hour
 	var before time.Time
 	step := a.cell * time.Duration(a.spacing())
-	for column := 0; column < a.columns; column += a.spacing() {
+	for column := a.firstLabel(step); column < a.columns; column += a.spacing() {
 		t := a.at(column).In(a.zone)
 		layout := "15:04"
 		switch {

@@ -128,7 +128,7 @@ type bars struct {
 func stacked(result *simulation.Result) *bars {
 	s := &bars{runs: result.Runs, height: 1, zone: zoneOf(result)}
 	if len(s.runs) > mostBars {
-		s.axis = axis{span: result.Span, columns: plotWidth / 2, cell: (result.Span.To.Sub(result.Span.From) + plotWidth/2 - 1) / (plotWidth / 2)}
+		s.axis = axis{span: result.Span, start: result.Span.From, columns: plotWidth / 2, cell: (result.Span.To.Sub(result.Span.From) + plotWidth/2 - 1) / (plotWidth / 2)}
 		s.most = atOnce(result, s.axis)
 		s.height = min(mostRows, max(1, slices.Max(s.most)))
 		return s
