@@ -5,7 +5,7 @@
 //
 //	systemdtimer.go  Convert: a timer and its service become an object
 //	unitfile.go      unit files
-//	calendar.go      OnCalendar=
+//	calendar.go      OnCalendar=, weekday.go its days of the week
 //	span.go          lengths of time
 //	specifier.go     %i and its like
 //	command.go       ExecStart=
