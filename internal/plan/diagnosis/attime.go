@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/carillon-dev/carillon/internal/cron"
+	"github.com/carillon-dev/carillon/internal/plan/duration"
 )
 
 // explainTime answers a question about a time.
@@ -156,7 +157,7 @@ func (e *Evidence) previous(t time.Time) time.Time {
 
 // explainToCome is about a scheduled time in the future.
 func (b *builder) explainToCome(t time.Time) {
-	b.conclude(NotDue, "", "it comes %s", distance(t, b.Now))
+	b.conclude(NotDue, "", "it comes %s", duration.FromNow(t, b.Now))
 	if start := b.plannedStart(t); start.After(t) {
 		b.say("spec.jitter moves its start to %s.", b.clock(start))
 	}

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/carillon-dev/carillon/internal/cron"
+	"github.com/carillon-dev/carillon/internal/plan/duration"
 )
 
 // explainByHistory says what follows from the runs that are kept: a run that would still be kept, and is not there, has
@@ -21,7 +22,7 @@ func (b *builder) explainByHistory(t time.Time) {
 		keepsSuccess, keepsFailure = false, false
 	}
 	if ttl, ok := b.ttl(); ok {
-		b.show("spec.jobTemplate", time.Time{}, "ttlSecondsAfterFinished is %s: Jobs go that long after their end", span(ttl))
+		b.show("spec.jobTemplate", time.Time{}, "ttlSecondsAfterFinished is %s: Jobs go that long after their end", duration.Short(ttl))
 		if b.Now.Sub(t) > ttl {
 			keepsSuccess, keepsFailure = false, false
 		}

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/carillon-dev/carillon/internal/job"
+	"github.com/carillon-dev/carillon/internal/plan/duration"
 )
 
 // explainJob answers a question about a Job: what made it, and why it is in its state.
@@ -79,7 +80,7 @@ func (b *builder) explainOriginOfRun(r *Run) {
 	case r.Attempt > 1:
 		b.say("%s started it as attempt %d of the run of %s (spec.retry).", owner, r.Attempt, b.clock(t))
 	case late > punctual:
-		b.say("%s started it for %s, %s late.", owner, b.clock(t), span(late))
+		b.say("%s started it for %s, %s late.", owner, b.clock(t), duration.Short(late))
 		reason := b.answer.Reason
 		b.whyLate(t, b.plannedStart(t), r)
 		b.answer.Reason = reason
@@ -137,7 +138,7 @@ func reasonText(reason, message string) string {
 
 func (b *builder) tookText(j *batchv1.Job, end time.Time) string {
 	if start := timeOf(j.Status.StartTime); !start.IsZero() && !end.Before(start) {
-		return ", after " + span(end.Sub(start))
+		return ", after " + duration.Short(end.Sub(start))
 	}
 	return ""
 }

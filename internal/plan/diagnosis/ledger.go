@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/carillon-dev/carillon/api/v1alpha1"
+	"github.com/carillon-dev/carillon/internal/plan/duration"
 )
 
 // explainByLedger is about a scheduled time of a Timetable of which no object is left: its status tells.
@@ -165,7 +166,7 @@ func (b *builder) explainEntryOfRun(entry *v1alpha1.LedgerEntry, t time.Time) {
 		b.conclude(Ran, entry.Reason, "%s", resultWords(entry))
 	case late > punctual:
 		facts.LateSeconds = new(start.Sub(t).Seconds())
-		b.conclude(RanLate, string(entry.Trigger), "%s started %s late; %s", entry.Run, span(late), resultWords(entry))
+		b.conclude(RanLate, string(entry.Trigger), "%s started %s late; %s", entry.Run, duration.Short(late), resultWords(entry))
 		if entry.Trigger == v1alpha1.TriggerCatchUp {
 			b.say("It is a run that was made up for: nobody looked when its time came.")
 		} else if r := b.heldUp(planned, &Run{Child: childCreated(start)}); r != nil {

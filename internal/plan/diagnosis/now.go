@@ -13,6 +13,7 @@ import (
 
 	"github.com/carillon-dev/carillon/api/v1alpha1"
 	"github.com/carillon-dev/carillon/internal/cron"
+	"github.com/carillon-dev/carillon/internal/plan/duration"
 )
 
 // clockTolerance is how far a status may be ahead of the clock.
@@ -109,7 +110,7 @@ func (b *builder) tellLast() string {
 	late := r.Created.Sub(b.plannedStart(r.ScheduledTime))
 	how := "on time"
 	if late > punctual {
-		how = span(late) + " late"
+		how = duration.Short(late) + " late"
 	}
 	if r.Attempt > 1 {
 		how = fmt.Sprintf("as attempt %d", r.Attempt)
@@ -275,7 +276,7 @@ func (b *builder) clockBehind() {
 		time   *time.Time
 	}{{"status.cursor", m.Cursor}, {"status.lastScheduleTime", m.LastSchedule}} {
 		if t := of.time; t != nil && t.Sub(b.Now) > clockTolerance {
-			b.show(of.source, *t, "%s, which is %s: a clock was ahead, or this one is behind", b.clock(*t), distance(*t, b.Now))
+			b.show(of.source, *t, "%s, which is %s: a clock was ahead, or this one is behind", b.clock(*t), duration.FromNow(*t, b.Now))
 			b.infer("Nothing starts for times before %s: all until then are decided.", b.clock(*t))
 		}
 	}

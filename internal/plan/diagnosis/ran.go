@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/carillon-dev/carillon/internal/cron"
+	"github.com/carillon-dev/carillon/internal/plan/duration"
 )
 
 // punctual is how late a start may be without being called late: objects tell whole seconds, and a create takes its
@@ -50,7 +51,7 @@ func (b *builder) concludeRun(t time.Time, r *Run) {
 	case late <= punctual:
 		b.conclude(RanOnTime, "", "%s started at %s", r.by(), b.clock(r.Created))
 	default:
-		b.conclude(RanLate, "", "%s started %s late", r.by(), span(late))
+		b.conclude(RanLate, "", "%s started %s late", r.by(), duration.Short(late))
 		b.whyLate(t, planned, r)
 	}
 }
@@ -157,7 +158,7 @@ func (b *builder) explainRunThatIsGone(t time.Time) bool {
 		case active.Started.IsZero() || active.Attempt > 1:
 			b.conclude(Ran, "", "%s is in status.active", active.Name)
 		case late > punctual:
-			b.conclude(RanLate, "", "%s started %s late", active.Name, span(late))
+			b.conclude(RanLate, "", "%s started %s late", active.Name, duration.Short(late))
 		default:
 			b.conclude(RanOnTime, "", "%s started at %s", active.Name, b.clock(active.Started))
 		}
@@ -175,7 +176,7 @@ func (b *builder) explainRunThatIsGone(t time.Time) bool {
 		b.tells(event)
 		b.answer.Run = &RunFacts{Kind: s.Kind.Info().Child.Kind, Name: name, ScheduledTime: optional(t), StartTime: optional(event.First)}
 		if late := event.First.Sub(t); late > punctual {
-			b.conclude(RanLate, "", "%s started %s late", name, span(late))
+			b.conclude(RanLate, "", "%s started %s late", name, duration.Short(late))
 		} else {
 			b.conclude(RanOnTime, "", "%s started at %s", name, b.clock(event.First))
 		}

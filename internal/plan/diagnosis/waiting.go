@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/carillon-dev/carillon/api/v1alpha1"
+	"github.com/carillon-dev/carillon/internal/plan/duration"
 )
 
 // explainWaiting is about a time that has come, has not started, and is the latest that has.
@@ -60,27 +61,27 @@ func (b *builder) explainWaiting(t time.Time) {
 // explainNotServed is about a time that nothing keeps from starting.
 func (b *builder) explainNotServed(t, planned time.Time) {
 	if !b.Read.Jobs {
-		b.conclude(CannotTell, "", "its time came %s, and what runs was not looked at", distance(planned, b.Now))
+		b.conclude(CannotTell, "", "its time came %s, and what runs was not looked at", duration.FromNow(planned, b.Now))
 		b.objectGone("")
 		return
 	}
 	if tt := b.timetable(); tt != nil && tt.Status.Cursor == nil {
 		b.conclude(NotServed, "NotSeen", "no controller has looked at it yet")
 		b.show("status", time.Time{}, "it has no cursor, and observedGeneration is %d", tt.Status.ObservedGeneration)
-		b.infer("%s came %s; the first controller that looks starts nothing that is older than a minute.", b.clock(t), distance(t, b.Now))
+		b.infer("%s came %s; the first controller that looks starts nothing that is older than a minute.", b.clock(t), duration.FromNow(t, b.Now))
 		b.controllers()
 		return
 	}
 	starts := b.wouldDo(t)
 	switch b.controllers() {
 	case absent:
-		b.conclude(NotServed, "NoController", "its time came %s, and no controller is at work", distance(planned, b.Now))
+		b.conclude(NotServed, "NoController", "its time came %s, and no controller is at work", duration.FromNow(planned, b.Now))
 		b.say("No controller renews its Lease, so nobody starts anything.")
 	case atWork:
-		b.conclude(NotServed, "Unknown", "its time came %s, and nothing shows why it has not started", distance(planned, b.Now))
+		b.conclude(NotServed, "Unknown", "its time came %s, and nothing shows why it has not started", duration.FromNow(planned, b.Now))
 		b.infer("A controller is at work and has not started it: it may not serve this kind, may be behind, or may fail; its log tells.")
 	default:
-		b.conclude(NotServed, "Unknown", "its time came %s, and nobody has started it", distance(planned, b.Now))
+		b.conclude(NotServed, "Unknown", "its time came %s, and nobody has started it", duration.FromNow(planned, b.Now))
 		b.infer("Nothing that is looked at keeps it from starting: most likely no controller is at work.")
 	}
 	if b.answer.Verdict == NotServed {
@@ -162,7 +163,7 @@ func (b *builder) blockedBy(r *Run, waits string) (stuck string) {
 	if r.ByHand {
 		what = "a run that somebody started by hand"
 	}
-	b.say("It %s for %s, %s, which has been active for %s: %s.", waits, what, r.by(), span(max(0, b.Now.Sub(r.Created))), b.overlapRule())
+	b.say("It %s for %s, %s, which has been active for %s: %s.", waits, what, r.by(), duration.Short(max(0, b.Now.Sub(r.Created))), b.overlapRule())
 	if end := b.tellEnd(r); end.verdict == Pending || end.verdict == NotServed || end.verdict == Suspended {
 		stuck = ", and " + end.summary
 	}

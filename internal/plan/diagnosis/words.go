@@ -5,6 +5,7 @@ package diagnosis
 
 import (
 	"fmt"
+	"github.com/carillon-dev/carillon/internal/plan/duration"
 	"strings"
 	"time"
 )
@@ -29,39 +30,7 @@ func clockIn(t time.Time, zone *time.Location) string {
 
 // when writes an instant and how far away it is.
 func (b *builder) when(t time.Time) string {
-	return b.clock(t) + " (" + distance(t, b.Now) + ")"
-}
-
-// distance is how far an instant is from now: "5m ago", "in 3h20m", "now".
-func distance(t, now time.Time) string {
-	switch d := t.Sub(now); {
-	case d >= time.Second:
-		return "in " + span(d)
-	case d <= -time.Second:
-		return span(-d) + " ago"
-	}
-	return "now"
-}
-
-// span writes a duration that is not negative by its two largest units.
-func span(d time.Duration) string {
-	two := func(n time.Duration, unit string, rest time.Duration, small string) string {
-		if rest == 0 {
-			return fmt.Sprintf("%d%s", n, unit)
-		}
-		return fmt.Sprintf("%d%s%d%s", n, unit, rest, small)
-	}
-	switch {
-	case d < time.Second:
-		return "less than 1s"
-	case d < time.Minute:
-		return fmt.Sprintf("%ds", d/time.Second)
-	case d < time.Hour:
-		return two(d/time.Minute, "m", d%time.Minute/time.Second, "s")
-	case d < 2*day:
-		return two(d/time.Hour, "h", d%time.Hour/time.Minute, "m")
-	}
-	return fmt.Sprintf("%d days", (d+day/2)/day)
+	return b.clock(t) + " (" + duration.FromNow(t, b.Now) + ")"
 }
 
 // counted is "1 run" or "3 runs".

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/carillon-dev/carillon/internal/plan/duration"
 	"github.com/carillon-dev/carillon/internal/plan/words"
 )
 
@@ -109,7 +110,7 @@ func (w *writer) schedules(e *Explanation) {
 		if e.Next.Location() != time.UTC && e.Next.Format("-07:00") != "+00:00" {
 			text += " = " + e.Next.UTC().Format("15:04 UTC")
 		}
-		text += ", in " + distance(e.Next.Sub(e.Now))
+		text += ", " + duration.FromNow(*e.Next, e.Now)
 		if late := e.NextStart.Sub(*e.Next); late > 0 {
 			text += "; it starts " + words.Duration(late) + " later (jitter)"
 		}
@@ -144,17 +145,6 @@ func when(t time.Time) string {
 		return t.Format("Mon 2006-01-02 15:04:05 -07:00")
 	}
 	return t.Format("Mon 2006-01-02 15:04 -07:00")
-}
-
-// distance says a duration by its two largest units.
-func distance(d time.Duration) string {
-	switch {
-	case d >= 2*day:
-		return words.Duration(d.Truncate(day))
-	case d >= time.Hour:
-		return words.Duration(d.Truncate(time.Minute))
-	}
-	return words.Duration(d)
 }
 
 func (w *writer) frequency(e *Explanation) {

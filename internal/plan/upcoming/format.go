@@ -66,35 +66,6 @@ func (l *List) instant(t time.Time) string {
 
 const day = 24 * time.Hour
 
-// distance writes how far a time is from now.
-func distance(at, now time.Time) string {
-	d := at.Sub(now)
-	if years := at.Year() - now.Year(); years > 200 {
-		return fmt.Sprintf("in %d years", years) // what a Duration cannot hold
-	} else if years < -200 {
-		return fmt.Sprintf("%d years ago", -years)
-	}
-	if d < 0 {
-		return length(-d) + " ago"
-	}
-	if d < time.Second {
-		return "now"
-	}
-	return "in " + length(d)
-}
-
-func length(d time.Duration) string {
-	switch {
-	case d < time.Minute:
-		return fmt.Sprintf("%ds", d/time.Second)
-	case d < 2*day:
-		return shortDuration(d.Truncate(time.Minute))
-	case d < 2*365*day:
-		return fmt.Sprintf("%d days", d/day)
-	}
-	return fmt.Sprintf("%d years", d/(365*day+day/4))
-}
-
 // shortDuration writes whole seconds without parts that are 0: "1h30m", "1h", "45s".
 func shortDuration(d time.Duration) string {
 	text := d.Truncate(time.Second).String()

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/carillon-dev/carillon/api/v1alpha1"
+	"github.com/carillon-dev/carillon/internal/plan/duration"
 )
 
 // Text writes the list for people, in lines of at most width columns where words allow it. Distances are from now. What
@@ -97,7 +98,7 @@ func (l *List) table(t *text, now time.Time) {
 		}
 		names := oneLine(strings.Join(at.Names, ", "))
 		row := func(names string) string {
-			return f.row("  ", at.At.Format(f.local), at.At.UTC().Format(f.utc), distance(at.At, now), names)
+			return f.row("  ", at.At.Format(f.local), at.At.UTC().Format(f.utc), duration.FromNow(at.At, now), names)
 		}
 		if utf8.RuneCountInString(row(names)) <= t.width {
 			t.line(row(names))
