@@ -153,8 +153,8 @@ func TestUpTellsOfOtherKinds(t *testing.T) {
 // The examples are applied as they are; those of kinds whose API is not there stay out, and one line says so.
 func TestExamples(t *testing.T) {
 	u := startReady(t, newDataDir(t), "-f", "../../examples")
-	l := u.wait("a line about directories", func(l line) bool { return strings.Contains(l.Message, "not applied: manifests in directories") })
-	want := "not applied: manifests in directories below ../../examples; to apply them too, add"
+	l := u.wait("a line about directories", func(l line) bool { return strings.Contains(l.Message, "left out: manifests in directories") })
+	want := "left out: manifests in directories below ../../examples; to take them too, add"
 	entries, err := os.ReadDir("../../examples")
 	if err != nil {
 		t.Fatal(err)

@@ -74,7 +74,7 @@ func (r *reader) expand(path string) ([]string, error) {
 	slices.Sort(files)
 	slices.Sort(unread)
 	if len(unread) > 0 {
-		r.tell(fmt.Sprintf("not applied: manifests in directories below %s; to apply them too, add -f %s", path, strings.Join(unread, " -f ")))
+		r.tell(fmt.Sprintf("left out: manifests in directories below %s; to take them too, add -f %s", path, strings.Join(unread, " -f ")))
 	}
 	if len(files) == 0 {
 		return nil, &Fault{Where: path, What: "the directory holds no .yaml, .yml or .json file"}

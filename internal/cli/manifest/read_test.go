@@ -106,7 +106,7 @@ func TestDirectoriesInDirectories(t *testing.T) {
 	if err != nil || len(objects) != 1 {
 		t.Errorf("read %v, %v", objects, err)
 	}
-	if want := "not applied: manifests in directories below " + dir + "; to apply them too, add -f " + filepath.Join(dir, "volcano"); len(told) != 1 || told[0] != want {
+	if want := "left out: manifests in directories below " + dir + "; to take them too, add -f " + filepath.Join(dir, "volcano"); len(told) != 1 || told[0] != want {
 		t.Errorf("told %q, want %q", told, want)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "wrong.yaml"), []byte("kind: Job\n"), 0o600); err != nil {

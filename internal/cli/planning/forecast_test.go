@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"errors"
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,8 +16,6 @@ import (
 
 	"github.com/carillon-dev/carillon/internal/cli/exitcode"
 )
-
-var updateForecast = flag.Bool("update-forecast", false, "write what the tests of forecast get to testdata/forecast")
 
 // runForecast runs the command on 23 November 2026 in a terminal of that locale.
 func runForecast(t *testing.T, locale string, args ...string) (out, told string, code int, err error) {
@@ -74,7 +71,7 @@ func TestForecastText(t *testing.T) {
 func compareForecast(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", "forecast", name)
-	if *updateForecast {
+	if *update {
 		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -84,7 +81,7 @@ func compareForecast(t *testing.T, name, got string) {
 		t.Fatal(err)
 	}
 	if got != string(want) {
-		t.Errorf("%s is otherwise; -update-forecast writes it anew:\n%s", path, got)
+		t.Errorf("%s is otherwise; -update writes it anew:\n%s", path, got)
 	}
 }
 

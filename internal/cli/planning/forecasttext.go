@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/carillon-dev/carillon/internal/cli/console"
+	"github.com/carillon-dev/carillon/internal/plan/duration"
 	"github.com/carillon-dev/carillon/internal/plan/forecast"
 	"github.com/carillon-dev/carillon/internal/plan/workload"
 )
@@ -126,15 +127,8 @@ func (f *forecastText) summary(s forecast.Summary) {
 	if s.Starts.Number > 1 {
 		ratio = fmt.Sprintf(", %s times the average", decimal(peakToMean(s)))
 	}
-	f.say("The fullest minute is %s (%s): %s%s.", f.at(s.Starts.At), f.distance(s.Starts.At), counted(int(s.Starts.Number), "start", "starts"), ratio)
+	f.say("The fullest minute is %s (%s): %s%s.", f.at(s.Starts.At), duration.FromNow(s.Starts.At, f.now), counted(int(s.Starts.Number), "start", "starts"), ratio)
 	f.say("Active at once: up to %s, at %s.", counted(int(s.Running.Number), "run", "runs"), f.at(s.Running.At))
-}
-
-func (f *forecastText) distance(t time.Time) string {
-	if t.Before(f.now) {
-		return console.FormatDuration(f.now.Sub(t)) + " ago"
-	}
-	return "in " + console.FormatDuration(t.Sub(f.now))
 }
 
 // assumptions says what the numbers rest on.

@@ -4,18 +4,15 @@
 package planning
 
 import (
-	"flag"
 	"os"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 )
 
-var updateImports = flag.Bool("update-import", false, "write the golden files of import and convert anew")
-
 func compareGolden(t *testing.T, file, got string) {
 	t.Helper()
-	if *updateImports {
+	if *update {
 		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -26,6 +23,6 @@ func compareGolden(t *testing.T, file, got string) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got; go test -update-import writes it anew):\n%s", file, diff)
+		t.Errorf("%s (-want +got; go test -update writes it anew):\n%s", file, diff)
 	}
 }

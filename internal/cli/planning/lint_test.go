@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"flag"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,8 +16,6 @@ import (
 
 	"github.com/carillon-dev/carillon/internal/cli/exitcode"
 )
-
-var updateLint = flag.Bool("update-lint", false, "write the golden files of lint anew")
 
 var lintNow = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 
@@ -221,7 +218,7 @@ func TestLintText(t *testing.T) {
 				out += "told: " + told + "\n"
 			}
 			golden := filepath.Join("testdata", "lint", name+".txt")
-			if *updateLint {
+			if *update {
 				if err := os.WriteFile(golden, []byte(out), 0o600); err != nil {
 					t.Fatal(err)
 				}

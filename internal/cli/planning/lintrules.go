@@ -54,7 +54,7 @@ func (l *lintCommand) showRules(ids []string) error {
 	var b strings.Builder
 	for i, r := range rules {
 		if len(ids) == 0 {
-			lintWrap(&b, fmt.Sprintf("%-9s%-31s", r.Level, r.ID), strings.Repeat(" ", 40), r.Summary, width)
+			lintWrap(&b, fmt.Sprintf("%-8s %-31s ", r.Level, r.ID), strings.Repeat(" ", 41), r.Summary, width)
 			continue
 		}
 		if i > 0 {

@@ -238,12 +238,3 @@ func TestWhyCompletes(t *testing.T) {
 		}
 	}
 }
-
-func TestNearest(t *testing.T) {
-	names := []string{"backup", "backup-db", "report", "nightly-report"}
-	for name, want := range map[string]string{"bakup": "backup", "reports": "report", "backup-dbb": "backup-db backup", "zzz": "", "report-nightly": "report"} {
-		if got := strings.Join(nearest(name, names), " "); got != want {
-			t.Errorf("%s: %q, not %q", name, got, want)
-		}
-	}
-}

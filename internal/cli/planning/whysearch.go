@@ -17,6 +17,7 @@ import (
 	"github.com/carillon-dev/carillon/internal/cli/exitcode"
 	"github.com/carillon-dev/carillon/internal/kind"
 	"github.com/carillon-dev/carillon/internal/plan/diagnosis"
+	"github.com/carillon-dev/carillon/internal/plan/spelling"
 	"github.com/carillon-dev/carillon/internal/plan/workload"
 )
 
@@ -79,7 +80,7 @@ func notThere(ref reference, namespace string, names []string) error {
 	if namespace != "" {
 		where = " in namespace " + namespace
 	}
-	near := nearest(ref.name, names)
+	near := spelling.Nearest(ref.name, names)
 	for i := range near {
 		near[i] = ref.kind + "/" + near[i]
 	}
@@ -91,51 +92,6 @@ func notThere(ref reference, namespace string, names []string) error {
 		return exitcode.UsageError("there is no %s%s; there are %s", ref, where, shortList(slices.Compact(names)))
 	}
 	return exitcode.UsageError("there is no %s%s; no %s is there at all (-n names another namespace)", ref, where, ref.kind)
-}
-
-// nearest are the up to three names that are most like one, nearest first.
-func nearest(name string, names []string) []string {
-	type candidate struct {
-		name string
-		far  int
-	}
-	var found []candidate
-	for _, other := range names {
-		far := edits(name, other)
-		if strings.Contains(other, name) || strings.Contains(name, other) {
-			far = min(far, 2)
-		}
-		if far <= max(2, len(name)/4) {
-			found = append(found, candidate{other, far})
-		}
-	}
-	slices.SortFunc(found, func(a, b candidate) int { return cmp.Or(a.far-b.far, strings.Compare(a.name, b.name)) })
-	found = slices.Compact(found)
-	var near []string
-	for _, c := range found[:min(3, len(found))] {
-		near = append(near, c.name)
-	}
-	return near
-}
-
-// edits is how many letters have to be put in, taken out or changed to make one name of another.
-func edits(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		corner := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := corner
-			if a[i] != b[j] {
-				change++
-			}
-			corner, row[j+1] = row[j+1], min(change, row[j+1]+1, row[j]+1)
-		}
-	}
-	return row[len(b)]
 }
 
 // names are the names of all objects of a kind, for completion and for messages.

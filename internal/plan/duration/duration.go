@@ -14,8 +14,8 @@ const (
 	year = 365*day + day/4
 )
 
-// Short writes a duration by its two largest units: "less than 1s", "45s", "25m10s", "3h20m"; from two days on whole
-// days, from two years on whole years. A negative one counts as none.
+// Short writes a duration by its two largest units: "less than 1s", "45s", "25m10s", "3h20m"; from two days on days,
+// rounded, from two years on whole years. A negative one counts as none.
 func Short(d time.Duration) string {
 	two := func(unit time.Duration, name string, smaller time.Duration, smallerName string) string {
 		text := fmt.Sprintf("%d%s", d/unit, name)
@@ -34,12 +34,12 @@ func Short(d time.Duration) string {
 	case d < 2*day:
 		return two(time.Hour, "h", time.Minute, "m")
 	case d < 2*year:
-		return fmt.Sprintf("%d days", d/day)
+		return fmt.Sprintf("%d days", (d+day/2)/day)
 	}
 	return fmt.Sprintf("%d years", d/year)
 }
 
-// FromNow writes how far an instant is from now, to the minute where it is a minute or more: "in 3h20m", "5m ago",
+// FromNow writes how far an instant is from now, to the minute where it is ten minutes or more: "in 3h20m", "5m ago",
 // "now".
 func FromNow(t, now time.Time) string {
 	if years := t.Year() - now.Year(); years > 200 || years < -200 { // what a Duration cannot hold
@@ -49,7 +49,7 @@ func FromNow(t, now time.Time) string {
 		return fmt.Sprintf("%d years ago", -years)
 	}
 	short := func(d time.Duration) string {
-		if d >= time.Minute {
+		if d >= 10*time.Minute {
 			d = d.Truncate(time.Minute)
 		}
 		return Short(d)

@@ -20,6 +20,7 @@ func TestShort(t *testing.T) {
 		"1h":           time.Hour + 59*time.Second,
 		"47h59m":       48*time.Hour - 1,
 		"2 days":       48 * time.Hour,
+		"3 days":       60 * time.Hour,
 		"730 days":     730 * 24 * time.Hour,
 		"2 years":      731 * 24 * time.Hour,
 	} {
@@ -34,7 +35,8 @@ func TestFromNow(t *testing.T) {
 	for want, at := range map[string]time.Time{
 		"now":            now.Add(999 * time.Millisecond),
 		"in 25s":         now.Add(25 * time.Second),
-		"in 1m":          now.Add(time.Minute + 59*time.Second),
+		"in 1m59s":       now.Add(time.Minute + 59*time.Second),
+		"in 10m":         now.Add(10*time.Minute + 59*time.Second),
 		"34s ago":        now.Add(-34 * time.Second),
 		"3h20m ago":      now.Add(-3*time.Hour - 20*time.Minute),
 		"in 40 days":     now.AddDate(0, 0, 40),

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/carillon-dev/carillon/internal/plan/spelling"
 	"github.com/carillon-dev/carillon/internal/plan/workload"
 )
 
@@ -129,32 +130,12 @@ func Find(id string) *Rule {
 
 // Nearest is the id of a rule that somebody may have meant; "" if none is near.
 func Nearest(id string) string {
-	best, least := "", max(2, len(id)/3)+1
-	for _, r := range Rules {
-		if d := distance(id, r.ID); d < least {
-			best, least = r.ID, d
-		}
+	ids := make([]string, len(Rules))
+	for i, r := range Rules {
+		ids[i] = r.ID
 	}
-	return best
-}
-
-// distance is how many letters must be added, taken away or changed to make one word of another.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
+	if near := spelling.Nearest(id, ids); len(near) > 0 {
+		return near[0]
 	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			replaced := diagonal
-			if a[i] != b[j] {
-				replaced++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(replaced, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(b)]
+	return ""
 }

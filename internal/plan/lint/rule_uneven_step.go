@@ -12,7 +12,7 @@ var unevenStep = &Rule{
 	ID: "uneven-step", Level: Warning, Kinds: "CronJob, Timetable",
 	Summary: "a step does not divide its field, so that the interval is uneven",
 	Reason:  `Steps begin anew each hour, each day, each month: "*/40" is minute 0 and 40, so 40 and then 20 minutes apart.`,
-	Cure:    "Take a step that divides 60 minutes or 24 hours; a Timetable has every: 40m.",
+	Cure:    "Take a step that divides the field; a Timetable has every, whose interval is steady.",
 	check: eachCron(func(s *Subject, c cronText) []problem {
 		if c.fields == nil || s.obstacle() != nil {
 			return nil
@@ -37,10 +37,12 @@ var unevenStep = &Rule{
 			if last == 0 {
 				message = fmt.Sprintf("%q in %q is only %s 0: a step of %d is longer than %s", text, c.text, field.unit, step, article(field.whole))
 			}
-			found = append(found, problem{path: c.path, message: message})
+			found = append(found, problem{path: c.path, message: message,
+				cure: fmt.Sprintf("Take a step that divides %d %ss; or, in a Timetable, every: %d%c.", field.size, field.unit, step, field.unit[0])})
 		}
 		if step, stepped := stepOf(c.fields[2], 1); stepped && step > 1 && !strings.ContainsAny(c.fields[2], ",-") {
-			found = append(found, problem{path: c.path, message: fmt.Sprintf("%q in %q counts from the 1st anew each month: at its end the interval is shorter than %d days", c.fields[2], c.text, step)})
+			found = append(found, problem{path: c.path, message: fmt.Sprintf("%q in %q counts from the 1st anew each month: at its end the interval is shorter than %d days", c.fields[2], c.text, step),
+				cure: fmt.Sprintf("Write the days out; or, in a Timetable, every: %dh with an anchor.", 24*step)})
 		}
 		return found
 	}),
