@@ -176,10 +176,13 @@ func (w *world) write(write *cron.StatusWrite) {
 // setNext enters which times the status says are next. Decisions ask for them after an edit alone.
 func (w *world) setNext(write *cron.StatusWrite, m *cron.Memory) {
 	set, _ := write.Times.(*timeset.Set)
-	if len(w.edits) == 0 || m.Outlook == nil {
+	if len(w.edits) == 0 {
 		return
 	}
-	outlook := *m.Outlook
+	var outlook cron.Outlook
+	if m.Outlook != nil {
+		outlook = *m.Outlook
+	}
 	switch cause := m.Pause().Cause; {
 	case write.Undecided:
 	case cause == cron.PauseSuspended, cause == cron.PauseFailures:
