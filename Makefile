@@ -135,7 +135,7 @@ generate: ## Write the generated files (deep copies of the API and the kinds, de
 
 .PHONY: verify
 verify: generate ## Generate, then check: format, modules, lint, architecture, no leftovers
-	@test -z "$$(gofmt -l cmd internal test *.go)" || { gofmt -l cmd internal test *.go; echo "run gofmt -w on these files"; exit 1; }
+	@test -z "$$(gofmt -l api cmd internal schedule test *.go)" || { gofmt -l api cmd internal schedule test *.go; echo "run gofmt -w on these files"; exit 1; }
 	go mod tidy -diff
 	go vet ./...
 	$(TOOL) golangci-lint run --timeout 30m ./...

@@ -5,12 +5,11 @@ package diagnosis
 
 import (
 	"fmt"
-	"github.com/carillon-dev/carillon/internal/plan/duration"
 	"strings"
 	"time"
-)
 
-const day = 24 * time.Hour
+	"github.com/carillon-dev/carillon/internal/plan/duration"
+)
 
 // clock writes an instant in the zone of the answer, with its offset.
 func (b *builder) clock(t time.Time) string { return clockIn(t, b.answer.zone) }

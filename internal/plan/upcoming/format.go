@@ -64,8 +64,6 @@ func (l *List) instant(t time.Time) string {
 	return t.In(l.Source.Zone).Format("2006-01-02 15:04:05 -07:00")
 }
 
-const day = 24 * time.Hour
-
 // shortDuration writes whole seconds without parts that are 0: "1h30m", "1h", "45s".
 func shortDuration(d time.Duration) string {
 	text := d.Truncate(time.Second).String()
