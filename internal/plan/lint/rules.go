@@ -8,7 +8,7 @@ package lint
 // themselves.
 var Rules = []*Rule{
 	scheduleUnreadable, specUnreadable, invalidValue, refusedByAPI, templateUnusable, timeZoneUnknown, timeZoneInSchedule, neverFires, nothingLeft, calendarMissing, tooFrequent,
-	noTimeZone, dayOfMonthAndWeek, unevenStep, dayMissing, minuteStar, everyDrifts, everyInCron, belowAMinute, clockChanges, clockChangeDaysOnly,
+	noTimeZone, dayOfMonthAndWeek, unevenStep, dayMissing, minuteStar, everyDrifts, everyBeyondDeadline, everyInCron, belowAMinute, clockChanges, clockChangeDaysOnly,
 
 	herd, overlapWithoutLimit, noRunDeadline, deadlineBeyondInterval, replaceNeverFinishes, twoDeadlines,
 	startingDeadlineZero, startingDeadlineShort, noStartingDeadline, suspended,
