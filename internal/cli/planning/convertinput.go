@@ -176,7 +176,7 @@ func (c *convert) fromServer(ctx context.Context, args []string) ([]written, err
 		if !ok || ref.kind == "job" {
 			return nil, exitcode.UsageError("%s names no object; write cronjob/NAME or timetable/NAME", arg)
 		}
-		found, err := find(all, ref)
+		found, err := find(all, ref, c.input.cluster.Namespace)
 		if err != nil {
 			return nil, err
 		}

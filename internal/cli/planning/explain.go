@@ -17,7 +17,6 @@ import (
 	"github.com/carillon-dev/carillon/internal/cli/exitcode"
 	"github.com/carillon-dev/carillon/internal/plan/explanation"
 	"github.com/carillon-dev/carillon/internal/plan/workload"
-	"github.com/carillon-dev/carillon/schedule"
 )
 
 func newExplain(streams Streams) *cobra.Command {
@@ -96,12 +95,9 @@ expression cannot be read.`,
 }
 
 func (c *explainCommand) run(ctx context.Context, arg string, given bool) error {
-	var zone *time.Location
-	if c.zone != "" {
-		var err error
-		if zone, err = schedule.LoadZone(c.zone); err != nil {
-			return exitcode.UsageError("--zone %s: it is not in the time zone database; use a name such as Europe/Berlin or Etc/UTC", c.zone)
-		}
+	zone, err := readZone(c.zone)
+	if err != nil {
+		return err
 	}
 	ref, named := parseReference(arg)
 	switch {
@@ -119,7 +115,7 @@ func (c *explainCommand) run(ctx context.Context, arg string, given bool) error 
 	}
 	chosen := all.Scheduled
 	if named {
-		one, err := find(all, ref)
+		one, err := find(all, ref, c.input.cluster.Namespace)
 		if err != nil {
 			return err
 		}

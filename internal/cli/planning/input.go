@@ -222,13 +222,17 @@ func parseReference(text string) (ref reference, ok bool) {
 
 func (r reference) String() string { return r.kind + "/" + r.name }
 
-// find gives the CronJob or Timetable of a reference.
-func find(all *workload.Objects, ref reference) (*workload.Scheduled, error) {
+// find gives the CronJob or Timetable of a reference: that of the namespace, if one was named ("" for none).
+func find(all *workload.Objects, ref reference, namespace string) (*workload.Scheduled, error) {
 	var found []*workload.Scheduled
-	var names []string
+	var names, qualified []string
 	for _, s := range all.Scheduled {
+		if namespace != "" && s.Typed.GetNamespace() != namespace {
+			continue
+		}
 		if s.Reference() == ref.String() {
 			found = append(found, s)
+			qualified = append(qualified, s.Typed.GetNamespace()+"/"+s.Owner.Name)
 		}
 		names = append(names, s.Reference())
 	}
@@ -236,12 +240,23 @@ func find(all *workload.Objects, ref reference) (*workload.Scheduled, error) {
 	case 1:
 		return found[0], nil
 	case 0:
+		if len(names) == 0 && len(all.Scheduled) > 0 {
+			return nil, exitcode.UsageError("there is no %s in the namespace %s, nor any other CronJob or Timetable", ref, namespace)
+		}
 		if len(names) == 0 {
 			return nil, exitcode.UsageError("there is no %s: no CronJob or Timetable was found at all", ref)
 		}
 		return nil, exitcode.UsageError("there is no %s; there are %s", ref, shortList(names))
 	}
-	return nil, exitcode.UsageError("%s is the name of %d objects: %s and %s; name a namespace with -n, or a file with -f", ref, len(found), found[0], found[1])
+	cure := "name one of the namespaces with --namespace"
+	if sameNamespace(found) {
+		cure = "name a file that has one of them with -f"
+	}
+	return nil, exitcode.UsageError("%s is the name of %d objects, %s; %s", ref, len(found), shortList(qualified), cure)
+}
+
+func sameNamespace(objects []*workload.Scheduled) bool {
+	return !slices.ContainsFunc(objects, func(s *workload.Scheduled) bool { return s.Typed.GetNamespace() != objects[0].Typed.GetNamespace() })
 }
 
 // shortList is the first of some names.

@@ -18,7 +18,6 @@ import (
 	"github.com/carillon-dev/carillon/internal/cli/console"
 	"github.com/carillon-dev/carillon/internal/cli/exitcode"
 	"github.com/carillon-dev/carillon/internal/plan/upcoming"
-	"github.com/carillon-dev/carillon/schedule"
 	"github.com/carillon-dev/carillon/schedule/timeset"
 )
 
@@ -153,12 +152,9 @@ func writeEscaped(w io.Writer, text string) {
 
 // sources finds what to list.
 func (n *next) sources(ctx context.Context, args []string) ([]*upcoming.Source, error) {
-	var zone *time.Location
-	if n.zone != "" {
-		var err error
-		if zone, err = schedule.LoadZone(n.zone); err != nil {
-			return nil, exitcode.UsageError("--zone %s: it is not in the time zone database; use a name such as Europe/Berlin or Etc/UTC", n.zone)
-		}
+	zone, err := readZone(n.zone)
+	if err != nil {
+		return nil, err
 	}
 	if len(args) > 1 {
 		return nil, exitcode.UsageError(`%d arguments; put an expression in quotes: carillon next "30 2 * * *"`, len(args))
@@ -183,7 +179,7 @@ func (n *next) sources(ctx context.Context, args []string) ([]*upcoming.Source, 
 		return nil, err
 	}
 	if named {
-		one, err := find(all, ref)
+		one, err := find(all, ref, n.input.cluster.Namespace)
 		if err != nil {
 			return nil, err
 		}

@@ -64,6 +64,82 @@ spec:
   jobTemplate: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: b}]}}}}
 `
 
+// sameNames are two objects of one name, and what can start nothing in time.
+const sameNames = `apiVersion: batch/v1
+kind: CronJob
+metadata: {name: a, namespace: blue}
+spec: {schedule: "0 6 * * *", timeZone: UTC}
+---
+apiVersion: batch/v1
+kind: CronJob
+metadata: {name: a, namespace: green}
+spec: {schedule: "0 7 * * *", timeZone: UTC}
+---
+apiVersion: batch/v1
+kind: CronJob
+metadata: {name: zero, namespace: blue}
+spec: {schedule: "0 6 * * *", startingDeadlineSeconds: 0}
+---
+apiVersion: batch/v1
+kind: CronJob
+metadata: {name: negative, namespace: blue}
+spec: {schedule: "0 6 * * *", startingDeadlineSeconds: -1}
+---
+apiVersion: batch/v1
+kind: CronJob
+metadata: {name: long, namespace: blue}
+spec: {schedule: "@every 90m", startingDeadlineSeconds: 60}
+---
+apiVersion: batch/v1
+kind: CronJob
+metadata: {name: just, namespace: blue}
+spec: {schedule: "@every 1m", startingDeadlineSeconds: 60}
+`
+
+// What one of the two commands refuses the other refuses, too.
+func TestNextAndExplainRefuseAlike(t *testing.T) {
+	file := nextFile(t, sameNames)
+	tests := map[string]struct {
+		args []string
+		code int
+		want string // in the error or, if there is none, in the output
+	}{
+		"a line of a crontab":        {[]string{"0 0 1 1 * /usr/bin/foo"}, 2, "is read by carillon import crontab"},
+		"a longer one":               {[]string{"0 0 1 1 * foo a b c d"}, 2, "is read by carillon import crontab"},
+		"six fields":                 {[]string{"0 0 0 30 2 8"}, 2, "day of week 8 is out of range"},
+		"the zone of the machine":    {[]string{"0 0 * * *", "--zone", "Local"}, 2, "--zone Local: it is not in the time zone database"},
+		"two of a name":              {[]string{"-f", file, "cronjob/a"}, 2, "cronjob/a is the name of 2 objects, blue/a, green/a; name one of the namespaces with --namespace"},
+		"one of them":                {[]string{"-f", file, "cronjob/a", "--namespace", "green"}, 0, "07:00"},
+		"none in the namespace":      {[]string{"-f", file, "cronjob/a", "--namespace", "z"}, 2, "there is no cronjob/a in the namespace z"},
+		"two of a name at one place": {[]string{"-f", file, "-f", nextFile(t, sameNames), "cronjob/a", "--namespace", "blue"}, 2, "name a file that has one of them with -f"},
+		"a deadline of zero":         {[]string{"-f", file, "cronjob/zero"}, 1, "startingDeadlineSeconds is 0, so no run is ever in time"},
+		"one below zero":             {[]string{"-f", file, "cronjob/negative"}, 1, "startingDeadlineSeconds is -1, so no run is ever in time"},
+		"@every beyond the deadline": {[]string{"-f", file, "cronjob/long"}, 1, "startingDeadlineSeconds is 60, and @every takes longer"},
+		"@every that just meets it":  {[]string{"-f", file, "cronjob/just"}, 0, "12:01"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			messages := map[string]bool{}
+			for command, run := range map[string]func(*testing.T, ...string) (string, int, error){"next": runNext, "explain": runExplain} {
+				out, code, err := run(t, test.args...)
+				if test.code == exitcode.Usage {
+					out = err.Error()
+					messages[out] = true
+				}
+				if code != test.code || !strings.Contains(strings.Join(strings.Fields(out), " "), test.want) {
+					t.Errorf("%s: exit code %d, want %d and %q:\n%s", command, code, test.code, test.want, out)
+				}
+				if test.code == exitcode.Failed && strings.Contains(out, "Next:") {
+					t.Errorf("%s: a next run is told:\n%s", command, out)
+				}
+			}
+			if len(messages) > 1 {
+				t.Errorf("the messages differ: %v", messages)
+			}
+		})
+	}
+}
+
 func nextFile(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "a.yaml")

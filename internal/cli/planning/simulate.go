@@ -103,7 +103,7 @@ func (s *simulate) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	objects, err := chosen(all, args)
+	objects, err := chosen(all, args, s.input.cluster.Namespace)
 	if err != nil {
 		return err
 	}
@@ -141,7 +141,7 @@ func (s *simulate) show(r *report.Report) error {
 		writeEscaped(s.Out, r.Text())
 	}
 	for _, result := range r.Results {
-		if result.Object.Obstacle() != "" {
+		if result.Object.Hindrance() != "" {
 			return &exitcode.Error{Code: exitcode.Failed}
 		}
 	}
@@ -175,8 +175,8 @@ func (s *simulate) model() (simulation.Model, error) {
 	return m, nil
 }
 
-// chosen are the objects that are named, all if none is.
-func chosen(all *workload.Objects, args []string) ([]*workload.Scheduled, error) {
+// chosen are the objects that are named, in a namespace if one was named, too; all if none is.
+func chosen(all *workload.Objects, args []string, namespace string) ([]*workload.Scheduled, error) {
 	if len(all.Scheduled) == 0 {
 		return nil, exitcode.UsageError("there is no CronJob and no Timetable among %d objects", len(all.Jobs)+len(all.Others))
 	}
@@ -189,7 +189,7 @@ func chosen(all *workload.Objects, args []string) ([]*workload.Scheduled, error)
 		if !ok || ref.kind == "job" {
 			return nil, exitcode.UsageError("%q is neither cronjob/NAME nor timetable/NAME; a file is named with -f", arg)
 		}
-		one, err := find(all, ref)
+		one, err := find(all, ref, namespace)
 		if err != nil {
 			return nil, err
 		}

@@ -47,7 +47,7 @@ func (w *why) search(all *workload.Objects, ref reference, namespace string) (*d
 		all = &workload.Objects{Jobs: all.Jobs, Others: all.Others, Scheduled: slices.DeleteFunc(slices.Clone(all.Scheduled),
 			func(s *workload.Scheduled) bool { return s.Owner.Namespace != namespace })}
 	}
-	found, err := find(all, ref)
+	found, err := find(all, ref, "")
 	if err != nil {
 		return nil, err
 	}

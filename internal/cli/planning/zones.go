@@ -8,8 +8,12 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/carillon-dev/carillon/internal/cli/exitcode"
+	"github.com/carillon-dev/carillon/schedule"
 )
 
 // zoneTables are where systems list the names of the tz database.
@@ -22,6 +26,18 @@ var usualZones = []string{
 	"Asia/Dubai", "Asia/Hong_Kong", "Asia/Jakarta", "Asia/Jerusalem", "Asia/Karachi", "Asia/Kolkata", "Asia/Seoul", "Asia/Shanghai",
 	"Asia/Singapore", "Asia/Tokyo", "Australia/Melbourne", "Australia/Sydney", "Europe/Amsterdam", "Europe/Berlin", "Europe/Istanbul",
 	"Europe/London", "Europe/Madrid", "Europe/Paris", "Europe/Rome", "Europe/Stockholm", "Europe/Warsaw", "Europe/Zurich", "Pacific/Auckland",
+}
+
+// readZone reads --zone; nil if it is "". The zone of the machine is none: answers would differ from one to the other.
+func readZone(name string) (*time.Location, error) {
+	if name == "" {
+		return nil, nil //nolint:nilnil // documented: no zone was asked for
+	}
+	zone, err := schedule.LoadZone(name)
+	if err != nil || strings.EqualFold(name, "local") {
+		return nil, exitcode.UsageError("--zone %s: it is not in the time zone database; use a name such as Europe/Berlin or Etc/UTC", name)
+	}
+	return zone, nil
 }
 
 func completeZones(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {

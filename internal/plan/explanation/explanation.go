@@ -26,7 +26,7 @@ type Explanation struct {
 	// Now is the instant that the explanation was made for, and Until the end of the two years that it looks at.
 	Now   time.Time `json:"now"`
 	Until time.Time `json:"until"`
-	// Next is the next time, in the schedule's zone; nil if there is none.
+	// Next is the next time, in the schedule's zone; nil if there is none, or an obstacle.
 	Next *time.Time `json:"next"`
 	// NextStart is when its run is to start, which is later with jitter; nil if there is none.
 	NextStart *time.Time `json:"nextStart"`
@@ -35,6 +35,8 @@ type Explanation struct {
 	FromNow bool `json:"fromNow,omitempty"`
 	// Suspended tells that nothing starts now because the object is suspended.
 	Suspended bool `json:"suspended,omitempty"`
+	// Paused tells that nothing starts now because too many runs in a row have failed (status.pause).
+	Paused bool `json:"paused,omitempty"`
 	// Frequency is how often it runs; nil if it has no times at all.
 	Frequency *Frequency `json:"frequency"`
 	// ClockChanges are the days of the next two years on which the clocks change.
@@ -139,34 +141,23 @@ func explain(s *subject, now time.Time) *Explanation {
 			next = next.In(s.zone)
 			e.Next, e.NextStart = &next, &start
 		}
-		e.FromNow = s.every() > 0 && s.base().IsZero()
+		e.FromNow = s.every() > 0 && (s.scheduled == nil || s.scheduled.CountsFrom().IsZero())
 		e.Frequency = s.frequency()
 	}
-	e.Suspended = s.suspended()
+	e.Suspended, e.Paused = s.suspended(), s.paused()
 	e.Surprises = surprisesOf(s, e)
+	if e.Obstacle != "" {
+		e.Next, e.NextStart = nil, nil // no run comes at it
+	}
 	return e
 }
 
-// next is the first time later than now. Times that count from the last start continue the grid of the object.
+// next is the first time later than now.
 func (s *subject) next() time.Time {
-	if base := s.base(); s.every() > 0 && !base.IsZero() && base.Before(s.now) {
-		if last := s.times.LastBetween(base, s.now); !last.IsZero() {
-			base = last
-		}
-		return s.times.Next(base)
+	if s.scheduled != nil {
+		return s.scheduled.FirstAfter(s.now)
 	}
 	return s.times.Next(s.now)
-}
-
-// base is what an "@every" counts from: the last start, or the creation; zero if the object has neither yet.
-func (s *subject) base() time.Time {
-	switch {
-	case s.scheduled == nil:
-		return time.Time{}
-	case s.scheduled.Memory.LastSchedule != nil:
-		return *s.scheduled.Memory.LastSchedule
-	}
-	return s.scheduled.Owner.Created
 }
 
 // plannedStart is when the run of a time is to start.
@@ -183,4 +174,8 @@ func (s *subject) suspended() bool {
 	}
 	until := s.scheduled.Policy.SuspendUntil
 	return s.scheduled.Policy.Suspend || until != nil && until.After(s.now)
+}
+
+func (s *subject) paused() bool {
+	return s.scheduled != nil && s.scheduled.Unreadable == nil && s.scheduled.Paused()
 }

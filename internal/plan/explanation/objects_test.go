@@ -87,6 +87,22 @@ func TestNextOfEvery(t *testing.T) {
 }
 
 // The policies are those of the object, not those of its kind.
+// A pause is told wherever the next time is.
+func TestPaused(t *testing.T) {
+	const text = "apiVersion: batch.carillon.dev/v1alpha1\nkind: Timetable\nmetadata: {name: a, generation: 1}\n" +
+		"spec: {schedules: [{cron: '17 3 * * *'}], pauseAfterFailures: 2, template: {spec: {}}}\n" +
+		"status: {pause: {reason: Failures, since: '2026-11-23T00:00:00Z', generation: %}}\n"
+	for generation, want := range map[string]bool{"1": true, "2": false} { // the spec has changed since
+		e := explain(t, strings.Replace(text, "%", generation, 1))
+		told := strings.Join(strings.Fields(strings.Join(e.Lines(width), " ")), " ")
+		for _, part := range []string{"It is paused because too many runs have failed, so what comes while it is does not start.", "until the annotation carillon.dev/resume gets another value"} {
+			if e.Paused != want || strings.Contains(told, part) != want {
+				t.Errorf("generation %s: paused %t, want %t, and %q:\n%s", generation, e.Paused, want, part, told)
+			}
+		}
+	}
+}
+
 func TestPolicies(t *testing.T) {
 	const cronJob, volcano, tutorial, timetable = "{apiVersion: batch/v1, kind: CronJob, metadata: {name: a}, spec: {schedule: '17 3 * * *', timeZone: UTC%s}}",
 		"{apiVersion: batch.volcano.sh/v1alpha1, kind: CronJob, metadata: {name: a}, spec: {schedule: '17 3 * * *'%s}}",
@@ -106,6 +122,7 @@ func TestPolicies(t *testing.T) {
 		{cronJob, "", "outage", "however late it is"},
 		{cronJob, ", startingDeadlineSeconds: 90", "outage", "less than 1 minute and 30 seconds late"},
 		{cronJob, ", startingDeadlineSeconds: 0", "outage", "Nothing ever starts."},
+		{tutorial, ", startingDeadlineSeconds: 90000", "outage", "If more than 100 were missed within that time, none starts"},
 		{tutorial, "", "outage", "After more than 100 missed times nothing starts until there is a deadline"},
 		{timetable, "", "outage", "the latest starts, once, however late it is"},
 		{timetable, ", catchUp: {policy: None}", "outage", "nothing is made up"},

@@ -47,14 +47,14 @@ func (s *subject) cronJobOutage() Policy {
 	if s.group() == tutorialGroup {
 		many = " After more than 100 missed times nothing starts until there is a deadline that leaves fewer."
 		if set {
-			many = ""
+			many = " If more than 100 were missed within that time, none starts: only a shorter deadline leaves fewer."
 		}
 	}
 	switch {
 	case set && len(deadlineNever(s, nil)) > 0 && deadline > 0:
 		p.Setting, p.Words = fmt.Sprintf("startingDeadlineSeconds: %d", *s.scheduled.Policy.Deadline), "Nothing ever starts, because @every takes longer."
 	case set && deadline == 0:
-		p.Setting, p.Words = "startingDeadlineSeconds: 0", "Nothing ever starts."
+		p.Setting, p.Words = fmt.Sprintf("startingDeadlineSeconds: %d", *s.scheduled.Policy.Deadline), "Nothing ever starts."
 	case set:
 		p.Setting = fmt.Sprintf("startingDeadlineSeconds: %d", *s.scheduled.Policy.Deadline)
 		p.Words = "While nobody serves it nothing starts. Afterwards the latest missed time starts, once, if it is less than " + words.Duration(deadline) +

@@ -115,6 +115,10 @@ func (s *subject) suspend() Policy {
 		p.Setting = "onResume: CatchUp"
 		after = "The times that pass meanwhile are made up afterwards, as after an outage."
 	}
+	if s.paused() {
+		after = "It is paused, because too many runs in a row have failed: nothing starts until the annotation carillon.dev/resume gets another value, " +
+			"the spec changes, or a run succeeds. " + after
+	}
 	switch {
 	case policy.Suspend:
 		p.Setting = "suspend: true, " + p.Setting

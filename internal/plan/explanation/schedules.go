@@ -12,6 +12,7 @@ import (
 
 	"github.com/carillon-dev/carillon/api/v1alpha1"
 	"github.com/carillon-dev/carillon/internal/plan/words"
+	"github.com/carillon-dev/carillon/internal/plan/workload"
 	"github.com/carillon-dev/carillon/schedule"
 	"github.com/carillon-dev/carillon/schedule/timeset"
 )
@@ -123,7 +124,7 @@ func (s *subject) jitter(jitter v1alpha1.Duration) string {
 		return "jitter: " + err.Error()
 	}
 	hash := schedule.Hash{Namespace: s.object.Namespace, Name: s.object.Name}
-	offset := time.Duration(hash.Value("", "jitter")%uint64(d/time.Second+1)) * time.Second
+	offset := workload.JitterOffset(hash, d)
 	return fmt.Sprintf("Each start is put off by %s: of at most %s (jitter) that much falls to this Timetable, always the same.",
 		words.Duration(offset), words.Duration(d))
 }

@@ -72,10 +72,7 @@ func OfExpression(text string, zone *time.Location, now time.Time) (*Explanation
 	const name = "main"
 	asItem, refused := words.Read(text, words.Options{Language: words.Timetable, Name: name})
 	if refused != nil {
-		if fields := len(strings.Fields(text)); fields == 6 || fields == 7 {
-			return nil, refused // which speaks of seconds and years
-		}
-		return nil, err
+		return nil, words.Refusal(text, err, refused)
 	}
 	s.asTimetable = true
 	s.remark = "Only a Timetable takes this schedule. A CronJob has no fields for seconds and years, and no L, W, #, H, ranges that wrap, or 7 for Sunday."

@@ -116,10 +116,10 @@ func deadlineNever(s *subject, _ *Explanation) []Surprise {
 		return nil
 	}
 	if deadline == 0 {
-		return one("starting-deadline-zero", "startingDeadlineSeconds is 0: nothing ever starts.", "Take it away; to stop a CronJob write suspend: true.")
+		return one("starting-deadline-zero", fmt.Sprintf("startingDeadlineSeconds is %d: nothing ever starts.", *s.scheduled.Policy.Deadline), "Take it away; to stop a CronJob write suspend: true.")
 	}
 	if period := s.every(); period > deadline {
-		return one("starting-deadline-below-every", fmt.Sprintf("startingDeadlineSeconds (%s) is shorter than the period (%s): @every counts from no earlier than that ago, so nothing ever starts.",
+		return one("every-beyond-deadline", fmt.Sprintf("startingDeadlineSeconds (%s) is shorter than the period (%s): @every counts from no earlier than that ago, so nothing ever starts.",
 			words.Duration(deadline), words.Duration(period)), "Take the deadline away, or write the times.")
 	}
 	return nil

@@ -27,7 +27,11 @@ func (e *Explanation) Lines(width int) []string {
 		w.blank()
 	}
 	if e.Frequency != nil {
-		w.heading("How often")
+		if e.Obstacle == "" {
+			w.heading("How often")
+		} else {
+			w.heading("How often it would run")
+		}
 		w.frequency(e)
 	}
 	w.clockChanges(e)
@@ -93,7 +97,7 @@ func (w *writer) schedules(e *Explanation) {
 		}
 		w.lines = append(w.lines, name+strings.Join(strings.Fields(s.Text), " "))
 		if s.Words != "" {
-			w.para(2, "It runs "+s.Words+e.zoneWords(len(e.Schedules))+".")
+			w.para(2, runs(s.Words)+e.zoneWords(len(e.Schedules))+".")
 		}
 		for _, note := range s.Notes {
 			w.para(2, note)
@@ -115,6 +119,8 @@ func (w *writer) schedules(e *Explanation) {
 			text += "; it starts " + words.Duration(late) + " later (jitter)"
 		}
 		switch {
+		case e.Paused:
+			text += ". It is paused because too many runs have failed, so what comes while it is does not start"
 		case e.Suspended:
 			text += ". It is suspended, so what comes while it is does not start"
 		case e.FromNow:
@@ -130,6 +136,14 @@ func (w *writer) schedules(e *Explanation) {
 	if len(e.Schedules) > 0 {
 		w.blank()
 	}
+}
+
+// runs makes a sentence of the words of a schedule.
+func runs(words string) string {
+	if rest, never := strings.CutPrefix(words, "never"); never {
+		return "It never runs" + rest
+	}
+	return "It runs " + words
 }
 
 // zoneWords name the zone behind the words of the only schedule.

@@ -31,7 +31,7 @@ func (w *world) serve(object *workload.Scheduled) {
 	}
 	w.mould = mould{}
 	w.unreadable = object.Unreadable != nil
-	if why := object.Obstacle(); why != "" {
+	if why := object.Hindrance(); why != "" {
 		w.hinder(why)
 	} else {
 		w.hindrance = ""

@@ -26,7 +26,7 @@ var reasons = map[cron.Reason]reasonText{
 	cron.NotStartedDeadline:     {"Deadline", "it could not start within its deadline (startingDeadlineSeconds, startingDeadline)"},
 	cron.NotStartedFailed:       {"CreateFailed", "its run could not be made"},
 	cron.NotStartedForeign:      {"NameTaken", "an object of someone else had the name of its run"},
-	cron.NotStartedTooMany:      {"TooManyMissed", "more than 100 times were missed, and this kind starts nothing after that until startingDeadlineSeconds is set"},
+	cron.NotStartedTooMany:      {"TooManyMissed", "more than 100 times were missed, and this kind starts nothing after that until startingDeadlineSeconds leaves 100 or fewer of them"},
 	cron.NotStartedEdit:         {"Edited", "the schedule was changed before it could start"},
 	cron.RunChildFailed:         {"RunFailed", "its last attempt failed"},
 	cron.RunTimeout:             {"Timeout", "it had not ended in the time that it may take"},

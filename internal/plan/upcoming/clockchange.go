@@ -49,15 +49,15 @@ func changeAt(at time.Time, zone *time.Location) time.Duration {
 }
 
 // skippedAt gives the wall clock times of an item that the clock skips at an instant from which on the offset is larger
-// by that much; but not those that are excluded anyway.
-func (s *Source) skippedAt(i item, change time.Time, by time.Duration) *Span {
+// by that much, but for those that are left out anyway.
+func (s *Source) skippedAt(i item, change time.Time, by time.Duration, leftOut func(wall time.Time) bool) *Span {
 	if i.wall == nil || by <= 0 {
 		return nil
 	}
 	end := wallOf(change, s.Zone)
 	var skipped *Span
 	for wall := i.wall.Next(end.Add(-by - 1)); !wall.IsZero() && wall.Before(end); wall = i.wall.Next(wall) {
-		if !s.closes(wall) {
+		if !leftOut(wall) {
 			skipped = join(skipped, Span{First: wall, Last: wall, Count: 1})
 		}
 	}
@@ -73,11 +73,12 @@ func (s *Source) closes(wall time.Time) bool {
 	return false
 }
 
-// shiftedTo gives the wall clock times that do not exist and in place of which a time stands.
+// shiftedTo gives the wall clock times that do not exist and in place of which a time stands. Exclusions hold where a
+// time has moved to, not where it came from.
 func (s *Source) shiftedTo(at time.Time) (from *Span) {
 	by := changeAt(at, s.Zone)
 	for _, i := range s.items {
-		if skipped := s.skippedAt(i, at, by); skipped != nil && i.shifts {
+		if skipped := s.skippedAt(i, at, by, func(time.Time) bool { return false }); skipped != nil && i.shifts {
 			from = join(from, *skipped)
 		}
 	}
@@ -96,7 +97,7 @@ func (s *Source) skippedBetween(after, until time.Time) []Omission {
 	var omissions []Omission
 	for change, by := nextChange(after, s.Zone); by != 0 && !change.After(until); change, by = nextChange(change, s.Zone) {
 		for _, i := range s.items {
-			skipped := s.skippedAt(i, change, by)
+			skipped := s.skippedAt(i, change, by, s.closes)
 			if skipped == nil || i.shifts {
 				continue
 			}

@@ -4,12 +4,11 @@
 package upcoming
 
 import (
-	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
+	"github.com/carillon-dev/carillon/internal/plan/words"
 	"github.com/carillon-dev/carillon/schedule"
 )
 
@@ -27,7 +26,7 @@ func OfExpression(text string, zone *time.Location) (*Source, error) {
 	parsed, err := schedule.Parse(text, s.Zone)
 	if err != nil {
 		if refused := s.asTimetable(text); refused != nil {
-			return nil, better(text, err, refused)
+			return nil, words.Refusal(text, err, refused)
 		}
 	} else {
 		s.times = parsed
@@ -39,26 +38,6 @@ func OfExpression(text string, zone *time.Location) (*Source, error) {
 	}
 	return s, nil
 }
-
-// better chooses between the errors of the two languages.
-func better(text string, ofCronJob, ofTimetable error) error {
-	fields := strings.Fields(text)
-	if len(fields) < 6 {
-		return ofCronJob
-	}
-	err := ofCronJob
-	if parse, ok := errors.AsType[*schedule.ParseError](ofTimetable); ok && len(fields) <= 7 {
-		named := *parse // which speaks of seconds and years
-		named.Name = ""
-		err = &named
-	}
-	if len(fields) > 7 || slices.ContainsFunc(fields[5:], isPath) {
-		return fmt.Errorf("%w; a line of a crontab with its command is read by carillon import crontab", err)
-	}
-	return err
-}
-
-func isPath(word string) bool { return strings.HasPrefix(word, "/") || strings.HasPrefix(word, "./") }
 
 // asTimetable reads a text that only a Timetable takes.
 func (s *Source) asTimetable(text string) error {

@@ -7,26 +7,28 @@ import "time"
 
 // A Document is a List for programs. What there is none of is left out, but for lists.
 type Document struct {
-	Name            string            `json:"name"`
-	Namespace       string            `json:"namespace,omitempty"`
-	Source          string            `json:"source,omitempty"`
-	Language        Language          `json:"language"`
-	Schedules       []string          `json:"schedules"`
-	TimeZone        string            `json:"timeZone,omitempty"`
-	TimeZoneAssumed bool              `json:"timeZoneAssumed"`
-	EverySeconds    float64           `json:"everySeconds,omitempty"`
-	JitterSeconds   float64           `json:"jitterSeconds,omitempty"`
-	NotBefore       *time.Time        `json:"notBefore,omitempty"`
-	NotAfter        *time.Time        `json:"notAfter,omitempty"`
-	Suspended       bool              `json:"suspended"`
-	SuspendedUntil  *time.Time        `json:"suspendedUntil,omitempty"`
-	Paused          bool              `json:"paused"`
-	Notes           []string          `json:"notes"`
-	Obstacle        string            `json:"obstacle,omitempty"`
-	Times           []TimeDocument    `json:"times"`
-	Omitted         []OmittedDocument `json:"omitted"`
-	End             End               `json:"end,omitempty"`
-	LastTime        *time.Time        `json:"lastTime,omitempty"`
+	Name            string   `json:"name"`
+	Namespace       string   `json:"namespace,omitempty"`
+	Source          string   `json:"source,omitempty"`
+	Language        Language `json:"language"`
+	Schedules       []string `json:"schedules"`
+	TimeZone        string   `json:"timeZone,omitempty"`
+	TimeZoneAssumed bool     `json:"timeZoneAssumed"`
+	EverySeconds    float64  `json:"everySeconds,omitempty"`
+	JitterSeconds   float64  `json:"jitterSeconds,omitempty"`
+	// JitterOffsetSeconds is by how much jitter puts off the starts of this Timetable.
+	JitterOffsetSeconds float64           `json:"jitterOffsetSeconds,omitempty"`
+	NotBefore           *time.Time        `json:"notBefore,omitempty"`
+	NotAfter            *time.Time        `json:"notAfter,omitempty"`
+	Suspended           bool              `json:"suspended"`
+	SuspendedUntil      *time.Time        `json:"suspendedUntil,omitempty"`
+	Paused              bool              `json:"paused"`
+	Notes               []string          `json:"notes"`
+	Obstacle            string            `json:"obstacle,omitempty"`
+	Times               []TimeDocument    `json:"times"`
+	Omitted             []OmittedDocument `json:"omitted"`
+	End                 End               `json:"end,omitempty"`
+	LastTime            *time.Time        `json:"lastTime,omitempty"`
 }
 
 // A TimeDocument is a Time for programs.
@@ -74,10 +76,13 @@ func (l *List) Document(now time.Time) Document {
 	s := l.Source
 	d := Document{
 		Name: s.Title, Namespace: s.Namespace, Source: s.Written, Language: s.Language, Schedules: orEmpty(s.Schedules),
-		TimeZone: s.ZoneName, TimeZoneAssumed: s.ZoneAssumed, EverySeconds: s.Every.Seconds(), JitterSeconds: s.Jitter.Seconds(),
+		TimeZone: s.ZoneName, TimeZoneAssumed: s.ZoneAssumed, EverySeconds: s.Every.Seconds(), JitterSeconds: s.Jitter.Seconds(), JitterOffsetSeconds: s.offset.Seconds(),
 		NotBefore: unlessZero(s.NotBefore), NotAfter: unlessZero(s.NotAfter), Suspended: s.Suspended, SuspendedUntil: unlessZero(s.SuspendedUntil),
-		Paused: s.Paused, Notes: orEmpty(s.Remarks), Obstacle: s.Obstacle, Times: []TimeDocument{}, Omitted: []OmittedDocument{}, End: l.End,
+		Paused: s.Paused, Notes: orEmpty(s.remarks(now)), Obstacle: s.Obstacle, Times: []TimeDocument{}, Omitted: []OmittedDocument{}, End: l.End,
 		LastTime: unlessZero(l.Last),
+	}
+	if !s.SuspendedUntil.After(now) {
+		d.SuspendedUntil = nil
 	}
 	for _, t := range l.Times {
 		times := TimeDocument{Time: t.At, UTC: t.At.UTC(), DistanceSeconds: float64(t.At.Unix() - now.Unix()), Schedules: orEmpty(t.Names),

@@ -111,7 +111,7 @@ func (s *Source) List(from time.Time, count int) *List {
 	}
 	last := after
 	for len(l.Times) < count {
-		next := s.times.Next(last)
+		next := s.nextAfter(last, len(l.Times) == 0)
 		if next.IsZero() {
 			l.End = s.end(last)
 			break
@@ -131,10 +131,21 @@ func (s *Source) List(from time.Time, count int) *List {
 	until := last
 	if l.End != "" {
 		until = last.Add(horizon)
+		if end := time.Unix(lastWritable, 0); until.After(end) {
+			until = end
+		}
 	}
 	l.Omissions = append(s.excludedBetween(after, until, l.Times), s.skippedBetween(after, until)...)
 	slices.SortStableFunc(l.Omissions, func(a, b Omission) int { return a.At.Compare(b.At) })
 	return l
+}
+
+// nextAfter gives the time that follows another one or, if it is to be the first one, the instant asked for.
+func (s *Source) nextAfter(t time.Time, first bool) time.Time {
+	if first && s.firstAfter != nil {
+		return s.firstAfter(t.Add(-1)) // one at that instant counts
+	}
+	return s.times.Next(t)
 }
 
 func (s *Source) end(last time.Time) End {

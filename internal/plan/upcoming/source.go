@@ -77,8 +77,14 @@ type Source struct {
 	// expression tells that it is a text that somebody asked for.
 	expression      bool
 	times, excluded cron.Times
-	items           []item
-	closed          []exclusion
+	// firstAfter gives the first time later than an instant where that does not follow from times alone; nil elsewhere.
+	firstAfter func(time.Time) time.Time
+	// catchesUp tells that times which pass while it is suspended are made up for.
+	catchesUp bool
+	// offset is by how much jitter puts starts off.
+	offset time.Duration
+	items  []item
+	closed []exclusion
 }
 
 // Of gives the times of an object. zone is that of CronJobs which name none; nil means UTC.
@@ -96,10 +102,10 @@ func Of(s *workload.Scheduled, zone *time.Location) *Source {
 	if until := s.Policy.SuspendUntil; until != nil {
 		source.SuspendedUntil = *until
 	}
-	pause := s.Memory.Pause()
-	source.Paused = pause.Cause == cron.PauseFailures && pause.Generation == s.Owner.Generation && pause.ResumeToken == s.Policy.ResumeToken
-	if s.Policy.CatchUpOnResume && (source.Suspended || !source.SuspendedUntil.IsZero() || source.Paused) {
-		source.Remarks = append(source.Remarks, "onResume is CatchUp: when the schedule goes on, it makes up for what passed, as catchUp says")
+	source.Paused = s.Paused()
+	source.catchesUp = s.Policy.CatchUpOnResume
+	if timing.Times != nil && timing.Every > 0 && !s.CountsFrom().IsZero() {
+		source.firstAfter = s.FirstAfter
 	}
 	for _, remark := range timing.Remarks {
 		source.Remarks = append(source.Remarks, remark.Message)
@@ -136,8 +142,12 @@ func (s *Source) readCron(text string) {
 		return
 	}
 	if s.Every > 0 {
+		from := "the time asked for"
+		if s.firstAfter != nil {
+			from = "its last start, or its creation if it has not started any"
+		}
 		s.Remarks = append(s.Remarks, fmt.Sprintf("@every has no times of its own: the controller starts a run %s after the one "+
-			"before, the first %s after it saw the object; here they count from the time asked for", shortDuration(s.Every), shortDuration(s.Every)))
+			"before, the first %s after it saw the object; here they count from %s", shortDuration(s.Every), shortDuration(s.Every), from))
 		return
 	}
 	if parsed, err := schedule.Parse(text, time.UTC); err == nil {
@@ -164,6 +174,7 @@ func (s *Source) readTimetable(from *workload.Scheduled) {
 	s.Language, s.Zone = Timetable, time.UTC
 	spec, _ := timetable.Timing(t, &t.Spec, nil, 0)
 	s.Jitter, s.NotBefore, s.NotAfter = spec.Jitter, spec.NotBefore, spec.NotAfter
+	s.offset = workload.JitterOffset(spec.Hash, spec.Jitter)
 	for _, e := range t.Spec.Exclude {
 		if e.Period != nil {
 			s.exclude("", string(*e.Period), "")

@@ -17,7 +17,7 @@ import (
 // users wrote is in it as they wrote it.
 func (l *List) Text(now time.Time, width int) string {
 	t := text{width: width}
-	l.head(&t)
+	l.head(&t, now)
 	if l.End == NothingReads {
 		return t.String()
 	}
@@ -26,7 +26,7 @@ func (l *List) Text(now time.Time, width int) string {
 	return t.String()
 }
 
-func (l *List) head(t *text) {
+func (l *List) head(t *text, now time.Time) {
 	s := l.Source
 	title := s.Title
 	switch {
@@ -53,24 +53,32 @@ func (l *List) head(t *text) {
 	}
 	l.window(t)
 	if s.Jitter > 0 {
-		t.fact("jitter", fmt.Sprintf("up to %s: that of this Timetable is %s", shortDuration(s.Jitter), shortDuration(l.delay())))
+		t.fact("jitter", fmt.Sprintf("up to %s: that of this Timetable is %s", shortDuration(s.Jitter), shortDuration(s.offset)))
 	}
 	switch {
 	case s.Suspended:
 		t.fact("suspended", "nothing starts at these times until spec.suspend is false")
-	case !s.SuspendedUntil.IsZero():
+	case s.SuspendedUntil.After(now):
 		t.fact("suspended", "until "+l.instant(s.SuspendedUntil)+": nothing starts before")
 	}
 	if s.Paused {
 		t.fact("paused", "too many runs in a row have failed: nothing starts at these times until the annotation "+
 			v1alpha1.AnnotationResume+" gets another value, or the spec is edited")
 	}
-	for _, remark := range s.Remarks {
+	for _, remark := range s.remarks(now) {
 		t.fact("note", remark)
 	}
 	if s.Obstacle != "" {
 		t.fact("obstacle", s.Obstacle)
 	}
+}
+
+// remarks are the Remarks, and what follows from a suspension that has not ended.
+func (s *Source) remarks(now time.Time) []string {
+	if s.catchesUp && (s.Suspended || s.Paused || s.SuspendedUntil.After(now)) {
+		return append([]string{"onResume is CatchUp: when the schedule goes on, it makes up for what passed, as catchUp says"}, s.Remarks...)
+	}
+	return s.Remarks
 }
 
 func (l *List) window(t *text) {
@@ -123,17 +131,6 @@ func (l *List) schedulesTitle() string {
 	return ""
 }
 
-// delay is the longest that jitter puts a start off.
-func (l *List) delay() time.Duration {
-	var longest time.Duration
-	for _, t := range l.Times {
-		if !t.PlannedStart.IsZero() {
-			longest = max(longest, t.PlannedStart.Sub(t.At))
-		}
-	}
-	return longest
-}
-
 func (l *List) end() string {
 	later := "no later time"
 	if len(l.Times) == 0 {
@@ -168,8 +165,12 @@ func (l *List) notes(t Time, f format) []string {
 		}
 		notes = append(notes, note)
 	}
-	if delay := l.delay(); !t.PlannedStart.IsZero() && t.PlannedStart.Sub(t.At) < delay {
-		notes = append(notes, fmt.Sprintf("starts at %s, before the next time", t.PlannedStart.Format(secondsOfDay)))
+	start := t.At
+	if !t.PlannedStart.IsZero() {
+		start = t.PlannedStart
+	}
+	if start.Sub(t.At) < l.Source.offset {
+		notes = append(notes, fmt.Sprintf("starts at %s: its jitter is cut, because the next time follows", start.Format(secondsOfDay)))
 	}
 	if t.Suspended && !l.Source.Suspended && !l.Source.Paused {
 		notes = append(notes, "suspended")

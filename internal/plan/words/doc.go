@@ -12,6 +12,7 @@
 //	lists.go      lists and ranges, in words
 //	item.go       the other schedules of a Timetable: every, at and everyWeeks
 //	span.go       durations in words
+//	refusal.go    why a text is no schedule
 //
 // The words are exact: they name the same set of times as the schedule, and where nothing short can be said they list the
 // values field by field. The tests read them back and compare the sets.

@@ -59,6 +59,12 @@ func (s *Scheduled) Reference() string {
 
 // Obstacle says in one line why no run of it can ever start as it is written; "" if nothing keeps them.
 func (s *Scheduled) Obstacle() string {
+	return cmp.Or(s.Hindrance(), s.neverInTime())
+}
+
+// Hindrance says in one line why no controller can serve it as it is written, "" if one can. What can be served may still
+// have an obstacle: a deadline that no run meets.
+func (s *Scheduled) Hindrance() string {
 	switch {
 	case s.Unreadable != nil:
 		return s.Unreadable.Error()

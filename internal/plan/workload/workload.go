@@ -7,6 +7,7 @@
 //	workload.go  Objects: all that was given, and Read, which sorts it
 //	scheduled.go Scheduled: a CronJob or Timetable with its policy
 //	defaults.go  what an API server would fill in
+//	starts.go    what else its starts follow from: deadline, pause, the count of @every, jitter
 //	calendar.go  the Calendars that Timetables name
 //
 // Nothing here reads a file, a clock or an API server.

@@ -152,7 +152,7 @@ func document(result *simulation.Result) Object {
 	gvk := object.Kind.Info().Owner
 	o := Object{
 		APIVersion: gvk.GroupVersion().String(), Kind: gvk.Kind, Namespace: object.Owner.Namespace, Name: object.Owner.Name,
-		TimeZone: zoneOf(result).String(), Obstacle: object.Obstacle(), Summary: summary(result),
+		TimeZone: zoneOf(result).String(), Obstacle: object.Hindrance(), Summary: summary(result),
 		Runs: make([]Run, 0, len(result.Runs)), NotStarted: []NotStarted{}, Waiting: []Waiting{}, Retries: []Retry{}, Changes: []Change{},
 	}
 	for _, run := range result.Runs {

@@ -79,7 +79,7 @@ func drawObject(b *strings.Builder, result *simulation.Result, y int) int {
 	y += 18
 	text(leftEdge, y, "quiet", sentence(result))
 	y += 10
-	if why := result.Object.Obstacle(); why != "" && len(result.Runs) == 0 {
+	if why := result.Object.Hindrance(); why != "" && len(result.Runs) == 0 {
 		y += 12
 		text(leftEdge, y, "", "cannot be served: "+why)
 		return y + 20

@@ -34,7 +34,7 @@ func (r *Report) object(b *strings.Builder, result *simulation.Result) {
 	fmt.Fprintf(b, "%s\n", joined("  ", result.Object.Reference(), describe(result)))
 	b.WriteString(wrapped("  ", fmt.Sprintf("%s to %s (%s)", instant(result.Span.From, zone), instant(result.Span.To, zone), duration(result.Span.To.Sub(result.Span.From))),
 		r.width()))
-	if why := result.Object.Obstacle(); why != "" {
+	if why := result.Object.Hindrance(); why != "" {
 		b.WriteString(wrapped("  cannot be served: ", why, r.width()))
 		if len(result.Runs) == 0 && len(result.NotStarted) == 0 && len(result.Changes) <= 1 {
 			return
