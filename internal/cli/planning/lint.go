@@ -21,7 +21,6 @@ import (
 	"github.com/carillon-dev/carillon/internal/plan/lint"
 	"github.com/carillon-dev/carillon/internal/plan/workload"
 	"github.com/carillon-dev/carillon/internal/version"
-	"github.com/carillon-dev/carillon/schedule"
 )
 
 // lintCommand is the command that finds what is wrong with manifests.
@@ -189,8 +188,8 @@ func (l *lintCommand) check() error {
 		return exitcode.UsageError("--fix --dry-run shows a diff, which is text")
 	}
 	if l.zone != "" {
-		if _, err := schedule.LoadZone(l.zone); err != nil {
-			return exitcode.UsageError("--fix-zone %s: %v; it is a name of the tz database, such as Europe/Berlin", l.zone, err)
+		if why := lint.RefusedZone(l.zone); why != "" {
+			return exitcode.UsageError("--fix-zone %s: %s; write a name of the tz database, such as Europe/Berlin", l.zone, why)
 		}
 	}
 	return nil

@@ -94,6 +94,7 @@ func TestLintExitCodes(t *testing.T) {
 		"a rule that is none":             {soundCronJob, []string{"--ignore", "image-latests"}, 2},
 		"a level that is none":            {soundCronJob, []string{"--level", "fatal"}, 2},
 		"a zone that is none":             {soundCronJob, []string{"--fix", "--fix-zone", "Mars/Olympus"}, 2},
+		"the zone of whoever reads":       {soundCronJob, []string{"--fix", "--fix-zone", "Local"}, 2},
 		"a fix that is only shown":        {soundCronJob, []string{"--dry-run"}, 2},
 		"a zone without a fix":            {soundCronJob, []string{"--fix-zone", "Etc/UTC"}, 2},
 		"a fix for a program":             {soundCronJob, []string{"--fix", "-o", "json"}, 2},

@@ -14,6 +14,7 @@ import (
 type lintDocument struct {
 	document
 	Objects    int           `json:"objects"`
+	Others     int           `json:"otherObjects"`
 	Errors     int           `json:"errors"`
 	Warnings   int           `json:"warnings"`
 	Infos      int           `json:"infos"`
@@ -45,7 +46,7 @@ type lintObject struct {
 
 func lintDocumentOf(report *lint.Report) lintDocument {
 	return lintDocument{
-		document: newDocument("LintReport"), Objects: report.Objects,
+		document: newDocument("LintReport"), Objects: report.Objects, Others: report.Others,
 		Errors: report.Count(lint.Error), Warnings: report.Count(lint.Warning), Infos: report.Count(lint.Info),
 		Findings: lintFindings(report.Findings), Suppressed: lintFindings(report.Suppressed),
 	}
@@ -105,6 +106,9 @@ func lintSummary(report *lint.Report, hidden, fixable int) string {
 		fmt.Fprintf(&b, "Nothing was found in %s.\n", looked)
 	} else {
 		fmt.Fprintf(&b, "%s in %s.\n", strings.Join(parts, ", "), looked)
+	}
+	if n := report.Others; n > 0 {
+		fmt.Fprintf(&b, "%s of another kind %s not looked at.\n", lintCount(n, "object"), map[bool]string{true: "was", false: "were"}[n == 1])
 	}
 	if n := len(report.Suppressed); n > 0 {
 		fmt.Fprintf(&b, "%s suppressed, each with a reason.\n", lintWere(n))

@@ -54,8 +54,9 @@ type Report struct {
 	Findings []Finding
 	// Suppressed are those that somebody has decided to live with.
 	Suppressed []Finding
-	// Objects is how many objects were looked at.
-	Objects int
+	// Objects is how many objects were looked at, and Others how many have a kind that no rule knows: of those it is only
+	// told when one is there twice.
+	Objects, Others int
 }
 
 // Count is how many findings have a level.
@@ -99,7 +100,14 @@ func Check(objects *workload.Objects, options Options) *Report {
 			}
 		}
 	}
-	report := &Report{Objects: len(all.subjects)}
+	report := &Report{}
+	for _, s := range all.subjects {
+		if s.known() {
+			report.Objects++
+		} else {
+			report.Others++
+		}
+	}
 	for _, f := range alone(found) {
 		if reason, suppressed := f.subject.suppressions.use(f.Rule.ID, f.Line); suppressed {
 			f.Suppressed = reason
@@ -132,7 +140,7 @@ func sortFindings(findings []Finding) {
 
 // AtLeast is the report without findings below a level, and how many there were.
 func (r *Report) AtLeast(least Level) (shown *Report, hidden int) {
-	shown = &Report{Objects: r.Objects}
+	shown = &Report{Objects: r.Objects, Others: r.Others}
 	for _, f := range r.Findings {
 		if f.Rule.Level < least {
 			hidden++

@@ -20,7 +20,7 @@ var clockChanges = &Rule{
 	Cure:    "Take a time outside of that hour, the zone Etc/UTC, or a Timetable, which runs once on each of these days.",
 	check: eachCron(func(s *Subject, c cronText) []problem {
 		timing := s.scheduled.Policy.Timing
-		if s.timetable != nil || s.obstacle() != nil || c.fields == nil || starred(c.fields[1]) || timing.Zone == nil || c.zone != "" || !s.has("spec", "timeZone") || s.starts.typical() < 4*time.Hour {
+		if s.timetable != nil || s.obstacle() != nil || c.fields == nil || starred(c.fields[1]) || timing.Zone == nil || c.zone != "" || !s.has("spec", "timeZone") || max(s.starts.longest(), s.longestWithin(48*time.Hour)) < 4*time.Hour {
 			return nil
 		}
 		wall, err := schedule.Parse(c.bare, time.UTC)

@@ -14,7 +14,7 @@ var deprecatedAPI = &Rule{
 		if s.document != nil { // a reader of manifests may have changed it
 			version = scalar(s.document.root, "apiVersion")
 		}
-		if version != "batch/v1beta1" && version != "batch/v2alpha1" || s.Content.GetKind() != "CronJob" {
+		if !deprecated(version) || s.Content.GetKind() != "CronJob" {
 			return nil
 		}
 		found := one(at("apiVersion"), "apiVersion: %s is served no more", version)
@@ -22,3 +22,6 @@ var deprecatedAPI = &Rule{
 		return found
 	},
 }
+
+// deprecated tells whether an apiVersion had CronJobs, and is served no more.
+func deprecated(version string) bool { return version == "batch/v1beta1" || version == "batch/v2alpha1" }

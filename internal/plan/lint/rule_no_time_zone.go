@@ -19,7 +19,7 @@ var noTimeZone = &Rule{
 			return nil // the same in every zone, but for those off by half an hour
 		}
 		found := one(c.path, "%q is read in the zone of whichever controller serves it: spec.timeZone is missing", c.text)
-		if s.fixZone != "" {
+		if RefusedZone(s.fixZone) == "" {
 			found[0].changes = []Change{{Path: at("spec", "timeZone"), Value: s.fixZone, After: "schedule"}}
 		}
 		return found

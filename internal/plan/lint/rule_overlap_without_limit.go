@@ -18,6 +18,9 @@ var overlapWithoutLimit = &Rule{
 		if s.overlap() != "Allow" || short == 0 || short > oftenEnough || !s.endsRuns() || s.longest() > 0 {
 			return nil
 		}
+		if gaps := s.starts.gaps(); gaps[len(gaps)*2/3] > short {
+			return one(s.overlapPath(), "two runs may be only %s apart, the second starts whether or not the first has ended, and none has a limit of time", words(short))
+		}
 		return one(s.overlapPath(), "a run starts %s whether or not the one before has ended, and none has a limit of time", each(short))
 	},
 }

@@ -16,6 +16,13 @@ var replaceNeverFinishes = &Rule{
 		if s.overlap() != "Replace" || short == 0 || short > few || s.longest() > 0 && s.longest() < short {
 			return nil
 		}
+		longest := s.longestWithin(24 * time.Hour) // the run before it may finish, if it is long
+		switch {
+		case longest == 0 || longest > few:
+			return nil
+		case longest > short:
+			return one(s.overlapPath(), "each run is stopped after %s at most by the next one: what takes longer never finishes", words(longest))
+		}
 		return one(s.overlapPath(), "each run is stopped after %s by the next one: what takes longer never finishes", words(short))
 	},
 }

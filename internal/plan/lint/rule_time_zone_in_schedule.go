@@ -16,7 +16,7 @@ var timeZoneInSchedule = &Rule{
 			return nil
 		}
 		found := one(c.path, "the schedule %q brings a time zone, which the API server refuses", c.text)
-		if c.zone != "" && c.bare != "" && !s.has("spec", "timeZone") && len(s.crons()) == 1 {
+		if c.zone != "" && c.bare != "" && !s.has("spec", "timeZone") && len(s.crons()) == 1 && RefusedZone(c.zone) == "" {
 			found[0].cure = "Write schedule: \"" + c.bare + "\" and timeZone: " + c.zone + "."
 			found[0].changes = []Change{{Path: c.path, Value: c.bare}, {Path: at("spec", "timeZone"), Value: c.zone, After: "schedule"}}
 		}

@@ -22,6 +22,6 @@ var Rules = []*Rule{
 	sidecarNeverEnds, serviceAccountAlias,
 	oneMachineVolume, oneMachinePlacement, oneMachineSecurity, oneMachineNetwork,
 
-	deprecatedAPI, duplicate,
+	unknownKind, deprecatedAPI, duplicate,
 	suppressionWithoutReason, suppressionOfUnknownRule, suppressionUnused,
 }

@@ -5,6 +5,7 @@ package lint
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"github.com/carillon-dev/carillon/api/v1alpha1"
@@ -77,6 +78,16 @@ func (s *Subject) name() string {
 		name = namespace + "/" + name
 	}
 	return s.Content.GetKind() + " " + name
+}
+
+// known tells whether it has a kind that rules look at, or was meant to have one.
+func (s *Subject) known() bool {
+	gvk := s.Content.GroupVersionKind()
+	if slices.Contains(ownKinds, gvk) || gvk.Kind == "CronJob" && deprecated(s.Content.GetAPIVersion()) {
+		return true
+	}
+	_, _, meant := s.meant()
+	return meant
 }
 
 // isCronJob tells whether it is a CronJob of some kind.

@@ -50,6 +50,33 @@ func (s starts) typical() time.Duration {
 	return 0
 }
 
+// longest is the longest time between two of them, 0 if there are none.
+func (s starts) longest() time.Duration {
+	if gaps := s.gaps(); len(gaps) > 0 {
+		return gaps[len(gaps)-1]
+	}
+	return 0
+}
+
+// longestWithin is the longest time between two times of an object of which the later is at most a span after its first
+// one, as far as the first few thousand tell; 0 if there are none.
+func (s *Subject) longestWithin(span time.Duration) time.Duration {
+	const most = 3000 // one a minute for two days
+	if len(s.starts) == 0 {
+		return 0
+	}
+	longest, times := time.Duration(0), s.scheduled.Policy.Timing.Times
+	last := s.starts[0]
+	for range most {
+		t := times.Next(last)
+		if t.IsZero() || t.Sub(s.starts[0]) > span {
+			break
+		}
+		longest, last = max(longest, t.Sub(last)), t
+	}
+	return longest
+}
+
 // gaps are the times between them, sorted.
 func (s starts) gaps() []time.Duration {
 	var gaps []time.Duration
