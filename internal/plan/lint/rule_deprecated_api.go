@@ -24,4 +24,6 @@ var deprecatedAPI = &Rule{
 }
 
 // deprecated tells whether an apiVersion had CronJobs, and is served no more.
-func deprecated(version string) bool { return version == "batch/v1beta1" || version == "batch/v2alpha1" }
+func deprecated(version string) bool {
+	return version == "batch/v1beta1" || version == "batch/v2alpha1"
+}
