@@ -6,10 +6,12 @@ package planning
 import (
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -30,7 +32,7 @@ can say), the same commands, on this machine's own files.
 
 A unit is a file, or the name of one in /etc/systemd/system, /run/systemd/system, /usr/lib/systemd/system or
 /lib/systemd/system. The service stands beside the timer or in one of these; it may be given, too. Drop-ins
-(UNIT.d/*.conf) are read. An instance is named as systemd does: backup@home.timer.
+(UNIT.d/*.conf in any of these) are read. An instance is named as systemd does: backup@home.timer.
 
 The manifest goes to standard output. What is not kept is told on standard error and above its object. When something
 cannot be read, nothing is written (exit code 1); with --keep-going the other timers are.`,
@@ -188,31 +190,40 @@ func (i *importSystemd) unit(arg string, places []string) (systemdtimer.Unit, er
 		if err != nil {
 			return systemdtimer.Unit{}, err
 		}
-		for _, of := range []string{template, name} {
-			if of == "" {
-				continue
-			}
-			dropIns, err := i.dropIns(filepath.Join(filepath.Dir(file), of+".d"))
-			if err != nil {
-				return systemdtimer.Unit{}, err
-			}
-			text += dropIns
+		dropIns, err := i.dropIns(append(i.directories[:len(i.directories):len(i.directories)], filepath.Dir(file)), name, template)
+		if err != nil {
+			return systemdtimer.Unit{}, err
 		}
+		text += dropIns
 		return systemdtimer.Unit{Name: name, File: file, Text: text}, nil
 	}
 	return systemdtimer.Unit{}, exitcode.UsageError("there is no %s here, nor among the units of this machine; name its file", arg)
 }
 
-// dropIns are the texts of a directory of drop-ins.
-func (i *importSystemd) dropIns(directory string) (string, error) {
-	files, err := filepath.Glob(filepath.Join(directory, "*.conf"))
-	if err != nil {
-		return "", exitcode.UsageError("%s: %w", directory, err)
+// dropIns are the texts of the drop-ins of a unit, in the order of their files' names. Of files with one name the first
+// counts: that of the unit before that of its template, and of these the one in the first directory.
+func (i *importSystemd) dropIns(directories []string, units ...string) (string, error) {
+	found := map[string]string{}
+	for _, unit := range units {
+		if unit == "" {
+			continue
+		}
+		for _, directory := range directories {
+			files, err := os.ReadDir(filepath.Join(directory, unit+".d"))
+			if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+				return "", exitcode.UsageError("%w", fileError(err))
+			}
+			for _, file := range files {
+				name := file.Name()
+				if _, ok := found[name]; !ok && filepath.Ext(name) == ".conf" {
+					found[name] = filepath.Join(directory, unit+".d", name)
+				}
+			}
+		}
 	}
-	slices.Sort(files)
 	text := ""
-	for _, file := range files {
-		more, err := i.readText(file)
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		more, err := i.readText(found[name])
 		if err != nil {
 			return "", err
 		}

@@ -4,6 +4,8 @@
 package planning
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -46,5 +48,47 @@ func TestImportSystemdFaults(t *testing.T) {
 	stdout, stderr, err := importing(importMachine(), "", "systemd", "testdata/units/backup@.timer", "testdata/units/poll.timer", "--keep-going")
 	if err != nil || strings.Count(stdout, "kind: Timetable") != 1 || !strings.Contains(stderr, "error: ") {
 		t.Errorf("%v\n%s%s", err, stdout, stderr)
+	}
+}
+
+// Drop-ins count wherever they stand, in the order of their names; of one name the first directory's.
+func TestDropIns(t *testing.T) {
+	root := t.TempDir()
+	for name, text := range map[string]string{
+		"lib/job@.timer":                      "[Timer]\nOnCalendar=daily\n",
+		"lib/job@.service":                    "[Service]\nExecStart=/bin/true\n",
+		"lib/job@.timer.d/20-time.conf":       "[Timer]\nOnCalendar=\nOnCalendar=hourly\n",
+		"etc/job@.timer.d/10-time.conf":       "[Timer]\nOnCalendar=\nOnCalendar=Mon 01:00\n",
+		"lib/job@.service.d/env.conf":         "[Service]\nEnvironment=A=lib\n",
+		"etc/job@.service.d/env.conf":         "[Service]\nEnvironment=A=etc\n",
+		"lib/job@x.service.d/own.conf":        "[Service]\nEnvironment=B=instance\n",
+		"etc/job@.service.d/own.conf":         "[Service]\nEnvironment=B=template\n",
+		"etc/job@.service.d/README":           "no unit",
+		"etc/job@.service.d/z.conf":           "[Service]\nEnvironment=C=z\n",
+		"lib/job@.service.d/a-first-too.conf": "[Service]\nEnvironment=C=a\n",
+	} {
+		file := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	i := &importSystemd{directories: []string{filepath.Join(root, "etc"), filepath.Join(root, "none"), filepath.Join(root, "lib")}}
+	timer, err := i.unit("job@x.timer", i.places(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "[Timer]\nOnCalendar=daily\n\n[Timer]\nOnCalendar=\nOnCalendar=Mon 01:00\n\n[Timer]\nOnCalendar=\nOnCalendar=hourly\n"; timer.Text != want {
+		t.Errorf("got %q, want %q", timer.Text, want)
+	}
+	service, err := i.unit("job@x.service", i.places(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "[Service]\nExecStart=/bin/true\n\n[Service]\nEnvironment=C=a\n\n[Service]\nEnvironment=A=etc\n\n[Service]\nEnvironment=B=instance\n\n[Service]\nEnvironment=C=z\n"
+	if service.Text != want {
+		t.Errorf("got %q, want %q", service.Text, want)
 	}
 }

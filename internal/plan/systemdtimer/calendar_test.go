@@ -258,15 +258,17 @@ func TestReadExecution(t *testing.T) {
 		`/bin/echo $$5`:                {"[/bin/echo|$$5] /bin/echo '$'5", ""},
 		`/bin/echo a\x20b\tc\"\\`:      {"[/bin/echo|a b\tc\"\\] /bin/echo 'a b\tc\"\\'", ""},
 		`/bin/echo ''`:                 {"[/bin/echo|] /bin/echo ''", ""},
-		`/bin/echo it's`:               {"[/bin/echo|it's] /bin/echo 'it'\\''s'", ""},
+		`/bin/echo "it's"`:             {"[/bin/echo|it's] /bin/echo 'it'\\''s'", ""},
+		`/bin/echo it's`:               {"", "closing '"},
 		`/bin/a ; /bin/b`:              {"", "a line for each"},
 		`"/bin/a`:                      {"", "closing"},
-		`/bin/a \q`:                    {"", "escape"},
-		`/bin/a \`:                     {"", "nothing behind"},
+		`/bin/a \q`:                    {`[/bin/a|\q] /bin/a '\q'`, ""},
+		`/bin/a \`:                     {`[/bin/a|\] /bin/a '\'`, ""},
+		`/bin/a \xff`:                  {"", "not UTF-8"},
 		`-`:                            {"", "no command"},
 	}
 	for text, test := range tests {
-		e, err := readExecution(text)
+		e, err := readExecution(text, "x.service")
 		if test.err != "" {
 			if err == nil || !strings.Contains(err.Error(), test.err) {
 				t.Errorf("%s: %v, want %q", text, err, test.err)

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // An execution is a value of ExecStart=.
@@ -18,7 +19,7 @@ type execution struct {
 }
 
 // readExecution reads a command line of a unit.
-func readExecution(text string) (execution, error) {
+func readExecution(text string, unit specifiers) (execution, error) {
 	var e execution
 	rest := text
 	named := false
@@ -39,85 +40,115 @@ func readExecution(text string) (execution, error) {
 	if err != nil {
 		return e, err
 	}
-	if named && len(words) > 1 {
-		words = append(words[:1:1], words[2:]...) // the second is what the program is told that it is called
+	for n, word := range words {
+		switch word.written {
+		case ";":
+			if n > 0 {
+				return e, fmt.Errorf("%q: there are several commands on one line; write a line for each", text)
+			}
+		case `\;`:
+			word.text = ";"
+		}
+		expanded, err := unit.expand(word.text)
+		if err != nil {
+			return e, err
+		}
+		e.words = append(e.words, expanded)
 	}
-	if len(words) == 0 {
+	if named && len(e.words) > 1 {
+		e.words = append(e.words[:1:1], e.words[2:]...) // the second is what the program is told that it is called
+	}
+	if len(e.words) == 0 || e.words[0] == "" {
 		return e, fmt.Errorf("%q has no command", text)
 	}
-	for _, word := range words[1:] {
-		if word == ";" {
-			return e, fmt.Errorf("%q: several commands on one line are read only by old versions; write a line for each", text)
-		}
-	}
-	e.words = words
 	return e, nil
 }
 
-// splitWords splits a text at blanks that stand in no quotes, and reads escapes as in C.
-func splitWords(text string) ([]string, error) {
-	var words []string
+// A unitWord is a word of a value: what it stands for, and how it is written.
+type unitWord struct{ text, written string }
+
+// splitWords splits a text at blanks that stand in no quotes, and reads escapes as in C. Quotes may stand anywhere in a
+// word; what is no escape stays as it is, blanks too.
+func splitWords(text string) ([]unitWord, error) {
+	var words []unitWord
 	var word strings.Builder
-	has, quote := false, byte(0)
+	start, quote := -1, byte(0)
+	end := func(at int) error {
+		if start < 0 {
+			return nil
+		}
+		if !utf8.ValidString(word.String()) {
+			return fmt.Errorf("%q stands for what is not UTF-8 text, and an object of Kubernetes cannot hold it", text[start:at])
+		}
+		words = append(words, unitWord{word.String(), text[start:at]})
+		word.Reset()
+		start = -1
+		return nil
+	}
 	for n := 0; n < len(text); n++ {
 		c := text[n]
-		switch {
-		case c == '\\':
-			escaped, length, err := readEscape(text[n+1:])
-			if err != nil {
+		if quote == 0 && (c == ' ' || c == '\t' || c == '\n') {
+			if err := end(n); err != nil {
 				return nil, err
 			}
+			continue
+		}
+		if start < 0 {
+			start = n
+		}
+		switch {
+		case c == '\\':
+			escaped, length := readEscape(text[n+1:])
 			word.WriteString(escaped)
 			n += length
-			has = true
 		case quote != 0 && c == quote:
 			quote = 0
-		case quote != 0:
-			word.WriteByte(c)
-		case (c == '"' || c == '\'') && word.Len() == 0:
-			quote, has = c, true
-		case c == ' ' || c == '\t':
-			if has {
-				words = append(words, word.String())
-			}
-			word.Reset()
-			has = false
+		case quote == 0 && (c == '"' || c == '\''):
+			quote = c
 		default:
 			word.WriteByte(c)
-			has = true
 		}
 	}
 	if quote != 0 {
 		return nil, fmt.Errorf("%q has no closing %c", text, quote)
 	}
-	if has {
-		words = append(words, word.String())
+	if err := end(len(text)); err != nil {
+		return nil, err
 	}
 	return words, nil
 }
 
-var escapes = map[byte]string{'a': "\a", 'b': "\b", 'f': "\f", 'n': "\n", 'r': "\r", 't': "\t", 'v': "\v", '\\': `\`, '"': `"`, '\'': `'`, 's': " ", ';': ";", ' ': " "}
+var escapes = map[byte]string{'a': "\a", 'b': "\b", 'f': "\f", 'n': "\n", 'r': "\r", 't': "\t", 'v': "\v", '\\': `\`, '"': `"`, '\'': `'`, 's': " "}
 
-// readEscape reads what follows a backslash, and how many bytes that is.
-func readEscape(text string) (string, int, error) {
+// numbered are the escapes that give a character by its number: how many digits they have.
+var numbered = map[byte]int{'x': 2, 'u': 4, 'U': 8}
+
+// readEscape reads what follows a backslash, and how many bytes that is. What is no escape stays.
+func readEscape(text string) (string, int) {
 	if text == "" {
-		return "", 0, fmt.Errorf("there is nothing behind the last \\")
+		return `\`, 0
 	}
 	if known, ok := escapes[text[0]]; ok {
-		return known, 1, nil
+		return known, 1
 	}
-	digits, base, skip := "", 8, 0
+	unknown := `\` + text[:1]
+	skip, count, base := 0, 3, 8
+	if digits, ok := numbered[text[0]]; ok {
+		skip, count, base = 1, digits, 16
+	}
+	if len(text) < skip+count {
+		return unknown, 1
+	}
+	value, err := strconv.ParseUint(text[skip:skip+count], base, 32)
 	switch {
-	case text[0] == 'x' && len(text) >= 3:
-		digits, base, skip = text[1:3], 16, 1
-	case len(text) >= 3:
-		digits = text[:3]
+	case err != nil || value == 0:
+		return unknown, 1
+	case count > 3 && utf8.ValidRune(rune(value)):
+		return string(rune(value)), skip + count
+	case value > 0xff:
+		return unknown, 1
 	}
-	value, err := strconv.ParseUint(digits, base, 8)
-	if err != nil || value == 0 || value > 0x7f {
-		return "", 0, fmt.Errorf(`\%c is no escape that systemd knows; write \\ for a backslash`, text[0])
-	}
-	return string(rune(value)), skip + len(digits), nil
+	return string([]byte{byte(value)}), skip + count
 }
 
 var variableInWord = regexp.MustCompile(`\$\{[A-Za-z_][A-Za-z0-9_]*\}|\$[A-Za-z_][A-Za-z0-9_]*|\$\$`)

@@ -89,18 +89,18 @@ var validVariable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 func (c *converter) environment(file unitFile) ([]variable, error) {
 	var all []variable
 	for _, line := range file.values["Service.Environment"] {
-		line, err := specifiers(c.service.Name).expand(line)
-		if err != nil {
-			return nil, fmt.Errorf("Environment=: %w", err)
-		}
 		words, err := splitWords(line)
 		if err != nil {
 			return nil, fmt.Errorf("Environment=: %w", err)
 		}
 		for _, word := range words {
-			name, value, ok := strings.Cut(word, "=")
+			text, err := specifiers(c.service.Name).expand(word.text)
+			if err != nil {
+				return nil, fmt.Errorf("Environment=: %w", err)
+			}
+			name, value, ok := strings.Cut(text, "=")
 			if !ok || !validVariable.MatchString(name) {
-				return nil, fmt.Errorf("Environment=: %q is not NAME=value", word)
+				return nil, fmt.Errorf("Environment=: %q is not NAME=value", text)
 			}
 			all = slices.DeleteFunc(all, func(v variable) bool { return v.name == name })
 			all = append(all, variable{name, value})
@@ -117,11 +117,7 @@ func (c *converter) command(file unitFile) (*yaml.Node, error) {
 	var all []execution
 	for _, name := range []string{"ExecStartPre", "ExecStart", "ExecStartPost"} {
 		for _, line := range file.values["Service."+name] {
-			line, err := specifiers(c.service.Name).expand(line)
-			if err != nil {
-				return nil, fmt.Errorf("%s=: %w", name, err)
-			}
-			e, err := readExecution(line)
+			e, err := readExecution(line, specifiers(c.service.Name))
 			if err != nil {
 				return nil, fmt.Errorf("%s=: %w", name, err)
 			}

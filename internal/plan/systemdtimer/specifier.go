@@ -6,6 +6,7 @@ package systemdtimer
 import (
 	"fmt"
 	"path"
+	"strconv"
 	"strings"
 )
 
@@ -37,15 +38,16 @@ func (unit specifiers) expand(text string) (string, error) {
 		case 'p':
 			out.WriteString(prefix)
 		case 'P':
-			out.WriteString(strings.ReplaceAll(prefix, "-", "/"))
+			out.WriteString(unescape(prefix))
 		case 'i', 'I':
 			if !isInstance || instance == "" {
 				return "", fmt.Errorf("%q needs an instance: name the unit with one, as in backup@home.timer", text)
 			}
 			if text[n] == 'I' {
-				instance = strings.ReplaceAll(instance, "-", "/")
+				out.WriteString(unescape(instance))
+			} else {
+				out.WriteString(instance)
 			}
-			out.WriteString(instance)
 		default:
 			known, ok := directories[text[n]]
 			if !ok {
@@ -55,6 +57,28 @@ func (unit specifiers) expand(text string) (string, error) {
 		}
 	}
 	return out.String(), nil
+}
+
+// unescape gives what a part of a unit's name stands for: "-" is a "/", and \x2d the byte of that number.
+func unescape(name string) string {
+	var out strings.Builder
+	for n := 0; n < len(name); n++ {
+		switch {
+		case name[n] == '-':
+			out.WriteByte('/')
+		case name[n] == '\\' && n+3 < len(name) && name[n+1] == 'x':
+			value, err := strconv.ParseUint(name[n+2:n+4], 16, 8)
+			if err != nil || value == 0 {
+				out.WriteByte('\\')
+				continue
+			}
+			out.WriteByte(byte(value))
+			n += 3
+		default:
+			out.WriteByte(name[n])
+		}
+	}
+	return strings.ToValidUTF8(out.String(), "\ufffd")
 }
 
 // directories are what specifiers stand for in units of the system.

@@ -72,6 +72,10 @@ func TestConvert(t *testing.T) {
 		"continued":               {"[Timer]\nOnCalendar=daily\n", "[Service]\nExecStart=/bin/echo a \\\n # not this\n  b\n", false, []string{"- a\n", "- b\n"}, nil},
 		"a loud service":          {"[Timer]\nOnCalendar=daily\n", "[Service]\nType=forking\nGroup=adm\nRestart=always\nMemoryMax=1G\nExecStart=+/bin/true\n", false, nil, []string{"Type=forking", "Group=adm", "Restart=always", "MemoryMax=", "begins with + or !"}},
 		"what Kubernetes reads":   {"[Timer]\nOnCalendar=daily\n", "[Service]\nExecStart=:/bin/echo $(HOME) $$\n", false, []string{"$$(HOME)", "$$$$"}, nil},
+		"a quote in a word":       {"[Timer]\nOnCalendar=daily\n", "[Service]\nExecStart=/bin/d --log-opt=\"tag={{.Name}} x\" 'a'b\"c d\" \"\"\n", false, []string{"- --log-opt=tag={{.Name}} x\n", "- abc d\n", "- \"\"\n"}, nil},
+		"a quote in a variable":   {"[Timer]\nOnCalendar=daily\n", "[Service]\nEnvironment=FOO=\"bar baz\" B=1\nExecStart=/bin/true\n", false, []string{"name: FOO\n", "value: \"bar baz\"", "name: B\n"}, nil},
+		"escapes":                 {"[Timer]\nOnCalendar=daily\n", "[Service]\nExecStart=/bin/e a\\ b \\u00fc \\xc3\\xbc\\101 \\q\\s; \\;\n", false, []string{"- a\\ b\n", "- ü\n", "- üA\n", "- \\q ;\n", "- ;\n"}, nil},
+		"all times taken back":    {"[Timer]\nOnBootSec=5min\nOnUnitActiveSec=1h\nOnCalendar=\nOnCalendar=daily\n", trueService, false, []string{"schedules:\n    - cron: \"0 0 * * *\"\n  timeZone"}, nil},
 		"seconds between":         {"[Timer]\nOnUnitInactiveSec=90\n", trueService, false, []string{"every: 1m30s"}, []string{"from the last end"}},
 	}
 	for name, test := range tests {
@@ -130,6 +134,22 @@ func TestRefusals(t *testing.T) {
 	}
 	if name, err := systemdtimer.ServiceOf(unit("a@b.timer", "[Timer]\nUnit=c-%i.service\n")); err != nil || name != "c-b.service" {
 		t.Errorf("%s %v", name, err)
+	}
+}
+
+// %i is the instance as it stands in the unit's name, %I what it stands for, and neither is split into words.
+func TestInstance(t *testing.T) {
+	name := `backup@srv-my\x20files\x2dold`
+	got, err := systemdtimer.Convert(unit(name+".timer", "[Timer]\nOnCalendar=daily\n"),
+		unit(name+".service", "[Service]\nExecStart=/bin/b %i /%I %I/%i 100%%\nEnvironment=DIR=/%I\n"), options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := write(t, got)
+	for _, want := range []string{`- srv-my\x20files\x2dold` + "\n", "- /srv/my files-old\n", `- srv/my files-old/srv-my\x20files\x2dold` + "\n", "- 100%\n", `value: "/srv/my files-old"`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in\n%s", want, text)
+		}
 	}
 }
 

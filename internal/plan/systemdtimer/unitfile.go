@@ -5,6 +5,7 @@ package systemdtimer
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -49,9 +50,17 @@ func readUnitFile(text string) (unitFile, error) {
 	return file, nil
 }
 
+// times are the settings of a timer that say when; an empty value of one takes all of them back.
+var times = []string{"Timer.OnCalendar", "Timer.OnActiveSec", "Timer.OnBootSec", "Timer.OnStartupSec", "Timer.OnUnitActiveSec", "Timer.OnUnitInactiveSec"}
+
 func (f *unitFile) add(name, content string) {
 	if content == "" {
 		delete(f.values, name)
+		if slices.Contains(times, name) {
+			for _, other := range times {
+				delete(f.values, other)
+			}
+		}
 		return
 	}
 	if f.values[name] == nil {
