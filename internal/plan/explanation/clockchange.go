@@ -4,13 +4,12 @@
 package explanation
 
 import (
-	"fmt"
+	"cmp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/carillon-dev/carillon/api/v1alpha1"
-	"github.com/carillon-dev/carillon/internal/plan/words"
 	"github.com/carillon-dev/carillon/schedule"
 )
 
@@ -33,6 +32,12 @@ type ClockChange struct {
 	UsualRuns int `json:"usualRuns"`
 	// Words say what happens.
 	Words string `json:"words"`
+
+	// loses and repeats tell that runs are lost, or come more often, which surprises. severalTimes: it is so of schedules
+	// with several times in that hour; flows: of ones that flow with the clock.
+	loses, repeats, severalTimes, flows bool
+	// leftOut tells that some of it comes from exclusions or the window.
+	leftOut bool
 }
 
 // The effects of a change.
@@ -45,6 +50,9 @@ const (
 	effectFewer   = "fewer"
 	effectMore    = "more"
 )
+
+// worstFirst are the effects; of those of several schedules the first one is told.
+var worstFirst = []string{effectSkipped, effectFewer, effectDoubled, effectMore, effectShifted, effectOnce, effectNone}
 
 const (
 	day = 24 * time.Hour
@@ -85,7 +93,7 @@ func wallAt(at time.Time, offset int64) time.Time {
 
 func (s *subject) clockChanges() []ClockChange {
 	all := []ClockChange{}
-	if s.wall == nil {
+	if s.all == nil {
 		return all
 	}
 	for _, c := range s.changes() {
@@ -100,95 +108,80 @@ func (s *subject) clockChange(c change) ClockChange {
 	if to.Before(from) {
 		date = to.Truncate(day)
 	}
-	told := ClockChange{At: c.at.In(s.zone), Date: date.Format(time.DateOnly), From: clockTime(from), To: clockTime(to), ShiftSeconds: c.after - c.before, Times: []string{}}
-	start, end := date.Add(-time.Duration(c.before)*time.Second-time.Second), date.Add(day-time.Duration(c.after)*time.Second-time.Second)
-	told.Runs = s.placed.Count(start, end)
-	told.UsualRuns = s.wall.Count(date.Add(-time.Second), date.Add(day-time.Second))
-	low, high := from, to
-	if to.Before(from) {
-		low, high = to, from
-	}
-	var first time.Time
-	n := 0
-	for at := s.wall.Next(low.Add(-time.Second)); !at.IsZero() && at.Before(high); at = s.wall.Next(at) {
-		if n++; n == 1 {
-			first = at
+	told := ClockChange{At: c.at.In(s.zone), Date: date.Format(time.DateOnly), From: clockTime(from), To: clockTime(to),
+		ShiftSeconds: c.after - c.before, Effect: effectNone, Times: []string{}}
+	d := s.dayOf(c, date)
+	told.Runs, told.UsualRuns = d.runs(s.all)
+	var effects []effect
+	for _, i := range s.items {
+		if i.onWall == nil {
+			continue
 		}
-		if n <= mostTimes {
-			told.Times = append(told.Times, clockTime(at))
-		}
-		if n > 2*mostTimes {
-			break
+		e := d.effect(i.onWall, s.all, i.shifts(s))
+		e.item, e.namesHours = i.name, i.expression == nil || i.expression.NamesHours()
+		effects = append(effects, e)
+		for _, text := range e.times {
+			if !slices.Contains(told.Times, text) && len(told.Times) < mostTimes {
+				told.Times = append(told.Times, text)
+			}
 		}
 	}
-	s.effect(&told, c, first, n)
-	if told.Effect != effectNone && s.times != nil && s.times.Count(start, end) == 0 && told.Runs > 0 {
-		told.Effect, told.Words = effectNone, "That day is left out or outside the window."
-	}
+	slices.Sort(told.Times)
+	told.join(effects)
 	return told
 }
 
-// effect says what becomes of n local times, the first of which is given.
-func (s *subject) effect(told *ClockChange, c change, first time.Time, n int) {
-	forward := c.after > c.before
-	times := strings.Join(told.Times, ", ")
-	if n > mostTimes {
-		times += " and others"
-	}
-	what := times + " does"
-	comes := times + " comes"
-	if n > 1 {
-		what, comes = times+" do", times+" come"
-	}
-	offset := func(o int64) string { return time.Unix(0, 0).In(time.FixedZone("", int(o))).Format("-07:00") }
-	switch {
-	case n == 0 && told.UsualRuns == 0 && told.Runs == 0:
-		told.Effect, told.Words = effectNone, "It does not run on that day."
-	case n == 0 && forward:
-		told.Effect, told.Words = effectNone, "Nothing changes: it has no time in what the clock skips."
-	case n == 0:
-		told.Effect, told.Words = effectNone, "Nothing changes: it has no time in what comes twice."
-	case told.UsualRuns >= often && told.Runs != told.UsualRuns:
-		told.Effect = effectFewer
-		if told.Runs > told.UsualRuns {
-			told.Effect = effectMore
+// join puts together what becomes of the times of each item.
+func (told *ClockChange) join(effects []effect) {
+	var parts []string
+	alike := !slices.ContainsFunc(effects, func(e effect) bool { return e.words != effects[0].words })
+	for _, e := range effects {
+		if slices.Index(worstFirst, e.what) < slices.Index(worstFirst, told.Effect) {
+			told.Effect = e.what
 		}
-		told.Words = fmt.Sprintf("%s on that day instead of %d.", words.Count(told.Runs, "run"), told.UsualRuns)
-	case forward && s.fires(c.at) && !s.onWall(wallAt(c.at, c.after)):
-		told.Effect = effectShifted
-		told.Words = fmt.Sprintf("%s not exist: it runs at %s %s instead.", what, told.To, offset(c.after))
-	case forward && s.fires(c.at) && s.shifts():
-		told.Effect = effectShifted
-		told.Words = fmt.Sprintf("%s not exist: what would run then falls together with %s, one run.", what, told.To)
-	case forward && told.Runs == 0:
-		told.Effect, told.Words = effectSkipped, what+" not exist: no run on that day."
-	case forward:
-		told.Effect = effectSkipped
-		told.Words = fmt.Sprintf("%s not exist: skipped. %s on that day instead of %d.", what, words.Count(told.Runs, "run"), told.UsualRuns)
-	default:
-		early, late := first.Add(-time.Duration(c.before)*time.Second), first.Add(-time.Duration(c.after)*time.Second)
+		told.surprises(e)
+		told.leftOut = told.leftOut || e.leftOut
 		switch {
-		case s.fires(early) && s.fires(late):
-			told.Effect = effectDoubled
-			told.Words = fmt.Sprintf("%s twice, and it runs twice: with %s and again with %s.", comes, offset(c.before), offset(c.after))
-		case s.fires(late):
-			told.Effect, told.Words = effectOnce, fmt.Sprintf("%s twice; it runs once, the second time (%s).", comes, offset(c.after))
-		default:
-			told.Effect, told.Words = effectOnce, fmt.Sprintf("%s twice; it runs once, the first time (%s).", comes, offset(c.before))
+		case alike:
+			parts = []string{e.words}
+		case e.what != effectNone || e.leftOut:
+			parts = append(parts, e.item+": "+e.words)
 		}
 	}
+	if len(parts) == 0 && len(effects) > 0 {
+		// Of some it says that they do not run on that day.
+		busiest := slices.MaxFunc(effects, func(a, b effect) int { return cmp.Compare(a.usual, b.usual) })
+		parts = []string{busiest.words}
+	}
+	told.Words = strings.Join(parts, " ")
 }
 
-// shifts tells that all its times name hours and move to the end of a gap.
-func (s *subject) shifts() bool {
+// surprises notes whether people lose runs by it or get more of them. Times that flow with the clock are as many as the
+// hours that pass, which is what one expects of them.
+func (told *ClockChange) surprises(e effect) {
+	switch e.what {
+	case effectSkipped:
+		told.loses = told.loses || !e.leftOut
+	case effectFewer:
+		told.loses = told.loses || e.namesHours
+	case effectDoubled:
+		told.repeats = true
+	case effectMore:
+		told.repeats = told.repeats || e.namesHours
+	default:
+		return
+	}
+	told.severalTimes = told.severalTimes || e.n > 1
+	told.flows = told.flows || !e.namesHours
+}
+
+// shifts tells that times of the item which do not exist move to the end of the gap.
+func (i item) shifts(s *subject) bool {
 	if !s.asTimetable || s.timetable != nil && s.timetable.Spec.DST.Gap == v1alpha1.SkipGap {
 		return false
 	}
-	return !slices.ContainsFunc(s.items, func(i item) bool { return i.expression != nil && !i.expression.NamesHours() })
+	return i.expression == nil || i.expression.NamesHours()
 }
-
-func (s *subject) fires(at time.Time) bool  { return s.placed.Next(at.Add(-time.Second)).Equal(at) }
-func (s *subject) onWall(at time.Time) bool { return s.wall.Next(at.Add(-time.Second)).Equal(at) }
 
 // clockTime writes what a clock shows.
 func clockTime(at time.Time) string {

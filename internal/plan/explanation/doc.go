@@ -9,6 +9,7 @@
 //	schedules.go   its schedules, and what limits them, in words
 //	frequency.go   how often it runs
 //	clockchange.go the days on which the clocks change
+//	changeday.go   what one of them does to the times of one schedule
 //	surprises.go   the table of surprises; surprise_*.go has them by what they are about
 //	policies.go    what becomes of runs, with policy_cronjob.go and policy_timetable.go
 //	text.go        the text for people

@@ -13,6 +13,7 @@ import (
 
 	"github.com/carillon-dev/carillon/internal/plan/explanation"
 	"github.com/carillon-dev/carillon/schedule"
+	"github.com/carillon-dev/carillon/schedule/timeset"
 )
 
 // What is told of a day on which the clocks change is what the engine does on it.
@@ -93,6 +94,48 @@ func TestClockChangesOfTimetables(t *testing.T) {
 			}
 			if c.Runs != runs || c.Effect == "none" && c.Runs != c.UsualRuns || c.Effect == "shifted" && !atChange || c.Effect == "doubled" && c.Runs <= c.UsualRuns {
 				t.Errorf("%q, %s: told are %s and %d runs instead of %d, want %d", text, c.Date, c.Effect, c.Runs, c.UsualRuns, runs)
+			}
+		}
+	})
+}
+
+// The same for Timetables with several schedules and exclusions: what is told of each is what the set of its times does.
+func TestClockChangesOfSeveralSchedules(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		spec := timeset.Spec{Hash: schedule.Hash{Namespace: "default", Name: "a"}, TimeZone: rapid.SampledFrom([]string{"Europe/Berlin", "America/New_York", "Australia/Lord_Howe"}).Draw(t, "zone")}
+		text := "apiVersion: batch.carillon.dev/v1alpha1\nkind: Timetable\nmetadata: {name: a, namespace: default}\nspec:\n  timeZone: " + spec.TimeZone + "\n  template: {spec: {}}\n  schedules:\n"
+		for n := range rapid.IntRange(1, 3).Draw(t, "schedules") {
+			cron := rapid.SampledFrom([]string{"0", "30", "7,37"}).Draw(t, "minute") + " " +
+				rapid.SampledFrom([]string{"2", "3", "1-3", "2,*/12", "*", "12"}).Draw(t, "hour") + " * * *"
+			spec.Items = append(spec.Items, timeset.Item{Name: string(rune('a' + n)), Cron: cron})
+			text += "  - {name: " + string(rune('a'+n)) + ", cron: '" + cron + "'}\n"
+		}
+		for n, period := range rapid.SampledFrom([][]string{nil, {"2027-03-28"}, {"2027-03-28T03:00/2027-03-28T04:00"}, {"2027-03-28T02:00/2027-03-28T03:00", "2027-10-31T02:00/2027-10-31T03:00"}}).Draw(t, "exclude") {
+			if n == 0 {
+				text += "  exclude:\n"
+			}
+			spec.Exclude = append(spec.Exclude, timeset.Exclusion{Period: period})
+			text += "  - {period: " + period + "}\n"
+		}
+		set, err := timeset.Compile(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := explainText(t, text)
+		for _, c := range e.ClockChanges {
+			runs, atChange, twice, showings := 0, false, false, map[string]bool{}
+			for at := set.Next(c.At.Add(-48 * time.Hour)); !at.IsZero() && at.Before(c.At.Add(48*time.Hour)); at = set.Next(at) {
+				atChange = atChange || at.Equal(c.At)
+				if local := at.In(c.At.Location()); local.Format(time.DateOnly) == c.Date {
+					runs++
+					twice = twice || showings[local.Format(time.TimeOnly)]
+					showings[local.Format(time.TimeOnly)] = true
+				}
+			}
+			doubled := strings.Contains(c.Words, "runs twice") || strings.Contains(c.Words, "and each runs twice")
+			if c.Runs != runs || c.Effect == "none" && c.Runs != c.UsualRuns || c.Effect == "shifted" && !atChange ||
+				strings.Contains(c.Words, "instead, at") && !atChange || doubled && !twice || twice && !doubled && c.Effect != "more" {
+				t.Errorf("%s\n%s: told are %s and %d runs instead of %d, want %d; at the change %t, twice %t: %s", text, c.Date, c.Effect, c.Runs, c.UsualRuns, runs, atChange, twice, c.Words)
 			}
 		}
 	})

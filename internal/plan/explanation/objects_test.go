@@ -14,11 +14,16 @@ import (
 
 	"github.com/carillon-dev/carillon/internal/plan/explanation"
 	"github.com/carillon-dev/carillon/internal/plan/workload"
+	"github.com/carillon-dev/carillon/schedule"
 )
 
 // explain explains one manifest.
 func explain(t *testing.T, text string) *explanation.Explanation {
 	t.Helper()
+	return explainText(t, text)
+}
+
+func explainText(t interface{ Fatal(args ...any) }, text string) *explanation.Explanation {
 	content := map[string]any{}
 	if err := yaml.Unmarshal([]byte(text), &content); err != nil {
 		t.Fatal(err)
@@ -52,7 +57,7 @@ func TestStrangeObjects(t *testing.T) {
 		"a date that does not exist":  {timetable + "metadata: {name: a}\nspec: {schedules: [{cron: '17 3 30 2 *'}], template: {spec: {}}}", "never-fires"},
 		"everyWeeks without a date":   {timetable + "metadata: {name: a}\nspec: {schedules: [{cron: '17 3 * * *', everyWeeks: 2}], template: {spec: {}}}", "needs an anchor"},
 		"a day of the clock excluded": {timetable + "metadata: {name: a}\nspec: {timeZone: Europe/Berlin, schedules: [{cron: '30 2 * * *'}], exclude: [{period: 03-28}], template: {spec: {}}}", "That day is left out"},
-		"one that flows":              {timetable + "metadata: {name: a}\nspec: {timeZone: Europe/Berlin, schedules: [{cron: '0 */2 * * *'}], template: {spec: {}}}", "begins with *, so it flows with the clock"},
+		"one that flows":              {timetable + "metadata: {name: a}\nspec: {timeZone: Europe/Berlin, schedules: [{cron: '0 */2 * * *'}], template: {spec: {}}}", "has a *, so it flows with the clock"},
 		"a policy that is none":       {timetable + "metadata: {name: a}\nspec: {schedules: [{cron: '17 3 * * *'}], concurrency: {policy: Never, limit: -1}, template: {kind: Pod, apiVersion: v1, spec: {}}}", "concurrency.policy: Never"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -87,6 +92,75 @@ func TestNextOfEvery(t *testing.T) {
 }
 
 // The policies are those of the object, not those of its kind.
+// What becomes of times on the days on which the clocks change, of Timetables in Europe/Berlin.
+func TestClockChangesOfObjects(t *testing.T) {
+	const head = "apiVersion: batch.carillon.dev/v1alpha1\nkind: Timetable\nmetadata: {name: a}\nspec: {timeZone: Europe/Berlin, template: {spec: {}}, "
+	for name, c := range map[string]struct {
+		spec, date, effect string
+		runs               int
+		words              string
+	}{
+		"where it moves is excluded": {"schedules: [{cron: '30 2,12 * * *'}], exclude: [{period: 2027-03-28T03:00/2027-03-28T04:00}]", "2027-03-28", "skipped", 1,
+			"02:30 does not exist, and 03:00, where it would run instead, is left out. 1 run on that day instead of 2."},
+		"where it comes from is excluded": {"schedules: [{cron: '30 2,12 * * *'}], exclude: [{period: 2027-03-28T02:00/2027-03-28T03:00}]", "2027-03-28", "shifted", 2,
+			"02:30 does not exist: it runs at 03:00 +02:00 instead."},
+		"two schedules in spring": {"schedules: [{name: a, cron: '0 2 * * *'}, {name: b, cron: '30 2,*/12 * * *'}]", "2027-03-28", "skipped", 3,
+			"a: 02:00 does not exist: it runs at 03:00 +02:00 instead. b: 02:30 does not exist: skipped. 2 runs on that day instead of 3."},
+		"two schedules in autumn": {"schedules: [{name: a, cron: '0 2 * * *'}, {name: b, cron: '30 2,*/12 * * *'}]", "2027-10-31", "doubled", 5,
+			"a: 02:00 comes twice; it runs once, the first time (+02:00). b: 02:30 comes twice, and it runs twice: with +02:00 and again with +01:00."},
+		"one that moves onto another": {"schedules: [{name: a, cron: '30 2 * * *'}, {name: b, cron: '0 3 * * *'}]", "2027-03-28", "shifted", 1,
+			"a: 02:30 does not exist: what would run then falls together with 03:00, one run."},
+		"a whole hour": {"schedules: [{cron: '*/10 2 * * *'}]", "2027-03-28", "shifted", 1,
+			"02:00, 02:10, 02:20 and others do not exist: it runs once instead, at 03:00 +02:00."},
+		"a window that begins later": {"schedules: [{cron: '30 2 * * *'}], window: {notBefore: '2027-06-01T00:00:00Z'}", "2027-03-28", "none", 0, "That day is left out or outside the window."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, change := range explain(t, head+c.spec+"}\n").ClockChanges {
+				if change.Date == c.date && (change.Effect != c.effect || change.Runs != c.runs || change.Words != c.words) {
+					t.Errorf("got %s, %d runs: %s", change.Effect, change.Runs, change.Words)
+				}
+			}
+		})
+	}
+}
+
+// Runs that are lost or come twice are a surprise, also where there are many; and the cure helps.
+func TestClockChangeSurprise(t *testing.T) {
+	berlin, err := schedule.LoadZone("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const once, several = "or a Timetable, which runs once on each of these days.", "or a Timetable, in which one run comes in place of those that are skipped, and none comes twice."
+	for text, want := range map[string][2]string{
+		"30 2 * * *":      {"some runs are skipped on 2 days and some come twice on 2 days", once},
+		"* 2 * * *":       {"some runs are skipped on 2 days and some come twice on 2 days", several},
+		"*/10 2,3 * * *":  {"some runs are skipped on 2 days and some come twice on 2 days", several},
+		"*/10 2 * * *":    {"some runs are skipped on 2 days and some come twice on 2 days", several},
+		"30 2,*/12 * * *": {"some runs are skipped on 2 days and some come twice on 2 days", "or the zone Etc/UTC."},
+		"*/15 * * * *":    {},
+		"30 4 * * *":      {},
+	} {
+		e, err := explanation.OfExpression(text, berlin, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got [2]string
+		for _, s := range e.Surprises {
+			if s.ID == "clock-change" {
+				got = [2]string{s.Message, s.Cure}
+			}
+		}
+		if !strings.Contains(got[0], want[0]) || !strings.HasSuffix(got[1], want[1]) || (want[0] == "") != (got[0] == "") {
+			t.Errorf("%q: got %q", text, got)
+		}
+		for _, c := range e.ClockChanges {
+			if text == "*/10 2 * * *" && c.ShiftSeconds < 0 && !strings.HasSuffix(c.Words, "each runs twice, with +02:00 and again with +01:00: 12 runs on that day instead of 6.") {
+				t.Errorf("%s: %s", c.Date, c.Words)
+			}
+		}
+	}
+}
+
 // A pause is told wherever the next time is.
 func TestPaused(t *testing.T) {
 	const text = "apiVersion: batch.carillon.dev/v1alpha1\nkind: Timetable\nmetadata: {name: a, generation: 1}\n" +

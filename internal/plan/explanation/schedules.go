@@ -85,7 +85,7 @@ func (s *subject) limits() []string {
 	if spec.Jitter != nil {
 		limits = append(limits, s.jitter(*spec.Jitter))
 	}
-	if s.wall != nil && len(s.changes()) > 0 {
+	if s.all != nil && len(s.changes()) > 0 {
 		limits = append(limits, s.dst())
 	}
 	return limits
@@ -131,20 +131,28 @@ func (s *subject) jitter(jitter v1alpha1.Duration) string {
 
 func (s *subject) dst() string {
 	dst := s.timetable.Spec.DST
-	flows, names := false, false
+	var flow []string
+	names := false
 	for _, i := range s.items {
-		if i.expression != nil && !i.expression.NamesHours() {
-			flows = true
-		} else if i.expression != nil {
+		switch {
+		case i.onWall == nil:
+		case i.expression != nil && !i.expression.NamesHours():
+			flow = append(flow, i.name)
+		default:
 			names = true
 		}
 	}
-	if flows && !names {
-		return "Its field for the hour begins with *, so it flows with the clock when that changes: its times keep their distance."
+	if !names {
+		return "Its field for the hour has a *, so it flows with the clock when that changes: its times keep their distance."
 	}
 	gap := map[string]string{"Shift": "runs at the first instant after the gap", "Skip": "is left out"}[cmp.Or(string(dst.Gap), "Shift")]
 	overlap := map[string]string{"First": "runs once, the first time", "Last": "runs once, the second time", "Both": "runs twice"}[cmp.Or(string(dst.Overlap), "First")]
-	return fmt.Sprintf("When the clocks go forward a time that does not exist %s; when they go back one that comes twice %s (dst).", gap, overlap)
+	said := fmt.Sprintf("When the clocks go forward a time that does not exist %s; when they go back one that comes twice %s (dst).", gap, overlap)
+	if len(flow) > 0 {
+		said += fmt.Sprintf(" Not so of %s: with a * in the field for the hour it flows with the clock, and what does not exist is left out, what comes "+
+			"twice runs twice.", strings.Join(flow, ", "))
+	}
+	return said
 }
 
 // at writes an instant in the zone of the subject.

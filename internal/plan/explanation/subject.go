@@ -38,9 +38,10 @@ type subject struct {
 	times       cron.Times
 	zone        *time.Location
 	zoneAssumed bool
-	// placed and wall are the times that hang on the wall clock: as the zone places them, and on a clock that never
-	// changes, as times of UTC. Both are nil if there are none.
-	placed, wall cron.Times
+	// all are the times of all items that hang on the wall clock; nil if there are none.
+	all *onWall
+	// notBefore and notAfter are the window; zero is none.
+	notBefore, notAfter time.Time
 	// usual is the smallest distance of two times between which the clock does not change; 0 if there are none.
 	usual time.Duration
 }
@@ -51,6 +52,7 @@ type item struct {
 	text       string
 	expression *words.Expression // nil for those that have no cron text, or one that cannot be read
 	spec       timeset.Item      // of a Timetable
+	onWall     *onWall           // its times that hang on the wall clock; nil if it has none
 	readable   bool              // it can be said in words, even if it names no time
 }
 
@@ -108,7 +110,7 @@ func OfObject(o *workload.Scheduled, zone *time.Location, now time.Time) *Explan
 	}
 	if s.timetable != nil {
 		s.asTimetable = true
-		spec, _ := timetable.Timing(o.Typed, &s.timetable.Spec, nil, 0)
+		spec, _ := timetable.Timing(o.Typed, &s.timetable.Spec, calendarsOf(o), 0)
 		for _, i := range spec.Items {
 			s.items = append(s.items, readItem(i, spec.Hash))
 		}
@@ -160,37 +162,73 @@ func (s *subject) readCronJob(text string) error {
 		return nil
 	}
 	wall, err := schedule.Parse(fields, time.UTC)
-	s.placed, s.wall = placed, wall
-	return err
+	if err != nil {
+		return err
+	}
+	s.all = &onWall{placed, wall, placed, wall}
+	s.items[0].onWall = s.all
+	return nil
 }
 
-// readTiming reads the times of a Timetable that hang on the wall clock, but for exclusions and window.
+// calendarsOf are the Calendars that a Timetable names and that are known.
+func calendarsOf(o *workload.Scheduled) map[string]*timeset.Calendar {
+	read := map[string]*timeset.Calendar{}
+	for name, calendar := range o.Calendars {
+		read[name] = timetable.ReadCalendar(calendar)
+	}
+	return read
+}
+
+// readTiming reads the times of a Timetable that hang on the wall clock.
 func (s *subject) readTiming(spec timeset.Spec) {
-	onWall := timeset.Spec{Hash: spec.Hash, TimeZone: spec.TimeZone, DST: spec.DST}
-	for _, i := range spec.Items {
+	s.notBefore, s.notAfter = spec.NotBefore, spec.NotAfter
+	spec.Jitter, spec.MinInterval = 0, 0
+	var all []timeset.Item
+	for n, i := range spec.Items {
+		local := i
 		switch {
-		case i.Cron != "":
-			onWall.Items = append(onWall.Items, i)
-		case len(i.At) > 0:
-			local := timeset.Item{Name: i.Name}
+		case i.Every != "":
+			continue
+		case i.Cron == "":
+			local.At = nil
 			for _, at := range i.At {
 				if m, err := timeset.ParseMoment(at); err == nil && !m.Zoned {
 					local.At = append(local.At, at)
 				}
 			}
-			if len(local.At) > 0 {
-				onWall.Items = append(onWall.Items, local)
+			if len(local.At) == 0 {
+				continue
 			}
 		}
+		all = append(all, local)
+		spec.Items = []timeset.Item{local}
+		s.items[n].onWall = compileOnWall(spec)
 	}
-	placed, err := timeset.Compile(onWall)
-	if err != nil {
-		return
+	if len(all) > 0 {
+		spec.Items = all
+		s.all = compileOnWall(spec)
 	}
-	onWall.TimeZone = ""
-	if wall, err := timeset.Compile(onWall); err == nil {
-		s.placed, s.wall = placed, wall
+}
+
+// compileOnWall gives the times of items that hang on the wall clock; nil if they cannot be read.
+func compileOnWall(spec timeset.Spec) *onWall {
+	bare := spec
+	bare.NotBefore, bare.NotAfter, bare.Exclude = time.Time{}, time.Time{}, nil
+	usual := spec
+	usual.NotBefore, usual.NotAfter, usual.TimeZone = time.Time{}, time.Time{}, ""
+	wall := bare
+	wall.TimeZone = ""
+	var sets [4]*timeset.Set
+	for n, asked := range [4]timeset.Spec{bare, wall, spec, usual} {
+		set, err := timeset.Compile(asked)
+		if err != nil && n < 2 {
+			return nil
+		} else if err != nil {
+			set = sets[n-2] // an exclusion or the window is the obstacle
+		}
+		sets[n] = set
 	}
+	return &onWall{sets[0], sets[1], sets[2], sets[3]}
 }
 
 // readItem reads a schedule of a Timetable.
@@ -222,7 +260,7 @@ func (s *subject) language() string {
 func (s *subject) zoneName() string { return s.zone.String() }
 
 // onWallClock tells that some of the times hang on a wall clock.
-func (s *subject) onWallClock() bool { return s.wall != nil }
+func (s *subject) onWallClock() bool { return s.all != nil }
 
 // group is the API group of the object, "" for a bare expression.
 func (s *subject) group() string {

@@ -15,34 +15,46 @@ import (
 // Surprises of time zones, of distances, and of what an object says beside its schedule.
 
 func clockChangeSurprise(s *subject, e *Explanation) []Surprise {
-	var skipped, doubled int
+	var lost, repeated int
+	once, flows := true, false
 	for _, c := range e.ClockChanges {
-		switch c.Effect {
-		case effectSkipped:
-			skipped++
-		case effectDoubled:
-			doubled++
+		if c.loses {
+			lost++
 		}
+		if c.repeats {
+			repeated++
+		}
+		once, flows = once && !c.severalTimes, flows || c.flows
 	}
-	if skipped+doubled == 0 {
+	if lost+repeated == 0 {
 		return nil
 	}
 	var what string
 	switch {
-	case doubled == 0:
-		what = "it misses times on " + words.Count(skipped, "day")
-	case skipped == 0:
-		what = "it runs twice on " + words.Count(doubled, "day")
+	case repeated == 0:
+		what = "are skipped on " + words.Count(lost, "day")
+	case lost == 0:
+		what = "come twice on " + words.Count(repeated, "day")
 	default:
-		what = fmt.Sprintf("it misses times on %s and runs twice on %s", words.Count(skipped, "day"), words.Count(doubled, "day"))
+		what = fmt.Sprintf("are skipped on %s and some come twice on %s", words.Count(lost, "day"), words.Count(repeated, "day"))
 	}
-	return one("clock-change", "When the clocks change, "+what+" of the next two years (see above).", s.choose(
-		"Choose a time outside of that hour, or the zone Etc/UTC, or a Timetable, which runs once on each of these days.",
-		"Leave dst away: its defaults run once on each of these days."))
+	cure := "Choose a time outside of that hour, or the zone Etc/UTC"
+	switch {
+	case flows: // a Timetable does the same
+	case s.asTimetable && once:
+		cure = "Leave dst away: its defaults run once on each of these days"
+	case s.asTimetable:
+		cure = "Leave dst away: by its defaults one run comes in place of those that are skipped, and none comes twice"
+	case once:
+		cure += ", or a Timetable, which runs once on each of these days"
+	default:
+		cure += ", or a Timetable, in which one run comes in place of those that are skipped, and none comes twice"
+	}
+	return one("clock-change", "When the clocks change, some runs "+what+" of the next two years (see above).", cure+".")
 }
 
 func noTimeZone(s *subject, e *Explanation) []Surprise {
-	if !s.zoneAssumed || s.wall == nil || s.asTimetable {
+	if !s.zoneAssumed || s.all == nil || s.asTimetable {
 		return nil
 	}
 	hours := false

@@ -75,7 +75,7 @@ func neverFires(s *subject, e *Explanation) []Surprise {
 
 // clockChangeDaysOnly: all times of the next years lie on days on which the clocks change.
 func clockChangeDaysOnly(s *subject, e *Explanation) []Surprise {
-	if s.placed == nil || e.Frequency == nil || e.Frequency.Runs == 0 || len(e.ClockChanges) == 0 {
+	if s.all == nil || e.Frequency == nil || e.Frequency.Runs == 0 || len(e.ClockChanges) == 0 {
 		return nil
 	}
 	dates := map[string]bool{}

@@ -239,7 +239,7 @@ func (w *writer) clockChanges(e *Explanation) {
 func (e *Explanation) quietDays() string {
 	var dates []string
 	for _, c := range e.ClockChanges {
-		if c.Effect != effectNone {
+		if c.Effect != effectNone || c.leftOut {
 			return ""
 		}
 		dates = append(dates, c.Date)
