@@ -134,11 +134,3 @@ func TestWhyCompletesFromAServer(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 }
-
-func TestQuoted(t *testing.T) {
-	for word, want := range map[string]string{"prod": "prod", "/home/x/.kube/config": "/home/x/.kube/config", "my cluster": "'my cluster'", "it's": `'it'\''s'`, "": "''"} {
-		if got := quoted(word); got != want {
-			t.Errorf("%q: %s", word, got)
-		}
-	}
-}

@@ -7,13 +7,13 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/carillon-dev/carillon/internal/plan/diagnosis"
 	"github.com/carillon-dev/carillon/internal/plan/workload"
 )
 
@@ -22,29 +22,18 @@ func (w *why) kubectl() string {
 	flags := w.input.cluster
 	switch local := flags.OrLocal(); {
 	case flags.DataDir != "":
-		return "carillon kubectl --data-dir " + quoted(flags.DataDir)
+		return "carillon kubectl --data-dir " + diagnosis.Quoted(flags.DataDir)
 	case local.DataDir != "":
 		return "carillon kubectl"
 	}
 	command := "kubectl"
 	if flags.Kubeconfig != "" {
-		command += " --kubeconfig " + quoted(flags.Kubeconfig)
+		command += " --kubeconfig " + diagnosis.Quoted(flags.Kubeconfig)
 	}
 	if flags.Context != "" {
-		command += " --context " + quoted(flags.Context)
+		command += " --context " + diagnosis.Quoted(flags.Context)
 	}
 	return command
-}
-
-// quoted is a word as shells take it.
-func quoted(word string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-:@+", r)
-	}
-	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 // get reads one object; nil if it is not there, or the API server does not serve its kind.

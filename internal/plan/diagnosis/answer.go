@@ -208,9 +208,20 @@ func (b *builder) lack(format string, args ...any) {
 	}
 }
 
-// next suggests a command of kubectl in the object's namespace.
+// Quoted is a word as shells take it: names in saved files may be anything.
+func Quoted(word string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-:@+", r)
+	}
+	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// next suggests a command of kubectl in the object's namespace. Names in it are quoted by whoever writes it.
 func (b *builder) next(command, why string) {
-	step := Step{Command: fmt.Sprintf("%s -n %s %s", b.kubectl(), b.answer.Object.Namespace, command), Why: why}
+	step := Step{Command: fmt.Sprintf("%s -n %s %s", b.kubectl(), Quoted(b.answer.Object.Namespace), command), Why: why}
 	if !slices.Contains(b.answer.Next, step) {
 		b.answer.Next = append(b.answer.Next, step)
 	}

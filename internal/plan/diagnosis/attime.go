@@ -22,6 +22,9 @@ func (b *builder) explainTime(at At) {
 	if !ok && !at.Second.IsZero() {
 		t, ok = b.scheduledIn(at.Second, at.Second.Add(at.Until.Sub(at.From)))
 	}
+	if !ok && !at.First.IsZero() {
+		t, ok = b.scheduledIn(at.First, at.First.Add(at.Until.Sub(at.From)))
+	}
 	if !ok {
 		b.explainUnscheduled(at)
 		return
@@ -71,6 +74,8 @@ func (b *builder) doubled(at At) {
 	switch {
 	case at.Skipped:
 		b.say("Clocks in %s jump over %s on that day: it does not exist.", b.answer.Zone, at.Local)
+	case !at.First.IsZero():
+		b.say("Clocks in %s show %s twice on that day: at %s and at %s; the later one is meant.", b.answer.Zone, at.Local, b.clock(at.First), b.clock(at.From))
 	case !at.Second.IsZero():
 		b.say("Clocks in %s show %s twice on that day: at %s and at %s.", b.answer.Zone, at.Local, b.clock(at.From), b.clock(at.Second))
 	}
@@ -184,6 +189,9 @@ func (b *builder) whatKeeps(t time.Time) {
 	case b.blocking() != nil && s.Policy.Room.Limit > 0 && !s.Policy.Room.Stops:
 		r := b.blocking()
 		b.infer("If %s has not ended by then, it waits: %s.", r.by(), b.overlapRule())
+		if r.ByHand && !b.handBlocks() {
+			b.infer("%s", handWords)
+		}
 		b.describe(r)
 	}
 }

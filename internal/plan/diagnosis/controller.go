@@ -84,6 +84,22 @@ func (b *builder) controllers() presence {
 	return found
 }
 
+// handWords says who does not wait for what somebody has started by hand.
+const handWords = "The run was started by hand: Carillon waits for such a run, Kubernetes' own controller and that of Volcano would not."
+
+// handBlocks tells whether a run that somebody started by hand surely holds the room: whatever Carillon serves, and the
+// kinds that no controller serves otherwise.
+func (e *Evidence) handBlocks() bool {
+	owner := e.Scheduled.Kind.Info().Owner
+	if e.Standalone || owner.Group != batchv1.GroupName && owner.Group != "batch.volcano.sh" {
+		return true
+	}
+	return slices.ContainsFunc(e.Leases, func(lease coordinationv1.Lease) bool {
+		return lease.Name == carillonLease && lease.Spec.HolderIdentity != nil && *lease.Spec.HolderIdentity != "" &&
+			lease.Spec.RenewTime != nil && e.Now.Sub(lease.Spec.RenewTime.Time) <= leaseGrace(&lease)
+	})
+}
+
 // leaseGrace is how old the last renewal of a controller at work may be.
 func leaseGrace(lease *coordinationv1.Lease) time.Duration {
 	grace := 15 * time.Second

@@ -65,10 +65,50 @@ func ledger(entries ...v1alpha1.LedgerEntry) func(*v1alpha1.Timetable) {
 	return func(t *v1alpha1.Timetable) { t.Status.Ledger = entries }
 }
 
+// counted is an event that stands for several.
+func counted(e *corev1.Event, last string, count int32) *corev1.Event {
+	e.LastTimestamp, e.Count = at(last), count
+	return e
+}
+
+// everyTen has run last at seven, UTC.
+func everyTen(c *batchv1.CronJob) {
+	every10(c)
+	c.Status.LastScheduleTime = atp("2026-11-23T07:00:00Z")
+}
+
+const alreadyActive = "Not starting job because prior execution is running and concurrency policy is Forbid"
+
 var scenes = map[string]scene{
-	"on time":             {objects: objects{cronJob(nil), night}, at: "02:00", verdict: diagnosis.RanOnTime},
-	"late, nothing tells": {objects: objects{cronJob(nil), lateNight}, at: "02:00", verdict: diagnosis.RanLate, reason: "Unknown"},
-	"late, after overlap": {objects: objects{cronJob(forbid), run("2026-11-22T01:00:00Z", "2026-11-22T01:00:00Z", complete("2026-11-23T01:25:08Z")), lateNight}, at: "02:00", verdict: diagnosis.RanLate, reason: "Overlap"},
+	"late, long after overlap": {objects: objects{cronJob(forbid), run("2026-11-22T01:00:00Z", "2026-11-22T01:00:00Z", complete("2026-11-23T01:01:00Z")), lateNight}, at: "02:00", verdict: diagnosis.RanLate, reason: "Unknown"},
+	"timetable, made up for, and not held up": {objects: objects{timetableOf(nil), reportRun("2026-11-23T06:00:00Z", "2026-11-23T06:00:00Z", "schedule", 1, complete("2026-11-23T07:39:50Z")), reportRun("2026-11-23T07:00:00Z", "2026-11-23T07:40:00Z", "catch-up", 1, complete("2026-11-23T07:41:00Z"))},
+		at: "08:00", verdict: diagnosis.RanLate, reason: "CatchUp"},
+	"skipped, an event was counted twice":      {objects: objects{cronJob(everyTen), counted(said("CronJob", "backup", "2026-11-23T06:00:00Z", "Normal", "JobAlreadyActive", alreadyActive), "2026-11-23T06:50:00Z", 2)}, at: "06:20", verdict: diagnosis.Skipped, reason: "Overlap"},
+	"skipped, an event was counted each time":  {objects: objects{cronJob(everyTen), counted(said("CronJob", "backup", "2026-11-23T06:00:00Z", "Normal", "JobAlreadyActive", alreadyActive), "2026-11-23T06:50:00Z", 6)}, at: "06:20", verdict: diagnosis.Skipped, reason: "Overlap"},
+	"now, too late, and what runs began later": {objects: objects{cronJob(func(c *batchv1.CronJob) { every10(c); c.Spec.StartingDeadlineSeconds = new(int64(60)) }), run("2026-11-23T08:00:00Z", "2026-11-23T08:12:00Z", nil), kubernetesWorks}, verdict: diagnosis.Missed, reason: "Deadline"},
+	"now, too late, after what ended since":    {objects: objects{cronJob(func(c *batchv1.CronJob) { every10(c); c.Spec.StartingDeadlineSeconds = new(int64(60)) }), run("2026-11-23T08:00:00Z", "2026-11-23T08:00:00Z", complete("2026-11-23T08:14:00Z")), kubernetesWorks}, verdict: diagnosis.Missed, reason: "Deadline"},
+	"now, a run by hand blocks Carillon":       {objects: objects{cronJob(every10), run("2026-11-23T07:30:00Z", "2026-11-23T08:05:20Z", byHand), carillonWorks}, verdict: diagnosis.Waits, reason: "Overlap"},
+	"forgotten, no failure":                    {objects: objects{cronJob(func(c *batchv1.CronJob) { c.Spec.SuccessfulJobsHistoryLimit = new(int32(0)) }), run("2026-11-20T01:00:00Z", "2026-11-20T01:00:01Z", failed("2026-11-20T01:40:00Z", "BackoffLimitExceeded", ""))}, at: "2026-11-22 02:00", verdict: diagnosis.CannotTell, reason: "Forgotten"},
+	"forgotten, no older run":                  {objects: objects{cronJob(nil), night}, at: "2026-11-22 02:00", verdict: diagnosis.CannotTell, reason: "Forgotten"},
+	"missed, suspended only later": {objects: objects{cronJob(func(c *batchv1.CronJob) {
+		lastNight(c)
+		c.Spec.Suspend = new(true)
+		c.ManagedFields = append(c.ManagedFields, managed("kubectl-patch", "2026-11-23T08:00:00Z", "", `{"f:spec":{"f:suspend":{}}}`))
+	})}, at: "02:00", verdict: diagnosis.Suspended, reason: "Suspended"},
+	"gone, an event without times": {objects: objects{cronJob(every10), func() *corev1.Event {
+		e := said("CronJob", "backup", "2026-11-23T08:00:00Z", "Normal", "SuccessfulCreate", "Created job backup-29923680")
+		e.FirstTimestamp, e.LastTimestamp, e.CreationTimestamp = metav1.Time{}, metav1.Time{}, metav1.Time{}
+		return e
+	}()}, at: "08:00", verdict: diagnosis.Ran},
+	"job, written by several": {objects: objects{run("2026-11-23T07:30:00Z", "2026-11-23T07:30:20Z", func(j *batchv1.Job) {
+		complete("2026-11-23T07:31:00Z")(j)
+		j.Name, j.OwnerReferences, j.Annotations = "import", nil, nil
+		j.ManagedFields = []metav1.ManagedFieldsEntry{managed("kubectl-edit", "2026-11-23T07:30:40Z", "", `{}`), managed("argocd", "2026-11-23T07:30:20Z", "", `{}`)}
+	})}, job: "import", verdict: diagnosis.Succeeded},
+	"now, a name that a shell reads": {objects: objects{cronJob(func(c *batchv1.CronJob) { c.Name, c.Namespace = "back up;id", "da'ta" })}, verdict: diagnosis.NotDue},
+	"on time":                        {objects: objects{cronJob(nil), night}, at: "02:00", verdict: diagnosis.RanOnTime},
+	"late, nothing tells":            {objects: objects{cronJob(nil), lateNight}, at: "02:00", verdict: diagnosis.RanLate, reason: "Unknown"},
+	"late, after overlap":            {objects: objects{cronJob(forbid), run("2026-11-22T01:00:00Z", "2026-11-22T01:00:00Z", complete("2026-11-23T01:25:08Z")), lateNight}, at: "02:00", verdict: diagnosis.RanLate, reason: "Overlap"},
 	"late, after a resume": {objects: objects{cronJob(func(c *batchv1.CronJob) {
 		c.ManagedFields = append(c.ManagedFields, managed("kubectl-patch", "2026-11-23T01:25:09Z", "", `{"f:spec":{"f:suspend":{}}}`))
 	}), lateNight}, at: "02:00", verdict: diagnosis.RanLate, reason: "Suspended"},

@@ -99,11 +99,41 @@ func within(events []*Event, from, to time.Time) []*Event {
 	return slices.DeleteFunc(events, func(e *Event) bool { return e.Last.Before(from) || firstTime(e.First, e.Last).After(to) })
 }
 
+// lastOf is the last of some events that overlap an interval, of those that surely happened in it if there are such; nil if
+// there is none. An event that was counted several times tells only when it was so first and last: sure is false if
+// neither lies in the interval, and the count does not reach for all scheduled times between the two.
+func (e *Evidence) lastOf(events []*Event, from, to time.Time) (last *Event, sure bool) {
+	for _, event := range events {
+		if certain := e.happened(event, from, to); certain || !sure {
+			last, sure = event, certain
+		}
+	}
+	return last, sure
+}
+
+func (e *Evidence) happened(event *Event, from, to time.Time) bool {
+	in := func(t time.Time) bool { return !t.Before(from) && !t.After(to) }
+	if event.Count <= 1 || in(firstTime(event.First, event.Last)) || in(event.Last) {
+		return true
+	}
+	times := e.Scheduled.Policy.Timing.Times
+	if times == nil || e.Scheduled.Policy.Timing.Every != 0 {
+		return false
+	}
+	n := int32(0)
+	for t := times.Next(event.First.Add(-time.Minute)); !t.IsZero() && !t.After(event.Last); t = times.Next(t) {
+		if n++; n > event.Count {
+			return false
+		}
+	}
+	return true
+}
+
 // tells adds an event to the evidence.
 func (b *builder) tells(e *Event) {
 	text := firstLine(e.Message)
-	if e.Count > 1 {
-		text += " (" + counted(int(e.Count), "time") + ", last " + b.clock(e.Last) + ")"
+	if e.Count > 1 && !e.First.IsZero() && !e.Last.IsZero() {
+		text += " (" + counted(int(e.Count), "time") + ", first " + b.clock(e.First) + ", last " + b.clock(e.Last) + ")"
 	} else if !e.Last.IsZero() {
 		text = b.clock(e.Last) + ", " + text
 	}

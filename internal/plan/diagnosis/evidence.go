@@ -81,11 +81,11 @@ func (e *Evidence) timetable() *v1alpha1.Timetable { return e.Scheduled.Timetabl
 func (e *Evidence) resource() string {
 	switch group := e.Scheduled.Kind.Info().OwnerResource.Group; {
 	case e.timetable() != nil:
-		return "timetable/" + e.Scheduled.Owner.Name
+		return "timetable/" + Quoted(e.Scheduled.Owner.Name)
 	case group != batchv1.GroupName:
-		return "cronjobs." + group + "/" + e.Scheduled.Owner.Name
+		return "cronjobs." + group + "/" + Quoted(e.Scheduled.Owner.Name)
 	}
-	return "cronjob/" + e.Scheduled.Owner.Name
+	return "cronjob/" + Quoted(e.Scheduled.Owner.Name)
 }
 
 // namespaceEnds is since when the namespace is being deleted; ok is false if it is not.

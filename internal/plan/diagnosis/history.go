@@ -18,9 +18,6 @@ func (b *builder) explainByHistory(t time.Time) {
 	successes, failures := b.newerThan(t)
 	p := &b.Scheduled.Policy
 	keepsSuccess, keepsFailure := kept(p.Succeeded.Limit, successes), kept(p.Failed.Limit, failures)
-	if !b.reachesBack(t) {
-		keepsSuccess, keepsFailure = false, false
-	}
 	if ttl, ok := b.ttl(); ok {
 		b.show("spec.jobTemplate", time.Time{}, "ttlSecondsAfterFinished is %s: Jobs go that long after their end", duration.Short(ttl))
 		if b.Now.Sub(t) > ttl {
@@ -38,6 +35,10 @@ func (b *builder) explainByHistory(t time.Time) {
 	switch {
 	case p.Room.Stops:
 		b.conclude(CannotTell, "Forgotten", "it may have run and have been replaced, or not have started")
+	case !keepsSuccess && !keepsFailure:
+		b.conclude(CannotTell, "Forgotten", "its object would be gone by now, whether it ran or not")
+	case !b.reachesBack(t):
+		b.conclude(CannotTell, "Forgotten", "no older run is kept, so the history does not show whether its object was removed")
 	case keepsSuccess && keepsFailure:
 		b.conclude(Missed, "Unknown", "no run of it is there, and one would still be kept")
 		b.inferred()
@@ -48,10 +49,15 @@ func (b *builder) explainByHistory(t time.Time) {
 		b.conclude(CannotTell, "Forgotten", "it did not succeed: it failed, or did not start")
 		b.infer("A success would still be kept. A failure would not: %s since, and that many are kept.", counted(failures, "run")+" failed")
 	default:
-		b.conclude(CannotTell, "Forgotten", "its object would be gone by now, whether it ran or not")
+		b.conclude(CannotTell, "Forgotten", "it did not fail: it succeeded, or did not start")
+		b.infer("A failure would still be kept. A success would not: the history keeps %s that succeeded.", counted(int(*p.Succeeded.Limit), "run"))
 	}
 	if b.answer.Verdict == CannotTell && !p.Room.Stops {
-		b.lack("the run of %s: %s", b.clock(t), "newer ones have taken its place in the history, or it never was")
+		gone := "newer ones have taken its place in the history, or it never was"
+		if keepsSuccess && keepsFailure {
+			gone = "its object was removed, or it never was"
+		}
+		b.lack("the run of %s: %s", b.clock(t), gone)
 		b.next("patch "+b.resource()+` --type=merge -p '{"spec":{"successfulJobsHistoryLimit":10,"failedJobsHistoryLimit":10}}'`, "to keep more runs from now on")
 	}
 }

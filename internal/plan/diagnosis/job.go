@@ -21,7 +21,7 @@ func (b *builder) explainJob() {
 	end := b.tellJob(j, "It")
 	b.conclude(end.verdict, end.reason, "%s", end.summary)
 	if end.verdict != Succeeded {
-		b.next("describe job/"+j.Name, "all that the Job shows, with its events")
+		b.next("describe job/"+Quoted(j.Name), "all that the Job shows, with its events")
 	}
 }
 
@@ -40,18 +40,28 @@ func (b *builder) explainOrigin(j *batchv1.Job) {
 		b.say("It was made by %s %s, which is not there any more, or was not looked at.", ref.Kind, ref.Name)
 		b.answer.Run = &RunFacts{Kind: "Job", Name: j.Name, StartTime: optional(j.CreationTimestamp.Time)}
 	default:
-		maker := "nothing tells who"
-		for _, entry := range j.ManagedFields {
-			if entry.Subresource == "" {
-				maker = "by " + entry.Manager
-				b.show("managedFields", timeOf(entry.Time), "written by %s", entry.Manager)
-				break
-			}
-		}
 		b.show(by, j.CreationTimestamp.Time, "created %s, without an owner", b.clock(j.CreationTimestamp.Time))
-		b.say("No schedule made it: it was created at %s on its own, %s.", b.when(j.CreationTimestamp.Time), maker)
+		b.say("No schedule made it: it was created at %s on its own.", b.when(j.CreationTimestamp.Time))
+		b.whoCreated(j)
 		b.answer.Run = &RunFacts{Kind: "Job", Name: j.Name, StartTime: optional(j.CreationTimestamp.Time), Trigger: "Manual"}
 	}
+}
+
+// whoCreated infers who made an object from the oldest of what managed fields tell: whoever wrote it first, and is still
+// named.
+func (b *builder) whoCreated(j *batchv1.Job) {
+	var first *metav1.ManagedFieldsEntry
+	for i := range j.ManagedFields {
+		if entry := &j.ManagedFields[i]; entry.Subresource == "" && (first == nil || timeOf(entry.Time).Before(timeOf(first.Time))) {
+			first = entry
+		}
+	}
+	if first == nil {
+		b.lack("who created it: no managed fields tell")
+		return
+	}
+	b.show("managedFields", timeOf(first.Time), "written by %s", first.Manager)
+	b.infer("Most likely %s created it: no older writer is named.", first.Manager)
 }
 
 func (e *Evidence) runOf(j *batchv1.Job) *Run {
@@ -202,12 +212,12 @@ func (b *builder) tellUnfinishedJob(j *batchv1.Job, subject string) jobEnd {
 			}
 		}
 		b.say("%s is suspended: it has no Pods until spec.suspend is false.", subject)
-		b.next("patch job/"+j.Name+` --type=merge -p '{"spec":{"suspend":false}}'`, "to let it run")
+		b.next("patch job/"+Quoted(j.Name)+` --type=merge -p '{"spec":{"suspend":false}}'`, "to let it run")
 		return jobEnd{Suspended, "Suspended", "it has no Pods until spec.suspend is false"}
 	case s.Parallelism != nil && *s.Parallelism == 0:
 		b.show(by, time.Time{}, "spec.parallelism: 0")
 		b.say("%s may have no Pods at a time, because spec.parallelism is 0.", subject)
-		b.next("patch job/"+j.Name+` --type=merge -p '{"spec":{"parallelism":1}}'`, "to let it run")
+		b.next("patch job/"+Quoted(j.Name)+` --type=merge -p '{"spec":{"parallelism":1}}'`, "to let it run")
 		return jobEnd{Pending, "ParallelismZero", "spec.parallelism is 0"}
 	}
 	return b.tellActiveJob(j, subject)
@@ -293,7 +303,7 @@ func (b *builder) quotas(message string) {
 					b.show("ResourceQuota "+quota.Name, time.Time{}, "%s: %s used of %s", resource, used.String(), hard.String())
 				}
 			}
-			b.next("describe resourcequota/"+quota.Name, "what is counted; raise it, or delete what counts for it")
+			b.next("describe resourcequota/"+Quoted(quota.Name), "what is counted; raise it, or delete what counts for it")
 		}
 	}
 }

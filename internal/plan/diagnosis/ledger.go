@@ -169,9 +169,10 @@ func (b *builder) explainEntryOfRun(entry *v1alpha1.LedgerEntry, t time.Time) {
 		b.conclude(RanLate, string(entry.Trigger), "%s started %s late; %s", entry.Run, duration.Short(late), resultWords(entry))
 		if entry.Trigger == v1alpha1.TriggerCatchUp {
 			b.say("It is a run that was made up for: nobody looked when its time came.")
-		} else if r := b.heldUp(planned, &Run{Child: childCreated(start)}); r != nil {
-			b.describe(r)
-			b.say("It waited for %s: %s.", r.by(), b.overlapRule())
+		} else if since, held := b.tellHeldUp(planned, &Run{Child: childCreated(start)}); held {
+			if !since.IsZero() {
+				b.infer("What kept it after that is not shown.")
+			}
 		} else {
 			b.infer("It came while somebody looked and started late: it waited, for room or because its object could not be created.")
 		}

@@ -48,10 +48,14 @@ func (b *builder) explainByEvents(t, later time.Time) bool {
 		unnamedMisses = within(unnamedMisses, t, later.Add(-time.Second))
 	}
 	for _, event := range misses {
-		if !b.spans(event, t) && !slices.Contains(unnamedMisses, event) {
+		spans := b.spans(event, t)
+		if !spans && !slices.Contains(unnamedMisses, event) {
 			continue
 		}
 		b.conclude(Missed, missReason(event.Message), "a controller has reported that it was not started")
+		if !spans && !later.IsZero() && !b.happened(event, t, later.Add(-time.Second)) {
+			b.unsure(t, event)
+		}
 		b.tells(event)
 		b.quote(event.Message)
 		return true
@@ -65,25 +69,41 @@ func (b *builder) explainByEvents(t, later time.Time) bool {
 	}
 	overlaps := b.aboutOwner("JobAlreadyActive", "ForbidConcurrent")
 	named := b.naming(overlaps, t)
-	if len(named) == 0 {
-		named = unnamed(within(overlaps, t, until.Add(-time.Second)))
+	sure := len(named) > 0
+	if !sure {
+		if event, certain := b.lastOf(unnamed(within(overlaps, t, until.Add(-time.Second))), t, until.Add(-time.Second)); event != nil {
+			named, sure = []*Event{event}, certain
+		}
 	}
 	if len(named) > 0 {
 		b.conclude(Skipped, "Overlap", "an earlier run was still active")
 		b.tells(named[0])
-		b.say("When its time came an earlier run had not ended, and %s. The next time came before that did.", b.overlapRule())
+		if sure {
+			b.say("When its time came an earlier run had not ended, and %s. The next time came before that did.", b.overlapRule())
+		} else {
+			b.unsure(t, named[0])
+		}
 		b.blockersAt(t)
 		return true
 	}
-	if refused := b.refusedCreates(t, until.Add(-time.Second)); len(refused) > 0 {
-		event := refused[len(refused)-1]
+	if event, sure := b.lastOf(b.refusedCreates(t, until.Add(-time.Second)), t, until.Add(-time.Second)); event != nil {
 		b.conclude(Missed, "CreateFailed", "its object could not be created")
+		if !sure {
+			b.unsure(t, event)
+		}
 		b.tells(event)
 		b.quote(event.Message)
 		b.quotas(event.Message)
 		return true
 	}
 	return false
+}
+
+// unsure says that an event that stands for several leaves open whether a time was one of them.
+func (b *builder) unsure(t time.Time, event *Event) {
+	b.inferred()
+	b.infer("The event was counted %s from %s to %s: whether also for %s it does not tell, only that it was so before and after.",
+		counted(int(event.Count), "time"), b.clock(event.First), b.clock(event.Last), b.clock(t))
 }
 
 // unnamed leaves the events whose message names no time: those of other controllers than ours.
@@ -163,6 +183,9 @@ func (b *builder) explainPassed(t, later time.Time) {
 			b.describe(r)
 			b.show("spec", time.Time{}, "%s", b.overlapRule())
 			b.infer("%s had begun before %s and ended after the next time, %s: %s.", r.by(), b.clock(t), b.clock(later), b.overlapRule())
+			if r.ByHand && !b.handBlocks() {
+				b.infer("%s", handWords)
+			}
 			return
 		}
 	}

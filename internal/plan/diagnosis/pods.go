@@ -175,17 +175,17 @@ func (b *builder) showPod(pod *corev1.Pod) podState {
 func (b *builder) podCommands(pod *corev1.Pod, state podState) {
 	switch {
 	case pod.Status.Reason != "": // it was not its containers that failed
-		b.next("describe pod/"+pod.Name, "what has become of the Pod, with its events")
+		b.next("describe pod/"+Quoted(pod.Name), "what has become of the Pod, with its events")
 	case state.reason == "Running" || pod.Status.Phase == corev1.PodFailed || state.reason == "CrashLoopBackOff":
-		command := "logs " + pod.Name
+		command := "logs " + Quoted(pod.Name)
 		if state.container != "" && len(pod.Spec.Containers)+len(pod.Spec.InitContainers) > 1 {
-			command += " -c " + state.container
+			command += " -c " + Quoted(state.container)
 		}
 		if state.reason == "CrashLoopBackOff" {
 			command += " --previous"
 		}
 		b.next(command, "what it has printed")
 	default:
-		b.next("describe pod/"+pod.Name, "what keeps the Pod, with its events")
+		b.next("describe pod/"+Quoted(pod.Name), "what keeps the Pod, with its events")
 	}
 }

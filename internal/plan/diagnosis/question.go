@@ -23,6 +23,8 @@ type At struct {
 	// Second is the beginning of the other minute that the same words name on the day that clocks go back; zero if there
 	// is none.
 	Second time.Time
+	// First is the beginning of the earlier one, if From is the later of the two; zero otherwise.
+	First time.Time
 	// Skipped: clocks jumped over this local time, and From is the first instant after it.
 	Skipped bool
 	// Local is the time of day as it was written, "" if it was written with an offset.
@@ -33,10 +35,11 @@ type At struct {
 // A time of day alone is the last one that has come. Errors are the user's to mend.
 func ParseAt(text string, now time.Time, zone *time.Location) (At, error) {
 	text = strings.TrimSpace(text)
-	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04Z07:00", "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04Z07:00", "2006-01-02 15:04:05 Z07:00", "2006-01-02 15:04 Z07:00"} {
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04Z07:00", "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04Z07:00", "2006-01-02 15:04:05 Z07:00", "2006-01-02 15:04 Z07:00", "2006-01-02 15:04:05 UTC", "2006-01-02 15:04 UTC"} {
 		t, err := time.Parse(layout, text)
 		if err == nil && inRange(t) {
-			return At{From: t.UTC(), Until: t.Add(precisionOf(layout)).UTC()}, nil
+			t = t.UTC().Truncate(time.Second)
+			return At{From: t, Until: t.Add(precisionOf(layout))}, nil
 		}
 	}
 	wall, precision, alone, ok := wallTime(text, now.In(zone))
@@ -46,6 +49,9 @@ func ParseAt(text string, now time.Time, zone *time.Location) (At, error) {
 	at := inZone(wall, precision, zone)
 	if alone && at.From.After(now) {
 		at = inZone(wall.AddDate(0, 0, -1), precision, zone)
+	}
+	if alone && !at.Second.IsZero() && !at.Second.After(now) { // the last one that has come
+		at = At{From: at.Second, Until: at.Second.Add(precision), First: at.From, Local: at.Local}
 	}
 	return at, nil
 }
@@ -63,7 +69,7 @@ func precisionOf(layout string) time.Duration {
 func wallTime(text string, now time.Time) (wall time.Time, precision time.Duration, alone, ok bool) {
 	for _, layout := range []string{"2006-01-02 15:04:05", "2006-01-02T15:04:05", "2006-01-02 15:04", "2006-01-02T15:04"} {
 		if t, err := time.Parse(layout, text); err == nil {
-			return t, precisionOf(layout), false, true
+			return t.Truncate(time.Second), precisionOf(layout), false, true
 		}
 	}
 	days, alone := 0, true

@@ -5,6 +5,7 @@ package diagnosis
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -58,28 +59,27 @@ func (b *builder) concludeRun(t time.Time, r *Run) {
 
 // whyLate explains a late start, as far as anything shows it.
 func (b *builder) whyLate(t, planned time.Time, r *Run) {
-	if before := b.heldUp(planned, r); before != nil {
-		b.answer.Reason = "Overlap"
-		b.describe(before)
-		b.show("spec", time.Time{}, "%s", b.overlapRule())
-		b.say("It waited for %s, which had begun before and ended at %s: %s.", before.by(), b.clock(before.Ended), b.overlapRule())
-		return
-	}
 	if r.Trigger == "CatchUp" {
 		b.answer.Reason = "CatchUp"
 		b.say("It is a run that was made up for: nobody looked when its time came (label carillon.dev/trigger).")
 		return
 	}
-	if events := b.naming(b.aboutOwner("JobAlreadyActive", "ForbidConcurrent"), t); len(events) > 0 {
+	since, held := b.tellHeldUp(planned, r)
+	if held && since.IsZero() {
+		b.answer.Reason = "Overlap"
+		return
+	}
+	planned = firstTime(since, planned)
+	if events := b.naming(b.aboutOwner("JobAlreadyActive", "ForbidConcurrent"), t); len(events) > 0 && !held {
 		b.answer.Reason = "Overlap"
 		b.tells(events[0])
 		b.say("An earlier run had not ended: %s.", b.overlapRule())
 		return
 	}
-	if events := b.refusedCreates(planned, r.Created.Add(time.Minute)); len(events) > 0 {
+	if event, sure := b.lastOf(b.refusedCreates(planned, r.Created.Add(time.Minute)), planned, r.Created.Add(time.Minute)); event != nil {
 		b.answer.Reason = "CreateFailed"
-		b.tells(events[len(events)-1])
-		b.say("Its object could not be created before: %s.", firstLine(events[len(events)-1].Message))
+		b.tells(event)
+		b.tell(Sentence{Text: "Its object could not be created before: " + firstLine(event.Message) + ".", Inferred: !sure})
 		return
 	}
 	b.answer.Reason = "Unknown"
@@ -91,7 +91,11 @@ func (b *builder) whyLate(t, planned time.Time, r *Run) {
 			return
 		}
 	}
-	b.infer("Nothing that is left shows what it waited for: no controller may have worked between %s and %s, or an earlier run whose object is gone was active.", b.clock(planned), b.clock(r.Created))
+	what := "what it waited for"
+	if held {
+		what = "what kept it after that"
+	}
+	b.infer("Nothing that is left shows %s: no controller may have worked between %s and %s, or an earlier run whose object is gone was active.", what, b.clock(planned), b.clock(r.Created))
 	b.eventsGone(t)
 }
 
@@ -113,6 +117,28 @@ func (b *builder) heldUp(planned time.Time, r *Run) *Run {
 		}
 	}
 	return last
+}
+
+// tellHeldUp tells of the run that a start has waited for; false if there is none. Since is when that ended, if the start
+// came only later: then something else has kept it, too.
+func (b *builder) tellHeldUp(planned time.Time, r *Run) (since time.Time, held bool) {
+	before := b.heldUp(planned, r)
+	if before == nil {
+		return time.Time{}, false
+	}
+	b.describe(before)
+	b.show("spec", time.Time{}, "%s", b.overlapRule())
+	inferred := before.ByHand && !b.handBlocks()
+	if near(before.Ended, r.Created) {
+		b.tell(Sentence{Text: fmt.Sprintf("It waited for %s, which had begun before and ended at %s: %s.", before.by(), b.clock(before.Ended), b.overlapRule()), Inferred: inferred})
+	} else {
+		since = before.Ended
+		b.tell(Sentence{Text: fmt.Sprintf("Until %s it waited for %s: %s. It started %s after that.", b.clock(since), before.by(), b.overlapRule(), duration.Short(r.Created.Sub(since))), Inferred: inferred})
+	}
+	if inferred {
+		b.infer("%s", handWords)
+	}
+	return since, true
 }
 
 // overlapRule says what the policy does with a time that finds no room.
@@ -175,9 +201,12 @@ func (b *builder) explainRunThatIsGone(t time.Time) bool {
 	if event, name := b.createdBy(t); event != nil {
 		b.tells(event)
 		b.answer.Run = &RunFacts{Kind: s.Kind.Info().Child.Kind, Name: name, ScheduledTime: optional(t), StartTime: optional(event.First)}
-		if late := event.First.Sub(t); late > punctual {
+		switch late := event.First.Sub(t); {
+		case event.First.IsZero():
+			b.conclude(Ran, "", "%s was made for it; when is not told", name)
+		case late > punctual:
 			b.conclude(RanLate, "", "%s started %s late", name, duration.Short(late))
-		} else {
+		default:
 			b.conclude(RanOnTime, "", "%s started at %s", name, b.clock(event.First))
 		}
 		b.objectGone(name)
@@ -227,13 +256,13 @@ func (b *builder) objectGone(name string) {
 // resourceOf is how kubectl names a run.
 func resourceOf(r *Run) string {
 	if r.Job != nil {
-		return "job/" + r.Name
+		return "job/" + Quoted(r.Name)
 	}
 	group := ""
 	if before, _, grouped := cutLast(r.APIVersion, "/"); grouped {
 		group = "." + before
 	}
-	return lower(r.Kind) + group + "/" + r.Name
+	return lower(r.Kind) + group + "/" + Quoted(r.Name)
 }
 
 // tellEnd says how a run ended, or what it does; of a kind that is no Job no more than that.

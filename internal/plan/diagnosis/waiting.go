@@ -15,10 +15,11 @@ import (
 func (b *builder) explainWaiting(t time.Time) {
 	b.answer.ScheduledTime = optional(t)
 	b.neighbours(t)
+	planned := b.plannedStart(t)
 	if b.stopped() {
+		b.stoppedOnlyLater(planned)
 		return
 	}
-	planned := b.plannedStart(t)
 	if planned.After(b.Now) {
 		b.conclude(NotDue, "Jitter", "spec.jitter moves its start to %s", b.when(planned))
 		return
@@ -30,9 +31,7 @@ func (b *builder) explainWaiting(t time.Time) {
 	case deadline && !lost.After(b.Now):
 		b.conclude(Missed, "Deadline", "it is older than its deadline, since %s", b.when(lost))
 		b.show("spec", time.Time{}, "%s: a start later than %s is none", b.deadlineText(), b.clock(lost))
-		if blocker != nil && room.Limit > 0 {
-			b.blockedBy(blocker, "waited")
-		} else {
+		if room.Limit == 0 || !b.lostTo(planned, lost) {
 			b.infer("It was not started in time; what kept it is not shown.")
 			b.controllers()
 		}
@@ -40,6 +39,9 @@ func (b *builder) explainWaiting(t time.Time) {
 	case blocker != nil && room.Limit > 0 && !room.Stops:
 		stuck := b.blockedBy(blocker, "waits")
 		b.conclude(Waits, "Overlap", "%s is still active, since %s%s", blocker.by(), b.when(blocker.Created), stuck)
+		if blocker.ByHand && !b.handBlocks() {
+			b.inferred()
+		}
 		b.untilWhen(t, lost, deadline)
 		b.wouldDo(t)
 	case len(refused) > 0:
@@ -56,6 +58,41 @@ func (b *builder) explainWaiting(t time.Time) {
 		b.explainNotServed(t, planned)
 		b.untilWhen(t, lost, deadline)
 	}
+}
+
+// stoppedOnlyLater says that what keeps a time from starting now may not have been so when it came.
+func (b *builder) stoppedOnlyLater(planned time.Time) {
+	field := map[string]string{"Suspended": "suspend", "SuspendedUntil": "suspendUntil"}[b.answer.Reason]
+	if b.answer.Verdict != Suspended || field == "" {
+		return
+	}
+	switch a, ok := b.authorOf(field); {
+	case !ok || a.at.IsZero():
+		b.inferred()
+		b.infer("Since when is not told: it may have been suspended only after %s.", b.clock(planned))
+	case a.at.After(planned):
+		b.inferred()
+		b.infer("That is shown no earlier than for %s: it may have been suspended only after %s, and then something else kept it.", b.clock(a.at), b.clock(planned))
+	}
+}
+
+// lostTo tells of what held the room from when a start was planned until it was too late; false if nothing shows such a
+// run.
+func (b *builder) lostTo(planned, lost time.Time) bool {
+	for _, r := range b.activeAt(planned, nil) {
+		switch {
+		case r.ByHand && r.Suspended:
+		case r.Active():
+			b.blockedBy(r, "waited")
+			return true
+		case !r.Ended.Before(lost):
+			b.describe(r)
+			b.show("spec", time.Time{}, "%s", b.overlapRule())
+			b.tell(Sentence{Text: fmt.Sprintf("It waited for %s, which ended at %s, too late: %s.", r.by(), b.clock(r.Ended), b.overlapRule()), Inferred: r.ByHand && !b.handBlocks()})
+			return true
+		}
+	}
+	return false
 }
 
 // explainNotServed is about a time that nothing keeps from starting.
@@ -95,7 +132,7 @@ func (b *builder) explainNotServed(t, planned time.Time) {
 		b.tells(event)
 	}
 	b.eventsGone(t)
-	b.next("get events --field-selector involvedObject.name="+b.Scheduled.Owner.Name, "what controllers have said of it")
+	b.next("get events --field-selector involvedObject.name="+Quoted(b.Scheduled.Owner.Name), "what controllers have said of it")
 }
 
 // status shows how far the status has come.
@@ -143,15 +180,21 @@ func (b *builder) untilWhen(t, lost time.Time, deadline bool) {
 	}
 }
 
-// blocking is the run that has been active longest, nil if none is.
+// blocking is the run that has been active longest, nil if none is: one that somebody started by hand only if there is no
+// other, or if it surely counts.
 func (b *builder) blocking() *Run {
+	var byHand *Run
 	for i := range b.Runs {
 		r := &b.Runs[i]
-		if r.Active() && (!r.ByHand || !r.Suspended) {
+		switch {
+		case !r.Active() || r.ByHand && r.Suspended:
+		case !r.ByHand || b.handBlocks():
 			return r
+		case byHand == nil:
+			byHand = r
 		}
 	}
-	return nil
+	return byHand
 }
 
 // blockedBy explains what holds the room, and why that does not end; waits is "waits" or "waited". It gives what keeps
@@ -163,7 +206,11 @@ func (b *builder) blockedBy(r *Run, waits string) (stuck string) {
 	if r.ByHand {
 		what = "a run that somebody started by hand"
 	}
-	b.say("It %s for %s, %s, which has been active for %s: %s.", waits, what, r.by(), duration.Short(max(0, b.Now.Sub(r.Created))), b.overlapRule())
+	inferred := r.ByHand && !b.handBlocks()
+	b.tell(Sentence{Text: fmt.Sprintf("It %s for %s, %s, which has been active for %s: %s.", waits, what, r.by(), duration.Short(max(0, b.Now.Sub(r.Created))), b.overlapRule()), Inferred: inferred})
+	if inferred {
+		b.infer("%s", handWords)
+	}
 	if end := b.tellEnd(r); end.verdict == Pending || end.verdict == NotServed || end.verdict == Suspended {
 		stuck = ", and " + end.summary
 	}
