@@ -162,6 +162,39 @@ func TestFrequency(t *testing.T) {
 	}
 }
 
+// There is no distance to tell of one run.
+func TestDistanceOfOneRun(t *testing.T) {
+	berlin, err := schedule.LoadZone("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := explanation.OfExpression("30 2 28 3 *", berlin, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := strings.Join(e.Lines(80), "\n"); e.Frequency.Runs != 1 || strings.Contains(text, "after the one before") || strings.Contains(text, "at most.") {
+		t.Error(text)
+	}
+}
+
+// A sentence of what never runs, and of steps that name one value.
+func TestSentences(t *testing.T) {
+	for text, want := range map[string]string{
+		", * * * *":    "It never runs: the field for the minute names no value",
+		"59/2 * * * *": "names one value alone (59): the next one would be beyond the end of the hour.",
+		"0 20/6 * * *": "names one value alone (20): the next one would be beyond the end of the day.",
+		"0 */24 * * *": "names one value alone (0): the next one would be beyond the end of the day.",
+	} {
+		e, err := explanation.OfExpression(text, time.UTC, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if told := strings.Join(strings.Fields(strings.Join(e.Lines(80), " ")), " "); !strings.Contains(told, want) {
+			t.Errorf("%q: %q is not said: %s", text, want, told)
+		}
+	}
+}
+
 // Each surprise is found where it is, and not beside it.
 func TestSurprises(t *testing.T) {
 	for text, want := range map[string]string{

@@ -6,6 +6,8 @@ package explanation
 import (
 	"slices"
 	"time"
+
+	"github.com/carillon-dev/carillon/schedule/timeset"
 )
 
 // walked is how many times are walked to find the distances inside days.
@@ -40,8 +42,8 @@ func (s *subject) frequency() *Frequency {
 }
 
 // distances are the smallest and the largest distance of neighbours that begin in the two years. All times are walked if
-// they are few. Of many those of the first days are, those around changes of the clock, and those around each midnight,
-// so that a long pause is not overlooked.
+// they are few. Of many those of the first days are, those around changes of the clock, around each midnight, and around
+// each exclusion, so that a long pause is not overlooked.
 func (s *subject) distances() (smallest, largest time.Duration) {
 	if every := s.every(); every > 0 {
 		s.usual = every
@@ -76,14 +78,46 @@ func (s *subject) distances() (smallest, largest time.Duration) {
 	for _, c := range changes {
 		walk(c.at.Add(-day), c.at.Add(day), 2*24*60)
 	}
-	local := s.now.In(s.zone)
-	for d := 1; d <= 366*years; d++ {
-		midnight := time.Date(local.Year(), local.Month(), local.Day()+d, 0, 0, 0, 0, s.zone).Add(-time.Second)
-		if last := s.times.LastBetween(s.now, midnight); !last.IsZero() {
+	around := func(at time.Time) {
+		if last := s.times.LastBetween(s.now, at.Add(-time.Second)); !last.IsZero() {
 			see(last, s.times.Next(last))
 		}
 	}
+	local := s.now.In(s.zone)
+	for d := 1; d <= 366*years; d++ {
+		around(time.Date(local.Year(), local.Month(), local.Day()+d, 0, 0, 0, 0, s.zone))
+	}
+	for _, at := range s.exclusionsBegin() {
+		if at.After(s.now) && at.Before(s.until) {
+			around(at)
+		}
+	}
 	return smallest, largest
+}
+
+// exclusionsBegin are the instants at which periods of exclude begin, but for those of every year, which begin at midnight.
+func (s *subject) exclusionsBegin() []time.Time {
+	if s.timetable == nil {
+		return nil
+	}
+	var found []time.Time
+	begin := func(text string) {
+		if p, err := timeset.ParsePeriod(text); err == nil && !p.Yearly {
+			wall := time.Unix(p.Start, 0).UTC()
+			found = append(found, time.Date(wall.Year(), wall.Month(), wall.Day(), wall.Hour(), wall.Minute(), wall.Second(), 0, s.zone))
+		}
+	}
+	for _, e := range s.timetable.Spec.Exclude {
+		switch {
+		case e.Period != nil:
+			begin(string(*e.Period))
+		case e.Calendar != nil && s.scheduled.Calendars[*e.Calendar] != nil:
+			for _, p := range s.scheduled.Calendars[*e.Calendar].Spec.Periods {
+				begin(string(p.Period))
+			}
+		}
+	}
+	return found
 }
 
 // every is the period of a schedule that counts from its last run; 0 for all others.

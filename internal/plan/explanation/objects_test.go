@@ -92,6 +92,23 @@ func TestNextOfEvery(t *testing.T) {
 }
 
 // The policies are those of the object, not those of its kind.
+// A pause that an exclusion makes inside a day is seen, also among very many times.
+func TestPauseInsideADay(t *testing.T) {
+	const head = "apiVersion: batch.carillon.dev/v1alpha1\nkind: Timetable\nmetadata: {name: a}\nspec: {timeZone: Europe/Berlin, template: {spec: {}}, schedules: [{cron: '* * * * *'}], "
+	for exclude, want := range map[string]int64{
+		"exclude: []": 60,
+		"exclude: [{period: 2028-06-01T08:00/2028-06-01T20:00}]":                                              12*3600 + 60,
+		"exclude: [{period: 2028-06-01T08:00/2028-06-01T09:00}, {period: 2028-06-01T09:00/2028-06-01T09:30}]": 90*60 + 60,
+		"exclude: [{period: 2028-06-01T09:00/2028-06-01T09:30}, {period: 2028-06-01T08:30/2028-06-01T09:10}]": 60*60 + 60,
+		"exclude: [{period: 2032-06-01T08:00/2032-06-01T20:00}], window: {notBefore: '2026-12-01T00:00:00Z'}": 60,
+		"exclude: [{period: 2028-06-01T08:00/2028-06-01T20:00}], window: {notAfter: '2028-06-01T07:00:00Z'}":  60, // no pause
+	} {
+		if got := explain(t, head+exclude+"}\n").Frequency.LargestDistanceSeconds; got != want {
+			t.Errorf("%s: got %ds, want %ds", exclude, got, want)
+		}
+	}
+}
+
 // What becomes of times on the days on which the clocks change, of Timetables in Europe/Berlin.
 func TestClockChangesOfObjects(t *testing.T) {
 	const head = "apiVersion: batch.carillon.dev/v1alpha1\nkind: Timetable\nmetadata: {name: a}\nspec: {timeZone: Europe/Berlin, template: {spec: {}}, "
@@ -203,6 +220,10 @@ func TestPolicies(t *testing.T) {
 		{timetable, ", catchUp: {policy: All}, startingDeadline: 1h", "outage", "the newest 10 of them, if they are less than 1 hour late"},
 		{cronJob, "", "failure", "up to 6 times (so 7 Pods in all)"},
 		{cronJob, ", jobTemplate: {spec: {backoffLimit: 1, template: {spec: {restartPolicy: OnFailure}}}}", "failure", "started again in its Pod, up to 1 time,"},
+		{cronJob, ", jobTemplate: {spec: {completionMode: Indexed, completions: 5, backoffLimitPerIndex: 2}}", "failure", "Each index is tried again up to 2 times, with growing pauses. If one still fails the others go on, and the Job fails when all have ended."},
+		{cronJob, ", jobTemplate: {spec: {completionMode: Indexed, completions: 5, backoffLimitPerIndex: 0, maxFailedIndexes: 1, backoffLimit: 4}}", "failure", "No index is tried again. If one still fails the others go on, and the Job fails when all have ended, or as soon as more than 1 have failed, or after more than 4 failures of its Pods (backoffLimit)."},
+		{cronJob, ", jobTemplate: {spec: {completionMode: Indexed, completions: 5}}", "failure", "up to 6 times (so 7 Pods in all)"},
+		{timetable, ", retry: {limit: 3}, template: {spec: {completionMode: Indexed, completions: 5, backoffLimitPerIndex: 2}}", "failure", "up to 12 Pods for each index of a run"},
 		{volcano, "", "failure", "at most 3 times"},
 		{timetable, ", retry: {limit: 3, delay: 1m}, pauseAfterFailures: 1", "failure", "After 1 failed run in a row it pauses"},
 		{timetable, ", timeout: 90m", "failure", "longer than 1 hour and 30 minutes (timeout)"},

@@ -81,6 +81,14 @@ func (s *subject) failure() Policy {
 
 const defaultBackoffLimit = 6
 
+// perIndex is how often an Indexed Job tries each index again; set is false for one that counts all failures together.
+func (s *subject) perIndex() (limit int64, set bool) {
+	if stringAt(s.jobSpec(), "completionMode") != "Indexed" {
+		return 0, false
+	}
+	return numberAt(s.jobSpec(), "backoffLimitPerIndex")
+}
+
 // backoffLimit is how often a Job tries again.
 func (s *subject) backoffLimit() (limit int64, set bool) {
 	if limit, set = numberAt(s.jobSpec(), "backoffLimit"); !set {
@@ -95,6 +103,15 @@ func (s *subject) jobSetting() string {
 	if !set {
 		setting += " (the default)"
 	}
+	if perIndex, indexed := s.perIndex(); indexed {
+		setting = fmt.Sprintf("backoffLimitPerIndex: %d", perIndex)
+		if most, limited := numberAt(s.jobSpec(), "maxFailedIndexes"); limited {
+			setting += fmt.Sprintf(", maxFailedIndexes: %d", most)
+		}
+		if set {
+			setting += fmt.Sprintf(", backoffLimit: %d", limit)
+		}
+	}
 	if restart := stringAt(s.jobSpec(), "template", "spec", "restartPolicy"); restart != "" {
 		setting += ", restartPolicy: " + restart
 	}
@@ -105,7 +122,10 @@ func (s *subject) jobSetting() string {
 func (s *subject) jobFailure() string {
 	limit, _ := s.backoffLimit()
 	var b strings.Builder
+	_, indexed := s.perIndex()
 	switch restart := stringAt(s.jobSpec(), "template", "spec", "restartPolicy"); {
+	case indexed:
+		b.WriteString(s.indexFailure())
 	case limit <= 0:
 		b.WriteString("The Job does not try again.")
 	case restart == "OnFailure":
@@ -117,6 +137,23 @@ func (s *subject) jobFailure() string {
 		fmt.Fprintf(&b, " After %s (activeDeadlineSeconds) it is stopped in any case.", words.Duration(time.Duration(min(seconds, 1<<33))*time.Second))
 	}
 	return b.String()
+}
+
+// indexFailure says how an Indexed Job with backoffLimitPerIndex tries again.
+func (s *subject) indexFailure() string {
+	perIndex, _ := s.perIndex()
+	text := "No index is tried again."
+	if perIndex > 0 {
+		text = fmt.Sprintf("Each index is tried again up to %s, with growing pauses.", words.Count(int(perIndex), "time"))
+	}
+	text += " If one still fails the others go on, and the Job fails when all have ended"
+	if most, limited := numberAt(s.jobSpec(), "maxFailedIndexes"); limited {
+		text += fmt.Sprintf(", or as soon as more than %d have failed", most)
+	}
+	if limit, set := s.backoffLimit(); set {
+		text += fmt.Sprintf(", or after more than %s of its Pods (backoffLimit)", words.Count(int(limit), "failure"))
+	}
+	return text + "."
 }
 
 func (s *subject) cronJobSuspend() Policy {

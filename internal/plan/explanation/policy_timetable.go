@@ -93,7 +93,9 @@ func (s *subject) timetableFailure() Policy {
 		p.Setting = strings.Replace(p.Setting, "no retry", fmt.Sprintf("retry.limit: %d", r.Limit), 1)
 		fmt.Fprintf(&b, " A run whose attempt has failed starts anew up to %s, after %s at first and %s at most; between attempts it keeps its place, so the next time waits.",
 			words.Count(r.Limit, "time"), words.Duration(r.Delay), words.Duration(r.MaxDelay))
-		if limit, _ := s.backoffLimit(); kind == "Job" && limit > 0 {
+		if limit, indexed := s.perIndex(); kind == "Job" && indexed && limit > 0 {
+			fmt.Fprintf(&b, " Together that is up to %d Pods for each index of a run: with retry write backoffLimitPerIndex: 0.", (limit+1)*int64(r.Limit+1))
+		} else if limit, _ := s.backoffLimit(); kind == "Job" && !indexed && limit > 0 {
 			fmt.Fprintf(&b, " Together that is up to %d Pods for one run: with retry write backoffLimit: 0.", (limit+1)*int64(r.Limit+1))
 		}
 	}

@@ -102,7 +102,7 @@ var sizes = map[string]struct {
 func unevenStep(s *subject, i item, f words.Field, step words.Step) []Surprise {
 	about := sizes[f.Name]
 	if len(step.Values) == 1 {
-		return one("step-beyond-field", fmt.Sprintf("%s in the field for the %s%s names one value alone (%d): the step is longer than %s.",
+		return one("step-beyond-field", fmt.Sprintf("%s in the field for the %s%s names one value alone (%d): the next one would be beyond the end of %s.",
 			step.Item, f.Name, s.in(i), step.Values[0], about.round), s.choose("Write the times, or use a Timetable with every.", "Write the times, or use every."))
 	}
 	if f.Name == "day of month" {

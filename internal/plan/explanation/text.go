@@ -176,7 +176,7 @@ func (w *writer) frequency(e *Explanation) {
 		w.para(2, fmt.Sprintf("%s a month%s. The month with the fewest (%s) has %d, the one with the most (%s) %d.",
 			count(f.PerMonth, "run"), perDay(f), f.LeastInMonth.Month, f.LeastInMonth.Runs, f.MostInMonth.Month, f.MostInMonth.Runs))
 	}
-	if f.SmallestDistanceSeconds > 0 {
+	if f.SmallestDistanceSeconds > 0 && f.Runs > 1 {
 		least, most := time.Duration(f.SmallestDistanceSeconds)*time.Second, time.Duration(f.LargestDistanceSeconds)*time.Second
 		if least == most {
 			w.para(2, "Each is "+words.Duration(least)+" after the one before.")
