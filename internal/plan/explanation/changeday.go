@@ -90,6 +90,9 @@ func (d changeDay) effect(of, all *onWall, shifts bool) effect {
 	e := effect{what: effectNone, times: times, n: n, usual: usual}
 	what, comes := said(times, n, "does", "do"), said(times, n, "comes", "come")
 	instead := fmt.Sprintf("%s on that day instead of %d.", words.Count(runs, "run"), usual)
+	if runs == 0 {
+		instead = fmt.Sprintf("No run on that day instead of %d.", usual)
+	}
 	switch {
 	case runs == 0 && (d.outside || usual == 0 && of.placed.Count(d.start, d.end) > 0):
 		e.words, e.leftOut, e.times = "That day is left out or outside the window.", true, nil

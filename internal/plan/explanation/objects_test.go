@@ -24,11 +24,15 @@ func explain(t *testing.T, text string) *explanation.Explanation {
 }
 
 func explainText(t interface{ Fatal(args ...any) }, text string) *explanation.Explanation {
-	content := map[string]any{}
-	if err := yaml.Unmarshal([]byte(text), &content); err != nil {
-		t.Fatal(err)
+	var objects []workload.Object
+	for document := range strings.SplitSeq(text, "\n---\n") {
+		content := map[string]any{}
+		if err := yaml.Unmarshal([]byte(document), &content); err != nil {
+			t.Fatal(err)
+		}
+		objects = append(objects, workload.Object{Content: &unstructured.Unstructured{Object: content}})
 	}
-	all, err := workload.Read([]workload.Object{{Content: &unstructured.Unstructured{Object: content}}}, workload.Options{})
+	all, err := workload.Read(objects, workload.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,10 +133,17 @@ func TestClockChangesOfObjects(t *testing.T) {
 			"a: 02:30 does not exist: what would run then falls together with 03:00, one run."},
 		"a whole hour": {"schedules: [{cron: '*/10 2 * * *'}]", "2027-03-28", "shifted", 1,
 			"02:00, 02:10, 02:20 and others do not exist: it runs once instead, at 03:00 +02:00."},
+		"a Calendar excludes it":     {"schedules: [{cron: '30 2,12 * * *'}], exclude: [{calendar: feast}]", "2027-03-28", "none", 0, "That day is left out or outside the window."},
+		"a Calendar that is missing": {"schedules: [{cron: '30 2 * * *'}], exclude: [{calendar: other}]", "2027-03-28", "shifted", 1, "02:30 does not exist: it runs at 03:00 +02:00 instead."},
 		"a window that begins later": {"schedules: [{cron: '30 2 * * *'}], window: {notBefore: '2027-06-01T00:00:00Z'}", "2027-03-28", "none", 0, "That day is left out or outside the window."},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for _, change := range explain(t, head+c.spec+"}\n").ClockChanges {
+			const calendar = "\n---\napiVersion: batch.carillon.dev/v1alpha1\nkind: Calendar\nmetadata: {name: feast}\nspec: {periods: [{period: 2027-03-28}]}\n"
+			changes := explain(t, head+c.spec+"}"+calendar).ClockChanges
+			if len(changes) != 4 {
+				t.Fatalf("%d changes", len(changes))
+			}
+			for _, change := range changes {
 				if change.Date == c.date && (change.Effect != c.effect || change.Runs != c.runs || change.Words != c.words) {
 					t.Errorf("got %s, %d runs: %s", change.Effect, change.Runs, change.Words)
 				}

@@ -308,6 +308,8 @@ func TestEveryGoesOn(t *testing.T) {
 		"metadata: {name: a, creationTimestamp: '2027-03-20T04:00:00Z'}":                                                     "2027-03-20T18:00:00Z 2027-03-21T01:00:00Z",
 		"metadata: {name: a, creationTimestamp: '2027-03-20T05:00:00Z'}":                                                     "2027-03-20T12:00:00Z 2027-03-20T19:00:00Z",
 		"metadata: {name: a, creationTimestamp: '2027-03-01T00:00:00Z'}\nstatus: {lastScheduleTime: '2027-03-20T11:10:00Z'}": "2027-03-20T18:10:00Z 2027-03-21T01:10:00Z",
+		"metadata: {name: a, creationTimestamp: '2027-03-20T12:00:00Z'}":                                                     "2027-03-20T19:00:00Z 2027-03-21T02:00:00Z",
+		"metadata: {name: a, creationTimestamp: '2027-03-20T12:30:00Z'}":                                                     "2027-03-20T19:30:00Z 2027-03-21T02:30:00Z",
 	} {
 		var got []string
 		for _, at := range read(t, head+text, nil)[0].List(now, 2).Times {

@@ -49,10 +49,10 @@ func (s *Scheduled) FirstAfter(t time.Time) time.Time {
 		return time.Time{}
 	}
 	base := s.CountsFrom()
-	if s.Policy.Timing.Every == 0 || base.IsZero() || !base.Before(t) {
+	if s.Policy.Timing.Every == 0 || base.IsZero() {
 		return times.Next(t)
 	}
-	if last := times.LastBetween(base, t); !last.IsZero() {
+	if last := times.LastBetween(base, t); base.Before(t) && !last.IsZero() {
 		base = last
 	}
 	return times.Next(base)
