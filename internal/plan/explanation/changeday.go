@@ -12,14 +12,6 @@ import (
 	"github.com/carillon-dev/carillon/internal/plan/words"
 )
 
-// onWall are times that hang on the wall clock: as the zone places them, and on a clock that never changes, as times of
-// UTC.
-type onWall struct {
-	placed, wall cron.Times
-	// counted and usual are the same without what exclusions take out, and counted without what is outside the window.
-	counted, usual cron.Times
-}
-
 // changeDay is a day on which the clock changes.
 type changeDay struct {
 	change

@@ -6,6 +6,7 @@
 //
 //	explanation.go Explanation: all that is told, and its JSON form
 //	subject.go     what is explained: an expression, a CronJob or a Timetable
+//	onwall.go      which of its times hang on the wall clock
 //	schedules.go   its schedules, and what limits them, in words
 //	frequency.go   how often it runs
 //	clockchange.go the days on which the clocks change
