@@ -6,6 +6,7 @@ package planning
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -152,13 +153,17 @@ func (l *lintCommand) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	var unwritten []error
 	if l.fix {
-		if report, err = l.applyFixes(ctx, report, texts); err != nil {
+		if report, unwritten, err = l.applyFixes(ctx, report, texts); err != nil {
 			return err
 		}
 	}
 	if err := l.write(report); err != nil {
 		return err
+	}
+	if len(unwritten) > 0 {
+		return &exitcode.Error{Code: exitcode.Usage, Err: errors.Join(unwritten...)}
 	}
 	if least, ok := lint.ParseLevel(l.failOn); ok && report.Worst() >= least {
 		return &exitcode.Error{Code: exitcode.Failed}
@@ -263,6 +268,17 @@ func textOf(file string) (string, bool) {
 	return string(text), err == nil
 }
 
+// fixAdvice is what to do about findings that --fix mends: none after it has been at work.
+func (l *lintCommand) fixAdvice() string {
+	switch {
+	case l.dryRun:
+		return "--fix without --dry-run mends %d of them."
+	case l.fix:
+		return ""
+	}
+	return "--fix mends %d of them; --fix --dry-run shows how."
+}
+
 // write writes the report in the form that was asked for.
 func (l *lintCommand) write(report *lint.Report) error {
 	least, _ := lint.ParseLevel(l.level)
@@ -282,7 +298,7 @@ func (l *lintCommand) write(report *lint.Report) error {
 	case "junit":
 		text, err = lint.JUnit(shown, failing)
 	default:
-		writeEscaped(l.Out, lintText(shown, hidden, widthOf(l.Out)))
+		writeEscaped(l.Out, lintText(shown, hidden, widthOf(l.Out), l.fixAdvice()))
 		return nil
 	}
 	if err != nil {

@@ -168,11 +168,11 @@ func TestLintFix(t *testing.T) {
 		return string(text)
 	}
 	out, _, code := lintRun(t, "", "-f", link, "--fix", "--dry-run")
-	if code != 0 || !strings.Contains(out, "-apiVersion: batch/v1beta1 # old\n+apiVersion: batch/v1 # old\n") || content() != before {
+	if code != 0 || !strings.Contains(out, "-apiVersion: batch/v1beta1 # old\n+apiVersion: batch/v1 # old\n") || !strings.Contains(out, "\n--fix without --dry-run mends 1 of them.\n") || content() != before {
 		t.Errorf("--dry-run: exit code %d\n%s\n%s", code, out, content())
 	}
 	out, _, code = lintRun(t, "", "-f", link, "--fix")
-	if code != 0 || !strings.Contains(out, link+":1: CronJob sound: mended deprecated-api: writes batch/v1\n") || content() != after {
+	if code != 0 || !strings.Contains(out, link+":1: CronJob sound: mended deprecated-api: apiVersion: batch/v1\n") || content() != after {
 		t.Errorf("exit code %d\n%s\n%s", code, out, content())
 	}
 	out, _, _ = lintRun(t, "", "-f", link, "--fix", "--fix-zone", "Europe/Lisbon")
@@ -190,6 +190,49 @@ func TestLintFix(t *testing.T) {
 	}
 	if _, told, code := lintRun(t, before, "-f", "-", "--fix"); code != 2 || !strings.Contains(told, "standard input") {
 		t.Errorf("standard input: exit code %d: %s", code, told)
+	}
+}
+
+// What cannot be written is told by its name, and the other files are mended all the same.
+func TestLintFixGoesOn(t *testing.T) {
+	old := strings.Replace(soundCronJob, "batch/v1\n", "batch/v1beta1\n", 1)
+	named := func(name string) string { return strings.Replace(old, "name: sound", "name: "+name, 1) }
+	protected, linked, open := lintFile(t, named("protected")), lintFile(t, named("linked")), lintFile(t, named("open"))
+	if err := os.Chmod(protected, 0o440); err != nil {
+		t.Fatal(err)
+	}
+	other := filepath.Join(t.TempDir(), "other")
+	if err := os.Link(linked, other); err != nil {
+		t.Fatal(err)
+	}
+	out, told, code := lintRun(t, "", "-f", protected, "-f", linked, "-f", open, "--fix")
+	if code != 2 || !strings.Contains(told, "--fix "+protected+": nothing was written: it is read-only (mode 0440)") ||
+		!strings.Contains(told, "--fix "+linked+": nothing was written: it has 2 names (hard links)") || strings.Contains(told, "lint-") {
+		t.Errorf("exit code %d: %s", code, told)
+	}
+	if !strings.Contains(out, open+":1: CronJob open: mended deprecated-api: apiVersion: batch/v1\n") || !strings.Contains(out, "2 warnings in 3 objects.\n") {
+		t.Errorf("got\n%s", out)
+	}
+	for file, want := range map[string]string{protected: named("protected"), linked: named("linked"), open: strings.Replace(named("open"), "v1beta1", "v1", 1)} {
+		if text, err := os.ReadFile(file); err != nil || string(text) != want {
+			t.Errorf("%s is %s: %v", file, text, err)
+		}
+	}
+}
+
+// Two names of one file are one file.
+func TestLintFixOfTwoNames(t *testing.T) {
+	file := lintFile(t, strings.Replace(soundCronJob, "batch/v1\n", "batch/v1beta1\n", 1))
+	link := filepath.Join(t.TempDir(), "link.yaml")
+	if err := os.Symlink(file, link); err != nil {
+		t.Fatal(err)
+	}
+	out, told, _ := lintRun(t, "", "-f", file, "-f", link, "--fix", "--ignore", "duplicate")
+	if strings.Contains(told, "--fix") || strings.Count(out, "mended") != 1 {
+		t.Errorf("got\n%s%s", out, told)
+	}
+	if text, err := os.ReadFile(file); err != nil || string(text) != soundCronJob {
+		t.Errorf("the file is %s: %v", text, err)
 	}
 }
 

@@ -65,8 +65,9 @@ func lintFindings(findings []lint.Finding) []lintFinding {
 	return all
 }
 
-// lintText is a report for people; hidden is how many findings are below the level that is shown.
-func lintText(report *lint.Report, hidden, width int) string {
+// lintText is a report for people; hidden is how many findings are below the level that is shown, and
+// fix what to say of those, %d, that can be mended.
+func lintText(report *lint.Report, hidden, width int, fix string) string {
 	var b strings.Builder
 	fixable := 0
 	for _, f := range report.Findings {
@@ -84,12 +85,12 @@ func lintText(report *lint.Report, hidden, width int) string {
 		lintWrap(&b, "    ", "    ", cure, width)
 		b.WriteByte('\n')
 	}
-	b.WriteString(lintSummary(report, hidden, fixable))
+	b.WriteString(lintSummary(report, hidden, fixable, fix))
 	return b.String()
 }
 
 // lintSummary is the end of a report: how much there is, and what to do next.
-func lintSummary(report *lint.Report, hidden, fixable int) string {
+func lintSummary(report *lint.Report, hidden, fixable int, fix string) string {
 	var b strings.Builder
 	looked := lintCount(report.Objects, "object")
 	var parts []string
@@ -116,8 +117,8 @@ func lintSummary(report *lint.Report, hidden, fixable int) string {
 	if hidden > 0 {
 		fmt.Fprintf(&b, "%s below this level: --level info shows all.\n", lintAre(hidden))
 	}
-	if fixable > 0 {
-		fmt.Fprintf(&b, "--fix mends %d of them; --fix --dry-run shows how.\n", fixable)
+	if fixable > 0 && fix != "" {
+		fmt.Fprintf(&b, fix+"\n", fixable)
 	}
 	if len(parts) > 0 {
 		b.WriteString("carillon lint --rules ID explains the rule in brackets.\n")

@@ -4,7 +4,7 @@
 package lint
 
 import (
-	"cmp"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -24,6 +24,18 @@ type Change struct {
 	After string
 }
 
+// String says what the change writes: "spec.timeZone: Europe/Berlin".
+func (c Change) String() string {
+	path := c.Path
+	if c.Rename != "" {
+		path = path[:len(path)-1].and(c.Rename)
+	}
+	if c.Value == nil {
+		return fmt.Sprintf("%s in place of %s", path, c.Path[len(c.Path)-1])
+	}
+	return fmt.Sprintf("%s: %v", path, c.Value)
+}
+
 // Fix applies the fixes of a report to the text of one of its files, in place: comments, order and layout stay. It
 // gives the new text, and the findings that it has mended. A fix that would change anything but what it announces is
 // left out, as are those that get in each other's way: another Check finds them again.
@@ -39,7 +51,9 @@ func Fix(report *Report, file string) (text string, mended []Finding) {
 	for first := range byDocument {
 		firsts = append(firsts, first)
 	}
-	slices.SortFunc(firsts, func(a, b int) int { return cmp.Compare(b, a) }) // from the end, so that lines stay what they are
+	slices.Sort(firsts)
+	var parts []string
+	done := 0 // how much of the text is in parts
 	for _, first := range firsts {
 		d := byDocument[first][0].subject.document
 		begin, end := d.file.offset(first), d.file.offset(d.end())
@@ -50,8 +64,10 @@ func Fix(report *Report, file string) (text string, mended []Finding) {
 				mended = append(mended, f)
 			}
 		}
-		text = text[:begin] + part + text[end:]
+		parts = append(parts, text[done:begin], part)
+		done = end
 	}
+	text = strings.Join(append(parts, text[done:]), "")
 	sortFindings(mended)
 	return text, mended
 }
