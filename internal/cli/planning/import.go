@@ -103,12 +103,12 @@ func (i *imports) answer(result importResult) error {
 	if err := i.write(result); err != nil {
 		return err
 	}
-	if failed {
-		return &exitcode.Error{Code: exitcode.Failed}
-	}
 	if !i.output.json {
 		fmt.Fprintf(i.streams.Err, "%d %s. With them in a file: carillon up -f FILE runs them, carillon next -f FILE shows when.\n",
 			len(result.documents), oneOrMany(len(result.documents), "object", "objects"))
+	}
+	if len(result.faults) > 0 {
+		return &exitcode.Error{Code: exitcode.Failed}
 	}
 	return nil
 }

@@ -25,10 +25,11 @@ Comments and the order of lines stay. Settings (PATH=, MAILTO=, CRON_TZ=), input
 understood; what a CronJob cannot do is told, with what to do instead.
 
 The manifest goes to standard output, what there is to tell to standard error. A line that is not understood is named
-with its cure, and nothing is written (exit code 1); with --keep-going the other lines are.
+with its cure, and nothing is written; with --keep-going the other lines are. Both have exit code 1.
 
 A crontab of the system (/etc/crontab, /etc/cron.d/*) names a user before each command. It is known by its path, by a
-comment that names that column, or by a user's name in each line; --system and --user say it.
+comment that names that column, or, in a file, by a user's name in each line; --system and --user say it. Standard input
+is the crontab of a user else.
 
 Times are in the time zone of this machine (TZ, /etc/localtime, /etc/timezone), unless --zone or CRON_TZ names one.`,
 		Example: `  crontab -l | carillon import crontab - > jobs.yaml && carillon up -f jobs.yaml
@@ -68,7 +69,8 @@ func (i *importCrontab) run(files []string) error {
 		return err
 	}
 	options := crontab.Options{
-		Kind: crontab.CronJob, Zone: zone, Now: i.machine.now(), Account: i.machine.account, Home: i.machine.home, Names: crontab.Names{},
+		Kind: crontab.CronJob, Zone: zone, Now: i.machine.now(), Account: i.machine.account,
+		User: i.machine.user, Home: i.machine.home, IsDirectory: i.machine.isDirectory, Names: crontab.Names{},
 	}
 	if i.kind == "timetable" {
 		options.Kind = crontab.Timetable
@@ -124,6 +126,8 @@ func (i *importCrontab) form(file string) crontab.Form {
 		return crontab.System
 	case i.user:
 		return crontab.User
+	case file == "-":
+		return crontab.UserUnlessTold
 	case path.Base(path.Dir(file)) == "cron.d" || path.Base(file) == "crontab" && path.Base(path.Dir(file)) == "etc":
 		return crontab.System
 	case strings.Contains(file, "/spool/cron/"):

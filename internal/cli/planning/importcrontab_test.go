@@ -29,7 +29,9 @@ func importMachine() machine {
 		account: func(name string) (crontab.Account, bool) {
 			return crontab.Account{UID: 0, Home: "/root"}, name == "root"
 		},
-		home: "/home/ada",
+		isDirectory: func(path string) bool { return path != "/nowhere" },
+		user:        "ada",
+		home:        "/home/ada",
 	}
 }
 
@@ -95,7 +97,7 @@ func TestImportCrontabFaults(t *testing.T) {
 		t.Errorf("code %d, stdout %q, stderr %q", importCode(err), stdout, stderr)
 	}
 	stdout, stderr, err = importing(importMachine(), bad, "crontab", "--keep-going")
-	if err != nil || strings.Count(stdout, "kind: CronJob") != 2 || !strings.Contains(stdout, "# Not converted:") || !strings.Contains(stderr, "error: crontab:2") {
+	if importCode(err) != 1 || strings.Count(stdout, "kind: CronJob") != 2 || !strings.Contains(stdout, "# Not converted:") || !strings.Contains(stderr, "error: crontab:2") {
 		t.Errorf("%v, stdout %q, stderr %q", err, stdout, stderr)
 	}
 	stdout, _, err = importing(importMachine(), bad, "crontab", "-o", "json")
@@ -124,6 +126,24 @@ func TestImportCrontabFaults(t *testing.T) {
 		stdout, _, err := importing(importMachine(), test.input, test.args...)
 		if err == nil || stdout != "" || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Standard input is the crontab of a user, whatever its programs are called.
+func TestImportCrontabForm(t *testing.T) {
+	for name, test := range map[string]struct {
+		input string
+		args  []string
+		want  string // the user who is told of, or the command
+	}{
+		"standard input":           {"* * * * * root x\n", []string{"crontab"}, "- root x\n"},
+		"that names a column":      {"# m h dom mon dow user command\n* * * * * root x\n", []string{"crontab"}, "- x\n"},
+		"that is said to have one": {"* * * * * root x\n", []string{"crontab", "--system"}, "- x\n"},
+	} {
+		stdout, stderr, err := importing(importMachine(), test.input, test.args...)
+		if err != nil || !strings.Contains(stdout, test.want) {
+			t.Errorf("%s: %v\n%s%s", name, err, stdout, stderr)
 		}
 	}
 }

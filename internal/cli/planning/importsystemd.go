@@ -5,6 +5,7 @@ package planning
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -35,7 +36,7 @@ A unit is a file, or the name of one in /etc/systemd/system, /run/systemd/system
 (UNIT.d/*.conf in any of these) are read. An instance is named as systemd does: backup@home.timer.
 
 The manifest goes to standard output. What is not kept is told on standard error and above its object. When something
-cannot be read, nothing is written (exit code 1); with --keep-going the other timers are.`,
+cannot be read, nothing is written; with --keep-going the other timers are. Both have exit code 1.`,
 		Example: `  carillon import systemd logrotate.timer > timers.yaml && sudo carillon up -f timers.yaml
   carillon import systemd /etc/systemd/system/*.timer > timers.yaml
   carillon import systemd ./backup@.timer --kind cronjob
@@ -72,7 +73,8 @@ func (i *importSystemd) run(args []string) error {
 		return err
 	}
 	options := systemdtimer.Options{
-		CronJob: i.kind == "cronjob", Zone: zone, Now: i.machine.now(), Account: i.machine.account, Names: crontab.Names{},
+		CronJob: i.kind == "cronjob", Zone: zone, Now: i.machine.now(), Account: i.machine.account,
+		IsDirectory: i.machine.isDirectory, Names: crontab.Names{},
 	}
 	all := importResult{head: append(manifests.Wrap("Made of "+strings.Join(shortArgs(args), ", ")+" by carillon import systemd. To run it:", "  "),
 		"  carillon up -f THIS-FILE", "")}
@@ -96,7 +98,10 @@ func (i *importSystemd) run(args []string) error {
 		}
 		timers++
 		if err := i.timer(arg, services, options, &all); err != nil {
-			return err
+			if !i.keepGoing {
+				return err
+			}
+			all.fail(filepath.Base(arg), err)
 		}
 	}
 	if timers == 0 {
@@ -130,7 +135,7 @@ func (i *importSystemd) timer(arg string, services map[string]string, options sy
 	}
 	name, err := systemdtimer.ServiceOf(timer)
 	if err != nil {
-		all.faults = append(all.faults, err)
+		all.fail(timer.Name, err)
 		return nil
 	}
 	var service systemdtimer.Unit
@@ -140,22 +145,41 @@ func (i *importSystemd) timer(arg string, services map[string]string, options sy
 		service, err = i.unit(name, i.places(filepath.Dir(timer.File)))
 	}
 	if err != nil {
-		all.faults = append(all.faults, err)
+		all.fail(timer.Name, fmt.Errorf("%s: it starts %s: %w", timer.File, name, err))
 		return nil
 	}
 	got, err := systemdtimer.Convert(timer, service, options)
 	if loss, ok := errors.AsType[*conversion.Loss](err); ok {
-		for _, lost := range loss.Lost {
-			all.faults = append(all.faults, errors.New(timer.File+": a CronJob cannot say this (--kind timetable can): "+lost))
+		var lost []error
+		for _, text := range loss.Lost {
+			lost = append(lost, errors.New(timer.File+": a CronJob cannot say this (--kind timetable can): "+text))
 		}
+		all.fail(timer.Name, lost...)
 		return nil
 	}
 	if err != nil {
-		all.faults = append(all.faults, err)
+		all.fail(timer.Name, err)
+		return nil
+	}
+	if len(got.Documents) > 0 && len(all.tail) > 0 {
+		first := &got.Documents[0]
+		first.Comments, all.tail = append(append(all.tail, ""), first.Comments...), nil
 	}
 	all.documents = append(all.documents, got.Documents...)
 	all.notes = append(all.notes, got.Notes...)
 	return nil
+}
+
+// fail collects what is wrong with a timer, which becomes a comment where its object would stand.
+func (r *importResult) fail(timer string, faults ...error) {
+	if len(r.tail) > 0 {
+		r.tail = append(r.tail, "")
+	}
+	r.tail = append(r.tail, timer)
+	for _, fault := range faults {
+		r.faults = append(r.faults, fault)
+		r.tail = append(r.tail, manifests.Wrap("Not converted: "+fault.Error(), "  ")...)
+	}
 }
 
 // places are the directories in which units are looked for.

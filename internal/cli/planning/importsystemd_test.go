@@ -45,9 +45,18 @@ func TestImportSystemdFaults(t *testing.T) {
 			t.Errorf("%s: %v\n%s%s", name, err, stdout, stderr)
 		}
 	}
-	stdout, stderr, err := importing(importMachine(), "", "systemd", "testdata/units/backup@.timer", "testdata/units/poll.timer", "--keep-going")
-	if err != nil || strings.Count(stdout, "kind: Timetable") != 1 || !strings.Contains(stderr, "error: ") {
+	stdout, stderr, err := importing(importMachine(), "", "systemd", "testdata/units/backup@.timer", "testdata/units/none.timer", "testdata/units/poll.timer",
+		"testdata/units/orphan.timer", "--keep-going")
+	if importCode(err) != 1 || strings.Count(stdout, "kind: Timetable") != 1 || strings.Count(stderr, "error: ") != 3 {
 		t.Errorf("%v\n%s%s", err, stdout, stderr)
+	}
+	last := -1
+	for _, want := range []string{"# backup@.timer\n# Not converted: ", "# none.timer\n# Not converted: ", "kind: Timetable", "# orphan.timer\n# Not converted: testdata/units/orphan.timer: it starts gone.service"} {
+		at := strings.Index(stdout, want)
+		if at <= last {
+			t.Errorf("%q is not where it should be in\n%s", want, stdout)
+		}
+		last = at
 	}
 }
 

@@ -4,6 +4,8 @@
 package planning
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"os/user"
 	"strconv"
@@ -20,12 +22,30 @@ type machine struct {
 	readFile func(string) ([]byte, error)
 	readLink func(string) (string, error)
 	account  func(string) (crontab.Account, bool)
-	home     string
+	// isDirectory tells whether there is a directory, as far as it can be seen.
+	isDirectory func(string) bool
+	// user and home are those of who runs the command; "" if they are not known.
+	user, home string
 }
 
 func thisMachine() machine {
 	home, _ := os.UserHomeDir()
-	return machine{now: time.Now, getenv: os.Getenv, readFile: os.ReadFile, readLink: os.Readlink, account: lookUpAccount, home: home}
+	m := machine{
+		now: time.Now, getenv: os.Getenv, readFile: os.ReadFile, readLink: os.Readlink, account: lookUpAccount, isDirectory: isDirectory, home: home,
+	}
+	if who, err := user.Current(); err == nil {
+		m.user = who.Username
+	}
+	return m
+}
+
+// isDirectory takes what may not be looked at to be there.
+func isDirectory(path string) bool {
+	info, err := os.Stat(path)
+	if err != nil {
+		return errors.Is(err, fs.ErrPermission)
+	}
+	return info.IsDir()
 }
 
 func lookUpAccount(name string) (crontab.Account, bool) {

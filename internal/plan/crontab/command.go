@@ -4,7 +4,6 @@
 package crontab
 
 import (
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,41 +19,38 @@ type command struct {
 }
 
 // readCommand takes the percent signs out of a command: the first that has no backslash ends it, what follows is the
-// program's input, in which each further one is a new line. A "\%" is a percent sign.
+// program's input, in which each further one is a new line. A "\%" is a percent sign. Before the first percent sign a
+// backslash takes the next byte with it, so that one of "\\%" ends the command; in the input it does not.
 func readCommand(text string) command {
-	var parts [2]strings.Builder
-	now := 0
-	for n := 0; n < len(text); n++ {
+	var c command
+	var before strings.Builder
+	n := 0
+	for ; n < len(text) && !c.hasInput; n++ {
 		switch {
-		case text[n] == '\\' && n+1 < len(text) && text[n+1] == '%':
-			n++
-			parts[now].WriteByte('%')
-		case text[n] == '%' && now == 0:
-			now = 1
+		case text[n] == '\\' && n+1 < len(text):
+			if n++; text[n] != '%' {
+				before.WriteByte('\\')
+			}
+			before.WriteByte(text[n])
 		case text[n] == '%':
-			parts[now].WriteByte('\n')
+			c.hasInput = true
 		default:
-			parts[now].WriteByte(text[n])
+			before.WriteByte(text[n])
 		}
 	}
-	c := command{text: strings.TrimRight(parts[0].String(), " \t"), hasInput: now == 1}
-	if c.hasInput {
-		c.input = parts[1].String() + "\n"
+	c.text = strings.TrimRight(before.String(), " \t")
+	c.input = strings.NewReplacer(`\%`, "%", "%", "\n").Replace(text[n:])
+	if c.input != "" && !strings.HasSuffix(c.input, "\n") {
+		c.input += "\n"
 	}
 	return c
 }
 
-// posixShells read here-documents as sh does.
-var posixShells = []string{"sh", "bash", "dash", "ash", "ksh", "mksh", "zsh", "busybox"}
-
-// argv is what a container runs, with the shell that the crontab names.
+// argv is what a container runs, with the shell that the crontab names. The input comes from a shell of its own, so that
+// the command may be in any language, and have here-documents of its own.
 func (c command) argv(shell string) []string {
-	switch {
-	case !c.hasInput:
+	if !c.hasInput {
 		return []string{shell, "-c", c.text}
-	case slices.Contains(posixShells, path.Base(shell)):
-		end := c.endOfInput()
-		return []string{shell, "-c", "{ " + c.text + "\n} <<'" + end + "'\n" + c.input + end + "\n"}
 	}
 	end := c.endOfInput()
 	return []string{"/bin/sh", "-c", "exec \"$0\" -c \"$1\" <<'" + end + "'\n" + c.input + end + "\n", shell, c.text}

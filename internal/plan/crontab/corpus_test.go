@@ -38,7 +38,7 @@ func accounts(name string) (crontab.Account, bool) {
 }
 
 func options(file string) crontab.Options {
-	return crontab.Options{File: file, Zone: "Europe/Berlin", Now: now, Account: accounts, Home: "/home/ines"}
+	return crontab.Options{File: file, Zone: "Europe/Berlin", Now: now, Account: accounts, User: "ines", Home: "/home/ines"}
 }
 
 // A failer is a test, or a draw of one.

@@ -42,6 +42,8 @@ const (
 	User
 	// System is that of /etc/crontab and of the files in /etc/cron.d, which do.
 	System
+	// UserUnlessTold is System if a comment names the column of users, else User.
+	UserUnlessTold
 )
 
 // A Kind is what is made of an entry.
@@ -73,8 +75,11 @@ type Options struct {
 	Now time.Time
 	// Account finds a user of the machine by name; nil if none is known.
 	Account func(name string) (Account, bool)
-	// Home is the directory of whose crontab it is; "" if it is not known.
-	Home string
+	// User is the name of whose crontab it is, and Home his directory; "" if they are not known. Lines of the system's
+	// crontabs name their own.
+	User, Home string
+	// IsDirectory tells whether the machine has a directory; nil takes each to be there.
+	IsDirectory func(path string) bool
 	// Names are those that objects of other crontabs have; nil for one that stands alone. Convert adds its own.
 	Names Names
 }
@@ -113,15 +118,8 @@ func Convert(text string, o Options) Result {
 	text = strings.TrimPrefix(text, "\ufeff")
 	lines := strings.Split(strings.TrimSuffix(strings.ReplaceAll(text, "\r\n", "\n"), "\n"), "\n")
 	c.system = o.Form == System
-	if o.Form == Detect {
-		known := func(name string) bool {
-			_, ok := c.account(name)
-			return ok
-		}
-		var why string
-		if c.system, why = isSystem(lines, known); c.system {
-			c.note(0, "each line is taken to name a user before the command, because "+why+"; if that is wrong, say --user")
-		}
+	if o.Form == Detect || o.Form == UserUnlessTold {
+		c.detect(lines)
 	}
 	for n, line := range lines {
 		c.line(n+1, line)
@@ -149,6 +147,24 @@ type converter struct {
 	example, mailed, literal bool
 	// begun tells that there was an entry.
 	begun bool
+}
+
+// detect finds out which form a crontab has, and tells what was taken.
+func (c *converter) detect(lines []string) {
+	told := columnTold(lines)
+	each := eachNamesUser(lines, func(name string) bool {
+		_, ok := c.account(name)
+		return ok
+	})
+	c.system = told || each && c.options.Form == Detect
+	switch {
+	case told:
+		c.note(0, "each line is taken to name a user before the command, because a comment names a column for it; if that is wrong, say --user")
+	case c.system:
+		c.note(0, "each line is taken to name a user before the command, because each line names one there; if that is wrong, say --user")
+	case each:
+		c.note(0, "it is taken for the crontab of a user, although each command begins like the name of one; if that is wrong, say --system")
+	}
 }
 
 func (c *converter) account(name string) (Account, bool) {
@@ -288,6 +304,11 @@ func (c *converter) setting(number int, s setting) error {
 			c.mailed = true
 			c.tell(number, "nothing is mailed to "+s.value+". What each run writes is kept: \"carillon kubectl logs job/NAME\". "+
 				"Who wants to hear of failures watches the metrics of carillon up, or lets the command tell: cmd || mail -s failed "+strings.ReplaceAll(s.value, ",", " "))
+		}
+		return nil
+	case "LOGNAME", "USER":
+		if s.value != c.options.User {
+			c.tell(number, "cron sets "+s.name+" itself, to who runs the command, and so do we: this line does nothing")
 		}
 		return nil
 	case "TZ":

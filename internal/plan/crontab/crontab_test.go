@@ -40,12 +40,18 @@ func TestCommand(t *testing.T) {
 	}{
 		"as it is":                   {"* * * * * echo hello | wc -c", []string{"/bin/sh", "-c", "echo hello | wc -c"}},
 		"a shell":                    {"SHELL=/bin/bash\n* * * * * x", []string{"/bin/bash", "-c", "x"}},
-		"input":                      {"* * * * * cat%a%b", []string{"/bin/sh", "-c", "{ cat\n} <<'END'\na\nb\nEND\n"}},
-		"empty input":                {"* * * * * cat%", []string{"/bin/sh", "-c", "{ cat\n} <<'END'\n\nEND\n"}},
-		"the word that ends input":   {"* * * * * cat%END%END2", []string{"/bin/sh", "-c", "{ cat\n} <<'END3'\nEND\nEND2\nEND3\n"}},
+		"input":                      {"* * * * * cat%a%b", []string{"/bin/sh", "-c", "exec \"$0\" -c \"$1\" <<'END'\na\nb\nEND\n", "/bin/sh", "cat"}},
+		"empty input":                {"* * * * * cat%", []string{"/bin/sh", "-c", "exec \"$0\" -c \"$1\" <<'END'\nEND\n", "/bin/sh", "cat"}},
+		"input of an empty line":     {"* * * * * cat%%", []string{"/bin/sh", "-c", "exec \"$0\" -c \"$1\" <<'END'\n\nEND\n", "/bin/sh", "cat"}},
+		"input that ends a line":     {"* * * * * cat%a%", []string{"/bin/sh", "-c", "exec \"$0\" -c \"$1\" <<'END'\na\nEND\n", "/bin/sh", "cat"}},
+		"the word that ends input":   {"* * * * * cat%END%END2", []string{"/bin/sh", "-c", "exec \"$0\" -c \"$1\" <<'END3'\nEND\nEND2\nEND3\n", "/bin/sh", "cat"}},
 		"input of another shell":     {"SHELL=/usr/bin/fish\n* * * * * cat%a", []string{"/bin/sh", "-c", "exec \"$0\" -c \"$1\" <<'END'\na\nEND\n", "/usr/bin/fish", "cat"}},
+		"a here-document and input":  {"* * * * * cat <<X%one%X", []string{"/bin/sh", "-c", "exec \"$0\" -c \"$1\" <<'END'\none\nX\nEND\n", "/bin/sh", "cat <<X"}},
+		"a backslash, then input":    {`* * * * * echo \\%foo`, []string{"/bin/sh", "-c", "exec \"$0\" -c \"$1\" <<'END'\nfoo\nEND\n", "/bin/sh", `echo \\`}},
+		"three backslashes":          {`* * * * * echo \\\%foo`, []string{"/bin/sh", "-c", `echo \\%foo`}},
+		"backslashes in input":       {`* * * * * cat%\\%\x\`, []string{"/bin/sh", "-c", "exec \"$0\" -c \"$1\" <<'END'\n\\%\\x\\\nEND\n", "/bin/sh", "cat"}},
 		"a percent sign":             {`* * * * * date +\%F-\%H`, []string{"/bin/sh", "-c", "date +%F-%H"}},
-		"a percent sign in input":    {`* * * * * cat%50\% off`, []string{"/bin/sh", "-c", "{ cat\n} <<'END'\n50% off\nEND\n"}},
+		"a percent sign in input":    {`* * * * * cat%50\% off`, []string{"/bin/sh", "-c", "exec \"$0\" -c \"$1\" <<'END'\n50% off\nEND\n", "/bin/sh", "cat"}},
 		"a process number":           {"* * * * * echo $$ >x", []string{"/bin/sh", "-c", "echo $$$$ >x"}},
 		"a command in a command":     {"* * * * * echo $(date) ${HOME} $(uname -a)", []string{"/bin/sh", "-c", "echo $(date) ${HOME} $(uname -a)"}},
 		"one named like a variable":  {"date=1\n* * * * * echo $(date) $(HOST)", []string{"/bin/sh", "-c", "echo $$(date) $$(HOST)"}},
@@ -79,7 +85,7 @@ func TestEnvironment(t *testing.T) {
 	if got := crontab.Convert(text, options("crontab")); len(got.Faults) != 1 || !strings.Contains(got.Faults[0].Error(), `crontab:3: "C D" is no name`) {
 		t.Errorf("got %v", got.Faults)
 	}
-	text = "A=1\nB = two words  \n'C' = ' kept '\nD=\"it's\"\nE=\nF=a#b # c\nMAILTO=me\nLOGNAME=me\nHOME=/srv\n* * * * * x\nA=$(B)$$\n* * * * * y\n"
+	text = "A=1\nB = two words  \n'C' = ' kept '\nD=\"it's\"\nE=\nF=a#b # c\nMAILTO=me\nLOGNAME=me\nUSER=me\nHOME=/srv\n* * * * * x\nA=$(B)$$\n* * * * * y\n"
 	jobs := cronJobs(t, crontab.Convert(text, options("crontab")))
 	var got []string
 	for _, job := range jobs {
@@ -91,8 +97,8 @@ func TestEnvironment(t *testing.T) {
 		got = append(got, line)
 	}
 	want := []string{
-		"/srv A=[1] B=[two words] C=[ kept ] D=[it's] E=[] F=[a#b # c] HOME=[/srv]",
-		"/srv B=[two words] C=[ kept ] D=[it's] E=[] F=[a#b # c] HOME=[/srv] A=[$$(B)$$$$]",
+		"/srv SHELL=[/bin/sh] PATH=[/usr/bin:/bin] LOGNAME=[ines] USER=[ines] A=[1] B=[two words] C=[ kept ] D=[it's] E=[] F=[a#b # c] HOME=[/srv]",
+		"/srv SHELL=[/bin/sh] PATH=[/usr/bin:/bin] LOGNAME=[ines] USER=[ines] B=[two words] C=[ kept ] D=[it's] E=[] F=[a#b # c] HOME=[/srv] A=[$$(B)$$$$]",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%q, want\n%q", got, want)
@@ -158,6 +164,9 @@ func TestForm(t *testing.T) {
 		form crontab.Form
 		want string // the command of the first object
 	}{
+		"told alone":                     {"* * * * * root x -y\n", crontab.UserUnlessTold, "root x -y"},
+		"told":                           {"# minute hour dom month dow user\n* * * * * root x -y\n", crontab.UserUnlessTold, "x -y"},
+		"a program with flags":           {"* * * * * mail -s hello x\n* * * * * backup --all\n", crontab.Detect, "mail -s hello x"},
 		"users":                          {"* * * * * root x -y\n@daily www-data z\n", crontab.Detect, "x -y"},
 		"a column":                       {"# m h dom mon dow user command\n* * * * * somebody x\n", crontab.Detect, "x"},
 		"one line has none":              {"* * * * * backup x\n* * * * * /bin/y\n", crontab.Detect, "backup x"},
@@ -180,6 +189,51 @@ func TestForm(t *testing.T) {
 	o.Form = crontab.System
 	if got := crontab.Convert("* * * * * */5 x\n", o); len(got.Faults) != 1 || !strings.Contains(got.Faults[0].Text, "--user") {
 		t.Errorf("got %v", got.Faults)
+	}
+}
+
+// What cron sets for each command is set, unless the crontab sets it.
+func TestSetByCron(t *testing.T) {
+	tests := map[string]struct {
+		text   string
+		change func(*crontab.Options)
+		want   string
+		notes  string // a part of what is told
+	}{
+		"a user's": {"* * * * * x", func(*crontab.Options) {},
+			"/home/ines SHELL=/bin/sh PATH=/usr/bin:/bin HOME=/home/ines LOGNAME=ines USER=ines", ""},
+		"some of the crontab's own": {"SHELL=/bin/bash\nPATH=/opt/bin\nUSER=mallory\nHOME=/srv\n* * * * * x", func(*crontab.Options) {},
+			"/srv LOGNAME=ines USER=ines SHELL=/bin/bash PATH=/opt/bin HOME=/srv", "cron sets USER itself"},
+		"of the system": {"* * * * * www-data x", func(o *crontab.Options) { o.Form = crontab.System },
+			"/var/www SHELL=/bin/sh PATH=/usr/bin:/bin HOME=/var/www LOGNAME=www-data USER=www-data", ""},
+		"of a group, too": {"* * * * * www-data:adm x", func(o *crontab.Options) { o.Form = crontab.System },
+			"/var/www SHELL=/bin/sh PATH=/usr/bin:/bin HOME=/var/www LOGNAME=www-data USER=www-data", "the group adm is not kept"},
+		"of nobody known": {"* * * * * x", func(o *crontab.Options) { o.User = "" },
+			"/home/ines SHELL=/bin/sh PATH=/usr/bin:/bin HOME=/home/ines", "LOGNAME and USER are not set"},
+		"a home that is not there": {"* * * * * x", func(o *crontab.Options) { o.IsDirectory = func(string) bool { return false } },
+			"/ SHELL=/bin/sh PATH=/usr/bin:/bin HOME=/home/ines LOGNAME=ines USER=ines", "there is no directory /home/ines here"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			o := options("crontab")
+			test.change(&o)
+			result := crontab.Convert(test.text, o)
+			container := cronJobs(t, result)[0].Spec.JobTemplate.Spec.Template.Spec.Containers[0]
+			got := container.WorkingDir
+			for _, env := range container.Env {
+				got += " " + env.Name + "=" + env.Value
+			}
+			if got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+			told := ""
+			for _, note := range result.Notes {
+				told += note.Text + "\n"
+			}
+			if !strings.Contains(told, test.notes) {
+				t.Errorf("told %q, want %q", told, test.notes)
+			}
+		})
 	}
 }
 
@@ -239,6 +293,20 @@ func TestNames(t *testing.T) {
 	}
 	if got := strings.Join(names, " "); !strings.HasPrefix(got, "a a-2 a-2-2 ") || names[3] == names[4] || len(names[4]) > 52 {
 		t.Errorf("names %q", names)
+	}
+}
+
+// Thousands of entries of one name get theirs in a moment, and none twice.
+func TestManyNames(t *testing.T) {
+	names, seen := crontab.Names{}, map[string]bool{}
+	for range 50_000 {
+		seen[names.Take("backup")] = true
+	}
+	if len(seen) != 50_000 || !seen["backup"] || !seen["backup-50000"] {
+		t.Errorf("%d names", len(seen))
+	}
+	if got := names.Take("backup-7"); seen[got] {
+		t.Errorf("%s is taken", got)
 	}
 }
 

@@ -6,6 +6,7 @@ package crontab
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/carillon-dev/carillon/internal/plan/document"
@@ -58,6 +59,18 @@ func (e environment) with(s setting) environment {
 	return append(next, s)
 }
 
+// asOf gives the environment with what cron itself sets for a user, in front: what the crontab does not set, and who he is,
+// which it cannot. user and home may be "".
+func (e environment) asOf(user, home string) environment {
+	var own environment
+	for _, s := range []setting{{"SHELL", "/bin/sh"}, {"PATH", "/usr/bin:/bin"}, {"HOME", home}, {"LOGNAME", user}, {"USER", user}} {
+		if s.value != "" && !slices.ContainsFunc(e, func(other setting) bool { return other.name == s.name }) {
+			own = append(own, s)
+		}
+	}
+	return append(own, e...)
+}
+
 func (e environment) get(name string) string {
 	for _, s := range e {
 		if s.name == name {
@@ -70,7 +83,7 @@ func (e environment) get(name string) string {
 // forCron are settings that are cron's and no program's.
 var forCron = map[string]bool{
 	"MAILTO": true, "MAILFROM": true, "CONTENT_TYPE": true, "CONTENT_TRANSFER_ENCODING": true,
-	"CRON_TZ": true, "RANDOM_DELAY": true, "LOGNAME": true, "USER": true,
+	"CRON_TZ": true, "RANDOM_DELAY": true,
 }
 
 // ofContainer gives the environment of a container; nil if there is none.
@@ -78,7 +91,7 @@ func (e environment) ofContainer() *yaml.Node {
 	var list []any
 	for _, s := range e {
 		if !forCron[s.name] {
-			list = append(list, document.Map("name", s.name, "value", document.Quoted(e.literally(s.value, false))))
+			list = append(list, document.Flow(document.Map("name", s.name, "value", document.Quoted(e.literally(s.value, false)))))
 		}
 	}
 	if list == nil {

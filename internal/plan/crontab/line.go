@@ -78,8 +78,11 @@ func (r reader) entry(number int, line string) (*entry, error) {
 		if !userName.MatchString(e.user) {
 			return nil, fmt.Errorf("%q stands where the system's crontabs name a user; if this is the crontab of a user, say --user", e.user)
 		}
-		e.user, _, _ = strings.Cut(e.user, ":")
 		e.user, _, _ = strings.Cut(e.user, "/")
+		var group string
+		if e.user, group, _ = strings.Cut(e.user, ":"); group != "" {
+			e.notes = append(slices.Clone(e.notes), "the group "+group+" is not kept: add runAsGroup with its number to securityContext")
+		}
 	}
 	after = e.flags(after)
 	e.command = readCommand(strings.TrimRight(after, " \t"))
@@ -140,15 +143,22 @@ var systemUsers = []string{"root", "www-data", "nobody", "postgres", "mysql", "a
 // comment before a column of users
 var userColumn = regexp.MustCompile(`(?i)(dow|day of week)[ \t]+user|user-name`)
 
-// isSystem tells whether a crontab is one of the system's, which name a user before each command, and why: a comment says
-// so, or each entry has the name of a user there and a command behind it.
-func isSystem(lines []string, known func(string) bool) (bool, string) {
+// columnTold tells whether a comment names a column of users.
+func columnTold(lines []string) bool {
+	for _, line := range lines {
+		if trimmed := strings.TrimSpace(line); strings.HasPrefix(trimmed, "#") && userColumn.MatchString(trimmed) {
+			return true
+		}
+	}
+	return false
+}
+
+// eachNamesUser tells whether each entry has the name of a user before its command, as those of the system's crontabs do.
+// A program may be named like a user: what has flags behind its name is one.
+func eachNamesUser(lines []string, known func(string) bool) bool {
 	entries := 0
 	for _, line := range lines {
 		trimmed := strings.TrimSpace(line)
-		if strings.HasPrefix(trimmed, "#") && userColumn.MatchString(trimmed) {
-			return true, "a comment names a column for it"
-		}
 		if trimmed == "" || trimmed[0] == '#' {
 			continue
 		}
@@ -164,10 +174,10 @@ func isSystem(lines []string, known func(string) bool) (bool, string) {
 			_, rest = cut(rest)
 		}
 		word, after := cut(rest)
-		if after == "" || !slices.Contains(systemUsers, word) && (known == nil || !known(word)) {
-			return false, ""
+		if after == "" || after[0] == '-' || !slices.Contains(systemUsers, word) && !known(word) {
+			return false
 		}
 		entries++
 	}
-	return entries > 0, "each line names one there"
+	return entries > 0
 }

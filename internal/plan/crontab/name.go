@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// Names are the names that objects have already.
-type Names map[string]bool
+// Names are the names that objects have already, each with the last number that was put behind it.
+type Names map[string]int
 
 // longest is how long the name of a CronJob may be.
 const longest = 52
@@ -20,11 +20,12 @@ const longest = 52
 // Take gives a name like the wanted one that nobody has yet.
 func (n Names) Take(wanted string) string {
 	name := wanted
-	for count := 2; n[name]; count++ {
-		suffix := fmt.Sprintf("-%d", count)
+	for n[name] > 0 {
+		n[wanted]++
+		suffix := fmt.Sprintf("-%d", n[wanted])
 		name = strings.TrimRight(wanted[:min(len(wanted), longest-len(suffix))], "-") + suffix
 	}
-	n[name] = true
+	n[name] = 1
 	return name
 }
 

@@ -134,9 +134,9 @@ func jobSpec(pod *yaml.Node) *yaml.Node {
 func (c *converter) pod(e *entry, name string) (*yaml.Node, []string) {
 	var notes []string
 	var security any
-	home := c.options.Home
+	user, home := c.options.User, c.options.Home
 	if c.system {
-		home = ""
+		user, home = e.user, ""
 		if account, ok := c.account(e.user); ok {
 			home = account.Home
 			security = document.Map("runAsUser", account.UID)
@@ -149,10 +149,17 @@ func (c *converter) pod(e *entry, name string) (*yaml.Node, []string) {
 			notes = append(notes, runsAs(e.user, 0))
 		}
 	}
-	home = cmp.Or(c.environment.get("HOME"), home)
+	environment := c.environment.asOf(user, home)
+	if user == "" {
+		notes = append(notes, "LOGNAME and USER are not set, because it is not known whose crontab this is; cron sets them")
+	}
 	var directory any
-	if strings.HasPrefix(home, "/") {
+	if home = environment.get("HOME"); strings.HasPrefix(home, "/") {
 		directory = home
+		if c.options.IsDirectory != nil && !c.options.IsDirectory(home) {
+			directory = "/"
+			notes = append(notes, "there is no directory "+home+" here, so the command begins in /; if there will be, write it as workingDir")
+		}
 	}
 	shell := cmp.Or(c.environment.get("SHELL"), "/bin/sh")
 	if !strings.HasPrefix(shell, "/") {
@@ -165,7 +172,7 @@ func (c *converter) pod(e *entry, name string) (*yaml.Node, []string) {
 	command := document.List()
 	for n, argument := range argv {
 		if n == len(argv)-1 || n > 1 {
-			argument = c.environment.literally(argument, true)
+			argument = environment.literally(argument, true)
 		}
 		command.Content = append(command.Content, document.Value(argument))
 	}
@@ -174,7 +181,7 @@ func (c *converter) pod(e *entry, name string) (*yaml.Node, []string) {
 		"image", "host",
 		"command", command,
 		"workingDir", directory,
-		"env", nilable(c.environment.ofContainer()),
+		"env", nilable(environment.ofContainer()),
 	)
 	return document.Map(
 		"runtimeClassName", "host",

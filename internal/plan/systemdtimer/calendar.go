@@ -57,7 +57,7 @@ func readCalendar(text string) (calendarEvent, error) {
 	}
 	weekdays, date, clock := "*", "*-*-*", "00:00:00"
 	if len(words) > 0 && words[0] != "" && isLetter(words[0][0]) {
-		list, err := readWeekdays(words[0])
+		list, err := readWeekdays(strings.TrimSuffix(words[0], ","))
 		if err != nil {
 			return fail("%v", err)
 		}
@@ -253,18 +253,27 @@ func readFromEnd(text string) (string, error) {
 	var items []string
 	for item := range strings.SplitSeq(text, ",") {
 		first, step, stepped := strings.Cut(item, "/")
-		if strings.Contains(first, "..") {
-			return "", fmt.Errorf("day ~%s: no range counts from the end of the month; write ~7/1 for the last seven days", item)
+		last := "1"
+		if low, high, ranged := strings.Cut(first, ".."); ranged { // "3..5" is from the fifth to the third day before the end
+			first, last = high, low
+		} else if !stepped {
+			last = first
 		}
 		from, err := readValue("day", first, 1, 31)
-		by := from
+		to, by := 1, 1
+		if err == nil {
+			to, err = readValue("day", last, 1, 31)
+		}
 		if err == nil && stepped {
 			by, err = readValue("day", step, 1, 31)
 		}
-		if err != nil {
+		switch {
+		case err != nil:
 			return "", err
+		case from < to:
+			return "", fmt.Errorf("day ~%s goes backwards: write ~%d..%d", item, from, to)
 		}
-		for n := from; n >= 1; n -= by {
+		for n := from; n >= to; n -= by {
 			if n == 1 {
 				items = append(items, "L")
 			} else {

@@ -22,6 +22,10 @@ var understood = []string{
 	"Service.WorkingDirectory", "Service.TimeoutStartSec", "Service.TimeoutSec", "Service.RuntimeMaxSec", "Service.EnvironmentFile",
 	"Service.SyslogIdentifier", "Service.StandardOutput", "Service.StandardError", "Service.RemainAfterExit", "Service.TimeoutStopSec",
 	"Service.KillMode", "Service.Group", "Service.Restart",
+}
+
+// understoodOfAll are settings of any unit that make no difference.
+var understoodOfAll = []string{
 	"Unit.Description", "Unit.Documentation", "Unit.SourcePath", "Install.WantedBy", "Install.Also", "Install.Alias", "Install.RequiredBy",
 	"Unit.After", "Unit.Wants", "Unit.DefaultDependencies",
 }
@@ -45,28 +49,23 @@ func (c *converter) what(file unitFile) (pod *yaml.Node, job []any, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	security, home, err := c.user(file)
+	security, who, err := c.user(file)
 	if err != nil {
 		return nil, nil, err
 	}
-	directory, err := specifiers(c.service.Name).expand(strings.TrimPrefix(file.last("Service.WorkingDirectory"), "-"))
+	workingDir, err := c.directory(file, who.home)
 	if err != nil {
-		return nil, nil, fmt.Errorf("WorkingDirectory=: %w", err)
+		return nil, nil, err
 	}
-	if directory == "~" {
-		directory = home
-	}
-	var workingDir, env any
-	if strings.HasPrefix(directory, "/") {
-		workingDir = directory
-	}
+	environment = who.with(environment)
+	var env any
 	if list := document.List(); len(environment) > 0 {
 		for _, e := range environment {
 			list.Content = append(list.Content, document.Map("name", e.name, "value", document.Quoted(strings.ReplaceAll(e.value, "$", "$$"))))
 		}
 		env = list
 	}
-	c.rest(file)
+	c.rest(c.service.File, file, understood)
 	return document.Map(
 		"runtimeClassName", "host",
 		"restartPolicy", "Never",
@@ -190,49 +189,89 @@ func (c *converter) limits(file unitFile) ([]any, error) {
 	return append(job, "backoffLimit", 0), nil
 }
 
+// directory reads WorkingDirectory=, of which a "-" in front says that it need not be there; nil if there is none.
+func (c *converter) directory(file unitFile, home string) (any, error) {
+	text, mayMiss := strings.CutPrefix(file.last("Service.WorkingDirectory"), "-")
+	directory, err := specifiers(c.service.Name).expand(text)
+	if err != nil {
+		return nil, fmt.Errorf("WorkingDirectory=: %w", err)
+	}
+	if directory == "~" {
+		directory = home
+	}
+	switch {
+	case !strings.HasPrefix(directory, "/"):
+		return nil, nil
+	case c.options.IsDirectory == nil || c.options.IsDirectory(directory):
+		return directory, nil
+	case mayMiss:
+		c.note(c.service.File, "there is no directory %s here, so the command begins in /; if there will be, write it as workingDir", directory)
+		return "/", nil
+	}
+	c.note(c.service.File, "there is no directory %s here, and without it each run fails, as it does under systemd", directory)
+	return directory, nil
+}
+
+// An owner is as whom a service runs; what is not known is "".
+type owner struct{ name, home string }
+
+// with gives an environment with what systemd sets for a service with User=, in front of what it sets itself.
+func (o owner) with(environment []variable) []variable {
+	var own []variable
+	if o.name != "" {
+		for _, v := range []variable{{"HOME", o.home}, {"LOGNAME", o.name}, {"USER", o.name}} {
+			if v.value != "" && !slices.ContainsFunc(environment, func(other variable) bool { return other.name == v.name }) {
+				own = append(own, v)
+			}
+		}
+	}
+	return append(own, environment...)
+}
+
 // user reads User=, as whom it runs and where he is at home.
-func (c *converter) user(file unitFile) (security any, home string, err error) {
+func (c *converter) user(file unitFile) (security any, who owner, err error) {
 	name, err := specifiers(c.service.Name).expand(file.last("Service.User"))
 	if err != nil {
-		return nil, "", fmt.Errorf("User=: %w", err)
+		return nil, owner{}, fmt.Errorf("User=: %w", err)
 	}
 	if group := file.last("Service.Group"); group != "" {
 		c.note(c.service.File, "Group=%s is not kept: add runAsGroup with its number to securityContext", group)
 	}
-	home = "/root"
 	if name == "" {
 		c.note(c.service.File, "a service without User= runs as root: for that carillon up must be started by root; else take securityContext out")
-		return document.Map("runAsUser", 0), home, nil
+		return document.Map("runAsUser", 0), owner{home: "/root"}, nil
 	}
-	uid, numberErr := strconv.ParseInt(name, 10, 64)
-	if numberErr == nil && uid >= 0 {
-		home = ""
-	} else {
+	uid, err := strconv.ParseInt(name, 10, 64)
+	if err != nil || uid < 0 {
+		who.name = name
 		known := false
 		if c.options.Account != nil {
 			account, ok := c.options.Account(name)
-			uid, home, known = account.UID, account.Home, ok
+			uid, who.home, known = account.UID, account.Home, ok
 		}
 		if !known {
 			c.note(c.service.File, "it ran as %s, whom this machine does not know: it runs as whoever starts carillon up, unless you add securityContext: {runAsUser: NUMBER}", name)
-			return nil, "", nil
+			return nil, who, nil
 		}
 	}
 	if uid != 0 {
 		c.note(c.service.File, "it runs as %s (%d); for that carillon up must be started by root, or by him", name, uid)
 	}
-	return document.Map("runAsUser", uid), home, nil
+	return document.Map("runAsUser", uid), who, nil
 }
 
-// rest tells of what has no counterpart.
-func (c *converter) rest(file unitFile) {
+// rest tells of what has no counterpart in a file.
+func (c *converter) rest(path string, file unitFile, known []string) {
 	var left []string
 	for _, name := range file.order {
-		if _, short, _ := strings.Cut(name, "."); file.values[name] != nil && !slices.Contains(understood, name) && !slices.Contains(left, short+"=") && !strings.HasPrefix(name, "X-") {
+		if file.values[name] == nil || slices.Contains(known, name) || slices.Contains(understoodOfAll, name) || strings.HasPrefix(name, "X-") {
+			continue
+		}
+		if _, short, _ := strings.Cut(name, "."); !slices.Contains(left, short+"=") {
 			left = append(left, short+"=")
 		}
 	}
 	if len(left) > 0 {
-		c.note(c.service.File, "not kept: %s", strings.Join(left, ", "))
+		c.note(path, "not kept: %s", strings.Join(left, ", "))
 	}
 }

@@ -62,6 +62,8 @@ type Options struct {
 	Now time.Time
 	// Account finds a user of the machine by name; nil if none is known.
 	Account func(name string) (crontab.Account, bool)
+	// IsDirectory tells whether the machine has a directory; nil takes each to be there.
+	IsDirectory func(path string) bool
 	// Names are those that other objects have; Convert adds its own.
 	Names crontab.Names
 }
@@ -101,6 +103,7 @@ func Convert(timer, service Unit, o Options) (Result, error) {
 		}
 		return Result{Notes: c.notes}, nil
 	}
+	c.rest(timer.File, timerFile, understoodOfTimer)
 	wanted := nameOf(timer.Name)
 	c.name = o.Names.Take(wanted)
 	pod, job, err := c.what(serviceFile)
@@ -148,6 +151,9 @@ func (c *converter) note(file, format string, args ...any) {
 // spec is that of a Timetable. A unit that is active is not started again: a time that comes meanwhile is passed over.
 func (c *converter) spec(when *timing, job []any, pod *yaml.Node) *yaml.Node {
 	var jitter, deadline, dst any
+	if when.calendar && when.zone != "UTC" { // systemd passes a time over that does not exist
+		dst = document.Flow(document.Map("gap", "Skip"))
+	}
 	if when.jitter != "" {
 		jitter = when.jitter
 	}

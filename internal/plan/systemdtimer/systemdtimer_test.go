@@ -18,7 +18,7 @@ import (
 func options() systemdtimer.Options {
 	return systemdtimer.Options{Zone: "Europe/Berlin", Now: time.Date(2026, 12, 24, 12, 0, 0, 0, time.UTC), Account: func(name string) (crontab.Account, bool) {
 		return crontab.Account{UID: 33, Home: "/var/www"}, name == "www-data"
-	}}
+	}, IsDirectory: func(path string) bool { return path != "/nowhere" }}
 }
 
 func unit(name, text string) systemdtimer.Unit {
@@ -56,27 +56,32 @@ func TestConvert(t *testing.T) {
 		want           []string
 		notes          []string
 	}{
-		"a timer":                 {"[Timer]\nOnCalendar=daily\n", trueService, false, []string{`cron: "0 0 * * *"`, "timeZone: Europe/Berlin", "catchUp: {policy: None}", "concurrency: {policy: Queue, queueLimit: 0}", "backoffLimit: 0"}, nil},
-		"one that makes up":       {"[Timer]\nOnCalendar=daily\nPersistent=yes\n", trueService, false, []string{"catchUp: {policy: Latest}"}, nil},
-		"a CronJob":               {"[Timer]\nOnCalendar=*:0/5\n", trueService, true, []string{`schedule: "0-59/5 * * * *"`, "startingDeadlineSeconds: 60", "concurrencyPolicy: Forbid"}, nil},
-		"a CronJob that makes up": {"[Timer]\nOnCalendar=weekly\nPersistent=1\n", trueService, true, []string{`schedule: "0 0 * * MON"`}, nil},
-		"a zone of its own":       {"[Timer]\nOnCalendar=daily Asia/Tokyo\n", trueService, false, []string{"timeZone: Asia/Tokyo"}, nil},
-		"a user":                  {"[Timer]\nOnCalendar=daily\n", "[Service]\nUser=www-data\nWorkingDirectory=~\nExecStart=/bin/true\n", false, []string{"runAsUser: 33", "workingDir: /var/www"}, []string{"www-data (33)"}},
-		"a number of a user":      {"[Timer]\nOnCalendar=daily\n", "[Service]\nUser=1000\nExecStart=/bin/true\n", false, []string{"runAsUser: 1000"}, nil},
-		"a stranger":              {"[Timer]\nOnCalendar=daily\n", "[Service]\nUser=stranger\nExecStart=/bin/true\n", false, nil, []string{"stranger, whom this machine does not know"}},
-		"a limit of a oneshot":    {"[Timer]\nOnCalendar=daily\n", "[Service]\nType=oneshot\nTimeoutStartSec=1h\nExecStart=/bin/true\n", false, []string{"activeDeadlineSeconds: 3600"}, nil},
-		"a limit of a program":    {"[Timer]\nOnCalendar=daily\n", "[Service]\nRuntimeMaxSec=90\nTimeoutStartSec=5\nExecStart=/bin/true\n", false, []string{"activeDeadlineSeconds: 90"}, nil},
-		"no limit":                {"[Timer]\nOnCalendar=daily\n", "[Service]\nType=oneshot\nTimeoutSec=infinity\nExecStart=/bin/true\n", false, []string{"backoffLimit: 0"}, nil},
-		"an environment":          {"[Timer]\nOnCalendar=daily\n", "[Service]\nEnvironment=A=1 \"B=x y\"\nEnvironment=A=$2\nEnvironmentFile=-/etc/default/x\nExecStart=/bin/true\n", false, []string{"name: B", `value: "x y"`, `value: "$$2"`}, []string{"EnvironmentFile=-/etc/default/x"}},
-		"taken back":              {"[Timer]\nOnCalendar=daily\nOnCalendar=\nOnCalendar=hourly\n", trueService, false, []string{`cron: "0 * * * *"`}, nil},
-		"continued":               {"[Timer]\nOnCalendar=daily\n", "[Service]\nExecStart=/bin/echo a \\\n # not this\n  b\n", false, []string{"- a\n", "- b\n"}, nil},
-		"a loud service":          {"[Timer]\nOnCalendar=daily\n", "[Service]\nType=forking\nGroup=adm\nRestart=always\nMemoryMax=1G\nExecStart=+/bin/true\n", false, nil, []string{"Type=forking", "Group=adm", "Restart=always", "MemoryMax=", "begins with + or !"}},
-		"what Kubernetes reads":   {"[Timer]\nOnCalendar=daily\n", "[Service]\nExecStart=:/bin/echo $(HOME) $$\n", false, []string{"$$(HOME)", "$$$$"}, nil},
-		"a quote in a word":       {"[Timer]\nOnCalendar=daily\n", "[Service]\nExecStart=/bin/d --log-opt=\"tag={{.Name}} x\" 'a'b\"c d\" \"\"\n", false, []string{"- --log-opt=tag={{.Name}} x\n", "- abc d\n", "- \"\"\n"}, nil},
-		"a quote in a variable":   {"[Timer]\nOnCalendar=daily\n", "[Service]\nEnvironment=FOO=\"bar baz\" B=1\nExecStart=/bin/true\n", false, []string{"name: FOO\n", "value: \"bar baz\"", "name: B\n"}, nil},
-		"escapes":                 {"[Timer]\nOnCalendar=daily\n", "[Service]\nExecStart=/bin/e a\\ b \\u00fc \\xc3\\xbc\\101 \\q\\s; \\;\n", false, []string{"- a\\ b\n", "- ü\n", "- üA\n", "- \\q ;\n", "- ;\n"}, nil},
-		"all times taken back":    {"[Timer]\nOnBootSec=5min\nOnUnitActiveSec=1h\nOnCalendar=\nOnCalendar=daily\n", trueService, false, []string{"schedules:\n    - cron: \"0 0 * * *\"\n  timeZone"}, nil},
-		"seconds between":         {"[Timer]\nOnUnitInactiveSec=90\n", trueService, false, []string{"every: 1m30s"}, []string{"from the last end"}},
+		"a timer":                   {"[Timer]\nOnCalendar=daily\n", trueService, false, []string{`cron: "0 0 * * *"`, "timeZone: Europe/Berlin", "catchUp: {policy: None}", "concurrency: {policy: Queue, queueLimit: 0}", "backoffLimit: 0"}, nil},
+		"one that makes up":         {"[Timer]\nOnCalendar=daily\nPersistent=yes\n", trueService, false, []string{"catchUp: {policy: Latest}"}, nil},
+		"a CronJob":                 {"[Timer]\nOnCalendar=*:0/5\n", trueService, true, []string{`schedule: "0-59/5 * * * *"`, "startingDeadlineSeconds: 60", "concurrencyPolicy: Forbid"}, nil},
+		"a CronJob that makes up":   {"[Timer]\nOnCalendar=weekly\nPersistent=1\n", trueService, true, []string{`schedule: "0 0 * * MON"`}, nil},
+		"a zone of its own":         {"[Timer]\nOnCalendar=daily Asia/Tokyo\n", trueService, false, []string{"timeZone: Asia/Tokyo"}, nil},
+		"a user":                    {"[Timer]\nOnCalendar=daily\n", "[Service]\nUser=www-data\nWorkingDirectory=~\nExecStart=/bin/true\n", false, []string{"runAsUser: 33", "workingDir: /var/www", "name: HOME\n                  value: \"/var/www\"", "name: LOGNAME\n                  value: \"www-data\"", "name: USER\n"}, []string{"www-data (33)"}},
+		"a number of a user":        {"[Timer]\nOnCalendar=daily\n", "[Service]\nUser=1000\nExecStart=/bin/true\n", false, []string{"runAsUser: 1000"}, nil},
+		"a stranger":                {"[Timer]\nOnCalendar=daily\n", "[Service]\nUser=stranger\nExecStart=/bin/true\n", false, nil, []string{"stranger, whom this machine does not know"}},
+		"a limit of a oneshot":      {"[Timer]\nOnCalendar=daily\n", "[Service]\nType=oneshot\nTimeoutStartSec=1h\nExecStart=/bin/true\n", false, []string{"activeDeadlineSeconds: 3600"}, nil},
+		"a limit of a program":      {"[Timer]\nOnCalendar=daily\n", "[Service]\nRuntimeMaxSec=90\nTimeoutStartSec=5\nExecStart=/bin/true\n", false, []string{"activeDeadlineSeconds: 90"}, nil},
+		"no limit":                  {"[Timer]\nOnCalendar=daily\n", "[Service]\nType=oneshot\nTimeoutSec=infinity\nExecStart=/bin/true\n", false, []string{"backoffLimit: 0"}, nil},
+		"an environment":            {"[Timer]\nOnCalendar=daily\n", "[Service]\nEnvironment=A=1 \"B=x y\"\nEnvironment=A=$2\nEnvironmentFile=-/etc/default/x\nExecStart=/bin/true\n", false, []string{"name: B", `value: "x y"`, `value: "$$2"`}, []string{"EnvironmentFile=-/etc/default/x"}},
+		"taken back":                {"[Timer]\nOnCalendar=daily\nOnCalendar=\nOnCalendar=hourly\n", trueService, false, []string{`cron: "0 * * * *"`}, nil},
+		"continued":                 {"[Timer]\nOnCalendar=daily\n", "[Service]\nExecStart=/bin/echo a \\\n # not this\n  b\n", false, []string{"- a\n", "- b\n"}, nil},
+		"a loud service":            {"[Timer]\nOnCalendar=daily\n", "[Service]\nType=forking\nGroup=adm\nRestart=always\nMemoryMax=1G\nExecStart=+/bin/true\n", false, nil, []string{"Type=forking", "Group=adm", "Restart=always", "MemoryMax=", "begins with + or !"}},
+		"what Kubernetes reads":     {"[Timer]\nOnCalendar=daily\n", "[Service]\nExecStart=:/bin/echo $(HOME) $$\n", false, []string{"$$(HOME)", "$$$$"}, nil},
+		"a directory that may miss": {"[Timer]\nOnCalendar=daily\n", "[Service]\nWorkingDirectory=-/nowhere\nExecStart=/bin/true\n", false, []string{"workingDir: /\n"}, []string{"no directory /nowhere here, so the command begins in /"}},
+		"one that must not":         {"[Timer]\nOnCalendar=daily\n", "[Service]\nWorkingDirectory=/nowhere\nExecStart=/bin/true\n", false, []string{"workingDir: /nowhere\n"}, []string{"each run fails, as it does under systemd"}},
+		"one that is there":         {"[Timer]\nOnCalendar=daily\n", "[Service]\nWorkingDirectory=-~\nExecStart=/bin/true\n", false, []string{"workingDir: /root\n"}, nil},
+		"days the clock changes":    {"[Timer]\nOnCalendar=02:30\n", trueService, false, []string{"dst: {gap: Skip}"}, nil},
+		"a timer with conditions":   {"[Unit]\nConditionACPower=true\n[Timer]\nOnCalendar=daily\nOnClockChange=yes\n", trueService, false, nil, []string{"not kept: ConditionACPower=, OnClockChange="}},
+		"a quote in a word":         {"[Timer]\nOnCalendar=daily\n", "[Service]\nExecStart=/bin/d --log-opt=\"tag={{.Name}} x\" 'a'b\"c d\" \"\"\n", false, []string{"- --log-opt=tag={{.Name}} x\n", "- abc d\n", "- \"\"\n"}, nil},
+		"a quote in a variable":     {"[Timer]\nOnCalendar=daily\n", "[Service]\nEnvironment=FOO=\"bar baz\" B=1\nExecStart=/bin/true\n", false, []string{"name: FOO\n", "value: \"bar baz\"", "name: B\n"}, nil},
+		"escapes":                   {"[Timer]\nOnCalendar=daily\n", "[Service]\nExecStart=/bin/e a\\ b \\u00fc \\xc3\\xbc\\101 \\q\\s; \\;\n", false, []string{"- a\\ b\n", "- ü\n", "- üA\n", "- \\q ;\n", "- ;\n"}, nil},
+		"all times taken back":      {"[Timer]\nOnBootSec=5min\nOnUnitActiveSec=1h\nOnCalendar=\nOnCalendar=daily\n", trueService, false, []string{"schedules:\n    - cron: \"0 0 * * *\"\n  timeZone: Europe/Berlin\n"}, nil},
+		"seconds between":           {"[Timer]\nOnUnitInactiveSec=90\n", trueService, false, []string{"every: 1m30s"}, []string{"from the last end"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

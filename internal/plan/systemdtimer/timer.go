@@ -18,6 +18,15 @@ type timing struct {
 	schedules    *yaml.Node
 	zone, jitter string
 	persistent   bool
+	// calendar tells that a schedule comes again by the clock on the wall.
+	calendar bool
+}
+
+// understoodOfTimer are the settings of a timer that become something, are told of, or make no difference.
+var understoodOfTimer = []string{
+	"Timer.OnCalendar", "Timer.OnActiveSec", "Timer.OnBootSec", "Timer.OnStartupSec", "Timer.OnUnitActiveSec", "Timer.OnUnitInactiveSec",
+	"Timer.Unit", "Timer.Persistent", "Timer.RandomizedDelaySec", "Timer.RandomizedOffsetSec", "Timer.FixedRandomDelay", "Timer.AccuracySec",
+	"Timer.WakeSystem", "Timer.RemainAfterElapse",
 }
 
 const (
@@ -109,8 +118,10 @@ func (c *converter) events(file unitFile, t *timing) ([]*yaml.Node, error) {
 		case event.at != "":
 			items = append(items, document.Map("at", document.Flow(document.List(document.Quoted(event.at)))))
 		case event.both:
+			t.calendar = true
 			items = append(items, document.Map("cron", document.Quoted(event.cron), "dayRule", "Both"))
 		default:
+			t.calendar = true
 			items = append(items, document.Map("cron", document.Quoted(event.cron)))
 		}
 	}
