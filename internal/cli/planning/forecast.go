@@ -78,7 +78,7 @@ nothing is named, it is the cluster of $KUBECONFIG that is asked, or the Carillo
 			return nil
 		},
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE:              func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
+		RunE:              func(cmd *cobra.Command, _ []string) error { return interruptible(cmd.Context(), c.run(cmd)) },
 	}
 	c.input.add(cmd)
 	c.output.add(cmd)
@@ -115,17 +115,21 @@ func (c *forecastCommand) run(cmd *cobra.Command) error {
 	if options.Runs, err = c.pastRuns(cmd.Context(), all, tell); err != nil {
 		return err
 	}
-	made := forecast.Of(all.Scheduled, options)
+	options.Progress = func() bool { return cmd.Context().Err() == nil }
+	made := forecast.Of(lastVersions(all.Scheduled, tell), options)
+	if made == nil {
+		return cmd.Context().Err()
+	}
 	if c.svg != "" {
-		if err := os.WriteFile(c.svg, []byte(made.SVG(zone)), 0o644); err != nil { //nolint:gosec // a picture for everybody
-			return fmt.Errorf("--svg: %w", err)
+		if err := writeWhole(c.svg, []byte(made.SVG(zone))); err != nil {
+			return err
 		}
 	}
 	if err := c.write(made, options, zone); err != nil {
 		return err
 	}
 	if peak := made.Summary().Starts; cmd.Flags().Changed("max-per-minute") && peak.Number > c.limit {
-		return &exitcode.Error{Code: exitcode.Failed, Err: fmt.Errorf("%d runs start at %s, more than --max-per-minute %d", peak.Number, peak.At.In(zone).Format(minuteFormat), c.limit)}
+		return &exitcode.Error{Code: exitcode.Failed, Err: fmt.Errorf("%s at %s, more than --max-per-minute %d", counted(int(peak.Number), "run starts", "runs start"), peak.At.In(zone).Format(minuteFormat), c.limit)}
 	}
 	return nil
 }
@@ -168,6 +172,9 @@ func (c *forecastCommand) options(cmd *cobra.Command) (*time.Location, forecast.
 		return refuse("--top %d is less than 0", c.top)
 	case cmd.Flags().Changed("max-per-minute") && c.limit < 0:
 		return refuse("--max-per-minute %d is less than 0", c.limit)
+	}
+	if err := withinYears("--from", first, "--for", first.Add(length)); err != nil {
+		return nil, forecast.Options{}, err
 	}
 	return zone, forecast.Options{From: first.UTC().Truncate(time.Minute), Length: length.Truncate(time.Minute), Duration: c.duration,
 		DeadlineAsDuration: c.deadlines, Jitter: c.jitter, Top: c.top}, nil

@@ -177,6 +177,42 @@ func TestForecastLimit(t *testing.T) {
 	}
 }
 
+// Of an object that is given twice the last one counts, and one start is one start.
+func TestForecastTwice(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "twice.yaml")
+	text := simulatedCronJob("sync", "  schedule: '0 * * * *'\n") + simulatedCronJob("sync", "  schedule: '0 0 * * *'\n")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, told, code, err := runForecast(t, "", "-f", path, "--max-per-minute", "0")
+	if code != exitcode.Failed || err.Error() != "1 run starts at 2026-11-24 00:00 UTC, more than --max-per-minute 0" {
+		t.Errorf("exit code %d: %v\n%s", code, err, out)
+	}
+	if want := "is the same object, and comes later."; !strings.Contains(told, want) || strings.Count(told, "\n") != 1 {
+		t.Errorf("it tells %q", told)
+	}
+}
+
+// A picture takes the place of the one before as a whole: who has that open reads on in it.
+func TestForecastKeepsPicture(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.svg")
+	if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer before.Close()
+	if _, _, code, err := runForecast(t, "", "-f", "testdata/forecast/one.yaml", "--svg", path); code != 0 {
+		t.Fatal(err)
+	}
+	old := make([]byte, 4)
+	if n, _ := before.Read(old); string(old[:n]) != "old" {
+		t.Errorf("who had it open reads %q", old[:n])
+	}
+}
+
 // What is typed wrong is told with its cure.
 func TestForecastRefusals(t *testing.T) {
 	dir := t.TempDir()
@@ -202,6 +238,9 @@ func TestForecastRefusals(t *testing.T) {
 		"a long duration": {append(fleet, "--duration", "800h"), "--duration"},
 		"a jitter":        {append(fleet, "--jitter", "25h"), "--jitter"},
 		"a top":           {append(fleet, "--top", "-1"), "--top"},
+		"a picture":       {append(fleet, "--svg", dir), "is a directory"},
+		"before zones":    {append(fleet, "--from", "1969-12-31"), "--from: it begins before 1970-01-01"},
+		"the last year":   {append(fleet, "--from", "9999-12-31T00:01"), "--for: it ends after 9999-12-31"},
 		"a limit":         {append(fleet, "--max-per-minute", "-1"), "--max-per-minute"},
 	}
 	for name, test := range tests {
@@ -212,7 +251,7 @@ func TestForecastRefusals(t *testing.T) {
 			}
 		})
 	}
-	if _, _, code, err := runForecast(t, "", append(fleet, "--svg", filepath.Join(dir, "no", "a.svg"))...); code != exitcode.Failed || !strings.Contains(err.Error(), "--svg") {
+	if _, _, code, err := runForecast(t, "", append(fleet, "--svg", filepath.Join(dir, "no", "a.svg"))...); code != exitcode.Failed || !strings.Contains(err.Error(), "no/a.svg: no such file") || strings.Contains(err.Error(), ".carillon-") {
 		t.Errorf("a picture that cannot be written: exit code %d, %v", code, err)
 	}
 }

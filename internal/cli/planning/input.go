@@ -40,6 +40,9 @@ type input struct {
 	allNamespaces bool
 	// zone is that of CronJobs which name none; nil means UTC.
 	zone *time.Location
+
+	// read is how load has read the objects: in which namespace, and without which Calendars.
+	read workload.Options
 }
 
 func (i *input) add(cmd *cobra.Command) {
@@ -81,6 +84,7 @@ func (i *input) load(ctx context.Context, streams Streams, tell func(string)) (*
 		}
 		objects = append(append(objects, live...), calendars...)
 	}
+	i.read = options
 	all, err := workload.Read(objects, options)
 	if err != nil {
 		return nil, &exitcode.Error{Code: exitcode.Usage, Err: err}

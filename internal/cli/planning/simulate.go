@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -59,7 +60,9 @@ that an edit, an outage or another object leaves the other runs as they were; --
   carillon simulate -f backup.yaml --edit hourly.yaml@+6h --events
   carillon simulate -f backup.yaml --duration 90m --svg backup.svg
   carillon simulate cronjob/backup --context production --namespace team -o json`,
-		RunE: func(cmd *cobra.Command, args []string) error { return s.run(cmd.Context(), args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return interruptible(cmd.Context(), s.run(cmd.Context(), args))
+		},
 
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
@@ -103,7 +106,8 @@ func (s *simulate) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	objects, err := chosen(all, args, s.input.cluster.Namespace)
+	all.Scheduled = lastVersions(all.Scheduled, s.tell)
+	objects, err := chosen(all, args, s.input.cluster.Namespace, s.tell)
 	if err != nil {
 		return err
 	}
@@ -141,7 +145,7 @@ func (s *simulate) show(r *report.Report) error {
 		writeEscaped(s.Out, r.Text())
 	}
 	for _, result := range r.Results {
-		if result.Object.Hindrance() != "" {
+		if result.Object.Hindrance() != "" || result.Hindrance != "" {
 			return &exitcode.Error{Code: exitcode.Failed}
 		}
 	}
@@ -176,7 +180,7 @@ func (s *simulate) model() (simulation.Model, error) {
 }
 
 // chosen are the objects that are named, in a namespace if one was named, too; all if none is.
-func chosen(all *workload.Objects, args []string, namespace string) ([]*workload.Scheduled, error) {
+func chosen(all *workload.Objects, args []string, namespace string, tell func(string)) ([]*workload.Scheduled, error) {
 	if len(all.Scheduled) == 0 {
 		return nil, exitcode.UsageError("there is no CronJob and no Timetable among %d objects", len(all.Jobs)+len(all.Others))
 	}
@@ -192,6 +196,10 @@ func chosen(all *workload.Objects, args []string, namespace string) ([]*workload
 		one, err := find(all, ref, namespace)
 		if err != nil {
 			return nil, err
+		}
+		if slices.Contains(objects, one) {
+			tell(arg + " is named twice, and counts once.")
+			continue
 		}
 		objects = append(objects, one)
 	}

@@ -4,6 +4,7 @@
 package planning
 
 import (
+	"context"
 	"encoding/json"
 	"encoding/xml"
 	"errors"
@@ -13,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"github.com/carillon-dev/carillon/internal/cli/exitcode"
 )
@@ -102,6 +105,14 @@ var simulations = map[string]struct {
 		files: map[string]string{"a.yaml": simulatedCronJob("sync", "  schedule: '*/30 * * * *'\n  timeZone: Asia/Kathmandu\n  startingDeadlineSeconds: 60\n")},
 		args:  []string{"-f", "a.yaml", "--from", "2027-03-22T09:47:11", "--for", "30h", "--outage", "+2h..+3h"},
 	},
+	"a pause that ends and a timeout": {
+		files: map[string]string{"a.yaml": simulatedTimetable("sync", "  schedules: [{cron: '0 * * * *'}]\n  suspendUntil: 2027-03-22T03:30:00Z\n  onResume: CatchUp\n  timeout: 4m\n")},
+		args:  []string{"-f", "a.yaml", "--from", "2027-03-22", "--for", "6h"},
+	},
+	"an edit that cannot be served": {
+		files: map[string]string{"a.yaml": simulatedCronJob("sync", "  schedule: '0 * * * *'\n"), "b.yaml": simulatedCronJob("sync", "  schedule: '0 25 * * *'\n")},
+		args:  []string{"-f", "a.yaml", "--from", "2027-03-22", "--for", "6h", "--edit", "b.yaml@+2h50m"}, code: exitcode.Failed,
+	},
 	"a queue that is full": {
 		files: map[string]string{"a.yaml": simulatedTimetable("sync", "  schedules: [{cron: '*/5 * * * *'}]\n  concurrency: {policy: Queue, queueLimit: 2}\n  startingDeadline: 12m\n")},
 		args:  []string{"-f", "a.yaml", "--from", "2027-03-28", "--for", "2h", "--duration", "8m"},
@@ -167,6 +178,10 @@ func TestSimulateRefuses(t *testing.T) {
 		"two ends":                       {[]string{"-f", "a.yaml", "--to", "2027-03-21", "--for", "7d"}, "leave one out"},
 		"no time at all":                 {[]string{"-f", "a.yaml", "--for", "10s"}, "less than a minute"},
 		"a century":                      {[]string{"-f", "a.yaml", "--for", "36500d"}, "more than ten years"},
+		"the time before zones":          {[]string{"-f", "a.yaml", "--from", "1969-12-31T23:59:59Z"}, "--from: it begins before 1970-01-01"},
+		"the last year, and on":          {[]string{"-f", "a.yaml", "--from", "9999-12-31T12:00"}, "--for: it ends after 9999-12-31"},
+		"an end after the last year":     {[]string{"-f", "a.yaml", "--from", "9999-12-31T12:00", "--to", "+13h"}, "--to: it ends after 9999-12-31"},
+		"a beginning after the last":     {[]string{"-f", "a.yaml", "--from", "9999-12-31T23:30:00-01:00"}, "--from: it begins after 9999-12-31"},
 		"how long":                       {[]string{"-f", "a.yaml", "--for", "long"}, "--for: \"long\" is no duration"},
 		"an outage without an end":       {[]string{"-f", "a.yaml", "--outage", "+1h"}, "write FROM..TO"},
 		"an outage that is no time":      {[]string{"-f", "a.yaml", "--outage", "+1h..noon"}, "--outage \"noon\" is no time"},
@@ -193,6 +208,58 @@ func TestSimulateRefuses(t *testing.T) {
 				t.Errorf("it says %q, want %q", told, test.want)
 			}
 		})
+	}
+}
+
+// Of an object that is given twice the last one counts, whether it is in one file or in two; of one that is named twice the same.
+func TestSimulateTwice(t *testing.T) {
+	hourly, daily := simulatedCronJob("sync", "  schedule: '0 * * * *'\n"), simulatedCronJob("sync", "  schedule: '0 0 * * *'\n")
+	tests := map[string]struct {
+		files map[string]string
+		args  []string
+		want  string
+	}{
+		"in one file":     {map[string]string{"a.yaml": hourly + daily}, []string{"-f", "a.yaml"}, "a.yaml"},
+		"in two":          {map[string]string{"a.yaml": hourly, "b.yaml": daily}, []string{"-f", "a.yaml", "-f", "b.yaml", "cronjob/sync"}, "is left out: "},
+		"named twice":     {map[string]string{"a.yaml": daily}, []string{"-f", "a.yaml", "cronjob/sync", "cj/sync"}, "cj/sync is named twice, and counts once."},
+		"in any spelling": {map[string]string{"a.yaml": hourly + strings.Replace(daily, "{name: sync}", "{name: sync, namespace: default}", 1)}, []string{"-f", "a.yaml"}, "is the same object, and comes later."},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			out, told, code := runSimulate(t, test.files, append(test.args, "--from", "2027-03-22")...)
+			if code != 0 || !strings.Contains(told, test.want) || strings.Count(out, "cronjob/sync") != 1 || !strings.Contains(out, "1 run: 1 succeeded") {
+				t.Errorf("exit code %d: %s\n%s", code, told, out)
+			}
+		})
+	}
+}
+
+// One who interrupts it gets 130, and no word.
+func TestSimulateInterrupted(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("a.yaml", []byte(simulatedCronJob("tick", "  schedule: '* * * * *'\n")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for name, cmd := range map[string]func(Streams) *cobra.Command{"simulate": newSimulate, "forecast": newForecast} {
+		var out strings.Builder
+		c := cmd(Streams{In: strings.NewReader(""), Out: &out, Err: &out})
+		c.SilenceErrors, c.SilenceUsage = true, true
+		c.SetArgs([]string{"-f", "a.yaml"})
+		err := c.ExecuteContext(ctx)
+		if coded, ok := errors.AsType[*exitcode.Error](err); !ok || coded.Code != exitcode.Interrupted || coded.Err != nil || out.Len() > 0 {
+			t.Errorf("%s: %v, and it wrote %q", name, err, out.String())
+		}
+	}
+}
+
+// A file of --edit is about the namespace of the context, where the objects come from.
+func TestSimulateEditsCluster(t *testing.T) {
+	files := map[string]string{"b.yaml": simulatedCronJob("a-0", "  schedule: '0 * * * *'\n")}
+	out, told, code := runSimulate(t, files, "cronjob/a-0", "--kubeconfig", forecastServer(t, false), "--for", "6h", "--edit", "b.yaml@+2h30m")
+	if code != 0 || !strings.Contains(out, "15:00 to 17:00  3 runs started on time") || !strings.Contains(out, "edited: b.yaml") {
+		t.Errorf("exit code %d: %s\n%s", code, told, out)
 	}
 }
 
@@ -266,7 +333,7 @@ func TestSimulatePicture(t *testing.T) {
 	if left, err := filepath.Glob(".carillon-*"); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v %v", left, err)
 	}
-	if _, told, code := runSimulate(t, files, "-f", "a.yaml", "--svg", "none/a.svg"); code != exitcode.Failed || !strings.Contains(told, "cannot write none/a.svg") {
+	if _, told, code := runSimulate(t, files, "-f", "a.yaml", "--svg", "none/a.svg"); code != exitcode.Failed || !strings.Contains(told, "cannot write none/a.svg") || strings.Contains(told, ".carillon-") {
 		t.Errorf("exit code %d: %s", code, told)
 	}
 }

@@ -47,10 +47,7 @@ func (s *simulate) readEdits(ctx context.Context, all *workload.Objects, objects
 	}
 	slices.SortStableFunc(files, func(a, b editFile) int { return a.at.Compare(b.at) })
 
-	namespace := s.input.cluster.Namespace
-	if namespace == "" {
-		namespace = "default"
-	}
+	namespace := cmp.Or(s.input.read.Namespace, "default")
 	identityOf := func(o workload.Object) identity {
 		return identity{o.Content.GroupVersionKind(), cmp.Or(o.Content.GetNamespace(), namespace), o.Content.GetName()}
 	}
@@ -81,7 +78,7 @@ func (s *simulate) readEdits(ctx context.Context, all *workload.Objects, objects
 			}
 			current[i], replaced[id] = o, true
 		}
-		after, err := workload.Read(current, workload.Options{Namespace: namespace, Zone: s.input.zone})
+		after, err := workload.Read(current, s.input.read)
 		if err != nil {
 			return nil, exitcode.UsageError("--edit %q: %w", f.text, err)
 		}

@@ -50,6 +50,10 @@ func (t *simulateTimes) span(now time.Time, zone *time.Location) (simulation.Spa
 		}
 		s.To = s.From.Add(lasts)
 	}
+	end := "--for"
+	if t.to != "" {
+		end = "--to"
+	}
 	switch lasts := s.To.Sub(s.From); {
 	case lasts <= 0:
 		return s, exitcode.UsageError("it ends (%s) before it begins (%s)", s.To.Format(time.RFC3339), s.From.Format(time.RFC3339))
@@ -58,7 +62,7 @@ func (t *simulateTimes) span(now time.Time, zone *time.Location) (simulation.Spa
 	case lasts > longestSpan:
 		return s, exitcode.UsageError("from %s to %s is more than ten years", s.From.Format(time.RFC3339), s.To.Format(time.RFC3339))
 	}
-	return s, nil
+	return s, withinYears("--from", s.From, end, s.To)
 }
 
 // outagesIn reads the outages.

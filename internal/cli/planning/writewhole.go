@@ -6,6 +6,7 @@ package planning
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -21,14 +22,31 @@ func writeWhole(path string, content []byte) error {
 	}
 	file, err := os.CreateTemp(filepath.Dir(path), ".carillon-*")
 	if err != nil {
-		return fmt.Errorf("cannot write %s: %w", path, err)
+		return fmt.Errorf("cannot write %s: %w", path, cause(err))
 	}
 	_, err = file.Write(content)
-	if err = errors.Join(err, file.Chmod(0o644), file.Close()); err == nil {
+	for _, step := range []func() error{func() error { return file.Chmod(0o644) }, file.Close} {
+		if failed := step(); err == nil {
+			err = failed
+		}
+	}
+	if err == nil {
 		err = os.Rename(file.Name(), path)
 	}
 	if err != nil {
-		return fmt.Errorf("cannot write %s: %w", path, errors.Join(err, os.Remove(file.Name())))
+		_ = os.Remove(file.Name())
+		return fmt.Errorf("cannot write %s: %w", path, cause(err))
 	}
 	return nil
+}
+
+// cause is an error without the names of files that nobody has heard of.
+func cause(err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return e.Err
+	}
+	if e, ok := errors.AsType[*os.LinkError](err); ok {
+		return e.Err
+	}
+	return err
 }

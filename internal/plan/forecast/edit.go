@@ -26,11 +26,14 @@ func (t *trial) newEdited(id ChangeID) *edited {
 }
 
 // done adds up what has changed; false if nothing has.
-func (e *edited) done() (Change, bool) {
+func (e *edited) done(t *trial) (Change, bool) {
 	if e.change.Objects == 0 {
 		return Change{}, false
 	}
 	for _, g := range e.groups {
+		if !t.goesOn() {
+			return Change{}, false
+		}
 		e.tally.addGroup(g, 1)
 	}
 	e.change.Starts, e.change.Running = e.tally.peaks()
@@ -50,6 +53,9 @@ func (e *edited) count(m *member) {
 func (t *trial) replace(e *edited, g *group, minute func(m *member, x expression) (string, bool)) {
 	left := &group{times: g.times}
 	for _, m := range g.members {
+		if !t.goesOn() {
+			break
+		}
 		to, edit, ok := t.edit(e, m, minute)
 		if !ok {
 			continue

@@ -5,8 +5,10 @@ package forecast
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/carillon-dev/carillon/api/v1alpha1"
 	"github.com/carillon-dev/carillon/internal/cron"
@@ -20,6 +22,14 @@ type fleet struct {
 	groups    []*group
 	objects   Objects
 	durations Durations
+	// stopped: nobody wants to know any more.
+	stopped bool
+}
+
+// goesOn tells whether somebody still wants to know.
+func (f *fleet) goesOn() bool {
+	f.stopped = f.stopped || f.options.Progress != nil && !f.options.Progress()
+	return !f.stopped
 }
 
 // A group are objects that start at the same instants.
@@ -52,6 +62,9 @@ func newFleet(objects []*workload.Scheduled, options Options) *fleet {
 	known := newMeasured(options.Runs)
 	groups := map[timesKey]*group{}
 	for _, s := range slices.SortedStableFunc(slices.Values(objects), byName) {
+		if !f.goesOn() {
+			break
+		}
 		if f.leaveOut(s) {
 			continue
 		}
@@ -104,11 +117,12 @@ func (f *fleet) count(s *workload.Scheduled, t *times) {
 // timesOf gives the instants at which an object starts. Those of objects with the same key are the same.
 func (f *fleet) timesOf(s *workload.Scheduled) times {
 	timing := s.Policy.Timing
-	t := times{timing: timing, key: timesKey{timing: timing.Fingerprint}}
+	t := times{timing: timing, key: timesKey{timing: timing.Fingerprint}, notBefore: math.MinInt64}
 	if until := s.Policy.SuspendUntil; until != nil {
 		t.notBefore = until.Unix()
-		t.key.notBefore = t.notBefore
+		t.madeUp = f.madeUp(s)
 	}
+	t.key.notBefore, t.key.madeUp = t.notBefore, t.madeUp
 	if timing.Every != 0 {
 		t.every, t.since = true, f.options.From
 		switch {
@@ -130,6 +144,42 @@ func (f *fleet) timesOf(s *workload.Scheduled) times {
 		}
 	}
 	return t
+}
+
+// madeUp is how many of the times that pass in a suspension which ends on its own start at its end. The ones that are
+// planned for the end itself or later start anyway.
+func (f *fleet) madeUp(s *workload.Scheduled) int {
+	until, policy, timing := *s.Policy.SuspendUntil, s.Policy.CatchUp, s.Policy.Timing
+	if !s.Policy.CatchUpOnResume || timing.Times == nil || until.Before(f.options.From) {
+		return 0
+	}
+	decided := f.options.From.Add(-time.Second)
+	switch {
+	case s.Memory.Cursor != nil:
+		decided = *s.Memory.Cursor
+	case !s.Owner.Created.IsZero():
+		decided = s.Owner.Created
+	}
+	latest := timing.Times.LastBetween(decided, until)
+	for !latest.IsZero() && !timing.PlannedStart(latest).Before(until) {
+		if timing.PlannedStart(latest).Equal(until) && policy.Policy != cron.CatchUpAll {
+			return 0 // it is the latest
+		}
+		latest = timing.Times.LastBetween(decided, latest.Add(-time.Nanosecond))
+	}
+	most := 1
+	if policy.Policy == cron.CatchUpAll {
+		most = policy.Limit
+	}
+	n := 0
+	for t := latest; !t.IsZero() && t.After(decided) && n < most; t = timing.Times.LastBetween(decided, t.Add(-time.Nanosecond)) {
+		delay := until.Sub(timing.PlannedStart(t))
+		if policy.Policy == cron.CatchUpNone && delay > time.Minute || s.Policy.Deadline != nil && delay >= time.Duration(*s.Policy.Deadline)*time.Second {
+			break
+		}
+		n++
+	}
+	return n
 }
 
 // hashes tells whether a spec may have an H, so that its times depend on its name. Names of days with an h count as

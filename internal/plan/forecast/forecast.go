@@ -45,6 +45,8 @@ type Options struct {
 	Top int
 	// Runs are runs of the past.
 	Runs []Run
+	// Progress, if not nil, is asked again and again. If it returns false, the forecast ends there.
+	Progress func() bool
 }
 
 // A Forecast is what is to come.
@@ -106,10 +108,14 @@ type Peak struct {
 }
 
 // Of makes the forecast of objects. The same objects give the same forecast in whatever order they come.
+// It is nil if Options.Progress has ended it.
 func Of(objects []*workload.Scheduled, options Options) *Forecast {
 	f := newFleet(objects, options)
 	base := newTally(options)
 	for _, g := range f.groups {
+		if !f.goesOn() {
+			return nil
+		}
 		base.addGroup(g, 1)
 	}
 	made := &Forecast{From: options.From, Starts: base.starts, Running: base.running(), Objects: f.objects, Durations: f.durations}
@@ -120,6 +126,9 @@ func Of(objects []*workload.Scheduled, options Options) *Forecast {
 	}
 	made.Worst = worst(f, made, options.Top)
 	made.Changes = changes(f, base, made.Summary())
+	if f.stopped {
+		return nil
+	}
 	return made
 }
 

@@ -9,6 +9,9 @@ import "github.com/carillon-dev/carillon/schedule"
 func (t *trial) hash(Summary) (Change, bool) {
 	e := t.newEdited(ChangeHash)
 	for _, g := range t.groups {
+		if !t.goesOn() {
+			break
+		}
 		if g.idle {
 			continue
 		}
@@ -25,7 +28,7 @@ func (t *trial) hash(Summary) (Change, bool) {
 			return evenMinutes(int(own), step), int(own) != first
 		})
 	}
-	return e.done()
+	return e.done(t)
 }
 
 // What H in the only schedule of a Timetable is hashed from (schedule.Hash): a CronJob gets the minute that it would

@@ -17,6 +17,9 @@ func (t *trial) jitter(Summary) (Change, bool) {
 		return Change{}, false
 	}
 	for _, g := range t.groups {
+		if !t.goesOn() {
+			break
+		}
 		if g.idle || g.times.jitter > 0 {
 			continue
 		}
@@ -35,10 +38,14 @@ func (t *trial) jitter(Summary) (Change, bool) {
 		}
 		e.tally.addGroup(g, -1)
 		for offset, members := range byOffset {
-			e.tally.add(putOff(scheduled, offset, max(t.base.from-warm, g.times.notBefore), t.base.to), members, 1)
+			if !t.goesOn() {
+				break
+			}
+			starts := putOff(scheduled, offset, max(t.base.from-warm, g.times.notBefore), t.base.to)
+			e.tally.add(append(g.times.resumed(t.base.from-warm, t.base.to), starts...), members, 1)
 		}
 	}
-	return e.done()
+	return e.done(t)
 }
 
 // fullHour tells whether a schedule of a group's objects is one that starts at minute 0.

@@ -46,6 +46,9 @@ func (t *trial) text(label string) string {
 func (t *trial) bestMinute(maker Maker, first, step int) int {
 	others, own := slices.Clone(t.base.starts), make([]int64, len(t.base.starts))
 	for _, g := range t.groups {
+		if !t.goesOn() {
+			break
+		}
 		members := int64(0)
 		for _, m := range g.members {
 			if m.label == maker.Schedule {
@@ -105,5 +108,5 @@ func (t *trial) moveTo(maker Maker, first, step int) (Change, bool) {
 			})
 		}
 	}
-	return e.done()
+	return e.done(t)
 }

@@ -18,8 +18,10 @@ type times struct {
 	// every: the times have no grid of their own, and continue the one that starts at since.
 	every bool
 	since time.Time
-	// notBefore is the end of a suspension, in seconds since 1970; 0 for none.
+	// notBefore is the end of a suspension, in seconds since 1970; math.MinInt64 for none.
 	notBefore int64
+	// madeUp are how many times that pass in the suspension start at its end, beside what is planned to.
+	madeUp int
 }
 
 // timesKey tells times apart.
@@ -32,11 +34,12 @@ type timesKey struct {
 	jitter time.Duration
 	// since and notBefore are those of times, in seconds.
 	since, notBefore int64
+	madeUp           int
 }
 
 // between gives the starts in [from, to), in seconds since 1970, in their order.
 func (t *times) between(from, to int64) []int64 {
-	var starts []int64
+	starts := t.resumed(from, to)
 	// A jitter moves a start from before this span into it. Starts keep the order of their times.
 	for next := t.next(time.Unix(from, 0).Add(-t.jitter - time.Second)); !next.IsZero() && next.Unix() < to; next = t.timing.Times.Next(next) {
 		start := next.Unix()
@@ -45,6 +48,16 @@ func (t *times) between(from, to int64) []int64 {
 		}
 		if start >= max(from, t.notBefore) && start < to {
 			starts = append(starts, start)
+		}
+	}
+	return starts
+}
+
+// resumed gives the starts in [from, to) that make up for what passed in a suspension.
+func (t *times) resumed(from, to int64) (starts []int64) {
+	if t.notBefore >= from && t.notBefore < to {
+		for range t.madeUp {
+			starts = append(starts, t.notBefore)
 		}
 	}
 	return starts

@@ -51,6 +51,9 @@ func worst(f *fleet, made *Forecast, top int) []WorstMinute {
 func (f *fleet) makers(at time.Time) []Maker {
 	by := map[string]*Maker{}
 	for _, g := range f.groups {
+		if !f.goesOn() {
+			break
+		}
 		if g.idle {
 			continue
 		}

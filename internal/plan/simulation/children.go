@@ -58,7 +58,10 @@ func (w *world) shape(start cron.Start) {
 	if gvk == batchv1.SchemeGroupVersion.WithKind("Job") {
 		w.mould.limit, w.mould.rests = limitOf(built)
 	}
-	w.result.Limit = w.mould.limit
+	w.result.Limit, w.result.LimitField = w.mould.limit, "activeDeadlineSeconds"
+	if w.policy.Timeout > 0 && w.policy.Timeout == w.mould.limit {
+		w.result.LimitField = "timeout"
+	}
 }
 
 // limitOf reads how long a Job may run, and whether it is suspended from the beginning.

@@ -29,11 +29,15 @@ type Result struct {
 	Retries []Retry
 	// Changes are what else changes how it goes: edits, and pauses that begin or end.
 	Changes []Change
+	// Hindrance is what keeps the version that the object has at the end from being served, "" if nothing does.
+	Hindrance string
 	// Decisions is how often it was decided.
 	Decisions int
 	// Limit is how long a run may take before it is failed, as its template says, 0 for any time. After an edit it is that
 	// of the latest version.
 	Limit time.Duration
+	// LimitField is the field that says so: timeout, or activeDeadlineSeconds of the template.
+	LimitField string
 }
 
 // Run is a scheduled time that started. It is large in number, not in size.
@@ -46,7 +50,8 @@ type Run struct {
 	// Outcome is how it ended, and Reason why, if it did not succeed.
 	Outcome Outcome
 	Reason  cron.Reason
-	// Attempts is how many there were, and CatchUp whether it makes up for a time that nobody looked at.
+	// Attempts is how many there were, and CatchUp whether it makes up for a time that was found late: after an
+	// outage, or after a pause.
 	Attempts int32
 	CatchUp  bool
 }

@@ -65,7 +65,7 @@ type Edit struct {
 
 // Simulate tells what becomes of an object. It returns the same for the same arguments, on every machine; the edits of
 // other objects are left aside. An object that cannot be served has a result without runs, which says why
-// (Result.Obstacles).
+// (workload.Scheduled.Hindrance).
 func Simulate(object *workload.Scheduled, options Options) *Result {
 	w := newWorld(object, options)
 	w.run()

@@ -385,6 +385,61 @@ func TestFromStatus(t *testing.T) {
 	}
 }
 
+// A decision that looks at many children takes long, so that it is asked more often whether anybody still waits.
+func TestStops(t *testing.T) {
+	asked := 0
+	got := simulation.Simulate(cronJob(t, "schedule: '* * * * *'"), simulation.Options{From: day, To: day.AddDate(0, 0, 7),
+		Model:    simulation.Model{Durations: durations(t, "720h")},
+		Progress: func(*workload.Scheduled, time.Time) bool { asked++; return false }})
+	if asked != 1 || len(got.Runs) > 100 {
+		t.Errorf("it was asked %d times and went on to %d runs", asked, len(got.Runs))
+	}
+}
+
+// What the last version suffers from is told, and only that.
+func TestHindrance(t *testing.T) {
+	const good, bad = "schedules: [{cron: '0 * * * *'}]", "schedules: [{cron: '61 * * * *'}]"
+	tests := map[string]struct {
+		first string
+		edits []string
+		want  bool
+	}{
+		"good": {good, nil, false}, "bad": {bad, nil, true}, "good, then bad": {good, []string{bad}, true}, "bad, then good": {bad, []string{good}, false},
+		"bad for a while": {good, []string{bad, good}, false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			o := simulation.Options{From: at("09:00"), To: at("12:00"), Model: simulation.Model{Durations: durations(t, "5m")}}
+			for i, spec := range test.edits {
+				o.Edits = append(o.Edits, simulation.Edit{At: at("10:10").Add(time.Duration(i) * time.Hour), Object: timetable(t, spec)})
+			}
+			if got := simulation.Simulate(timetable(t, test.first), o); (got.Hindrance != "") != test.want {
+				t.Errorf("at the end it is hindered by %q", got.Hindrance)
+			}
+		})
+	}
+}
+
+// A limit is called as its field is.
+func TestLimit(t *testing.T) {
+	const limited = "template: {spec: {activeDeadlineSeconds: 120, template: {spec: {restartPolicy: Never, containers: [{name: a, image: b}]}}}}"
+	tests := map[string]struct {
+		spec, field string
+		limit       time.Duration
+	}{
+		"a timeout":          {"schedules: [{cron: '0 * * * *'}], timeout: 3m", "timeout", 3 * time.Minute},
+		"that of a template": {"schedules: [{cron: '0 * * * *'}], " + limited, "activeDeadlineSeconds", 2 * time.Minute},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := simulation.Simulate(timetable(t, test.spec), simulation.Options{From: at("09:00"), To: at("12:00"), Model: simulation.Model{Durations: durations(t, "5m")}})
+			if got.Limit != test.limit || got.LimitField != test.field {
+				t.Errorf("it is %s of %s", got.Limit, got.LimitField)
+			}
+		})
+	}
+}
+
 func TestMerged(t *testing.T) {
 	got := simulation.Merged([]simulation.Span{span("12:00", "12:10"), span("11:00", "11:10"), span("12:10", "12:20"), span("12:15", "12:16"), span("13:00", "13:00"), span("15:00", "14:00")})
 	if diff := cmp.Diff([]simulation.Span{span("11:00", "11:10"), span("12:00", "12:20")}, got); diff != "" {

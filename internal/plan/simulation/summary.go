@@ -15,7 +15,7 @@ type Summary struct {
 	// Started is how many runs began in the span; Succeeded, Failed, Replaced and Running are how they ended, of those that
 	// were active at the beginning, too.
 	Started, Succeeded, Failed, Replaced, Running int
-	// Late is how many of them waited, and CatchUps how many make up for times that nobody looked at.
+	// Late is how many of them waited, and CatchUps how many make up for times that were found late.
 	Late, CatchUps int
 	// Retries is how many attempts followed a failed one.
 	Retries int

@@ -17,8 +17,9 @@ const (
 	maxSteps = 50
 	// firstBackoff is how soon a sync that failed is repeated; it doubles each time, up to lastBackoff or what the kind says.
 	firstBackoff, lastBackoff = 5 * time.Millisecond, 1000 * time.Second
-	// progressEvery is after how many decisions progress is told.
-	progressEvery = 4096
+	// progressEvery is after how many decisions progress is told; progressEveryOfMany is that where there are more than
+	// manyChildren, all of which each decision looks at.
+	progressEvery, progressEveryOfMany, manyChildren = 4096, 16, 64
 )
 
 // sync is one sync of the controller, as internal/controller/scheduled makes it on a server that does what is asked:
@@ -60,7 +61,11 @@ func (w *world) backoff() time.Duration {
 }
 
 func (w *world) decide(in *cron.Input) cron.Plan {
-	if w.result.Decisions++; w.result.Decisions%progressEvery == 0 && w.options.Progress != nil {
+	every := progressEvery
+	if len(w.children) > manyChildren {
+		every = progressEveryOfMany
+	}
+	if w.result.Decisions++; w.result.Decisions%every == 0 && w.options.Progress != nil && !w.stopped {
 		w.stopped = !w.options.Progress(w.result.Object, w.now)
 	}
 	return cron.Decide(*in)
@@ -173,10 +178,12 @@ func (w *world) write(write *cron.StatusWrite) {
 	w.stored = m
 }
 
-// setNext enters which times the status says are next. Decisions ask for them after an edit alone.
+// setNext enters which times the status says are next. Decisions ask for them after an edit alone, and until all times up
+// to it are decided: in a pause that may be long after.
 func (w *world) setNext(write *cron.StatusWrite, m *cron.Memory) {
 	set, _ := write.Times.(*timeset.Set)
-	if len(w.edits) == 0 {
+	since := m.Timing.Since
+	if decided := since == nil || m.Cursor != nil && !m.Cursor.Before(*since); decided && len(w.edits) == 0 {
 		return
 	}
 	var outlook cron.Outlook

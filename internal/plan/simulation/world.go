@@ -155,7 +155,7 @@ func (w *world) run() {
 		w.now = later(next, w.now)
 	}
 	w.result.Waiting = w.waiting
-	w.result.Held = w.held()
+	w.result.Held, w.result.Hindrance = w.held(), w.hindrance
 	w.noteExcluded()
 }
 

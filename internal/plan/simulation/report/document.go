@@ -39,19 +39,21 @@ type Outage struct {
 
 // Object is what becomes of one object.
 type Object struct {
-	APIVersion string       `json:"apiVersion"`
-	Kind       string       `json:"kind"`
-	Namespace  string       `json:"namespace"`
-	Name       string       `json:"name"`
-	TimeZone   string       `json:"timeZone"`
-	Obstacle   string       `json:"obstacle,omitempty"`
-	Summary    Summary      `json:"summary"`
-	Runs       []Run        `json:"runs"`
-	NotStarted []NotStarted `json:"notStarted"`
-	Waiting    []Waiting    `json:"waiting"`
-	Held       *Held        `json:"held,omitempty"`
-	Retries    []Retry      `json:"retries"`
-	Changes    []Change     `json:"changes"`
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Namespace  string `json:"namespace"`
+	Name       string `json:"name"`
+	TimeZone   string `json:"timeZone"`
+	Obstacle   string `json:"obstacle,omitempty"`
+	// ObstacleAtEnd is what keeps the last version from being served.
+	ObstacleAtEnd string       `json:"obstacleAtEnd,omitempty"`
+	Summary       Summary      `json:"summary"`
+	Runs          []Run        `json:"runs"`
+	NotStarted    []NotStarted `json:"notStarted"`
+	Waiting       []Waiting    `json:"waiting"`
+	Held          *Held        `json:"held,omitempty"`
+	Retries       []Retry      `json:"retries"`
+	Changes       []Change     `json:"changes"`
 }
 
 // Summary is the object's runs in numbers.
@@ -152,7 +154,7 @@ func document(result *simulation.Result) Object {
 	gvk := object.Kind.Info().Owner
 	o := Object{
 		APIVersion: gvk.GroupVersion().String(), Kind: gvk.Kind, Namespace: object.Owner.Namespace, Name: object.Owner.Name,
-		TimeZone: zoneOf(result).String(), Obstacle: object.Hindrance(), Summary: summary(result),
+		TimeZone: zoneOf(result).String(), Obstacle: object.Hindrance(), ObstacleAtEnd: result.Hindrance, Summary: summary(result),
 		Runs: make([]Run, 0, len(result.Runs)), NotStarted: []NotStarted{}, Waiting: []Waiting{}, Retries: []Retry{}, Changes: []Change{},
 	}
 	for _, run := range result.Runs {

@@ -5,6 +5,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -40,6 +41,9 @@ func (r *Report) object(b *strings.Builder, result *simulation.Result) {
 			return
 		}
 	}
+	if why := result.Hindrance; why != "" && why != result.Object.Hindrance() {
+		b.WriteString(wrapped("  ", "cannot be served at the end: "+why, r.width()))
+	}
 	b.WriteString("\n")
 	r.summary(b, result)
 	b.WriteString("\n" + r.lanes(result))
@@ -68,7 +72,7 @@ func (r *Report) summary(b *strings.Builder, result *simulation.Result) {
 	if s.Late > 0 {
 		also := ""
 		if s.CatchUps > 0 {
-			also = fmt.Sprintf("; %s made up for what no controller saw", number(s.CatchUps))
+			also = fmt.Sprintf("; %s made up for %s", number(s.CatchUps), madeUpFor(result))
 		}
 		line("late", "%s, the longest by %s (%s)%s", counted(s.Late, "run"), duration(s.LongestWait), instant(s.WaitedAt, zone), also)
 	}
@@ -95,6 +99,18 @@ func (r *Report) summary(b *strings.Builder, result *simulation.Result) {
 	}
 }
 
+// madeUpFor says what runs make up for, if it is one thing.
+func madeUpFor(result *simulation.Result) string {
+	paused := slices.ContainsFunc(result.Changes, func(c simulation.Change) bool { return c.Kind == simulation.Resumed })
+	switch down := len(result.Outages) > 0; {
+	case down && !paused:
+		return "what no controller saw"
+	case paused && !down:
+		return "what passed in a pause"
+	}
+	return "later"
+}
+
 func some(n int, what string) string {
 	if n == 0 {
 		return ""
@@ -114,7 +130,7 @@ func (r *Report) assumptions() []string {
 	for _, result := range r.Results {
 		stopped = stopped || result.Summarize().Replaced > 0
 		if result.Limit > 0 && m.Durations.At(99) > result.Limit {
-			lines = append(lines, fmt.Sprintf("A run of %s fails after %s, as its template asks (activeDeadlineSeconds).", result.Object.Reference(), duration(result.Limit)))
+			lines = append(lines, fmt.Sprintf("A run of %s fails after %s, as it asks (%s).", result.Object.Reference(), duration(result.Limit), result.LimitField))
 		}
 	}
 	if stopped {
