@@ -74,6 +74,25 @@ type written struct {
 	node *yaml.Node
 	file string
 	line int
+	// above and below are the comments of its document that belong to none of its fields.
+	above, below string
+}
+
+// with gives a document with the comments that stood around the object; those above it before what is told of it.
+func (w written) with(d manifests.Document) manifests.Document {
+	around := &yaml.Node{Kind: yaml.DocumentNode, HeadComment: w.above, FootComment: w.below, Content: []*yaml.Node{d.Content}}
+	if len(d.Comments) > 0 && w.above != "" {
+		around.HeadComment = ""
+		var lines []string
+		for line := range strings.SplitSeq(w.above, "\n") {
+			lines = append(lines, strings.TrimPrefix(strings.TrimPrefix(line, "#"), " "))
+		}
+		d.Comments = append(append(lines, ""), d.Comments...)
+	}
+	if around.HeadComment != "" || around.FootComment != "" {
+		d.Content = around
+	}
+	return d
 }
 
 // converted is what convert writes with -o json.
@@ -111,6 +130,7 @@ func (c *convert) run(ctx context.Context, args []string) error {
 	var documents []manifests.Document
 	var faults []error
 	changed := 0
+	made := map[string]written{} // what was made
 	for _, object := range objects {
 		result, err := conversion.Convert(object.node, conversion.Options{To: conversion.Target(c.to), TimeZone: c.zone, Defaults: c.defaults, Now: c.now()})
 		if loss, ok := errors.AsType[*conversion.Loss](err); ok {
@@ -127,7 +147,16 @@ func (c *convert) run(ctx context.Context, args []string) error {
 		for _, text := range result.Notes {
 			answer.Notes = append(answer.Notes, manifests.Note{File: object.file, Line: object.line, Object: result.Reference, Text: text})
 		}
-		documents = append(documents, result.Document())
+		identity := result.Identity()
+		if other, ok := made[identity]; ok && conversion.ReferenceOf(other.node) != conversion.ReferenceOf(object.node) {
+			faults = append(faults, fmt.Errorf("%s%s: this would be the name of two objects, here and at %s; rename one of them, or write it into a file of its own",
+				object.where(), result.Reference, strings.TrimSuffix(other.where(), ": ")))
+			continue
+		}
+		if identity != "" {
+			made[identity] = object
+		}
+		documents = append(documents, object.with(result.Document()))
 	}
 	if len(faults) > 0 {
 		return &exitcode.Error{Code: exitcode.Usage, Err: errors.Join(faults...)}

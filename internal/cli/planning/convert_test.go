@@ -135,3 +135,87 @@ func TestConvertUsage(t *testing.T) {
 		}
 	}
 }
+
+const smallCronJob = `apiVersion: batch/v1
+kind: CronJob
+metadata:
+  name: NAME
+spec:
+  schedule: "0 9 * * THU"
+  timeZone: Europe/Rome
+  jobTemplate:
+    spec:
+      template:
+        spec:
+          restartPolicy: Never
+          containers:
+            - {name: x, image: x}
+`
+
+// Comments that belong to no field stay where they stood, also where nothing is converted.
+func TestConvertComments(t *testing.T) {
+	config := "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: settings\n"
+	input := "# licence\n# of two lines\n\n" + config + "# below\n---\n# alone\n---\n# about the job\n\n" +
+		strings.ReplaceAll(smallCronJob, "NAME", "work") + "# before the next\n---\n" + strings.ReplaceAll(config, "settings", "more") + "---\n# the end\n"
+	for _, to := range []string{"timetable", "batch/v1"} {
+		stdout, stderr, err := converting(input, "-f", "-", "--to", to)
+		if err != nil {
+			t.Fatal(err, stderr)
+		}
+		last := -1
+		for _, want := range []string{"# licence\n# of two lines\n", "name: settings", "# below", "# alone", "# about the job", "name: work", "# before the next", "name: more", "# the end"} {
+			at := strings.Index(stdout, want)
+			if at <= last {
+				t.Errorf("to %s: %q is not where it should be in\n%s", to, want, stdout)
+			}
+			last = at
+		}
+		again, _, err := converting(stdout, "-f", "-", "--to", to)
+		if err != nil || again != stdout {
+			t.Errorf("to %s: %v, again it is\n%s, was\n%s", to, err, again, stdout)
+		}
+	}
+}
+
+// Names that only differ in what a Timetable's may not have do not become one.
+func TestConvertNames(t *testing.T) {
+	job := func(name string) string { return strings.ReplaceAll(smallCronJob, "NAME", name) }
+	_, _, err := converting(job("db.backup")+"---\n"+job("db-backup"), "-f", "-", "--to", "timetable")
+	if importCode(err) != 2 || !strings.Contains(err.Error(), "stdin:16: timetable/db-backup: this would be the name of two objects, here and at stdin:1") {
+		t.Errorf("got %v", err)
+	}
+	other := strings.ReplaceAll(job("db-backup"), "  name: db-backup\n", "  name: db-backup\n  namespace: other\n")
+	if _, _, err := converting(job("db.backup")+"---\n"+other, "-f", "-", "--to", "timetable"); err != nil {
+		t.Errorf("in two namespaces: %v", err)
+	}
+}
+
+// A merge is what it stands for, and a day of the week is no H.
+func TestConvertMerge(t *testing.T) {
+	input := strings.ReplaceAll(smallCronJob, "NAME", "work")
+	input = strings.ReplaceAll(input, "spec:\n  schedule:", "spec:\n  <<: &common\n    suspend: true\n  schedule:")
+	there, stderr, err := converting(input, "-f", "-", "--to", "timetable")
+	if err != nil || !strings.Contains(there, "suspend: true") {
+		t.Fatalf("%v\n%s%s", err, there, stderr)
+	}
+	back, stderr, err := converting(there, "-f", "-", "--to", "cronjob")
+	if err != nil || !strings.Contains(back, `schedule: "0 9 * * THU"`) {
+		t.Errorf("%v\n%s%s", err, back, stderr)
+	}
+}
+
+// Comments of the limits of what is kept stay on the way to a Timetable and back.
+func TestConvertHistoryComments(t *testing.T) {
+	input := strings.ReplaceAll(smallCronJob, "NAME", "work") + "  # above five\n  successfulJobsHistoryLimit: 5 # five\n  # above two\n  failedJobsHistoryLimit: 2 # two\n"
+	there, stderr, err := converting(input, "-f", "-", "--to", "timetable")
+	if err != nil {
+		t.Fatal(err, stderr)
+	}
+	back, stderr, err := converting(there, "-f", "-", "--to", "cronjob")
+	if err != nil {
+		t.Fatal(err, stderr)
+	}
+	if want := "  # above five\n  successfulJobsHistoryLimit: 5 # five\n  # above two\n  failedJobsHistoryLimit: 2 # two\n"; !strings.Contains(back, want) {
+		t.Errorf("there\n%sback\n%s", there, back)
+	}
+}

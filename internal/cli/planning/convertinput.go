@@ -87,20 +87,94 @@ func (c *convert) fromFile(file string) ([]written, error) {
 		return nil, err
 	}
 	var all []written
-	for decoder := yaml.NewDecoder(strings.NewReader(text)); ; {
+	above := "" // comments of documents that have nothing else
+	for _, part := range parts(text) {
+		objects, err := part.objects(name)
+		if err != nil {
+			return nil, err
+		}
+		if len(objects) == 0 {
+			above = joinComments(above, part.comments())
+			continue
+		}
+		objects[0].above, above = joinComments(above, objects[0].above), ""
+		all = append(all, objects...)
+	}
+	if len(all) > 0 {
+		last := &all[len(all)-1]
+		last.below = joinComments(last.below, above)
+	}
+	return all, nil
+}
+
+// A part of a file is what stands between two lines "---", and how many lines stand above it. Read on its own each keeps
+// its comments, of which a decoder loses some that stand beside such a line.
+type part struct {
+	text  string
+	lines int
+}
+
+// parts gives the parts of a file; one with directives stays whole.
+func parts(text string) []part {
+	var all []part
+	var now strings.Builder
+	start, number := 0, 0
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "%") {
+			return []part{{text: text}}
+		}
+		if rest, ok := strings.CutPrefix(line, "---"); ok && strings.TrimLeft(rest[:min(1, len(rest))], " \t\r\n") == "" {
+			all = append(all, part{now.String(), start})
+			now.Reset()
+			start, line = number, rest
+		}
+		now.WriteString(line)
+		number++
+	}
+	return append(all, part{now.String(), start})
+}
+
+// objects are those of a part, with the comments around them.
+func (p part) objects(name string) ([]written, error) {
+	var all []written
+	for decoder := yaml.NewDecoder(strings.NewReader(p.text)); ; {
 		var node yaml.Node
 		err := decoder.Decode(&node)
 		if errors.Is(err, io.EOF) {
 			return all, nil
 		}
 		if err != nil {
-			return nil, exitcode.UsageError("%s: %w", name, err)
+			return nil, exitcode.UsageError("%s: below line %d: %w", name, p.lines, err)
 		}
 		if len(node.Content) == 0 || node.Content[0].Kind != yaml.MappingNode {
 			continue
 		}
-		all = append(all, split(node.Content[0], name)...)
+		objects := split(node.Content[0], name)
+		if len(objects) == 0 {
+			continue
+		}
+		for n := range objects {
+			objects[n].line += p.lines
+		}
+		objects[0].above, objects[len(objects)-1].below = node.HeadComment, node.FootComment
+		all = append(all, objects...)
 	}
+}
+
+// comments are the comments of a part that has nothing else.
+func (p part) comments() string {
+	var lines []string
+	for line := range strings.Lines(p.text) {
+		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Trim(strings.Join(lines, "\n"), "\n")
+}
+
+// joinComments are comments with an empty line between them.
+func joinComments(comments ...string) string {
+	return strings.Join(slices.DeleteFunc(comments, func(comment string) bool { return comment == "" }), "\n\n")
 }
 
 // split gives an object, or those of a list. What was written as JSON becomes YAML.
@@ -117,7 +191,7 @@ func split(object *yaml.Node, file string) []written {
 			return all
 		}
 	}
-	return []written{{object, file, object.Line}}
+	return []written{{node: object, file: file, line: object.Line}}
 }
 
 func asBlock(node *yaml.Node) {

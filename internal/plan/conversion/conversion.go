@@ -80,7 +80,7 @@ func Convert(object *yaml.Node, o Options) (Result, error) {
 	}
 	api, kind := textOf(object, "apiVersion"), textOf(object, "kind")
 	old := api == "batch/v1beta1" && kind == "CronJob"
-	result := Result{Content: object, Reference: strings.ToLower(kind) + "/" + nameOf(object)}
+	result := Result{Content: object, Reference: ReferenceOf(object)}
 	var err error
 	switch {
 	case o.To == Timetable && (old || isCronJob(api, kind)):
@@ -92,7 +92,7 @@ func Convert(object *yaml.Node, o Options) (Result, error) {
 		result.Changed = true
 	}
 	if err != nil {
-		result.Reference = strings.ToLower(kind) + "/" + nameOf(object)
+		result.Reference = ReferenceOf(object)
 	}
 	return result, err
 }
@@ -104,6 +104,20 @@ const (
 
 func isCronJob(api, kind string) bool {
 	return kind == "CronJob" && (api == "batch/v1" || api == volcano || api == tutorial)
+}
+
+// Identity is what no two objects of a manifest have in common: reference and namespace. One without a name has none.
+func (r Result) Identity() string {
+	metadata := value(r.Content, "metadata")
+	if textOf(metadata, "name") == "" {
+		return ""
+	}
+	return r.Reference + " " + textOf(metadata, "namespace")
+}
+
+// ReferenceOf names an object by its manifest: "cronjob/backup".
+func ReferenceOf(object *yaml.Node) string {
+	return strings.ToLower(textOf(object, "kind")) + "/" + nameOf(object)
 }
 
 // Document gives a result as it is written: its notes above it.

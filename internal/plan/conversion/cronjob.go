@@ -6,6 +6,7 @@ package conversion
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -88,6 +89,9 @@ type toCronJobs struct {
 
 func (c *toCronJobs) lose(field, cure string) { c.lost = append(c.lost, "spec."+field+": "+cure) }
 
+// hashed finds the H that stands for a value chosen by the object's name, which those of THU and MARCH do not.
+var hashed = regexp.MustCompile(`(?i)\bH\b`)
+
 // schedule takes schedules, timeZone and dst.
 func (c *toCronJobs) schedule() error {
 	key, list := c.from.take("schedules")
@@ -120,7 +124,7 @@ func (c *toCronJobs) schedule() error {
 		return nil
 	}
 	read, err := schedule.Parse(cron, location)
-	if err != nil || strings.ContainsRune(cron, 'H') {
+	if err != nil || hashed.MatchString(cron) {
 		c.lose("schedules[0].cron", fmt.Sprintf("%q is more than the five fields of a CronJob can say", cron))
 		return nil
 	}
@@ -231,7 +235,7 @@ func (c *toCronJobs) concurrency() error {
 
 // history takes the limits of what is kept.
 func (c *toCronJobs) history() error {
-	_, content := c.from.take("history")
+	all, content := c.from.take("history")
 	for _, limit := range []struct{ from, to string }{{"succeeded", "successfulJobsHistoryLimit"}, {"failed", "failedJobsHistoryLimit"}} {
 		kept := value(content, limit.from)
 		if value(kept, "maxAge") != nil {
@@ -245,12 +249,29 @@ func (c *toCronJobs) history() error {
 		if !ok {
 			n = keptByTimetable
 		}
+		if at := index(content, limit.from); at >= 0 {
+			key = gather(key, withComments(content.Content[at], kept))
+		}
+		if all != nil {
+			key, all = gather(key, all), nil
+		}
 		c.spec.put(key, limit.to, n)
 	}
 	if value(content, "ledger") != nil {
 		c.lose("history.ledger", "a CronJob keeps no record of its times")
 	}
 	return nil
+}
+
+// gather is a key with the comments of the one around it, whose own place is gone. key may be nil.
+func gather(key, around *yaml.Node) *yaml.Node {
+	if key == nil {
+		return around
+	}
+	key.HeadComment = strings.Trim(around.HeadComment+"\n"+key.HeadComment, "\n")
+	key.LineComment = cmp.Or(key.LineComment, around.LineComment)
+	key.FootComment = strings.Trim(key.FootComment+"\n"+around.FootComment, "\n")
+	return key
 }
 
 // template takes the template.

@@ -5,6 +5,7 @@ package conversion
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"go.yaml.in/yaml/v3"
@@ -12,7 +13,7 @@ import (
 	"github.com/carillon-dev/carillon/internal/plan/document"
 )
 
-// clone copies a node and all below it. Aliases become what they stand for; ok is false if one stands for what it is in.
+// clone copies a node and all below it. Aliases and merges (<<) become what they stand for; ok is false if one stands for what it is in.
 func clone(node *yaml.Node) (copied *yaml.Node, ok bool) {
 	return cloneWithin(node, map[*yaml.Node]bool{})
 }
@@ -36,7 +37,42 @@ func cloneWithin(node *yaml.Node, around map[*yaml.Node]bool) (*yaml.Node, bool)
 		}
 		copied.Content = append(copied.Content, child)
 	}
+	merge(&copied)
 	return &copied, true
+}
+
+// merge puts the fields of what is merged into a mapping in the place of the merge. The mapping's own fields win, then
+// those of what is merged first.
+func merge(mapping *yaml.Node) {
+	isMerge := func(key *yaml.Node) bool { return key.Tag == "!!merge" }
+	if mapping.Kind != yaml.MappingNode || !slices.ContainsFunc(mapping.Content, isMerge) {
+		return
+	}
+	has := map[string]bool{}
+	for n := 0; n+1 < len(mapping.Content); n += 2 {
+		has[mapping.Content[n].Value] = true
+	}
+	var all []*yaml.Node
+	for n := 0; n+1 < len(mapping.Content); n += 2 {
+		key, content := mapping.Content[n], mapping.Content[n+1]
+		if !isMerge(key) {
+			all = append(all, key, content)
+			continue
+		}
+		sources := []*yaml.Node{content}
+		if content.Kind == yaml.SequenceNode {
+			sources = content.Content
+		}
+		for _, source := range sources {
+			for m := 0; source.Kind == yaml.MappingNode && m+1 < len(source.Content); m += 2 {
+				if name := source.Content[m].Value; !has[name] {
+					has[name] = true
+					all = append(all, source.Content[m], source.Content[m+1])
+				}
+			}
+		}
+	}
+	mapping.Content = all
 }
 
 // index is where the key of a field stands in a mapping, -1 if it is not there.
