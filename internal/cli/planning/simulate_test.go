@@ -35,7 +35,7 @@ func runSimulate(t *testing.T, files map[string]string, args ...string) (out, to
 		return time.Date(2027, 3, 20, 12, 0, 0, 700, time.UTC)
 	})
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
-	cmd.SetArgs(args)
+	cmd.SetArgs(append([]string{}, args...)) // without any, it would take those of the test
 	if err := cmd.ExecuteContext(t.Context()); err != nil {
 		code = exitcode.Failed
 		if coded, ok := errors.AsType[*exitcode.Error](err); ok {
