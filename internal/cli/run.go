@@ -111,7 +111,8 @@ func (o *runOptions) run(ctx context.Context) (err error) {
 	defer stop()
 	defer func() { err = o.withWriteError(out.Close(ctx), err) }()
 
-	objects, err := manifest.Load(ctx, o.files, o.streams.In, func(line string) {
+	var texts manifestTexts
+	objects, err := manifest.Load(ctx, o.files, texts.reading(o.streams.In), func(line string) {
 		out.Print(console.Line{Type: console.Info, Message: line})
 	})
 	if err != nil {
@@ -122,7 +123,7 @@ func (o *runOptions) run(ctx context.Context) (err error) {
 		return err
 	}
 	if target != nil {
-		warnOfErrors(out, append([]manifest.Object{*target}, others...), time.Now())
+		warnOfErrors(out, append([]manifest.Object{*target}, others...), texts.of(objects), time.Now())
 	}
 	if o.remote() {
 		config, namespace, err := o.cluster.Config()

@@ -132,13 +132,14 @@ func (o *upOptions) run(ctx context.Context) error {
 
 // start is everything from the manifests to the stop.
 func (o *upOptions) start(ctx context.Context, out *console.Console, dataDir string) error {
-	objects, err := manifest.Load(ctx, o.files, o.streams.In, func(line string) {
+	var texts manifestTexts
+	objects, err := manifest.Load(ctx, o.files, texts.reading(o.streams.In), func(line string) {
 		out.Print(console.Line{Type: console.Info, Message: line})
 	})
 	if err != nil {
 		return interrupted(ctx, err)
 	}
-	warnOfErrors(out, objects, time.Now())
+	warnOfErrors(out, objects, texts.of(objects), time.Now())
 	out.Print(console.Line{Type: console.Info, Message: fmt.Sprintf("carillon %s with Kubernetes %s, state in %s", version.String(), version.Kubernetes, dataDir)})
 	options := standalone.Options{
 		DataDir:         dataDir,

@@ -43,6 +43,8 @@ type input struct {
 
 	// read is how load has read the objects: in which namespace, and without which Calendars.
 	read workload.Options
+	// keepUnreadable: what is no object of its API is among the objects, and no error.
+	keepUnreadable bool
 }
 
 func (i *input) add(cmd *cobra.Command) {
@@ -59,7 +61,7 @@ func (i *input) given() bool { return len(i.files) > 0 || i.cluster.Named() }
 // or the CronJobs and Timetables of the API server, that of this machine if nothing was named. tell gets a line for
 // each thing that the user should know beside that.
 func (i *input) load(ctx context.Context, streams Streams, tell func(string)) (*workload.Objects, error) {
-	options := workload.Options{Namespace: i.cluster.Namespace, Zone: i.zone}
+	options := workload.Options{Namespace: i.cluster.Namespace, Zone: i.zone, KeepUnreadable: i.keepUnreadable}
 	objects, err := i.fromFiles(ctx, streams, tell)
 	if err != nil {
 		return nil, err

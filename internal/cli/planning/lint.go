@@ -84,6 +84,7 @@ the cluster are looked at.`,
 		},
 	}
 	l.input.add(cmd)
+	l.input.keepUnreadable = true
 	flags := cmd.Flags()
 	levels := append([]string{noLevel}, lint.Levels...)
 	flags.VarP(&oneOf{&l.format, "format", []string{"text", "json", "sarif", "junit"}}, "output", "o", "text for people, json for programs (docs/planning.md), sarif (2.1.0) or junit for CI systems")
@@ -254,6 +255,9 @@ func filesOf(objects *workload.Objects) []string {
 	}
 	for _, o := range slices.Concat(objects.Jobs, objects.Others) {
 		add(o)
+	}
+	for _, o := range objects.Unreadable {
+		add(o.Object)
 	}
 	return files
 }

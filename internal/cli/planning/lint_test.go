@@ -317,3 +317,13 @@ func TestLintForCI(t *testing.T) {
 		t.Errorf("exit code %d\n%s", code, junit)
 	}
 }
+
+// A Calendar of another shape is a finding with its line and field, and no reason to say nothing of the others.
+func TestLintUnreadableCalendar(t *testing.T) {
+	file := lintFile(t, soundCronJob+"---\napiVersion: batch.carillon.dev/v1alpha1\nkind: Calendar\nmetadata:\n  name: holidays\nspec:\n  periods: christmas\n")
+	out, told, code := lintRun(t, "", "-f", file)
+	want := file + ":26: Calendar holidays\n  error: spec.periods: its API takes no string there [spec-unreadable]\n"
+	if code != 1 || !strings.Contains(out, want) || !strings.Contains(out, "1 error in 2 objects.\n") {
+		t.Errorf("exit code %d\n%s%s", code, out, told)
+	}
+}

@@ -18,6 +18,8 @@ type Subject struct {
 	// scheduled is set for a CronJob or Timetable, timetable for the latter.
 	scheduled *workload.Scheduled
 	timetable *v1alpha1.Timetable
+	// unreadable says why it is no object of its API; nil if it is.
+	unreadable *workload.Unreadable
 	// jobs are the specs of its Jobs of batch/v1, pods its Pod templates, those of jobs among them.
 	jobs []jobSpec
 	pods []podSpec
@@ -67,6 +69,9 @@ func subjectsOf(objects *workload.Objects, options Options) *subjects {
 	}
 	for _, o := range objects.Others {
 		add(o)
+	}
+	for _, o := range objects.Unreadable {
+		add(o.Object).unreadable = &o
 	}
 	return all
 }

@@ -5,7 +5,7 @@ package workload
 
 import (
 	"cmp"
-	"fmt"
+	"encoding/json"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -20,16 +20,23 @@ import (
 // before what an API server has.
 type calendars map[types.NamespacedName]*v1alpha1.Calendar
 
-func calendarsOf(objects []Object, options Options) (calendars, error) {
-	found := calendars{}
-	for _, object := range objects {
+// calendarsOf also gives the errors of those that cannot be read, by their place among the objects.
+func calendarsOf(objects []Object, options Options) (found calendars, unread map[int]error) {
+	found, unread = calendars{}, map[int]error{}
+	for n, object := range objects {
 		if object.Content.GroupVersionKind() != calendarKind {
 			continue
 		}
 		name := types.NamespacedName{Namespace: cmp.Or(object.Content.GetNamespace(), options.Namespace), Name: object.Content.GetName()}
 		calendar := &v1alpha1.Calendar{}
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Content.Object, calendar); err != nil {
-			return nil, fmt.Errorf("%s: %w", object, err)
+			unread[n] = err
+			if text, failed := object.Content.MarshalJSON(); failed == nil {
+				if named := json.Unmarshal(text, &v1alpha1.Calendar{}); named != nil {
+					unread[n] = named // which names the field
+				}
+			}
+			continue
 		}
 		if found[name] != nil {
 			continue
@@ -37,7 +44,7 @@ func calendarsOf(objects []Object, options Options) (calendars, error) {
 		calendar.Namespace = name.Namespace
 		found[name] = calendar
 	}
-	return found, nil
+	return found, unread
 }
 
 // namedBy gives the Calendars that a Timetable names, by name.

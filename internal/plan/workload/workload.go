@@ -9,6 +9,7 @@
 //	defaults.go  what an API server would fill in
 //	starts.go    what else its starts follow from: deadline, pause, the count of @every, jitter
 //	calendar.go  the Calendars that Timetables name
+//	unreadable.go Unreadable: what is no object of its API
 //
 // Nothing here reads a file, a clock or an API server.
 package workload
@@ -62,6 +63,8 @@ type Options struct {
 	// CalendarsUnread says in words why the Calendars of the API server are not known; "" if they are, or if there is no
 	// API server.
 	CalendarsUnread string
+	// KeepUnreadable puts what is no object of its API at all into Objects.Unreadable, in place of the error.
+	KeepUnreadable bool
 }
 
 // Objects are all that a command was given, each in the order in which it was given.
@@ -72,22 +75,27 @@ type Objects struct {
 	Jobs []Object
 	// Others are all other objects, Calendars among them.
 	Others []Object
+	// Unreadable are those that are no objects of their APIs, if Options.KeepUnreadable asks for them.
+	Unreadable []Unreadable
 }
 
 // Read sorts objects, and reads those that have a schedule. One whose schedule or spec cannot be read is among them, too,
 // and says so (Scheduled.Unreadable, Policy.Timing.Obstacle). The error is for what is no object of its API at all.
 func Read(objects []Object, options Options) (*Objects, error) {
 	options.Namespace = cmp.Or(options.Namespace, "default")
-	calendars, err := calendarsOf(objects, options)
-	if err != nil {
-		return nil, err
-	}
+	calendars, unread := calendarsOf(objects, options)
 	done := readAll(objects, calendars, options)
 	all := &Objects{}
 	for n, object := range objects {
+		err := done[n].err
+		if err == nil {
+			err = unread[n]
+		}
 		switch r := done[n]; {
-		case r.err != nil:
-			return nil, fmt.Errorf("%s: %w", object, r.err)
+		case err != nil && options.KeepUnreadable:
+			all.Unreadable = append(all.Unreadable, unreadable(object, err))
+		case err != nil:
+			return nil, fmt.Errorf("%s: %w", object, unreadable(object, err))
 		case r.scheduled != nil:
 			all.Scheduled = append(all.Scheduled, r.scheduled)
 		case isJob(object.Content.GroupVersionKind()):
