@@ -184,6 +184,9 @@ func TestConvertNames(t *testing.T) {
 	if importCode(err) != 2 || !strings.Contains(err.Error(), "stdin:16: timetable/db-backup: this would be the name of two objects, here and at stdin:1") {
 		t.Errorf("got %v", err)
 	}
+	if stdout, _, err := converting(job("My.Job.name"), "-f", "-", "--to", "timetable"); err != nil || !strings.Contains(stdout, "\n  name: my-job-name\n") {
+		t.Errorf("capitals: %v\n%s", err, stdout)
+	}
 	other := strings.ReplaceAll(job("db-backup"), "  name: db-backup\n", "  name: db-backup\n  namespace: other\n")
 	if _, _, err := converting(job("db.backup")+"---\n"+other, "-f", "-", "--to", "timetable"); err != nil {
 		t.Errorf("in two namespaces: %v", err)

@@ -72,6 +72,7 @@ func withoutOwn(mapping *yaml.Node, own func(string) bool) (out []string) {
 var notInNames = regexp.MustCompile(`[^a-z0-9-]`)
 
 func validName(name string, longest int, dots bool) string {
+	name = strings.ToLower(name)
 	if dots {
 		parts := strings.Split(name, ".")
 		for n := range parts {
@@ -81,6 +82,7 @@ func validName(name string, longest int, dots bool) string {
 	} else {
 		name = notInNames.ReplaceAllString(name, "-")
 	}
+	name = strings.TrimLeft(name, "-.")
 	return strings.TrimRight(name[:min(len(name), longest)], "-.")
 }
 

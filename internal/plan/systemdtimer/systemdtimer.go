@@ -26,6 +26,7 @@ import (
 	"github.com/carillon-dev/carillon/internal/plan/conversion"
 	"github.com/carillon-dev/carillon/internal/plan/crontab"
 	"github.com/carillon-dev/carillon/internal/plan/document"
+	"github.com/carillon-dev/carillon/schedule"
 )
 
 // A Unit is a unit as it was found.
@@ -151,7 +152,7 @@ func (c *converter) note(file, format string, args ...any) {
 // spec is that of a Timetable. A unit that is active is not started again: a time that comes meanwhile is passed over.
 func (c *converter) spec(when *timing, job []any, pod *yaml.Node) *yaml.Node {
 	var jitter, deadline, dst any
-	if when.calendar && when.zone != "UTC" { // systemd passes a time over that does not exist
+	if when.calendar && c.clockChanges(when.zone) { // systemd passes a time over that does not exist
 		dst = document.Flow(document.Map("gap", "Skip"))
 	}
 	if when.jitter != "" {
@@ -180,6 +181,16 @@ func (c *converter) spec(when *timing, job []any, pod *yaml.Node) *yaml.Node {
 		"concurrency", concurrency,
 		"template", document.Map("spec", document.Map(append(job, "template", document.Map("spec", pod))...)),
 	)
+}
+
+// clockChanges tells whether the clock of a zone changes within the next years.
+func (c *converter) clockChanges(zone string) bool {
+	location, err := schedule.LoadZone(zone)
+	if err != nil {
+		return false
+	}
+	_, change, _ := schedule.ClockOf(location).Stretch(c.options.Now.Unix())
+	return change < c.options.Now.AddDate(2, 0, 0).Unix()
 }
 
 func orNothing(node *yaml.Node) any {

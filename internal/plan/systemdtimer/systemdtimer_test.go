@@ -76,6 +76,7 @@ func TestConvert(t *testing.T) {
 		"one that must not":         {"[Timer]\nOnCalendar=daily\n", "[Service]\nWorkingDirectory=/nowhere\nExecStart=/bin/true\n", false, []string{"workingDir: /nowhere\n"}, []string{"each run fails, as it does under systemd"}},
 		"one that is there":         {"[Timer]\nOnCalendar=daily\n", "[Service]\nWorkingDirectory=-~\nExecStart=/bin/true\n", false, []string{"workingDir: /root\n"}, nil},
 		"days the clock changes":    {"[Timer]\nOnCalendar=02:30\n", trueService, false, []string{"dst: {gap: Skip}"}, nil},
+		"a clock that stays":        {"[Timer]\nOnCalendar=02:30 Etc/UTC\n", trueService, false, []string{"timeZone: Etc/UTC\n  catchUp"}, nil},
 		"a timer with conditions":   {"[Unit]\nConditionACPower=true\n[Timer]\nOnCalendar=daily\nOnClockChange=yes\n", trueService, false, nil, []string{"not kept: ConditionACPower=, OnClockChange="}},
 		"a quote in a word":         {"[Timer]\nOnCalendar=daily\n", "[Service]\nExecStart=/bin/d --log-opt=\"tag={{.Name}} x\" 'a'b\"c d\" \"\"\n", false, []string{"- --log-opt=tag={{.Name}} x\n", "- abc d\n", "- \"\"\n"}, nil},
 		"a quote in a variable":     {"[Timer]\nOnCalendar=daily\n", "[Service]\nEnvironment=FOO=\"bar baz\" B=1\nExecStart=/bin/true\n", false, []string{"name: FOO\n", "value: \"bar baz\"", "name: B\n"}, nil},
