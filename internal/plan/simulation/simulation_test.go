@@ -232,6 +232,11 @@ func TestScenarios(t *testing.T) {
 			durations: "5m", span: span("12:05", "12:55"),
 			want: []string{"12:10- running", "12:40 waits Overlap"},
 		},
+		"an edit in an outage that also suspends: what the new schedule names before the edit is not made up for": {
+			timetable: "schedules: [{cron: '*/10 * * * *'}]", durations: "1m", span: span("12:55", "14:20"), outage: span("13:00", "13:30"),
+			edits: []edit{{"13:12", "schedules: [{cron: '*/15 * * * *'}], suspendUntil: '2026-05-04T14:05:00Z', onResume: CatchUp, catchUp: {policy: All, limit: 5}"}},
+			want:  []string{"13:00..13:30 skipped Edited", "13:45>14:05-14:06 succeeded", "14:00>14:06-14:07 succeeded", "14:15-14:16 succeeded"},
+		},
 		"a schedule without times": {
 			timetable: "schedules: [{cron: '61 * * * *'}]", durations: "1m", span: span("12:05", "12:55"),
 		},
