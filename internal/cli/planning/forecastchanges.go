@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/carillon-dev/carillon/internal/plan/forecast"
+	"github.com/carillon-dev/carillon/internal/plan/quantity"
 )
 
 // changes tells what would help, the most useful first, and what would not.
@@ -27,7 +28,7 @@ func (f *forecastText) changes(before forecast.Summary) {
 			f.line("WHAT WOULD HELP (each alone, added up again)")
 		}
 		f.say("  %d. %s: %s instead of %s in the fullest minute, %s at once.", shown, f.changeName(&c),
-			counted(int(c.Starts.Number), "start", "starts"), group(before.Starts.Number), runningAfter(before.Running.Number, c.Running.Number))
+			quantity.CountGrouped(int(c.Starts.Number), "start"), quantity.Grouped(before.Starts.Number), runningAfter(before.Running.Number, c.Running.Number))
 		f.edits(&c)
 		f.advice(&c)
 	}
@@ -41,15 +42,15 @@ func (f *forecastText) changes(before forecast.Summary) {
 }
 
 func runningAfter(before, after int64) string {
-	runs := counted(int(after), "run", "runs")
+	runs := quantity.CountGrouped(int(after), "run")
 	if after == before {
 		return "still " + runs
 	}
-	return runs + " instead of " + group(before)
+	return runs + " instead of " + quantity.Grouped(before)
 }
 
 func (f *forecastText) changeName(c *forecast.Change) string {
-	objects := counted(c.Objects, "object", "objects")
+	objects := quantity.CountGrouped(c.Objects, "object")
 	switch c.ID {
 	case forecast.ChangeHash:
 		if c.Objects == 1 {
@@ -70,7 +71,7 @@ func (f *forecastText) edits(c *forecast.Change) {
 	}
 	for n, e := range c.Edits {
 		if n == mostEdits {
-			f.line(fmt.Sprintf("       and %s more (-o json lists all)", group(int64(len(c.Edits)-n))))
+			f.line(fmt.Sprintf("       and %s more (-o json lists all)", quantity.Grouped(int64(len(c.Edits)-n))))
 			return
 		}
 		f.cut(fmt.Sprintf("       %s/%s: %s %s %s", e.Object.Owner.Namespace, e.Object.Owner.Name, e.From, arrow, e.To))

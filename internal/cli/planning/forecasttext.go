@@ -13,6 +13,8 @@ import (
 	"github.com/carillon-dev/carillon/internal/cli/console"
 	"github.com/carillon-dev/carillon/internal/plan/duration"
 	"github.com/carillon-dev/carillon/internal/plan/forecast"
+	"github.com/carillon-dev/carillon/internal/plan/paragraph"
+	"github.com/carillon-dev/carillon/internal/plan/quantity"
 	"github.com/carillon-dev/carillon/internal/plan/workload"
 )
 
@@ -84,20 +86,10 @@ func (f *forecastText) say(format string, args ...any) {
 	if !strings.HasPrefix(text, " ") {
 		indent = 0
 	}
-	words := strings.Fields(text)
-	line := text[:len(text)-len(strings.TrimLeft(text, " "))]
-	for n, word := range words {
-		switch {
-		case n == 0:
-			line += word
-		case utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) <= f.width:
-			line += " " + word
-		default:
-			f.out.WriteString(line + "\n")
-			line = strings.Repeat(" ", indent) + word
-		}
+	first := text[:len(text)-len(strings.TrimLeft(text, " "))]
+	for _, line := range paragraph.Lines(first, strings.Repeat(" ", indent), text, f.width) {
+		f.out.WriteString(line + "\n")
 	}
-	f.out.WriteString(line + "\n")
 }
 
 func (f *forecastText) at(t time.Time) string { return t.In(f.zone).Format(minuteFormat) }
@@ -120,15 +112,15 @@ func (f *forecastText) head(s forecast.Summary) {
 func (f *forecastText) summary(s forecast.Summary) {
 	empty := "every minute has one"
 	if s.Empty > 0 {
-		empty = fmt.Sprintf("none in %s of %s minutes", group(int64(s.Empty)), group(int64(len(f.Starts))))
+		empty = fmt.Sprintf("none in %s of %s minutes", quantity.Grouped(int64(s.Empty)), quantity.Grouped(int64(len(f.Starts))))
 	}
-	f.say("%s: %s a minute on average, %s.", counted(int(s.Total), "start", "starts"), decimal(s.Mean), empty)
+	f.say("%s: %s a minute on average, %s.", quantity.CountGrouped(int(s.Total), "start"), decimal(s.Mean), empty)
 	ratio := ""
 	if s.Starts.Number > 1 {
 		ratio = fmt.Sprintf(", %s times the average", decimal(peakToMean(s)))
 	}
-	f.say("The fullest minute is %s (%s): %s%s.", f.at(s.Starts.At), duration.FromNow(s.Starts.At, f.now), counted(int(s.Starts.Number), "start", "starts"), ratio)
-	f.say("Active at once: up to %s, at %s.", counted(int(s.Running.Number), "run", "runs"), f.at(s.Running.At))
+	f.say("The fullest minute is %s (%s): %s%s.", f.at(s.Starts.At), duration.FromNow(s.Starts.At, f.now), quantity.CountGrouped(int(s.Starts.Number), "start"), ratio)
+	f.say("Active at once: up to %s, at %s.", quantity.CountGrouped(int(s.Running.Number), "run"), f.at(s.Running.At))
 }
 
 // assumptions says what the numbers rest on.
@@ -136,13 +128,13 @@ func (f *forecastText) assumptions() {
 	d, o := f.Durations, f.Objects
 	var taken []string
 	if d.Measured > 0 {
-		taken = append(taken, fmt.Sprintf("the median of the last ones for %s", counted(d.Measured, "object", "objects")))
+		taken = append(taken, fmt.Sprintf("the median of the last ones for %s", quantity.CountGrouped(d.Measured, "object")))
 	}
 	if d.Deadline > 0 {
-		taken = append(taken, fmt.Sprintf("the deadline for %s", counted(d.Deadline, "object", "objects")))
+		taken = append(taken, fmt.Sprintf("the deadline for %s", quantity.CountGrouped(d.Deadline, "object")))
 	}
 	if d.Assumed > 0 {
-		taken = append(taken, fmt.Sprintf("%s for %s, which is assumed (--duration)", lengthText(f.options.Duration), counted(d.Assumed, "object", "objects")))
+		taken = append(taken, fmt.Sprintf("%s for %s, which is assumed (--duration)", lengthText(f.options.Duration), quantity.CountGrouped(d.Assumed, "object")))
 	}
 	if len(taken) > 0 && o.Counted > o.Idle {
 		f.say("A run is taken to last %s.", strings.Join(taken, ", "))
@@ -186,7 +178,7 @@ func (f *forecastText) worst() {
 	f.line("")
 	f.line("THE FULLEST MINUTES")
 	for n, w := range f.Worst {
-		starts := fmt.Sprintf("  %s  %7s", f.at(w.At), group(w.Starts))
+		starts := fmt.Sprintf("  %s  %7s", f.at(w.At), quantity.Grouped(w.Starts))
 		if n > 0 {
 			f.cut(starts + "  " + shortMakers(w))
 			continue
@@ -194,10 +186,10 @@ func (f *forecastText) worst() {
 		f.line(starts)
 		for n, m := range w.By {
 			if n == mostMakers {
-				f.say("             %s by %s", group(sumStarts(w.By[n:])), counted(len(w.By)-n, "other schedule", "other schedules"))
+				f.say("             %s by %s", quantity.Grouped(sumStarts(w.By[n:])), counted(len(w.By)-n, "other schedule", "other schedules"))
 				break
 			}
-			f.cut(fmt.Sprintf("    %7s  %s", group(m.Starts), m.Schedule))
+			f.cut(fmt.Sprintf("    %7s  %s", quantity.Grouped(m.Starts), m.Schedule))
 			f.cut("             " + f.names(m.Names, f.width-13))
 		}
 	}
@@ -211,7 +203,7 @@ func shortMakers(w forecast.WorstMinute) string {
 	case 1:
 		return w.By[0].Schedule
 	}
-	return fmt.Sprintf("%s by %s, %s", group(w.By[0].Starts), w.By[0].Schedule, counted(len(w.By)-1, "other", "others"))
+	return fmt.Sprintf("%s by %s, %s", quantity.Grouped(w.By[0].Starts), w.By[0].Schedule, quantity.CountGrouped(len(w.By)-1, "other"))
 }
 
 func sumStarts(makers []forecast.Maker) (sum int64) {
@@ -249,28 +241,19 @@ func forecastObjectOf(s *workload.Scheduled) forecastObject {
 	return forecastObject{Kind: s.Kind.Info().Owner.Kind, Namespace: cmp.Or(s.Owner.Namespace, s.Typed.GetNamespace()), Name: cmp.Or(s.Owner.Name, s.Typed.GetName()), Source: s.Source}
 }
 
-// counted is a number of things.
+// counted is a number of things and what they do: "1 object starts", "1,412 objects start".
 func counted(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}
-	return group(int64(n)) + " " + many
-}
-
-// group writes a number with a comma before each three digits.
-func group(n int64) string {
-	text := fmt.Sprint(n)
-	for at := len(text) - 3; at > 0 && text[at-1] != '-'; at -= 3 {
-		text = text[:at] + "," + text[at:]
-	}
-	return text
+	return quantity.Grouped(n) + " " + many
 }
 
 // decimal writes a number with as many digits as tell something.
 func decimal(x float64) string {
 	switch {
 	case x >= 10:
-		return group(int64(x + 0.5))
+		return quantity.Grouped(int64(x + 0.5))
 	case x >= 0.1:
 		return fmt.Sprintf("%.1f", x)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/carillon-dev/carillon/internal/plan/lint"
+	"github.com/carillon-dev/carillon/internal/plan/paragraph"
 )
 
 // lintDocument is what lint writes with -o json.
@@ -149,18 +150,7 @@ func lintAre(n int) string {
 
 // lintWrap writes a text in lines of a width: first is before the first line, rest before each other.
 func lintWrap(b *strings.Builder, first, rest, text string, width int) {
-	line := first
-	empty := true
-	for word := range strings.FieldsSeq(text) {
-		if !empty && len([]rune(line))+1+len([]rune(word)) > width {
-			fmt.Fprintln(b, line)
-			line, empty = rest, true
-		}
-		if !empty {
-			line += " "
-		}
-		line += word
-		empty = false
+	for _, line := range paragraph.Lines(first, rest, text, width) {
+		fmt.Fprintln(b, line)
 	}
-	fmt.Fprintln(b, line)
 }

@@ -5,7 +5,6 @@ package planning
 
 import (
 	"encoding/json"
-	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,19 +18,7 @@ import (
 // runNext runs the command on 20 March 2027 and gives its output and exit code.
 func runNext(t *testing.T, args ...string) (out string, code int, err error) {
 	t.Helper()
-	var written, told strings.Builder
-	cmd := newNextAt(Streams{In: strings.NewReader(""), Out: &written, Err: &told}, func() time.Time {
-		return time.Date(2027, 3, 20, 12, 0, 0, 700, time.UTC)
-	})
-	cmd.SilenceErrors, cmd.SilenceUsage = true, true
-	cmd.SetArgs(args)
-	if err = cmd.ExecuteContext(t.Context()); err != nil {
-		code = exitcode.Failed
-		if coded, ok := errors.AsType[*exitcode.Error](err); ok {
-			code = coded.Code
-		}
-	}
-	return written.String(), code, err
+	return execute(t, newNextAt, args...)
 }
 
 const nextManifests = `apiVersion: batch/v1

@@ -12,6 +12,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/carillon-dev/carillon/internal/plan/quantity"
 )
 
 // eventsKept is how long API servers keep events unless they are told otherwise.
@@ -133,7 +135,7 @@ func (e *Evidence) happened(event *Event, from, to time.Time) bool {
 func (b *builder) tells(e *Event) {
 	text := firstLine(e.Message)
 	if e.Count > 1 && !e.First.IsZero() && !e.Last.IsZero() {
-		text += " (" + counted(int(e.Count), "time") + ", first " + b.clock(e.First) + ", last " + b.clock(e.Last) + ")"
+		text += " (" + quantity.Count(int(e.Count), "time") + ", first " + b.clock(e.First) + ", last " + b.clock(e.Last) + ")"
 	} else if !e.Last.IsZero() {
 		text = b.clock(e.Last) + ", " + text
 	}

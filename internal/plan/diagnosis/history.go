@@ -10,6 +10,7 @@ import (
 
 	"github.com/carillon-dev/carillon/internal/cron"
 	"github.com/carillon-dev/carillon/internal/plan/duration"
+	"github.com/carillon-dev/carillon/internal/plan/quantity"
 )
 
 // explainByHistory says what follows from the runs that are kept: a run that would still be kept, and is not there, has
@@ -47,10 +48,10 @@ func (b *builder) explainByHistory(t time.Time) {
 		b.controllers()
 	case keepsSuccess:
 		b.conclude(CannotTell, "Forgotten", "it did not succeed: it failed, or did not start")
-		b.infer("A success would still be kept. A failure would not: %s since, and that many are kept.", counted(failures, "run")+" failed")
+		b.infer("A success would still be kept. A failure would not: %s since, and that many are kept.", quantity.Count(failures, "run")+" failed")
 	default:
 		b.conclude(CannotTell, "Forgotten", "it did not fail: it succeeded, or did not start")
-		b.infer("A failure would still be kept. A success would not: the history keeps %s that succeeded.", counted(int(*p.Succeeded.Limit), "run"))
+		b.infer("A failure would still be kept. A success would not: the history keeps %s that succeeded.", quantity.Count(int(*p.Succeeded.Limit), "run"))
 	}
 	if b.answer.Verdict == CannotTell && !p.Room.Stops {
 		gone := "newer ones have taken its place in the history, or it never was"
@@ -104,7 +105,7 @@ func (b *builder) historyText() string {
 		if limit == nil {
 			return "all that " + of
 		}
-		return counted(int(*limit), "run") + " that " + of
+		return quantity.Count(int(*limit), "run") + " that " + of
 	}
 	p := &b.Scheduled.Policy
 	return text(p.Succeeded.Limit, "succeeded") + ", " + text(p.Failed.Limit, "failed")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/carillon-dev/carillon/internal/job"
 	"github.com/carillon-dev/carillon/internal/plan/duration"
+	"github.com/carillon-dev/carillon/internal/plan/quantity"
 )
 
 // explainJob answers a question about a Job: what made it, and why it is in its state.
@@ -263,15 +264,15 @@ func (b *builder) tellActiveJob(j *batchv1.Job, subject string) jobEnd {
 		b.show(by, time.Time{}, "status.active: %d", j.Status.Active)
 		b.say("%s is active.", subject)
 		b.lack("the Pods of %s were not looked at: whether they run is not known", j.Name)
-		return jobEnd{Running, "", counted(int(j.Status.Active), "Pod") + " active"}
+		return jobEnd{Running, "", quantity.Count(int(j.Status.Active), "Pod") + " active"}
 	case j.Status.Failed > 0 && j.Status.Active == 0:
 		b.show(by, time.Time{}, "status.failed: %d, status.active: 0", j.Status.Failed)
-		b.say("%s has no Pod at the moment: %s failed, and the next one comes after a delay that doubles each time.", subject, counted(int(j.Status.Failed), "Pod"))
+		b.say("%s has no Pod at the moment: %s failed, and the next one comes after a delay that doubles each time.", subject, quantity.Count(int(j.Status.Failed), "Pod"))
 		if pod, state := b.lastFailedPod(j); pod != nil {
 			b.say("Its last failed Pod %s %s.", pod.Name, state.text)
 			b.podCommands(pod, state)
 		}
-		return jobEnd{Pending, "Backoff", "it waits to try again after " + counted(int(j.Status.Failed), "failed Pod")}
+		return jobEnd{Pending, "Backoff", "it waits to try again after " + quantity.Count(int(j.Status.Failed), "failed Pod")}
 	}
 	b.show(by, timeOf(j.Status.StartTime), "status.active: %d", j.Status.Active)
 	b.say("%s has not ended, and no Pod of it was found.", subject)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/carillon-dev/carillon/internal/cron"
+	"github.com/carillon-dev/carillon/internal/plan/quantity"
 )
 
 // explainNotStarted is about a scheduled time of a CronJob that has come and of which nothing shows a run.
@@ -103,7 +104,7 @@ func (b *builder) explainByEvents(t, later time.Time) bool {
 func (b *builder) unsure(t time.Time, event *Event) {
 	b.inferred()
 	b.infer("The event was counted %s from %s to %s: whether also for %s it does not tell, only that it was so before and after.",
-		counted(int(event.Count), "time"), b.clock(event.First), b.clock(event.Last), b.clock(t))
+		quantity.Count(int(event.Count), "time"), b.clock(event.First), b.clock(event.Last), b.clock(t))
 }
 
 // unnamed leaves the events whose message names no time: those of other controllers than ours.

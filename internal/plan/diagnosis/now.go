@@ -14,6 +14,7 @@ import (
 	"github.com/carillon-dev/carillon/api/v1alpha1"
 	"github.com/carillon-dev/carillon/internal/cron"
 	"github.com/carillon-dev/carillon/internal/plan/duration"
+	"github.com/carillon-dev/carillon/internal/plan/quantity"
 )
 
 // clockTolerance is how far a status may be ahead of the clock.
@@ -199,7 +200,7 @@ func (b *builder) pausedOrNotReady() bool {
 	if c == nil || c.Status != metav1.ConditionTrue || c.Reason != "Failures" || c.ObservedGeneration < tt.Generation {
 		return false
 	}
-	b.conclude(Paused, "Failures", "after %s in a row", counted(int(tt.Status.ConsecutiveFailures), "failed run"))
+	b.conclude(Paused, "Failures", "after %s in a row", quantity.Count(int(tt.Status.ConsecutiveFailures), "failed run"))
 	b.conditionEvidence(v1alpha1.ConditionPaused)
 	b.next(fmt.Sprintf("annotate %s --overwrite %s=%s", b.resource(), v1alpha1.AnnotationResume, b.Now.UTC().Format("20060102T150405")), "when the cause is mended: any new value lets it go on")
 	return true

@@ -12,6 +12,8 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/carillon-dev/carillon/internal/plan/quantity"
 )
 
 // podState is what a Pod shows.
@@ -88,7 +90,7 @@ func stateOf(pod *corev1.Pod) podState {
 	if pod.Status.Phase == corev1.PodRunning {
 		state := podState{reason: "Running", text: "runs", at: timeOf(pod.Status.StartTime)}
 		if n := restarts(statuses); n > 0 {
-			state.text += ", after " + counted(n, "restart")
+			state.text += ", after " + quantity.Count(n, "restart")
 		}
 		return state
 	}

@@ -5,7 +5,8 @@ package diagnosis
 
 import (
 	"strings"
-	"unicode/utf8"
+
+	"github.com/carillon-dev/carillon/internal/plan/paragraph"
 )
 
 // Text is the answer for people, in lines of at most width columns where words allow it: the verdict first. What
@@ -73,16 +74,7 @@ func (w *textWriter) section(title string, entries int) {
 
 // paragraph breaks text between words; first begins its first line, and rest the others.
 func (w *textWriter) paragraph(first, rest, text string) {
-	line, empty := first, true
-	for _, word := range strings.Fields(text) {
-		if !empty && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > w.width {
-			w.text.WriteString(line + "\n")
-			line, empty = rest, true
-		}
-		if !empty {
-			line += " "
-		}
-		line, empty = line+word, false
+	for _, line := range paragraph.Lines(first, rest, text, w.width) {
+		w.text.WriteString(line + "\n")
 	}
-	w.text.WriteString(strings.TrimRight(line, " ") + "\n")
 }

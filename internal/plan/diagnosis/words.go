@@ -32,14 +32,6 @@ func (b *builder) when(t time.Time) string {
 	return b.clock(t) + " (" + duration.FromNow(t, b.Now) + ")"
 }
 
-// counted is "1 run" or "3 runs".
-func counted(n int, one string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %ss", n, one)
-}
-
 // firstLine is the first line of a message, without a full stop at its end.
 func firstLine(message string) string {
 	message, _, _ = strings.Cut(strings.TrimSpace(message), "\n")

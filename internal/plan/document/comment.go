@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/carillon-dev/carillon/internal/plan/paragraph"
 )
 
 // Width is how many columns a line of a comment has that is broken.
@@ -44,19 +46,4 @@ func Printable(line string) string {
 }
 
 // Wrap breaks a text into lines of at most Width columns where it has spaces. The lines after the first begin with indent.
-func Wrap(text, indent string) []string {
-	var lines []string
-	line := ""
-	for word := range strings.FieldsSeq(text) {
-		switch {
-		case line == "":
-			line = word
-		case utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > Width:
-			lines = append(lines, line)
-			line = indent + word
-		default:
-			line += " " + word
-		}
-	}
-	return append(lines, line)
-}
+func Wrap(text, indent string) []string { return paragraph.Lines("", indent, text, Width) }

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/carillon-dev/carillon/internal/cron"
-	"github.com/carillon-dev/carillon/internal/plan/words"
+	"github.com/carillon-dev/carillon/internal/plan/quantity"
 )
 
 // changeDay is a day on which the clock changes.
@@ -81,7 +81,7 @@ func (d changeDay) effect(of, all *onWall, shifts bool) effect {
 	first, times, n := d.between(among)
 	e := effect{what: effectNone, times: times, n: n, usual: usual}
 	what, comes := said(times, n, "does", "do"), said(times, n, "comes", "come")
-	instead := fmt.Sprintf("%s on that day instead of %d.", words.Count(runs, "run"), usual)
+	instead := fmt.Sprintf("%s on that day instead of %d.", quantity.Count(runs, "run"), usual)
 	if runs == 0 {
 		instead = fmt.Sprintf("No run on that day instead of %d.", usual)
 	}

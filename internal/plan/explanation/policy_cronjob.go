@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/carillon-dev/carillon/internal/plan/quantity"
 	"github.com/carillon-dev/carillon/internal/plan/words"
 )
 
@@ -74,7 +75,7 @@ func (s *subject) failure() Policy {
 			retries = 3
 		}
 		return Policy{topicFailure, fmt.Sprintf("maxRetry: %d", retries),
-			fmt.Sprintf("Volcano restarts a Job as its policies say, at most %s. Then it has failed; the next time starts as ever.", words.Count(int(retries), "time"))}
+			fmt.Sprintf("Volcano restarts a Job as its policies say, at most %s. Then it has failed; the next time starts as ever.", quantity.Count(int(retries), "time"))}
 	}
 	return Policy{topicFailure, s.jobSetting(), s.jobFailure() + " Then the run has failed; the next time starts as ever, however many have failed."}
 }
@@ -129,9 +130,9 @@ func (s *subject) jobFailure() string {
 	case limit <= 0:
 		b.WriteString("The Job does not try again.")
 	case restart == "OnFailure":
-		fmt.Fprintf(&b, "A container that fails is started again in its Pod, up to %s, with growing pauses.", words.Count(int(limit), "time"))
+		fmt.Fprintf(&b, "A container that fails is started again in its Pod, up to %s, with growing pauses.", quantity.Count(int(limit), "time"))
 	default:
-		fmt.Fprintf(&b, "The Job tries again with a new Pod, up to %s (so %d Pods in all), with growing pauses.", words.Count(int(limit), "time"), limit+1)
+		fmt.Fprintf(&b, "The Job tries again with a new Pod, up to %s (so %d Pods in all), with growing pauses.", quantity.Count(int(limit), "time"), limit+1)
 	}
 	if seconds, set := numberAt(s.jobSpec(), "activeDeadlineSeconds"); set && seconds > 0 {
 		fmt.Fprintf(&b, " After %s (activeDeadlineSeconds) it is stopped in any case.", words.Duration(time.Duration(min(seconds, 1<<33))*time.Second))
@@ -144,14 +145,14 @@ func (s *subject) indexFailure() string {
 	perIndex, _ := s.perIndex()
 	text := "No index is tried again."
 	if perIndex > 0 {
-		text = fmt.Sprintf("Each index is tried again up to %s, with growing pauses.", words.Count(int(perIndex), "time"))
+		text = fmt.Sprintf("Each index is tried again up to %s, with growing pauses.", quantity.Count(int(perIndex), "time"))
 	}
 	text += " If one still fails the others go on, and the Job fails when all have ended"
 	if most, limited := numberAt(s.jobSpec(), "maxFailedIndexes"); limited {
 		text += fmt.Sprintf(", or as soon as more than %d have failed", most)
 	}
 	if limit, set := s.backoffLimit(); set {
-		text += fmt.Sprintf(", or after more than %s of its Pods (backoffLimit)", words.Count(int(limit), "failure"))
+		text += fmt.Sprintf(", or after more than %s of its Pods (backoffLimit)", quantity.Count(int(limit), "failure"))
 	}
 	return text + "."
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/carillon-dev/carillon/internal/cron"
+	"github.com/carillon-dev/carillon/internal/plan/quantity"
 	"github.com/carillon-dev/carillon/internal/plan/words"
 )
 
@@ -92,7 +93,7 @@ func (s *subject) timetableFailure() Policy {
 	if r := policy.Retry; r.Limit > 0 {
 		p.Setting = strings.Replace(p.Setting, "no retry", fmt.Sprintf("retry.limit: %d", r.Limit), 1)
 		fmt.Fprintf(&b, " A run whose attempt has failed starts anew up to %s, after %s at first and %s at most; between attempts it keeps its place, so the next time waits.",
-			words.Count(r.Limit, "time"), words.Duration(r.Delay), words.Duration(r.MaxDelay))
+			quantity.Count(r.Limit, "time"), words.Duration(r.Delay), words.Duration(r.MaxDelay))
 		if limit, indexed := s.perIndex(); kind == "Job" && indexed && limit > 0 {
 			fmt.Fprintf(&b, " Together that is up to %d Pods for each index of a run: with retry write backoffLimitPerIndex: 0.", (limit+1)*int64(r.Limit+1))
 		} else if limit, _ := s.backoffLimit(); kind == "Job" && !indexed && limit > 0 {
@@ -101,7 +102,7 @@ func (s *subject) timetableFailure() Policy {
 	}
 	if n := policy.PauseAfterFailures; n > 0 {
 		p.Setting += fmt.Sprintf(", pauseAfterFailures: %d", n)
-		fmt.Fprintf(&b, " After %s in a row it pauses: nothing starts until a run succeeds, the spec changes, or somebody sets the annotation carillon.dev/resume.", words.Count(n, "failed run"))
+		fmt.Fprintf(&b, " After %s in a row it pauses: nothing starts until a run succeeds, the spec changes, or somebody sets the annotation carillon.dev/resume.", quantity.Count(n, "failed run"))
 	} else {
 		b.WriteString(" The next time starts as ever, however many have failed (pauseAfterFailures is not set).")
 	}
@@ -151,5 +152,5 @@ func (s *subject) history() Policy {
 	}
 	return Policy{topicHistory, fmt.Sprintf("history.succeeded.limit: %s, failed.limit: %s", limitText(policy.Succeeded.Limit), limitText(policy.Failed.Limit)),
 		fmt.Sprintf("Kept: of the runs that succeeded %s, of those that failed or were cancelled %s; others are deleted. status.ledger lists %s.%s",
-			keep(policy.Succeeded), keep(policy.Failed), words.Count(policy.Ledger, "result"), s.ttl())}
+			keep(policy.Succeeded), keep(policy.Failed), quantity.Count(policy.Ledger, "result"), s.ttl())}
 }

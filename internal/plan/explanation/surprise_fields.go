@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/carillon-dev/carillon/internal/plan/quantity"
 	"github.com/carillon-dev/carillon/internal/plan/words"
 	"github.com/carillon-dev/carillon/schedule"
 )
@@ -119,7 +120,7 @@ func unevenStep(s *subject, i item, f words.Field, step words.Step) []Surprise {
 		cure = "Write the days"
 	}
 	return one("uneven-step", fmt.Sprintf("%s is no steady distance%s: it starts anew with %s, so after steps of %s comes one of %s.",
-		step.Item, s.in(i), about.round, words.Count(step.Step, about.noun), words.Count(last, about.noun)),
+		step.Item, s.in(i), about.round, quantity.Count(step.Step, about.noun), quantity.Count(last, about.noun)),
 		cure+s.choose("; or use a Timetable with every, whose distance is steady.", "; or use every, whose distance is steady."))
 }
 

@@ -9,6 +9,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 
+	"github.com/carillon-dev/carillon/internal/plan/quantity"
 	"github.com/carillon-dev/carillon/internal/plan/words"
 )
 
@@ -32,11 +33,11 @@ func clockChangeSurprise(s *subject, e *Explanation) []Surprise {
 	var what string
 	switch {
 	case repeated == 0:
-		what = "are skipped on " + words.Count(lost, "day")
+		what = "are skipped on " + quantity.Count(lost, "day")
 	case lost == 0:
-		what = "come twice on " + words.Count(repeated, "day")
+		what = "come twice on " + quantity.Count(repeated, "day")
 	default:
-		what = fmt.Sprintf("are skipped on %s and some come twice on %s", words.Count(lost, "day"), words.Count(repeated, "day"))
+		what = fmt.Sprintf("are skipped on %s and some come twice on %s", quantity.Count(lost, "day"), quantity.Count(repeated, "day"))
 	}
 	cure := "Choose a time outside of that hour, or the zone Etc/UTC"
 	switch {

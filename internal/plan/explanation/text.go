@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/carillon-dev/carillon/internal/plan/duration"
+	"github.com/carillon-dev/carillon/internal/plan/paragraph"
+	"github.com/carillon-dev/carillon/internal/plan/quantity"
 	"github.com/carillon-dev/carillon/internal/plan/words"
 )
 
@@ -56,21 +58,10 @@ func (w *writer) heading(text string) { w.lines = append(w.lines, text) }
 // para writes a paragraph, indented by so many blanks.
 func (w *writer) para(indent int, text string) { w.hang(indent, indent, text) }
 
-// hang writes a paragraph whose first line is indented otherwise than the others.
+// hang writes a paragraph whose first line is indented otherwise than the others; none if there is no text.
 func (w *writer) hang(first, others int, text string) {
-	line, empty := strings.Repeat(" ", first), true
-	for word := range strings.FieldsSeq(text) {
-		if !empty && len([]rune(line))+1+len([]rune(word)) > w.width {
-			w.lines = append(w.lines, line)
-			line, empty = strings.Repeat(" ", others), true
-		}
-		if !empty {
-			line += " "
-		}
-		line, empty = line+word, false
-	}
-	if !empty {
-		w.lines = append(w.lines, line)
+	if text != "" {
+		w.lines = append(w.lines, paragraph.Lines(strings.Repeat(" ", first), strings.Repeat(" ", others), text, w.width)...)
 	}
 }
 
@@ -169,7 +160,7 @@ func (w *writer) frequency(e *Explanation) {
 		w.blank()
 		return
 	case f.Runs < 12*years:
-		w.para(2, words.Count(f.Runs, "run")+" in the next two years.")
+		w.para(2, quantity.Count(f.Runs, "run")+" in the next two years.")
 	case f.LeastInMonth.Runs == f.MostInMonth.Runs:
 		w.para(2, fmt.Sprintf("%s in each month", count(float64(f.MostInMonth.Runs), "run"))+perDay(f)+".")
 	default:

@@ -12,6 +12,7 @@ import (
 
 	"github.com/carillon-dev/carillon/api/v1alpha1"
 	"github.com/carillon-dev/carillon/internal/cron"
+	"github.com/carillon-dev/carillon/internal/plan/quantity"
 	"github.com/carillon-dev/carillon/internal/plan/workload"
 	"github.com/carillon-dev/carillon/schedule/timeset"
 )
@@ -215,7 +216,7 @@ func scheduleText(item *v1alpha1.Schedule) string {
 	case item.Every != nil:
 		return "every " + string(*item.Every)
 	case item.Cron == "":
-		return "at " + plural(len(item.At), "moment")
+		return "at " + quantity.Count(len(item.At), "moment")
 	}
 	return item.Cron
 }

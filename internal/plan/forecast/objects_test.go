@@ -6,6 +6,7 @@ package forecast_test
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -155,35 +156,16 @@ func fleet(tb testing.TB, n int) ([]string, forecast.Options) {
 	return texts, o
 }
 
-// Ten times as many objects take about ten times as long, and not a hundred times: with a hundred thousand that is the
-// difference between a second and minutes.
-func TestManyObjects(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it measures time")
-	}
-	took := func(n int) time.Duration {
-		texts, o := fleet(t, n)
-		objects := read(t, texts...)
-		best := time.Hour
-		for range 3 {
-			began := time.Now()
-			forecast.Of(objects, o)
-			best = min(best, time.Since(began))
-		}
-		return best
-	}
-	few, many := took(400), took(4000)
-	if many > 40*few {
-		t.Errorf("400 objects take %v, and 4,000 take %v", few, many)
-	}
-}
-
-// BenchmarkOf100000 is a large cluster, without reading its objects.
-func BenchmarkOf100000(b *testing.B) {
-	texts, o := fleet(b, 100_000)
-	objects := read(b, texts...)
-	b.ReportAllocs()
-	for b.Loop() {
-		forecast.Of(objects, o)
+// BenchmarkOf is a cluster without the reading of its objects: ten times as many are to take about ten times as long.
+func BenchmarkOf(b *testing.B) {
+	for _, n := range []int{1_000, 10_000, 100_000} {
+		b.Run(strconv.Itoa(n), func(b *testing.B) {
+			texts, o := fleet(b, n)
+			objects := read(b, texts...)
+			b.ReportAllocs()
+			for b.Loop() {
+				forecast.Of(objects, o)
+			}
+		})
 	}
 }

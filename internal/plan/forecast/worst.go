@@ -5,7 +5,6 @@ package forecast
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -81,11 +80,4 @@ func (f *fleet) makers(at time.Time) []Maker {
 		return cmp.Or(cmp.Compare(b.Starts, a.Starts), strings.Compare(a.Schedule, b.Schedule))
 	})
 	return makers
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

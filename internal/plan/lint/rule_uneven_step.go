@@ -6,6 +6,8 @@ package lint
 import (
 	"fmt"
 	"strings"
+
+	"github.com/carillon-dev/carillon/internal/plan/quantity"
 )
 
 var unevenStep = &Rule{
@@ -33,7 +35,7 @@ var unevenStep = &Rule{
 			}
 			last := (field.size - 1) / step * step
 			message := fmt.Sprintf("%q in %q counts from %s 0 anew each %s: from %d to the next 0 it is %s, not %d",
-				text, c.text, field.unit, field.whole, last, counted(field.size-last, field.unit), step)
+				text, c.text, field.unit, field.whole, last, quantity.Count(field.size-last, field.unit), step)
 			if last == 0 {
 				message = fmt.Sprintf("%q in %q is only %s 0: a step of %d is longer than %s", text, c.text, field.unit, step, article(field.whole))
 			}
@@ -46,14 +48,6 @@ var unevenStep = &Rule{
 		}
 		return found
 	}),
-}
-
-// counted is "1 hour" or "4 hours".
-func counted(n int, unit string) string {
-	if n == 1 {
-		return "1 " + unit
-	}
-	return fmt.Sprintf("%d %ss", n, unit)
 }
 
 func article(word string) string {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/carillon-dev/carillon/api/v1alpha1"
 	"github.com/carillon-dev/carillon/internal/plan/duration"
+	"github.com/carillon-dev/carillon/internal/plan/paragraph"
 )
 
 // Text writes the list for people, in lines of at most width columns where words allow it. Distances are from now. What
@@ -238,21 +239,13 @@ func (t *text) fact(name, value string) {
 	t.wrapped(fmt.Sprintf("  %-10s ", name), strings.Repeat(" ", 13), value)
 }
 
-// wrapped breaks words into lines: first goes before the first one, rest before the others.
+// wrapped breaks words into lines: first goes before the first one, rest before the others. There are none if there are no
+// words.
 func (t *text) wrapped(first, rest, words string) {
 	if words == "" {
 		return
 	}
-	line, empty := first, true
-	for word := range strings.FieldsSeq(words) {
-		if !empty && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > t.width {
-			t.line(line)
-			line, empty = rest, true
-		}
-		if !empty {
-			line += " "
-		}
-		line, empty = line+word, false
+	for _, line := range paragraph.Lines(first, rest, words, t.width) {
+		t.line(line)
 	}
-	t.line(line)
 }

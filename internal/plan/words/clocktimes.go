@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/carillon-dev/carillon/internal/plan/quantity"
 )
 
 // Up to so many times of a day are listed one by one, where nothing shorter can be said, and so many in any case.
@@ -92,7 +94,7 @@ func (e *Expression) minutesWords() (text string, daily bool) {
 	spans := spansOf(hours)
 	switch {
 	case e.Hour.All && step > 0:
-		text = "every " + Count(step, "minute")
+		text = "every " + quantity.Count(step, "minute")
 		if first > 0 {
 			text += fmt.Sprintf(", beginning at minute %d of each hour", first)
 		}
@@ -151,7 +153,7 @@ func distances(minutes []int) string {
 	var parts []string
 	for i, m := range minutes {
 		next := minutes[(i+1)%len(minutes)]
-		parts = append(parts, Count((next-m+60)%60, "minute"))
+		parts = append(parts, quantity.Count((next-m+60)%60, "minute"))
 	}
 	if !slices.ContainsFunc(parts, func(p string) bool { return p != parts[0] }) {
 		return ""

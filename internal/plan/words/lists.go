@@ -4,7 +4,6 @@
 package words
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 )
@@ -68,14 +67,6 @@ func ordinal(n int) string {
 		return strconv.Itoa(n) + "rd"
 	}
 	return strconv.Itoa(n) + "th"
-}
-
-// Count writes a number of things: "1 run", "2 runs".
-func Count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 var (

@@ -38,7 +38,7 @@ func TestWordsNameTheTimes(t *testing.T) {
 		hash := schedule.Hash{Namespace: "team", Name: rapid.StringMatching(`[a-z]{1,5}`).Draw(t, "name")}
 		engine, err := schedule.Compile(schedule.Item{Name: "main", Cron: text}, schedule.Options{DayRule: rule, Hash: hash})
 		if err != nil {
-			t.Skip(err) // a step that is too large for H, or L alone
+			t.Skip(err) // what the engine refuses has no words: a step that is too large for H, or L alone
 		}
 		read, err := words.Read(text, words.Options{Language: words.Timetable, DayRule: rule, Hash: hash, Name: "main"})
 		if err != nil {
@@ -53,7 +53,7 @@ func TestWordsNameTheTimes(t *testing.T) {
 		}
 		engine, err := timeset.Compile(timeset.Spec{Items: []timeset.Item{item}})
 		if err != nil {
-			t.Skip(err)
+			t.Skip(err) // as above
 		}
 		read, err := words.Read(item.Cron, words.Options{Language: words.Timetable, Name: "main"})
 		if err != nil {

@@ -5,6 +5,8 @@ package words
 
 import (
 	"time"
+
+	"github.com/carillon-dev/carillon/internal/plan/quantity"
 )
 
 // Period says a distance that comes again and again, behind the word "every", in the largest unit that fits: "24 hours",
@@ -25,7 +27,7 @@ func every(n int, noun string) string {
 	if n == 1 {
 		return noun
 	}
-	return Count(n, noun)
+	return quantity.Count(n, noun)
 }
 
 // Duration says a duration in full: "1 hour and 30 minutes". Days are 24 hours. What is less than a second is left out;
@@ -38,7 +40,7 @@ func Duration(d time.Duration) string {
 		length int64
 	}{{"day", 24 * 60 * 60}, {"hour", 60 * 60}, {"minute", 60}, {"second", 1}} {
 		if n := seconds / unit.length; n > 0 {
-			parts = append(parts, Count(int(n), unit.name))
+			parts = append(parts, quantity.Count(int(n), unit.name))
 			seconds -= n * unit.length
 		}
 	}

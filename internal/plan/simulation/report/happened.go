@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/carillon-dev/carillon/internal/plan/quantity"
 	"github.com/carillon-dev/carillon/internal/plan/simulation"
 )
 
@@ -179,7 +180,7 @@ func (r *Report) happened(result *simulation.Result) string {
 			continue
 		}
 		if skipped > 0 {
-			lines = append(lines, [2]string{"…", fmt.Sprintf("%s more lines like these: --events shows them all", number(skipped))})
+			lines = append(lines, [2]string{"…", fmt.Sprintf("%s more lines like these: --events shows them all", quantity.Grouped(skipped))})
 			skipped = 0
 		}
 		when, text := clock(e.at), e.text
@@ -189,7 +190,7 @@ func (r *Report) happened(result *simulation.Result) string {
 			if e.run {
 				noun = " runs "
 			}
-			when, text = clock(e.first)+" to "+until(e.first.In(zone), e.last.In(zone), layout), number(e.count)+noun+e.several
+			when, text = clock(e.first)+" to "+until(e.first.In(zone), e.last.In(zone), layout), quantity.Grouped(e.count)+noun+e.several
 		case e.count == 1:
 			when = clock(e.first)
 		}

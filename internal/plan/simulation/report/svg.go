@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/carillon-dev/carillon/internal/plan/quantity"
 	"github.com/carillon-dev/carillon/internal/plan/simulation"
 )
 
@@ -110,7 +111,7 @@ func drawObject(b *strings.Builder, result *simulation.Result, y int) int {
 // sentence is the summary in one line.
 func sentence(result *simulation.Result) string {
 	s, zone := result.Summarize(), zoneOf(result)
-	return instant(result.Span.From, zone) + " to " + instant(result.Span.To, zone) + ": " + joined(", ", counted(s.Started, "run"),
+	return instant(result.Span.From, zone) + " to " + instant(result.Span.To, zone) + ": " + joined(", ", quantity.CountGrouped(s.Started, "run"),
 		some(s.Failed, "failed"), some(s.Replaced, "replaced"), some(s.Late, "late"), some(s.Skipped, "skipped"), some(s.Missed, "missed"), some(s.Waiting, "waiting"))
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/carillon-dev/carillon/internal/plan/quantity"
 	"github.com/carillon-dev/carillon/internal/plan/simulation"
 )
 
@@ -64,17 +65,17 @@ func (r *Report) summary(b *strings.Builder, result *simulation.Result) {
 	if s.Started == 0 && ended == "" {
 		line("started", "none")
 	} else {
-		line("started", "%s: %s", counted(s.Started, "run"), ended)
+		line("started", "%s: %s", quantity.CountGrouped(s.Started, "run"), ended)
 	}
 	if s.Retries > 0 {
-		line("retries", "%s", counted(s.Retries, "further attempt"))
+		line("retries", "%s", quantity.CountGrouped(s.Retries, "further attempt"))
 	}
 	if s.Late > 0 {
 		also := ""
 		if s.CatchUps > 0 {
-			also = fmt.Sprintf("; %s made up for %s", number(s.CatchUps), madeUpFor(result))
+			also = fmt.Sprintf("; %s made up for %s", quantity.Grouped(s.CatchUps), madeUpFor(result))
 		}
-		line("late", "%s, the longest by %s (%s)%s", counted(s.Late, "run"), duration(s.LongestWait), instant(s.WaitedAt, zone), also)
+		line("late", "%s, the longest by %s (%s)%s", quantity.CountGrouped(s.Late, "run"), duration(s.LongestWait), instant(s.WaitedAt, zone), also)
 	}
 	if s.MostAtOnce > 0 {
 		share := 100 * s.Busy.Seconds() / result.Span.To.Sub(result.Span.From).Seconds()
@@ -84,16 +85,16 @@ func (r *Report) summary(b *strings.Builder, result *simulation.Result) {
 		line("longest", "%s (%s)", duration(s.LongestRun), instant(s.LongestAt, zone))
 	}
 	if s.Waiting > 0 {
-		line("waiting", "%s at the end", counted(s.Waiting, "time"))
+		line("waiting", "%s at the end", quantity.CountGrouped(s.Waiting, "time"))
 	}
 	if h := result.Held; h != nil {
-		line("held", "%s, of which nothing is decided at the end: %s", counted(h.Count, "time"), h.Why)
+		line("held", "%s, of which nothing is decided at the end: %s", quantity.CountGrouped(h.Count, "time"), h.Why)
 	}
 	if s.Skipped+s.Missed > 0 {
-		line("not started", "%s: %s", counted(s.Skipped+s.Missed, "time"), joined(", ", some(s.Skipped, "skipped, as it asks"), some(s.Missed, "missed")))
+		line("not started", "%s: %s", quantity.CountGrouped(s.Skipped+s.Missed, "time"), joined(", ", some(s.Skipped, "skipped, as it asks"), some(s.Missed, "missed")))
 		for _, reason := range s.Reasons {
 			if reason.Count > 0 {
-				b.WriteString(wrapped(fmt.Sprintf("    %8s  ", number(reason.Count)), simulation.ReasonWord(reason.Reason)+": "+simulation.ReasonText(reason.Reason), r.width()))
+				b.WriteString(wrapped(fmt.Sprintf("    %8s  ", quantity.Grouped(reason.Count)), simulation.ReasonWord(reason.Reason)+": "+simulation.ReasonText(reason.Reason), r.width()))
 			}
 		}
 	}
@@ -115,7 +116,7 @@ func some(n int, what string) string {
 	if n == 0 {
 		return ""
 	}
-	return number(n) + " " + what
+	return quantity.Grouped(n) + " " + what
 }
 
 // assumptions say what the simulation took for granted.
@@ -180,7 +181,7 @@ func describe(result *simulation.Result) string {
 			}
 		}
 		if at, ok := fields["at"].([]any); ok {
-			schedules = append(schedules, counted(len(at), "single time"))
+			schedules = append(schedules, quantity.CountGrouped(len(at), "single time"))
 		}
 	}
 	zone, _ := spec["timeZone"].(string)

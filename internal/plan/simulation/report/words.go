@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
+
+	"github.com/carillon-dev/carillon/internal/plan/paragraph"
 )
 
 // instant writes a time in full.
@@ -42,41 +45,10 @@ func duration(d time.Duration) string {
 	return text
 }
 
-// number writes a count with commas: "1,412".
-func number(n int) string {
-	text := fmt.Sprint(n)
-	for i := len(text) - 3; i > 0; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
-}
-
-// counted writes a count with its noun.
-func counted(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return number(n) + " " + noun + "s"
-}
-
 // wrapped breaks a text into lines of a width, the first one after the given prefix, the others indented as much.
 func wrapped(prefix, text string, width int) string {
-	var b strings.Builder
-	indent := strings.Repeat(" ", len([]rune(prefix)))
-	line := prefix
-	used := 0
-	for word := range strings.FieldsSeq(text) {
-		if used > 0 && len([]rune(line))+1+len([]rune(word)) > width {
-			b.WriteString(strings.TrimRight(line, " ") + "\n")
-			line, used = indent, 0
-		}
-		if used > 0 {
-			line += " "
-		}
-		line += word
-		used++
-	}
-	return b.String() + strings.TrimRight(line, " ") + "\n"
+	indent := strings.Repeat(" ", utf8.RuneCountInString(prefix))
+	return strings.Join(paragraph.Lines(prefix, indent, text, width), "\n") + "\n"
 }
 
 // joined joins parts that are not empty.
