@@ -73,11 +73,14 @@ var layers = []struct {
 	{path: "internal/node", level: 3},
 	{path: "internal/plan", level: 3, bans: pure},
 	{path: "internal/manager", level: 4},
-	{path: "internal/standalone", level: 5},
-	{path: "internal/cli", level: 6},
-	{path: "cmd", level: 7},
-	{path: "internal/testkit", level: 8},
-	{path: "test", level: 9},
+	{path: "internal/journal", level: 4},
+	{path: "internal/recorder", level: 5},
+	{path: "internal/standalone", level: 6},
+	{path: "internal/backup", level: 6},
+	{path: "internal/cli", level: 7},
+	{path: "cmd", level: 8},
+	{path: "internal/testkit", level: 9},
+	{path: "test", level: 10},
 }
 
 func layerOf(pkg string) (path string, level int, bans []ban, known bool) {

@@ -34,6 +34,7 @@ import (
 	"github.com/carillon-dev/carillon/internal/cli/console"
 	"github.com/carillon-dev/carillon/internal/cli/exitcode"
 	"github.com/carillon-dev/carillon/internal/cli/images"
+	"github.com/carillon-dev/carillon/internal/cli/inspect"
 	"github.com/carillon-dev/carillon/internal/cli/manifest"
 	"github.com/carillon-dev/carillon/internal/cli/planning"
 	"github.com/carillon-dev/carillon/internal/controlplane"
@@ -144,9 +145,12 @@ processes. On a cluster it brings the controllers alone. The manifests are the s
 		newImage(streams),
 		newManager(),
 		newKubectl(streams),
+		newBackup(streams),
+		newRestore(streams),
 		newVersion(streams),
 		newDocs(),
 	)
+	root.AddCommand(inspect.Commands(inspect.Streams(streams))...)
 	root.AddCommand(planning.Commands(planning.Streams(streams))...)
 	asUsage(root)
 	return root

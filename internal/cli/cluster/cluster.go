@@ -5,6 +5,7 @@
 //
 //	cluster.go  the flags that name it
 //	local.go    the Carillon that runs on a data directory
+//	server.go   reading from it
 package cluster
 
 import (

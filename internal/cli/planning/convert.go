@@ -16,6 +16,7 @@ import (
 
 	"github.com/carillon-dev/carillon/internal/cli/console"
 	"github.com/carillon-dev/carillon/internal/cli/exitcode"
+	"github.com/carillon-dev/carillon/internal/cli/output"
 	"github.com/carillon-dev/carillon/internal/plan/conversion"
 	manifests "github.com/carillon-dev/carillon/internal/plan/document"
 	"github.com/carillon-dev/carillon/schedule"
@@ -48,7 +49,7 @@ up at a resume), so a CronJob's are written out; --defaults leaves them out wher
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	c.input.add(cmd)
-	c.output.add(cmd)
+	c.output.Add(cmd, docsPage)
 	flags := cmd.Flags()
 	flags.Var(wordFlag{&c.to, convertTargets}, "to", "what to make: timetable of CronJobs, cronjob of Timetables, batch/v1 of batch/v1beta1")
 	flags.StringVar(&c.zone, "time-zone", "", "time zone of CronJobs that name none (default UTC)")
@@ -64,7 +65,7 @@ type convert struct {
 	streams  Streams
 	now      func() time.Time
 	input    input
-	output   output
+	output   output.Flag
 	to, zone string
 	defaults bool
 }
@@ -172,7 +173,7 @@ func (w written) where() string {
 }
 
 func (c *convert) answer(answer converted, documents []manifests.Document, changed int) error {
-	if c.output.json {
+	if c.output.JSON {
 		for _, d := range documents {
 			object, err := d.JSON()
 			if err != nil {
@@ -180,7 +181,7 @@ func (c *convert) answer(answer converted, documents []manifests.Document, chang
 			}
 			answer.Objects = append(answer.Objects, object)
 		}
-		if err := writeJSON(c.streams.Out, answer); err != nil {
+		if err := output.WriteJSON(c.streams.Out, answer); err != nil {
 			return err
 		}
 		if len(answer.Losses) > 0 {

@@ -20,6 +20,7 @@ import (
 	"github.com/carillon-dev/carillon/internal/cli/console"
 	"github.com/carillon-dev/carillon/internal/cli/exitcode"
 	"github.com/carillon-dev/carillon/internal/cli/manifest"
+	"github.com/carillon-dev/carillon/internal/cli/reference"
 	manifests "github.com/carillon-dev/carillon/internal/plan/document"
 	"github.com/carillon-dev/carillon/internal/plan/workload"
 )
@@ -212,8 +213,8 @@ func named(all []written, args []string) ([]written, error) {
 	}
 	var chosen []written
 	for _, arg := range args {
-		ref, ok := parseReference(arg)
-		if !ok || ref.kind == "job" {
+		ref, ok := reference.Parse(arg)
+		if !ok || ref.Kind == "job" {
 			return nil, exitcode.UsageError("%s names no object; write cronjob/NAME or timetable/NAME", arg)
 		}
 		before := len(chosen)
@@ -223,7 +224,7 @@ func named(all []written, args []string) ([]written, error) {
 				continue
 			}
 			metadata, _ := object["metadata"].(map[string]any)
-			if strings.EqualFold(fmt.Sprint(object["kind"]), ref.kind) && metadata["name"] == ref.name {
+			if strings.EqualFold(fmt.Sprint(object["kind"]), ref.Kind) && metadata["name"] == ref.Name {
 				chosen = append(chosen, w)
 			}
 		}
@@ -246,11 +247,11 @@ func (c *convert) fromServer(ctx context.Context, args []string) ([]written, err
 		chosen = nil
 	}
 	for _, arg := range args {
-		ref, ok := parseReference(arg)
-		if !ok || ref.kind == "job" {
+		ref, ok := reference.Parse(arg)
+		if !ok || ref.Kind == "job" {
 			return nil, exitcode.UsageError("%s names no object; write cronjob/NAME or timetable/NAME", arg)
 		}
-		found, err := find(all, ref, c.input.cluster.Namespace)
+		found, err := reference.Find(all, ref, c.input.cluster.Namespace)
 		if err != nil {
 			return nil, err
 		}

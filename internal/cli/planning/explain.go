@@ -15,6 +15,8 @@ import (
 
 	"github.com/carillon-dev/carillon/internal/cli/console"
 	"github.com/carillon-dev/carillon/internal/cli/exitcode"
+	"github.com/carillon-dev/carillon/internal/cli/output"
+	"github.com/carillon-dev/carillon/internal/cli/reference"
 	"github.com/carillon-dev/carillon/internal/plan/explanation"
 	"github.com/carillon-dev/carillon/internal/plan/workload"
 )
@@ -33,7 +35,7 @@ type explainCommand struct {
 	streams Streams
 	now     func() time.Time
 	input   input
-	output  output
+	output  output.Flag
 	zone    string
 }
 
@@ -88,7 +90,7 @@ expression cannot be read.`,
 		},
 	}
 	c.input.add(cmd)
-	c.output.add(cmd)
+	c.output.Add(cmd, docsPage)
 	cmd.Flags().StringVar(&c.zone, "zone", "", "time zone of an expression, and of CronJobs that name none, such as Europe/Berlin (default UTC)")
 	_ = cmd.RegisterFlagCompletionFunc("zone", completeZones)
 	return cmd
@@ -99,11 +101,11 @@ func (c *explainCommand) run(ctx context.Context, arg string, given bool) error 
 	if err != nil {
 		return err
 	}
-	ref, named := parseReference(arg)
+	ref, named := reference.Parse(arg)
 	switch {
 	case given && !named:
 		return c.expression(arg, zone)
-	case ref.kind == "job":
+	case ref.Kind == "job":
 		return exitcode.UsageError("a Job has no schedule; name the cronjob/NAME or timetable/NAME that made it")
 	case !given && !c.input.given():
 		return exitcode.UsageError(`nothing to explain: give a schedule ("0 2 * * *"), manifests (-f), or an object (cronjob/NAME)`)
@@ -115,7 +117,7 @@ func (c *explainCommand) run(ctx context.Context, arg string, given bool) error 
 	}
 	chosen := all.Scheduled
 	if named {
-		one, err := find(all, ref, c.input.cluster.Namespace)
+		one, err := reference.Find(all, ref, c.input.cluster.Namespace)
 		if err != nil {
 			return err
 		}
@@ -159,15 +161,15 @@ func (c *explainCommand) write(told explanations) error {
 }
 
 func (c *explainCommand) show(told explanations) error {
-	if c.output.json {
-		return writeJSON(c.streams.Out, told)
+	if c.output.JSON {
+		return output.WriteJSON(c.streams.Out, told)
 	}
 	var b strings.Builder
 	for i, e := range told.Explanations {
 		if i > 0 {
 			b.WriteString("\n" + strings.Repeat("─", 40) + "\n\n")
 		}
-		for _, line := range e.Lines(min(widthOf(c.streams.Out), widest)) {
+		for _, line := range e.Lines(min(output.WidthOf(c.streams.Out), widest)) {
 			b.WriteString(console.EscapeControls(line) + "\n")
 		}
 	}

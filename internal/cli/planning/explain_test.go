@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/carillon-dev/carillon/internal/cli/output"
 )
 
 // runExplain runs the command on 20 March 2027 and gives its output and exit code.
@@ -63,7 +65,7 @@ func TestExplain(t *testing.T) {
 				t.Errorf("got\n%s", out)
 			}
 			for line := range strings.Lines(out) {
-				if err == nil && len([]rune(strings.TrimSuffix(line, "\n"))) > defaultWidth {
+				if err == nil && len([]rune(strings.TrimSuffix(line, "\n"))) > output.DefaultWidth {
 					t.Errorf("a long line: %s", line)
 				}
 			}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/carillon-dev/carillon/internal/cli/console"
 	"github.com/carillon-dev/carillon/internal/cli/exitcode"
+	"github.com/carillon-dev/carillon/internal/cli/output"
 	"github.com/carillon-dev/carillon/internal/plan/forecast"
 	"github.com/carillon-dev/carillon/internal/plan/workload"
 	"github.com/carillon-dev/carillon/schedule"
@@ -28,7 +29,7 @@ type forecastCommand struct {
 	getenv  func(string) string
 
 	input  input
-	output output
+	output output.Flag
 
 	from, length, zone string
 	duration           time.Duration
@@ -81,7 +82,7 @@ nothing is named, it is the cluster of $KUBECONFIG that is asked, or the Carillo
 		RunE:              func(cmd *cobra.Command, _ []string) error { return interruptible(cmd.Context(), c.run(cmd)) },
 	}
 	c.input.add(cmd)
-	c.output.add(cmd)
+	c.output.Add(cmd, docsPage)
 	flags := cmd.Flags()
 	flags.StringVar(&c.from, "from", "", "the first minute: RFC 3339, or a date, or 2027-03-01T14:00 in --zone (default now)")
 	flags.StringVar(&c.length, "for", "24h", "how long: 90m, 24h, 7d; at most 31d")
@@ -135,10 +136,10 @@ func (c *forecastCommand) run(cmd *cobra.Command) error {
 }
 
 func (c *forecastCommand) write(made *forecast.Forecast, options forecast.Options, zone *time.Location) error {
-	if c.output.json {
-		return writeJSON(c.streams.Out, c.document(made, options, zone))
+	if c.output.JSON {
+		return output.WriteJSON(c.streams.Out, c.document(made, options, zone))
 	}
-	text := forecastText{Forecast: made, options: options, now: c.now(), zone: zone, width: widthOf(c.streams.Out), ascii: c.ascii(),
+	text := forecastText{Forecast: made, options: options, now: c.now(), zone: zone, width: output.WidthOf(c.streams.Out), ascii: c.ascii(),
 		oneNamespace: len(c.input.files) == 0 && !c.input.allNamespaces}
 	_, err := c.streams.Out.Write([]byte(text.String()))
 	return err

@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/carillon-dev/carillon/internal/cli/exitcode"
+	"github.com/carillon-dev/carillon/internal/cli/output"
 )
 
 // runForecast runs the command on 23 November 2026 in a terminal of that locale.
@@ -114,7 +115,7 @@ func TestForecastJSON(t *testing.T) {
 	}
 	d.StartsPerMinute, d.RunningPerMinute = nil, nil
 	var text strings.Builder
-	if err := writeJSON(&text, d); err != nil {
+	if err := output.WriteJSON(&text, d); err != nil {
 		t.Fatal(err)
 	}
 	compareForecast(t, "fleet.json", text.String())

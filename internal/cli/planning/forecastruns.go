@@ -11,26 +11,27 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/carillon-dev/carillon/internal/cli/cluster"
 	"github.com/carillon-dev/carillon/internal/plan/forecast"
 )
 
 // liveRuns are the runs of the past whose Jobs an API server still has. Of each page nothing but durations is kept, so
 // that a cluster may have any number of Jobs.
 func (c *forecastCommand) liveRuns(ctx context.Context, tell func(string)) ([]forecast.Run, error) {
-	server, err := c.input.connect()
+	server, err := c.input.cluster.Connect()
 	if err != nil {
 		return nil, err
 	}
-	namespace := server.namespace
+	namespace := server.Namespace
 	if c.input.allNamespaces {
 		namespace = ""
 	}
-	jobs, err := server.resource(batchv1.SchemeGroupVersion.WithKind("Job"), namespace)
+	jobs, err := server.Resource(batchv1.SchemeGroupVersion.WithKind("Job"), namespace)
 	if err != nil {
 		return nil, err
 	}
 	var runs []forecast.Run
-	for options := (metav1.ListOptions{Limit: pageSize}); ; {
+	for options := (metav1.ListOptions{Limit: cluster.PageSize}); ; {
 		page, err := jobs.List(ctx, options)
 		switch {
 		case apierrors.IsForbidden(err):

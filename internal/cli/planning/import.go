@@ -16,6 +16,7 @@ import (
 
 	"github.com/carillon-dev/carillon/internal/cli/console"
 	"github.com/carillon-dev/carillon/internal/cli/exitcode"
+	"github.com/carillon-dev/carillon/internal/cli/output"
 	manifests "github.com/carillon-dev/carillon/internal/plan/document"
 	"github.com/carillon-dev/carillon/schedule"
 )
@@ -44,14 +45,14 @@ is told on standard error and in comments above its object.`,
 type imports struct {
 	streams   Streams
 	machine   machine
-	output    output
+	output    output.Flag
 	zone      string
 	keepGoing bool
 }
 
 func (i *imports) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	i.output.add(cmd)
+	i.output.Add(cmd, docsPage)
 	flags.StringVar(&i.zone, "zone", "", "time zone of the times, such as Europe/Rome (default: that of this machine)")
 	flags.BoolVar(&i.keepGoing, "keep-going", false, "convert the rest when something cannot be read; it stays as a comment")
 	_ = cmd.RegisterFlagCompletionFunc("zone", completeZones)
@@ -96,14 +97,14 @@ func (i *imports) answer(result importResult) error {
 		fmt.Fprintln(i.streams.Err, "error: "+console.EscapeControls(fault.Error()))
 	}
 	failed := len(result.faults) > 0 && !i.keepGoing
-	if failed && !i.output.json {
+	if failed && !i.output.JSON {
 		fmt.Fprintf(i.streams.Err, "Nothing was written. Mend %s, or convert the rest with --keep-going.\n", oneOrMany(len(result.faults), "this", "these"))
 		return &exitcode.Error{Code: exitcode.Failed}
 	}
 	if err := i.write(result); err != nil {
 		return err
 	}
-	if !i.output.json {
+	if !i.output.JSON {
 		fmt.Fprintf(i.streams.Err, "%d %s. With them in a file: carillon up -f FILE runs them, carillon next -f FILE shows when.\n",
 			len(result.documents), oneOrMany(len(result.documents), "object", "objects"))
 	}
@@ -120,7 +121,7 @@ func (i *imports) tellNotes(result importResult) {
 }
 
 func (i *imports) write(result importResult) error {
-	if !i.output.json {
+	if !i.output.JSON {
 		text, err := manifests.Write(result.head, result.documents, result.tail)
 		if err != nil {
 			return err
@@ -140,7 +141,7 @@ func (i *imports) write(result importResult) error {
 	for _, fault := range result.faults {
 		answer.Errors = append(answer.Errors, fault.Error())
 	}
-	return writeJSON(i.streams.Out, answer)
+	return output.WriteJSON(i.streams.Out, answer)
 }
 
 func oneOrMany(n int, one, many string) string {

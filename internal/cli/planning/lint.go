@@ -19,6 +19,7 @@ import (
 
 	"github.com/carillon-dev/carillon/internal/cli/console"
 	"github.com/carillon-dev/carillon/internal/cli/exitcode"
+	"github.com/carillon-dev/carillon/internal/cli/output"
 	"github.com/carillon-dev/carillon/internal/plan/lint"
 	"github.com/carillon-dev/carillon/internal/plan/workload"
 	"github.com/carillon-dev/carillon/internal/version"
@@ -295,14 +296,14 @@ func (l *lintCommand) write(report *lint.Report) error {
 	var err error
 	switch l.format {
 	case "json":
-		return writeJSON(l.Out, lintDocumentOf(shown))
+		return output.WriteJSON(l.Out, lintDocumentOf(shown))
 	case "sarif":
 		text, err = lint.SARIF(shown, version.String())
 		text = append(text, '\n')
 	case "junit":
 		text, err = lint.JUnit(shown, failing)
 	default:
-		writeEscaped(l.Out, lintText(shown, hidden, widthOf(l.Out), l.fixAdvice()))
+		writeEscaped(l.Out, lintText(shown, hidden, output.WidthOf(l.Out), l.fixAdvice()))
 		return nil
 	}
 	if err != nil {

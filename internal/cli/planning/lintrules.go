@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/carillon-dev/carillon/internal/cli/exitcode"
+	"github.com/carillon-dev/carillon/internal/cli/output"
 	"github.com/carillon-dev/carillon/internal/plan/lint"
 )
 
@@ -45,12 +46,12 @@ func (l *lintCommand) showRules(ids []string) error {
 		for _, r := range rules {
 			doc.Rules = append(doc.Rules, lintRule{r.ID, r.Level.String(), r.Kinds, r.Summary, r.Reason, r.Cure, r.Fix})
 		}
-		return writeJSON(l.Out, doc)
+		return output.WriteJSON(l.Out, doc)
 	case "text":
 	default:
 		return exitcode.UsageError("--rules is written as text or json, not as %s", l.format)
 	}
-	width := widthOf(l.Out)
+	width := output.WidthOf(l.Out)
 	var b strings.Builder
 	for i, r := range rules {
 		if len(ids) == 0 {

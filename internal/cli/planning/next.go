@@ -17,6 +17,8 @@ import (
 
 	"github.com/carillon-dev/carillon/internal/cli/console"
 	"github.com/carillon-dev/carillon/internal/cli/exitcode"
+	"github.com/carillon-dev/carillon/internal/cli/output"
+	"github.com/carillon-dev/carillon/internal/cli/reference"
 	"github.com/carillon-dev/carillon/internal/plan/upcoming"
 	"github.com/carillon-dev/carillon/schedule/timeset"
 )
@@ -25,7 +27,7 @@ import (
 type next struct {
 	Streams
 	input  input
-	output output
+	output output.Flag
 	zone   string
 	from   string
 	count  nextCount
@@ -63,7 +65,7 @@ objects are those of the cluster.`,
 	flags.VarP(&n.count, "count", "n", "how many times of each schedule, 1 to 10000")
 	flags.StringVar(&n.zone, "zone", "", "time zone of an expression, and of CronJobs that name none: a name of the tz database")
 	flags.StringVar(&n.from, "from", "", "first moment: RFC 3339, or a date, or 2027-03-01T14:00 in the schedule's zone (default now)")
-	n.output.add(cmd)
+	n.output.Add(cmd, docsPage)
 	_ = cmd.RegisterFlagCompletionFunc("zone", completeZones)
 	_ = cmd.RegisterFlagCompletionFunc("from", cobra.NoFileCompletions)
 	return cmd
@@ -123,17 +125,17 @@ func (n *next) run(ctx context.Context, args []string) error {
 	for i, s := range sources {
 		list := s.List(from(now, s.Zone), int(n.count))
 		obstacle = obstacle || s.Obstacle != ""
-		if n.output.json {
+		if n.output.JSON {
 			doc.Schedules = append(doc.Schedules, list.Document(now))
 			continue
 		}
 		if i > 0 {
 			fmt.Fprintln(n.Out)
 		}
-		writeEscaped(n.Out, list.Text(now, widthOf(n.Out)))
+		writeEscaped(n.Out, list.Text(now, output.WidthOf(n.Out)))
 	}
-	if n.output.json {
-		if err := writeJSON(n.Out, doc); err != nil {
+	if n.output.JSON {
+		if err := output.WriteJSON(n.Out, doc); err != nil {
 			return err
 		}
 	}
@@ -163,13 +165,13 @@ func (n *next) sources(ctx context.Context, args []string) ([]*upcoming.Source, 
 		return nil, exitcode.UsageError(`nothing to look at; name an expression (carillon next "30 2 * * *"), a file (-f FILE), or a cluster and an object ` +
 			"(carillon next cronjob/NAME)")
 	}
-	var ref reference
+	var ref reference.Reference
 	var named bool
 	if len(args) == 1 {
-		if ref, named = parseReference(args[0]); !named {
+		if ref, named = reference.Parse(args[0]); !named {
 			return n.expression(args[0], zone)
 		}
-		if ref.kind == "job" {
+		if ref.Kind == "job" {
 			return nil, exitcode.UsageError("a Job has no schedule; name the cronjob/NAME or timetable/NAME that made it")
 		}
 	}
@@ -179,7 +181,7 @@ func (n *next) sources(ctx context.Context, args []string) ([]*upcoming.Source, 
 		return nil, err
 	}
 	if named {
-		one, err := find(all, ref, n.input.cluster.Namespace)
+		one, err := reference.Find(all, ref, n.input.cluster.Namespace)
 		if err != nil {
 			return nil, err
 		}

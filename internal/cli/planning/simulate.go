@@ -14,6 +14,8 @@ import (
 
 	"github.com/carillon-dev/carillon/internal/cli/console"
 	"github.com/carillon-dev/carillon/internal/cli/exitcode"
+	"github.com/carillon-dev/carillon/internal/cli/output"
+	"github.com/carillon-dev/carillon/internal/cli/reference"
 	"github.com/carillon-dev/carillon/internal/plan/simulation"
 	"github.com/carillon-dev/carillon/internal/plan/simulation/report"
 	"github.com/carillon-dev/carillon/internal/plan/workload"
@@ -23,7 +25,7 @@ import (
 type simulate struct {
 	Streams
 	input  input
-	output output
+	output output.Flag
 	times  simulateTimes
 	edits  []string
 
@@ -67,7 +69,7 @@ that an edit, an outage or another object leaves the other runs as they were; --
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	s.input.add(cmd)
-	s.output.add(cmd)
+	s.output.Add(cmd, docsPage)
 	flags := cmd.Flags()
 	flags.StringVar(&s.times.from, "from", "", "when it begins (default now)")
 	flags.StringVar(&s.times.to, "to", "", "when it ends")
@@ -123,7 +125,7 @@ func (s *simulate) run(ctx context.Context, args []string) error {
 	if options.Edits, err = s.readEdits(ctx, all, objects, span, zone); err != nil {
 		return err
 	}
-	r := &report.Report{Model: model, FromStatus: options.KeepStatus, AllEvents: s.events, Width: min(widthOf(s.Out), 120)}
+	r := &report.Report{Model: model, FromStatus: options.KeepStatus, AllEvents: s.events, Width: min(output.WidthOf(s.Out), 120)}
 	if r.Results, err = s.simulate(ctx, objects, options); err != nil {
 		return err
 	}
@@ -137,8 +139,8 @@ func (s *simulate) run(ctx context.Context, args []string) error {
 }
 
 func (s *simulate) show(r *report.Report) error {
-	if s.output.json {
-		if err := writeJSON(s.Out, simulationDocument{newDocument("Simulation"), r.Document()}); err != nil {
+	if s.output.JSON {
+		if err := output.WriteJSON(s.Out, simulationDocument{newDocument("Simulation"), r.Document()}); err != nil {
 			return err
 		}
 	} else {
@@ -189,11 +191,11 @@ func chosen(all *workload.Objects, args []string, namespace string, tell func(st
 	}
 	var objects []*workload.Scheduled
 	for _, arg := range args {
-		ref, ok := parseReference(arg)
-		if !ok || ref.kind == "job" {
+		ref, ok := reference.Parse(arg)
+		if !ok || ref.Kind == "job" {
 			return nil, exitcode.UsageError("%q is neither cronjob/NAME nor timetable/NAME; a file is named with -f", arg)
 		}
-		one, err := find(all, ref, namespace)
+		one, err := reference.Find(all, ref, namespace)
 		if err != nil {
 			return nil, err
 		}

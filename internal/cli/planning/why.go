@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -15,6 +14,8 @@ import (
 
 	"github.com/carillon-dev/carillon/internal/cli/console"
 	"github.com/carillon-dev/carillon/internal/cli/exitcode"
+	"github.com/carillon-dev/carillon/internal/cli/output"
+	"github.com/carillon-dev/carillon/internal/cli/reference"
 	"github.com/carillon-dev/carillon/internal/plan/diagnosis"
 	"github.com/carillon-dev/carillon/internal/plan/workload"
 )
@@ -23,7 +24,7 @@ import (
 // object, whygather.go what an API server knows of it, with the reads of whyserver.go.
 type why struct {
 	input   input
-	output  output
+	output  output.Flag
 	at, now string
 	streams Streams
 	clock   func() time.Time
@@ -58,7 +59,7 @@ when there is no such object.`,
   carillon why job/backup-29412345 --context production
   carillon why cronjob/backup --at 2026-11-20T02:00:00Z -f saved.yaml -o json`,
 		Args:              oneReference,
-		ValidArgsFunction: w.complete,
+		ValidArgsFunction: reference.Completion(w.names),
 		RunE:              func(cmd *cobra.Command, args []string) error { return w.run(cmd.Context(), args[0]) },
 	}
 	flags := cmd.Flags()
@@ -66,7 +67,7 @@ when there is no such object.`,
 	w.input.cluster.Add(flags)
 	flags.StringVar(&w.at, "at", "", "the time that the question is about; without it, now")
 	flags.StringVar(&w.now, "now", "", "the time that counts as now: with -f, when the files were saved; without it, this machine's clock tells")
-	w.output.add(cmd)
+	w.output.Add(cmd, docsPage)
 	return cmd
 }
 
@@ -78,7 +79,7 @@ func oneReference(_ *cobra.Command, args []string) error {
 }
 
 func (w *why) run(ctx context.Context, text string) error {
-	ref, ok := parseReference(text)
+	ref, ok := reference.Parse(text)
 	if !ok {
 		return exitcode.UsageError("%q names no object: write cronjob/NAME, timetable/NAME (tt/NAME) or job/NAME", text)
 	}
@@ -117,11 +118,11 @@ func (w *why) present() (time.Time, error) {
 }
 
 // question reads --at, in the zone of the schedule.
-func (w *why) question(evidence *diagnosis.Evidence, ref reference) (diagnosis.Question, error) {
+func (w *why) question(evidence *diagnosis.Evidence, ref reference.Reference) (diagnosis.Question, error) {
 	if w.at == "" {
 		return diagnosis.Question{}, nil
 	}
-	if ref.kind == "job" {
+	if ref.Kind == "job" {
 		return diagnosis.Question{}, exitcode.UsageError("--at is a question about a CronJob or Timetable: a Job runs once")
 	}
 	at, err := diagnosis.ParseAt(w.at, evidence.Now, evidence.Zone())
@@ -135,7 +136,7 @@ func (w *why) question(evidence *diagnosis.Evidence, ref reference) (diagnosis.Q
 const savedLongAgo = 10 * time.Minute
 
 // gather collects the evidence.
-func (w *why) gather(ctx context.Context, ref reference, now time.Time) (*diagnosis.Evidence, error) {
+func (w *why) gather(ctx context.Context, ref reference.Reference, now time.Time) (*diagnosis.Evidence, error) {
 	if len(w.input.files) == 0 {
 		return w.ask(ctx, ref, now)
 	}
@@ -171,10 +172,10 @@ type reasonDocument struct {
 }
 
 func (w *why) write(answer diagnosis.Answer) error {
-	if w.output.json {
-		return writeJSON(w.streams.Out, reasonDocument{newDocument("Reason"), answer})
+	if w.output.JSON {
+		return output.WriteJSON(w.streams.Out, reasonDocument{newDocument("Reason"), answer})
 	}
-	for line := range strings.Lines(answer.Text(min(widthOf(w.streams.Out), maxTextWidth))) {
+	for line := range strings.Lines(answer.Text(min(output.WidthOf(w.streams.Out), maxTextWidth))) {
 		if _, err := io.WriteString(w.streams.Out, console.EscapeControls(strings.TrimSuffix(line, "\n"))+"\n"); err != nil {
 			return err
 		}
@@ -184,31 +185,3 @@ func (w *why) write(answer diagnosis.Answer) error {
 
 // maxTextWidth is the widest that text is easily read at.
 const maxTextWidth = 100
-
-// completionTimeout bounds how long a completion may take.
-const completionTimeout = 2 * time.Second
-
-// complete offers kinds, and then the names of the objects of a kind.
-func (w *why) complete(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	word, _, named := strings.Cut(typed, "/")
-	if !named {
-		return []string{"cronjob/", "timetable/", "job/"}, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
-	}
-	ref, ok := parseReference(word + "/x")
-	if !ok {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	ctx, cancel := context.WithTimeout(cmd.Context(), completionTimeout)
-	defer cancel()
-	names, err := w.names(ctx, ref.kind)
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	for i := range names {
-		names[i] = word + "/" + names[i]
-	}
-	return slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, typed) }), cobra.ShellCompDirectiveNoFileComp
-}

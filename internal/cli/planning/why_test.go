@@ -233,7 +233,7 @@ func TestWhyCompletes(t *testing.T) {
 	cmd := newWhyAt(Streams{}, time.Now)
 	cmd.SetContext(t.Context())
 	for typed, want := range map[string]string{"": "cronjob/ timetable/ job/", "cj/": "cj/dump", "job/d": "job/dump-29923680", "job/x": "", "pod/": "", "tt/": ""} {
-		if got, _ := w.complete(cmd, nil, typed); strings.Join(got, " ") != want {
+		if got, _ := reference.Completion(w.names)(cmd, nil, typed); strings.Join(got, " ") != want {
 			t.Errorf("%q: %v", typed, got)
 		}
 	}

@@ -19,6 +19,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/carillon-dev/carillon/api/v1alpha1"
+	"github.com/carillon-dev/carillon/internal/cli/cluster"
+	"github.com/carillon-dev/carillon/internal/cli/reference"
 	"github.com/carillon-dev/carillon/internal/kind/adapter"
 	"github.com/carillon-dev/carillon/internal/plan/diagnosis"
 	"github.com/carillon-dev/carillon/internal/plan/workload"
@@ -38,7 +40,7 @@ const maxClose = 12
 
 // inquiry asks an API server about one object.
 type inquiry struct {
-	*server
+	*cluster.Server
 	objects []workload.Object
 	// unread says what could not be read, and calendars why that is so of Calendars; "" if they were.
 	unread    []string
@@ -47,16 +49,16 @@ type inquiry struct {
 }
 
 func (q *inquiry) options() workload.Options {
-	return workload.Options{Namespace: q.namespace, CalendarsUnread: q.calendars}
+	return workload.Options{Namespace: q.Namespace, CalendarsUnread: q.calendars}
 }
 
 // ask collects what an API server knows.
-func (w *why) ask(ctx context.Context, ref reference, now time.Time) (*diagnosis.Evidence, error) {
-	server, err := w.input.connect()
+func (w *why) ask(ctx context.Context, ref reference.Reference, now time.Time) (*diagnosis.Evidence, error) {
+	server, err := w.input.cluster.Connect()
 	if err != nil {
 		return nil, err
 	}
-	q := &inquiry{server: server}
+	q := &inquiry{Server: server}
 	owners, err := q.subject(ctx, ref)
 	if err != nil {
 		return nil, err
@@ -68,7 +70,7 @@ func (w *why) ask(ctx context.Context, ref reference, now time.Time) (*diagnosis
 	if err != nil {
 		return nil, err
 	}
-	first, err := w.search(all, ref, server.namespace)
+	first, err := w.search(all, ref, server.Namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +80,7 @@ func (w *why) ask(ctx context.Context, ref reference, now time.Time) (*diagnosis
 	if all, err = workload.Read(q.objects, q.options()); err != nil {
 		return nil, err
 	}
-	evidence, err := w.search(all, ref, server.namespace)
+	evidence, err := w.search(all, ref, server.Namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -89,10 +91,10 @@ func (w *why) ask(ctx context.Context, ref reference, now time.Time) (*diagnosis
 }
 
 // subject reads the object itself, and what made it if it is a Job. It gives the CronJobs and Timetables among them.
-func (q *inquiry) subject(ctx context.Context, ref reference) ([]workload.Object, error) {
+func (q *inquiry) subject(ctx context.Context, ref reference.Reference) ([]workload.Object, error) {
 	var found []workload.Object
-	for _, gvk := range kindsOf(ref.kind) {
-		object, err := q.get(ctx, gvk, q.namespace, ref.name)
+	for _, gvk := range reference.KindsOf(ref.Kind) {
+		object, err := q.get(ctx, gvk, q.Namespace, ref.Name)
 		switch {
 		case err != nil:
 			return nil, err
@@ -101,14 +103,14 @@ func (q *inquiry) subject(ctx context.Context, ref reference) ([]workload.Object
 		}
 	}
 	if len(found) == 0 {
-		names, err := q.names(ctx, ref.kind)
+		names, err := q.Names(ctx, reference.KindsOf(ref.Kind))
 		if err != nil {
 			return nil, err
 		}
-		return nil, notThere(ref, q.namespace, names)
+		return nil, reference.NotThere(ref, q.Namespace, names)
 	}
 	q.objects = append(q.objects, found...)
-	if ref.kind != "job" {
+	if ref.Kind != "job" {
 		return found, nil
 	}
 	controller := metav1.GetControllerOf(found[0].Content)
@@ -116,10 +118,10 @@ func (q *inquiry) subject(ctx context.Context, ref reference) ([]workload.Object
 		return nil, nil
 	}
 	gvk := schema.FromAPIVersionAndKind(controller.APIVersion, controller.Kind)
-	if !slices.Contains(kindsOf("cronjob"), gvk) && !slices.Contains(kindsOf("timetable"), gvk) {
+	if !slices.Contains(reference.KindsOf("cronjob"), gvk) && !slices.Contains(reference.KindsOf("timetable"), gvk) {
 		return nil, nil
 	}
-	owner, err := q.get(ctx, gvk, q.namespace, controller.Name)
+	owner, err := q.get(ctx, gvk, q.Namespace, controller.Name)
 	if apierrors.IsForbidden(err) {
 		q.unread = append(q.unread, fmt.Sprintf("%s %s: %v", controller.Kind, controller.Name, err))
 		return nil, nil
@@ -142,7 +144,7 @@ func (q *inquiry) children(ctx context.Context, owners []workload.Object) error 
 		}
 		kinds, options := []schema.GroupVersionKind{jobKind}, metav1.ListOptions{}
 		if owner.Content.GroupVersionKind() == v1alpha1.GroupVersion.WithKind("Timetable") {
-			ok, err := q.add(ctx, calendarKind, q.namespace, metav1.ListOptions{}, nil)
+			ok, err := q.add(ctx, calendarKind, q.Namespace, metav1.ListOptions{}, nil)
 			if err != nil {
 				return err
 			}
@@ -150,12 +152,12 @@ func (q *inquiry) children(ctx context.Context, owners []workload.Object) error 
 				q.calendars = "Calendars may not be read by whoever asks"
 			}
 			options.LabelSelector = v1alpha1.LabelTimetableUID + "=" + string(uid)
-			kinds = chosenKinds(owner, q.namespace)
+			kinds = chosenKinds(owner, q.Namespace)
 		} else if owner.Content.GroupVersionKind().Group != batchv1.GroupName {
 			kinds = childKinds(owner)
 		}
 		for _, gvk := range kinds {
-			ok, err := q.add(ctx, gvk, q.namespace, options, ours)
+			ok, err := q.add(ctx, gvk, q.Namespace, options, ours)
 			if err != nil {
 				return err
 			}
@@ -191,7 +193,7 @@ func (q *inquiry) details(ctx context.Context, first *diagnosis.Evidence) error 
 	jobs, about := closest(first)
 	q.read.Pods, q.read.Events = true, true
 	if len(jobs) > 0 {
-		ok, err := q.add(ctx, podKind, q.namespace, metav1.ListOptions{LabelSelector: batchv1.JobNameLabel + " in (" + strings.Join(jobs, ",") + ")"}, nil)
+		ok, err := q.add(ctx, podKind, q.Namespace, metav1.ListOptions{LabelSelector: batchv1.JobNameLabel + " in (" + strings.Join(jobs, ",") + ")"}, nil)
 		if err != nil {
 			return err
 		}
@@ -204,7 +206,7 @@ func (q *inquiry) details(ctx context.Context, first *diagnosis.Evidence) error 
 		}
 	}
 	for _, uid := range about {
-		ok, err := q.add(ctx, eventKind, q.namespace, metav1.ListOptions{FieldSelector: "involvedObject.uid=" + string(uid)}, nil)
+		ok, err := q.add(ctx, eventKind, q.Namespace, metav1.ListOptions{FieldSelector: "involvedObject.uid=" + string(uid)}, nil)
 		if err != nil {
 			return err
 		}
@@ -212,13 +214,13 @@ func (q *inquiry) details(ctx context.Context, first *diagnosis.Evidence) error 
 			break
 		}
 	}
-	if _, err := q.add(ctx, quotaKind, q.namespace, metav1.ListOptions{}, nil); err != nil {
+	if _, err := q.add(ctx, quotaKind, q.Namespace, metav1.ListOptions{}, nil); err != nil {
 		return err
 	}
-	namespace, err := q.get(ctx, namespaceKind, "", q.namespace)
+	namespace, err := q.get(ctx, namespaceKind, "", q.Namespace)
 	switch {
 	case apierrors.IsForbidden(err):
-		q.unread = append(q.unread, fmt.Sprintf("Namespace %s: %v", q.namespace, err))
+		q.unread = append(q.unread, fmt.Sprintf("Namespace %s: %v", q.Namespace, err))
 	case err != nil:
 		return err
 	case namespace != nil:

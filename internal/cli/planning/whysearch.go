@@ -9,45 +9,39 @@ import (
 	"slices"
 	"strings"
 
-	batchv1 "k8s.io/api/batch/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
 	"github.com/carillon-dev/carillon/internal/cli/exitcode"
-	"github.com/carillon-dev/carillon/internal/kind"
+	"github.com/carillon-dev/carillon/internal/cli/reference"
 	"github.com/carillon-dev/carillon/internal/plan/diagnosis"
-	"github.com/carillon-dev/carillon/internal/plan/spelling"
 	"github.com/carillon-dev/carillon/internal/plan/workload"
 )
 
 // search finds the object of a reference among all that is known, and what tells of it. namespace is "" if none was
 // named.
-func (w *why) search(all *workload.Objects, ref reference, namespace string) (*diagnosis.Evidence, error) {
-	if ref.kind == "job" {
-		if in := namespacesOf(all, ref.name); namespace == "" && len(in) > 1 {
-			return nil, exitcode.UsageError("%s is in the namespaces %s: name one with -n", ref, shortList(in))
+func (w *why) search(all *workload.Objects, ref reference.Reference, namespace string) (*diagnosis.Evidence, error) {
+	if ref.Kind == "job" {
+		if in := namespacesOf(all, ref.Name); namespace == "" && len(in) > 1 {
+			return nil, exitcode.UsageError("%s is in the namespaces %s: name one with -n", ref, reference.ShortList(in))
 		}
-		evidence := diagnosis.Gather(all, nil, namespace, ref.name)
+		evidence := diagnosis.Gather(all, nil, namespace, ref.Name)
 		if evidence.Job == nil {
-			return nil, notThere(ref, namespace, jobNames(all))
+			return nil, reference.NotThere(ref, namespace, jobNames(all))
 		}
 		return evidence, nil
 	}
 	var names []string
 	for _, s := range all.Scheduled {
-		if strings.HasPrefix(s.Reference(), ref.kind+"/") {
+		if strings.HasPrefix(s.Reference(), ref.Kind+"/") {
 			names = append(names, s.Owner.Name)
 		}
 	}
-	if !slices.Contains(names, ref.name) {
-		return nil, notThere(ref, namespace, names)
+	if !slices.Contains(names, ref.Name) {
+		return nil, reference.NotThere(ref, namespace, names)
 	}
 	if namespace != "" {
 		all = &workload.Objects{Jobs: all.Jobs, Others: all.Others, Scheduled: slices.DeleteFunc(slices.Clone(all.Scheduled),
 			func(s *workload.Scheduled) bool { return s.Owner.Namespace != namespace })}
 	}
-	found, err := find(all, ref, "")
+	found, err := reference.Find(all, ref, "")
 	if err != nil {
 		return nil, err
 	}
@@ -74,26 +68,6 @@ func jobNames(all *workload.Objects) []string {
 	return names
 }
 
-// notThere says that there is no such object, and which ones have nearly its name.
-func notThere(ref reference, namespace string, names []string) error {
-	where := ""
-	if namespace != "" {
-		where = " in namespace " + namespace
-	}
-	near := spelling.Nearest(ref.name, names)
-	for i := range near {
-		near[i] = ref.kind + "/" + near[i]
-	}
-	switch {
-	case len(near) > 0:
-		return exitcode.UsageError("there is no %s%s; did you mean %s?", ref, where, strings.Join(near, " or "))
-	case len(names) > 0:
-		slices.Sort(names)
-		return exitcode.UsageError("there is no %s%s; there are %s", ref, where, shortList(slices.Compact(names)))
-	}
-	return exitcode.UsageError("there is no %s%s; no %s is there at all (-n names another namespace)", ref, where, ref.kind)
-}
-
 // names are the names of all objects of a kind, for completion and for messages.
 func (w *why) names(ctx context.Context, kindWord string) ([]string, error) {
 	if len(w.input.files) > 0 {
@@ -103,47 +77,15 @@ func (w *why) names(ctx context.Context, kindWord string) ([]string, error) {
 		}
 		var names []string
 		for _, o := range objects {
-			if slices.Contains(kindsOf(kindWord), o.Content.GroupVersionKind()) {
+			if slices.Contains(reference.KindsOf(kindWord), o.Content.GroupVersionKind()) {
 				names = append(names, o.Content.GetName())
 			}
 		}
 		return names, nil
 	}
-	server, err := w.input.connect()
+	server, err := w.input.cluster.Connect()
 	if err != nil {
 		return nil, err
 	}
-	return server.names(ctx, kindWord)
-}
-
-func (s *server) names(ctx context.Context, kindWord string) ([]string, error) {
-	var names []string
-	for _, gvk := range kindsOf(kindWord) {
-		objects, err := s.list(ctx, gvk, false)
-		if meta.IsNoMatchError(err) || apierrors.IsForbidden(err) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		for _, o := range objects {
-			names = append(names, o.Content.GetName())
-		}
-	}
-	return names, nil
-}
-
-// kindsOf are the kinds that a reference's word may mean.
-func kindsOf(word string) []schema.GroupVersionKind {
-	switch word {
-	case "timetable":
-		return []schema.GroupVersionKind{kind.Timetable{}.Info().Owner}
-	case "job":
-		return []schema.GroupVersionKind{batchv1.SchemeGroupVersion.WithKind("Job")}
-	}
-	var kinds []schema.GroupVersionKind
-	for _, k := range kind.All {
-		kinds = append(kinds, k.Info().Owner)
-	}
-	return kinds
+	return server.Names(ctx, reference.KindsOf(kindWord))
 }

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/carillon-dev/carillon/internal/cli/cluster"
 	"github.com/carillon-dev/carillon/internal/plan/diagnosis"
 	"github.com/carillon-dev/carillon/internal/plan/workload"
 )
@@ -38,7 +39,7 @@ func (w *why) kubectl() string {
 
 // get reads one object; nil if it is not there, or the API server does not serve its kind.
 func (q *inquiry) get(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string) (*workload.Object, error) {
-	resource, err := q.resource(gvk, namespace)
+	resource, err := q.Resource(gvk, namespace)
 	if meta.IsNoMatchError(err) {
 		return nil, nil
 	}
@@ -57,14 +58,14 @@ func (q *inquiry) get(ctx context.Context, gvk schema.GroupVersionKind, namespac
 
 // add lists objects; ok is false if they could not be read, which is told.
 func (q *inquiry) add(ctx context.Context, gvk schema.GroupVersionKind, namespace string, options metav1.ListOptions, keep func(workload.Object) bool) (ok bool, err error) {
-	resource, err := q.resource(gvk, namespace)
+	resource, err := q.Resource(gvk, namespace)
 	if meta.IsNoMatchError(err) {
 		return true, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	for options.Limit = pageSize; ; {
+	for options.Limit = cluster.PageSize; ; {
 		page, err := resource.List(ctx, options)
 		switch {
 		case apierrors.IsForbidden(err):

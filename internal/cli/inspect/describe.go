@@ -1,0 +1,8 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package inspect
+
+import "github.com/spf13/cobra"
+
+func newDescribe(Streams) *cobra.Command { return &cobra.Command{Use: "describe", Hidden: true} }

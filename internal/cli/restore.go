@@ -1,0 +1,8 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import "github.com/spf13/cobra"
+
+func newRestore(Streams) *cobra.Command { return &cobra.Command{Use: "restore", Hidden: true} }
