@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/carillon-dev/carillon/internal/cli/exitcode"
+	"github.com/carillon-dev/carillon/internal/cli/reference"
 )
 
 // savedCluster is what kubectl get cronjobs,jobs,pods,events -o yaml --show-managed-fields writes, made shorter.

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/carillon-dev/carillon/internal/cli/exitcode"
+	"github.com/carillon-dev/carillon/internal/cli/reference"
 )
 
 // apiServer answers with the objects of savedCluster, to one who may read CronJobs and Jobs and nothing else. It gives
@@ -126,11 +127,11 @@ func TestWhyCompletesFromAServer(t *testing.T) {
 	cmd := newWhyAt(Streams{}, time.Now)
 	cmd.SetContext(t.Context())
 	w.input.cluster.Kubeconfig, w.input.cluster.Namespace = apiServer(t), "shop"
-	if got, _ := w.complete(cmd, nil, "cj/"); strings.Join(got, " ") != "cj/dump" {
+	if got, _ := reference.Completion(w.names)(cmd, nil, "cj/"); strings.Join(got, " ") != "cj/dump" {
 		t.Errorf("%v", got)
 	}
 	w.input.cluster.Kubeconfig = filepath.Join(t.TempDir(), "none")
-	if got, _ := w.complete(cmd, nil, "cj/"); got != nil {
+	if got, _ := reference.Completion(w.names)(cmd, nil, "cj/"); got != nil {
 		t.Errorf("%v", got)
 	}
 }
