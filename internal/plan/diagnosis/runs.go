@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -15,10 +14,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/carillon-dev/carillon/api/v1alpha1"
 	"github.com/carillon-dev/carillon/internal/cron"
 	"github.com/carillon-dev/carillon/internal/job"
 	"github.com/carillon-dev/carillon/internal/kind/adapter"
+	runs "github.com/carillon-dev/carillon/internal/plan/run"
 	"github.com/carillon-dev/carillon/internal/plan/workload"
 )
 
@@ -81,16 +80,16 @@ func (r *Run) facts() *RunFacts {
 
 // runsOf are the objects that a CronJob or Timetable controls, and those that somebody made from it by hand.
 func runsOf(s *workload.Scheduled, objects []workload.Object) []Run {
-	var runs []Run
+	var found []Run
 	for _, o := range objects {
 		ref := metav1.GetControllerOfNoCopy(o.Content)
 		if !refersTo(ref, s) || cmp.Or(o.Content.GetNamespace(), s.Owner.Namespace) != s.Owner.Namespace {
 			continue
 		}
-		runs = append(runs, readRun(s, o.Content))
+		found = append(found, readRun(s, o.Content))
 	}
-	slices.SortStableFunc(runs, func(a, b Run) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Name, b.Name)) })
-	return runs
+	slices.SortStableFunc(found, func(a, b Run) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Name, b.Name)) })
+	return found
 }
 
 func readRun(s *workload.Scheduled, content *unstructured.Unstructured) Run {
@@ -99,9 +98,7 @@ func readRun(s *workload.Scheduled, content *unstructured.Unstructured) Run {
 	run := Run{Child: adapter.Child(content, gvk, info)}
 	if typed, err := s.Child(content); err == nil {
 		if child, err := s.Kind.ReadChild(typed, gvk, s.Typed); err == nil {
-			stamp := run.Stamp
 			run.Child = child
-			run.Stamp = cmp.Or(child.Stamp, stamp)
 		}
 	}
 	run.Namespace = s.Owner.Namespace
@@ -109,20 +106,14 @@ func readRun(s *workload.Scheduled, content *unstructured.Unstructured) Run {
 		run.Job, _ = as[batchv1.Job](content)
 	}
 	run.Ended = endOf(&run)
-	run.ByHand = madeByHand(s, content)
+	origin := runs.OriginOf(s.Kind, s.Owner.Name, content)
+	run.ByHand, run.Trigger = origin.Trigger == runs.Manual, string(origin.Trigger)
 	if run.ByHand {
-		run.Trigger = "Manual"
 		return run
 	}
-	run.ScheduledTime, run.TimeFrom = scheduledTimeOf(s, content, run.Stamp)
-	if !run.ScheduledTime.IsZero() {
-		run.Trigger = "Schedule"
-	}
-	if content.GetLabels()[v1alpha1.LabelTrigger] == "catch-up" {
-		run.Trigger = "CatchUp"
-	}
-	if n, err := strconv.Atoi(content.GetAnnotations()[v1alpha1.AnnotationAttempt]); err == nil && n > 0 {
-		run.Attempt = n
+	run.ScheduledTime, run.TimeFrom = origin.ScheduledTime, origin.TimeFrom
+	if origin.Retry > 0 {
+		run.Attempt = origin.Retry
 	}
 	return run
 }
@@ -143,63 +134,9 @@ func endOf(r *Run) time.Time {
 	return time.Time{}
 }
 
-// instantiate is the annotation that kubectl sets on a Job that it makes from a CronJob.
-const instantiate = "cronjob.kubernetes.io/instantiate"
-
-// madeByHand tells whether nobody's schedule made an object: it says so, or it says nothing and has not the name that a
-// schedule gives.
-func madeByHand(s *workload.Scheduled, content *unstructured.Unstructured) bool {
-	annotations, labels := content.GetAnnotations(), content.GetLabels()
-	if annotations[instantiate] != "" || labels[v1alpha1.LabelTrigger] == "manual" {
-		return true
-	}
-	if s.Timetable() != nil || annotations[s.Kind.Info().StampAnnotation] != "" {
-		return false
-	}
-	_, named := timeInName(s, content.GetName())
-	return !named
-}
-
-// scheduledTimeOf is the time that an object was made for: as its annotation says, or its name.
-func scheduledTimeOf(s *workload.Scheduled, content *unstructured.Unstructured, stamp string) (t time.Time, from string) {
-	annotation := s.Kind.Info().StampAnnotation
-	if t, err := time.Parse(time.RFC3339, cmp.Or(stamp, content.GetAnnotations()[annotation])); err == nil {
-		return t.UTC(), "annotation " + annotation
-	}
-	if t, ok := timeInName(s, content.GetName()); ok {
-		return t, "its name"
-	}
-	return time.Time{}, ""
-}
-
-// runNameTime is how the names of a Timetable's runs write their time.
-const runNameTime = "20060102-150405"
-
 // timeInName reads the scheduled time out of the name that a CronJob or Timetable gives what it starts.
 func timeInName(s *workload.Scheduled, name string) (time.Time, bool) {
-	traits := s.Kind.Info().Traits
-	if traits.RunName != nil {
-		base, retry, found := cutLast(name, "-r")
-		if _, err := strconv.Atoi(retry); !found || err != nil {
-			base = name
-		}
-		if len(base) < len(runNameTime) {
-			return time.Time{}, false
-		}
-		t, err := time.Parse(runNameTime, base[len(base)-len(runNameTime):])
-		return t, err == nil && traits.RunName(s.Owner.Name, t) == base
-	}
-	number, found := strings.CutPrefix(name, s.Owner.Name+"-")
-	n, err := strconv.ParseInt(number, 10, 64)
-	unit := int64(max(traits.NameUnit, time.Second) / time.Second)
-	const latest = 1 << 35 // seconds, after the year 3000: another number is none of ours
-	if !found || err != nil || n <= 0 || n > latest/unit {
-		return time.Time{}, false
-	}
-	if t := time.Unix(n*unit, 0).UTC(); t.Year() >= 2000 {
-		return t, true
-	}
-	return time.Time{}, false
+	return runs.TimeInName(s.Kind, s.Owner.Name, name)
 }
 
 func cutLast(text, separator string) (before, after string, found bool) {

@@ -5,7 +5,9 @@
 // what it used.
 //
 //   - run.go       a run, an attempt of a container in it, and a scheduled time for which nothing was started
-//   - read.go      a run as its objects in the API tell of it
+//   - origin.go    why a schedule made an object, and for which time
+//   - read.go      a run as its object in the API tells of it
+//   - attempts.go  the attempts that a Pod tells of, and what they tell together
 //   - document.go  the same for programs
 package run
 
