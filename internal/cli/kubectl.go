@@ -31,7 +31,7 @@ import (
 func newKubectl(streams Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "kubectl [--data-dir DIR] COMMAND…",
-		Short: "The ordinary kubectl, talking to the Carillon of this machine",
+		Short: "Use the ordinary kubectl on the Carillon of this machine",
 		Long: `The ordinary kubectl. Without --kubeconfig, --context, --server or $KUBECONFIG it talks to the
 Carillon that runs on --data-dir (default: the one that ` + "`carillon up`" + ` uses). CronJobs of
 batch/v1beta1 in the files of apply, create, delete, diff and replace are read as batch/v1.`,

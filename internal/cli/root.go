@@ -10,8 +10,10 @@
 // A tour:
 //
 //   - root.go          the program: streams, exit codes, the list of commands
-//   - up.go, run.go, image.go, manager.go, kubectl.go, version.go, docs.go
-//     a command each; the commands of image are in package images
+//   - groups.go        the commands as help shows them: run, look, plan, operate
+//   - up.go, run.go, image.go, backup.go, restore.go, manager.go, kubectl.go, version.go, docs.go
+//     a command each; the commands of image are in package images, those that look at runs in package inspect, and
+//     those that look at schedules in package planning
 //   - object.go        the Job that `run` creates
 //   - kubectlfiles.go  manifests of an old API version for `kubectl`
 //   - datadir.go       flags and checks that commands share
@@ -115,18 +117,11 @@ func NewRoot(streams Streams) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "carillon",
 		Short: "Scheduled and batch work with the Kubernetes API, on this machine or on any cluster",
-		Long: `Carillon runs CronJobs and Jobs written for the Kubernetes API.
-
-On one machine, with nothing else installed, it brings its own API server and runs Pods as local
-processes. On a cluster it brings the controllers alone. The manifests are the same.`,
-		Example: `  # Start Carillon here, with some work to do
-  carillon up -f examples/
-
-  # Look at it from another terminal
-  carillon kubectl get cronjobs,jobs,pods
-
-  # Run a CronJob's work once, now, and leave nothing behind
-  carillon run -f examples/minutely.yaml`,
+		Long: `Carillon runs CronJobs and Jobs written for the Kubernetes API: on this machine,
+with nothing else installed, or as controllers on a cluster.`,
+		Example: `  carillon up -f examples/               # start, with some work to do
+  carillon status                        # from another terminal: what goes on
+  carillon run -f examples/report.yaml   # one thing, once, now`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Version:       version.String(),
@@ -153,6 +148,7 @@ processes. On a cluster it brings the controllers alone. The manifests are the s
 	root.AddCommand(inspect.Commands(inspect.Streams(streams))...)
 	root.AddCommand(planning.Commands(planning.Streams(streams))...)
 	asUsage(root)
+	groupCommands(root)
 	return root
 }
 

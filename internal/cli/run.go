@@ -44,7 +44,7 @@ func newRun(streams Streams) *cobra.Command {
 	o := runOptions{streams: streams}
 	cmd := &cobra.Command{
 		Use:   "run -f FILE [NAME]",
-		Short: "Run a CronJob's or a Timetable's work or a Job once, now, and exit as it does",
+		Short: "Run the work of a manifest once, now, and exit as it does",
 		Long: `Runs the Job, or the Job that the CronJob or Timetable describes, once, now: what its containers write goes to
 stdout, everything else to stderr. Exit code 0: complete. 1: failed. 2: the manifest or the command is
 at fault. 124: --timeout passed. 130: interrupted.

@@ -58,7 +58,7 @@ func New(streams Streams) *cobra.Command {
 func newCommand(c *commands) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "image",
-		Short: "The images that Pods of this machine run from: pull, list, import, remove",
+		Short: "Pull, list, import and remove the images that Pods run from",
 		Long: `Carillon keeps images in a store of the user's own, which all that this user runs has in common: every
 ` + "`carillon up`" + `, every ` + "`carillon run`" + `. Nothing has to be pulled beforehand: what a manifest names is pulled
 when it is needed. These commands are for machines without a network, for scripts, and to gain space.

@@ -17,7 +17,7 @@ import (
 func New(Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:    "image",
-		Short:  "The images that Pods of this machine run from (Linux only)",
+		Short:  "Pull, list, import and remove the images that Pods run from (Linux only)",
 		Hidden: true,
 		RunE: func(*cobra.Command, []string) error {
 			return fmt.Errorf("images are run on Linux only, not on %s: %w", runtime.GOOS, errors.ErrUnsupported)

@@ -51,7 +51,7 @@ type explanations struct {
 func (c *explainCommand) command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   `explain "EXPR" | -f FILE | cronjob/NAME | timetable/NAME`,
-		Short: "Say in plain words what a schedule does, and what in it may surprise",
+		Short: "Say in plain words what a schedule does, and what may surprise",
 		Long: `Say in plain words what a schedule does.
 
 For a cron expression, or for each CronJob and Timetable that is given, it says when

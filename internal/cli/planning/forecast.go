@@ -48,7 +48,7 @@ func newForecast(streams Streams) *cobra.Command {
 func newForecastAt(c *forecastCommand) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "forecast (-f FILE | --context CONTEXT)",
-		Short: "Show how many runs start in each minute, when that is too many, and what would help",
+		Short: "Show the minutes in which many runs start, and what would help",
 		Long: `Forecast adds up what all CronJobs and Timetables together will start in each minute of the next 24 hours.
 
 It shows a picture of them, the fullest minutes and who makes them, and how many runs will be active at once. Then it

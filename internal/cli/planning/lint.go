@@ -50,7 +50,7 @@ func newLintAt(streams Streams, now func() time.Time) *cobra.Command {
 	l := &lintCommand{Streams: streams, now: now, format: "text", level: lint.Warning.String(), failOn: lint.Error.String()}
 	cmd := &cobra.Command{
 		Use:   "lint [-f FILE|DIR|-]…",
-		Short: "Find what is wrong with CronJobs, Timetables and Jobs before they run",
+		Short: "Find what is wrong with manifests before anything runs",
 		Long: `Find what is wrong with CronJobs, Timetables and Jobs before they run: schedules that cannot be read or
 never fire, runs that pile up or block each other, evidence that is thrown away, templates that the API
 server refuses, herds that start in one minute. Each finding names its line, the rule, the reason and

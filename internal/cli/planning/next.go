@@ -41,7 +41,7 @@ func newNextAt(streams Streams, now func() time.Time) *cobra.Command {
 	n := &next{Streams: streams, count: 10, now: now}
 	cmd := &cobra.Command{
 		Use:   `next [-f FILE | "EXPRESSION" | cronjob/NAME | timetable/NAME]`,
-		Short: "List the next times of a schedule, and what became of those that are missing",
+		Short: "List the next times of a schedule, and why others are missing",
 		Long: `List the next times of a schedule: in its time zone, in UTC, and how far they are from now.
 
 Between them stand the times that one would have expected and that do not come, each with the

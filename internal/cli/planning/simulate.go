@@ -43,7 +43,7 @@ func newSimulateAt(streams Streams, now func() time.Time) *cobra.Command {
 	s := &simulate{Streams: streams, now: now}
 	cmd := &cobra.Command{
 		Use:   "simulate -f FILE [cronjob/NAME | timetable/NAME]...",
-		Short: "Show what would start, wait, be replaced, skipped or missed, and why",
+		Short: "Show what would start, wait, be replaced or be missed, and why",
 		Long: `Show what would start, wait, be replaced, skipped or missed, and why.
 
 The decisions are the controller's own, made on a virtual clock; only the runs are a model. Say how
