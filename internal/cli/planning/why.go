@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/carillon-dev/carillon/internal/cli/console"
+	"github.com/carillon-dev/carillon/internal/cli/evidence"
 	"github.com/carillon-dev/carillon/internal/cli/exitcode"
 	"github.com/carillon-dev/carillon/internal/cli/output"
 	"github.com/carillon-dev/carillon/internal/cli/reference"
@@ -87,15 +88,15 @@ func (w *why) run(ctx context.Context, text string) error {
 	if err != nil {
 		return err
 	}
-	evidence, err := w.gather(ctx, ref, now)
+	found, err := w.gather(ctx, ref, now)
 	if err != nil {
 		return err
 	}
-	question, err := w.question(evidence, ref)
+	question, err := w.question(found, ref)
 	if err != nil {
 		return err
 	}
-	answer := diagnosis.Explain(evidence, question)
+	answer := diagnosis.Explain(found, question)
 	if err := w.write(answer); err != nil {
 		return err
 	}
@@ -118,14 +119,14 @@ func (w *why) present() (time.Time, error) {
 }
 
 // question reads --at, in the zone of the schedule.
-func (w *why) question(evidence *diagnosis.Evidence, ref reference.Reference) (diagnosis.Question, error) {
+func (w *why) question(found *diagnosis.Evidence, ref reference.Reference) (diagnosis.Question, error) {
 	if w.at == "" {
 		return diagnosis.Question{}, nil
 	}
 	if ref.Kind == "job" {
 		return diagnosis.Question{}, exitcode.UsageError("--at is a question about a CronJob or Timetable: a Job runs once")
 	}
-	at, err := diagnosis.ParseAt(w.at, evidence.Now, evidence.Zone())
+	at, err := diagnosis.ParseAt(w.at, found.Now, found.Zone())
 	if err != nil {
 		return diagnosis.Question{}, exitcode.UsageError("--at: %w", err)
 	}
@@ -138,7 +139,11 @@ const savedLongAgo = 10 * time.Minute
 // gather collects the evidence.
 func (w *why) gather(ctx context.Context, ref reference.Reference, now time.Time) (*diagnosis.Evidence, error) {
 	if len(w.input.files) == 0 {
-		return w.ask(ctx, ref, now)
+		server, err := w.input.cluster.Connect()
+		if err != nil {
+			return nil, err
+		}
+		return evidence.Ask(ctx, w.input.cluster, server, ref, now)
 	}
 	if w.input.cluster.Named() {
 		return nil, exitcode.UsageError("-f reads what was saved of a cluster; leave out --context, --kubeconfig and --data-dir")
@@ -151,16 +156,16 @@ func (w *why) gather(ctx context.Context, ref reference.Reference, now time.Time
 	if err != nil {
 		return nil, &exitcode.Error{Code: exitcode.Usage, Err: err}
 	}
-	evidence, err := w.search(all, ref, w.input.cluster.Namespace)
+	found, err := evidence.Search(all, ref, w.input.cluster.Namespace)
 	if err != nil {
 		return nil, err
 	}
-	evidence.Now = now
+	found.Now = now
 	if saved := diagnosis.Newest(all); w.now == "" && !saved.IsZero() && now.Sub(saved) > savedLongAgo {
-		evidence.Unread = append(evidence.Unread, fmt.Sprintf("what has happened since the files were saved: the newest time in them is %s; "+
+		found.Unread = append(found.Unread, fmt.Sprintf("what has happened since the files were saved: the newest time in them is %s; "+
 			"if they were saved then, say so with --now", saved.UTC().Format(time.RFC3339)))
 	}
-	return evidence, nil
+	return found, nil
 }
 
 func (w *why) tell(line string) { fmt.Fprintln(w.streams.Err, console.EscapeControls(line)) }

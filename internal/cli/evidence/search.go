@@ -1,11 +1,10 @@
 // Copyright The Carillon Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package planning
+package evidence
 
 import (
 	"cmp"
-	"context"
 	"slices"
 	"strings"
 
@@ -15,9 +14,9 @@ import (
 	"github.com/carillon-dev/carillon/internal/plan/workload"
 )
 
-// search finds the object of a reference among all that is known, and what tells of it. namespace is "" if none was
+// Search finds the object of a reference among all that is known, and what tells of it. namespace is "" if none was
 // named.
-func (w *why) search(all *workload.Objects, ref reference.Reference, namespace string) (*diagnosis.Evidence, error) {
+func Search(all *workload.Objects, ref reference.Reference, namespace string) (*diagnosis.Evidence, error) {
 	if ref.Kind == "job" {
 		if in := namespacesOf(all, ref.Name); namespace == "" && len(in) > 1 {
 			return nil, exitcode.UsageError("%s is in the namespaces %s: name one with -n", ref, reference.ShortList(in))
@@ -66,26 +65,4 @@ func jobNames(all *workload.Objects) []string {
 		names = append(names, o.Content.GetName())
 	}
 	return names
-}
-
-// names are the names of all objects of a kind, for completion and for messages.
-func (w *why) names(ctx context.Context, kindWord string) ([]string, error) {
-	if len(w.input.files) > 0 {
-		objects, err := w.input.fromFiles(ctx, w.streams, func(string) {})
-		if err != nil {
-			return nil, err
-		}
-		var names []string
-		for _, o := range objects {
-			if slices.Contains(reference.KindsOf(kindWord), o.Content.GroupVersionKind()) {
-				names = append(names, o.Content.GetName())
-			}
-		}
-		return names, nil
-	}
-	server, err := w.input.cluster.Connect()
-	if err != nil {
-		return nil, err
-	}
-	return server.Names(ctx, reference.KindsOf(kindWord))
 }

@@ -1,7 +1,13 @@
 // Copyright The Carillon Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package planning
+// Package evidence collects what is known of one object: what an API server has of it, of what it has started and of
+// what goes on there.
+//
+//   - evidence.go  Ask: what an API server knows
+//   - server.go    reading from it
+//   - search.go    the object that a reference means, among objects
+package evidence
 
 import (
 	"context"
@@ -32,6 +38,7 @@ var (
 	eventKind     = corev1.SchemeGroupVersion.WithKind("Event")
 	namespaceKind = corev1.SchemeGroupVersion.WithKind("Namespace")
 	quotaKind     = corev1.SchemeGroupVersion.WithKind("ResourceQuota")
+	calendarKind  = v1alpha1.GroupVersion.WithKind("Calendar")
 	leaseKind     = coordinationv1.SchemeGroupVersion.WithKind("Lease")
 )
 
@@ -52,12 +59,9 @@ func (q *inquiry) options() workload.Options {
 	return workload.Options{Namespace: q.Namespace, CalendarsUnread: q.calendars}
 }
 
-// ask collects what an API server knows.
-func (w *why) ask(ctx context.Context, ref reference.Reference, now time.Time) (*diagnosis.Evidence, error) {
-	server, err := w.input.cluster.Connect()
-	if err != nil {
-		return nil, err
-	}
+// Ask collects what an API server knows of the object that ref means, for a present of now. Of what may not be read it says
+// so (Evidence.Unread). An error of reference.NotThere, for the user, says that there is no such object.
+func Ask(ctx context.Context, flags cluster.Flags, server *cluster.Server, ref reference.Reference, now time.Time) (*diagnosis.Evidence, error) {
 	q := &inquiry{Server: server}
 	owners, err := q.subject(ctx, ref)
 	if err != nil {
@@ -70,7 +74,7 @@ func (w *why) ask(ctx context.Context, ref reference.Reference, now time.Time) (
 	if err != nil {
 		return nil, err
 	}
-	first, err := w.search(all, ref, server.Namespace)
+	first, err := Search(all, ref, server.Namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -80,14 +84,14 @@ func (w *why) ask(ctx context.Context, ref reference.Reference, now time.Time) (
 	if all, err = workload.Read(q.objects, q.options()); err != nil {
 		return nil, err
 	}
-	evidence, err := w.search(all, ref, server.Namespace)
+	found, err := Search(all, ref, server.Namespace)
 	if err != nil {
 		return nil, err
 	}
-	evidence.Now, evidence.Read, evidence.Unread = now, q.read, q.unread
-	evidence.Standalone = w.input.cluster.OrLocal().DataDir != ""
-	evidence.Kubectl = w.kubectl()
-	return evidence, nil
+	found.Now, found.Read, found.Unread = now, q.read, q.unread
+	found.Standalone = flags.OrLocal().DataDir != ""
+	found.Kubectl = kubectl(flags)
+	return found, nil
 }
 
 // subject reads the object itself, and what made it if it is a Job. It gives the CronJobs and Timetables among them.

@@ -1,7 +1,7 @@
 // Copyright The Carillon Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package planning
+package evidence
 
 import (
 	"context"
@@ -19,8 +19,7 @@ import (
 )
 
 // kubectl is the command that speaks to the same API server.
-func (w *why) kubectl() string {
-	flags := w.input.cluster
+func kubectl(flags cluster.Flags) string {
 	switch local := flags.OrLocal(); {
 	case flags.DataDir != "":
 		return "carillon kubectl --data-dir " + diagnosis.Quoted(flags.DataDir)
