@@ -1,0 +1,34 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ended
+
+// The bounds of Options that are 0.
+const (
+	DefaultLogBytes = 256 << 20
+	DefaultEntries  = 20_000
+)
+
+// Options are the choices of who opens a Dir.
+type Options struct {
+	// LogBytes is how many bytes the logs of all entries may have while nobody takes entries away; the logs of those that
+	// ended first are dropped when they have more. 0 means DefaultLogBytes, less than 0 any number.
+	LogBytes int64
+	// Entries is how many entries are kept; those that ended first go. 0 means DefaultEntries, less than 0 any number.
+	Entries int
+	// Warn gets a line for the user, each once until what it tells of is over. Nil means nobody listens.
+	Warn func(string)
+}
+
+func (o Options) complete() Options {
+	if o.LogBytes == 0 {
+		o.LogBytes = DefaultLogBytes
+	}
+	if o.Entries == 0 {
+		o.Entries = DefaultEntries
+	}
+	if o.Warn == nil {
+		o.Warn = func(string) {}
+	}
+	return o
+}
