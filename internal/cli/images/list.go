@@ -15,6 +15,7 @@ import (
 
 	"github.com/carillon-dev/carillon/internal/cli/console"
 	"github.com/carillon-dev/carillon/internal/image"
+	"github.com/carillon-dev/carillon/internal/plan/quantity"
 )
 
 func newList(c *commands) *cobra.Command {
@@ -71,7 +72,7 @@ func (c *commands) table(all []image.Image) error {
 	fmt.Fprintln(w, "NAME\tID\tSIZE\tPULLED\tLAST USED")
 	for _, img := range all {
 		for _, name := range titles(img) {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", console.EscapeControls(name), shortID(img.ID), formatSize(img.Size), age(img.Pulled, now), age(img.LastUsed, now))
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", console.EscapeControls(name), shortID(img.ID), quantity.Bytes(img.Size), age(img.Pulled, now), age(img.LastUsed, now))
 		}
 	}
 	return w.Flush()

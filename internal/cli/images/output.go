@@ -13,6 +13,7 @@ import (
 
 	"github.com/carillon-dev/carillon/internal/cli/console"
 	"github.com/carillon-dev/carillon/internal/image"
+	"github.com/carillon-dev/carillon/internal/plan/quantity"
 )
 
 // document is an image for programs. The names of its fields are a promise.
@@ -45,7 +46,7 @@ func (c *commands) tell(img image.Image, name, verb string) error {
 	case c.format == console.JSON:
 		return c.encode(img)
 	}
-	_, err := fmt.Fprintf(c.Out, "%s  %s  %s  %s\n", console.EscapeControls(name), verb, formatSize(img.Size), shortID(img.ID))
+	_, err := fmt.Fprintf(c.Out, "%s  %s  %s  %s\n", console.EscapeControls(name), verb, quantity.Bytes(img.Size), shortID(img.ID))
 	return err
 }
 

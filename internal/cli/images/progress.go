@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/carillon-dev/carillon/internal/cli/console"
+	"github.com/carillon-dev/carillon/internal/plan/quantity"
 )
 
 // Progress is how far a pull is.
@@ -39,13 +40,13 @@ func (m *Meter) Line(p Progress, now time.Time) string {
 	m.measure(p, now)
 	parts := []string{"pulling " + shortened(console.EscapeControls(p.Image))}
 	if p.Bytes > 0 {
-		done, all := formatSize(min(p.BytesDone, p.Bytes)), formatSize(p.Bytes)
+		done, all := quantity.Bytes(min(p.BytesDone, p.Bytes)), quantity.Bytes(p.Bytes)
 		if number, unit, _ := strings.Cut(done, " "); strings.HasSuffix(all, " "+unit) {
 			done = number
 		}
 		parts = append(parts, done+"/"+all)
 	} else if p.BytesDone > 0 {
-		parts = append(parts, formatSize(p.BytesDone))
+		parts = append(parts, quantity.Bytes(p.BytesDone))
 	}
 	if p.Layers > 0 {
 		parts = append(parts, fmt.Sprintf("%d/%s", p.LayersDone, count(p.Layers, "layer")))
@@ -59,7 +60,7 @@ func (m *Meter) Line(p Progress, now time.Time) string {
 		if left := p.Bytes - p.BytesDone; p.Bytes > 0 {
 			parts = append(parts, strings.Replace(console.FormatDuration(ceil(left, m.rate)), ".0s", "s", 1)+" left")
 		}
-		parts = append(parts, formatSize(int64(m.rate))+"/s")
+		parts = append(parts, quantity.Bytes(int64(m.rate))+"/s")
 	}
 	return strings.Join(parts, " · ")
 }

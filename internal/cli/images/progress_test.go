@@ -67,13 +67,3 @@ func TestLongName(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
-
-func TestFormatSize(t *testing.T) {
-	for n, want := range map[int64]string{
-		-1: "0 B", 0: "0 B", 1023: "1023 B", 1024: "1.0 KiB", 10137: "9.9 KiB", 10200: "10 KiB", 1<<20 - 1: "1.0 MiB", 150 << 20: "150 MiB", 1 << 30: "1.0 GiB", 5000 << 30: "5000 GiB",
-	} {
-		if got := formatSize(n); got != want {
-			t.Errorf("%d: %q, want %q", n, got, want)
-		}
-	}
-}

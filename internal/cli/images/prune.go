@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/carillon-dev/carillon/internal/cli/console"
+	"github.com/carillon-dev/carillon/internal/plan/quantity"
 )
 
 // defaultUnusedFor is two weeks.
@@ -74,7 +75,7 @@ func (c *commands) prune(ctx context.Context, unusedFor time.Duration) error {
 		if before > after {
 			freed = int64(before - after)
 		}
-		_, err = fmt.Fprintf(c.Out, "%s removed, %s freed, %s in use\n", count(len(removed), "image"), formatSize(freed), formatSize(int64(after)))
+		_, err = fmt.Fprintf(c.Out, "%s removed, %s freed, %s in use\n", count(len(removed), "image"), quantity.Bytes(freed), quantity.Bytes(int64(after)))
 		return err
 	})
 }

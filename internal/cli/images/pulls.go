@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/carillon-dev/carillon/internal/cli/console"
+	"github.com/carillon-dev/carillon/internal/plan/quantity"
 )
 
 // Pulls shows how far the pulls of a node are: on a terminal as its status line, and with a line for each image that has
@@ -64,7 +65,7 @@ func (p *Pulls) Ended(name string, err error) {
 	p.going = slices.Delete(p.going, i, i+1)
 	p.show()
 	if err == nil {
-		p.console.Print(console.Line{Type: console.Info, Message: fmt.Sprintf("pulled %s, %s in %s", name, formatSize(one.last.BytesDone), console.FormatDuration(p.now().Sub(one.began)))})
+		p.console.Print(console.Line{Type: console.Info, Message: fmt.Sprintf("pulled %s, %s in %s", name, quantity.Bytes(one.last.BytesDone), console.FormatDuration(p.now().Sub(one.began)))})
 	}
 }
 

@@ -30,6 +30,24 @@ type podState struct {
 	at time.Time
 }
 
+// A PodState is what a Pod shows.
+type PodState struct {
+	// Reason is one word: ImagePullBackOff, Unschedulable, OOMKilled, Error, Running, Succeeded, …
+	Reason string
+	// Text says the same in words, as what the Pod does: "waits: its image cannot be pulled (ErrImagePull)".
+	Text string
+	// Stuck: it does not go on by itself, or only by chance.
+	Stuck bool
+	// Since is since when it is so, zero if that is not told.
+	Since time.Time
+}
+
+// StateOf says what a Pod shows. The Pod is not modified.
+func StateOf(pod *corev1.Pod) PodState {
+	state := stateOf(pod)
+	return PodState{Reason: state.reason, Text: state.text, Stuck: state.stuck, Since: state.at}
+}
+
 // podsOf are the Pods of a Job, oldest first.
 func (e *Evidence) podsOf(job *batchv1.Job) []*corev1.Pod {
 	var found []*corev1.Pod

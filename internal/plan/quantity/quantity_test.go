@@ -18,6 +18,15 @@ func TestQuantity(t *testing.T) {
 		"999 runs":   quantity.CountGrouped(999, "run"),
 		"1,000 runs": quantity.CountGrouped(1000, "run"),
 		"-999":       quantity.Grouped(-999),
+		"0 B":        quantity.Bytes(-1),
+		"1023 B":     quantity.Bytes(1023),
+		"1.0 KiB":    quantity.Bytes(1024),
+		"9.9 KiB":    quantity.Bytes(10_180),
+		"10 KiB":     quantity.Bytes(10_200),
+		"1.0 MiB":    quantity.Bytes(1<<20 - 1),
+		"113 MiB":    quantity.Bytes(113 << 20),
+		"1.2 GiB":    quantity.Bytes(1_300_000_000),
+		"2048 TiB":   quantity.Bytes(2 << 50),
 		"-1,234,567": quantity.Grouped(int64(-1234567)),
 	} {
 		if got != want {

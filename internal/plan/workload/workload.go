@@ -6,6 +6,7 @@
 //
 //	workload.go  Objects: all that was given, and Read, which sorts it
 //	scheduled.go Scheduled: a CronJob or Timetable with its policy
+//	typed.go     the same from objects in the Go types of their kinds
 //	defaults.go  what an API server would fill in
 //	starts.go    what else its starts follow from: deadline, pause, the count of @every, jitter
 //	calendar.go  the Calendars that Timetables name
@@ -116,19 +117,26 @@ type readObject struct {
 // readAll reads the objects that have a schedule, in the order of the objects, on all processors: a fleet has many.
 func readAll(objects []Object, known calendars, options Options) []readObject {
 	done := make([]readObject, len(objects))
+	inParallel(len(objects), func(n int) {
+		if k, ok := kindOf(objects[n].Content.GroupVersionKind()); ok {
+			done[n].scheduled, done[n].err = read(k, objects[n], known, options)
+		}
+	})
+	return done
+}
+
+// inParallel does something for each of count objects, on all processors.
+func inParallel(count int, do func(n int)) {
 	var next atomic.Int64
 	var workers sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(objects)) {
+	for range min(runtime.GOMAXPROCS(0), count) {
 		workers.Go(func() {
-			for n := next.Add(1) - 1; n < int64(len(objects)); n = next.Add(1) - 1 {
-				if k, ok := kindOf(objects[n].Content.GroupVersionKind()); ok {
-					done[n].scheduled, done[n].err = read(k, objects[n], known, options)
-				}
+			for n := next.Add(1) - 1; n < int64(count); n = next.Add(1) - 1 {
+				do(int(n))
 			}
 		})
 	}
 	workers.Wait()
-	return done
 }
 
 var calendarKind = v1alpha1.GroupVersion.WithKind("Calendar")

@@ -8,10 +8,13 @@ import (
 	"testing"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
 	"github.com/carillon-dev/carillon/internal/cron"
+	"github.com/carillon-dev/carillon/internal/kind"
+	"github.com/carillon-dev/carillon/internal/kind/adapter"
 	"github.com/carillon-dev/carillon/internal/plan/workload"
 )
 
@@ -106,5 +109,43 @@ func TestDefaults(t *testing.T) {
 	}
 	if spec := s.Content.Object["spec"].(map[string]any); len(spec) != 1 {
 		t.Errorf("the manifest got more fields: %v", spec)
+	}
+}
+
+// Objects in the Go types of their kinds are read as written ones are.
+func TestReadTyped(t *testing.T) {
+	now := time.Date(2026, 12, 24, 12, 0, 0, 0, time.UTC)
+	feast := object(t, "{apiVersion: batch.carillon.dev/v1alpha1, kind: Calendar, metadata: {name: feast, namespace: team}, spec: {periods: [{period: 2026-12-25/2026-12-26}]}}")
+	for name, text := range map[string]string{
+		"a CronJob":   "{apiVersion: batch/v1, kind: CronJob, metadata: {name: a, namespace: team}, spec: {schedule: '0 2 * * *', suspend: true}}",
+		"a mistake":   "{apiVersion: batch/v1, kind: CronJob, metadata: {name: a, namespace: team}, spec: {schedule: '61 2 * * *'}}",
+		"a Timetable": "{apiVersion: batch.carillon.dev/v1alpha1, kind: Timetable, metadata: {name: a, namespace: team}, spec: {schedules: [{cron: '0 2 * * *'}], exclude: [{calendar: feast}], template: {spec: {}}}}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			all, err := workload.Read([]workload.Object{object(t, text), feast}, workload.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := all.Scheduled[0]
+			typed, err := workload.ReadTyped(want.Kind, []adapter.Object{want.Typed}, []workload.Object{feast}, workload.Options{})
+			if err != nil || len(typed) != 1 {
+				t.Fatalf("got %d and %v", len(typed), err)
+			}
+			got := typed[0]
+			if got.Reference() != want.Reference() || got.Obstacle() != want.Obstacle() || got.Policy.Suspend != want.Policy.Suspend ||
+				len(got.Calendars) != len(want.Calendars) || !got.FirstAfter(now).Equal(want.FirstAfter(now)) {
+				t.Errorf("got %+v, want %+v", got, want)
+			}
+		})
+	}
+	if _, err := workload.ReadTyped(kind.Timetable{}, []adapter.Object{&batchv1.CronJob{}}, nil, workload.Options{}); err == nil {
+		t.Error("a CronJob was read as a Timetable")
+	}
+	broken := object(t, "{apiVersion: batch.carillon.dev/v1alpha1, kind: Calendar, metadata: {name: feast}, spec: {periods: 5}}")
+	if _, err := workload.ReadTyped(kind.Timetable{}, nil, []workload.Object{broken}, workload.Options{}); err == nil || !strings.Contains(err.Error(), "feast") {
+		t.Errorf("a Calendar that cannot be read: %v", err)
+	}
+	if _, err := workload.ReadTyped(kind.Timetable{}, nil, []workload.Object{broken}, workload.Options{KeepUnreadable: true}); err != nil {
+		t.Errorf("a Calendar that cannot be read, and is to be left out: %v", err)
 	}
 }
