@@ -1,0 +1,160 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package inspect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/carillon-dev/carillon/internal/cli/cluster"
+	"github.com/carillon-dev/carillon/internal/journal"
+	"github.com/carillon-dev/carillon/internal/plan/run"
+)
+
+// remembered is what a journalSource asks a journal; journal.Reader is one.
+type remembered interface {
+	Runs(ctx context.Context, q journal.Query) ([]run.Run, error)
+	Omissions(ctx context.Context, q journal.Query) ([]run.Omission, error)
+	Attempts(ctx context.Context, uid types.UID) ([]run.Attempt, error)
+	Log(ctx context.Context, containerID string) (io.ReadCloser, error)
+	Tail(ctx context.Context, containerID string, lines int) ([]byte, error)
+	Usual(ctx context.Context, owners []types.UID) (map[types.UID]journal.Usual, error)
+	Extent(ctx context.Context) (journal.Extent, error)
+	Close() error
+}
+
+// journalSource answers from a journal. What that cannot have yet comes from the API server, if there is one: attempts
+// that run, and what they write.
+type journalSource struct {
+	reader remembered
+	// name says which journal it is, note what else is to be said of it.
+	name, note string
+	// ended is where the node leaves the logs of ended containers until the journal has them; "" is nowhere.
+	ended string
+	live  *pods
+}
+
+func (s *journalSource) connect(server *cluster.Server) error {
+	client, err := typedClient(server)
+	if err != nil {
+		return err
+	}
+	s.live = &pods{client}
+	return nil
+}
+
+// Close implements source.
+func (s *journalSource) Close() error { return s.reader.Close() }
+
+// Runs implements source.
+func (s *journalSource) Runs(ctx context.Context, q journal.Query) ([]run.Run, error) {
+	return s.reader.Runs(ctx, q)
+}
+
+// Omissions implements source.
+func (s *journalSource) Omissions(ctx context.Context, q journal.Query) ([]run.Omission, error) {
+	return s.reader.Omissions(ctx, q)
+}
+
+// Usual implements source.
+func (s *journalSource) Usual(ctx context.Context, owners []types.UID) (map[types.UID]journal.Usual, error) {
+	return s.reader.Usual(ctx, owners)
+}
+
+// Attempts implements source.
+func (s *journalSource) Attempts(ctx context.Context, r *run.Run) ([]run.Attempt, error) {
+	attempts, err := s.reader.Attempts(ctx, r.UID)
+	if err != nil || s.live == nil || r.Outcome.Ended() && len(attempts) > 0 && len(attempts) >= r.Attempts {
+		return attempts, err
+	}
+	live, err := s.live.attempts(ctx, r)
+	if err != nil {
+		return attempts, nil // the journal has answered; what the API server would add is not worth an end
+	}
+	for _, a := range live {
+		if !slices.ContainsFunc(attempts, func(known run.Attempt) bool { return known.ContainerID == a.ContainerID }) {
+			attempts = append(attempts, a)
+		}
+	}
+	sortAttempts(attempts)
+	return attempts, nil
+}
+
+// Log implements source.
+func (s *journalSource) Log(ctx context.Context, a *run.Attempt) (io.ReadCloser, error) {
+	log, err := s.reader.Log(ctx, a.ContainerID)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return log, err
+	}
+	if waiting, err := s.waitingLog(a); !errors.Is(err, fs.ErrNotExist) {
+		return waiting, err
+	}
+	if s.live == nil {
+		return nil, err
+	}
+	return s.live.log(ctx, a, 0)
+}
+
+// Tail implements source.
+func (s *journalSource) Tail(ctx context.Context, a *run.Attempt, lines int) ([]byte, error) {
+	tail, err := s.reader.Tail(ctx, a.ContainerID, lines)
+	if len(tail) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return tail, err
+	}
+	if waiting, err := s.waitingLog(a); !errors.Is(err, fs.ErrNotExist) {
+		return lastLines(waiting, lines, err)
+	}
+	if s.live == nil {
+		return nil, nil
+	}
+	log, err := s.live.log(ctx, a, lines)
+	return lastLines(log, lines, err)
+}
+
+// waitingLog is the log of a container that has ended and waits for the journal to take it.
+func (s *journalSource) waitingLog(*run.Attempt) (io.ReadCloser, error) {
+	return nil, fs.ErrNotExist
+}
+
+// Origin implements source.
+func (s *journalSource) Origin(ctx context.Context) string {
+	text := s.name
+	if extent, err := s.reader.Extent(ctx); err == nil && !extent.Oldest.IsZero() {
+		text += ", since " + extent.Oldest.UTC().Format(time.DateOnly)
+	}
+	if s.note != "" {
+		text += "; " + s.note
+	}
+	return text
+}
+
+// namesWithin is how far back names are looked for when a shell completes one.
+const namesWithin = 5000
+
+// names are those of objects that the journal remembers, of one kind.
+func (s *journalSource) names(ctx context.Context, word, namespace string) ([]string, error) {
+	kinds := map[string]string{"cronjob": "CronJob", "timetable": "Timetable"}
+	q := journal.Query{Namespace: namespace, OwnerKind: kinds[word], Limit: namesWithin}
+	runs, err := s.reader.Runs(ctx, q)
+	if err != nil {
+		return nil, fmt.Errorf("read the journal: %w", err)
+	}
+	var names []string
+	for i := range runs {
+		if name := runs[i].Owner.Name; q.OwnerKind != "" {
+			names = append(names, name)
+		} else if runs[i].Kind == "Job" {
+			names = append(names, runs[i].Name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil
+}

@@ -1,0 +1,182 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package inspect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/carillon-dev/carillon/internal/cli/cluster"
+	"github.com/carillon-dev/carillon/internal/cli/exitcode"
+	"github.com/carillon-dev/carillon/internal/cli/reference"
+	"github.com/carillon-dev/carillon/internal/datadir"
+	"github.com/carillon-dev/carillon/internal/journal"
+)
+
+// target is what the flags of a command name.
+type target struct {
+	cluster       cluster.Flags
+	allNamespaces bool
+	// journal is the directory of a journal, "" for that of the Carillon of this machine if one is meant.
+	journal string
+	// selector chooses by labels, "" all.
+	selector string
+}
+
+// addFlags registers the flags that name where to look, and with selector -A and -l, for commands about many objects.
+func (t *target) addFlags(cmd *cobra.Command, selector bool) {
+	flags := cmd.Flags()
+	t.cluster.Add(flags)
+	flags.StringVar(&t.journal, "journal", "", "read the journal in this directory, or in this data directory")
+	if selector {
+		flags.BoolVarP(&t.allNamespaces, "all-namespaces", "A", false, "in all namespaces")
+		flags.StringVarP(&t.selector, "selector", "l", "", "CronJobs, Timetables and Jobs with these labels (team=billing,tier!=dev)")
+	}
+}
+
+// labels are what -l asks for.
+func (t *target) labels() (labels.Selector, error) {
+	chosen, err := labels.Parse(t.selector)
+	if err != nil {
+		return nil, exitcode.UsageError("-l: %w", err)
+	}
+	return chosen, nil
+}
+
+// namespace is the one that is asked about, "" for all.
+func (t *target) namespace(server *cluster.Server) string {
+	switch {
+	case t.allNamespaces:
+		return ""
+	case t.cluster.Namespace != "":
+		return t.cluster.Namespace
+	case server != nil:
+		return server.Namespace
+	}
+	return "default"
+}
+
+// open gives the source for what the flags name, and the API server; server is nil if the Carillon of this machine does
+// not run, or if a journal alone was named: it can be read all the same.
+func (t *target) open(ctx context.Context) (source, *cluster.Server, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err
+	}
+	if t.allNamespaces && t.cluster.Namespace != "" {
+		return nil, nil, exitcode.UsageError("--all-namespaces and --namespace exclude each other")
+	}
+	if t.journal != "" {
+		return t.openNamed()
+	}
+	flags := t.cluster.OrLocal()
+	if flags.DataDir == "" {
+		server, err := flags.Connect()
+		if err != nil {
+			return nil, nil, err
+		}
+		made, err := newAPISource(server, t.namespace(server), "the cluster", "")
+		return made, server, err
+	}
+	return t.openLocal(flags)
+}
+
+// openNamed opens the journal that a flag names, with the API server that another one may name.
+func (t *target) openNamed() (source, *cluster.Server, error) {
+	dir, err := filepath.Abs(t.journal)
+	if err != nil {
+		return nil, nil, err
+	}
+	if _, err := os.Stat(datadir.JournalDatabase(dir)); err == nil {
+		dir = datadir.Journal(dir)
+	}
+	reader, err := journal.OpenReader(dir)
+	switch {
+	case errors.Is(err, journal.ErrNone):
+		return nil, nil, exitcode.UsageError("--journal: there is no journal in %s", t.journal)
+	case err != nil:
+		return nil, nil, fmt.Errorf("--journal: %w", err)
+	}
+	made := &journalSource{reader: reader, name: "the journal in " + t.journal}
+	if !t.cluster.Named() {
+		return made, nil, nil
+	}
+	server, err := t.cluster.Connect()
+	if err == nil {
+		err = made.connect(server)
+	}
+	if err != nil {
+		_ = reader.Close() // the error before it matters
+		return nil, nil, err
+	}
+	return made, server, nil
+}
+
+// openLocal opens the journal of the Carillon of this machine, whether it runs or not, or else its API server.
+func (t *target) openLocal(flags cluster.Flags) (source, *cluster.Server, error) {
+	dir, err := cluster.Absolute(flags.DataDir)
+	if err != nil {
+		return nil, nil, err
+	}
+	server, down := flags.Connect()
+	reader, unread := journal.OpenReader(datadir.Journal(dir))
+	if unread == nil {
+		made := &journalSource{reader: reader, name: "the journal of the Carillon on " + dir, ended: datadir.EndedContainers(dir)}
+		if down != nil {
+			made.note = "that Carillon does not run now"
+			return made, nil, nil
+		}
+		if err := made.connect(server); err != nil {
+			_ = reader.Close() // the error before it matters
+			return nil, nil, err
+		}
+		return made, server, nil
+	}
+	switch none := errors.Is(unread, journal.ErrNone); {
+	case down != nil && none:
+		return nil, nil, down
+	case down != nil:
+		return nil, nil, fmt.Errorf("%w; nor can its journal be read: %w", down, unread)
+	case none:
+		unread = errors.New("it keeps no journal")
+	}
+	made, err := newAPISource(server, t.namespace(server), "the Carillon on "+dir, unread.Error())
+	return made, server, err
+}
+
+// completionTimeout bounds how long a completion may ask a journal.
+const completionTimeout = 2 * time.Second
+
+// names are those of objects that a reference with this word may mean: those that are there, and those that a journal
+// remembers. It is for reference.Completion.
+func (t *target) names(ctx context.Context, word string) ([]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, completionTimeout)
+	defer cancel()
+	s, server, err := t.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	var names []string
+	if server != nil {
+		// Without the API server the journal has answers enough.
+		names, _ = server.Names(ctx, reference.KindsOf(word))
+	}
+	if remembered, ok := s.(*journalSource); ok {
+		more, err := remembered.names(ctx, word, t.namespace(server))
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, more...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil
+}
