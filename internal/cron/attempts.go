@@ -320,7 +320,7 @@ func (s *syncState) stopOverdue() {
 		case tried:
 			s.start.events = append(s.start.events, deleted(in, c))
 		case !slices.ContainsFunc(s.start.stop, func(d Deletion) bool { return d.UID == c.UID }):
-			s.start.stop = append(s.start.stop, in.deletion(c, "it has not ended in time"))
+			s.start.stop = append(s.start.stop, in.deletion(c, RunTimeout, "it has not ended in time"))
 		}
 	}
 }

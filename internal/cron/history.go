@@ -62,6 +62,9 @@ func beyondHistoryLimits(in *Input, all []Child) (deletions []Deletion, wake tim
 				wake = earlier(wake, c.Created.Add(in.Policy.KeepAtLeast).UTC())
 			default:
 				for _, c := range append(earlierAttempts(in, all, *c), *c) {
+					if _, held := in.done.held[c.UID]; held {
+						continue
+					}
 					deletions = append(deletions, Deletion{Namespace: c.Namespace, Name: c.Name, UID: c.UID, Why: why})
 				}
 			}

@@ -154,6 +154,7 @@ type done struct {
 	creates []createdStart
 	record  *recorded
 	pruned  map[types.UID]error
+	held    map[types.UID]struct{}
 
 	templateCheck *TemplateCheckResult
 }
@@ -193,8 +194,8 @@ func (in *Input) stopped(c Child) (tried bool, err error) {
 }
 
 // deletion asks for the delete of a child.
-func (in *Input) deletion(c Child, why string) Deletion {
-	return Deletion{Namespace: in.Owner.Namespace, Name: c.Name, UID: c.UID, Why: why}
+func (in *Input) deletion(c Child, reason Reason, why string) Deletion {
+	return Deletion{Namespace: in.Owner.Namespace, Name: c.Name, UID: c.UID, Reason: reason, Why: why}
 }
 
 // AddReadOwnerResult enters the answer to a live read of the CronJob itself. With a nil error, owner, policy and status
@@ -244,6 +245,15 @@ func (in *Input) AddTemplateCheckResult(result TemplateCheckResult) { in.done.te
 
 // AddStatusWriteResult enters whether Plan.StatusWrite was written.
 func (in *Input) AddStatusWriteResult(err error) { in.done.record = &recorded{err: err} }
+
+// HoldPrune enters that the delete which d asks for is not made in this sync, because something that outlives the child has
+// not taken in yet how it ended. The shell asks for another sync.
+func (in *Input) HoldPrune(d Deletion) {
+	if in.done.held == nil {
+		in.done.held = map[types.UID]struct{}{}
+	}
+	in.done.held[d.UID] = struct{}{}
+}
 
 // AddPruneResult enters that the delete which d asks for was accepted, or why not.
 func (in *Input) AddPruneResult(d Deletion, err error) {

@@ -94,7 +94,9 @@ type Deletion struct {
 	Namespace string
 	Name      string
 	UID       types.UID
-	Why       string
+	// Reason is why a child is deleted that has not ended (RunReplaced, RunTimeout); "" for another one.
+	Reason Reason
+	Why    string
 }
 
 // Start asks for one child: an attempt of the run of a scheduled time.

@@ -91,7 +91,7 @@ func roomIsBeingMade(s *syncState, t dueTime) *startDecision {
 			d.err = errors.Join(d.err, fmt.Errorf("deleting %s %s, which is to be replaced: %w", in.Traits.ChildKind, c.Name, err))
 			continue
 		}
-		d.stop = append(d.stop, in.deletion(c, "replaced by "+t.child))
+		d.stop = append(d.stop, in.deletion(c, RunReplaced, "replaced by "+t.child))
 		d.stopping = append(d.stopping, c.UID)
 	}
 	for _, c := range going {
@@ -137,7 +137,7 @@ func policyReplaces(s *syncState, t dueTime) *startDecision {
 			continue
 		}
 		if !tried {
-			d.stop = append(d.stop, in.deletion(c, "replaced by "+t.child))
+			d.stop = append(d.stop, in.deletion(c, RunReplaced, "replaced by "+t.child))
 		}
 		d.events = append(d.events, deleted(in, c))
 		d.removed = append(d.removed, c.UID)

@@ -199,7 +199,7 @@ func createdWithoutController(s *syncState, t dueTime) *startDecision {
 	}
 	tried, err := in.stopped(*created.Child)
 	if !tried {
-		d.stop = []Deletion{in.deletion(*created.Child, "it was created without our controller reference")}
+		d.stop = []Deletion{in.deletion(*created.Child, "", "it was created without our controller reference")}
 	}
 	if err != nil && s.ownerRemoved {
 		d.events = append(d.events, failedDelete(in, *created.Child, err))

@@ -47,7 +47,7 @@ type shared struct {
 func (s shared) cronJob(o Options) scheduled.Options {
 	return scheduled.Options{
 		Kinds: o.Kinds, Clock: o.Clock, Zone: o.Zone, ConcurrentSyncs: o.Syncs.CronJobs,
-		LeaderElect: o.LeaderElect, Discovery: o.Discovery, TakeoverAfter: o.TakeoverAfter, PauseChanged: s.pauseChanged, Gate: s.gate,
+		Witness: o.Witness, LeaderElect: o.LeaderElect, Discovery: o.Discovery, TakeoverAfter: o.TakeoverAfter, PauseChanged: s.pauseChanged, Gate: s.gate,
 	}
 }
 
@@ -74,7 +74,11 @@ var controllers = map[string]struct {
 	},
 	TTLAfterFinished: {
 		add: func(mgr ctrl.Manager, options Options, _ shared) error {
-			return ttl.Add(mgr, ttl.Options{ConcurrentSyncs: options.Syncs.TTLs, Clock: options.Clock})
+			o := ttl.Options{ConcurrentSyncs: options.Syncs.TTLs, Clock: options.Clock}
+			if options.Witness != nil {
+				o.MayDelete = options.Witness.MayPrune
+			}
+			return ttl.Add(mgr, o)
 		},
 		needs: []client.Object{&batchv1.Job{}},
 	},

@@ -93,6 +93,8 @@ type Options struct {
 	Clock clock.Clock
 	// Zone is the zone of schedules that name none; nil: that of the process.
 	Zone *time.Location
+	// Witness remembers runs beyond the life of their objects; nil: nobody does.
+	Witness Witness
 	// Syncs is how much is worked on at the same time.
 	Syncs Syncs
 	// TakeoverAfter is how long another controller of a kind must have been silent to count as gone; 0: the default.
@@ -100,6 +102,9 @@ type Options struct {
 	// Discovery is how often the API of a kind that is not served is looked for; 0: the default.
 	Discovery time.Duration
 }
+
+// Witness is told of runs what their objects do not tell, and asked before those that have ended are deleted.
+type Witness = scheduled.Witness
 
 // Manager is a set of controllers with a life.
 type Manager struct {

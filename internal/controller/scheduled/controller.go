@@ -65,6 +65,8 @@ type Options struct {
 	// PauseChanged is called when a kind is paused, that is left to another controller, and why; "" when it is served
 	// again. It must not block. Nil: nobody listens.
 	PauseChanged func(kind, why string)
+	// Witness is told of runs what their objects do not tell; nil: nobody is.
+	Witness Witness
 	// LeaderElect: the manager serves only while it holds a lease, and so may have taken over from another process
 	// (takeover.go).
 	LeaderElect bool
@@ -193,7 +195,7 @@ func (s *starter) add(ctx context.Context, log logr.Logger) error {
 		}
 	}
 	r.live, r.writer = s.mgr.GetAPIReader(), client.WithFieldOwner(s.mgr.GetClient(), othercontroller.OurFieldManager)
-	r.takeoverAfter, r.pauseChanged = s.options.TakeoverAfter, s.options.PauseChanged
+	r.takeoverAfter, r.pauseChanged, r.witness = s.options.TakeoverAfter, s.options.PauseChanged, s.options.Witness
 	r.clock, r.gate, r.log = s.options.Clock, s.options.Gate, log
 	r.readOptions = adapter.ReadOptions{Zone: s.options.Zone}
 	if info.Traits.EventSource != "" {
@@ -335,6 +337,8 @@ type reconciler struct {
 	// takeoverAfter and pauseChanged are of Options.
 	takeoverAfter time.Duration
 	pauseChanged  func(kind, why string)
+	// witness is that of Options.
+	witness Witness
 
 	// takeover is nil if nothing is taken over.
 	takeover    *takeover

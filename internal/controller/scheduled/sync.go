@@ -67,6 +67,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	// half of the next sync.
 	r.tracked.setCarried(key, s.in.Owner.UID, plan.Carried)
 	r.countOutcomes(plan.Outcomes)
+	r.tellOutcomes(s, plan.Outcomes)
 	r.setMisconfigured(key, s.in.Owner.UID, plan.Misconfigured)
 	r.arm(s, plan)
 	if open {
@@ -115,6 +116,7 @@ func (r *reconciler) run(ctx context.Context, s *ongoingSync, last cron.Step) (p
 		case cron.StepRead:
 			r.readLive(ctx, s, plan.Read)
 		case cron.StepStop:
+			r.tellStops(plan.Stop)
 			r.remove(fence.WithDecision(ctx, s.decided), s, plan.Stop, s.in.AddStopResult)
 		case cron.StepStart:
 			r.startAll(fence.WithDecision(ctx, s.decided), s, plan)
@@ -123,7 +125,7 @@ func (r *reconciler) run(ctx context.Context, s *ongoingSync, last cron.Step) (p
 		case cron.StepWriteStatus:
 			r.record(ctx, s, plan)
 		case cron.StepPrune:
-			r.remove(fence.WithCleanup(ctx), s, plan.Prune, s.in.AddPruneResult)
+			r.remove(fence.WithCleanup(ctx), s, r.mayPrune(s, plan.Prune), s.in.AddPruneResult)
 		}
 	}
 }

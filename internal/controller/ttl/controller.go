@@ -44,9 +44,15 @@ type Options struct {
 	ConcurrentSyncs int
 	// RetryBase and RetryMax shape the delay after an error. Default 5 ms, 1000 s.
 	RetryBase, RetryMax time.Duration
+	// MayDelete tells whether a Job that has ended may be deleted now. If not it is asked again a little later, and must have
+	// said yes after some seconds, whatever happens. It must not block. Default nil: always.
+	MayDelete func(types.UID) bool
 	// Clock tells the time. Default: the real one.
 	Clock clock.Clock
 }
+
+// heldRecheck is when the deletion of a Job is tried again that Options.MayDelete has held.
+const heldRecheck = 100 * time.Millisecond
 
 // DefaultConcurrentSyncs is that of kube-controller-manager.
 const DefaultConcurrentSyncs = 5
@@ -155,6 +161,9 @@ func (c *controller) Reconcile(ctx context.Context, request reconcile.Request) (
 	}
 	if expired, err := c.expired(ctx, key, j); err != nil || !expired {
 		return reconcile.Result{}, err
+	}
+	if c.options.MayDelete != nil && !c.options.MayDelete(j.UID) {
+		return reconcile.Result{RequeueAfter: heldRecheck}, nil
 	}
 	j, err := c.read(ctx, key)
 	if err != nil || j == nil {

@@ -73,6 +73,9 @@ func readReason(word string) cron.Reason {
 	return cron.Reason(word)
 }
 
+// ReasonWord is a reason as a status writes it; one that no Timetable has as it is.
+func ReasonWord(reason cron.Reason) string { return writtenReason(reason) }
+
 func writtenReason(reason cron.Reason) string {
 	if word, known := writtenReasons[reason]; known {
 		return word

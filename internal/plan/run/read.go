@@ -112,17 +112,6 @@ func FromPod(pod *corev1.Pod) Run {
 	return r
 }
 
-// Gone makes an active run what it is when its object is gone at that time without having ended: deleted by somebody. One
-// that has ended stays as it is.
-func (r *Run) Gone(at time.Time) {
-	if r.Outcome.Ended() {
-		return
-	}
-	r.Outcome, r.Ended, r.Suspended, r.PodsRunning = Cancelled, at.UTC(), false, 0
-	r.Reason = cmp.Or(r.Reason, "Deleted")
-	r.Message = cmp.Or(r.Message, "it was deleted before it had ended")
-}
-
 // fromMetadata reads what all objects have. The outcome is Active.
 func fromMetadata(object metav1.Object, apiVersion, kindName string) Run {
 	r := Run{

@@ -8,6 +8,8 @@
 //   - origin.go    why a schedule made an object, and for which time
 //   - read.go      a run as its object in the API tells of it
 //   - attempts.go  the attempts that a Pod tells of, and what they tell together
+//   - gone.go      what becomes of a run whose object goes before it has ended
+//   - omission.go  scheduled times without a run, as controllers and a Timetable's status tell of them
 //   - document.go  the same for programs
 package run
 
