@@ -7,6 +7,7 @@
 // A tour, file by file:
 //
 //   - options.go      what a node is told; defaults and checks of each value
+//   - ended.go        what is told of the end of a container
 //   - node.go         the life of a node: New, Start, Ready, Err, Close
 //   - node_unsupported.go
 //     in place of it where there is no kubelet

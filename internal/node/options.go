@@ -103,6 +103,14 @@ type Options struct {
 	// means nobody listens.
 	PullProgress func(PullProgress)
 
+	// Ended is called with the end of each container of the built-in runtime
+	// before the kubelet sees it; at the start, with those that came while no
+	// node ran. After an error it is called again at the next start, and it may
+	// be called twice for one container, which must do no harm. Containers' ends
+	// wait for it, so it must be quick. Several goroutines call it at once. Nil
+	// means that nobody asks.
+	Ended func(ContainerEnd) error
+
 	// MaxPods is the most Pods at once; 0 means DefaultMaxPods.
 	MaxPods int
 

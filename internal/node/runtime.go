@@ -67,6 +67,9 @@ func runtimeOptions(o *Options, images *imageStore) process.Options {
 		LogDir:         logsDir(o.DataDir),
 		LocalFiles:     o.LocalFiles,
 	}
+	if o.Ended != nil {
+		options.Ended = func(end process.ContainerEnd) error { return o.Ended(ContainerEnd(end)) }
+	}
 	if !o.LocalFiles {
 		options.Images = images
 	}

@@ -54,6 +54,8 @@ type container struct {
 	images     []*image.Use // that the shim is to hold; until it does, or there will be none
 	imagesOnce sync.Once
 
+	telling sync.Once // of its end, see Options.Ended
+
 	exited chan struct{} // closed when state is stateExited
 	gone   chan struct{} // closed when the shim's process is gone too
 }

@@ -69,6 +69,17 @@ type Options struct {
 	Images Images
 	// LocalFiles makes every image name stand for this machine's files.
 	LocalFiles bool
+	// Ended is called with the end of each container before the end is visible
+	// to anybody else. Start calls it for what ended while no Runtime ran, and
+	// for what earlier calls did not keep. Nil means that nobody asks.
+	//
+	// After nil it is not called again for that container; after an error the
+	// next Start calls it again. It may be called twice for one container, when
+	// this program ends in between, so the second time must do no harm. The
+	// container's end, StopContainer and RemoveContainer wait for it, so it must
+	// be quick; it is called by several goroutines at once, and must not call
+	// the Runtime.
+	Ended func(ContainerEnd) error
 	// Logger gets warnings about what the machine does not allow, and
 	// failures that no caller sees. The zero value is silent.
 	Logger logr.Logger

@@ -95,12 +95,16 @@ func named(name string, c *runtimeapi.ContainerConfig) *runtimeapi.ContainerConf
 const (
 	envServe  = "CARILLON_TEST_SERVE"
 	envSocket = "CARILLON_TEST_SOCKET"
+	envEnded  = "CARILLON_TEST_ENDED"  // where ends are written down that are told; without, none are
 	envImages = "CARILLON_TEST_IMAGES" // the store of its images; without, names of images stand for this machine's files
 )
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(envServe); dir != "" {
 		opts := Options{RootDir: dir, Socket: os.Getenv(envSocket), LocalFiles: true}
+		if dir := os.Getenv(envEnded); dir != "" {
+			opts.Ended = writeEnds(dir)
+		}
 		if dir := os.Getenv(envImages); dir != "" {
 			store, err := image.Open(context.Background(), image.Options{Dir: dir})
 			if err != nil {

@@ -219,6 +219,7 @@ func (r *Runtime) readBack(c *container) {
 		c.user = st.User
 	}
 	if exit, err := shim.ReadExit(c.dir); err == nil {
+		r.tell(c, exit)
 		c.setEnded(exit)
 		r.removeLayer(c)
 		return
@@ -229,6 +230,7 @@ func (r *Runtime) readBack(c *container) {
 		// Runtime to the shim that it starts.
 		if exit, ran := r.recoverEnd(c); ran {
 			lock.Close()
+			r.tell(c, exit)
 			c.setEnded(exit)
 			r.removeLayer(c)
 		} else {
@@ -281,6 +283,7 @@ func (r *Runtime) declareLost(c *container) shim.Exit {
 		Message: "the process that supervised the container was killed, or the machine went down; how the command ended is not known, it is not started again",
 	}
 	r.killOrphans(c)
+	exit.Measures = shim.MeasureCgroups(c.rec.Cgroups)
 	if err := shim.WriteExit(c.dir, exit); err != nil {
 		r.log.Error(err, "recording the end of a container", "container", c.rec.ID)
 	}

@@ -237,8 +237,18 @@ func (r *Runtime) lockAndUndoCreate(c *container) {
 	}
 }
 
+func (r *Runtime) hasExited(c *container) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return c.state == stateExited
+}
+
 // finish makes the end of a container known.
 func (r *Runtime) finish(c *container, exit shim.Exit) {
+	if r.hasExited(c) {
+		return
+	}
+	r.tell(c, exit)
 	r.mu.Lock()
 	if c.state == stateExited {
 		r.mu.Unlock()

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -94,6 +95,8 @@ type streams struct {
 	watches map[*watch]bool
 	ended   bool
 
+	written atomic.Int64 // what the container wrote, in bytes
+
 	writers sync.WaitGroup // of what clients have not got yet
 }
 
@@ -116,7 +119,10 @@ func (s *streams) start(std *stdio) {
 
 // copyOutput reads a stream to its end, into the log and to the clients.
 func (s *streams) copyOutput(stream string, r io.Reader) {
-	copyLines(io.TeeReader(r, writerFunc(func(b []byte) { s.broadcast(stream, b) })), func(partial bool, text []byte) {
+	copyLines(io.TeeReader(r, writerFunc(func(b []byte) {
+		s.written.Add(int64(len(b)))
+		s.broadcast(stream, b)
+	})), func(partial bool, text []byte) {
 		s.log.line(time.Now(), stream, partial, text)
 	})
 }

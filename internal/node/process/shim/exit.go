@@ -37,6 +37,7 @@ type Exit struct {
 	FinishedAt int64  `json:"finishedAt"`
 	Reason     string `json:"reason"`
 	Message    string `json:"message,omitempty"`
+	Measures          // none in records of earlier versions
 }
 
 // ParseExit reads an exit record. An error means that the file is not one.
@@ -54,6 +55,7 @@ func ParseExit(b []byte) (Exit, error) {
 	if e.Reason == "" {
 		return Exit{}, errors.New("exit record: no reason")
 	}
+	e.Measures = e.sane()
 	return e, nil
 }
 

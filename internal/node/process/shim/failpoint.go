@@ -33,12 +33,14 @@ const (
 )
 
 // The fail points, in the order in which a container that is created, started
-// and ends passes them: those of the runtime, then those of the shim.
+// and ends passes them: those of the runtime, of what it tells, and of the shim.
 var (
 	RuntimeFailPoints = []string{
 		"create-directory", "create-spec", "create-record", "create-known",
 		"start-locked", "start-forked", "start-answered", "start-known",
 	}
+	// Those of a runtime that tells somebody of ends, behind all the others.
+	EndFailPoints  = []string{"end-telling", "end-kept", "end-told"}
 	ShimFailPoints = []string{
 		"shim-begun", "shim-locked", "shim-identified", "shim-rooted", "shim-reserved", "shim-marking",
 		"shim-marked", "shim-executed", "shim-told", "shim-ended", "shim-written", "shim-recorded",

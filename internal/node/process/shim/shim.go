@@ -19,6 +19,7 @@
 //	client.go    asking a shim for something; for the runtime
 //	spec.go      the files it shares with the runtime: spec and shim record
 //	mark.go      the mark that says: from here on the command may have run
+//	measure.go   what a container used
 //	exit.go      the exit record, and the space that is kept for it
 //	pidfd.go     signals that reach the process that was meant
 //	procstat.go  what /proc tells of a process
@@ -334,6 +335,9 @@ func (s *shim) supervise() int {
 	s.log.Close()
 
 	rec := Exit{ExitCode: code, Signal: sig, StartedAt: started.UnixNano(), FinishedAt: finished.UnixNano()}
+	if s.spec.Builtin == "" {
+		rec.Measures = s.measure()
+	}
 	switch {
 	case s.cgroup.oomKilled() && code != 0:
 		rec.Reason = ReasonOOMKilled
