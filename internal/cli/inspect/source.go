@@ -16,12 +16,13 @@ import (
 // source is where runs are looked up: a journal, or what an API server still has. Errors are for the user. It may be
 // used by several goroutines.
 //
-//   - sourcetarget.go   the flags that name one, and the choice
-//   - sourcejournal.go  a journal, with what only the API server and the node know yet
-//   - sourceapi.go      the objects of an API server
-//   - sourcejobs.go     which of its Jobs are listed
-//   - sourcepods.go     attempts and logs of Pods that are still there
-//   - sourcelog.go      a log of the API server in the format of CRI
+//   - sourcetarget.go     the flags that name one, and the choice
+//   - sourcejournal.go    a journal, with what only the API server and the node know yet
+//   - sourceapi.go        the objects of an API server
+//   - sourcejobs.go       which of its Jobs are listed
+//   - sourceomissions.go  what did not start, as Timetables and events tell
+//   - sourcepods.go       attempts and logs of Pods that are still there
+//   - sourcelog.go        a log of the API server in the format of CRI
 type source interface {
 	// Runs, Omissions, Attempts and Usual are those of journal.Reader. From an API server they are as far as objects tell
 	// and events are kept.

@@ -229,8 +229,3 @@ func (s *apiSource) Origin(context.Context) string {
 	parts = append(parts, "Jobs that were cleaned up are not known")
 	return strings.Join(append(parts, s.limits...), "; ")
 }
-
-// Omissions implements source.
-func (s *apiSource) Omissions(context.Context, journal.Query) ([]run.Omission, error) {
-	return nil, nil
-}

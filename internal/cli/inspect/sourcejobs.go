@@ -14,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -51,7 +52,7 @@ var (
 func (c *scope) options() metav1.ListOptions {
 	options := metav1.ListOptions{Limit: cluster.PageSize}
 	if c.name != "" {
-		options.FieldSelector = "metadata.name=" + c.name
+		options.FieldSelector = fields.OneTermEqualSelector("metadata.name", c.name).String()
 	}
 	if c.kind == timetableKind.Kind && c.uid != "" {
 		options.LabelSelector = v1alpha1.LabelTimetableUID + "=" + string(c.uid)

@@ -10,6 +10,7 @@
 //   - attempts.go  the attempts that a Pod tells of, and what they tell together
 //   - gone.go      what becomes of a run whose object goes before it has ended
 //   - omission.go  scheduled times without a run, as controllers and a Timetable's status tell of them
+//   - event.go     scheduled times for which nothing was started, as events tell of them
 //   - document.go  the same for programs
 package run
 
