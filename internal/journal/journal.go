@@ -5,14 +5,24 @@
 //
 // It is a database in one file, SQLite in Go without C. One process writes, others may read meanwhile (Reader).
 //
-//   - journal.go  the life of a journal, and what is written to it
-//   - reader.go   what is read
+//   - journal.go    the life of a journal, and what is written to it
+//   - writer.go     the one goroutine that writes: calls that come together are committed together
+//   - available.go  what a full disk, a damaged file or another's lock means for who writes
+//   - damage.go     a damaged file is set aside
+//   - record.go     runs, omissions and attempts as rows
+//   - log.go        logs as chunks; chunk.go is one chunk
+//   - retention.go  what goes, when and how
+//   - reader.go     what is read; query.go, usual.go and readlog.go are the parts of it
+//   - database.go   the connection; schema.go its tables, encoding.go what stands in them
+//   - files.go      the directory and its files
 package journal
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -32,34 +42,114 @@ type Options struct {
 	// Warn gets a line for the user: what was set aside, that the disk is full, that it is written to again. Each once.
 	Warn   func(string)
 	Logger logr.Logger
+
+	// limits are those of tests.
+	limits *limits
+}
+
+// limits are what the disk is to have left and the journal may have.
+type limits struct {
+	reserve int64                           // bytes that stay free on the disk for others
+	records int64                           // bytes of all but logs
+	free    func(dir string) (int64, error) // tells how many bytes are free
+	pragmas []string                        // more pragmas for the writing connection
+	idle    time.Duration                   // between two rounds of retention
+	after   func(time.Duration) <-chan time.Time
+}
+
+func defaultLimits() limits {
+	return limits{reserve: 64 << 20, records: 1 << 30, free: freeSpace, idle: time.Minute, after: time.After}
 }
 
 // Journal is a journal that is written to. Its methods may be called from several goroutines.
-type Journal struct{}
+type Journal struct {
+	o        Options
+	limits   limits
+	requests chan *request
+	closing  chan struct{}
+	closed   chan struct{}
+	once     sync.Once
+	w        *writer // the goroutine's own
+	err      error   // of Close, after closed
+}
 
-var errNotBuilt = errors.New("journal: not built yet")
+// errClosed is that of calls after Close.
+var errClosed = errors.New("the journal is closed")
 
 // Open opens the journal in dir, and makes both with mode 0700 if need be. A damaged one is set aside with a warning and a
-// new one begun.
-func Open(dir string, o Options) (*Journal, error) { return nil, errNotBuilt }
+// new one begun. On a disk that is full, or cannot be written, it gives a journal all the same, which says ErrUnavailable
+// until that is over. Errors are a journal of a later version (*LaterVersionError) and a directory of somebody else's
+// (*privatedir.NotOursError).
+func Open(dir string, o Options) (*Journal, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Warn == nil {
+		o.Warn = func(string) {}
+	}
+	l := defaultLimits()
+	if o.limits != nil {
+		l = *o.limits
+	}
+	j := &Journal{o: o, limits: l, requests: make(chan *request), closing: make(chan struct{}), closed: make(chan struct{})}
+	w, err := newWriter(dir, o, l)
+	if err != nil {
+		return nil, err
+	}
+	j.w = w
+	go j.write()
+	return j, nil
+}
 
 // Record remembers runs and omissions. When it returns nil they are durable: neither kill -9 nor a loss of power takes
 // them back. A run that is there already is brought up to date: one that has ended does not become active again, and
 // what attempts have summed up stays. An omission that is there already (owner and scheduled time) is replaced.
 // ErrUnavailable says that the journal cannot be written to now, and that the same call is worth another try later.
+//
+// A context that ends stops the waiting; what was to be recorded may be, then.
 func (j *Journal) Record(ctx context.Context, runs []run.Run, omissions []run.Omission) error {
-	return errNotBuilt
+	for i := range runs {
+		if runs[i].UID == "" {
+			return fmt.Errorf("a run without UID cannot be recorded: %s/%s", runs[i].Namespace, runs[i].Name)
+		}
+	}
+	if len(runs) == 0 && len(omissions) == 0 {
+		return ctx.Err()
+	}
+	return j.do(ctx, func(d *database) error {
+		for i := range runs {
+			if err := d.putRun(runs[i]); err != nil {
+				return err
+			}
+		}
+		for i := range omissions {
+			if err := d.putOmission(&omissions[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // RecordAttempt remembers an attempt that has ended, with its log in the format of CRI ("2026-01-02T15:04:05.9Z stdout F
 // text"); nil is none. It is all there, and durable, when it returns nil. An attempt that is there already stays as it
-// is. The run may become known later.
+// is. The run may become known later. Of a log that takes more than an eighth of KeepLogs the end is kept.
 func (j *Journal) RecordAttempt(ctx context.Context, a run.Attempt, log io.Reader) error {
-	return errNotBuilt
+	if a.ContainerID == "" || a.RunUID == "" {
+		return fmt.Errorf("an attempt without container ID or run cannot be recorded: %s/%s %s", a.Namespace, a.Pod, a.Container)
+	}
+	if log == nil || j.o.KeepLogs == 0 {
+		return j.do(ctx, func(d *database) error { return d.putAttempt(&a, 0, 0) })
+	}
+	return j.recordWithLog(ctx, &a, log)
 }
 
 // ErrUnavailable: the journal cannot be written to, because the disk is full or cannot be written. Nothing was recorded.
 var ErrUnavailable = errors.New("the journal cannot be written to")
 
 // Close ends it. What was recorded is there.
-func (j *Journal) Close() error { return nil }
+func (j *Journal) Close() error {
+	j.once.Do(func() { close(j.closing) })
+	<-j.closed
+	return j.err
+}

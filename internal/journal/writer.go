@@ -1,0 +1,232 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package journal
+
+import (
+	"context"
+	"time"
+)
+
+// request is one call, for the goroutine that writes.
+type request struct {
+	apply func(*database) error
+	logs  int64      // how many bytes of logs it adds
+	done  chan error // has room for the answer, so that nobody waits for a caller who has left
+}
+
+// mostTogether is how many calls are committed together at most.
+const mostTogether = 512
+
+// do has f called in a transaction, and returns when that is durable.
+func (j *Journal) do(ctx context.Context, f func(*database) error) error {
+	return j.ask(ctx, &request{apply: f})
+}
+
+func (j *Journal) ask(ctx context.Context, r *request) error {
+	r.done = make(chan error, 1)
+	select {
+	case j.requests <- r:
+	case <-j.closing:
+		return errClosed
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case err := <-r.done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// write is the goroutine that writes. Requests come unbuffered: while one batch is committed the next callers gather, and
+// are the next batch. Retention goes in small steps, and only while nobody waits.
+func (j *Journal) write() {
+	defer close(j.closed)
+	tick := j.limits.after(0)
+	for {
+		var idle chan struct{}
+		if j.w.tidying {
+			idle = make(chan struct{})
+			close(idle)
+		}
+		select {
+		case r := <-j.requests:
+			j.w.batch(j.gather(r))
+			continue
+		default:
+		}
+		select {
+		case r := <-j.requests:
+			j.w.batch(j.gather(r))
+		case <-idle:
+			j.w.tidy()
+		case <-tick:
+			j.w.tidying = true
+			tick = j.limits.after(j.limits.idle)
+		case <-j.closing:
+			j.err = j.w.close()
+			return
+		}
+	}
+}
+
+// gather adds those who wait already.
+func (j *Journal) gather(first *request) []*request {
+	all := []*request{first}
+	for len(all) < mostTogether {
+		select {
+		case r := <-j.requests:
+			all = append(all, r)
+		default:
+			return all
+		}
+	}
+	return all
+}
+
+// writer is what the goroutine has.
+type writer struct {
+	dir    string
+	o      Options
+	limits limits
+	d      *database // nil while there is none
+	files  *directory
+
+	state       availability
+	tidying     bool // there may be something to remove
+	trimming    bool // logs go until there are few enough
+	shrinking   bool // records do
+	logBytes    int64
+	warnedLarge bool
+}
+
+func newWriter(dir string, o Options, l limits) (*writer, error) {
+	files, err := makeDirectory(dir)
+	if err != nil {
+		return nil, err
+	}
+	w := &writer{dir: files.path, o: o, limits: l, files: files}
+	if err := w.open(); err != nil {
+		if !isOutside(err) {
+			files.close()
+			return nil, err
+		}
+		w.fail(err)
+	}
+	return w, nil
+}
+
+// batch commits what several callers asked for, in one transaction, and answers them.
+func (w *writer) batch(all []*request) {
+	err := w.attempt(func() error {
+		if err := w.enough(); err != nil {
+			return err
+		}
+		return w.d.transact(func() error {
+			for _, r := range all {
+				if err := r.apply(w.d); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	})
+	if err != nil && len(all) > 1 && !isUnavailable(err) {
+		// One of them cannot be written: the others can.
+		for _, r := range all {
+			w.batch([]*request{r})
+		}
+		return
+	}
+	for _, r := range all {
+		if err == nil {
+			w.logBytes += r.logs
+		}
+		r.done <- err
+	}
+	if w.o.KeepLogs >= 0 && w.logBytes > w.o.KeepLogs {
+		w.tidying = true
+	}
+}
+
+// close marks the journal as closed in good order.
+func (w *writer) close() error {
+	defer w.files.close()
+	if w.d == nil {
+		return nil
+	}
+	err := w.d.setClean(true)
+	if isOutside(err) {
+		err = nil // it is looked at when it is opened next
+	}
+	if cerr := w.d.close(); err == nil {
+		err = cerr
+	}
+	w.d = nil
+	return err
+}
+
+func (d *database) setClean(clean bool) error {
+	return d.transact(func() error {
+		_, err := d.exec("INSERT OR REPLACE INTO meta (name, value) VALUES ('clean', ?)", clean)
+		return err
+	})
+}
+
+// checkTime is how long the look at a journal may take that nobody closed: what it does not reach is found when it is read.
+const checkTime = 10 * time.Second
+
+// open opens the database, or sets a damaged one aside and begins a new one.
+func (w *writer) open() error {
+	err := w.openOnce()
+	if isDamage(err) {
+		if err := w.setAside(err); err != nil {
+			return err
+		}
+		err = w.openOnce()
+	}
+	return err
+}
+
+func (w *writer) openOnce() (err error) {
+	if err := w.files.prepare(); err != nil {
+		return err
+	}
+	d, err := connect(context.Background(), w.files.database(), "rw", append(w.limits.pragmas, writePragmas...))
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = d.close() // the error that made it useless is the one to tell
+		}
+	}()
+	version, err := d.version(context.Background(), w.files.database())
+	if err != nil {
+		return err
+	}
+	if err := d.migrate(version); err != nil {
+		return err
+	}
+	var clean bool
+	if _, err := d.one("SELECT value FROM meta WHERE name = 'clean'", nil, &clean); err != nil {
+		return err
+	}
+	if !clean && version > 0 {
+		ctx, cancel := context.WithTimeout(context.Background(), checkTime)
+		defer cancel()
+		if err := d.check(ctx); err != nil {
+			return err
+		}
+	}
+	if err := d.setClean(false); err != nil {
+		return err
+	}
+	if _, err := d.one("SELECT coalesce(sum(disk), 0) FROM logs", nil, &w.logBytes); err != nil {
+		return asDamage(err, "its logs cannot be counted")
+	}
+	w.d = d
+	return nil
+}
