@@ -3,4 +3,17 @@
 
 // Package recorder writes what happens to runs into a journal: it watches their objects, and takes in what the node leaves
 // of containers that have ended.
+//
+// It delays no run. What it cannot write it keeps for a while and tries again; controllers ask it before they delete what
+// has ended (MayPrune), and it says no for some seconds at most.
+//
+//   - recorder.go   the life of a Recorder, and what it is given
+//   - kinds.go      which kinds of objects are runs
+//   - follower.go   all objects of one kind, page by page and then as they change, none of which is kept
+//   - runs.go       what was last seen of each run, and whether it is in the journal
+//   - writer.go     runs and omissions on their way into the journal
+//   - containers.go containers that have ended, from the node's directory into the journal
+//   - podlogs.go    the same through the API server, where the node leaves nothing
+//   - gone.go       runs whose objects went while nobody looked
+//   - witness.go    what controllers tell and ask
 package recorder

@@ -1,0 +1,131 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package recorder
+
+import (
+	"hash/maphash"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/carillon-dev/carillon/internal/cron"
+	"github.com/carillon-dev/carillon/internal/plan/run"
+)
+
+// known is what is remembered of a run whose object is there: how it was seen last, and whether the journal has that.
+type known struct {
+	// of is the kind that it was seen by, round the list of that kind in or after which it was.
+	of    *wanted
+	round uint32
+	// seen is the fingerprint of what was seen, ended whether it had ended then, and durable whether it is in the journal.
+	seen           uint64
+	ended, durable bool
+}
+
+// seed makes fingerprints; they are compared within one process only.
+var seed = maphash.MakeSeed()
+
+// fingerprint is equal for states of a run of which the second need not be recorded: while it is active its Pods come and
+// go.
+func fingerprint(r run.Run) uint64 {
+	if !r.Outcome.Ended() {
+		r.PodsSucceeded, r.PodsRunning = 0, 0
+	}
+	return maphash.Comparable(seed, r)
+}
+
+// seen takes in the state of a run whose object is there.
+func (r *Recorder) seen(of *wanted, state run.Run) {
+	if state.UID == "" {
+		return
+	}
+	mark := fingerprint(state)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	k := r.known[state.UID]
+	if k == nil {
+		k = &known{}
+		r.known[state.UID] = k
+		if of.podsByName {
+			r.jobNames[types.NamespacedName{Namespace: state.Namespace, Name: state.Name}] = state.UID
+		}
+	}
+	k.of, k.round = of, of.round
+	if k.seen == mark {
+		return
+	}
+	k.seen, k.ended, k.durable = mark, state.Outcome.Ended(), false
+	r.enqueue(state)
+}
+
+// gone takes in the last state of a run whose object was deleted.
+func (r *Recorder) gone(of *wanted, state run.Run) {
+	if state.UID == "" {
+		return
+	}
+	mark := fingerprint(state)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	k, reason := r.known[state.UID], r.stopping[state.UID]
+	r.forget(of, state)
+	if k != nil && k.ended && k.seen == mark {
+		return // it is in the journal, or on its way
+	}
+	if !state.Outcome.Ended() {
+		state.Gone(time.Now())
+		switch reason {
+		case cron.RunReplaced:
+			state.Reason, state.Message = "Replaced", "it was stopped for its successor"
+		case cron.RunTimeout:
+			state.Outcome, state.Reason, state.Message = run.Failed, "Timeout", "it had not ended in time, and was stopped"
+		}
+	}
+	r.enqueue(state)
+}
+
+// forget drops what is known of a run. The caller holds the lock.
+func (r *Recorder) forget(of *wanted, state run.Run) {
+	delete(r.known, state.UID)
+	delete(r.asked, state.UID)
+	delete(r.stopping, state.UID)
+	if of.podsByName {
+		delete(r.jobNames, types.NamespacedName{Namespace: state.Namespace, Name: state.Name})
+	}
+}
+
+// listing begins another round of a kind.
+func (r *Recorder) listing(of *wanted) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	of.round++
+}
+
+// listed forgets what a list of a kind did not show any more, and has it looked for in the journal.
+func (r *Recorder) listed(of *wanted) {
+	r.mu.Lock()
+	for uid, k := range r.known {
+		if k.of == of && k.round != of.round {
+			delete(r.known, uid)
+			delete(r.asked, uid)
+		}
+	}
+	r.mu.Unlock()
+	signal(r.look)
+}
+
+// written marks what is in the journal now. The caller holds the lock.
+func (r *Recorder) written(states []run.Run) {
+	for i := range states {
+		if k := r.known[states[i].UID]; k != nil && k.seen == fingerprint(states[i]) {
+			k.durable = true
+		}
+	}
+}
+
+// isKnown tells whether a run's object is there, or its last state is on its way into the journal.
+func (r *Recorder) isKnown(uid types.UID) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.known[uid] != nil || r.pending.has(uid)
+}
