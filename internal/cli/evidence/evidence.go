@@ -45,6 +45,14 @@ var (
 // How many Jobs and Pods are looked at closely: the active ones and the newest, which is what explains something.
 const maxClose = 12
 
+// NotThere is the error for an object that is not there, for the user: it says which ones have nearly its name.
+type NotThere struct{ Err error }
+
+func (e *NotThere) Error() string { return e.Err.Error() }
+
+// Unwrap gives the error with its exit code.
+func (e *NotThere) Unwrap() error { return e.Err }
+
 // inquiry asks an API server about one object.
 type inquiry struct {
 	*cluster.Server
@@ -60,7 +68,7 @@ func (q *inquiry) options() workload.Options {
 }
 
 // Ask collects what an API server knows of the object that ref means, for a present of now. Of what may not be read it says
-// so (Evidence.Unread). An error of reference.NotThere, for the user, says that there is no such object.
+// so (Evidence.Unread). The error is NotThere when there is no such object.
 func Ask(ctx context.Context, flags cluster.Flags, server *cluster.Server, ref reference.Reference, now time.Time) (*diagnosis.Evidence, error) {
 	q := &inquiry{Server: server}
 	owners, err := q.subject(ctx, ref)
@@ -111,7 +119,7 @@ func (q *inquiry) subject(ctx context.Context, ref reference.Reference) ([]workl
 		if err != nil {
 			return nil, err
 		}
-		return nil, reference.NotThere(ref, q.Namespace, names)
+		return nil, &NotThere{reference.NotThere(ref, q.Namespace, names)}
 	}
 	q.objects = append(q.objects, found...)
 	if ref.Kind != "job" {

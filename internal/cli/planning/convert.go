@@ -17,6 +17,7 @@ import (
 	"github.com/carillon-dev/carillon/internal/cli/console"
 	"github.com/carillon-dev/carillon/internal/cli/exitcode"
 	"github.com/carillon-dev/carillon/internal/cli/output"
+	"github.com/carillon-dev/carillon/internal/cli/zones"
 	"github.com/carillon-dev/carillon/internal/plan/conversion"
 	manifests "github.com/carillon-dev/carillon/internal/plan/document"
 	"github.com/carillon-dev/carillon/schedule"
@@ -55,7 +56,7 @@ up at a resume), so a CronJob's are written out; --defaults leaves them out wher
 	flags.StringVar(&c.zone, "time-zone", "", "time zone of CronJobs that name none (default UTC)")
 	flags.BoolVar(&c.defaults, "defaults", false, "leave what a CronJob did not choose to the defaults of a Timetable")
 	_ = cmd.RegisterFlagCompletionFunc("to", cobra.FixedCompletions(convertTargets, cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("time-zone", completeZones)
+	_ = cmd.RegisterFlagCompletionFunc("time-zone", zones.Complete)
 	return cmd
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/carillon-dev/carillon/internal/cli/exitcode"
 	"github.com/carillon-dev/carillon/internal/cli/output"
 	"github.com/carillon-dev/carillon/internal/cli/reference"
+	"github.com/carillon-dev/carillon/internal/cli/zones"
 	"github.com/carillon-dev/carillon/internal/plan/explanation"
 	"github.com/carillon-dev/carillon/internal/plan/workload"
 )
@@ -92,12 +93,12 @@ expression cannot be read.`,
 	c.input.add(cmd)
 	c.output.Add(cmd, docsPage)
 	cmd.Flags().StringVar(&c.zone, "zone", "", "time zone of an expression, and of CronJobs that name none, such as Europe/Berlin (default UTC)")
-	_ = cmd.RegisterFlagCompletionFunc("zone", completeZones)
+	_ = cmd.RegisterFlagCompletionFunc("zone", zones.Complete)
 	return cmd
 }
 
 func (c *explainCommand) run(ctx context.Context, arg string, given bool) error {
-	zone, err := readZone(c.zone)
+	zone, err := zones.Read(c.zone)
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/carillon-dev/carillon/internal/cli/console"
 	"github.com/carillon-dev/carillon/internal/cli/exitcode"
 	"github.com/carillon-dev/carillon/internal/cli/output"
+	"github.com/carillon-dev/carillon/internal/cli/zones"
 	"github.com/carillon-dev/carillon/internal/plan/forecast"
 	"github.com/carillon-dev/carillon/internal/plan/workload"
 	"github.com/carillon-dev/carillon/schedule"
@@ -94,7 +95,7 @@ nothing is named, it is the cluster of $KUBECONFIG that is asked, or the Carillo
 	flags.StringVar(&c.svg, "svg", "", "write the picture to this file, too")
 	flags.Int64Var(&c.limit, "max-per-minute", 0, "exit with 1 if a minute has more starts (default no limit)")
 	_ = cmd.MarkFlagFilename("svg", "svg")
-	_ = cmd.RegisterFlagCompletionFunc("zone", completeZones)
+	_ = cmd.RegisterFlagCompletionFunc("zone", zones.Complete)
 	_ = cmd.RegisterFlagCompletionFunc("from", cobra.NoFileCompletions)
 	_ = cmd.RegisterFlagCompletionFunc("for", cobra.FixedCompletions([]string{"24h", "7d", "31d"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd

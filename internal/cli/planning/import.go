@@ -17,6 +17,7 @@ import (
 	"github.com/carillon-dev/carillon/internal/cli/console"
 	"github.com/carillon-dev/carillon/internal/cli/exitcode"
 	"github.com/carillon-dev/carillon/internal/cli/output"
+	"github.com/carillon-dev/carillon/internal/cli/zones"
 	manifests "github.com/carillon-dev/carillon/internal/plan/document"
 	"github.com/carillon-dev/carillon/schedule"
 )
@@ -55,7 +56,7 @@ func (i *imports) add(cmd *cobra.Command) {
 	i.output.Add(cmd, docsPage)
 	flags.StringVar(&i.zone, "zone", "", "time zone of the times, such as Europe/Rome (default: that of this machine)")
 	flags.BoolVar(&i.keepGoing, "keep-going", false, "convert the rest when something cannot be read; it stays as a comment")
-	_ = cmd.RegisterFlagCompletionFunc("zone", completeZones)
+	_ = cmd.RegisterFlagCompletionFunc("zone", zones.Complete)
 }
 
 // theZone is the name of the zone, and a sentence that says where it comes from. warning tells that it is a guess.

@@ -20,6 +20,7 @@ import (
 	"github.com/carillon-dev/carillon/internal/cli/console"
 	"github.com/carillon-dev/carillon/internal/cli/exitcode"
 	"github.com/carillon-dev/carillon/internal/cli/output"
+	"github.com/carillon-dev/carillon/internal/cli/zones"
 	"github.com/carillon-dev/carillon/internal/plan/lint"
 	"github.com/carillon-dev/carillon/internal/plan/workload"
 	"github.com/carillon-dev/carillon/internal/version"
@@ -105,7 +106,7 @@ the cluster are looked at.`,
 	complete("fail-on", levels)
 	complete("select", ruleIDs())
 	complete("ignore", ruleIDs())
-	_ = cmd.RegisterFlagCompletionFunc("fix-zone", completeZones)
+	_ = cmd.RegisterFlagCompletionFunc("fix-zone", zones.Complete)
 	return cmd
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/carillon-dev/carillon/internal/cli/exitcode"
 	"github.com/carillon-dev/carillon/internal/cli/output"
 	"github.com/carillon-dev/carillon/internal/cli/reference"
+	"github.com/carillon-dev/carillon/internal/cli/zones"
 	"github.com/carillon-dev/carillon/internal/plan/upcoming"
 	"github.com/carillon-dev/carillon/schedule/timeset"
 )
@@ -66,7 +67,7 @@ objects are those of the cluster.`,
 	flags.StringVar(&n.zone, "zone", "", "time zone of an expression, and of CronJobs that name none: a name of the tz database")
 	flags.StringVar(&n.from, "from", "", "first moment: RFC 3339, or a date, or 2027-03-01T14:00 in the schedule's zone (default now)")
 	n.output.Add(cmd, docsPage)
-	_ = cmd.RegisterFlagCompletionFunc("zone", completeZones)
+	_ = cmd.RegisterFlagCompletionFunc("zone", zones.Complete)
 	_ = cmd.RegisterFlagCompletionFunc("from", cobra.NoFileCompletions)
 	return cmd
 }
@@ -154,7 +155,7 @@ func writeEscaped(w io.Writer, text string) {
 
 // sources finds what to list.
 func (n *next) sources(ctx context.Context, args []string) ([]*upcoming.Source, error) {
-	zone, err := readZone(n.zone)
+	zone, err := zones.Read(n.zone)
 	if err != nil {
 		return nil, err
 	}

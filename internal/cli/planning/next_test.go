@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -211,38 +210,6 @@ func TestNextJSON(t *testing.T) {
 	first := got.Schedules[0].Times[0]
 	if want := time.Date(2027, 3, 21, 6, 0, 0, 0, time.UTC); !first.UTC.Equal(want) || first.DistanceSeconds != 18*3600 {
 		t.Errorf("the first time is %s, in %gs", first.UTC, first.DistanceSeconds)
-	}
-}
-
-func TestZoneTables(t *testing.T) {
-	dir := t.TempDir()
-	tests := map[string]struct {
-		name, text string
-		want       []string
-	}{
-		"a table":            {"zone.tab", "# codes\tcoordinates\tTZ\nDE\t+5230+01322\tEurope/Berlin\tmost of Germany\n", []string{"Europe/Berlin", "UTC"}},
-		"the compact source": {"tzdata.zi", "# version 2026a\nR A 1 o - D 1 0 0 -\nZ Asia/Tokyo 9:18:59 - LMT 1887\nL Asia/Tokyo Japan\n", []string{"Asia/Tokyo", "Japan", "UTC"}},
-		"nothing":            {"empty.tab", "", nil},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			path := filepath.Join(dir, test.name)
-			if err := os.WriteFile(path, []byte(test.text), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			if got := readZoneTable(path); !slices.Equal(got, test.want) {
-				t.Errorf("got %v, want %v", got, test.want)
-			}
-		})
-	}
-	if got := readZoneTable(filepath.Join(dir, "none")); got != nil {
-		t.Errorf("of no file %v", got)
-	}
-	if zones, _ := completeZones(nil, nil, ""); !slices.Contains(zones, "Europe/Berlin") || !slices.Contains(zones, "UTC") {
-		t.Errorf("offered are %v", zones)
-	}
-	if zones, _ := completeZones(nil, nil, "Europe/Be"); !slices.Contains(zones, "Europe/Berlin") || slices.Contains(zones, "UTC") {
-		t.Errorf("offered for Europe/Be are %v", zones)
 	}
 }
 

@@ -38,6 +38,8 @@ type Input struct {
 	// Runs and Omissions are what is known of what it started and did not start, newest first. Of a Job Runs is itself.
 	Runs      []run.Run
 	Omissions []run.Omission
+	// RunsCut: there are earlier runs, which were not read.
+	RunsCut bool
 	// Usual is how long runs that succeed take.
 	Usual Usual
 	// Failure is the last run that failed, or the Job itself, with its attempts and the end of its output; nil if there is
@@ -181,6 +183,9 @@ func historyOf(in *Input) (h history, every time.Duration) {
 	h.since = s.Owner.Created
 	if served := s.Memory.Timing.Since; served != nil && served.After(h.since) {
 		h.since = *served // before that it was another schedule
+	}
+	if n := len(in.Runs); in.RunsCut && n > 0 && in.Runs[n-1].Time().After(h.since) {
+		h.since = in.Runs[n-1].Time()
 	}
 	if nothingStarts(s, in.Now) {
 		return h, every

@@ -80,7 +80,11 @@ func (d *Description) first(e *diagnosis.Evidence) {
 	case s != nil:
 		deleted(s.Content)
 		if obstacle := s.Obstacle(); obstacle != "" {
-			tell("Nothing starts as it is written: " + strings.TrimRight(obstacle, ".") + ".")
+			text := strings.TrimRight(obstacle, ".") + "."
+			if !strings.HasPrefix(text, "Nothing") {
+				text = "Nothing starts as it is written: " + text
+			}
+			tell(text)
 		}
 	}
 	if n := e.Namespace; n != nil && n.DeletionTimestamp != nil {
@@ -92,11 +96,6 @@ func (d *Description) first(e *diagnosis.Evidence) {
 func (d *Description) state(e *diagnosis.Evidence) {
 	answer := diagnosis.Explain(e, diagnosis.Question{})
 	d.State = State{Verdict: answer.Verdict, Reason: answer.Reason, Summary: answer.Summary, Sentences: answer.Sentences}
-	for _, missing := range answer.Missing {
-		if !slices.Contains(d.Missing, missing) {
-			d.Missing = append(d.Missing, missing)
-		}
-	}
 	for _, step := range answer.Next {
 		if answer.Verdict != diagnosis.NotDue && answer.Verdict != diagnosis.Succeeded {
 			d.Steps = append(d.Steps, step)

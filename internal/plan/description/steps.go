@@ -4,7 +4,11 @@
 package description
 
 import (
+	"cmp"
+	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/carillon-dev/carillon/internal/plan/diagnosis"
 	"github.com/carillon-dev/carillon/internal/plan/run"
@@ -35,15 +39,36 @@ func (d *Description) steps(in *Input) {
 		return
 	}
 	if in.Object.Kind != "Job" {
-		add("why "+name+" --at \"02:00\"", "why it ran, or did not, at a time")
+		add(fmt.Sprintf("why %s --at %q", name, d.asked(in).Format("2006-01-02 15:04")), "why it ran, or did not, at a time")
 		add("explain "+name, "its schedule and policies in plain words")
 	}
-	add("kubectl"+in.Flags+" get "+name+" -o yaml", "the object itself, which is not shown here")
-	last := &d.Steps[len(d.Steps)-1]
-	last.Command = strings.TrimSuffix(last.Command, in.Flags)
-	if in.Evidence != nil && in.Evidence.Kubectl != "" {
-		last.Command = in.Evidence.Kubectl + " -n " + diagnosis.Quoted(in.Object.Namespace) + " get " + name + " -o yaml"
+	kubectl := "kubectl"
+	if in.Evidence != nil {
+		kubectl = cmp.Or(in.Evidence.Kubectl, kubectl)
 	}
+	object := kubectl + " -n " + diagnosis.Quoted(in.Object.Namespace) + " get " + name + " -o yaml"
+	if !slices.ContainsFunc(d.Steps, func(s diagnosis.Step) bool { return s.Command == object }) {
+		d.Steps = append(d.Steps, diagnosis.Step{Command: object, Why: "the object itself, which is not shown here"})
+	}
+}
+
+// asked is a time worth asking about: the newest that had no run, or started late, or else the newest.
+func (d *Description) asked(in *Input) time.Time {
+	at := in.Now
+	for i := len(d.Entries) - 1; i >= 0; i-- {
+		if e := &d.Entries[i]; e.Run != nil && e.Run.ScheduledTime != nil {
+			at = *e.Run.ScheduledTime
+		}
+	}
+	for i := len(d.Entries) - 1; i >= 0; i-- {
+		switch e := &d.Entries[i]; {
+		case e.Omission != nil && e.Omission.ScheduledTime != nil:
+			at = *e.Omission.ScheduledTime
+		case e.Run != nil && e.Run.ScheduledTime != nil && e.Run.LatenessSeconds != nil && *e.Run.LatenessSeconds > 60:
+			at = *e.Run.ScheduledTime
+		}
+	}
+	return at.In(d.zone)
 }
 
 // reference is how commands name it.

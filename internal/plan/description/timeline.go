@@ -38,8 +38,8 @@ var Marks = []Mark{Succeeded, Failed, Active, Running, Missed, Skipped, Cancelle
 // weights order the marks.
 var weights = map[Mark]int{Running: 1, NotKnown: 2, ToCome: 3, Succeeded: 4, Skipped: 5, Cancelled: 6, Unseen: 7, Active: 8, Missed: 9, Failed: 10}
 
-// markOf is the mark of an outcome.
-func markOf(outcome run.Outcome) Mark {
+// MarkOf is the mark of an outcome.
+func MarkOf(outcome run.Outcome) Mark {
 	switch outcome {
 	case run.Succeeded:
 		return Succeeded
@@ -131,8 +131,8 @@ func (t *Timeline) set(index int, mark Mark) {
 func (t *Timeline) addRun(r *run.Run) {
 	index, on := t.index(r.Time())
 	if on {
-		t.set(index, markOf(r.Outcome))
-		t.Counts[markOf(r.Outcome)]++
+		t.set(index, MarkOf(r.Outcome))
+		t.Counts[MarkOf(r.Outcome)]++
 	} else if !r.Outcome.Ended() {
 		t.set(index, Active) // it began before the line does
 		t.Counts[Active]++
@@ -147,8 +147,26 @@ func (t *Timeline) addRun(r *run.Run) {
 	first, _ := t.index(begun)
 	last, _ := t.index(end)
 	for i := first; i <= last; i++ {
-		t.set(i, Running)
+		place := t.From.Add(t.place * time.Duration(i))
+		from, until := latest(begun, place), earliest(end, place.Add(t.place))
+		if 2*until.Sub(from) >= t.place { // less of a place would make a short run look long
+			t.set(i, Running)
+		}
 	}
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+func earliest(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
 }
 
 func (t *Timeline) addOmission(o *run.Omission, times cron.Times) {
@@ -187,13 +205,12 @@ func (t *Timeline) addNotKnown(h history) {
 	}
 	for i := range t.Past {
 		begin := t.From.Add(t.place * time.Duration(i))
-		if t.Places[i] != Nothing && t.Places[i] != Running || begin.Add(t.place).Before(h.since) || !t.names(h.times, i) {
+		end := begin.Add(t.place)
+		if t.Places[i] != Nothing && t.Places[i] != Running || !end.After(h.since) {
 			continue
 		}
-		if next := h.times.Next(begin.Add(-time.Nanosecond)); next.Before(h.since) && begin.Add(t.place).After(h.since) {
-			if next = h.times.Next(h.since.Add(-time.Nanosecond)); next.IsZero() || !next.Before(begin.Add(t.place)) {
-				continue
-			}
+		if next := h.times.Next(latest(begin, h.since).Add(-time.Nanosecond)); next.IsZero() || !next.Before(end) {
+			continue
 		}
 		t.set(i, NotKnown)
 		t.Counts[NotKnown]++

@@ -1,7 +1,8 @@
 // Copyright The Carillon Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package planning
+// Package zones reads and completes the names of time zones that flags take.
+package zones
 
 import (
 	"bufio"
@@ -28,8 +29,8 @@ var usualZones = []string{
 	"Europe/London", "Europe/Madrid", "Europe/Paris", "Europe/Rome", "Europe/Stockholm", "Europe/Warsaw", "Europe/Zurich", "Pacific/Auckland",
 }
 
-// readZone reads --zone; nil if it is "". The zone of the machine is none: answers would differ from one to the other.
-func readZone(name string) (*time.Location, error) {
+// Read reads --zone; nil if it is "". The zone of the machine is none: answers would differ from one to the other.
+func Read(name string) (*time.Location, error) {
 	if name == "" {
 		return nil, nil //nolint:nilnil // documented: no zone was asked for
 	}
@@ -40,7 +41,8 @@ func readZone(name string) (*time.Location, error) {
 	return zone, nil
 }
 
-func completeZones(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+// Complete offers the names that the system knows, or else usual ones.
+func Complete(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 	zones := usualZones
 	for _, path := range zoneTables {
 		if read := readZoneTable(path); len(read) > 0 {
