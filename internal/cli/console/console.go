@@ -297,6 +297,10 @@ func shortName(object string) string {
 	return strings.Replace(object, "/default/", "/", 1)
 }
 
+// PaintSource colours what names the source of a line, as the lines of containers have it. The same text has always the
+// same colour.
+func PaintSource(s string) string { return "\x1b[" + prefixColor(s) + "m" + s + "\x1b[0m" }
+
 func prefixColor(s string) string {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(s)) // never fails

@@ -31,6 +31,16 @@ type At struct {
 	Local string
 }
 
+// Contains tells whether an instant is one of those that were meant: also in the other minute that the same words name.
+func (a *At) Contains(t time.Time) bool {
+	for _, from := range []time.Time{a.From, a.First, a.Second} {
+		if !from.IsZero() && !t.Before(from) && t.Before(from.Add(a.Until.Sub(a.From))) {
+			return true
+		}
+	}
+	return false
+}
+
 // ParseAt reads a time: RFC 3339, "2026-11-20 02:00", or a time of day such as "02:00" or "yesterday 02:00", in a zone.
 // A time of day alone is the last one that has come. Errors are the user's to mend.
 func ParseAt(text string, now time.Time, zone *time.Location) (At, error) {

@@ -1,0 +1,202 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package inspect
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/carillon-dev/carillon/internal/cli/exitcode"
+	"github.com/carillon-dev/carillon/internal/journal"
+	"github.com/carillon-dev/carillon/internal/plan/diagnosis"
+	"github.com/carillon-dev/carillon/internal/plan/duration"
+	"github.com/carillon-dev/carillon/internal/plan/quantity"
+	"github.com/carillon-dev/carillon/internal/plan/run"
+)
+
+// choice says which run of a subject is meant. The zero value is the newest one.
+type choice struct {
+	failed   bool   // of those that failed
+	previous bool   // the one before the newest of these
+	at       string // that of a scheduled time; "" for none
+}
+
+func (c choice) check() error {
+	if c.at != "" && (c.failed || c.previous) {
+		return exitcode.UsageError("--run names one run; leave out --failed and --previous")
+	}
+	return nil
+}
+
+// noRun says that there is no such run. It is no fault of the user's input.
+func noRun(format string, args ...any) error {
+	return &exitcode.Error{Code: exitcode.Failed, Err: fmt.Errorf(format, args...)}
+}
+
+// chooseRun finds the run. The error says what there is in its place.
+func chooseRun(ctx context.Context, s source, of *subject, c choice, now time.Time) (*run.Run, error) {
+	if c.at != "" {
+		return runAt(ctx, s, of, c.at, now)
+	}
+	q, skip := of.query(), 0
+	if c.previous {
+		skip = 1
+	}
+	q.Limit = skip + 1
+	if c.failed {
+		q.Outcomes = []run.Outcome{run.Failed}
+	}
+	runs, err := s.Runs(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	if len(runs) > skip {
+		return &runs[skip], nil
+	}
+	return nil, missingRun(ctx, s, of, c, len(runs))
+}
+
+// missingRun says why there is no run to choose, of those that fit found.
+func missingRun(ctx context.Context, s source, of *subject, c choice, found int) error {
+	q := of.query()
+	q.Limit = 1000
+	all, err := s.Runs(ctx, q)
+	if err != nil {
+		return err
+	}
+	known := quantity.CountGrouped(len(all), "run")
+	if len(all) == q.Limit {
+		known = "the newest " + known
+	}
+	where := fmt.Sprintf("(known are %s, from %s)", known, s.Origin(ctx))
+	switch {
+	case len(all) == 0:
+		return noRun("no run of %s is known (from %s)", of.ref, s.Origin(ctx))
+	case c.failed && found == 0:
+		return noRun("no run of %s has failed %s", of.ref, where)
+	case c.failed:
+		return noRun("only one run of %s has failed: see it with --failed alone %s", of.ref, where)
+	}
+	return noRun("there is no run of %s before its newest one %s", of.ref, where)
+}
+
+// runAt finds the run of a scheduled time, as the user has written it.
+func runAt(ctx context.Context, s source, of *subject, text string, now time.Time) (*run.Run, error) {
+	at, err := diagnosis.ParseAt(text, now, of.zone)
+	if err != nil {
+		return nil, exitcode.UsageError("--run: %w", err)
+	}
+	runs, err := runsIn(ctx, s, of, at)
+	if err != nil {
+		return nil, err
+	}
+	if len(runs) == 0 {
+		return nil, absent(ctx, s, of, text, at, now)
+	}
+	if same := func(r run.Run) bool { return r.Time().Equal(runs[0].Time()) }; slices.ContainsFunc(runs, func(r run.Run) bool { return !same(r) }) {
+		var times []string
+		for i := range runs {
+			times = append(times, runs[i].Time().In(of.zone).Format(time.RFC3339))
+		}
+		slices.Sort(times)
+		return nil, exitcode.UsageError("--run: %q is the time of %s of %s; name one of them: %s", text,
+			quantity.Count(len(runs), "run"), of.ref, strings.Join(slices.Compact(times), ", "))
+	}
+	return &runs[0], nil
+}
+
+// runsIn are the runs whose time is in a span as the user has written it, the newest first. Of one time that was tried
+// again, the last try is the first here. A time that clocks show twice is that of the runs of both.
+func runsIn(ctx context.Context, s source, of *subject, at diagnosis.At) ([]run.Run, error) {
+	starts := []time.Time{at.From}
+	for _, other := range []time.Time{at.First, at.Second} {
+		if !other.IsZero() {
+			starts = append(starts, other)
+		}
+	}
+	var runs []run.Run
+	for _, from := range starts {
+		q := of.query()
+		q.From, q.Until = from, from.Add(at.Until.Sub(at.From))
+		found, err := s.Runs(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		runs = append(runs, found...)
+	}
+	scheduled := slices.DeleteFunc(slices.Clone(runs), func(r run.Run) bool { return r.ScheduledTime.IsZero() })
+	if len(scheduled) > 0 {
+		runs = scheduled // what somebody started by hand in that minute is not asked for then
+	}
+	slices.SortStableFunc(runs, func(a, b run.Run) int {
+		return cmp.Or(b.Time().Compare(a.Time()), cmp.Compare(b.Retry, a.Retry), b.Created.Compare(a.Created))
+	})
+	return runs, nil
+}
+
+// around is how far from a time without a run the nearest ones are looked for.
+const around = 40 * 24 * time.Hour
+
+// absent says that no run is known of a time, why if that is known, and which runs are the nearest.
+func absent(ctx context.Context, s source, of *subject, text string, at diagnosis.At, now time.Time) error {
+	var said strings.Builder
+	fmt.Fprintf(&said, "--run: no run of %s is known for %s", of.ref, at.From.In(of.zone).Format("2006-01-02 15:04:05 MST"))
+	if at.Skipped {
+		fmt.Fprintf(&said, " (clocks jump over %s on that day)", at.Local)
+	}
+	if at.From.After(now) {
+		fmt.Fprintf(&said, ", which comes %s", duration.FromNow(at.From, now))
+	}
+	q := of.query()
+	q.Name = ""
+	q.From, q.Until, q.Limit = at.From, at.Until, 1
+	if of.ref.Kind != "job" {
+		omissions, err := s.Omissions(ctx, q)
+		if err != nil {
+			return err
+		}
+		if len(omissions) > 0 {
+			o := omissions[0]
+			word := "skipped"
+			if o.Missed {
+				word = "missed"
+			}
+			fmt.Fprintf(&said, ": it was %s (%s)", word, cmp.Or(o.Message, o.Reason))
+		}
+	}
+	near, err := nearest(ctx, s, of, at)
+	if err != nil {
+		return err
+	}
+	if len(near) > 0 {
+		fmt.Fprintf(&said, "; the nearest ones are those of %s", strings.Join(near, " and "))
+	}
+	if of.ref.Kind != "job" {
+		fmt.Fprintf(&said, " (carillon why %s --at %s tells more)", of.ref, diagnosis.Quoted(text))
+	}
+	return noRun("%s", said.String())
+}
+
+// nearest are the times of the runs before and after a time.
+func nearest(ctx context.Context, s source, of *subject, at diagnosis.At) ([]string, error) {
+	var near []string
+	before := of.query()
+	before.Until, before.Limit = at.From, 1
+	after := of.query()
+	after.From, after.Until = at.Until, at.Until.Add(around)
+	for _, q := range []journal.Query{before, after} {
+		runs, err := s.Runs(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		if len(runs) > 0 { // newest first
+			near = append(near, runs[len(runs)-1].Time().In(of.zone).Format("2006-01-02 15:04:05"))
+		}
+	}
+	return near, nil
+}

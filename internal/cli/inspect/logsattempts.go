@@ -1,0 +1,200 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package inspect
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/carillon-dev/carillon/internal/cli/exitcode"
+	"github.com/carillon-dev/carillon/internal/cli/reference"
+	"github.com/carillon-dev/carillon/internal/journal/crilog"
+	"github.com/carillon-dev/carillon/internal/plan/quantity"
+	"github.com/carillon-dev/carillon/internal/plan/run"
+)
+
+// executed is what counts as one attempt: the containers of a Pod that were started together, or again.
+type executed struct {
+	pod     types.UID
+	restart int32
+}
+
+// numbered gives the attempts of a run in the order in which they began, and the number of each one, from 1: containers
+// of one Pod that were restarted as often have the same.
+func numbered(attempts []run.Attempt) (sorted []run.Attempt, numbers []int, count int) {
+	sorted = slices.Clone(attempts)
+	began := func(a *run.Attempt) time.Time {
+		if a.Started.IsZero() {
+			return a.Ended
+		}
+		return a.Started
+	}
+	slices.SortStableFunc(sorted, func(a, b run.Attempt) int {
+		return cmp.Or(began(&a).Compare(began(&b)), cmp.Compare(a.Restart, b.Restart), cmp.Compare(a.ContainerID, b.ContainerID))
+	})
+	of := map[executed]int{}
+	for i := range sorted {
+		key := executed{sorted[i].PodUID, sorted[i].Restart}
+		if of[key] == 0 {
+			of[key] = len(of) + 1
+		}
+		numbers = append(numbers, of[key])
+	}
+	return sorted, numbers, len(of)
+}
+
+// chooseAttempts gives those that --attempt and --container ask for, and what the heading says of them.
+func (l *logs) chooseAttempts(r *run.Run, all []run.Attempt) (chosen []run.Attempt, title string, err error) {
+	sorted, numbers, count := numbered(all)
+	if l.attempt > count {
+		return nil, "", exitcode.UsageError("--attempt %d: %s has %s", l.attempt, runReference(r), quantity.Count(count, "attempt"))
+	}
+	var names []string
+	for i := range sorted {
+		names = append(names, sorted[i].Container)
+		if (l.attempt == 0 || numbers[i] == l.attempt) && (l.only == "" || sorted[i].Container == l.only) {
+			chosen = append(chosen, sorted[i])
+		}
+	}
+	if l.only != "" && len(sorted) > 0 && !slices.Contains(names, l.only) {
+		slices.Sort(names)
+		return nil, "", exitcode.UsageError("--container: no container of %s is called %s; there are %s", runReference(r), l.only, reference.ShortList(slices.Compact(names)))
+	}
+	switch {
+	case l.attempt > 0:
+		title = fmt.Sprintf(", attempt %d of %d", l.attempt, count)
+	case count > 1:
+		title = ", " + quantity.Count(count, "attempt")
+	}
+	return chosen, title, nil
+}
+
+// beforeStart is how much earlier than an attempt began, as it is told, its first line may be: times of the API have
+// whole seconds.
+const beforeStart = time.Second
+
+// printUntilNow prints what attempts have written. marks, if it is not nil, takes how far each was read, by the container's
+// ID. What is given back are the attempts of which the output, or the rest of it, is gone.
+func (l *logs) printUntilNow(ctx context.Context, s source, attempts []run.Attempt, out *printer, marks map[string]mark) ([]run.Attempt, error) {
+	var opened []crilog.Log
+	for i := range attempts {
+		a := &attempts[i]
+		opened = append(opened, crilog.Log{Since: a.Started.Add(-beforeStart), Open: func() (io.ReadCloser, error) { return l.open(ctx, s, a) }})
+		if a.Started.IsZero() {
+			opened[i].Since = time.Time{}
+		}
+	}
+	var from time.Time
+	if l.since > 0 {
+		from = l.clock().Add(-l.since)
+	}
+	print := func(log int, p crilog.Piece) error { return out.print(&attempts[log], p) }
+	merged, tail := crilog.Merge(opened), crilog.NewTail(l.tail)
+	defer merged.Close()
+	for {
+		log, p, err := merged.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if marks != nil {
+			marks[attempts[log].ContainerID] = marks[attempts[log].ContainerID].after(p)
+		}
+		switch {
+		case p.Time.Before(from):
+		case l.tail >= 0:
+			tail.Add(log, p)
+		default:
+			if err := print(log, p); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if err := tail.Each(print); err != nil {
+		return nil, err
+	}
+	var gone []run.Attempt
+	for _, failure := range merged.Failures() {
+		if !failure.Missing() {
+			return nil, fmt.Errorf("the output of container %s of Pod %s: %w", attempts[failure.Log].Container, attempts[failure.Log].Pod, failure.Err)
+		}
+		gone = append(gone, attempts[failure.Log])
+	}
+	return gone, nil
+}
+
+// open opens the log of an attempt, or its end if no more is asked for.
+func (l *logs) open(ctx context.Context, s source, a *run.Attempt) (io.ReadCloser, error) {
+	if l.tail < 0 || l.follow {
+		return s.Log(ctx, a)
+	}
+	end, err := s.Tail(ctx, a, max(1, l.tail))
+	if err != nil {
+		return nil, err
+	}
+	if end == nil {
+		return nil, fs.ErrNotExist
+	}
+	return io.NopCloser(bytes.NewReader(end)), nil
+}
+
+// explainGone says why there is nothing to show, or not all. The error is for a run of which nothing is left.
+func (l *logs) explainGone(ctx context.Context, s source, r *run.Run, chosen, gone []run.Attempt) error {
+	gone = slices.DeleteFunc(gone, func(a run.Attempt) bool { return wroteNothing(&a) })
+	switch {
+	case len(chosen) == 0 && r.Outcome.Ended() && r.Attempts == 0 && r.PodsFailed == 0 && r.PodsSucceeded == 0:
+		l.say("it wrote nothing: no container of it ever ran" + because(r))
+		return nil
+	case len(chosen) == 0 && !r.Outcome.Ended():
+		l.say("it has written nothing yet: no container of it has begun")
+		return nil
+	case len(chosen) == 0:
+		return l.allGone(ctx, s, r)
+	case len(gone) == 0:
+		return nil
+	case len(gone) == len(chosen):
+		return l.allGone(ctx, s, r)
+	}
+	var whose []string
+	for i := range gone {
+		whose = append(whose, gone[i].Pod+"/"+gone[i].Container)
+	}
+	slices.Sort(whose)
+	l.say(fmt.Sprintf("not all is shown: the output of %s is gone; %s", reference.ShortList(slices.Compact(whose)), whyGone(ctx, s)))
+	return nil
+}
+
+// wroteNothing tells whether an attempt is known to have written nothing.
+func wroteNothing(a *run.Attempt) bool { return a.OutputBytes == 0 && a.CPU > 0 }
+
+func (l *logs) allGone(ctx context.Context, s source, r *run.Run) error {
+	left := outcomeText(r, l.clock())
+	if !strings.Contains(left, "exit code") && r.ExitCode != nil {
+		left += fmt.Sprintf(", exit code %d", *r.ExitCode)
+	}
+	return noRun("the output of %s is gone; %s. What is left of the run: it %s", runReference(r), whyGone(ctx, s), left)
+}
+
+// whyGone says what becomes of output where it was looked for.
+func whyGone(ctx context.Context, s source) string {
+	if _, remembers := s.(*journalSource); remembers {
+		return "the journal keeps the newest output only (carillon up --keep-logs)"
+	}
+	return "output goes with its Pods where there is no journal: " + s.Origin(ctx)
+}

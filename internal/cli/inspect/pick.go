@@ -1,0 +1,98 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package inspect
+
+import (
+	"cmp"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/carillon-dev/carillon/internal/plan/diagnosis"
+	"github.com/carillon-dev/carillon/internal/plan/run"
+)
+
+// pick chooses, of the runs that a watch sees, the one that somebody waits for, and knows how it is.
+//
+// For a Job it is the one that is there. For a schedule it is the run that is active when the watch begins, the newest if
+// there are several, or else the next one; with next it is the next one in any case; with at, that of a scheduled time.
+// What was created since the command began is a next one, even if it has ended when the watch begins.
+type pick struct {
+	job   bool
+	next  bool
+	at    *diagnosis.At
+	since time.Time
+
+	old    map[types.UID]bool // what was there before, and is not meant
+	synced bool
+	chosen *run.Run
+	// gone: the object was deleted; last: the chosen run is as it was then.
+	gone, last bool
+}
+
+func newPick(since time.Time) *pick {
+	return &pick{since: since.Truncate(time.Second), old: map[types.UID]bool{}} // times of the API have whole seconds
+}
+
+// see takes in a sighting of a run. Its result tells whether it is of the chosen run.
+func (p *pick) see(s sighting) bool {
+	if s.synced {
+		p.synced = true
+		return false
+	}
+	r := s.run
+	switch {
+	case r == nil:
+		return false
+	case p.chosen != nil && r.UID == p.chosen.UID:
+	case p.old[r.UID], p.chosen != nil && !p.better(r, s):
+		p.old[r.UID] = true
+		return false
+	case p.chosen == nil && !p.fits(r, s):
+		p.old[r.UID] = true
+		return false
+	}
+	if p.chosen != nil && p.chosen.UID != r.UID {
+		p.old[p.chosen.UID] = true
+		p.gone, p.last = false, false
+	}
+	if p.chosen != nil && p.chosen.UID == r.UID && p.chosen.Outcome.Ended() && !r.Outcome.Ended() {
+		return false // an older state of it
+	}
+	known := *r
+	p.chosen = &known
+	if s.gone {
+		p.gone, p.last = true, s.last
+	}
+	return true
+}
+
+// fits tells whether a run that is seen for the first time is one to wait for.
+func (p *pick) fits(r *run.Run, s sighting) bool {
+	switch {
+	case p.job:
+		return true
+	case p.at != nil:
+		return p.at.Contains(r.ScheduledTime)
+	case !s.initial, !r.Created.Before(p.since):
+		return true
+	}
+	return !p.next && !r.Outcome.Ended()
+}
+
+// better tells whether a run takes the place of the one that was chosen: of what is there at first the newest active one,
+// or, of a scheduled time, the last that tries it.
+func (p *pick) better(r *run.Run, s sighting) bool {
+	if p.job || !p.fits(r, s) {
+		return false
+	}
+	newer := cmp.Or(cmp.Compare(r.Retry, p.chosen.Retry), r.Created.Compare(p.chosen.Created)) > 0
+	if p.at != nil {
+		return newer
+	}
+	return s.initial && !p.synced && (p.chosen.Outcome.Ended() && !r.Outcome.Ended() || p.chosen.Outcome.Ended() == r.Outcome.Ended() && newer)
+}
+
+// ended tells whether the chosen run has ended as far as was seen.
+func (p *pick) ended() bool { return p.chosen != nil && p.chosen.Outcome.Ended() }
