@@ -72,8 +72,7 @@ func (w *writer) tryOnce(f func() error) error {
 
 // fail notes that the journal cannot be written to. Another's lock is waited for anew and is no reason for a warning.
 func (w *writer) fail(err error) {
-	switch code(err) {
-	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
+	if isBusy(err) {
 		return
 	}
 	w.state.down, w.state.why, w.state.retry = true, err, w.o.Now().Add(retryAfter)

@@ -26,6 +26,8 @@ var (
 		"journal_size_limit(8388608)", "cache_size(-4096)", "temp_store(memory)", "trusted_schema(off)",
 	}
 	readPragmas = []string{"busy_timeout(10000)", "cache_size(-4096)", "temp_store(memory)", "query_only(on)", "trusted_schema(off)"}
+	// lockPragmas are for a connection that only holds the lock.
+	lockPragmas = []string{"busy_timeout(250)", "synchronous(full)", "trusted_schema(off)"}
 	// copyPragmas are for a database that is one file, and in nobody's use.
 	copyPragmas = []string{"busy_timeout(10000)", "query_only(on)", "trusted_schema(off)", "cell_size_check(on)"}
 )
@@ -174,6 +176,12 @@ func asDamage(err error, why string) error {
 		return &damagedError{why + ": " + err.Error()}
 	}
 	return err
+}
+
+// isBusy tells whether an error says that another connection has the lock.
+func isBusy(err error) bool {
+	c := code(err)
+	return c == sqlite3.SQLITE_BUSY || c == sqlite3.SQLITE_LOCKED
 }
 
 // isOutside tells whether an error comes from the disk or from other processes, and may pass.

@@ -145,21 +145,28 @@ func (t *reading) runs(q Query) ([]run.Run, error) {
 	if !q.EndedFrom.IsZero() {
 		c.add("ended >= ?", bound(q.EndedFrom))
 	}
-	query := `SELECT series, uid, name, trigger, retry, scheduled, created, started, ended, outcome, suspended, reason, message,
-		completions, succeeded, failed, running, attempts, exit_code, cpu, memory, output FROM runs` + c.String() +
-		" ORDER BY time DESC, id DESC" + limit(&c, q.Limit)
+	all, _, err := t.selectRuns(c.String()+" ORDER BY time DESC, id DESC"+limit(&c, q.Limit), c.values...)
+	return all, err
+}
+
+// selectRuns gives the runs that the rest of a statement chooses, and the greatest id of their rows.
+func (t *reading) selectRuns(rest string, values ...any) ([]run.Run, int64, error) {
+	query := `SELECT id, series, uid, name, trigger, retry, scheduled, created, started, ended, outcome, suspended, reason, message,
+		completions, succeeded, failed, running, attempts, exit_code, cpu, memory, output FROM runs` + rest
 	all := []run.Run{}
 	var later [][4]any // series, trigger, reason and message: numbers of other tables
-	err := t.each(query, c.values, func(scan func(...any) error) error {
+	var id, greatest int64
+	err := t.each(query, values, func(scan func(...any) error) error {
 		var r run.Run
 		var l [4]any
 		var uid, name, retry, scheduled, created, started, ended, suspended any
 		var completions, succeeded, failed, running, attempts, exit, cpu, memory, output any
 		var outcome int64
-		if err := scan(&l[0], &uid, &name, &l[1], &retry, &scheduled, &created, &started, &ended, &outcome, &suspended,
+		if err := scan(&id, &l[0], &uid, &name, &l[1], &retry, &scheduled, &created, &started, &ended, &outcome, &suspended,
 			&l[2], &l[3], &completions, &succeeded, &failed, &running, &attempts, &exit, &cpu, &memory, &output); err != nil {
 			return err
 		}
+		greatest = max(greatest, id)
 		r.UID, r.Name, r.Retry = types.UID(unpack(uid)), textOf(name), int(numberOf(retry))
 		r.ScheduledTime, r.Created, r.Started, r.Ended = ofNanos(scheduled), ofNanos(created), ofNanos(started), ofNanos(ended)
 		r.Outcome, r.Suspended = outcomeOf(outcome), numberOf(suspended) != 0
@@ -173,28 +180,27 @@ func (t *reading) runs(q Query) ([]run.Run, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	for i := range all {
 		r := &all[i]
 		s, err := t.seriesOf(later[i][0])
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		r.Namespace, r.APIVersion, r.Kind, r.Owner = s.namespace, s.apiVersion, s.kind, s.owner
 		texts, err := t.texts(later[i][1:])
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		r.Trigger, r.Reason, r.Message = run.Trigger(texts[0]), texts[1], texts[2]
 	}
-	return all, nil
+	return all, greatest, nil
 }
 
 func (t *reading) omissions(q Query) ([]run.Omission, error) {
-	all := []run.Omission{}
 	if q.Name != "" || q.UID != "" || len(q.Outcomes) > 0 {
-		return all, nil
+		return []run.Omission{}, nil
 	}
 	var c condition
 	q.addSeries(&c)
@@ -202,51 +208,76 @@ func (t *reading) omissions(q Query) ([]run.Omission, error) {
 	if !q.EndedFrom.IsZero() {
 		c.add("seen >= ?", bound(q.EndedFrom))
 	}
-	query := "SELECT series, scheduled, until, count, missed, reason, message, seen FROM omissions" + c.String() +
-		" ORDER BY scheduled DESC, id DESC" + limit(&c, q.Limit)
+	all, _, err := t.selectOmissions(c.String()+" ORDER BY scheduled DESC, id DESC"+limit(&c, q.Limit), c.values...)
+	return all, err
+}
+
+// selectOmissions gives the omissions that the rest of a statement chooses, and the greatest id of their rows.
+func (t *reading) selectOmissions(rest string, values ...any) ([]run.Omission, int64, error) {
+	query := "SELECT id, series, scheduled, until, count, missed, reason, message, seen FROM omissions" + rest
+	all := []run.Omission{}
 	var later [][3]any
-	err := t.each(query, c.values, func(scan func(...any) error) error {
+	var id, greatest int64
+	err := t.each(query, values, func(scan func(...any) error) error {
 		var o run.Omission
 		var l [3]any
 		var scheduled, until, seen, missed any
-		if err := scan(&l[0], &scheduled, &until, &o.Count, &missed, &l[1], &l[2], &seen); err != nil {
+		if err := scan(&id, &l[0], &scheduled, &until, &o.Count, &missed, &l[1], &l[2], &seen); err != nil {
 			return err
 		}
+		greatest = max(greatest, id)
 		o.ScheduledTime, o.Until, o.Seen, o.Missed = ofNanos(scheduled), ofNanos(until), ofNanos(seen), numberOf(missed) != 0
 		all, later = append(all, o), append(later, l)
 		return nil
 	})
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	for i := range all {
 		s, err := t.seriesOf(later[i][0])
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		texts, err := t.texts(later[i][1:])
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		all[i].Namespace, all[i].Owner, all[i].Reason, all[i].Message = s.namespace, s.owner, texts[0], texts[1]
 	}
-	return all, nil
+	return all, greatest, nil
 }
 
 func (t *reading) attempts(uid types.UID) ([]run.Attempt, error) {
-	all := []run.Attempt{}
+	kept, err := t.selectAttempts(" WHERE run = (SELECT id FROM runs WHERE uid = ?) ORDER BY ended, id", pack(string(uid)))
+	all := make([]run.Attempt, len(kept))
+	for i := range kept {
+		all[i] = kept[i].Attempt
+	}
+	return all, err
+}
+
+// keptAttempt is an attempt as it is kept; log is that of its chunks, 0 is none.
+type keptAttempt struct {
+	run.Attempt
+	id, log int64
+}
+
+// selectAttempts gives the attempts that the rest of a statement chooses.
+func (t *reading) selectAttempts(rest string, values ...any) ([]keptAttempt, error) {
+	query := `SELECT id, (SELECT uid FROM runs WHERE id = run), container_id, namespace, pod, pod_uid, container, restart, started,
+		ended, exit_code, signal, reason, cpu, memory, output, kept, log FROM attempts` + rest
+	var all []keptAttempt
 	var later [][3]any
-	query := `SELECT container_id, namespace, pod, pod_uid, container, restart, started, ended, exit_code, signal, reason, cpu,
-		memory, output, kept FROM attempts WHERE run = (SELECT id FROM runs WHERE uid = ?) ORDER BY ended, id`
-	err := t.each(query, []any{pack(string(uid))}, func(scan func(...any) error) error {
-		a := run.Attempt{RunUID: uid}
+	err := t.each(query, values, func(scan func(...any) error) error {
+		var a keptAttempt
 		var l [3]any
-		var id, pod, podUID, started, ended any
+		var uid, id, pod, podUID, started, ended, log any
 		var cpu int64
-		if err := scan(&id, &l[0], &pod, &podUID, &l[1], &a.Restart, &started, &ended, &a.ExitCode, &a.Signal, &l[2], &cpu,
-			&a.MemoryPeak, &a.OutputBytes, &a.KeptBytes); err != nil {
+		if err := scan(&a.id, &uid, &id, &l[0], &pod, &podUID, &l[1], &a.Restart, &started, &ended, &a.ExitCode, &a.Signal,
+			&l[2], &cpu, &a.MemoryPeak, &a.OutputBytes, &a.KeptBytes, &log); err != nil {
 			return err
 		}
+		a.RunUID, a.log = types.UID(unpack(uid)), numberOf(log)
 		a.ContainerID, a.Pod, a.PodUID = unpack(id), textOf(pod), types.UID(unpack(podUID))
 		a.Started, a.Ended, a.CPU = ofNanos(started), ofNanos(ended), time.Duration(cpu)
 		all, later = append(all, a), append(later, l)

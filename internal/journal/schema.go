@@ -6,6 +6,8 @@ package journal
 import (
 	"context"
 	"fmt"
+	"slices"
+	"sync"
 )
 
 // applicationID stands in the header of the file and says whose database it is ("Cari").
@@ -137,13 +139,68 @@ func (d *database) version(ctx context.Context, file string) (int64, error) {
 	if version > ownVersion() {
 		return version, &LaterVersionError{File: file, Version: version, Own: ownVersion()}
 	}
+	if version == ownVersion() {
+		return version, d.checkSchema(ctx)
+	}
 	return version, nil
+}
+
+// ownSchema is what migrations make of an empty database.
+var ownSchema = sync.OnceValues(func() ([]string, error) {
+	ctx := context.Background()
+	d, err := connect(ctx, ":memory:", "memory", nil)
+	if err != nil {
+		return nil, err
+	}
+	defer d.close() //nolint:errcheck // nothing was written
+	if err := d.migrate(0); err != nil {
+		return nil, err
+	}
+	return d.schema(ctx)
+})
+
+// schema gives the statements that would make the tables and indexes.
+func (d *database) schema(ctx context.Context) ([]string, error) {
+	rows, err := d.conn.QueryContext(ctx, `SELECT type || ' ' || name || ': ' || coalesce(sql, '') FROM sqlite_schema
+		WHERE name NOT LIKE 'sqlite\_%' ESCAPE '\' ORDER BY 1`)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var all []string
+	for rows.Next() {
+		var s string
+		if err := rows.Scan(&s); err != nil {
+			return nil, err
+		}
+		all = append(all, s)
+	}
+	return all, rows.Err()
+}
+
+// checkSchema sees that the tables are ours, and that there is nothing else: in a file that somebody gave us there could be
+// views and triggers that do more than is asked for.
+func (d *database) checkSchema(ctx context.Context) error {
+	want, err := ownSchema()
+	if err != nil {
+		return err
+	}
+	got, err := d.schema(ctx)
+	if err == nil && !slices.Equal(want, got) {
+		err = &damagedError{"its tables are not those of its version"}
+	}
+	return err
 }
 
 // migrate brings the schema from a version to ours, each step whole or not at all.
 func (d *database) migrate(version int64) error {
 	for ; version < ownVersion(); version++ {
 		err := d.transact(func() error {
+			// Another process may have been faster.
+			var now int64
+			if err := d.conn.QueryRowContext(context.Background(), "PRAGMA user_version").Scan(&now); err != nil || now > version {
+				return err
+			}
 			for _, q := range []string{
 				migrations[version],
 				fmt.Sprintf("PRAGMA application_id = %d", applicationID),
