@@ -132,6 +132,7 @@ func (m *maintainer) tidy(ctx context.Context, now time.Time) (u StoreUsage, sho
 		}
 		m.history.compacted, m.history.compactedAt = to, now
 		m.log.Info("Compacted the store", "revision", to)
+		m.settle(ctx)
 		if u, err = m.look(); err != nil {
 			return u, 0, err
 		}
@@ -157,6 +158,26 @@ func (m *maintainer) tidy(ctx context.Context, now time.Time) (u StoreUsage, sho
 		u, err = m.look()
 	}
 	return u, short, err
+}
+
+// settleCommits and settlePause are how often settle commits, and what it leaves for readers to let go in between.
+const (
+	settleCommits = 8
+	settlePause   = 5 * time.Millisecond
+)
+
+// settle makes a look tell what a compaction has freed. Pages become free with the second commit after readers of what
+// was there before have ended, and are counted as free with the next; and each commit leaves the readers of before to
+// a goroutine of its own. Without this a look finds the pages in use, and a file that could be small is left as it is.
+func (m *maintainer) settle(ctx context.Context) {
+	for range settleCommits {
+		m.store.server.Server.Backend().ForceCommit()
+		select {
+		case <-time.After(settlePause):
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 func (m *maintainer) roomMessage(ctx context.Context, u StoreUsage, short int64) string {

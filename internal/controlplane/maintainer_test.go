@@ -141,6 +141,43 @@ func TestFullOfObjects(t *testing.T) {
 	}
 }
 
+// What a compaction freed counts as in use as long as somebody reads what was there before, and some commits more. That
+// does not keep the file from being written anew: otherwise a start leaves a store that is full for the first write.
+func TestPagesThatWereReadWhenTheyWereFreed(t *testing.T) {
+	const quota = 4 * LeastQuota
+	s, m, _ := quotaStore(t, filepath.Join(t.TempDir(), "etcd"), quota)
+	defer s.close()
+	backend, c := s.server.Server.Backend(), client(t, s)
+	for i := 0; backend.SizeInUse() < quota*(shareShort+shareTight)/200; i++ {
+		if _, err := c.Put(t.Context(), fmt.Sprintf("/registry/configmaps/default/%d", i), strings.Repeat("x", mib/2)); err != nil {
+			t.Fatal(err)
+		}
+		backend.ForceCommit()
+	}
+	if err := backend.Defrag(); err != nil { // nothing else is free in the file
+		t.Fatal(err)
+	}
+	reader := backend.ConcurrentReadTx()
+	reader.RLock()
+	deleted, err := c.Delete(t.Context(), "/registry/configmaps/", clientv3.WithPrefix())
+	if err == nil {
+		_, err = c.Compact(t.Context(), deleted.Header.Revision, clientv3.WithCompactPhysical())
+	}
+	reader.RUnlock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if in := backend.SizeInUse(); in < quota/2 {
+		t.Fatalf("%d bytes are in use: this test shows nothing", in)
+	}
+	if err := m.open(t.Context(), time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if u := *m.usage.Load(); u.share(u.Size) > 20 {
+		t.Errorf("after a start: %+v", u)
+	}
+}
+
 // A store that gets tight is told by what, before it is full.
 func TestTightStore(t *testing.T) {
 	s, m, warnings := quotaStore(t, filepath.Join(t.TempDir(), "etcd"), LeastQuota)
