@@ -52,6 +52,7 @@ type upOptions struct {
 	syncs     manager.Syncs
 	drainFor  time.Duration
 	eviction  map[string]string
+	keep      standalone.Keep
 	format    console.Format
 	quiet     bool
 }
@@ -68,7 +69,8 @@ nobody reads. A reader that only pauses stops nothing; what it misses is counted
 
 State is kept in the data directory. The next start goes on where this one ended, also after a crash
 or kill -9: what is running goes on, and what was missed meanwhile is caught up by each CronJob's own
-rules (startingDeadlineSeconds, concurrencyPolicy).
+rules (startingDeadlineSeconds, concurrencyPolicy). What ran, how it ended and what it wrote is remembered
+there beyond the life of Jobs and Pods (--keep-runs, --keep-logs): carillon history and carillon logs show it.
 
 Containers run from the images that they name, pulled when they are not here (carillon image lists them);
 image: host is this machine's own files, and --local-files makes that of every name.
@@ -94,6 +96,7 @@ Nothing listens beyond this machine unless --listen or --metrics-bind-address sa
 	flags.DurationVar(&o.signing, "cluster-signing-duration", 365*24*time.Hour, "how long certificates are valid; they are renewed while Carillon runs, when a third of that is left")
 	flags.Var(&o.quota, "quota-backend-bytes", "how large the store of all objects may become, such as 512Mi; when it is full nothing can be written")
 	flags.DurationVar(&o.eventTTL, "event-ttl", time.Hour, "how long events are kept")
+	keepFlags(flags, &o.keep)
 	flags.DurationVar(&o.exitAfter, "exit-after", 0, "stop by itself after this long; 0 is never")
 	pidsMaxFlag(flags, &o.pidsMax)
 	o.images.add(flags)
@@ -155,6 +158,7 @@ func (o *upOptions) start(ctx context.Context, out *console.Console, dataDir str
 
 		QuotaBackendBytes: o.quota.Value(),
 		EvictionHard:      o.eviction,
+		Keep:              &o.keep,
 		Progress: func(step string, took time.Duration) {
 			out.Print(console.Line{Type: console.Step, Message: step, Duration: took})
 		},
@@ -225,6 +229,7 @@ func (o *upOptions) serve(ctx context.Context, plane *standalone.Standalone, out
 		return nil
 	}
 	out.Print(console.Line{Type: console.Step, Message: "ready", Duration: time.Since(began)})
+	out.Print(console.Line{Type: console.Info, Message: keepMessage(o.keep)})
 	if address := plane.MetricsAddr(); address != "" {
 		out.Print(console.Line{Type: console.Info, Message: "metrics: https://" + address + "/metrics"})
 	}

@@ -15,5 +15,6 @@
 //   - containers.go containers that have ended, from the node's directory into the journal
 //   - podlogs.go    the same through the API server, where the node leaves nothing
 //   - gone.go       runs whose objects went while nobody looked
+//   - past.go       what the journal has
 //   - witness.go    what controllers tell and ask
 package recorder

@@ -18,6 +18,7 @@
 //   - ephemeral.go   throw-away directories
 //   - sweep.go       what throw-away planes that were killed left behind
 //   - nodename.go    the node's name, the same at every start
+//   - keep.go        how much is remembered of runs; journal.go has it recorded
 //   - metrics.go     where metrics are served; those of the store
 //
 // The data directory holds
@@ -26,6 +27,7 @@
 //	kubeconfig      the administrator's, mode 0600
 //	log/            what all parts log
 //	control-plane/  the store, keys and certificates
+//	journal/        what is remembered of runs, and what waits to be written there (packages journal and journal/ended)
 //	node/           Pods: volumes, logs, and what is needed to find them again
 //
 // The kubelet can be started once in a process, and so can a Standalone.

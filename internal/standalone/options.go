@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/carillon-dev/carillon/internal/controlplane"
@@ -79,6 +80,10 @@ type Options struct {
 	// EventTTL is how long events are kept; 0 means the control plane's default.
 	EventTTL time.Duration
 
+	// Keep is how much is remembered of runs that have ended, in the data directory; nil means DefaultKeep. Of what runs on
+	// an Ephemeral plane nothing is.
+	Keep *Keep
+
 	// Verbosity is how much the log says, 0 to 10.
 	Verbosity int
 
@@ -119,10 +124,30 @@ func (o Options) complete() (Options, error) {
 		}
 		o.DataDir = dir
 	}
+	if o.Keep == nil {
+		o.Keep = new(DefaultKeep())
+	}
+	if o.Keep.Runs < 0 {
+		return o, fmt.Errorf("standalone: runs cannot be kept for %s: 0 is for ever", o.Keep.Runs)
+	}
+	o.Warn = warnSerialised(o.Warn)
 	if o.Progress == nil {
 		o.Progress = func(string, time.Duration) {}
 	}
 	return o, nil
+}
+
+// warnSerialised lets several parts warn.
+func warnSerialised(warn func(string)) func(string) {
+	if warn == nil {
+		return func(string) {}
+	}
+	var mu sync.Mutex
+	return func(message string) {
+		mu.Lock()
+		defer mu.Unlock()
+		warn(message)
+	}
 }
 
 // controlPlane is what of the options is the control plane's, with its state in dir.

@@ -58,6 +58,7 @@ type Standalone struct {
 	lock      *controlplane.Lock
 	plane     *controlplane.ControlPlane
 	node      atomic.Pointer[node.Node]
+	journal   *remembrance
 	manager   chan error // yields the end of the manager, once; nil when it does not run
 
 	mu     sync.Mutex
@@ -148,6 +149,7 @@ func (s *Standalone) start(ctx context.Context) error {
 	s.mu.Unlock()
 
 	began := time.Now()
+	s.journal = s.openJournal(dir, s.plane.Logger().WithName("journal"))
 	n, err := s.makeNode(dir)
 	if err != nil {
 		return err
@@ -160,6 +162,7 @@ func (s *Standalone) start(ctx context.Context) error {
 	case <-tried:
 	case <-ctx.Done():
 	}
+	s.startRecorder() // before what it is to see happens
 	managerReady, managerErr := s.startManager()
 	if err := <-nodeStarted; err != nil {
 		return errors.Join(fmt.Errorf("start the node: %w", err), managerErr)
@@ -215,6 +218,7 @@ func (s *Standalone) makeNode(dir string) (*node.Node, error) {
 		ImageCacheBytes: s.options.ImageCacheBytes, RegistryMirrors: s.options.RegistryMirrors, PullProgress: s.options.PullProgress,
 		// Nobody takes over what a throw-away plane leaves.
 		EndWithProcess: s.options.Ephemeral,
+		Ended:          s.journal.containerEnded(),
 		Logger:         s.plane.Logger().WithName("node"),
 	})
 	if err != nil {
@@ -224,11 +228,25 @@ func (s *Standalone) makeNode(dir string) (*node.Node, error) {
 	return n, nil
 }
 
+// startRecorder has runs recorded.
+func (s *Standalone) startRecorder() {
+	if s.journal == nil {
+		return
+	}
+	if err := s.journal.start(s.plane.AdminConfig(), s.options.Warn); err != nil {
+		s.plane.Logger().Error(err, "Runs are not recorded")
+		s.options.Warn(fmt.Sprintf("runs are not remembered: %v", err))
+	}
+}
+
 // startManager starts the controllers. The channel is closed when they are at work.
 func (s *Standalone) startManager() (<-chan struct{}, error) {
 	o := manager.Options{
 		Config: s.plane.AdminConfig(), Standalone: true, Syncs: s.options.Syncs,
 		Logger: s.plane.Logger().WithName("manager"),
+	}
+	if s.journal != nil && s.journal.recorder != nil {
+		o.Witness = s.journal.recorder
 	}
 	if err := s.serveMetrics(&o); err != nil {
 		return nil, err
@@ -328,6 +346,9 @@ func (s *Standalone) stop(ctx context.Context) error {
 		if err := n.Close(ctx); err != nil {
 			errs = append(errs, fmt.Errorf("stop the node: %w", err))
 		}
+	}
+	if err := s.journal.close(ctx); err != nil { // it has the end of what the node has stopped now
+		errs = append(errs, err)
 	}
 	if s.plane != nil {
 		if err := s.plane.Close(ctx); err != nil {
