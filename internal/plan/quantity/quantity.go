@@ -1,7 +1,8 @@
 // Copyright The Carillon Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package quantity writes numbers of things (quantity.go) and of bytes (bytes.go) for people, in the same way in all answers.
+// Package quantity writes numbers of things (quantity.go) and of bytes (bytes.go) for people, in the same way in all
+// answers.
 package quantity
 
 import (
