@@ -43,6 +43,8 @@ type following struct {
 	readers map[string]*reader
 	newest  map[writer]*reader
 	reading int
+	// endTold: the heading says how the run ended.
+	endTold bool
 }
 
 // written is a piece of what a container wrote.
@@ -268,6 +270,7 @@ func (f *following) begin(ctx context.Context, r *run.Run, attempts []run.Attemp
 		}
 	}
 	f.logs.heading(r, f.of.zone, "")
+	f.endTold = r.Outcome.Ended()
 	f.out.expect(chosen)
 	marks := map[string]mark{}
 	gone, err := f.logs.printUntilNow(ctx, f.source, chosen, f.out, marks)
@@ -381,7 +384,7 @@ func (f *following) finish(ctx context.Context) error {
 	for i := range gone {
 		f.logs.say(fmt.Sprintf("the output of container %s of Pod %s could not be read to its end", gone[i].Container, gone[i].Pod))
 	}
-	if !f.logs.quiet {
+	if !f.logs.quiet && !f.endTold {
 		f.logs.say(runReference(&r) + " " + outcomeText(&r, f.logs.clock()))
 	}
 	return exitOf(&r)

@@ -60,7 +60,7 @@ func (c *criReader) convert(part []byte, partial bool) {
 	}
 	c.inLine = partial
 	tag := " stdout F "
-	if partial || part[len(part)-1] != '\n' { // the log may end within a line
+	if partial || !bytes.HasSuffix(part, []byte{'\n'}) { // the log may end within a line
 		tag = " stdout P "
 	}
 	c.buffer = append(c.buffer[:0], c.stamp...)
