@@ -6,6 +6,7 @@
 //
 //   - evidence.go  Ask: what an API server knows
 //   - server.go    reading from it
+//   - journal.go   what the journal of this machine remembers beside that
 //   - search.go    the object that a reference means, among objects
 package evidence
 
@@ -98,7 +99,7 @@ func Ask(ctx context.Context, flags cluster.Flags, server *cluster.Server, ref r
 	}
 	found.Now, found.Read, found.Unread = now, q.read, q.unread
 	found.Standalone = flags.OrLocal().DataDir != ""
-	found.Kubectl = kubectl(flags)
+	found.Kubectl = Kubectl(flags)
 	return found, nil
 }
 

@@ -18,8 +18,8 @@ import (
 	"github.com/carillon-dev/carillon/internal/plan/workload"
 )
 
-// kubectl is the command that speaks to the same API server.
-func kubectl(flags cluster.Flags) string {
+// Kubectl is the command that speaks to the same API server.
+func Kubectl(flags cluster.Flags) string {
 	switch local := flags.OrLocal(); {
 	case flags.DataDir != "":
 		return "carillon kubectl --data-dir " + diagnosis.Quoted(flags.DataDir)

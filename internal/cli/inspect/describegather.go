@@ -27,6 +27,7 @@ const (
 	shownTimes    = 5
 	shownEntries  = 8
 	shownLines    = 10
+	shownRuns     = 200 // of which the state follows
 )
 
 // kindNames are the kinds of objects that references name.
@@ -103,6 +104,9 @@ func (d *describe) remembered(ctx context.Context, from source, in *description.
 		}
 	} else if in.Omissions, err = from.Omissions(ctx, q); err != nil {
 		return err
+	}
+	if e := in.Evidence; e != nil {
+		e.Remember(diagnosis.Journal{Runs: in.Runs[:min(len(in.Runs), shownRuns)], Omissions: in.Omissions})
 	}
 	if len(in.Runs) == 0 {
 		return nil

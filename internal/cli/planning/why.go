@@ -51,9 +51,12 @@ has saved of one:
 
   kubectl get cronjobs,jobs,pods,events -o yaml --show-managed-fields > saved.yaml
 
-Events are kept for an hour, and Jobs as long as the history limits say; of a Timetable the status lists what became
-of its times. The exit code is 0 when there is an answer, 1 when the evidence is gone so that it cannot be told, and 2
-when there is no such object.`,
+API servers keep events for an hour, and Jobs as long as the history limits say; of a Timetable the status lists what
+became of its times. The Carillon of this machine remembers more: its journal has all runs, and the times without one,
+of the last 90 days, so that "yesterday 02:00" has an answer, and a Job whose object is gone has one, too.
+
+The exit code is 0 when there is an answer, 1 when the evidence is gone so that it cannot be told, and 2 when there is
+no such object.`,
 		Example: `  carillon why cronjob/backup
   carillon why cronjob/backup --at 02:00
   carillon why tt/report --at "yesterday 18:30" -n sales
@@ -96,6 +99,7 @@ func (w *why) run(ctx context.Context, text string) error {
 	if err != nil {
 		return err
 	}
+	w.remember(ctx, found, question)
 	answer := diagnosis.Explain(found, question)
 	if err := w.write(answer); err != nil {
 		return err
@@ -143,7 +147,8 @@ func (w *why) gather(ctx context.Context, ref reference.Reference, now time.Time
 		if err != nil {
 			return nil, err
 		}
-		return evidence.Ask(ctx, w.input.cluster, server, ref, now)
+		found, err := evidence.Ask(ctx, w.input.cluster, server, ref, now)
+		return w.orGone(ctx, found, err, ref, server.Namespace, now)
 	}
 	if w.input.cluster.Named() {
 		return nil, exitcode.UsageError("-f reads what was saved of a cluster; leave out --context, --kubeconfig and --data-dir")

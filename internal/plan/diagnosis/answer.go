@@ -41,6 +41,7 @@ const (
 const (
 	Succeeded Verdict = "Succeeded"
 	Failed    Verdict = "Failed"
+	Cancelled Verdict = "Cancelled" // it did not end by itself, as a journal tells
 	Running   Verdict = "Running"
 	Pending   Verdict = "Pending" // it is active, and nothing of it runs
 )
@@ -50,7 +51,7 @@ var verdictWords = map[Verdict]string{
 	RanOnTime: "ran on time", RanLate: "ran late", RanByHand: "ran by hand", Ran: "ran", Skipped: "was skipped", Missed: "was missed",
 	Excluded: "is excluded", OutsideWindow: "is outside the window", NotScheduled: "not a scheduled time", NotDue: "not due yet", Waits: "waits",
 	Suspended: "is suspended", Paused: "is paused", NotReady: "cannot be served", Completed: "is completed", Deleting: "is being deleted",
-	NotServed: "is not served", CannotTell: "cannot be told", Succeeded: "succeeded", Failed: "failed", Running: "is running",
+	NotServed: "is not served", CannotTell: "cannot be told", Succeeded: "succeeded", Failed: "failed", Cancelled: "was cancelled", Running: "is running",
 	Pending: "is pending",
 }
 
@@ -120,7 +121,7 @@ type Sentence struct {
 
 // Proof is one piece of evidence.
 type Proof struct {
-	// Source names what shows it: "Job backup-29412345", "event JobAlreadyActive", "status.lastScheduleTime",
+	// Source names what shows it: "journal", "Job backup-29412345", "event JobAlreadyActive", "status.lastScheduleTime",
 	// "managedFields", "schedule", "decision".
 	Source string `json:"source"`
 	Text   string `json:"text"`

@@ -18,8 +18,8 @@ func (e *Evidence) decide() (cron.Plan, bool) {
 		return cron.Plan{}, false
 	}
 	in := cron.Input{Now: e.Now, Traits: s.Kind.Info().Traits, Owner: s.Owner, Policy: s.Policy, Stored: s.Memory}
-	for i := range e.Runs {
-		in.Children = append(in.Children, e.Runs[i].Child)
+	for _, r := range e.kept() {
+		in.Children = append(in.Children, r.Child)
 	}
 	slices.SortFunc(in.Children, func(a, b cron.Child) int { return strings.Compare(a.Name, b.Name) })
 	plan := cron.Decide(in)

@@ -8,6 +8,7 @@
 //	evidence.go    Evidence: all that is known; gather.go finds it among objects
 //	runs.go        what a CronJob or Timetable has started
 //	events.go      events, and what they say of a scheduled time
+//	remembered.go  what a journal has that the API server has forgotten
 //	author.go      who wrote a field, and when
 //	question.go    Question: the time that somebody asks about
 //	answer.go      Answer: verdict, sentences, evidence, what is missing, what to do next
@@ -33,6 +34,8 @@ package diagnosis
 func Explain(e *Evidence, q Question) Answer {
 	b := newBuilder(e)
 	switch {
+	case e.Journal.Gone != nil:
+		b.explainGone(e.Journal.Gone)
 	case e.Job != nil:
 		b.explainJob()
 	case e.Scheduled == nil:

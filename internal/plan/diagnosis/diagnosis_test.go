@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -20,6 +21,7 @@ import (
 
 	"github.com/carillon-dev/carillon/api/v1alpha1"
 	"github.com/carillon-dev/carillon/internal/plan/diagnosis"
+	runs "github.com/carillon-dev/carillon/internal/plan/run"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -265,6 +267,23 @@ var scenes = map[string]scene{
 		said("CronJob", "train", "2026-11-23T08:10:00Z", "Warning", "ForbidConcurrent", "another Job is running")}, verdict: diagnosis.Waits, reason: "Overlap"},
 	"Volcano, completed": {objects: objects{volcano("CronJob", "train", map[string]any{"schedule": "0 * * * *", "jobTemplate": map[string]any{"spec": map[string]any{}}}, map[string]any{"lastScheduleTime": "2026-11-23T08:00:00Z"}),
 		volcano("Job", "train-29923680", nil, map[string]any{"state": map[string]any{"phase": "Completed", "lastTransitionTime": "2026-11-23T08:05:00Z"}})}, at: "08:00", verdict: diagnosis.RanOnTime},
+	"journal, ran": {objects: objects{cronJob(nil), night}, at: "2026-11-10 02:00", change: withJournal(
+		remembered("2026-11-10T01:00:00Z", "2026-11-10T01:00:01Z", "2026-11-10T01:04:10Z", runs.Succeeded, nil)), verdict: diagnosis.RanOnTime},
+	"journal, failed late": {objects: objects{cronJob(forbid), night}, at: "2026-11-10 02:00", change: withJournal(
+		remembered("2026-11-10T01:00:00Z", "2026-11-10T03:00:05Z", "2026-11-10T03:40:00Z", runs.Failed, failedRemembered),
+		remembered("2026-11-09T01:00:00Z", "2026-11-09T01:00:01Z", "2026-11-10T03:00:00Z", runs.Succeeded, nil)), verdict: diagnosis.RanLate, reason: "Overlap"},
+	"journal, missed": {objects: objects{cronJob(nil), night}, at: "2026-11-10 02:00", change: withJournal(omitted("2026-11-10T01:00:00Z", "", 1, true, "Outage")), verdict: diagnosis.Missed, reason: "Outage"},
+	"journal, skipped, overlap": {objects: objects{cronJob(func(c *batchv1.CronJob) { every10(c) })}, at: "05:20", change: withJournal(
+		omitted("2026-11-23T05:10:00Z", "2026-11-23T05:40:00Z", 4, false, "Overlap"),
+		remembered("2026-11-23T05:00:00Z", "2026-11-23T05:00:01Z", "2026-11-23T05:50:00Z", runs.Succeeded, nil)), verdict: diagnosis.Skipped, reason: "Overlap"},
+	"journal, silent":    {objects: objects{cronJob(nil), night}, at: "2026-11-10 02:00", change: withJournal(), verdict: diagnosis.Missed, reason: "Unknown"},
+	"journal, too young": {objects: objects{cronJob(nil), night}, at: "2026-08-10 02:00", change: withJournal(), verdict: diagnosis.CannotTell, reason: "Forgotten"},
+	"journal, now": {objects: objects{cronJob(nil)}, change: withJournal(
+		remembered("2026-11-23T01:00:00Z", "2026-11-23T01:00:01Z", "2026-11-23T01:04:10Z", runs.Failed, failedRemembered)), verdict: diagnosis.NotDue},
+	"journal, by hand": {objects: objects{cronJob(nil), night}, at: "2026-11-10 14:30", change: withJournal(
+		remembered("2026-11-10T13:30:00Z", "2026-11-10T13:30:20Z", "2026-11-10T13:35:00Z", runs.Succeeded, func(r *runs.Run) { r.Trigger, r.ScheduledTime, r.Name = runs.Manual, time.Time{}, "try" })), verdict: diagnosis.RanByHand, reason: "Manual"},
+	"journal, timetable, left the ledger": {objects: objects{timetableOf(ledger(v1alpha1.LedgerEntry{ScheduledTime: at("2026-11-23T06:00:00Z"), Result: "Succeeded"}))}, at: "2026-11-20 07:00",
+		change: withJournal(omitted("2026-11-20T06:00:00Z", "", 1, false, "QueueFull")), verdict: diagnosis.Skipped, reason: "QueueFull"},
 }
 
 // Each situation is told as a golden file says, which somebody has read.

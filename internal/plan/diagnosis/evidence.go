@@ -37,6 +37,9 @@ type Evidence struct {
 	// Leases are those of controllers.
 	Leases []coordinationv1.Lease
 
+	// Journal is what is remembered (Remember); its runs are in Runs, too.
+	Journal Journal
+
 	// Read says which kinds of evidence were looked for: of others nothing follows from their absence.
 	Read Kinds
 	// Standalone: the API server is that of a Carillon of this machine, in whose process the controllers run.
@@ -64,6 +67,8 @@ func (e *Evidence) Zone() *time.Location {
 // object names what the question is about.
 func (e *Evidence) object() Object {
 	switch {
+	case e.Journal.Gone != nil:
+		return Object{Kind: e.Journal.Gone.Kind, Namespace: e.Journal.Gone.Namespace, Name: e.Journal.Gone.Name}
 	case e.Job != nil:
 		return Object{Kind: "Job", Namespace: cmp.Or(e.Job.Namespace, "default"), Name: e.Job.Name}
 	case e.Scheduled != nil:

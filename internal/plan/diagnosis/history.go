@@ -29,8 +29,8 @@ func (b *builder) explainByHistory(t time.Time) {
 		b.infer("With concurrencyPolicy Replace a run is deleted when the next time comes before its end: it may have run and have been replaced.")
 		keepsSuccess, keepsFailure = false, false
 	}
-	if len(b.Runs) > 0 {
-		b.describe(&b.Runs[0])
+	if kept := b.kept(); len(kept) > 0 {
+		b.describe(kept[0])
 	}
 	b.show("spec", time.Time{}, "history limits: %s", b.historyText())
 	switch {
@@ -65,8 +65,8 @@ func (b *builder) explainByHistory(t time.Time) {
 
 // reachesBack tells whether a run is kept that is older than a time: then the history shows what was at that time.
 func (e *Evidence) reachesBack(t time.Time) bool {
-	for i := range e.Runs {
-		if r := &e.Runs[i]; !r.ByHand && !r.ScheduledTime.IsZero() && r.ScheduledTime.Before(t) {
+	for _, r := range e.kept() {
+		if !r.ByHand && !r.ScheduledTime.IsZero() && r.ScheduledTime.Before(t) {
 			return true
 		}
 	}
@@ -78,8 +78,8 @@ func kept(limit *int32, newer int) bool { return limit == nil || newer < int(*li
 
 // newerThan counts the runs that have ended and are for later times.
 func (e *Evidence) newerThan(t time.Time) (successes, failures int) {
-	for i := range e.Runs {
-		switch r := &e.Runs[i]; {
+	for _, r := range e.kept() {
+		switch {
 		case r.ByHand && !r.Created.After(t), !r.ByHand && !r.ScheduledTime.After(t):
 		case r.Phase == cron.Complete:
 			successes++

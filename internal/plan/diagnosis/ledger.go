@@ -33,6 +33,7 @@ func (b *builder) explainByLedger(t time.Time) {
 		b.explainWaiting(t)
 	case t.Before(b.Scheduled.Owner.Created):
 		b.tooOld(t)
+	case b.explainOmission(t), b.explainSilence(t):
 	default:
 		b.explainForgotten(t)
 	}

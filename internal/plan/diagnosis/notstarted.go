@@ -20,6 +20,7 @@ func (b *builder) explainNotStarted(t time.Time) {
 	switch {
 	case !s.Owner.Created.IsZero() && t.Before(s.Owner.Created):
 		b.tooOld(t)
+	case b.explainOmission(t):
 	case b.explainByEvents(t, later):
 	case last != nil && last.After(t):
 		b.explainPassed(t, later)
@@ -191,7 +192,9 @@ func (b *builder) explainPassed(t, later time.Time) {
 		}
 	}
 	b.eventsGone(t)
-	b.explainByHistory(t)
+	if !b.explainSilence(t) {
+		b.explainByHistory(t)
+	}
 }
 
 // editBefore answers for a time that came before the schedule was written as it is now.

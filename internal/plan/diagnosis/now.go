@@ -118,7 +118,7 @@ func (b *builder) tellLast() string {
 	}
 	b.say("The last run is %s, for %s; it started %s.", r.by(), b.when(r.ScheduledTime), how)
 	b.tellEnd(r)
-	return "; the last run " + map[string]string{"Succeeded": "succeeded", "Failed": "failed", "Active": "is active"}[r.result()]
+	return "; the last run " + map[string]string{"Succeeded": "succeeded", "Failed": "failed", "Active": "is active", "Cancelled": "was cancelled", "Unknown": "has ended"}[r.result()]
 }
 
 // tellLastWithout tells of the last run by the status, where its object is gone.

@@ -198,7 +198,7 @@ func check(t *rapid.T, answer diagnosis.Answer, names map[string]bool) {
 		if !known {
 			t.Errorf("nothing that there is is called %q", p.Source)
 		}
-		for _, of := range []string{"Job ", "event ", "status.active", "status.ledger", "status.lastScheduleTime"} {
+		for _, of := range []string{"Job ", "journal", "event ", "status.active", "status.ledger", "status.lastScheduleTime"} {
 			shown = shown || strings.HasPrefix(p.Source, of)
 		}
 	}

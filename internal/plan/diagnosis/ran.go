@@ -34,7 +34,9 @@ func (b *builder) explainRun(t time.Time) bool {
 	}
 	b.concludeRun(t, first)
 	b.tellEnd(last)
-	b.next("describe "+resourceOf(last), "all that the object shows, with its events")
+	if last.Remembered == nil {
+		b.next("describe "+resourceOf(last), "all that the object shows, with its events")
+	}
 	return true
 }
 
@@ -268,6 +270,8 @@ func resourceOf(r *Run) string {
 // tellEnd says how a run ended, or what it does; of a kind that is no Job no more than that.
 func (b *builder) tellEnd(r *Run) jobEnd {
 	switch {
+	case r.Remembered != nil:
+		return b.tellRemembered(r.Remembered, r.by())
 	case r.Job != nil:
 		return b.tellJob(r.Job, r.by())
 	case r.Phase == cron.Complete:

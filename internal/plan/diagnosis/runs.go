@@ -35,6 +35,8 @@ type Run struct {
 	Ended time.Time
 	// Job is the object as a Job of batch/v1; nil if it is another kind.
 	Job *batchv1.Job
+	// Remembered is what a journal has of it; nil if the object is there.
+	Remembered *runs.Run
 }
 
 // by is how evidence names it: "Job backup-29412345".
@@ -56,6 +58,9 @@ func (r *Run) covers(t time.Time) bool {
 
 // result is how it ended, in one word.
 func (r *Run) result() string {
+	if r.Remembered != nil {
+		return string(r.Remembered.Outcome)
+	}
 	switch r.Phase {
 	case cron.Complete:
 		return "Succeeded"
@@ -189,7 +194,10 @@ func (b *builder) describe(r *Run) {
 	case r.ByHand:
 		text += ", by hand"
 	case r.TimeFrom != "":
-		text += fmt.Sprintf(" for %s (%s)", b.clock(r.ScheduledTime), r.TimeFrom)
+		text += " for " + b.clock(r.ScheduledTime)
+		if r.Remembered == nil {
+			text += " (" + r.TimeFrom + ")"
+		}
 	}
 	switch {
 	case !r.Active() && !r.Ended.IsZero():
@@ -203,6 +211,10 @@ func (b *builder) describe(r *Run) {
 		if r.Status != "" {
 			text += " (" + r.Status + ")"
 		}
+	}
+	if r.Remembered != nil {
+		b.show(journalSource, r.Created, "%s", r.by()+" "+text)
+		return
 	}
 	b.show(r.by(), r.Created, "%s", text)
 }
