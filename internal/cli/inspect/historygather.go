@@ -1,0 +1,193 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package inspect
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/carillon-dev/carillon/internal/cli/cluster"
+	"github.com/carillon-dev/carillon/internal/cli/console"
+	"github.com/carillon-dev/carillon/internal/cli/exitcode"
+	"github.com/carillon-dev/carillon/internal/cli/reference"
+	"github.com/carillon-dev/carillon/internal/journal"
+	"github.com/carillon-dev/carillon/internal/plan/history"
+	"github.com/carillon-dev/carillon/internal/plan/run"
+	"github.com/carillon-dev/carillon/internal/plan/workload"
+)
+
+// opener is the type of target.open.
+type opener func(context.Context) (source, *cluster.Server, error)
+
+// answer is what one object's history is written from.
+type historyAnswer struct {
+	of      *subject
+	deleted bool
+	period  history.Period
+	history history.History
+	runs    []run.Run
+	// omissions are those of the period; none if only some outcomes were asked for.
+	omissions []run.Omission
+	// listed is how many entries are listed, of which the rest is only summed up.
+	listed int
+	// attempts are those of a Job that has run once.
+	attempts []run.Attempt
+	// nearest is the newest run outside of what was asked for, if nothing was found in it.
+	nearest *run.Run
+	origin  string
+	zone    *time.Location
+	now     time.Time
+}
+
+// one answers about one object.
+func (h *historyCommand) one(ctx context.Context, ref reference.Reference) error {
+	if h.target.allNamespaces || h.target.selector != "" {
+		return exitcode.UsageError("%s names one object; leave out --all-namespaces and --selector (-n names its namespace)", ref)
+	}
+	s, server, err := h.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	of, err := findSubject(ctx, s, server, ref, h.target.namespace(server))
+	if err != nil {
+		return err
+	}
+	a := &historyAnswer{of: of, now: h.clock(), deleted: server != nil && of.schedule == nil && ref.Kind != "job"}
+	if a.zone, err = h.location(of.zone); err != nil {
+		return err
+	}
+	if a.period, err = h.period.read(a.now, a.zone); err != nil {
+		return err
+	}
+	if err := h.gather(ctx, s, a); err != nil {
+		return err
+	}
+	a.origin = s.Origin(ctx)
+	if h.format == "json" {
+		return h.writeDocument(a)
+	}
+	return h.writeText(a)
+}
+
+// gather reads what is asked for.
+func (h *historyCommand) gather(ctx context.Context, s source, a *historyAnswer) error {
+	q := a.of.query()
+	q.From, q.Until, q.Limit = a.period.From, a.period.Until, h.last
+	q.Outcomes, _ = h.outcomes() // which was checked
+	var err error
+	if a.runs, err = s.Runs(ctx, q); err != nil {
+		return err
+	}
+	if len(q.Outcomes) == 0 && a.of.ref.Kind != "job" {
+		if a.omissions, err = s.Omissions(ctx, omissionQuery(q, a.runs)); err != nil {
+			return err
+		}
+	}
+	a.history = history.Of(a.runs, a.omissions, a.now)
+	a.listed = len(a.history.Entries)
+	if h.last == 0 && !h.period.named() {
+		a.listed = min(a.listed, mostListed)
+	}
+	switch {
+	case a.of.ref.Kind == "job" && len(a.runs) == 1:
+		a.attempts, err = s.Attempts(ctx, &a.runs[0])
+	case len(a.runs) == 0:
+		nearest := a.of.query()
+		nearest.Limit = 1
+		var found []run.Run
+		if found, err = s.Runs(ctx, nearest); len(found) > 0 {
+			a.nearest = &found[0]
+		}
+	}
+	return err
+}
+
+// omissionQuery asks for the omissions beside runs: with --last, those since the oldest of them.
+func omissionQuery(q journal.Query, runs []run.Run) journal.Query {
+	if q.Limit > 0 && len(runs) == q.Limit {
+		q.From = runs[len(runs)-1].Time()
+	}
+	q.Name, q.Limit = "", 0
+	return q
+}
+
+// overview answers about all objects.
+func (h *historyCommand) overview(ctx context.Context) error {
+	if h.last > 0 {
+		return exitcode.UsageError("--last asks about one object: name it (carillon history cronjob/NAME --last %d)", h.last)
+	}
+	zone, err := h.location(time.UTC)
+	if err != nil {
+		return err
+	}
+	o := &overviewAnswer{now: h.clock(), zone: zone, namespaces: h.target.allNamespaces}
+	if o.period, err = h.period.read(o.now, zone); err != nil {
+		return err
+	}
+	selector, err := h.target.labels()
+	if err != nil {
+		return err
+	}
+	s, server, err := h.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	o.namespace = h.target.namespace(server)
+	q := journal.Query{Namespace: o.namespace, From: o.period.From, Until: o.period.Until}
+	q.Outcomes, _ = h.outcomes() // which was checked
+	runs, err := s.Runs(ctx, q)
+	if err != nil {
+		return err
+	}
+	var omissions []run.Omission
+	if len(q.Outcomes) == 0 {
+		if omissions, err = s.Omissions(ctx, q); err != nil {
+			return err
+		}
+	}
+	o.lines = history.Overview(runs, omissions, o.now)
+	if !selector.Empty() {
+		if o.lines, err = h.withLabels(ctx, server, selector, o.lines); err != nil {
+			return err
+		}
+	}
+	o.origin = s.Origin(ctx)
+	if h.format == "json" {
+		return h.writeOverviewDocument(o)
+	}
+	return h.writeOverview(o)
+}
+
+// withLabels leaves the lines of CronJobs and Timetables that have labels.
+func (h *historyCommand) withLabels(ctx context.Context, server *cluster.Server, selector labels.Selector, lines []history.Line) ([]history.Line, error) {
+	if server == nil {
+		return nil, exitcode.UsageError("-l: labels are those of objects, which only an API server knows, and none runs here")
+	}
+	objects, err := server.Scheduled(ctx, h.target.allNamespaces, func(line string) { fmt.Fprintln(h.streams.Err, console.EscapeControls(line)) })
+	if err != nil {
+		return nil, err
+	}
+	chosen := map[history.Subject]bool{}
+	for _, o := range objects {
+		if selector.Matches(labels.Set(o.Content.GetLabels())) {
+			chosen[subjectOf(o)] = true
+		}
+	}
+	var left []history.Line
+	for _, line := range lines {
+		if chosen[line.Subject] {
+			left = append(left, line)
+		}
+	}
+	return left, nil
+}
+
+func subjectOf(o workload.Object) history.Subject {
+	return history.Subject{Namespace: o.Content.GetNamespace(), Kind: o.Content.GetKind(), Name: o.Content.GetName()}
+}

@@ -1,0 +1,334 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package inspect
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/carillon-dev/carillon/internal/cli/console"
+	"github.com/carillon-dev/carillon/internal/cli/table"
+	"github.com/carillon-dev/carillon/internal/plan/duration"
+	"github.com/carillon-dev/carillon/internal/plan/history"
+	"github.com/carillon-dev/carillon/internal/plan/quantity"
+	"github.com/carillon-dev/carillon/internal/plan/run"
+)
+
+// writeText writes one object's history for people.
+func (h *historyCommand) writeText(a *historyAnswer) error {
+	p := &printer{w: h.streams.Out, width: min(h.width, widestText), color: h.color}
+	title := fmt.Sprintf("%s in namespace %s", a.of.ref, a.of.namespace)
+	if a.deleted {
+		title += ", which is deleted"
+	}
+	p.title(title + periodText(a.period, a.zone) + "; times in " + a.zone.String())
+	if len(a.history.Entries) == 0 {
+		p.line("")
+		p.paragraph(h.nothing(a))
+	} else {
+		p.line("")
+		p.table(h.entries(a), h.tableWidth())
+		if hidden := len(a.history.Entries) - a.listed; hidden > 0 {
+			p.paragraph(fmt.Sprintf("… and %s before, which are summed up below (--last, --month and --since choose).", quantity.Grouped(hidden)))
+		}
+		if len(a.attempts) > 0 {
+			p.line("")
+			p.line("Attempts, in order of their end:")
+			p.table(attemptsTable(a), h.tableWidth())
+		}
+		if a.of.ref.Kind != "job" || len(a.runs) > 1 {
+			p.line("")
+			p.items(summaryItems(&a.history.Summary, a.zone))
+		}
+	}
+	p.line("")
+	p.paragraph("From " + a.origin + ".")
+	return p.err
+}
+
+// widestText is the widest that sentences are easily read at.
+const widestText = 100
+
+// tableWidth is how wide tables may be: with -o wide as wide as they are.
+func (h *historyCommand) tableWidth() int {
+	if h.format == "wide" {
+		return 0
+	}
+	return h.width
+}
+
+// nothing says that no run was found.
+func (h *historyCommand) nothing(a *historyAnswer) string {
+	text := "No run of " + a.of.ref.String() + " is known"
+	if h.period.named() {
+		text += " in that time"
+	}
+	if outcomes, _ := h.outcomes(); len(outcomes) > 0 { // which was checked
+		var words []string
+		for _, o := range outcomes {
+			words = append(words, strings.ToLower(string(o)))
+		}
+		text += " that is " + strings.Join(words, " or ")
+	}
+	if r := a.nearest; r != nil {
+		text += "; the newest one of all is that of " + clockIn(r.Time(), a.zone) + " (" + duration.FromNow(r.Time(), a.now) + ", " + strings.ToLower(string(r.Outcome)) + ")"
+	}
+	return text + "."
+}
+
+// periodText says which span of time was asked for.
+func periodText(p history.Period, zone *time.Location) string {
+	switch {
+	case p.From.IsZero() && p.Until.IsZero():
+		return ""
+	case p.Until.IsZero():
+		return ", from " + boundary(p.From, zone) + " to now"
+	case p.From.IsZero():
+		return ", before " + boundary(p.Until, zone)
+	}
+	return ", from " + boundary(p.From, zone) + " until " + boundary(p.Until, zone)
+}
+
+// boundary writes where a span begins or ends: a day, or a time.
+func boundary(t time.Time, zone *time.Location) string {
+	if local := t.In(zone); local.Hour() == 0 && local.Minute() == 0 && local.Second() == 0 {
+		return local.Format(time.DateOnly)
+	}
+	return t.In(zone).Format("2006-01-02 15:04")
+}
+
+// clockIn writes an instant in a zone that is named elsewhere.
+func clockIn(t time.Time, zone *time.Location) string {
+	layout := "Mon 2006-01-02 15:04"
+	if t.Second() != 0 {
+		layout += ":05"
+	}
+	return t.In(zone).Format(layout)
+}
+
+// took writes how long something lasted: in full seconds where that is what is known.
+func took(d time.Duration) string {
+	switch {
+	case d == 0:
+		return "0s"
+	case d%time.Second == 0:
+		return duration.Short(d)
+	}
+	return console.FormatDuration(d)
+}
+
+// entries is the table of runs and omissions.
+func (h *historyCommand) entries(a *historyAnswer) *table.Table {
+	wide := h.format == "wide"
+	t := &table.Table{Columns: []table.Column{
+		{Header: "TIME"}, {Header: "AGO", Priority: 5}, {Header: "LATE", Right: true, Priority: 2}, {Header: "TOOK", Right: true}, {Header: "", Priority: 4},
+		{Header: "OUTCOME"}, {Header: "WHY", Min: 36}, {Header: "TRIES", Right: true, Priority: 1}, {Header: "MEMORY", Right: true, Priority: 3},
+		{Header: "CPU", Right: true, Priority: 3}, {Header: "OUTPUT", Right: true, Priority: 3},
+	}}
+	if wide {
+		t.Columns = append(t.Columns, table.Column{Header: "STARTED"}, table.Column{Header: "ENDED"}, table.Column{Header: "NAME"}, table.Column{Header: "MESSAGE"})
+	}
+	entries := a.history.Entries[:a.listed]
+	longest := time.Duration(0)
+	for i := range entries {
+		if r := entries[i].Run; r != nil {
+			longest = max(longest, r.Duration(a.now))
+		}
+	}
+	for i := range entries {
+		e := &entries[i]
+		if e.Before {
+			t.Rows = append(t.Rows, []table.Cell{6: {Text: "of an earlier object of this name:", Color: table.Dim}})
+		}
+		if e.Omission != nil {
+			t.Rows = append(t.Rows, omissionRow(e.Omission, a))
+			continue
+		}
+		row := runRow(e.Run, longest, a)
+		if wide {
+			row = append(row, timeCell(e.Run.Started, a.zone), timeCell(e.Run.Ended, a.zone), table.Text(kindWord(e.Run)+"/"+e.Run.Name), table.Text(e.Run.Message))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+func timeCell(t time.Time, zone *time.Location) table.Cell {
+	if t.IsZero() {
+		return table.Text("")
+	}
+	return table.Text(clockIn(t, zone))
+}
+
+func runRow(r *run.Run, longest time.Duration, a *historyAnswer) []table.Cell {
+	var row [11]table.Cell
+	row[0] = timeCell(r.Time(), a.zone)
+	row[1] = table.Cell{Text: duration.FromNow(r.Time(), a.now), Color: table.Dim}
+	if late := r.Lateness(); late > history.Late && r.Retry <= 1 {
+		row[2] = table.Cell{Text: "+" + duration.Short(late), Color: table.Yellow}
+	}
+	if begun := r.Begun(); !begun.IsZero() && (!r.Ended.IsZero() || !r.Outcome.Ended()) {
+		d := r.Duration(a.now)
+		row[3] = table.Text(took(d))
+		row[4] = table.Cell{Text: bar(d, longest), Color: table.Dim}
+	}
+	row[5] = outcomeCell(r)
+	row[6] = table.Text(whyText(r))
+	if r.Attempts > 1 {
+		row[7] = table.Text(quantity.Grouped(r.Attempts))
+	}
+	if r.MemoryPeak > 0 {
+		row[8] = table.Text(quantity.Bytes(r.MemoryPeak))
+	}
+	if r.CPU > 0 {
+		row[9] = table.Text(console.FormatDuration(r.CPU))
+	}
+	if r.OutputBytes > 0 {
+		row[10] = table.Text(quantity.Bytes(r.OutputBytes))
+	}
+	return row[:]
+}
+
+// bar shows how long a run took beside the longest one.
+func bar(d, longest time.Duration) string {
+	const full = 10
+	if longest <= 0 || d <= 0 {
+		return ""
+	}
+	n := int(float64(d)/float64(longest)*full + 0.5)
+	return strings.Repeat("#", min(max(n, 1), full))
+}
+
+// outcomeCell is the outcome in a word, with its colour.
+func outcomeCell(r *run.Run) table.Cell {
+	switch r.Outcome {
+	case run.Succeeded:
+		return table.Cell{Text: "succeeded", Color: table.Green}
+	case run.Failed:
+		return table.Cell{Text: "failed", Color: table.Red}
+	case run.Cancelled:
+		return table.Cell{Text: "cancelled", Color: table.Yellow}
+	case run.Unknown:
+		return table.Cell{Text: "unknown", Color: table.Yellow}
+	}
+	switch {
+	case r.Suspended:
+		return table.Cell{Text: "suspended", Color: table.Yellow}
+	case r.Started.IsZero() && r.PodsRunning == 0:
+		return table.Cell{Text: "waits", Color: table.Yellow}
+	}
+	return table.Cell{Text: "runs"}
+}
+
+// whyText says why a run ended so, and why it was started if no scheduled time did that.
+func whyText(r *run.Run) string {
+	var parts []string
+	if reason := cmp.Or(r.Reason, r.Message); reason != "" && r.Outcome != run.Succeeded {
+		parts = append(parts, reason)
+	}
+	if r.ExitCode != nil && *r.ExitCode != 0 {
+		parts = append(parts, fmt.Sprintf("exit code %d", *r.ExitCode))
+	}
+	switch {
+	case r.Trigger == run.Manual:
+		parts = append(parts, "by hand")
+	case r.Trigger == run.CatchUp:
+		parts = append(parts, "catch-up")
+	}
+	if r.Retry > 1 {
+		parts = append(parts, fmt.Sprintf("retry %d", r.Retry-1))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func omissionRow(o *run.Omission, a *historyAnswer) []table.Cell {
+	word := table.Cell{Text: "skipped", Color: table.Dim}
+	if o.Missed {
+		word = table.Cell{Text: "missed", Color: table.Yellow}
+	}
+	why := o.Reason
+	if text := cmp.Or(o.Message, run.OmissionText(o.Reason)); text != "" && why != "" {
+		why += ": " + text
+	} else if why == "" {
+		why = text
+	}
+	if o.Count > 1 {
+		many := quantity.Grouped(o.Count) + " times"
+		if !o.Until.IsZero() {
+			many += " until " + clockIn(o.Until, a.zone)
+		}
+		why = many + ", " + why
+	}
+	return []table.Cell{timeCell(o.ScheduledTime, a.zone), {Text: duration.FromNow(o.ScheduledTime, a.now), Color: table.Dim}, 5: word, 6: table.Text(why)}
+}
+
+// attemptsTable lists the attempts of a Job.
+func attemptsTable(a *historyAnswer) *table.Table {
+	t := &table.Table{Indent: 2, Columns: []table.Column{
+		{Header: "POD", Min: 16}, {Header: "CONTAINER", Min: 8}, {Header: "STARTED"}, {Header: "TOOK", Right: true}, {Header: "END", Min: 9},
+		{Header: "MEMORY", Right: true, Priority: 2}, {Header: "CPU", Right: true, Priority: 3}, {Header: "OUTPUT", Right: true, Priority: 1},
+	}}
+	for i := range a.attempts {
+		at := &a.attempts[i]
+		row := []table.Cell{table.Text(at.Pod), table.Text(at.Container), timeCell(at.Started, a.zone), {}, table.Text("runs"), {}, {}, {}}
+		end := at.Ended
+		if end.IsZero() {
+			end = a.now
+		}
+		if !at.Started.IsZero() {
+			row[3] = table.Text(took(max(0, end.Sub(at.Started))))
+		}
+		if !at.Ended.IsZero() {
+			row[4] = attemptEnd(at)
+		}
+		if at.MemoryPeak > 0 {
+			row[5] = table.Text(quantity.Bytes(at.MemoryPeak))
+		}
+		if at.CPU > 0 {
+			row[6] = table.Text(console.FormatDuration(at.CPU))
+		}
+		if at.OutputBytes > 0 {
+			row[7] = table.Text(quantity.Bytes(at.OutputBytes))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+func attemptEnd(a *run.Attempt) table.Cell {
+	if !a.Failed() {
+		return table.Cell{Text: "succeeded", Color: table.Green}
+	}
+	text := fmt.Sprintf("exit code %d", a.ExitCode)
+	if a.Signal != 0 {
+		text += fmt.Sprintf(", signal %d", a.Signal)
+	}
+	if a.Reason != "" && a.Reason != "Error" {
+		text += ", " + a.Reason
+	}
+	return table.Cell{Text: text, Color: table.Red}
+}
+
+// printer writes lines until one cannot be written.
+type printer struct {
+	w     io.Writer
+	width int
+	color bool
+	err   error
+}
+
+func (p *printer) line(text string) {
+	if p.err == nil {
+		_, p.err = io.WriteString(p.w, console.EscapeControls(text)+"\n")
+	}
+}
+
+func (p *printer) table(t *table.Table, width int) {
+	if p.err == nil {
+		p.err = t.Write(p.w, width, p.color)
+	}
+}
