@@ -31,7 +31,7 @@ const mostJobsListed = 20
 
 // writeOverview writes a line for each object.
 func (h *historyCommand) writeOverview(o *overviewAnswer) error {
-	p := &printer{w: h.streams.Out, width: min(h.width, widestText), color: h.color}
+	p := &textPrinter{w: h.streams.Out, width: min(h.width, widestText), color: h.color}
 	where := "namespace " + o.namespace
 	if o.namespaces {
 		where = "all namespaces"

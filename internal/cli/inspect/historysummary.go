@@ -189,7 +189,7 @@ func usedText(s *history.Summary) string {
 }
 
 // items writes a summary: words in a column of their own, and text that is broken beside them.
-func (p *printer) items(items []item) {
+func (p *textPrinter) items(items []item) {
 	wide := 0
 	for _, i := range items {
 		wide = max(wide, table.Width(i.word))
@@ -207,21 +207,21 @@ func (p *printer) items(items []item) {
 }
 
 // raw writes a line that is safe as it is.
-func (p *printer) raw(text string) {
+func (p *textPrinter) raw(text string) {
 	if p.err == nil {
 		_, p.err = io.WriteString(p.w, text+"\n")
 	}
 }
 
 // title writes a sentence in bold.
-func (p *printer) title(text string) {
+func (p *textPrinter) title(text string) {
 	for _, line := range paragraph.Lines("", "", console.EscapeControls(text), p.width) {
 		p.raw(table.Bold.Paint(line, p.color))
 	}
 }
 
 // paragraph writes a sentence.
-func (p *printer) paragraph(text string) {
+func (p *textPrinter) paragraph(text string) {
 	for _, line := range paragraph.Lines("", "", console.EscapeControls(text), p.width) {
 		p.line(line)
 	}

@@ -20,7 +20,7 @@ import (
 
 // writeText writes one object's history for people.
 func (h *historyCommand) writeText(a *historyAnswer) error {
-	p := &printer{w: h.streams.Out, width: min(h.width, widestText), color: h.color}
+	p := &textPrinter{w: h.streams.Out, width: min(h.width, widestText), color: h.color}
 	title := fmt.Sprintf("%s in namespace %s", a.of.ref, a.of.namespace)
 	if a.deleted {
 		title += ", which is deleted"
@@ -313,21 +313,21 @@ func attemptEnd(a *run.Attempt) table.Cell {
 	return table.Cell{Text: text, Color: table.Red}
 }
 
-// printer writes lines until one cannot be written.
-type printer struct {
+// textPrinter writes lines until one cannot be written.
+type textPrinter struct {
 	w     io.Writer
 	width int
 	color bool
 	err   error
 }
 
-func (p *printer) line(text string) {
+func (p *textPrinter) line(text string) {
 	if p.err == nil {
 		_, p.err = io.WriteString(p.w, console.EscapeControls(text)+"\n")
 	}
 }
 
-func (p *printer) table(t *table.Table, width int) {
+func (p *textPrinter) table(t *table.Table, width int) {
 	if p.err == nil {
 		p.err = t.Write(p.w, width, p.color)
 	}
