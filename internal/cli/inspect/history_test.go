@@ -77,7 +77,7 @@ func october(t *testing.T) *kept {
 	backup := run.Owner{APIVersion: "batch/v1", Kind: "CronJob", Name: "backup", UID: "b2"}
 	earlier := backup
 	earlier.UID = "b1"
-	for day := 0; day < 63; day++ {
+	for day := range 63 {
 		due := time.Date(2026, 9, 1+day, 2, 0, 0, 0, berlin).UTC()
 		r := run.Run{
 			UID: types.UID(fmt.Sprintf("run-%02d", day)), APIVersion: "batch/v1", Kind: "Job", Namespace: "default", Name: fmt.Sprintf("backup-%d", due.Unix()/60),
@@ -173,13 +173,13 @@ func TestHistoryScreens(t *testing.T) {
 						t.Errorf("a line of %d columns: %s", n, line)
 					}
 				}
-				golden(t, fmt.Sprintf("history/%s-%d.txt", name, width), "$ carillon history "+strings.Join(args, " ")+"\n"+got)
+				goldenHistory(t, fmt.Sprintf("history/%s-%d.txt", name, width), "$ carillon history "+strings.Join(args, " ")+"\n"+got)
 			})
 		}
 	}
 }
 
-func golden(t *testing.T, name, got string) {
+func goldenHistory(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", filepath.FromSlash(name))
 	if *updateHistory {
@@ -267,7 +267,7 @@ func TestHistoryDocument(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "history/month.json", out)
+	goldenHistory(t, "history/month.json", out)
 	var d historyDocument
 	if err := json.Unmarshal([]byte(out), &d); err != nil {
 		t.Fatal(err)

@@ -52,7 +52,7 @@ func (h *historyCommand) one(ctx context.Context, ref reference.Reference) error
 	if err != nil {
 		return err
 	}
-	defer s.Close()
+	defer func() { _ = s.Close() }() // it was only read
 	of, err := findSubject(ctx, s, server, ref, h.target.namespace(server))
 	if err != nil {
 		return err
@@ -137,7 +137,7 @@ func (h *historyCommand) overview(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer s.Close()
+	defer func() { _ = s.Close() }() // it was only read
 	o.namespace = h.target.namespace(server)
 	q := journal.Query{Namespace: o.namespace, From: o.period.From, Until: o.period.Until}
 	q.Outcomes, _ = h.outcomes() // which was checked

@@ -233,10 +233,10 @@ func whyText(r *run.Run) string {
 	if r.ExitCode != nil && *r.ExitCode != 0 {
 		parts = append(parts, fmt.Sprintf("exit code %d", *r.ExitCode))
 	}
-	switch {
-	case r.Trigger == run.Manual:
+	switch r.Trigger {
+	case run.Manual:
 		parts = append(parts, "by hand")
-	case r.Trigger == run.CatchUp:
+	case run.CatchUp:
 		parts = append(parts, "catch-up")
 	}
 	if r.Retry > 1 {

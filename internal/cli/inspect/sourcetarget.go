@@ -164,7 +164,7 @@ func (t *target) names(ctx context.Context, word string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer s.Close()
+	defer func() { _ = s.Close() }() // it was only read
 	var names []string
 	if server != nil {
 		// Without the API server the journal has answers enough.
