@@ -125,11 +125,11 @@ func trendText(t *history.Trend) string {
 	if t.Change() >= 1 {
 		by = fmt.Sprintf("%.1f times as long as", 1+t.Change())
 	}
-	return fmt.Sprintf("%s %s ago: about %s then, %s now", by, ago(t.Span), took(t.Before.Round(time.Second)), took(t.Now.Round(time.Second)))
+	return fmt.Sprintf("%s %s ago: about %s then, %s now", by, sinceText(t.Span), took(t.Before.Round(time.Second)), took(t.Now.Round(time.Second)))
 }
 
-// ago writes a long span in the largest unit that says enough: "4 weeks", "10 days", "5h".
-func ago(span time.Duration) string {
+// sinceText writes a long span in the largest unit that says enough: "4 weeks", "10 days", "5h".
+func sinceText(span time.Duration) string {
 	const day, week = 24 * time.Hour, 7 * 24 * time.Hour
 	switch {
 	case span >= 3*week-day && span < 13*week:
