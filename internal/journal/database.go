@@ -23,7 +23,7 @@ const fileName = "runs.db"
 var (
 	writePragmas = []string{
 		"auto_vacuum(incremental)", "journal_mode(wal)", "synchronous(full)", "busy_timeout(10000)",
-		"journal_size_limit(8388608)", "cache_size(-4096)", "temp_store(memory)", "trusted_schema(off)",
+		"journal_size_limit(4194304)", "cache_size(-4096)", "temp_store(memory)", "trusted_schema(off)",
 	}
 	readPragmas = []string{"busy_timeout(10000)", "cache_size(-4096)", "temp_store(memory)", "query_only(on)", "trusted_schema(off)"}
 	// lockPragmas are for a connection that only holds the lock.

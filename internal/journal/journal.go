@@ -71,7 +71,9 @@ type Journal struct {
 	closed   chan struct{}
 	once     sync.Once
 	w        *writer // the goroutine's own
-	err      error   // of Close, after closed
+	// inspected is closed when nobody looks for damage any more.
+	inspected chan struct{}
+	err       error // of Close, after closed
 }
 
 // errClosed is that of calls after Close.
@@ -92,19 +94,60 @@ func Open(dir string, o Options) (*Journal, error) {
 	if o.limits != nil {
 		l = *o.limits
 	}
-	j := &Journal{o: o, limits: l, requests: make(chan *request), closing: make(chan struct{}), closed: make(chan struct{})}
+	j := &Journal{o: o, limits: l, requests: make(chan *request), closing: make(chan struct{}), closed: make(chan struct{}), inspected: make(chan struct{})}
 	w, err := newWriter(dir, o, l)
 	if err != nil {
 		return nil, err
 	}
 	j.w = w
+	unchecked := w.d != nil && !w.checked
 	go j.write()
+	go func() {
+		defer close(j.inspected)
+		if unchecked {
+			j.inspect(w.files.database())
+		}
+	}()
 	return j, nil
 }
 
+// inspect looks for damage in a database that was not looked at when it was opened, because it was closed in good order:
+// that takes a second for each hundred MB or so, and need not keep the first caller waiting.
+func (j *Journal) inspect(path string) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go func() {
+		select {
+		case <-j.closing:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	d, err := connect(ctx, path, "ro", readPragmas)
+	if err != nil {
+		return // who writes will find it
+	}
+	err = d.check(ctx)
+	if cerr := d.close(); err == nil {
+		err = cerr
+	}
+	if !isDamage(err) {
+		return
+	}
+	told := false
+	// When it cannot be set aside now, who writes finds the damage again.
+	_ = j.do(ctx, func(*database) error {
+		if told {
+			return nil // this is the new one
+		}
+		told = true
+		return err
+	})
+}
+
 // Record remembers runs and omissions. When it returns nil they are durable: neither kill -9 nor a loss of power takes
-// them back. A run that is there already is brought up to date: one that has ended does not become active again, and
-// what attempts have summed up stays. An omission that is there already (owner and scheduled time) is replaced.
+// them back. A run that is there already is brought up to date: one that has ended does not become active again (but one
+// that is Unknown, without an end, does), and what attempts have summed up stays. An omission that is there already (owner and scheduled time) is replaced.
 // ErrUnavailable says that the journal cannot be written to now, and that the same call is worth another try later.
 //
 // A context that ends stops the waiting; what was to be recorded may be, then.
@@ -152,5 +195,6 @@ var ErrUnavailable = errors.New("the journal cannot be written to")
 func (j *Journal) Close() error {
 	j.once.Do(func() { close(j.closing) })
 	<-j.closed
+	<-j.inspected
 	return j.err
 }

@@ -80,7 +80,10 @@ func (l *logWriter) add(text []byte) {
 		if i := bytes.IndexByte(half, '\n'); i >= 0 && i+1 < len(half) {
 			half = half[i+1:]
 		}
-		l.dropped += int64(len(text) - len(half))
+		// What is before a missing part is not kept, either.
+		l.dropped += l.text + int64(len(text)-len(half))
+		l.first += int64(len(l.kept))
+		l.kept, l.pending, l.disk, l.text = nil, nil, 0, 0
 		text, c = half, compressed(half)
 	}
 	l.kept, l.pending = append(l.kept, piece{c.size, c.disk()}), append(l.pending, c)

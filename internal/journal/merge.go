@@ -101,7 +101,7 @@ func (o *opened) verifyWhole(ctx context.Context, path string) error {
 		return errors.Join(ctx.Err(), err)
 	}
 	if said != "ok" {
-		return &damagedError{said}
+		return &damagedError{firstFinding(said)}
 	}
 	return nil
 }

@@ -20,37 +20,42 @@ func noRows(err error) bool { return errors.Is(err, sql.ErrNoRows) }
 // the beginning is not kept, the first line says how much that was. It is read while it is read from: an error may come then,
 // also fs.ErrNotExist, if the log goes meanwhile.
 func (r *Reader) Log(ctx context.Context, containerID string) (io.ReadCloser, error) {
-	l := &logReader{ctx: ctx, r: r}
-	err := r.read(ctx, func(t *reading) error {
-		return t.log(containerID, &l.id, &l.dropped)
+	l := &logReader{ctx: ctx, r: r, container: containerID}
+	err := r.read(ctx, func(t *reading) (err error) {
+		l.log, err = t.log(containerID)
+		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	l.next = chunkID(l.id, 0)
+	l.next = chunkID(l.log.id, 0)
 	return l, nil
 }
 
+// foundLog is what is known of a log: dropped and kept are bytes of text, chunks how many it has had.
+type foundLog struct{ id, dropped, chunks, kept int64 }
+
 // log finds the log of an attempt.
-func (t *reading) log(containerID string, id, dropped *int64) error {
-	err := t.tx.QueryRowContext(t.ctx, `SELECT l.id, l.dropped FROM attempts a JOIN logs l ON l.id = a.log
-		WHERE a.container_hash = ? AND a.container_id = ?`, hash(containerID), pack(containerID)).Scan(id, dropped)
+func (t *reading) log(containerID string) (l foundLog, err error) {
+	err = t.tx.QueryRowContext(t.ctx, `SELECT l.id, l.dropped, l.chunks, a.kept FROM attempts a JOIN logs l ON l.id = a.log
+		WHERE a.container_hash = ? AND a.container_id = ?`, hash(containerID), pack(containerID)).
+		Scan(&l.id, &l.dropped, &l.chunks, &l.kept)
 	if noRows(err) {
-		return fmt.Errorf("nothing is kept of the output of container %s: %w", containerID, fs.ErrNotExist)
+		return l, fmt.Errorf("nothing is kept of the output of container %s: %w", containerID, fs.ErrNotExist)
 	}
-	return err
+	return l, err
 }
 
 // logReader reads a log chunk by chunk, each in a transaction of its own: a long one would keep the file from shrinking.
 type logReader struct {
-	ctx     context.Context
-	r       *Reader
-	id      int64
-	next    int64 // the id of the chunk to come, or a smaller one
-	begun   bool
-	dropped int64
-	text    []byte
-	err     error
+	ctx       context.Context
+	r         *Reader
+	container string
+	log       foundLog
+	next      int64 // the id of the chunk to come, or a smaller one
+	read      int64 // bytes of text
+	text      []byte
+	err       error
 }
 
 func (l *logReader) Read(p []byte) (int, error) {
@@ -75,14 +80,18 @@ func (l *logReader) chunk() ([]byte, error) {
 	var data []byte
 	err := l.r.read(l.ctx, func(t *reading) error {
 		err := t.tx.QueryRowContext(t.ctx, "SELECT id, size, data FROM chunks WHERE id >= ? AND id < ? ORDER BY id LIMIT 1",
-			l.next, chunkID(l.id+1, 0)).Scan(&id, &size, &data)
+			l.next, chunkID(l.log.id+1, 0)).Scan(&id, &size, &data)
 		if !noRows(err) {
 			return err
 		}
-		if !l.begun {
-			return fs.ErrNotExist
+		if l.read == l.log.kept {
+			return io.EOF
 		}
-		return io.EOF
+		// Chunks are missing: retention has taken them meanwhile, or the file is damaged.
+		if now, err := t.log(l.container); err != nil || now != l.log {
+			return errors.Join(fmt.Errorf("the log has become too old while it was read: %w", fs.ErrNotExist), err)
+		}
+		return errDamagedLog
 	})
 	if err != nil {
 		return nil, err
@@ -91,10 +100,12 @@ func (l *logReader) chunk() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !l.begun && l.dropped > 0 {
-		text = append(missing(text, l.dropped), text...)
+	if l.read == 0 && l.log.dropped > 0 {
+		l.read -= int64(len(missing(text, l.log.dropped)))
+		text = append(missing(text, l.log.dropped), text...)
 	}
-	l.begun, l.next = true, id+1
+	l.read += int64(len(text))
+	l.next = id + 1
 	return text, nil
 }
 
@@ -124,31 +135,32 @@ func humanBytes(n int64) string {
 func (r *Reader) Tail(ctx context.Context, containerID string, lines int) ([]byte, error) {
 	var tail []byte
 	err := r.read(ctx, func(t *reading) error {
-		var id, dropped int64
-		if err := t.log(containerID, &id, &dropped); err != nil || lines <= 0 {
+		l, err := t.log(containerID)
+		if err != nil || lines <= 0 {
 			return err
 		}
 		var chunks [][]byte
-		for below, found := chunkID(id+1, 0), 0; found <= lines; {
-			var chunk, size int64
+		var text int64
+		for place, found := l.chunks-1, 0; found <= lines && text < l.kept; place-- {
+			var size int64
 			var data []byte
-			err := t.tx.QueryRowContext(t.ctx, "SELECT id, size, data FROM chunks WHERE id >= ? AND id < ? ORDER BY id DESC LIMIT 1",
-				chunkID(id, 0), below).Scan(&chunk, &size, &data)
+			err := t.tx.QueryRowContext(t.ctx, "SELECT size, data FROM chunks WHERE id = ?", chunkID(l.id, place)).Scan(&size, &data)
 			if noRows(err) {
-				if dropped > 0 && len(chunks) > 0 {
-					chunks = append(chunks, missing(chunks[len(chunks)-1], dropped))
-				}
-				break
+				return errDamagedLog
 			}
 			if err != nil {
 				return err
 			}
-			text, err := decompressed(data, size)
+			c, err := decompressed(data, size)
 			if err != nil {
 				return err
 			}
-			chunks, below = append(chunks, text), chunk
-			found += countLines(text)
+			chunks = append(chunks, c)
+			found += countLines(c)
+			text += size
+		}
+		if n := len(chunks); text == l.kept && n > 0 && l.dropped > 0 {
+			chunks = append(chunks, missing(chunks[n-1], l.dropped))
 		}
 		slices.Reverse(chunks)
 		tail = lastLines(slices.Concat(chunks...), lines)

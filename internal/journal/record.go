@@ -136,10 +136,13 @@ func (d *database) text(v any) (string, error) {
 }
 
 // updated is what is known of a run after news of it: of times and names that the news do not have, the former hold, and
-// how it ended is forgotten neither for "it runs" nor for "nobody knows".
+// how it ended is forgotten neither for "it runs" nor for "nobody knows". One of which nobody knows whether it has ended
+// can turn out to run: a restored journal has those that were active.
 func updated(old, news run.Run) run.Run {
 	r := news
-	if old.Outcome.Ended() && (!news.Outcome.Ended() || news.Outcome == run.Unknown && old.Outcome != run.Unknown) {
+	switch {
+	case old.Outcome == run.Unknown && old.Ended.IsZero():
+	case old.Outcome.Ended() && (!news.Outcome.Ended() || news.Outcome == run.Unknown && old.Outcome != run.Unknown):
 		r = old
 	}
 	r.ScheduledTime = firstTime(r.ScheduledTime, news.ScheduledTime, old.ScheduledTime)

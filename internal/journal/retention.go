@@ -23,6 +23,22 @@ const (
 // slack is how much below its bound retention goes, so that it need not follow each write.
 func slack(bound int64) int64 { return bound - bound/32 }
 
+// beginTidying begins a round of retention. Another process may have merged logs since the last.
+func (w *writer) beginTidying() {
+	w.tidying = true
+	if w.d != nil {
+		if n, err := w.d.logBytes(); err == nil { // or the first step finds the error, too
+			w.logBytes = n
+		}
+	}
+}
+
+// logBytes is about what all logs take on the disk.
+func (d *database) logBytes() (n int64, err error) {
+	_, err = d.one("SELECT coalesce(sum(disk), 0) FROM logs", nil, &n)
+	return n, err
+}
+
 // tidy takes one small step of retention. When there is none left to take, tidying is over until the next round.
 func (w *writer) tidy() {
 	more := false
@@ -58,7 +74,7 @@ func (w *writer) boundLogs() (bool, error) {
 	more, err := w.removeLogs(w.logBytes-slack(keep), "SELECT id FROM logs ORDER BY ended, id LIMIT ?", stepChunks)
 	if err == nil && !more {
 		// The sum was wrong, or another process has removed some.
-		_, err = w.d.one("SELECT coalesce(sum(disk), 0) FROM logs", nil, &w.logBytes)
+		w.logBytes, err = w.d.logBytes()
 		w.trimming = false
 	}
 	return more, err

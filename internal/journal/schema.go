@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -107,7 +108,7 @@ func (e *LaterVersionError) Error() string {
 // damagedError says that a file is not the database that it should be.
 type damagedError struct{ why string }
 
-func (e *damagedError) Error() string { return "damaged: " + e.why }
+func (e *damagedError) Error() string { return e.why }
 
 // ownVersion is the version of the schema that this program writes.
 func ownVersion() int64 { return int64(len(migrations)) }
@@ -231,8 +232,15 @@ func (d *database) check(ctx context.Context) error {
 		case err != nil:
 			return asDamage(err, "table "+table+" cannot be checked")
 		case said != "ok":
-			return &damagedError{said}
+			return &damagedError{firstFinding(said)}
 		}
 	}
 	return nil
+}
+
+// firstFinding is the first of what a check has found, in one line.
+func firstFinding(said string) string {
+	said = strings.TrimSpace(strings.TrimPrefix(said, "*** in database main ***"))
+	said, _, _ = strings.Cut(said, "\n")
+	return said
 }

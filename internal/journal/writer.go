@@ -63,7 +63,7 @@ func (j *Journal) write() {
 		case <-idle:
 			j.w.tidy()
 		case <-tick:
-			j.w.tidying = true
+			j.w.beginTidying()
 			tick = j.limits.after(j.limits.idle)
 		case <-j.closing:
 			j.err = j.w.close()
@@ -92,7 +92,9 @@ type writer struct {
 	o      Options
 	limits limits
 	d      *database // nil while there is none
-	files  *directory
+	// checked: it was looked for damage when it was opened, or is new.
+	checked bool
+	files   *directory
 
 	state       availability
 	tidying     bool // there may be something to remove
@@ -221,11 +223,12 @@ func (w *writer) openOnce() (err error) {
 			return err
 		}
 	}
+	w.checked = !clean
 	if err := d.setClean(false); err != nil {
 		return err
 	}
-	if _, err := d.one("SELECT coalesce(sum(disk), 0) FROM logs", nil, &w.logBytes); err != nil {
-		return asDamage(err, "its logs cannot be counted")
+	if w.logBytes, err = d.logBytes(); err != nil {
+		return err
 	}
 	w.d = d
 	return nil
