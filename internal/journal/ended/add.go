@@ -118,7 +118,7 @@ var stage = func(string) {}
 func temporary(id string) string { return "." + id + "." + rand.Text() }
 
 // linkPasses is how often the files of a log are looked for: while they are, the kubelet may give one another name.
-const linkPasses = 4
+const linkPasses = 10
 
 // linkLog gives the files of a log a name more in the directory at, and tells their names, the oldest first, and how many
 // bytes they have.
@@ -134,42 +134,35 @@ func linkLog(log string, at *os.File) (names []string, size int64, err error) {
 		return nil, 0, err
 	}
 	defer dir.Close()
-	var linked []fs.FileInfo
-	for range linkPasses {
-		found, ferr := logFiles(dir, filepath.Base(log))
-		if ferr != nil {
-			return names, size, ferr
+	for pass := 1; ; pass++ {
+		var changed bool
+		names, size, changed, err = linkFiles(dir, filepath.Base(log), at)
+		if !changed || pass == linkPasses {
+			return names, size, err
 		}
-		renamed := false
-		for _, f := range found {
-			if isLinked(linked, f.info) {
-				continue
+		// What was linked may be there once more, packed.
+		for _, name := range names {
+			if err := unix.Unlinkat(int(at.Fd()), name, 0); err != nil {
+				return nil, 0, &os.PathError{Op: "remove", Path: filepath.Join(at.Name(), name), Err: err}
 			}
-			lerr := unix.Linkat(int(dir.Fd()), f.name, int(at.Fd()), f.name, 0)
-			switch {
-			case lerr == nil:
-				linked = append(linked, f.info)
-				names = append(names, f.name)
-				size += f.info.Size()
-			case errors.Is(lerr, fs.ErrNotExist), errors.Is(lerr, fs.ErrExist):
-				renamed = true // or removed: looked for again
-			case err == nil:
-				err = &os.LinkError{Op: "link", Old: filepath.Join(dir.Name(), f.name), New: filepath.Join(at.Name(), f.name), Err: lerr}
-			}
-		}
-		if !renamed {
-			break
 		}
 	}
-	return inOrder(names), size, err
 }
 
-// isLinked tells whether a file is linked already, under another name.
-func isLinked(linked []fs.FileInfo, f fs.FileInfo) bool {
-	for _, l := range linked {
-		if os.SameFile(l, f) {
-			return true
+// linkFiles links what is there of a log now. changed says that some of it got another name meanwhile.
+func linkFiles(dir *os.File, log string, at *os.File) (names []string, size int64, changed bool, err error) {
+	found, changed, err := logFiles(dir, log)
+	for _, f := range found {
+		lerr := unix.Linkat(int(dir.Fd()), f.name, int(at.Fd()), f.name, 0)
+		switch {
+		case lerr == nil:
+			names = append(names, f.name)
+			size += f.info.Size()
+		case errors.Is(lerr, fs.ErrNotExist):
+			changed = true
+		case err == nil:
+			err = &os.LinkError{Op: "link", Old: filepath.Join(dir.Name(), f.name), New: filepath.Join(at.Name(), f.name), Err: lerr}
 		}
 	}
-	return false
+	return names, size, changed, err
 }

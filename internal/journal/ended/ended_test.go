@@ -76,18 +76,11 @@ func (r *rig) path(names ...string) string {
 func (r *rig) log(name, content string) string {
 	r.t.Helper()
 	path := filepath.Join(r.base, "logs", name)
-	if strings.HasSuffix(name, ".gz") {
-		var b bytes.Buffer
-		w := gzip.NewWriter(&b)
-		if _, err := io.WriteString(w, content); err != nil {
-			r.t.Fatal(err)
-		}
-		if err := w.Close(); err != nil {
-			r.t.Fatal(err)
-		}
-		content = b.String()
+	b := []byte(content)
+	if strings.HasSuffix(name, packedSuffix) {
+		b = packed(b)
 	}
-	if err := os.WriteFile(path, []byte(content), 0o640); err != nil {
+	if err := os.WriteFile(path, b, 0o600); err != nil {
 		r.t.Fatal(err)
 	}
 	return path
@@ -305,6 +298,63 @@ func TestLog(t *testing.T) {
 			r.warned()
 		})
 	}
+}
+
+// The kubelet may rotate and pack a log at the moment at which its container ends.
+func TestLogThatIsRotatedMeanwhile(t *testing.T) {
+	r := newRig(t, Options{})
+	for round := range 200 {
+		id := fmt.Sprint("c", round)
+		dir := filepath.Join("logs", id)
+		if err := os.Mkdir(filepath.Join(r.base, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		want := ""
+		file := func(name, content string) string {
+			want += content
+			return r.log(filepath.Join("..", dir, name), content)
+		}
+		rotated := []string{file("0.log.20260301-110000", "a\n"), file("0.log.20260301-120000", "b\n")}
+		log := file("0.log", "c\n")
+
+		done := make(chan error, 1)
+		go func() {
+			err := os.Rename(log, log+".20260301-130000")
+			for _, path := range append(rotated, log+".20260301-130000") {
+				err = errors.Join(err, pack(path))
+			}
+			done <- err
+		}()
+		r.add(container(id, time.Duration(round)), log)
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		if got := r.read(id); got != want {
+			c, err := r.dir.Read(id)
+			t.Fatalf("round %d: got %q of %q (%v)", round, got, c.Logs, err)
+		}
+	}
+}
+
+// pack does with a file of a log what the kubelet does.
+func pack(path string) error {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(os.WriteFile(path+packingSuffix, packed(content), 0o600), os.Rename(path+packingSuffix, path+packedSuffix), os.Remove(path))
+}
+
+func packed(content []byte) []byte {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	if _, err := w.Write(content); err != nil {
+		panic(err)
+	}
+	if err := w.Close(); err != nil {
+		panic(err)
+	}
+	return b.Bytes()
 }
 
 func TestLogThatIsNotThere(t *testing.T) {

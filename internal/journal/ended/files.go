@@ -5,6 +5,7 @@ package ended
 
 import (
 	"cmp"
+	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -27,21 +28,27 @@ type logFile struct {
 	info fs.FileInfo
 }
 
-// logFiles are the files of the log with the given name, all regular, the oldest first.
-func logFiles(dir *os.File, name string) ([]logFile, error) {
+// logFiles are the files of the log with the given name, all regular, the oldest first. changed says that one got another
+// name, or was removed, while they were looked for.
+func logFiles(dir *os.File, name string) (found []logFile, changed bool, err error) {
 	if _, err := dir.Seek(0, io.SeekStart); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	list, err := dir.ReadDir(-1)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	var found []logFile
 	for _, e := range list {
 		if e.Name() != name && !isRotated(e.Name(), name) {
 			continue
 		}
-		if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
+		info, err := e.Info()
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			changed = true
+		case err != nil:
+			return nil, false, err
+		case info.Mode().IsRegular():
 			found = append(found, logFile{e.Name(), info})
 		}
 	}
@@ -51,7 +58,7 @@ func logFiles(dir *os.File, name string) ([]logFile, error) {
 		return packed && slices.ContainsFunc(found, func(o logFile) bool { return o.name == plain })
 	})
 	slices.SortFunc(found, func(a, b logFile) int { return compareLogs(a.name, b.name) })
-	return found, nil
+	return found, changed, nil
 }
 
 // isRotated tells whether a file belongs to the log with the given name, and was written before it.
@@ -75,12 +82,4 @@ func compareLogs(a, b string) int {
 		return 0
 	}
 	return cmp.Or(cmp.Compare(rotated(a), rotated(b)), cmp.Compare(strings.TrimSuffix(a, packedSuffix), strings.TrimSuffix(b, packedSuffix)))
-}
-
-// inOrder sorts names of files of one log, and leaves out what is there twice because it was packed meanwhile.
-func inOrder(names []string) []string {
-	slices.SortFunc(names, compareLogs)
-	return slices.CompactFunc(names, func(a, b string) bool {
-		return strings.TrimSuffix(a, packedSuffix) == strings.TrimSuffix(b, packedSuffix)
-	})
 }
