@@ -114,6 +114,8 @@ func (s *screen) legend(seen map[description.Mark]bool, last string) {
 func spanWords(length time.Duration) string {
 	const day = 24 * time.Hour
 	switch hours := length.Round(time.Hour); {
+	case hours <= time.Hour:
+		return "The last hour"
 	case hours <= 6*time.Hour:
 		return "The last 6 hours"
 	case hours <= day:

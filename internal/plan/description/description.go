@@ -149,7 +149,9 @@ func Of(in Input) *Description {
 	if in.Object.Kind != "Job" {
 		h, every := historyOf(&in)
 		if len(h.runs)+len(h.omissions) > 0 || h.times != nil {
-			d.Timeline = timeline(h, now, lengthOf(h, every, now), in.Places)
+			if line := timeline(h, now, lengthOf(h, every, now), in.Places); !line.empty() {
+				d.Timeline = line
+			}
 		}
 		d.entries(&in)
 	}

@@ -97,7 +97,7 @@ func (d *Description) state(e *diagnosis.Evidence) {
 	answer := diagnosis.Explain(e, diagnosis.Question{})
 	d.State = State{Verdict: answer.Verdict, Reason: answer.Reason, Summary: answer.Summary, Sentences: answer.Sentences}
 	for _, step := range answer.Next {
-		logs := strings.HasPrefix(step.Command, "carillon logs ") // which comes below
+		logs := strings.Contains(step.Command, " logs ") // which comes below
 		if answer.Verdict != diagnosis.NotDue && answer.Verdict != diagnosis.Succeeded && !logs {
 			d.Steps = append(d.Steps, step)
 		}

@@ -71,13 +71,13 @@ type Timeline struct {
 }
 
 // lengths are how much of the past a timeline may show.
-var lengths = []time.Duration{6 * time.Hour, day, week, 5 * week, 366 * day}
+var lengths = []time.Duration{time.Hour, 6 * time.Hour, day, week, 5 * week, 366 * day}
 
 const (
 	day  = 24 * time.Hour
 	week = 7 * day
 	// enough is how many scheduled times or runs make a timeline worth its place.
-	enough = 5
+	enough = 7
 	// ahead is which part of the places is for the time to come: one of so many.
 	ahead = 7
 )
@@ -108,6 +108,16 @@ func timeline(h history, now time.Time, length time.Duration, places int) *Timel
 	t.addNotKnown(h)
 	t.addToCome(h)
 	return t
+}
+
+// empty tells whether nothing is on it.
+func (t *Timeline) empty() bool {
+	for _, mark := range t.Places {
+		if mark != Nothing {
+			return false
+		}
+	}
+	return true
 }
 
 // index is the place of an instant; ok is false if it is on neither side of the line. What has happened is in the past, also

@@ -97,11 +97,12 @@ func TestLengthOf(t *testing.T) {
 		schedule string
 		want     time.Duration
 	}{
-		"each minute":         {"* * * * *", 6 * time.Hour},
-		"each hour":           {"0 * * * *", 6 * time.Hour},
+		"each minute":         {"* * * * *", time.Hour},
+		"every ten minutes":   {"*/10 * * * *", 6 * time.Hour},
+		"each hour":           {"0 * * * *", day},
 		"every three hours":   {"0 */3 * * *", day},
 		"each day":            {"30 3 * * *", week},
-		"each week":           {"0 6 * * 1", 5 * week},
+		"each week":           {"0 6 * * 1", 366 * day},
 		"each month":          {"0 6 1 * *", 366 * day},
 		"once in four years":  {"0 6 29 2 *", week},
 		"a day that is never": {"0 6 31 2 *", week},
@@ -112,8 +113,8 @@ func TestLengthOf(t *testing.T) {
 			}
 		})
 	}
-	if got := lengthOf(history{}, 4*time.Hour, at); got != day {
-		t.Errorf("every 4 hours: %s", got)
+	if got := lengthOf(history{}, 3*time.Hour, at); got != day {
+		t.Errorf("every 3 hours: %s", got)
 	}
 	yearly := history{runs: []run.Run{ended(100*day, time.Minute, run.Succeeded)}, times: scheduleOfText(t, "0 6 1 1 *")}
 	if got := lengthOf(yearly, 0, at); got != 366*day {
@@ -226,6 +227,7 @@ func TestTicks(t *testing.T) {
 		length time.Duration
 		want   string
 	}{
+		"an hour": {time.Hour, "07:30 07:40 07:50 08:00 08:10 08:20"},
 		"6 hours": {6 * time.Hour, "05:00 06:00 07:00 08:00 09:00 10:00"},
 		"a day":   {day, "12:00 15:00 18:00 21:00 Mon 19 03:00 06:00 09:00 12:00"},
 		"a week":  {week, "Tue 13 Wed 14 Thu 15 Fri 16 Sat 17 Sun 18 Mon 19 Tue 20"},
