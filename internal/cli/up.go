@@ -233,7 +233,7 @@ func (o *upOptions) serve(ctx context.Context, plane *standalone.Standalone, out
 	if address := plane.MetricsAddr(); address != "" {
 		out.Print(console.Line{Type: console.Info, Message: "metrics: https://" + address + "/metrics"})
 	}
-	out.Print(console.Line{Type: console.Info, Message: "from another terminal: " + kubectlHint(o.dataDir) + " get timetables,cronjobs,jobs,pods (or apply -f FILE)"})
+	out.Print(console.Line{Type: console.Info, Message: "from another terminal: " + statusHint(o.dataDir) + ", or " + kubectlHint(o.dataDir) + " apply -f FILE"})
 	var expired <-chan time.Time
 	if o.exitAfter > 0 {
 		timer := time.NewTimer(o.exitAfter)
@@ -270,15 +270,21 @@ func apply(ctx context.Context, plane *standalone.Standalone, out *console.Conso
 }
 
 // kubectlHint is the command that reaches the Carillon on dataDir.
-func kubectlHint(dataDir string) string {
+func kubectlHint(dataDir string) string { return hint("kubectl", dataDir) }
+
+// statusHint is the command that shows what goes on in this Carillon.
+func statusHint(dataDir string) string { return hint("status", dataDir) }
+
+// hint is a command of this program about the Carillon on a data directory.
+func hint(command, dataDir string) string {
 	self := "carillon"
 	if len(os.Args) > 0 && strings.ContainsRune(os.Args[0], '/') && !strings.Contains(os.Args[0], "go-build") {
 		self = os.Args[0]
 	}
 	if dataDir == datadir.Default() {
-		return self + " kubectl"
+		return self + " " + command
 	}
-	return self + " kubectl --data-dir " + dataDir
+	return self + " " + command + " --data-dir " + dataDir
 }
 
 // interrupted hides the errors that a stop asked for by the user brings about.

@@ -227,7 +227,7 @@ func TestTicks(t *testing.T) {
 		length time.Duration
 		want   string
 	}{
-		"an hour": {time.Hour, "07:30 07:40 07:50 08:00 08:10 08:20"},
+		"an hour": {time.Hour, "09:30 09:40 09:50 10:00 10:10 10:20"},
 		"6 hours": {6 * time.Hour, "05:00 06:00 07:00 08:00 09:00 10:00"},
 		"a day":   {day, "12:00 15:00 18:00 21:00 Mon 19 03:00 06:00 09:00 12:00"},
 		"a week":  {week, "Tue 13 Wed 14 Thu 15 Fri 16 Sat 17 Sun 18 Mon 19 Tue 20"},
