@@ -55,6 +55,9 @@ func chooseRun(ctx context.Context, s source, of *subject, c choice, now time.Ti
 	if err != nil {
 		return nil, err
 	}
+	if of.job != nil && c == (choice{}) && (len(runs) == 0 || runs[0].UID != of.job.UID) {
+		return of.job, nil // it is so new that it is not remembered yet
+	}
 	if len(runs) > skip {
 		return &runs[skip], nil
 	}

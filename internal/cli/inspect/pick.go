@@ -81,14 +81,14 @@ func (p *pick) fits(r *run.Run, s sighting) bool {
 	return !p.next && !r.Outcome.Ended()
 }
 
-// better tells whether a run takes the place of the one that was chosen: of what is there at first the newest active one,
-// or, of a scheduled time, the last that tries it.
+// better tells whether a run takes the place of the one that was chosen: the one that tries the same scheduled time again,
+// or, of what is there at first, the newest that is active.
 func (p *pick) better(r *run.Run, s sighting) bool {
 	if p.job || !p.fits(r, s) {
 		return false
 	}
 	newer := cmp.Or(cmp.Compare(r.Retry, p.chosen.Retry), r.Created.Compare(p.chosen.Created)) > 0
-	if p.at != nil {
+	if p.at != nil || !r.ScheduledTime.IsZero() && r.ScheduledTime.Equal(p.chosen.ScheduledTime) {
 		return newer
 	}
 	return s.initial && !p.synced && (p.chosen.Outcome.Ended() && !r.Outcome.Ended() || p.chosen.Outcome.Ended() == r.Outcome.Ended() && newer)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -30,6 +31,8 @@ type subject struct {
 	namespace string
 	// schedule is the CronJob or Timetable; nil for a Job, and for one that is only remembered.
 	schedule *workload.Scheduled
+	// job is the Job as it is; nil for a schedule, and for one that is only remembered.
+	job *run.Run
 	// zone is that in which its times are read and written.
 	zone *time.Location
 }
@@ -57,6 +60,12 @@ func findSubject(ctx context.Context, s source, server *cluster.Server, ref refe
 			return found, nil
 		}
 	}
+	if server != nil && ref.Kind == "job" {
+		job, err := getJob(ctx, server, ref, namespace)
+		if found.job = job; err != nil || job != nil {
+			return found, err
+		}
+	}
 	q := found.query()
 	q.Limit = 1
 	runs, err := s.Runs(ctx, q)
@@ -75,6 +84,23 @@ func findSubject(ctx context.Context, s source, server *cluster.Server, ref refe
 		return nil, exitcode.UsageError("there is no %s among what is remembered in namespace %s: %s", ref, namespace, s.Origin(ctx))
 	}
 	return nil, reference.NotThere(ref, namespace, names)
+}
+
+// getJob reads a Job from the API server; nil if it is not there.
+func getJob(ctx context.Context, server *cluster.Server, ref reference.Reference, namespace string) (*run.Run, error) {
+	resource, err := server.Resource(batchv1.SchemeGroupVersion.WithKind("Job"), namespace)
+	if err != nil {
+		return nil, err
+	}
+	content, err := resource.Get(ctx, ref.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", ref, err)
+	}
+	r := run.FromObject(content, nil)
+	return &r, nil
 }
 
 // getSchedule reads a CronJob or Timetable from the API server; nil if it is not there.

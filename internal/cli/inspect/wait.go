@@ -114,6 +114,19 @@ func (w *wait) check(args []string) ([]reference.Reference, error) {
 var errTimeout = errors.New("the time is up")
 
 func (w *wait) run(ctx context.Context, args []string) error {
+	if _, err := w.check(args); err != nil {
+		return err
+	}
+	s, server, err := w.target.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	return w.runOn(ctx, s, server, args)
+}
+
+// runOn waits, by what an API server and what remembers runs tell.
+func (w *wait) runOn(ctx context.Context, s source, server *cluster.Server, args []string) error {
 	refs, err := w.check(args)
 	if err != nil {
 		return err
@@ -125,11 +138,6 @@ func (w *wait) run(ctx context.Context, args []string) error {
 		limited, stop = context.WithTimeoutCause(ctx, w.timeout, errTimeout)
 		defer stop()
 	}
-	s, server, err := w.target.open(limited)
-	if err != nil {
-		return w.stopped(ctx, limited, err)
-	}
-	defer s.Close()
 	waits, err := w.prepare(limited, s, server, refs, began)
 	if err != nil {
 		return w.stopped(ctx, limited, err)
