@@ -20,6 +20,7 @@
 //   - token.go         what clients in this process are known by
 //   - listen.go        the port, and remembering it
 //   - etcd.go          the store, on a unix socket
+//   - offline.go       the store without the rest, for backups; a store made of a snapshot
 //   - maintenance.go   when to compact and defragment it, and when to tell the user (decisions alone)
 //   - maintainer.go    doing so
 //   - contents.go      what fills it

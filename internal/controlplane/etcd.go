@@ -78,16 +78,9 @@ func openStore(ctx context.Context, dir string, quota int64, ephemeral bool, log
 	}
 	s.url = "unix://" + socket
 
-	config := embed.NewConfig()
-	config.Name = "carillon"
-	config.Dir = dir
+	config := storeConfig(dir)
 	config.ListenPeerUrls = nil
 	config.ListenClientUrls = []url.URL{{Scheme: "unix", Path: socket}}
-	// Etcd insists on addresses that it can tell to others. There are no others.
-	nowhere := url.URL{Scheme: "http", Host: "127.0.0.1:0"}
-	config.AdvertiseClientUrls = []url.URL{nowhere}
-	config.AdvertisePeerUrls = []url.URL{nowhere}
-	config.InitialCluster = config.InitialClusterFromName(config.Name)
 	// An election with one voter lasts as long as the timeout, so a short one starts fast.
 	config.TickMs, config.ElectionMs = 10, 100
 	config.WarningUnaryRequestDuration = 2 * time.Second
@@ -150,6 +143,19 @@ func openStore(ctx context.Context, dir string, quota int64, ephemeral bool, log
 	case <-ctx.Done():
 		return nil, fmt.Errorf("start the store: %w", context.Cause(ctx))
 	}
+}
+
+// storeConfig says who the store in dir is: a snapshot is restored for the same member.
+func storeConfig(dir string) *embed.Config {
+	config := embed.NewConfig()
+	config.Name = "carillon"
+	config.Dir = dir
+	// Etcd insists on addresses that it can tell to others. There are no others.
+	nowhere := url.URL{Scheme: "http", Host: "127.0.0.1:0"}
+	config.AdvertiseClientUrls = []url.URL{nowhere}
+	config.AdvertisePeerUrls = []url.URL{nowhere}
+	config.InitialCluster = config.InitialClusterFromName(config.Name)
+	return config
 }
 
 // watch passes on why the store died, until stop is closed.

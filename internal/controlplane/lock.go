@@ -49,12 +49,31 @@ const orphanedTimeout = 5 * time.Second
 // for. A directory that somebody else made is
 // refused, since keys will lie in it; one of ours that others can read is narrowed to 0700.
 func LockDir(dir string) (*Lock, error) {
-	d, err := privatedir.Make(dir)
-	if err != nil {
-		return nil, unusableDir(dir, err)
+	for {
+		d, err := privatedir.Make(dir)
+		if err != nil {
+			return nil, unusableDir(dir, err)
+		}
+		lock, err := LockOpen(d)
+		// A restore puts another directory in the place of one that it has locked.
+		if err == nil && !isStill(d, dir) {
+			lock.Release()
+			d.Close()
+			continue
+		}
+		d.Close()
+		return lock, err
 	}
-	defer d.Close()
-	return LockOpen(d)
+}
+
+// isStill tells whether an open directory is the one that its path means.
+func isStill(d *privatedir.Dir, path string) bool {
+	opened, err := d.Stat()
+	if err != nil {
+		return false
+	}
+	now, err := os.Lstat(path)
+	return err == nil && os.SameFile(opened, now)
 }
 
 // LockOpen is LockDir for a directory that is open: its path may mean another one by now.
