@@ -37,8 +37,9 @@ func late(in *Input) []Late {
 	var all []Late
 	for _, s := range in.Schedules {
 		one := Late{Object: objectOfSchedule(s)}
-		if waiting := s.Memory.Waiting; len(waiting) > 0 {
-			one.Due, one.Reason, one.Message, one.Others = waiting[0].Time, string(waiting[0].Reason), waiting[0].Message, len(waiting)-1
+		if t := s.Timetable(); t != nil && len(t.Status.Waiting) > 0 && s.Unreadable == nil {
+			first := t.Status.Waiting[0]
+			one.Due, one.Reason, one.Message, one.Others = first.ScheduledTime.UTC(), first.Reason, first.Message, len(t.Status.Waiting)-1
 		} else if one.Due = overdue(s, in.Now); one.Due.IsZero() {
 			continue
 		}
