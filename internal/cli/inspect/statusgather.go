@@ -101,7 +101,7 @@ func (c *statusCommand) look(ctx context.Context, since time.Duration) (*known, 
 	if g.source, g.server, err = c.open(ctx); err != nil {
 		return nil, err
 	}
-	defer g.source.Close()
+	defer func() { _ = g.source.Close() }() // it was only read
 	if g.server == nil && !g.selector.Empty() {
 		return nil, exitcode.UsageError("-l: a journal does not know labels, and no API server answers; leave -l out")
 	}

@@ -75,7 +75,7 @@ func suspend(by string, at time.Duration) func(*batchv1.CronJob) {
 	return func(c *batchv1.CronJob) {
 		yes, when := true, metav1.NewTime(ago(at))
 		c.Spec.Suspend = &yes
-		c.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: by, Time: &when, FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec":{"f:suspend":{}}}`)}}}
+		c.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: by, Time: &when, FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:suspend":{}}}`)}}
 	}
 }
 

@@ -63,7 +63,7 @@ func TestDue(t *testing.T) {
 func TestPaused(t *testing.T) {
 	yes := true
 	entry := func(manager, fields string, at time.Time) metav1.ManagedFieldsEntry {
-		e := metav1.ManagedFieldsEntry{Manager: manager, FieldsV1: &metav1.FieldsV1{Raw: []byte(fields)}}
+		e := metav1.ManagedFieldsEntry{Manager: manager, FieldsV1: metav1.NewFieldsV1(fields)}
 		if !at.IsZero() {
 			e.Time = &metav1.Time{Time: at}
 		}
