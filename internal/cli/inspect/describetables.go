@@ -36,7 +36,7 @@ func (s *screen) next(d *description.Description, there *time.Location) {
 		title += ", which will pass without a run as it is"
 	}
 	s.title(title)
-	t := table.Table{Columns: []table.Column{{Header: strings.ToUpper(d.Zone().String())}, {Header: "DISTANCE"}}}
+	t := table.Table{Columns: []table.Column{{Header: strings.ToUpper(zoneName(d.Zone()))}, {Header: "DISTANCE"}}}
 	if there != nil {
 		header := "WHERE YOU ARE"
 		if s.zone != "" {
@@ -58,6 +58,14 @@ func (s *screen) next(d *description.Description, there *time.Location) {
 	s.table(&t)
 }
 
+// zoneName is how people call a zone: that of this machine has no name of its own.
+func zoneName(zone *time.Location) string {
+	if zone == time.Local {
+		return "your time zone"
+	}
+	return zone.String()
+}
+
 func fullTime(t time.Time) string {
 	if t.Second() != 0 {
 		return t.Format("Mon 2006-01-02 15:04:05 -07:00")
@@ -77,7 +85,7 @@ func (s *screen) latest(d *description.Description) {
 	if d.Object.Kind == "Job" {
 		return
 	}
-	s.title("Latest runs, times in " + d.Zone().String())
+	s.title("Latest runs, times in " + zoneName(d.Zone()))
 	t := table.Table{
 		Columns: []table.Column{{Header: "TIME"}, {Header: "DISTANCE", Priority: 1}, {Header: "OUTCOME"}, {Header: "TOOK", Right: true}, {Header: "REASON", Min: 12}, {Header: "RUN", Min: 16, Priority: 2}},
 		Empty:   "none is known",

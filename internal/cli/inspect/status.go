@@ -62,7 +62,7 @@ func newStatus(streams Streams) *cobra.Command {
 func (c *statusCommand) command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status",
-		Short: "Show on one screen what runs, what failed or was missed, and what comes next",
+		Short: "Show what runs, what went wrong and what comes next, on one screen",
 		Long: `Show on one screen what is going on: whether the control plane, the node, the controllers and the journal
 are well; what runs, and whether it takes longer than usual; what failed lately, why, and the end of its
 output; what was missed or skipped, and why; what is due in the next hour; who is paused or suspended.
