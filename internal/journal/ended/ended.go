@@ -32,6 +32,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -39,6 +40,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/carillon-dev/carillon/internal/plan/run"
 	"github.com/carillon-dev/carillon/internal/privatedir"
@@ -91,12 +94,21 @@ func Open(path string, o Options) (*Dir, error) {
 		root.Close()
 		return nil, err
 	}
-	d := &Dir{root: root, path: path, opts: o.complete(), added: make(chan struct{}, 1), entries: map[string]entry{}}
+	d := &Dir{root: root, path: path, opts: o.complete(diskSize(path)), added: make(chan struct{}, 1), entries: map[string]entry{}}
 	if err := d.load(); err != nil {
 		root.Close()
 		return nil, err
 	}
 	return d, nil
+}
+
+// diskSize is how many bytes the disk of a directory has; a very large one if that cannot be told.
+func diskSize(path string) int64 {
+	var st unix.Statfs_t
+	if err := unix.Statfs(path, &st); err != nil {
+		return math.MaxInt64
+	}
+	return int64(st.Blocks) * int64(st.Bsize) //nolint:gosec,unconvert // disks are smaller; types differ between systems
 }
 
 // same makes sure that what was opened is what was checked.

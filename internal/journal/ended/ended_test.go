@@ -636,6 +636,25 @@ func TestDamagedEntriesDoNotGrowForEver(t *testing.T) {
 	}
 }
 
+func TestBoundsByDefault(t *testing.T) {
+	for scenario, test := range map[string]struct {
+		disk int64
+		o    Options
+		want Options
+	}{
+		"a large disk":  {1 << 40, Options{}, Options{LogBytes: DefaultLogBytes, Entries: DefaultEntries}},
+		"a small disk":  {400 << 20, Options{}, Options{LogBytes: 25 << 20, Entries: DefaultEntries}},
+		"none":          {1 << 40, Options{LogBytes: -1, Entries: -1}, Options{LogBytes: -1, Entries: -1}},
+		"those of ours": {400 << 20, Options{LogBytes: 1 << 30, Entries: 3}, Options{LogBytes: 1 << 30, Entries: 3}},
+	} {
+		t.Run(scenario, func(t *testing.T) {
+			if got := test.o.complete(test.disk); got.LogBytes != test.want.LogBytes || got.Entries != test.want.Entries {
+				t.Errorf("got %d bytes, %d entries", got.LogBytes, got.Entries)
+			}
+		})
+	}
+}
+
 func TestBounds(t *testing.T) {
 	r := newRig(t, Options{LogBytes: 10, Entries: 4})
 	for i := range 3 {

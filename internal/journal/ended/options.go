@@ -12,7 +12,8 @@ const (
 // Options are the choices of who opens a Dir.
 type Options struct {
 	// LogBytes is how many bytes the logs of all entries may have while nobody takes entries away; the logs of those that
-	// ended first are dropped when they have more. 0 means DefaultLogBytes, less than 0 any number.
+	// ended first are dropped when they have more. 0 means DefaultLogBytes, or a sixteenth of the disk if that is less;
+	// less than 0 any number.
 	LogBytes int64
 	// Entries is how many entries are kept; those that ended first go. 0 means DefaultEntries, less than 0 any number.
 	Entries int
@@ -20,9 +21,10 @@ type Options struct {
 	Warn func(string)
 }
 
-func (o Options) complete() Options {
+// complete fills in what is left to us, on a disk with that many bytes.
+func (o Options) complete(disk int64) Options {
 	if o.LogBytes == 0 {
-		o.LogBytes = DefaultLogBytes
+		o.LogBytes = min(DefaultLogBytes, disk/16)
 	}
 	if o.Entries == 0 {
 		o.Entries = DefaultEntries
