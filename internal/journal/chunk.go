@@ -100,7 +100,7 @@ func (c *chunker) next() ([]byte, error) {
 	for c.n < len(c.buffer) && !c.end {
 		n, err := c.r.Read(c.buffer[c.n:])
 		c.n += n
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			c.end = true
 		} else if err != nil {
 			return nil, err

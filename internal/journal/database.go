@@ -57,18 +57,18 @@ func connect(ctx context.Context, path, mode string, pragmas []string) (*databas
 	db.SetMaxOpenConns(1)
 	conn, err := db.Conn(ctx)
 	if err != nil {
-		db.Close()
-		return nil, err
+		return nil, errors.Join(err, db.Close())
 	}
 	return &database{db: db, conn: conn, statements: map[string]*sql.Stmt{}, words: map[string]int64{}, series: map[seriesKey]int64{}}, nil
 }
 
 // close lets go of the connection.
 func (d *database) close() error {
+	var errs []error
 	for _, s := range d.statements {
-		s.Close()
+		errs = append(errs, s.Close())
 	}
-	return errors.Join(d.conn.Close(), d.db.Close())
+	return errors.Join(append(errs, d.conn.Close(), d.db.Close())...)
 }
 
 // prepared gives a statement, made once. Statements have no values in their text, so there are few.
@@ -124,7 +124,7 @@ func (d *database) numbers(query string, args ...any) ([]int64, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close()
+	defer rows.Close() //nolint:errcheck // Err tells
 	var all []int64
 	for rows.Next() {
 		var n int64

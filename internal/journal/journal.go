@@ -188,7 +188,8 @@ func (j *Journal) RecordAttempt(ctx context.Context, a run.Attempt, log io.Reade
 	return j.recordWithLog(ctx, &a, log)
 }
 
-// ErrUnavailable: the journal cannot be written to, because the disk is full or cannot be written. Nothing was recorded.
+// ErrUnavailable says that the journal cannot be written to, because the disk is full or cannot be written, or because another
+// process has had the journal for itself for ten seconds. Nothing was recorded.
 var ErrUnavailable = errors.New("the journal cannot be written to")
 
 // Close ends it. What was recorded is there.

@@ -52,7 +52,7 @@ func (j *Journal) recordWithLog(ctx context.Context, a *run.Attempt, log io.Read
 	c := newChunker(log)
 	for {
 		text, err := c.next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			_, err := l.write(ctx, true)
 			return err
 		}

@@ -73,7 +73,7 @@ func openCopy(ctx context.Context, path string) (*opened, error) {
 	db.SetMaxOpenConns(1)
 	o := &opened{db: db, words: map[int64]string{}, series: map[int64]seriesKey{}}
 	if err := o.verifyWhole(ctx, path); err != nil {
-		db.Close()
+		_ = db.Close() // it was only read
 		if isDamage(err) || code(err) != 0 {
 			err = fmt.Errorf("%s is not the sound copy of a journal: %w", path, err)
 		}
@@ -87,7 +87,7 @@ func (o *opened) verifyWhole(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	defer conn.Close()
+	defer conn.Close() //nolint:errcheck // it was only read
 	d := &database{conn: conn}
 	version, err := d.version(ctx, path)
 	if err != nil {

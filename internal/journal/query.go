@@ -106,7 +106,7 @@ func (t *reading) each(query string, args []any, f func(scan func(...any) error)
 	if err != nil {
 		return err
 	}
-	defer rows.Close()
+	defer rows.Close() //nolint:errcheck // Err tells
 	for rows.Next() {
 		if err := f(rows.Scan); err != nil {
 			return err

@@ -41,7 +41,7 @@ type opened struct {
 // readConnections is how many queries of one Reader go at the same time.
 const readConnections = 4
 
-// ErrNone: there is no journal in the directory.
+// ErrNone says that there is no journal in the directory.
 var ErrNone = errors.New("there is no journal")
 
 // OpenReader opens the journal in dir for reading. It makes nothing: errors are ErrNone, a damaged one, one of a later
@@ -76,8 +76,7 @@ func openFile(files *directory) (*opened, error) {
 	db.SetMaxIdleConns(readConnections)
 	o := &opened{db: db, info: info, words: map[int64]string{}, series: map[int64]seriesKey{}}
 	if err := o.verify(files); err != nil {
-		db.Close()
-		return nil, err
+		return nil, errors.Join(err, db.Close())
 	}
 	return o, nil
 }
@@ -88,7 +87,7 @@ func (o *opened) verify(files *directory) error {
 	if err != nil {
 		return explained(files, err)
 	}
-	defer conn.Close()
+	defer conn.Close() //nolint:errcheck // it was only read
 	d := &database{conn: conn}
 	version, err := d.version(ctx, files.database())
 	switch {

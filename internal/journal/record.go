@@ -209,7 +209,7 @@ func (d *database) putRun(news run.Run) error {
 	if err != nil || news.Owner.UID == "" {
 		return err
 	}
-	return d.putUsual(series.(int64), s.id, &r) //nolint:errcheck,forcetypeassert // an id, whichever way it came
+	return d.putUsual(numberOf(series), s.id, &r)
 }
 
 // stripped is a run as its row has it: the rest is its series', or its attempts'.

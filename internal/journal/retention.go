@@ -5,6 +5,7 @@ package journal
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -158,7 +159,7 @@ func (d *database) pieces(log int64, most int) ([]storedPiece, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close()
+	defer rows.Close() //nolint:errcheck // Err tells
 	var all []storedPiece
 	for rows.Next() {
 		var p storedPiece
@@ -211,8 +212,7 @@ func (d *database) oldest(before int64) ([]dueRun, error) {
 				}
 				all = append(all, r)
 			}
-			rows.Close()
-			if err = cmp.Or(err, rows.Err()); err != nil {
+			if err = errors.Join(err, rows.Err(), rows.Close()); err != nil {
 				return nil, err
 			}
 		}

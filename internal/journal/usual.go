@@ -113,7 +113,7 @@ func (r *Reader) Usual(ctx context.Context, owners []types.UID) (map[types.UID]U
 			if err != nil {
 				return err
 			}
-			defer rows.Close()
+			defer rows.Close() //nolint:errcheck // Err tells
 			for rows.Next() {
 				var uid any
 				var last []byte
