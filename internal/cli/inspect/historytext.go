@@ -251,17 +251,14 @@ func omissionRow(o *run.Omission, a *historyAnswer) []table.Cell {
 		word = table.Cell{Text: "missed", Color: table.Yellow}
 	}
 	why := o.Reason
-	if text := cmp.Or(o.Message, run.OmissionText(o.Reason)); text != "" && why != "" {
-		why += ": " + text
-	} else if why == "" {
-		why = text
-	}
 	if o.Count > 1 {
-		many := quantity.Grouped(o.Count) + " times"
+		why = strings.TrimPrefix(why+", "+quantity.Grouped(o.Count)+" times", ", ")
 		if !o.Until.IsZero() {
-			many += " until " + clockIn(o.Until, a.zone)
+			why += " until " + boundary(o.Until, a.zone)
 		}
-		why = many + ", " + why
+	}
+	if text := cmp.Or(o.Message, run.OmissionText(o.Reason)); text != "" {
+		why = strings.TrimPrefix(why+": "+text, ": ")
 	}
 	return []table.Cell{timeCell(o.ScheduledTime, a.zone), {Text: duration.FromNow(o.ScheduledTime, a.now), Color: table.Dim}, 5: word, 6: table.Text(why)}
 }
@@ -269,12 +266,12 @@ func omissionRow(o *run.Omission, a *historyAnswer) []table.Cell {
 // attemptsTable lists the attempts of a Job.
 func attemptsTable(a *historyAnswer) *table.Table {
 	t := &table.Table{Indent: 2, Columns: []table.Column{
-		{Header: "POD", Min: 16}, {Header: "CONTAINER", Min: 8}, {Header: "STARTED"}, {Header: "TOOK", Right: true}, {Header: "END", Min: 9},
+		{Header: "POD", Min: 16}, {Header: "CONTAINER", Min: 9}, {Header: "STARTED"}, {Header: "TOOK", Right: true}, {Header: "END", Min: 24},
 		{Header: "MEMORY", Right: true, Priority: 2}, {Header: "CPU", Right: true, Priority: 3}, {Header: "OUTPUT", Right: true, Priority: 1},
 	}}
 	for i := range a.attempts {
 		at := &a.attempts[i]
-		row := []table.Cell{table.Text(at.Pod), table.Text(at.Container), timeCell(at.Started, a.zone), {}, table.Text("runs"), {}, {}, {}}
+		row := []table.Cell{table.Text(at.Pod), table.Text(at.Container), table.Text(startOfAttempt(at, a)), {}, table.Text("runs"), {}, {}, {}}
 		end := at.Ended
 		if end.IsZero() {
 			end = a.now
@@ -299,16 +296,27 @@ func attemptsTable(a *historyAnswer) *table.Table {
 	return t
 }
 
+// startOfAttempt is when an attempt began: a time of day where that is on the day of the run.
+func startOfAttempt(at *run.Attempt, a *historyAnswer) string {
+	switch local := at.Started.In(a.zone); {
+	case at.Started.IsZero():
+		return "never"
+	case local.Format(time.DateOnly) == a.runs[0].Time().In(a.zone).Format(time.DateOnly):
+		return local.Format(time.TimeOnly)
+	}
+	return clockIn(at.Started, a.zone)
+}
+
 func attemptEnd(a *run.Attempt) table.Cell {
 	if !a.Failed() {
 		return table.Cell{Text: "succeeded", Color: table.Green}
 	}
 	text := fmt.Sprintf("exit code %d", a.ExitCode)
-	if a.Signal != 0 {
+	if a.Signal != 0 && a.ExitCode != 128+a.Signal {
 		text += fmt.Sprintf(", signal %d", a.Signal)
 	}
 	if a.Reason != "" && a.Reason != "Error" {
-		text += ", " + a.Reason
+		text = a.Reason + ", " + text
 	}
 	return table.Cell{Text: text, Color: table.Red}
 }

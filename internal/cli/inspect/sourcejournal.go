@@ -16,6 +16,7 @@ import (
 
 	"github.com/carillon-dev/carillon/internal/cli/cluster"
 	"github.com/carillon-dev/carillon/internal/journal"
+	"github.com/carillon-dev/carillon/internal/journal/ended"
 	"github.com/carillon-dev/carillon/internal/plan/run"
 )
 
@@ -120,8 +121,15 @@ func (s *journalSource) Tail(ctx context.Context, a *run.Attempt, lines int) ([]
 }
 
 // waitingLog is the log of a container that has ended and waits for the journal to take it.
-func (s *journalSource) waitingLog(*run.Attempt) (io.ReadCloser, error) {
-	return nil, fs.ErrNotExist
+func (s *journalSource) waitingLog(a *run.Attempt) (io.ReadCloser, error) {
+	if s.ended == "" {
+		return nil, fs.ErrNotExist
+	}
+	log, err := ended.OpenLog(s.ended, a.ContainerID)
+	if err != nil {
+		return nil, fs.ErrNotExist // the journal and the API server are asked, too: this is what lies between them
+	}
+	return log, nil
 }
 
 // Origin implements source.

@@ -28,8 +28,8 @@ const cronJobKind = "CronJob"
 
 // Omissions implements source.
 func (s *apiSource) Omissions(ctx context.Context, q journal.Query) ([]run.Omission, error) {
-	if q.Name != "" || q.UID != "" {
-		return nil, nil // an omission is no object
+	if q.Name != "" || q.UID != "" || len(q.Outcomes) > 0 {
+		return nil, nil // an omission has none of these
 	}
 	tables, err := s.timetables(ctx, s.scopeOf(&q))
 	if err != nil {
@@ -64,7 +64,8 @@ func omits(q *journal.Query, o *run.Omission) bool {
 		(q.OwnerKind == "" || o.Owner.Kind == q.OwnerKind) &&
 		(q.OwnerName == "" || o.Owner.Name == q.OwnerName) &&
 		(q.OwnerUID == "" || o.Owner.UID == q.OwnerUID) &&
-		between(o.ScheduledTime, q)
+		between(o.ScheduledTime, q) &&
+		(q.EndedFrom.IsZero() || !o.Seen.Before(q.EndedFrom))
 }
 
 // toldByEvents are what events about CronJobs tell, each scheduled time once.

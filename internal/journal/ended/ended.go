@@ -21,6 +21,7 @@
 //   - add.go          making an entry
 //   - files.go        the files of a log, and in which order they were written
 //   - log.go          reading a log
+//   - openlog.go      the same, for who has not the directory open
 //   - bound.go        what goes when nobody takes entries away
 //   - unsupported.go  where there is no node
 package ended

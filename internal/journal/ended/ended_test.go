@@ -788,3 +788,39 @@ func BenchmarkAdd(b *testing.B) {
 		}
 	}
 }
+
+// Who has not the directory open can read a log, and changes nothing.
+func TestOpenLog(t *testing.T) {
+	r := newRig(t, Options{})
+	c := Container{ID: "abc", Pod: Pod{Namespace: "n", Name: "p", UID: "u"}, Name: "main", Ended: noon}
+	if err := r.dir.Add(c, r.log("0.log", "2026-03-01T12:00:00Z stdout F hello\n")); err != nil {
+		t.Fatal(err)
+	}
+	log, err := OpenLog(r.path(), "abc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.dir.Remove("abc"); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := io.ReadAll(log); err != nil || string(got) != "2026-03-01T12:00:00Z stdout F hello\n" {
+		t.Errorf("%q, %v", got, err)
+	}
+	if err := log.Close(); err != nil {
+		t.Error(err)
+	}
+	for _, id := range []string{"abc", "../x", ""} {
+		if _, err := OpenLog(r.path(), id); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%q: %v", id, err)
+		}
+	}
+	if _, err := OpenLog(r.path("none"), "abc"); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+	if err := os.Chmod(r.path(), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenLog(r.path(), "abc"); err == nil {
+		t.Error("a directory that others can write in was read")
+	}
+}

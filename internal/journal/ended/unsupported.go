@@ -50,3 +50,6 @@ func (*Dir) Remove(string) error { return nil }
 
 // SetAside does nothing.
 func (*Dir) SetAside(string, error) {}
+
+// OpenLog fails.
+func OpenLog(string, string) (io.ReadCloser, error) { return nil, errors.ErrUnsupported }
