@@ -17,13 +17,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Add makes the entry of a container. log is the path of the file that it wrote to last, ".../0.log", or "" if it has no
-// log; rotated files beside it ("0.log.DATE", "0.log.DATE.gz") belong to it. Of the Pod's labels those are kept that name
-// its Job, and those of Carillon and Volcano.
+// Add makes the entry of a container. log is the path of the file that it wrote to last, ".../0.log", or "" if it has
+// no log; rotated files beside it ("0.log.DATE", "0.log.DATE.gz") belong to it. Of the Pod's labels those are kept that
+// name its Job, and those of Carillon and Volcano.
 //
 // It takes a few system calls and waits for nothing; it is not durable against a loss of power, only against the end of
-// this process. An entry that is there already stays as it is. After an error there is no entry, or, if files of the log
-// could not be linked (they are on another filesystem, say), one without them; the user is told once.
+// this process. An entry that is there already stays as it is. After an error there is no entry, or, if files of the
+// log could not be linked (they are on another filesystem, say), one without them; the user is told once.
 func (d *Dir) Add(c Container, log string) error {
 	if !validID(c.ID) {
 		return fmt.Errorf("%q is not the ID of a container", c.ID)
@@ -120,8 +120,8 @@ func temporary(id string) string { return "." + id + "." + rand.Text() }
 // linkPasses is how often the files of a log are looked for: while they are, the kubelet may give one another name.
 const linkPasses = 10
 
-// linkLog gives the files of a log a name more in the directory at, and tells their names, the oldest first, and how many
-// bytes they have.
+// linkLog gives the files of a log a name more in the directory at, and tells their names, the oldest first, and how
+// many bytes they have.
 func linkLog(log string, at *os.File) (names []string, size int64, err error) {
 	if !isLogName(filepath.Base(log)) {
 		return nil, 0, fmt.Errorf("%s is no name of a log", log)

@@ -16,6 +16,7 @@
 //
 // A tour:
 //
+//   - options.go      how much is kept
 //   - container.go    what is known of a container, and its record
 //   - ended.go        opening the directory and looking around in it
 //   - add.go          making an entry
@@ -191,8 +192,8 @@ func ours(info fs.FileInfo) bool {
 // Close lets go of the directory. Its entries stay.
 func (d *Dir) Close() error { return d.root.Close() }
 
-// Added has a token when there are entries that were not there the last time that one was taken: after Add, and after an
-// Open that found some.
+// Added has a token when there are entries that were not there the last time that one was taken: after Add, and after
+// an Open that found some.
 func (d *Dir) Added() <-chan struct{} { return d.added }
 
 // tell puts the token there.

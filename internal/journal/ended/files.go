@@ -28,8 +28,8 @@ type logFile struct {
 	info fs.FileInfo
 }
 
-// logFiles are the files of the log with the given name, all regular, the oldest first. changed says that one got another
-// name, or was removed, while they were looked for.
+// logFiles are the files of the log with the given name, all regular, the oldest first. changed says that one got
+// another name, or was removed, while they were looked for.
 func logFiles(dir *os.File, name string) (found []logFile, changed bool, err error) {
 	if _, err := dir.Seek(0, io.SeekStart); err != nil {
 		return nil, false, err
