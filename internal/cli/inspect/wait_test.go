@@ -148,14 +148,14 @@ func TestWait(t *testing.T) {
 			args: "job/a", then: func(p *waitPlane, _ *runMemory) { p.end("a", "", "Complete"); p.remove("a") }, result: "Succeeded Succeeded",
 		},
 		"a Job that is deleted before": {
-			args: "job/a", then: func(p *waitPlane, _ *runMemory) { p.remove("a"); time.Sleep(time.Minute) },
+			args: "job/a", then: func(p *waitPlane, _ *runMemory) { p.remove("a"); <-time.After(time.Minute) },
 			code: 1, said: "job/a was deleted before it had ended", result: "Gone Gone",
 		},
 		"a Job that is deleted, and whose end is remembered": {
 			args: "job/a", then: func(p *waitPlane, m *runMemory) {
 				p.remove("a")
 				m.remember(run.Run{UID: "a", APIVersion: "batch/v1", Kind: "Job", Namespace: "default", Name: "a", Outcome: run.Succeeded})
-				time.Sleep(time.Minute)
+				<-time.After(time.Minute)
 			}, result: "Succeeded Succeeded",
 		},
 		"a Job that is gone already": {
@@ -164,7 +164,7 @@ func TestWait(t *testing.T) {
 		},
 		"a Job that is not there": {args: "job/x", code: 2, said: "there is no job/x in namespace default; did you mean job/a or job/b?"},
 		"the time is up": {
-			args: "job/a", set: func(w *wait) { w.timeout = time.Minute }, then: func(*waitPlane, *runMemory) { time.Sleep(2 * time.Minute) },
+			args: "job/a", set: func(w *wait) { w.timeout = time.Minute }, then: func(*waitPlane, *runMemory) { <-time.After(2 * time.Minute) },
 			code: 124, said: "gave up after 1m0s: job/a has not ended (not begun yet)", result: "Timeout Timeout",
 		},
 		"two, of which one fails": {
@@ -173,7 +173,7 @@ func TestWait(t *testing.T) {
 		},
 		"two, of which one ends in time": {
 			args: "job/a job/b", set: func(w *wait) { w.timeout = time.Minute },
-			then: func(p *waitPlane, _ *runMemory) { p.end("b", "", "Complete"); time.Sleep(2 * time.Minute) },
+			then: func(p *waitPlane, _ *runMemory) { p.end("b", "", "Complete"); <-time.After(2 * time.Minute) },
 			code: 124, said: "gave up after 1m0s: job/a has not ended (not begun yet)", result: "Timeout Timeout Succeeded",
 		},
 		"the first of two": {
@@ -190,7 +190,7 @@ func TestWait(t *testing.T) {
 		},
 		"not a Job of somebody else's": {
 			args: "cronjob/backup", set: func(w *wait) { w.timeout = time.Minute },
-			then: func(p *waitPlane, _ *runMemory) { p.end("a", "", "Complete"); time.Sleep(2 * time.Minute) },
+			then: func(p *waitPlane, _ *runMemory) { p.end("a", "", "Complete"); <-time.After(2 * time.Minute) },
 			code: 124, said: "gave up after 1m0s: cronjob/backup has not ended (no run has begun)", result: "Timeout Timeout",
 		},
 		"a scheduled time that is remembered": {
@@ -200,7 +200,7 @@ func TestWait(t *testing.T) {
 			args: "timetable/report", then: func(p *waitPlane, _ *runMemory) {
 				p.create("report-1", "report")
 				p.end("report-1", "report", "Failed")
-				time.Sleep(time.Minute)
+				<-time.After(time.Minute)
 				p.create("report-1-r2", "report")
 				content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(waitTimetable(false))
 				if err != nil {
