@@ -142,8 +142,8 @@ func runsIn(ctx context.Context, s source, of *subject, at diagnosis.At) ([]run.
 	return runs, nil
 }
 
-// around is how far from a time without a run the nearest ones are looked for.
-const around = 40 * 24 * time.Hour
+// afterwards is how far behind a time without a run the next one is looked for: first where there are few.
+var afterwards = []time.Duration{time.Hour, 30 * 24 * time.Hour, 100 * 365 * 24 * time.Hour}
 
 // absent says that no run is known of a time, why if that is known, and which runs are the nearest.
 func absent(ctx context.Context, s source, of *subject, text string, at diagnosis.At, now time.Time) error {
@@ -187,19 +187,27 @@ func absent(ctx context.Context, s source, of *subject, text string, at diagnosi
 
 // nearest are the times of the runs before and after a time.
 func nearest(ctx context.Context, s source, of *subject, at diagnosis.At) ([]string, error) {
-	var near []string
 	before := of.query()
 	before.Until, before.Limit = at.From, 1
-	after := of.query()
-	after.From, after.Until = at.Until, at.Until.Add(around)
-	for _, q := range []journal.Query{before, after} {
-		runs, err := s.Runs(ctx, q)
+	runs, err := s.Runs(ctx, before)
+	if err != nil {
+		return nil, err
+	}
+	for _, span := range afterwards {
+		after := of.query()
+		after.From, after.Until = at.Until, at.Until.Add(span)
+		found, err := s.Runs(ctx, after)
 		if err != nil {
 			return nil, err
 		}
-		if len(runs) > 0 { // newest first
-			near = append(near, runs[len(runs)-1].Time().In(of.zone).Format("2006-01-02 15:04:05"))
+		if len(found) > 0 {
+			runs = append(runs, found[len(found)-1]) // newest first
+			break
 		}
+	}
+	var near []string
+	for i := range runs {
+		near = append(near, runs[i].Time().In(of.zone).Format("2006-01-02 15:04:05"))
 	}
 	return near, nil
 }
