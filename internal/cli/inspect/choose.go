@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/carillon-dev/carillon/internal/cli/exitcode"
-	"github.com/carillon-dev/carillon/internal/journal"
 	"github.com/carillon-dev/carillon/internal/plan/diagnosis"
 	"github.com/carillon-dev/carillon/internal/plan/duration"
 	"github.com/carillon-dev/carillon/internal/plan/quantity"
