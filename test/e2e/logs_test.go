@@ -69,7 +69,9 @@ func TestLogsAndWait(t *testing.T) {
 		u.kubectl("create", "-f", write(t, timetableManifest("tick", times, "")))
 		got := u.look("wait", "tt/tick", "--next", "-o", "json", "--timeout", "1m")
 		var doc struct {
-			Items []struct{ Run struct{ ScheduledTime time.Time } }
+			Items []struct {
+				Run struct{ ScheduledTime time.Time }
+			}
 		}
 		if err := json.Unmarshal([]byte(got.stdout), &doc); err != nil || got.code != 0 || len(doc.Items) != 1 {
 			t.Fatalf("%v: %+v", err, got)
