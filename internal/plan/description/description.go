@@ -148,7 +148,7 @@ func Of(in Input) *Description {
 	}
 	if in.Object.Kind != "Job" {
 		h, every := historyOf(&in)
-		if len(h.runs)+len(h.omissions) > 0 || h.times != nil {
+		if len(h.runs)+len(h.omissions) > 0 || h.times != nil || h.next != nil {
 			if line := timeline(h, now, lengthOf(h, every, now), in.Places); !line.empty() {
 				d.Timeline = line
 			}
