@@ -16,7 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/carillon-dev/carillon/api/v1alpha1"
 	"github.com/carillon-dev/carillon/internal/cli/cluster"
 	"github.com/carillon-dev/carillon/internal/journal"
 	"github.com/carillon-dev/carillon/internal/plan/quantity"
@@ -37,7 +36,7 @@ func (s *apiSource) Omissions(ctx context.Context, q journal.Query) ([]run.Omiss
 	}
 	var found []run.Omission
 	for _, t := range tables {
-		if typed, ok := t.Typed.(*v1alpha1.Timetable); ok {
+		if typed := t.Timetable(); typed != nil {
 			found = append(found, run.OmissionsOf(typed, s.now())...)
 		}
 	}
