@@ -62,6 +62,7 @@ func (w *writer) attempt(f func() error) error {
 }
 
 func (w *writer) tryOnce(f func() error) error {
+	w.followFile()
 	if w.d == nil {
 		if err := w.open(); err != nil {
 			return err

@@ -22,7 +22,7 @@ const (
 
 // companions are what SQLite appends to the name of a database for the files beside it. The database itself goes first: what
 // is found beside no database is removed by SQLite, and never taken for that of a new one.
-var companions = []string{"", "-wal", "-shm"}
+var companions = [...]string{"", "-wal", "-shm"}
 
 // setAside renames a damaged database, with its companions, and tells the user.
 func (w *writer) setAside(why error) error {
@@ -78,4 +78,26 @@ func damagedBase(name string) (string, bool) {
 		name = strings.TrimSuffix(name, c)
 	}
 	return name, true
+}
+
+// followFile lets go of a database whose file was removed, or has another in its place: what is written to it would be
+// nowhere. SQLite notices, too, and writes nothing more.
+func (w *writer) followFile() {
+	if w.d == nil {
+		return
+	}
+	info, err := os.Lstat(w.files.database())
+	if err == nil && os.SameFile(info, w.info[0]) || err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	_ = w.d.close() // it is nobody's any more
+	w.d = nil
+	// What lies beside belongs to the file that is gone: SQLite would take it for the other's.
+	for i, c := range companions {
+		if info, err := os.Lstat(w.files.database() + c); i > 0 && err == nil && os.SameFile(info, w.info[i]) {
+			_ = os.Remove(w.files.database() + c) // what is wrong with it is found when it is opened
+		}
+	}
+	w.o.Warn(fmt.Sprintf("The file of the journal of runs, %s, was removed or replaced while it was written to; what is recorded from "+
+		"now on goes to the one that is there now, or to a new one.", w.files.database()))
 }

@@ -252,3 +252,40 @@ func TestLaterVersion(t *testing.T) {
 		t.Error(entries, err)
 	}
 }
+
+// Who removes the file, or puts another in its place, loses what was in it, and nothing that is recorded later.
+func TestFileIsRemovedWhileItRuns(t *testing.T) {
+	other := tempDir(t)
+	k := open(t, other, Options{KeepLogs: -1, limits: quiet()})
+	record(t, k, aRun(7, run.Succeeded))
+	k.Close()
+	for scenario, c := range map[string]struct {
+		change func(path string) error
+		want   string
+	}{
+		"removed":  {os.Remove, "nightly-2-2"},
+		"replaced": {func(path string) error { return os.Rename(filepath.Join(other, fileName), path) }, "nightly-7-7 nightly-2-2"},
+	} {
+		t.Run(scenario, func(t *testing.T) {
+			dir := tempDir(t)
+			var told warnings
+			j := open(t, dir, Options{KeepLogs: -1, Warn: told.add, limits: quiet()})
+			<-j.inspected
+			record(t, j, aRun(1, run.Succeeded))
+			if err := c.change(filepath.Join(dir, fileName)); err != nil {
+				t.Fatal(err)
+			}
+			record(t, j, aRun(2, run.Succeeded))
+			if err := j.Close(); err != nil {
+				t.Error(err)
+			}
+			if got := names(runs(t, read(t, dir), Query{})); got != c.want {
+				t.Errorf("%q instead of %q", got, c.want)
+			}
+			if got := told.String(); strings.Count(got, "was removed or replaced") != 1 {
+				t.Error(got)
+			}
+			sound(t, dir)
+		})
+	}
+}

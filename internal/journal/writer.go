@@ -5,6 +5,7 @@ package journal
 
 import (
 	"context"
+	"os"
 	"time"
 )
 
@@ -92,6 +93,8 @@ type writer struct {
 	o      Options
 	limits limits
 	d      *database // nil while there is none
+	// info is of the files that d has open.
+	info [3]os.FileInfo
 	// checked: it was looked for damage when it was opened, or is new.
 	checked bool
 	files   *directory
@@ -229,6 +232,11 @@ func (w *writer) openOnce() (err error) {
 	}
 	if w.logBytes, err = d.logBytes(); err != nil {
 		return err
+	}
+	for i, c := range companions {
+		if w.info[i], err = os.Lstat(w.files.database() + c); err != nil {
+			return err
+		}
 	}
 	w.d = d
 	return nil
