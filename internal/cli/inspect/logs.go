@@ -141,7 +141,7 @@ func (l *logs) run(ctx context.Context, text string) error {
 	if err != nil {
 		return err
 	}
-	defer s.Close()
+	defer func() { _ = s.Close() }() // it was only read
 	err = l.show(ctx, s, server, ref)
 	if errors.Is(err, syscall.EPIPE) { // who reads has enough
 		return &exitcode.Error{Code: exitcode.Interrupted}

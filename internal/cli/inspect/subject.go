@@ -148,16 +148,16 @@ func zoneOf(s *workload.Scheduled) *time.Location {
 }
 
 // query chooses its runs.
-func (s *subject) query() journal.Query {
-	switch q := (journal.Query{Namespace: s.namespace}); s.ref.Kind {
+func (of *subject) query() journal.Query {
+	switch q := (journal.Query{Namespace: of.namespace}); of.ref.Kind {
 	case "cronjob":
-		q.OwnerKind, q.OwnerName = "CronJob", s.ref.Name
+		q.OwnerKind, q.OwnerName = "CronJob", of.ref.Name
 		return q
 	case "timetable":
-		q.OwnerKind, q.OwnerName = "Timetable", s.ref.Name
+		q.OwnerKind, q.OwnerName = "Timetable", of.ref.Name
 		return q
 	default:
-		q.Name = s.ref.Name
+		q.Name = of.ref.Name
 		return q
 	}
 }

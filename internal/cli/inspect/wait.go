@@ -121,7 +121,7 @@ func (w *wait) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	defer s.Close()
+	defer func() { _ = s.Close() }() // it was only read
 	return w.runOn(ctx, s, server, args)
 }
 

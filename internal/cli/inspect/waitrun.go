@@ -184,7 +184,7 @@ func (w *waitRun) absent(ctx context.Context) (waitResult, bool) {
 // ask asks what remembers runs for what the watch may not have seen.
 func (w *waitRun) ask(ctx context.Context, missed bool) (waitResult, bool) {
 	due := w.pick.at != nil && w.pick.at.Until.Before(w.clock())
-	if !missed && !(due && w.pick.chosen == nil) {
+	if !missed && (!due || w.pick.chosen != nil) {
 		return waitResult{}, false
 	}
 	q := w.of.query()
