@@ -260,6 +260,7 @@ func TestStatusRefusals(t *testing.T) {
 		"no labels":           {"-l", "a in"},
 		"watch for a program": {"--watch", "-o", "json"},
 		"watch with a code":   {"--watch", "--exit-code"},
+		"watch of all":        {"--watch", "--all"},
 		"watch, no terminal":  {"--watch"},
 		"no format":           {"-o", "yaml"},
 	} {

@@ -5,6 +5,7 @@ package inspect
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -17,6 +18,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/version"
 
 	"github.com/carillon-dev/carillon/internal/datadir"
 	"github.com/carillon-dev/carillon/internal/journal"
@@ -62,17 +64,18 @@ func carillonOn(dir string, running bool) *status.Carillon {
 // api asks the API server about itself.
 func (g *gatherer) api(ctx context.Context) *status.API {
 	api := &status.API{}
-	client := g.client.Discovery()
-	version, err := client.ServerVersion()
+	client := g.client.Discovery().RESTClient()
+	text, err := client.Get().AbsPath("/version").DoRaw(ctx)
+	var build version.Info
 	switch {
-	case err == nil:
-		api.Version = version.GitVersion
-	case !apierrors.IsForbidden(err):
+	case err == nil && json.Unmarshal(text, &build) == nil:
+		api.Version = build.GitVersion
+	case err != nil && !apierrors.IsForbidden(err):
 		api.Error = err.Error()
 		return api
 	}
 	// What is not ready answers with 500, and the same text.
-	text, err := client.RESTClient().Get().AbsPath("/readyz").Param("verbose", "").DoRaw(ctx)
+	text, err = client.Get().AbsPath("/readyz").Param("verbose", "").DoRaw(ctx)
 	if apierrors.IsForbidden(err) {
 		g.note("whether the API server is ready is not known: %v", err)
 		return api

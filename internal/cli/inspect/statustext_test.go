@@ -195,6 +195,9 @@ func TestStatusScreens(t *testing.T) {
 						t.Errorf("%d columns: %s", width, line)
 					}
 				}
+				if lines := strings.Count(got, "\n"); lines >= size.rows {
+					t.Errorf("%d lines on a screen of %d", lines, size.rows)
+				}
 				golden(t, fmt.Sprintf("status-%s-%d.txt", name, size.columns), got)
 			})
 		}

@@ -59,6 +59,9 @@ func (c *statusCommand) runWatch(ctx context.Context, since time.Duration, zone 
 	case c.exitCode:
 		return exitcode.UsageError("--watch ends when it is interrupted, so that --exit-code has nothing to say: leave one of them out")
 	}
+	if c.all {
+		return exitcode.UsageError("--watch shows what the screen has room for: leave --all out, or --watch")
+	}
 	if columns, _ := c.screen(); columns == 0 {
 		return &exitcode.Error{Code: exitcode.Usage, Err: errNotTerminal}
 	}
@@ -78,7 +81,7 @@ func (c *statusCommand) runWatch(ctx context.Context, since time.Duration, zone 
 			return err
 		}
 		columns, rows := c.screen()
-		text := statusText{known: known, zone: zone, columns: columns, rows: rows - 1, color: c.color, all: false}
+		text := statusText{known: known, zone: zone, columns: columns, rows: rows - 1, color: c.color}
 		frame := fmt.Sprintf("%s\n", table.Dim.Paint(table.Shorten(began.Format("15:04:05")+"  every 2s, Ctrl-C ends it", columns), c.color))
 		if err != nil {
 			frame += table.Red.Paint("it cannot be asked now", c.color) + ": " + console.EscapeControls(err.Error()) + "\n"
@@ -87,8 +90,9 @@ func (c *statusCommand) runWatch(ctx context.Context, since time.Duration, zone 
 		}
 		if !entered {
 			entered = true
-			frame = enterScreen + frame
-			frame = strings.Replace(frame, enterScreen, enterScreen+home, 1)
+			if _, err := io.WriteString(c.Out, enterScreen); err != nil {
+				return err
+			}
 		}
 		if err := c.draw(frame, rows); err != nil {
 			return err
