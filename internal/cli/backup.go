@@ -36,7 +36,7 @@ func newBackup(streams Streams) *cobra.Command {
 	o := backupOptions{streams: streams, now: time.Now}
 	cmd := &cobra.Command{
 		Use:   "backup FILE|-",
-		Short: "Write the whole state of the Carillon of this machine into one file, also while it runs",
+		Short: "Save all state of this machine's Carillon to a file, as it runs",
 		Long: `Writes one file with all that a Carillon of this machine knows: every object (CronJobs, Timetables, Jobs,
 ConfigMaps, Secrets, …), the history of runs with their logs, and the keys that its clients and Pods trust.
 ` + "`carillon restore`" + ` makes a Carillon of it, here or on another machine.
