@@ -6,6 +6,7 @@ package journal
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -282,7 +283,7 @@ func TestChunks(t *testing.T) {
 		var all []byte
 		for {
 			part, err := c.next()
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				break
 			}
 			if err != nil || len(part) == 0 || len(part) > chunkSize {

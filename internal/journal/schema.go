@@ -167,7 +167,7 @@ func (d *database) schema(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close()
+	defer rows.Close() //nolint:errcheck // Err tells
 	var all []string
 	for rows.Next() {
 		var s string
