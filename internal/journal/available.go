@@ -25,7 +25,9 @@ const retryAfter = 3 * time.Second
 // noSpaceError: less is free than is left to others.
 type noSpaceError struct{ free int64 }
 
-func (e *noSpaceError) Error() string { return fmt.Sprintf("only %d MiB are free on its disk", e.free>>20) }
+func (e *noSpaceError) Error() string {
+	return fmt.Sprintf("only %d MiB are free on its disk", e.free>>20)
+}
 
 func isUnavailable(err error) bool { return errors.Is(err, ErrUnavailable) }
 
