@@ -39,7 +39,7 @@ func (d *describe) gather(ctx context.Context, ref reference.Reference) (*descri
 	if err != nil {
 		return nil, err
 	}
-	defer from.Close()
+	defer func() { _ = from.Close() }() // it was only read
 	in := &description.Input{
 		Now: d.clock(), Object: description.Object{Kind: kindNames[ref.Kind], Namespace: d.target.namespace(server), Name: ref.Name},
 		Next: shownTimes, Entries: shownEntries, Flags: d.flags(),
@@ -73,17 +73,17 @@ func (d *describe) gather(ctx context.Context, ref reference.Reference) (*descri
 // query chooses the runs of what is described.
 func query(in *description.Input) journal.Query {
 	q := journal.Query{Namespace: in.Object.Namespace, Limit: mostDescribed}
-	switch e := in.Evidence; {
-	case in.Object.Kind == "Job":
+	e := in.Evidence
+	if in.Object.Kind == "Job" {
 		q.Name, q.Limit = in.Object.Name, 1
 		if e != nil && e.Job != nil {
 			q.UID = e.Job.UID
 		}
-	default:
-		q.OwnerKind, q.OwnerName = in.Object.Kind, in.Object.Name
-		if e != nil && e.Scheduled != nil {
-			q.OwnerUID = e.Scheduled.Owner.UID
-		}
+		return q
+	}
+	q.OwnerKind, q.OwnerName = in.Object.Kind, in.Object.Name
+	if e != nil && e.Scheduled != nil {
+		q.OwnerUID = e.Scheduled.Owner.UID
 	}
 	return q
 }

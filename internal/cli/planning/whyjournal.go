@@ -26,7 +26,7 @@ func (w *why) remember(ctx context.Context, found *diagnosis.Evidence, question 
 	if reader == nil {
 		return
 	}
-	defer reader.Close()
+	defer func() { _ = reader.Close() }() // it was only read
 	var at time.Time
 	if question.At != nil {
 		at = question.At.From
@@ -44,7 +44,7 @@ func (w *why) orGone(ctx context.Context, found *diagnosis.Evidence, err error, 
 	if reader == nil || unread != nil {
 		return nil, err
 	}
-	defer reader.Close()
+	defer func() { _ = reader.Close() }() // it was only read
 	gone, err := evidence.Gone(ctx, reader, ref, namespace, notThere)
 	if err != nil {
 		return nil, err
