@@ -216,6 +216,9 @@ func interruptibleWriter(ctx context.Context, to io.Writer) (w io.Writer, finish
 		out.Close()
 		select {
 		case err := <-done:
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
 			return err
 		case <-ctx.Done():
 			return ctx.Err()

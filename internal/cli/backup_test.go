@@ -33,7 +33,7 @@ func TestBackupTexts(t *testing.T) {
 		"running": {createdText("a.backup", &backup.Created{Manifest: someManifest, Size: 4300000, Running: true, Froze: 4 * time.Millisecond}, 830*time.Millisecond),
 			"a.backup: 4.1 MiB, written in 830ms while Carillon ran (its history waited 4ms)\n" + contents + end},
 		"stopped, to a pipe": {createdText("-", &backup.Created{Manifest: someManifest, Size: 100}, time.Second), "the backup: 100 B, written in 1.0s\n" + contents + end},
-		"control bytes":      {strings.SplitAfter(createdText("a\x1b[31m", &backup.Created{}, 0), ":")[0], `a\x1b[31m:`},
+		"control bytes":      {strings.SplitAfter(createdText("a\x1b[31m", &backup.Created{}, 0), ":")[0], `a^[[31m:`},
 		"restored": {restoredText("/d", &backup.Restored{Manifest: someManifest, Lost: 2, Aside: "/d.before"}, at),
 			"Restored /d from the backup of " + stamp + " (1h30m ago):\n" + contents +
 				"  2 Pods that were running then, or about to, failed: backoffLimit decides what is tried again\n  what was there before is in /d.before\nIt goes on from there with: " + upCommand("/d") + "\n"},
@@ -61,7 +61,7 @@ func TestBackupUsage(t *testing.T) {
 		"no Carillon":           {[]string{"backup", "--data-dir", filepath.Join(dir, "none"), file}, "nothing to back up"},
 		"force to a pipe":       {[]string{"backup", "--data-dir", dir, "--force", "-"}, "--force goes with a file"},
 		"restore, no such file": {[]string{"restore", "--data-dir", filepath.Join(dir, "none"), file}, "there is no file"},
-		"runs and replace":      {[]string{"restore", "--runs", "--replace", file}, "[runs replace]"},
+		"runs and replace":      {[]string{"restore", "--runs", "--replace", file}, "--runs goes with neither"},
 		"wrong format":          {[]string{"restore", "-o", "yaml", file}, "text or json"},
 	}
 	for name, c := range cases {

@@ -71,13 +71,14 @@ schedules.`,
 	flags.BoolVar(&o.replace, "replace", false, "set the state aside that is there, under another name")
 	flags.BoolVar(&o.runs, "runs", false, "bring back the history alone, also while Carillon runs")
 	flags.BoolVar(&o.suspend, "suspend", false, "suspend every CronJob, Timetable and unfinished Job in what is restored")
-	cmd.MarkFlagsMutuallyExclusive("runs", "replace")
-	cmd.MarkFlagsMutuallyExclusive("runs", "suspend")
 	o.output.Add(cmd, historyPage)
 	return cmd
 }
 
 func (o *restoreOptions) run(ctx context.Context, file string) error {
+	if o.runs && (o.replace || o.suspend) {
+		return usage("--runs goes with neither --replace nor --suspend: it brings back the history, and changes no object")
+	}
 	dataDir, err := cluster.Absolute(o.dataDir)
 	if err != nil {
 		return err

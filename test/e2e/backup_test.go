@@ -18,7 +18,7 @@ import (
 
 	"github.com/carillon-dev/carillon/internal/datadir"
 	"github.com/carillon-dev/carillon/internal/journal"
-	"github.com/carillon-dev/carillon/internal/plan/run"
+	outcomes "github.com/carillon-dev/carillon/internal/plan/run"
 )
 
 // A backup that is made while many runs end, restored into another directory and started there: no run that had ended in
@@ -106,7 +106,7 @@ func TestBackupWhileRunsEnd(t *testing.T) {
 		t.Errorf("the Pod that ran when the backup was made has not failed: %+v", statuses(long))
 	}
 	// Each run has one outcome; those of Jobs that ended meanwhile are recorded from their objects.
-	until(t, "the journal to have each run", func() bool { return len(outcomes(t, other, run.Succeeded)) == jobs })
+	until(t, "the journal to have each run", func() bool { return len(runsWith(t, other, outcomes.Succeeded)) == jobs })
 }
 
 // endedPods are the Pods of which the journal of a data directory that nobody uses, or what is on its way there, has the
@@ -135,15 +135,15 @@ func endedPods(t *testing.T, dataDir string) map[types.UID]bool {
 	return found
 }
 
-// outcomes are the names of the runs with an outcome in the journal of a data directory.
-func outcomes(t *testing.T, dataDir string, outcome run.Outcome) map[string]bool {
+// runsWith gives the names of the runs with an outcome in the journal of a data directory.
+func runsWith(t *testing.T, dataDir string, outcome outcomes.Outcome) map[string]bool {
 	t.Helper()
 	r, err := journal.OpenReader(datadir.Journal(dataDir))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	all, err := r.Runs(t.Context(), journal.Query{Outcomes: []run.Outcome{outcome}})
+	all, err := r.Runs(t.Context(), journal.Query{Outcomes: []outcomes.Outcome{outcome}})
 	if err != nil {
 		t.Fatal(err)
 	}
