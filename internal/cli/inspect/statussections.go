@@ -230,6 +230,9 @@ func (t *statusText) missed(all []status.Omitted) section {
 	}
 	if len(all) > 0 {
 		s.lead = t.command("why", all[0].Object, " --at "+all[0].Last.UTC().Format(time.RFC3339))
+		if !t.known.status.Served { // whom why asks
+			s.lead = t.command("describe", all[0].Object, "")
+		}
 	}
 	return s
 }

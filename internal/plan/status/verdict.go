@@ -61,7 +61,9 @@ func (s *Status) Verdict() Verdict {
 	add(count(s.Paused, func(p Paused) bool { return p.Cause == cron.PauseFailures }), "paused by failures")
 
 	rest := []string{fmt.Sprintf("%s running", quantity.Grouped(len(s.Running)))}
-	if s.Stopped {
+	if s.Stopped && len(s.Running) == 0 {
+		rest[0] = "nothing ran when it stopped"
+	} else if s.Stopped {
 		rest[0] = quantity.Grouped(len(s.Running)) + " ran when it stopped"
 	} else if n := count(s.Running, func(r Running) bool { return r.Long }); n > 0 {
 		rest[0] += fmt.Sprintf(" (%s longer than usual)", quantity.Grouped(n))
