@@ -94,10 +94,10 @@ func FromPod(pod *corev1.Pod) Run {
 	object.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Pod"))
 	r := FromObject(object, nil)
 	r.Completions = 1
-	switch {
-	case r.Outcome == Succeeded:
+	switch r.Outcome {
+	case Succeeded:
 		r.PodsSucceeded = 1
-	case r.Outcome == Failed:
+	case Failed:
 		r.PodsFailed = 1
 	default:
 		r.PodsRunning = 1
