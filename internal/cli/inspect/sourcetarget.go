@@ -39,7 +39,7 @@ func (t *target) addFlags(cmd *cobra.Command, selector bool) {
 	flags.StringVar(&t.journal, "journal", "", "read the journal in this directory, or in this data directory")
 	if selector {
 		flags.BoolVarP(&t.allNamespaces, "all-namespaces", "A", false, "in all namespaces")
-		flags.StringVarP(&t.selector, "selector", "l", "", "CronJobs, Timetables and Jobs with these labels (team=billing,tier!=dev)")
+		flags.StringVarP(&t.selector, "selector", "l", "", "only objects with these labels (team=billing,tier!=dev)")
 	}
 }
 
