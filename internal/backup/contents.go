@@ -26,7 +26,7 @@ func countObjects(path string) (objects Objects, revision int64, err error) {
 	if err != nil {
 		return Objects{}, 0, fmt.Errorf("the snapshot of the store cannot be read: %w", err)
 	}
-	defer db.Close()
+	defer db.Close() //nolint:errcheck // it is only read
 	alive := map[string]struct{}{}
 	err = db.View(func(tx *bolt.Tx) error {
 		keys := tx.Bucket([]byte("key"))

@@ -160,7 +160,7 @@ func (b *creation) reachStore(ctx context.Context) (*controlplane.OpenStore, fun
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s uses %s, and its store does not answer: it starts or stops just now, or is another backup or restore; try again in a moment (%w)", process(locked.PID), b.dir, err)
 		}
-		return store, func() { store.Close() }, nil
+		return store, func() { _ = store.Close() }, nil // it is only read
 	}
 	if err != nil {
 		return nil, nil, err
@@ -171,7 +171,7 @@ func (b *creation) reachStore(ctx context.Context) (*controlplane.OpenStore, fun
 		lock.Release()
 		return nil, nil, err
 	}
-	return store, func() { store.Close(); lock.Release() }, nil
+	return store, func() { _ = store.Close(); lock.Release() }, nil // likewise
 }
 
 func process(pid int) string {
@@ -343,7 +343,7 @@ func (b *creation) describe(ctx context.Context, m *moment, parts []source) (err
 	if err != nil {
 		return fmt.Errorf("the copy of the journal: %w", err)
 	}
-	defer copied.Close()
+	defer copied.Close() //nolint:errcheck // it is only read
 	extent, err := copied.Extent(ctx)
 	made.Runs, made.Attempts, made.Omissions = extent.Runs, extent.Attempts, extent.Omissions
 	return err

@@ -60,7 +60,7 @@ func recordEnded(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	defer entries.Close()
+	defer entries.Close() //nolint:errcheck // it is only read
 	j, err := journal.Open(datadir.Journal(dir), journal.Options{KeepLogs: -1})
 	if err != nil {
 		return err

@@ -101,7 +101,7 @@ func openAttempts(dir string) (*recordedAttempts, error) {
 		r.close()
 		return nil, err
 	}
-	defer entries.Close()
+	defer entries.Close() //nolint:errcheck // it is only read
 	for _, id := range entries.List() {
 		a, err := entries.Attempt(id)
 		if err != nil {
@@ -115,7 +115,7 @@ func openAttempts(dir string) (*recordedAttempts, error) {
 
 func (r *recordedAttempts) close() {
 	if r.journal != nil {
-		r.journal.Close()
+		_ = r.journal.Close() // it is only read
 	}
 }
 
