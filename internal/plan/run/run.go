@@ -9,6 +9,7 @@
 //   - read.go      a run as its object in the API tells of it
 //   - attempts.go  the attempts that a Pod tells of, and what they tell together
 //   - gone.go      what becomes of a run whose object goes before it has ended
+//   - times.go     which runs are tries of one scheduled time
 //   - omission.go  scheduled times without a run, as controllers and a Timetable's status tell of them
 //   - event.go     scheduled times for which nothing was started, as events tell of them
 //   - document.go  the same for programs

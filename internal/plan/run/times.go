@@ -1,0 +1,58 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// SameTime tells whether two runs are tries of one scheduled time of one owner, or one and the same run. What was made by
+// hand, or by no schedule, has no scheduled time, and is a try of nothing else.
+func (r *Run) SameTime(other *Run) bool {
+	if r.UID == other.UID && r.UID != "" {
+		return true
+	}
+	return timeOf(r) == timeOf(other) && !r.ScheduledTime.IsZero() && r.Owner.Name != ""
+}
+
+// Times groups runs by what they are tries of: a Timetable that tries again what failed makes a run for each try, and all
+// of them together are what became of one scheduled time. The groups are in the order in which the first run of each
+// comes, the tries of a group in that in which they were made, so that its last one tells how the scheduled time ended.
+// The runs are not modified.
+func Times(runs []Run) [][]Run {
+	var groups [][]Run
+	index := map[scheduled]int{}
+	for i := range runs {
+		r := &runs[i]
+		key := timeOf(r)
+		if r.ScheduledTime.IsZero() || r.Owner.Name == "" {
+			groups = append(groups, []Run{*r})
+			continue
+		}
+		at, known := index[key]
+		if !known {
+			at = len(groups)
+			index[key] = at
+			groups = append(groups, nil)
+		}
+		groups[at] = append(groups[at], *r)
+	}
+	for _, group := range groups {
+		slices.SortStableFunc(group, func(a, b Run) int {
+			return cmp.Or(cmp.Compare(a.Retry, b.Retry), a.Created.Compare(b.Created))
+		})
+	}
+	return groups
+}
+
+// scheduled is a scheduled time of an owner. An owner that was made anew under its name is another one.
+type scheduled struct {
+	namespace string
+	owner     Owner
+	at        time.Time
+}
+
+func timeOf(r *Run) scheduled { return scheduled{r.Namespace, r.Owner, r.ScheduledTime.UTC()} }
