@@ -61,7 +61,7 @@ func restorePrefix(dir string) string {
 // the user's is touched; after an error, or a kill, all is as it was. A *RequestError says that the user's choice is at
 // fault.
 func Restore(ctx context.Context, o RestoreOptions) (Restored, error) {
-	r := restoration{o: o}
+	r := restoration{o: o, placing: systemCalls}
 	r.o.Now, r.o.Progress, r.o.Warn = orDefaults(o.Now, o.Progress, o.Warn)
 	return r.run(ctx)
 }
@@ -73,6 +73,8 @@ type restoration struct {
 	target target
 	work   *workDir
 	done   Restored
+	// placing is what puts the state in its place.
+	placing placing
 }
 
 func (r *restoration) run(ctx context.Context) (_ Restored, err error) {
@@ -121,7 +123,8 @@ func (r *restoration) run(ctx context.Context) (_ Restored, err error) {
 		return Restored{}, err
 	}
 	r.o.Progress("putting it in place", 0)
-	r.done.Aside, err = place(fresh, r.target, r.o.Now())
+	done, err := r.placing.place(fresh, r.target, r.o.Now())
+	r.done.Aside, r.work.keep = done.aside, done.left != ""
 	return r.done, err
 }
 
@@ -142,8 +145,24 @@ func (r *restoration) makeWork() (err error) {
 	return err
 }
 
-// sweep removes what killed restores left. What they were about to set aside when they were killed is set aside.
+// sweep removes what killed restores left. What they were about to set aside when they were killed is set aside: not while
+// a Carillon runs there, which hides from its containers what was beside its directory when it started.
 func (r *restoration) sweep() error {
+	left, err := workLeft(filepath.Dir(r.dir), restorePrefix(r.dir))
+	if err != nil {
+		return err
+	}
+	if _, err := os.Lstat(r.dir); err == nil && len(left) > 0 {
+		lock, err := controlplane.LockDir(r.dir)
+		var locked *controlplane.LockedError
+		if errors.As(err, &locked) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		defer lock.Release()
+	}
 	for _, parent := range []string{filepath.Dir(r.dir), r.dir} {
 		err := sweepWork(parent, restorePrefix(r.dir), func(path string) error {
 			told, err := rescue(path, r.dir, r.o.Now())

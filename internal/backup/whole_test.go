@@ -303,12 +303,14 @@ func TestRescue(t *testing.T) {
 		want  string            // the names of the parent afterwards
 		told  string
 	}{
-		"while it was unpacked": {map[string]string{work + "/fresh/node-name": "new"}, "", "it left is removed"},
-		"before the exchange":   {map[string]string{work + "/fresh/node-name": "new", work + "/fresh/.placing": work, "data/node-name": "old"}, "data", "it left is removed"},
-		"after the exchange":    {map[string]string{work + "/fresh/node-name": "old", "data/.placing": work, "data/node-name": "new"}, "data data.before-restore-20260504T121000Z", "before-restore-20260504T121000Z"},
-		"of another restore":    {map[string]string{work + "/fresh/node-name": "new", "data/.placing": "Y", "data/node-name": "old"}, "data", "it left is removed"},
-		"onto nothing":          {map[string]string{work + "/fresh/lock": "", "data/.placing": work, "data/node-name": "new"}, "data", ""},
-		"between two steps":     {map[string]string{work + "/fresh/.placing": work, work + "/old/node-name": "old"}, "data", "is in"},
+		"while it was unpacked":           {map[string]string{work + "/fresh/node-name": "new"}, "", "it left is removed"},
+		"before the exchange":             {map[string]string{work + "/fresh/node-name": "new", work + "/fresh/.placing": work, "data/node-name": "old"}, "data", "it left is removed"},
+		"after the exchange":              {map[string]string{work + "/fresh/node-name": "old", "data/.placing": work, "data/node-name": "new"}, "data data.before-restore-20260504T121000Z", "before-restore-20260504T121000Z"},
+		"of another restore":              {map[string]string{work + "/fresh/node-name": "new", "data/.placing": "Y", "data/node-name": "old"}, "data", "it left is removed"},
+		"onto nothing":                    {map[string]string{work + "/fresh/lock": "", "data/.placing": work, "data/node-name": "new"}, "data", ""},
+		"between two steps, then started": {map[string]string{work + "/fresh/node-name": "new", work + "/fresh/.placing": work, work + "/old/node-name": "old", "data/node-name": "new"}, "data data.before-restore-20260504T121000Z", "before-restore-20260504T121000Z"},
+		"after both steps":                {map[string]string{work + "/old/node-name": "old", "data/.placing": work, "data/node-name": "new"}, "data data.before-restore-20260504T121000Z", "before-restore-20260504T121000Z"},
+		"between two steps":               {map[string]string{work + "/fresh/.placing": work, work + "/old/node-name": "old"}, "data", "is in"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -26,6 +26,8 @@ const spareBytes = 64 << 20
 type workDir struct {
 	path string
 	lock *controlplane.Lock
+	// keep: something is in it that has no other place.
+	keep bool
 }
 
 // makeWork makes one in parent. prefix is what the names of all of one kind have in common.
@@ -35,34 +37,44 @@ func makeWork(parent, prefix string) (*workDir, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &workDir{path, lock}, nil
+	return &workDir{path: path, lock: lock}, nil
 }
 
-// remove takes it away with all that is in it.
-func (w *workDir) remove() error {
-	err := privatedir.RemoveTree(w.path)
+// remove takes it away with all that is in it, unless that is to be kept.
+func (w *workDir) remove() (err error) {
+	if !w.keep {
+		err = privatedir.RemoveTree(w.path)
+	}
 	w.lock.Release()
 	return err
 }
 
 func (w *workDir) file(name string) string { return filepath.Join(w.path, name) }
 
+// workLeft gives the paths of all directories of one kind in parent.
+func workLeft(parent, prefix string) ([]string, error) {
+	entries, err := os.ReadDir(parent)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	var paths []string
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), prefix) && e.IsDir() {
+			paths = append(paths, filepath.Join(parent, e.Name()))
+		}
+	}
+	return paths, err
+}
+
 // sweepWork looks for what killed processes left in parent, calls each with the path, and removes what then remains. What
 // somebody is at, or is not ours, it leaves alone.
 func sweepWork(parent, prefix string, each func(path string) error) error {
-	entries, err := os.ReadDir(parent)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
+	paths, err := workLeft(parent, prefix)
 	if err != nil {
 		return err
 	}
 	var errs []error
-	for _, e := range entries {
-		if !strings.HasPrefix(e.Name(), prefix) || !e.IsDir() {
-			continue
-		}
-		path := filepath.Join(parent, e.Name())
+	for _, path := range paths {
 		dir, err := privatedir.Open(path)
 		if err != nil {
 			continue
