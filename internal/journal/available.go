@@ -46,34 +46,81 @@ func (w *writer) attempt(f func() error) error {
 	if w.state.down && w.o.Now().Before(w.state.retry) {
 		return fmt.Errorf("%w: %w", ErrUnavailable, w.state.why)
 	}
-	err := w.tryOnce(f)
+	err := w.tryUnlocked(f)
 	if isDamage(err) {
-		if err = w.setAside(err); err == nil {
-			err = w.tryOnce(f)
+		if aside := w.setAside(err); aside != nil {
+			err = &filesError{aside}
+		} else {
+			err = w.tryUnlocked(f)
 		}
 	}
 	var space *noSpaceError
-	switch {
-	case err == nil:
-		w.recovered()
-	case isOutside(err) || isDamage(err) || errors.As(err, &space):
+	if isOutside(err) || isDamage(err) || errors.As(err, &space) {
 		w.fail(err)
 		return fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	return err
 }
 
+const (
+	// lockWait is how long SQLite waits for another's lock. lockTries is how often that is done for one call, and after
+	// warnTries the user is told. Between two tries Close is listened to.
+	lockWait             = time.Second
+	lockTries, warnTries = 10, 5
+	// closeWait is the same of the last steps of Close, which are not needed.
+	closeWait = 250 * time.Millisecond
+)
+
+// tryUnlocked tries again while another process has the lock.
+func (w *writer) tryUnlocked(f func() error) error {
+	for tries := 1; ; tries++ {
+		err := w.tryOnce(f)
+		if !isBusy(err) {
+			return err
+		}
+		if tries >= warnTries {
+			w.warn(fmt.Sprintf("Another process keeps the journal of runs, %s, locked (a stopped carillon backup, or a shell of SQLite, "+
+				"say: fuser tells which); runs go on, and are recorded when it lets go.", w.files.database()))
+		}
+		if tries == lockTries || w.isClosing() {
+			return err
+		}
+	}
+}
+
+func (w *writer) isClosing() bool {
+	select {
+	case <-w.closing:
+		return true
+	default:
+		return false
+	}
+}
+
 func (w *writer) tryOnce(f func() error) error {
 	w.followFile()
 	if w.d == nil {
-		if err := w.open(); err != nil {
+		err := w.open()
+		if isBusy(err) || isDamage(err) {
 			return err
+		}
+		if err != nil {
+			return &filesError{err}
 		}
 	}
 	return f()
 }
 
-// fail notes that the journal cannot be written to. Another's lock is waited for anew and is no reason for a warning.
+// warn tells the user that the journal cannot be written to, once until it is written to again.
+func (w *writer) warn(text string) {
+	if !w.state.warned {
+		w.state.warned = true
+		w.unavailable.Store(true)
+		w.o.Warn(text)
+	}
+}
+
+// fail notes that the journal cannot be written to. Another's lock is waited for anew by the next call.
 func (w *writer) fail(err error) {
 	if isBusy(err) {
 		return
@@ -86,10 +133,7 @@ func (w *writer) fail(err error) {
 		_ = w.d.close() // the error that made it useless is the one to tell
 		w.d = nil
 	}
-	if !w.state.warned {
-		w.state.warned = true
-		w.o.Warn(fmt.Sprintf("The journal of runs cannot be written to (%s); runs go on, but are not remembered. %s", err, w.cure(err)))
-	}
+	w.warn(fmt.Sprintf("The journal of runs cannot be written to (%s); runs go on, but are not remembered. %s", err, w.cure(err)))
 }
 
 // cure says what the user can do.
@@ -107,4 +151,5 @@ func (w *writer) recovered() {
 		w.o.Warn("The journal of runs is written to again.")
 	}
 	w.state = availability{}
+	w.unavailable.Store(false)
 }

@@ -39,7 +39,7 @@ func (w *writer) setAside(why error) error {
 		name = fmt.Sprintf("%s-%d", base, n)
 	}
 	for _, c := range companions {
-		err := os.Rename(filepath.Join(w.files.path, fileName+c), filepath.Join(w.files.path, name+c))
+		err := w.limits.rename(filepath.Join(w.files.path, fileName+c), filepath.Join(w.files.path, name+c))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -18,11 +19,11 @@ import (
 // fileName is the name of the database in the journal's directory (datadir.JournalDatabase).
 const fileName = "runs.db"
 
-// The pragmas. WAL lets others read while one writes; FULL syncs each commit, so that a loss of power takes nothing back;
+// The pragmas; writePragmas want a busy_timeout, too. WAL lets others read while one writes; FULL syncs each commit, so that a loss of power takes nothing back;
 // what is deleted gives its pages back in steps (retention.go).
 var (
 	writePragmas = []string{
-		"auto_vacuum(incremental)", "journal_mode(wal)", "synchronous(full)", "busy_timeout(10000)",
+		"auto_vacuum(incremental)", "journal_mode(wal)", "synchronous(full)",
 		"journal_size_limit(4194304)", "cache_size(-4096)", "temp_store(memory)", "trusted_schema(off)",
 	}
 	readPragmas = []string{"busy_timeout(10000)", "cache_size(-4096)", "temp_store(memory)", "query_only(on)", "trusted_schema(off)"}
@@ -191,6 +192,16 @@ func isOutside(err error) bool {
 		sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_NOLFS:
 		return true
 	}
+	var files *filesError
 	var path *os.PathError
-	return errors.As(err, &path)
+	var link *os.LinkError
+	var call *os.SyscallError
+	var number syscall.Errno
+	return errors.As(err, &files) || errors.As(err, &path) || errors.As(err, &link) || errors.As(err, &call) || errors.As(err, &number)
 }
+
+// filesError is why there is no database to write to, whatever the kind of the error: it says nothing of what was to be
+// written.
+type filesError struct{ error }
+
+func (e *filesError) Unwrap() error { return e.error }

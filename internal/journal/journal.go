@@ -23,6 +23,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"sync"
 	"time"
 
@@ -53,13 +54,16 @@ type limits struct {
 	reserve int64                           // bytes that stay free on the disk for others
 	records int64                           // bytes of all but logs
 	free    func(dir string) (int64, error) // tells how many bytes are free
+	rename  func(from, to string) error     // renames a file
 	pragmas []string                        // more pragmas for the writing connection
-	idle    time.Duration                   // between two rounds of retention
-	after   func(time.Duration) <-chan time.Time
+	// lockWait is how long SQLite waits for another's lock.
+	lockWait time.Duration
+	idle     time.Duration // between two rounds of retention
+	after    func(time.Duration) <-chan time.Time
 }
 
 func defaultLimits() limits {
-	return limits{reserve: 64 << 20, records: 1 << 30, free: freeSpace, idle: time.Minute, after: time.After}
+	return limits{reserve: 64 << 20, records: 1 << 30, free: freeSpace, rename: os.Rename, lockWait: lockWait, idle: time.Minute, after: time.After}
 }
 
 // Journal is a journal that is written to. Its methods may be called from several goroutines.
@@ -99,6 +103,7 @@ func Open(dir string, o Options) (*Journal, error) {
 	if err != nil {
 		return nil, err
 	}
+	w.closing = j.closing
 	j.w = w
 	unchecked := w.d != nil && !w.checked
 	go j.write()
@@ -192,7 +197,11 @@ func (j *Journal) RecordAttempt(ctx context.Context, a run.Attempt, log io.Reade
 // process has had the journal for itself for ten seconds. Nothing was recorded.
 var ErrUnavailable = errors.New("the journal cannot be written to")
 
-// Close ends it. What was recorded is there.
+// Unavailable tells whether the user was told that the journal cannot be written to, and not yet that it is again.
+func (j *Journal) Unavailable() bool { return j.w.unavailable.Load() }
+
+// Close ends it. What was recorded is there. It waits a second or two at most for another process's lock: calls that wait
+// for that get ErrUnavailable.
 func (j *Journal) Close() error {
 	j.once.Do(func() { close(j.closing) })
 	<-j.closed

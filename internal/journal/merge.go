@@ -45,7 +45,7 @@ func Merge(ctx context.Context, dir, from string, progress func(done, all int64)
 	if err := files.prepare(); err != nil {
 		return added, err
 	}
-	if m.d, err = connect(ctx, files.database(), "rw", writePragmas); err != nil {
+	if m.d, err = connect(ctx, files.database(), "rw", append([]string{"busy_timeout(10000)"}, writePragmas...)); err != nil {
 		return added, explained(files, err)
 	}
 	defer func() {

@@ -5,7 +5,10 @@ package journal
 
 import (
 	"context"
+	"fmt"
 	"os"
+	"slices"
+	"sync/atomic"
 	"time"
 )
 
@@ -99,10 +102,13 @@ type writer struct {
 	checked bool
 	files   *directory
 
-	state       availability
-	tidying     bool // there may be something to remove
-	trimming    bool // logs go until there are few enough
-	shrinking   bool // records do
+	state availability
+	// unavailable is read by others: the user was told that the journal cannot be written to.
+	unavailable *atomic.Bool
+	closing     <-chan struct{} // nil: never
+	tidying     bool            // there may be something to remove
+	trimming    bool            // logs go until there are few enough
+	shrinking   bool            // records do
 	logBytes    int64
 	warnedLarge bool
 }
@@ -112,7 +118,7 @@ func newWriter(dir string, o Options, l limits) (*writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &writer{dir: files.path, o: o, limits: l, files: files}
+	w := &writer{dir: files.path, o: o, limits: l, files: files, unavailable: &atomic.Bool{}}
 	if err := w.open(); err != nil {
 		if !isOutside(err) {
 			files.close()
@@ -138,6 +144,9 @@ func (w *writer) batch(all []*request) {
 			return nil
 		})
 	})
+	if err == nil {
+		w.recovered()
+	}
 	if err != nil && len(all) > 1 && !isUnavailable(err) {
 		// One of them cannot be written: the others can.
 		for _, r := range all {
@@ -162,7 +171,10 @@ func (w *writer) close() error {
 	if w.d == nil {
 		return nil
 	}
-	err := w.d.setClean(true)
+	_, err := w.d.exec(fmt.Sprintf("PRAGMA busy_timeout(%d)", closeWait.Milliseconds()))
+	if err == nil {
+		err = w.d.setClean(true)
+	}
 	if isOutside(err) {
 		err = nil // it is looked at when it is opened next
 	}
@@ -199,7 +211,8 @@ func (w *writer) openOnce() (err error) {
 	if err := w.files.prepare(); err != nil {
 		return err
 	}
-	d, err := connect(context.Background(), w.files.database(), "rw", append(w.limits.pragmas, writePragmas...))
+	wait := fmt.Sprintf("busy_timeout(%d)", w.limits.lockWait.Milliseconds())
+	d, err := connect(context.Background(), w.files.database(), "rw", slices.Concat(w.limits.pragmas, []string{wait}, writePragmas))
 	if err != nil {
 		return err
 	}
