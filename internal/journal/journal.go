@@ -12,10 +12,10 @@
 //   - record.go     runs, omissions and attempts as rows
 //   - log.go        logs as chunks; chunk.go is one chunk
 //   - retention.go  what goes, when and how
-//   - reader.go     what is read; query.go, usual.go and readlog.go are the parts of it
+//   - reader.go     what is read; query.go, names.go, usual.go and readlog.go are the parts of it
 //   - freeze.go     the journal at one moment, for a backup; merge.go adds that to another, mergelog.go its logs
 //   - database.go   the connection; schema.go its tables, encoding.go what stands in them
-//   - files.go      the directory and its files
+//   - files.go      the directory and its files; files_other.go where no Carillon runs
 package journal
 
 import (

@@ -5,6 +5,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -15,6 +16,7 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
 
@@ -30,6 +32,7 @@ type Server struct {
 	Config    *rest.Config
 	Namespace string
 	Client    dynamic.Interface
+	Metadata  metadata.Interface
 	Mapper    meta.RESTMapper
 }
 
@@ -45,12 +48,16 @@ func (f Flags) Connect() (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	names, err := metadata.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
 	discover, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
 		return nil, err
 	}
 	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(discover))
-	return &Server{Config: config, Namespace: namespace, Client: client, Mapper: mapper}, nil
+	return &Server{Config: config, Namespace: namespace, Client: client, Metadata: names, Mapper: mapper}, nil
 }
 
 // Resource is where objects of a kind are found; in all namespaces if namespace is "". The error is a no-match error of
@@ -114,20 +121,34 @@ func (s *Server) Scheduled(ctx context.Context, allNamespaces bool, tell func(st
 	return objects, nil
 }
 
-// Names are those of all objects of some kinds, as far as they are served and may be listed.
+// namesPage is how many objects are asked for at once when only their names matter.
+const namesPage = 2000
+
+// Names are those of all objects of some kinds, as far as they are served and may be listed. With an error they are those
+// that were read until then.
 func (s *Server) Names(ctx context.Context, kinds []schema.GroupVersionKind) ([]string, error) {
 	var names []string
+	var failed []error
 	for _, gvk := range kinds {
-		objects, err := s.List(ctx, gvk, false)
-		if meta.IsNoMatchError(err) || apierrors.IsForbidden(err) {
-			continue
+		mapping, err := s.Mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+		if err == nil {
+			resource := s.Metadata.Resource(mapping.Resource).Namespace(s.Namespace)
+			for options := (metav1.ListOptions{Limit: namesPage}); err == nil; {
+				var page *metav1.PartialObjectMetadataList
+				if page, err = resource.List(ctx, options); err != nil {
+					break
+				}
+				for i := range page.Items {
+					names = append(names, page.Items[i].Name)
+				}
+				if options.Continue = page.Continue; options.Continue == "" {
+					break
+				}
+			}
 		}
-		if err != nil {
-			return nil, err
-		}
-		for _, o := range objects {
-			names = append(names, o.Content.GetName())
+		if err != nil && !meta.IsNoMatchError(err) && !apierrors.IsForbidden(err) {
+			failed = append(failed, err)
 		}
 	}
-	return names, nil
+	return names, errors.Join(failed...)
 }

@@ -29,6 +29,7 @@ type remembered interface {
 	Tail(ctx context.Context, containerID string, lines int) ([]byte, error)
 	Usual(ctx context.Context, owners []types.UID) (map[types.UID]journal.Usual, error)
 	Extent(ctx context.Context) (journal.Extent, error)
+	Names(ctx context.Context, namespace, kind string, most int) ([]string, error)
 	Close() error
 }
 
@@ -144,25 +145,15 @@ func (s *journalSource) Origin(ctx context.Context) string {
 	return text
 }
 
-// namesWithin is how far back names are looked for when a shell completes one.
-const namesWithin = 5000
+// mostNames is how many names are looked for in a journal, when a shell completes one or one is wrong.
+const mostNames = 20_000
 
-// names are those of objects that the journal remembers, of one kind.
+// names are those of objects that the journal remembers, of the kind that a reference calls by this word.
 func (s *journalSource) names(ctx context.Context, word, namespace string) ([]string, error) {
-	kinds := map[string]string{"cronjob": "CronJob", "timetable": "Timetable"}
-	q := journal.Query{Namespace: namespace, OwnerKind: kinds[word], Limit: namesWithin}
-	runs, err := s.reader.Runs(ctx, q)
+	kinds := map[string]string{"cronjob": "CronJob", "timetable": "Timetable", "job": "Job"}
+	names, err := s.reader.Names(ctx, namespace, kinds[word], mostNames)
 	if err != nil {
-		return nil, fmt.Errorf("read the journal: %w", err)
+		return names, fmt.Errorf("read the journal: %w", err)
 	}
-	var names []string
-	for i := range runs {
-		if name := runs[i].Owner.Name; q.OwnerKind != "" {
-			names = append(names, name)
-		} else if runs[i].Kind == "Job" {
-			names = append(names, runs[i].Name)
-		}
-	}
-	slices.Sort(names)
-	return slices.Compact(names), nil
+	return names, nil
 }

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/labels"
@@ -152,31 +151,31 @@ func (t *target) openLocal(flags cluster.Flags) (source, *cluster.Server, error)
 	return made, server, err
 }
 
-// completionTimeout bounds how long a completion may ask a journal.
-const completionTimeout = 2 * time.Second
-
-// names are those of objects that a reference with this word may mean: those that are there, and those that a journal
-// remembers. It is for reference.Completion.
+// names are those of objects that a reference with this word may mean. It is for reference.Completion.
 func (t *target) names(ctx context.Context, word string) ([]string, error) {
-	ctx, cancel := context.WithTimeout(ctx, completionTimeout)
-	defer cancel()
 	s, server, err := t.open(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = s.Close() }() // it was only read
+	return namesOf(ctx, s, server, word, t.namespace(server))
+}
+
+// namesOf gives the names of objects that a reference with this word may mean: those that a journal remembers, and those
+// that are there; server is nil if that is not to be known. With an error they are those that could be read.
+func namesOf(ctx context.Context, s source, server *cluster.Server, word, namespace string) ([]string, error) {
 	var names []string
-	if server != nil {
-		// Without the API server the journal has answers enough.
-		names, _ = server.Names(ctx, reference.KindsOf(word))
+	var unread, unlisted error
+	if remembering, ok := s.(interface {
+		names(ctx context.Context, word, namespace string) ([]string, error)
+	}); ok {
+		names, unread = remembering.names(ctx, word, namespace)
 	}
-	if remembered, ok := s.(*journalSource); ok {
-		more, err := remembered.names(ctx, word, t.namespace(server))
-		if err != nil {
-			return nil, err
-		}
-		names = append(names, more...)
+	if server != nil {
+		var there []string
+		there, unlisted = server.Names(ctx, reference.KindsOf(word))
+		names = append(names, there...)
 	}
 	slices.Sort(names)
-	return slices.Compact(names), nil
+	return slices.Compact(names), errors.Join(unread, unlisted)
 }

@@ -75,12 +75,12 @@ func findSubject(ctx context.Context, s source, server *cluster.Server, ref refe
 	if len(runs) > 0 {
 		return found, nil
 	}
-	var names []string
-	if server != nil {
-		if names, err = server.Names(ctx, reference.KindsOf(ref.Kind)); err != nil {
-			return nil, err
-		}
-	} else {
+	names, err := namesOf(ctx, s, server, ref.Kind, namespace)
+	switch {
+	case len(names) > 0: // what could not be read only makes advice worse
+	case err != nil:
+		return nil, err
+	case server == nil:
 		return nil, exitcode.UsageError("there is no %s among what is remembered in namespace %s: %s", ref, namespace, s.Origin(ctx))
 	}
 	return nil, reference.NotThere(ref, namespace, names)

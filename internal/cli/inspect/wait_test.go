@@ -22,6 +22,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic/fake"
+	metadatafake "k8s.io/client-go/metadata/fake"
+	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/carillon-dev/carillon/api/v1alpha1"
 	"github.com/carillon-dev/carillon/internal/cli/cluster"
@@ -54,7 +56,20 @@ func newWaitPlane(t *testing.T, objects ...runtime.Object) *waitPlane {
 	mapper.Add(batchv1.SchemeGroupVersion.WithKind("CronJob"), meta.RESTScopeNamespace)
 	mapper.Add(v1alpha1.GroupVersion.WithKind("Timetable"), meta.RESTScopeNamespace)
 	client := fake.NewSimpleDynamicClient(scheme, objects...)
-	return &waitPlane{t, client, &cluster.Server{Client: client, Mapper: mapper, Namespace: "default"}}
+	names := metadatafake.NewSimpleMetadataClient(scheme)
+	names.PrependReactor("list", "*", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		list, err := client.Resource(a.GetResource()).Namespace(a.GetNamespace()).List(t.Context(), metav1.ListOptions{})
+		if err != nil {
+			return true, nil, err
+		}
+		named := &metav1.List{}
+		for i := range list.Items {
+			o := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: list.Items[i].GetName()}}
+			named.Items = append(named.Items, runtime.RawExtension{Object: o})
+		}
+		return true, named, nil
+	})
+	return &waitPlane{t, client, &cluster.Server{Client: client, Metadata: names, Mapper: mapper, Namespace: "default"}}
 }
 
 // job is a Job of cronjob/backup, or of timetable/report, in a state: "", "Complete" or "Failed".

@@ -15,7 +15,8 @@ import (
 // completionTimeout bounds how long a completion may take.
 const completionTimeout = 2 * time.Second
 
-// Completion offers kinds, and then the names of the objects of a kind, which names gives. It completes one argument.
+// Completion offers kinds, and then the names of the objects of a kind, which names gives; with an error, too, if it has
+// some. It completes one argument.
 func Completion(names func(ctx context.Context, kindWord string) ([]string, error)) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
@@ -31,10 +32,7 @@ func Completion(names func(ctx context.Context, kindWord string) ([]string, erro
 		}
 		ctx, cancel := context.WithTimeout(cmd.Context(), completionTimeout)
 		defer cancel()
-		found, err := names(ctx, ref.Kind)
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
+		found, _ := names(ctx, ref.Kind) // there is nobody to tell an error to
 		for i := range found {
 			found[i] = word + "/" + found[i]
 		}
