@@ -55,7 +55,7 @@ func aRun(n int, outcome run.Outcome) run.Run {
 func anAttempt(n, of int) run.Attempt {
 	return run.Attempt{
 		ContainerID: fmt.Sprintf("carillon://%064x", n), RunUID: uid(of), Namespace: "default",
-		Pod: fmt.Sprintf("nightly-%d-%d-abcde", of%10, of), PodUID: uid(2_000_000 + n), Container: "main",
+		Pod: fmt.Sprintf("nightly-%d-%d-abcde", of%10, of), PodUID: uid(2_000_000 + n), Container: "main", Role: run.Role(n % 4), Mains: int32(n % 3),
 		Started: at(of).Add(2 * time.Second), Ended: at(of).Add(time.Duration(n%60) * time.Second), ExitCode: 0,
 		Reason: "Completed", CPU: 3 * time.Second, MemoryPeak: 1 << 20, OutputBytes: 100,
 	}

@@ -76,7 +76,7 @@ func (m *model) all() []run.Run {
 			r.CPU += a.CPU
 			r.MemoryPeak = max(r.MemoryPeak, a.MemoryPeak)
 			r.OutputBytes += a.OutputBytes
-			if last == nil || a.Failed() && !last.Failed() || a.Failed() == last.Failed() && !a.Ended.Before(last.Ended) {
+			if last == nil || a.Weight() > last.Weight() || a.Weight() == last.Weight() && !a.Ended.Before(last.Ended) {
 				last = &a
 				r.ExitCode = new(a.ExitCode)
 			}
@@ -160,7 +160,7 @@ func TestJournalIsAMap(t *testing.T) {
 			"attempt": func(t *rapid.T) {
 				a := anAttempt(numbers.Draw(t, "attempt"), numbers.Draw(t, "of"))
 				a.Ended = at(rapid.IntRange(0, 5).Draw(t, "end"))
-				a.ExitCode, a.Signal = rapid.Int32Range(0, 2).Draw(t, "code"), rapid.Int32Range(0, 1).Draw(t, "signal")
+				a.ExitCode, a.Signal = rapid.SampledFrom([]int32{0, 1, 143}).Draw(t, "code"), rapid.Int32Range(0, 1).Draw(t, "signal")
 				log := logText(rapid.IntRange(0, 3).Draw(t, "lines"))
 				if _, known := m.attempts[a.ContainerID]; !known {
 					kept := a

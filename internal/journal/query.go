@@ -264,21 +264,22 @@ type keptAttempt struct {
 
 // selectAttempts gives the attempts that the rest of a statement chooses.
 func (t *reading) selectAttempts(rest string, values ...any) ([]keptAttempt, error) {
-	query := `SELECT id, (SELECT uid FROM runs WHERE id = run), container_id, namespace, pod, pod_uid, container, restart, started,
+	query := `SELECT id, (SELECT uid FROM runs WHERE id = run), container_id, namespace, pod, pod_uid, container, restart, role, mains, started,
 		ended, exit_code, signal, reason, cpu, memory, output, kept, log FROM attempts` + rest
 	var all []keptAttempt
 	var later [][3]any
 	err := t.each(query, values, func(scan func(...any) error) error {
 		var a keptAttempt
 		var l [3]any
-		var uid, id, pod, podUID, started, ended, log any
+		var uid, id, pod, podUID, role, mains, started, ended, log any
 		var cpu int64
-		if err := scan(&a.id, &uid, &id, &l[0], &pod, &podUID, &l[1], &a.Restart, &started, &ended, &a.ExitCode, &a.Signal,
-			&l[2], &cpu, &a.MemoryPeak, &a.OutputBytes, &a.KeptBytes, &log); err != nil {
+		if err := scan(&a.id, &uid, &id, &l[0], &pod, &podUID, &l[1], &a.Restart, &role, &mains, &started, &ended, &a.ExitCode,
+			&a.Signal, &l[2], &cpu, &a.MemoryPeak, &a.OutputBytes, &a.KeptBytes, &log); err != nil {
 			return err
 		}
 		a.RunUID, a.log = types.UID(unpack(uid)), numberOf(log)
 		a.ContainerID, a.Pod, a.PodUID = unpack(id), textOf(pod), types.UID(unpack(podUID))
+		a.Role, a.Mains = run.Role(numberOf(role)), count32(mains) //nolint:gosec // it was one
 		a.Started, a.Ended, a.CPU = ofNanos(started), ofNanos(ended), time.Duration(cpu)
 		all, later = append(all, a), append(later, l)
 		return nil

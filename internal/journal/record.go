@@ -261,8 +261,8 @@ func (d *database) putAttempt(a *run.Attempt, log, kept int64) error {
 	}
 	uid := pack(string(a.RunUID))
 	var owner int64
-	var exitEnded, exitFailed any
-	found, err := d.one("SELECT id, exit_ended, exit_failed FROM runs WHERE uid = ?", []any{uid}, &owner, &exitEnded, &exitFailed)
+	var exitEnded, exitWeight any
+	found, err := d.one("SELECT id, exit_ended, exit_weight FROM runs WHERE uid = ?", []any{uid}, &owner, &exitEnded, &exitWeight)
 	if err != nil {
 		return err
 	}
@@ -281,10 +281,10 @@ func (d *database) putAttempt(a *run.Attempt, log, kept int64) error {
 		logID = log
 	}
 	id, err := d.insert(`INSERT INTO attempts (run, container_hash, container_id, namespace, pod, pod_uid, container, restart,
-		started, ended, exit_code, signal, reason, cpu, memory, output, kept, log)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		role, mains, started, ended, exit_code, signal, reason, cpu, memory, output, kept, log)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		owner, hash(a.ContainerID), pack(a.ContainerID), texts[0], a.Pod, pack(string(a.PodUID)), texts[1], a.Restart,
-		nanos(a.Started), nanos(a.Ended), a.ExitCode, a.Signal, texts[2], int64(a.CPU), a.MemoryPeak, a.OutputBytes, kept, logID)
+		orNull(int64(a.Role)), orNull(int64(a.Mains)), nanos(a.Started), nanos(a.Ended), a.ExitCode, a.Signal, texts[2], int64(a.CPU), a.MemoryPeak, a.OutputBytes, kept, logID)
 	if err != nil {
 		return err
 	}
@@ -298,13 +298,21 @@ func (d *database) putAttempt(a *run.Attempt, log, kept int64) error {
 		int64(a.CPU), a.MemoryPeak, a.OutputBytes, owner); err != nil {
 		return err
 	}
-	// The exit code is that of the last that failed, or else of the last.
+	// As run.Run.Sum does it.
 	before, some := exitEnded.(int64)
-	failedBefore := numberOf(exitFailed) != 0
-	if ended := bound(a.Ended); !some || a.Failed() && !failedBefore || a.Failed() == failedBefore && ended >= before {
-		_, err = d.exec("UPDATE runs SET exit_code = ?, exit_ended = ?, exit_failed = ? WHERE id = ?", a.ExitCode, ended, a.Failed(), owner)
+	heavier := cmp.Compare(a.Weight(), numberOf(exitWeight))
+	if ended := bound(a.Ended); !some || heavier > 0 || heavier == 0 && ended >= before {
+		_, err = d.exec("UPDATE runs SET exit_code = ?, exit_ended = ?, exit_weight = ? WHERE id = ?", a.ExitCode, ended, a.Weight(), owner)
 	}
 	return err
+}
+
+// orNull is a number, or NULL for none.
+func orNull(n int64) any {
+	if n == 0 {
+		return nil
+	}
+	return n
 }
 
 func textOf(v any) string {

@@ -45,7 +45,7 @@ CREATE TABLE runs (
 	time INTEGER, scheduled INTEGER, created INTEGER, started INTEGER, ended INTEGER,
 	outcome INTEGER NOT NULL, suspended INTEGER, reason, message,
 	completions INTEGER, succeeded INTEGER, failed INTEGER, running INTEGER,
-	attempts INTEGER, exit_code INTEGER, exit_ended INTEGER, exit_failed INTEGER,
+	attempts INTEGER, exit_code INTEGER, exit_ended INTEGER, exit_weight INTEGER,
 	cpu INTEGER, memory INTEGER, output INTEGER
 );
 CREATE UNIQUE INDEX runs_by_uid ON runs (uid);
@@ -59,6 +59,7 @@ CREATE TABLE attempts (
 	run INTEGER NOT NULL,
 	container_hash INTEGER NOT NULL, container_id NOT NULL,
 	namespace, pod TEXT, pod_uid, container, restart INTEGER,
+	role INTEGER, mains INTEGER, -- run.Role, and how many main containers there are; NULL where nobody told
 	started INTEGER, ended INTEGER, exit_code INTEGER, signal INTEGER, reason,
 	cpu INTEGER, memory INTEGER, output INTEGER, kept INTEGER, log INTEGER
 );

@@ -5,7 +5,6 @@ package recorder
 
 import (
 	"context"
-	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -68,7 +67,7 @@ func (r *Recorder) settleGone(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		state.FoundGone(attempts, time.Now())
+		state.FoundGone(attempts)
 		r.mu.Lock()
 		if r.known[state.UID] == nil && !r.pending.has(state.UID) {
 			r.enqueue(state)

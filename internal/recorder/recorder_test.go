@@ -428,7 +428,7 @@ func TestFoundGone(t *testing.T) {
 		m := newMemory()
 		known := func(name string, outcome run.Outcome) {
 			r := run.FromJob(job(name))
-			r.Outcome = outcome
+			r.Outcome, r.Completions = outcome, 1
 			m.runs[r.UID] = r
 		}
 		known("there", run.Active)
@@ -437,7 +437,7 @@ func TestFoundGone(t *testing.T) {
 		known("before", run.Succeeded)
 		r := run.Run{UID: "w", APIVersion: "example.com/v1", Kind: "Workflow", Namespace: "ns", Name: "workflow", Outcome: run.Active}
 		m.runs[r.UID] = r
-		m.attempts = []run.Attempt{{ContainerID: "c", RunUID: "uid-done", PodUID: "p", Ended: time.Now()}}
+		m.attempts = []run.Attempt{{ContainerID: "c", RunUID: "uid-done", PodUID: "p", Container: "main", Role: run.Main, Mains: 1, Ended: time.Now()}}
 		s := begin(t, m, nil, job("there"))
 		defer s.stop()
 		for name, want := range map[types.UID]run.Outcome{"uid-there": run.Active, "uid-gone": run.Unknown, "uid-done": run.Succeeded,

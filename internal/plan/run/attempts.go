@@ -20,10 +20,12 @@ import (
 // forgotten. The Pod is not modified.
 func AttemptsOf(pod *corev1.Pod) []Attempt {
 	var attempts []Attempt
+	containers := ContainersOf(&pod.Spec)
 	add := func(status *corev1.ContainerStatus, restart int32, a Attempt) {
 		a.ContainerID = cmp.Or(withoutScheme(a.ContainerID), string(pod.UID)+"/"+status.Name+"/"+strconv.Itoa(int(restart)))
 		a.RunUID, a.Namespace, a.Pod, a.PodUID = RunOf(pod), pod.Namespace, pod.Name, pod.UID
 		a.Container, a.Restart = status.Name, restart
+		containers.Place(&a)
 		attempts = append(attempts, a)
 	}
 	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
@@ -90,13 +92,13 @@ func (r *Run) Sum(attempts []Attempt) {
 		return cmp.Or(a.Ended.Compare(b.Ended), cmp.Compare(a.Restart, b.Restart))
 	})
 	r.Attempts, r.CPU, r.MemoryPeak, r.OutputBytes = len(ended), 0, 0, 0
-	told := &ended[len(ended)-1]
+	told := &ended[0]
 	for i := range ended {
 		a := &ended[i]
 		r.CPU += a.CPU
 		r.MemoryPeak = max(r.MemoryPeak, a.MemoryPeak)
 		r.OutputBytes += a.OutputBytes
-		if a.Failed() {
+		if a.Weight() >= told.Weight() {
 			told = a
 		}
 	}

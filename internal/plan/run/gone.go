@@ -22,48 +22,60 @@ func (r *Run) Gone(at time.Time) {
 	r.Reason, r.Message = "Deleted", "it was deleted before it had ended"
 }
 
-// FoundGone makes an active run what can be told of it when its object is found to be gone, at that time, and nobody saw
-// how: its attempts tell if they leave no doubt. One that has ended stays as it is.
-func (r *Run) FoundGone(attempts []Attempt, at time.Time) {
-	if r.Outcome.Ended() {
+// FoundGone makes an active run what can be told of it when its object is found to be gone, and nobody saw how: its attempts
+// tell if they leave no doubt, and otherwise it is Unknown, without a time at which it ended. One that has ended otherwise
+// stays as it is, and one that runs still: an attempt that has not ended.
+func (r *Run) FoundGone(attempts []Attempt) {
+	if r.Outcome.Ended() && r.Outcome != Unknown {
 		return
 	}
-	r.Outcome, r.Ended, r.Suspended, r.PodsRunning = Unknown, at.UTC(), false, 0
-	r.Reason, r.Message = "Unseen", "its object was gone when it was looked for again, and nothing tells how it ended"
-	last := lastOfPods(attempts)
-	if len(last) == 0 {
+	if slices.ContainsFunc(attempts, func(a Attempt) bool { return a.Ended.IsZero() }) {
 		return
 	}
-	succeeded, newest := int32(0), last[0]
-	for _, pod := range last {
-		if !pod.failed {
+	r.Outcome, r.Ended, r.Suspended, r.PodsRunning = Unknown, time.Time{}, false, 0
+	r.Reason, r.Message = "Unseen", unseen+", and nothing tells how it ended"
+	pods := lastOfPods(attempts)
+	if len(pods) == 0 {
+		return
+	}
+	succeeded, newest := int32(0), pods[0]
+	for _, pod := range pods {
+		if pod.succeeded() {
 			succeeded++
 		}
 		if pod.ended.After(newest.ended) {
 			newest = pod
 		}
 	}
+	told := &newest.told
 	switch {
-	case succeeded >= max(1, r.Completions):
+	case r.Completions > 0 && succeeded >= r.Completions:
 		r.Outcome, r.Reason, r.Message = Succeeded, "", ""
-		r.PodsSucceeded = succeeded
-	case newest.failed:
+		r.PodsSucceeded, r.Ended = succeeded, newest.ended
+	case told.Failed() && told.Role != Sidecar && !told.Stopped():
 		// Whether it would have tried again nobody knows; it did not.
-		r.Outcome, r.Reason = Failed, cmp.Or(newest.attempt.Reason, "Error")
-		r.Message = fmt.Sprintf("its object was gone when it was looked for again; container %s had ended with exit code %d",
-			newest.attempt.Container, newest.attempt.ExitCode)
+		r.Outcome, r.Reason, r.Ended = Failed, cmp.Or(told.Reason, "Error"), newest.ended
+		r.Message = fmt.Sprintf("%s; container %s had ended with exit code %d", unseen, told.Container, told.ExitCode)
+	case told.Stopped():
+		r.Message = fmt.Sprintf("%s; container %s had been stopped (exit code %d)", unseen, told.Container, told.ExitCode)
 	default:
-		return
+		r.Message = fmt.Sprintf("%s; container %s had ended with exit code %d, and nothing tells whether that was all",
+			unseen, told.Container, told.ExitCode)
 	}
-	r.Ended = newest.ended
 }
+
+const unseen = "its object was gone when it was looked for again"
 
 // lastOfPod is how the containers of a Pod ended last.
 type lastOfPod struct {
-	ended   time.Time
-	failed  bool
-	attempt Attempt // one that failed, or else the last one
+	ended time.Time // the sidecars' does not count
+	// mains is how many main containers it has, 0 if nobody told; ok how many of them ended well at last.
+	mains, ok int32
+	told      Attempt // the one of the greatest weight, of those the last
 }
+
+// succeeded tells whether all that must end well has.
+func (p *lastOfPod) succeeded() bool { return p.mains > 0 && p.ok == p.mains }
 
 // lastOfPods takes of each container of each Pod the last attempt, by Pod.
 func lastOfPods(attempts []Attempt) []lastOfPod {
@@ -74,7 +86,7 @@ func lastOfPods(attempts []Attempt) []lastOfPod {
 	newest := map[container]Attempt{}
 	for _, a := range attempts {
 		key := container{a.PodUID, a.Container}
-		if known, again := newest[key]; !a.Ended.IsZero() && (!again || a.Restart > known.Restart) {
+		if known, again := newest[key]; !again || a.Restart > known.Restart {
 			newest[key] = a
 		}
 	}
@@ -82,24 +94,29 @@ func lastOfPods(attempts []Attempt) []lastOfPod {
 	for key, a := range newest {
 		pod := pods[key.pod]
 		if pod == nil {
-			pod = &lastOfPod{attempt: a}
+			pod = &lastOfPod{told: a}
 			pods[key.pod] = pod
 		}
-		if a.Ended.After(pod.ended) {
+		if a.Role != Sidecar && a.Ended.After(pod.ended) {
 			pod.ended = a.Ended
 		}
-		before := pod.attempt
-		if a.Failed() && (!before.Failed() || later(a, before)) || !before.Failed() && later(a, before) {
-			pod.attempt = a
+		if heavier := cmp.Compare(a.Weight(), pod.told.Weight()); heavier > 0 || heavier == 0 && later(a, pod.told) {
+			pod.told = a
 		}
-		pod.failed = pod.failed || a.Failed()
+		pod.mains = max(pod.mains, a.Mains)
+		if a.Role == Main && !a.Failed() {
+			pod.ok++
+		}
 	}
 	var last []lastOfPod
 	for _, pod := range pods {
+		if pod.ended.IsZero() {
+			pod.ended = pod.told.Ended // of a sidecar: there is nothing else
+		}
 		last = append(last, *pod)
 	}
 	slices.SortFunc(last, func(a, b lastOfPod) int {
-		return cmp.Or(a.ended.Compare(b.ended), cmp.Compare(a.attempt.ContainerID, b.attempt.ContainerID))
+		return cmp.Or(a.ended.Compare(b.ended), cmp.Compare(a.told.ContainerID, b.told.ContainerID))
 	})
 	return last
 }

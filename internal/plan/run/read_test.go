@@ -307,6 +307,10 @@ func TestAttemptsOf(t *testing.T) {
 		a.ExitCode, a.Reason = code, reason
 		return a
 	}
+	placed := func(a run.Attempt, role run.Role) run.Attempt {
+		a.Role, a.Mains = role, 2
+		return a
+	}
 	terminated := func(id string, code int32, reason string, started, ended int) *corev1.ContainerStateTerminated {
 		return &corev1.ContainerStateTerminated{ContainerID: id, ExitCode: code, Reason: reason, StartedAt: second(started), FinishedAt: second(ended)}
 	}
@@ -322,6 +326,18 @@ func TestAttemptsOf(t *testing.T) {
 				ContainerStatuses: []corev1.ContainerStatus{{Name: "main", ContainerID: "containerd://b",
 					State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: second(3)}}}}}},
 			want: []run.Attempt{with(attempt("a", "init", 0, 1, 2), 0, "Completed"), attempt("b", "main", 0, 3, -1)},
+		},
+		"each knows what it is": {
+			pod: corev1.Pod{ObjectMeta: controlled, Spec: corev1.PodSpec{
+				InitContainers: []corev1.Container{{Name: "init"}, {Name: "proxy", RestartPolicy: new(corev1.ContainerRestartPolicyAlways)}},
+				Containers:     []corev1.Container{{Name: "main"}, {Name: "other"}},
+			}, Status: corev1.PodStatus{
+				InitContainerStatuses: []corev1.ContainerStatus{
+					{Name: "init", State: corev1.ContainerState{Terminated: terminated("x://a", 0, "Completed", 1, 2)}},
+					{Name: "proxy", State: corev1.ContainerState{Terminated: terminated("x://b", 0, "Completed", 1, 2)}}},
+				ContainerStatuses: []corev1.ContainerStatus{{Name: "main", State: corev1.ContainerState{Terminated: terminated("x://c", 0, "Completed", 1, 2)}}}}},
+			want: []run.Attempt{placed(with(attempt("a", "init", 0, 1, 2), 0, "Completed"), run.Init),
+				placed(with(attempt("b", "proxy", 0, 1, 2), 0, "Completed"), run.Sidecar), placed(with(attempt("c", "main", 0, 1, 2), 0, "Completed"), run.Main)},
 		},
 		"one that was restarted, and has ended again": {
 			pod: corev1.Pod{ObjectMeta: controlled, Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: "main", RestartCount: 2,
@@ -390,6 +406,10 @@ func TestSum(t *testing.T) {
 		"none":          {nil, run.Run{Attempts: 9}},
 		"one that runs": {[]run.Attempt{runs}, run.Run{Attempts: 9}},
 		"one":           {[]run.Attempt{ok}, run.Run{Attempts: 1, ExitCode: new(int32(0)), CPU: time.Second, MemoryPeak: 10, OutputBytes: 3}},
+		"one that failed by itself, and was stopped at last": {[]run.Attempt{{ContainerID: "e", Ended: noon, ExitCode: 4},
+			{ContainerID: "f", Ended: noon.Add(time.Second), ExitCode: 143, Signal: 15}}, run.Run{Attempts: 2, ExitCode: new(int32(4))}},
+		"one that ended well, and its sidecar": {[]run.Attempt{{ContainerID: "e", Ended: noon, Role: run.Main, Mains: 1},
+			{ContainerID: "f", Ended: noon.Add(time.Second), ExitCode: 143, Role: run.Sidecar, Mains: 1}}, run.Run{Attempts: 2, ExitCode: new(int32(0))}},
 		"the last that fails": {[]run.Attempt{ok, worse, bad, runs},
 			run.Run{Attempts: 3, ExitCode: new(int32(7)), CPU: 3 * time.Second, MemoryPeak: 20, OutputBytes: 7}},
 	} {
@@ -410,6 +430,16 @@ func TestFoundGone(t *testing.T) {
 		return run.Attempt{ContainerID: string(pod) + container, PodUID: pod, Container: container, Restart: restart,
 			Ended: noon.Add(time.Duration(second) * time.Second), ExitCode: code}
 	}
+	as := func(role run.Role, mains int32, a run.Attempt) run.Attempt {
+		a.Role, a.Mains = role, mains
+		return a
+	}
+	main := func(a run.Attempt) run.Attempt { return as(run.Main, 1, a) }
+	with := func(a run.Attempt, signal int32, reason string) run.Attempt {
+		a.Signal, a.Reason = signal, reason
+		return a
+	}
+	one, two := run.Run{Completions: 1}, run.Run{Completions: 2}
 	for name, test := range map[string]struct {
 		run      run.Run
 		attempts []run.Attempt
@@ -417,22 +447,37 @@ func TestFoundGone(t *testing.T) {
 		reason   string
 		ended    time.Time
 	}{
-		"nothing is known":       {want: run.Unknown, reason: "Unseen", ended: noon.Add(time.Hour)},
-		"its only Pod succeeded": {attempts: []run.Attempt{ended("p", "main", 0, 3, 0)}, want: run.Succeeded, ended: noon.Add(3 * time.Second)},
-		"a restart succeeded": {attempts: []run.Attempt{ended("p", "main", 0, 3, 1), ended("p", "main", 1, 4, 0)},
+		"nothing is known":       {want: run.Unknown, reason: "Unseen"},
+		"its only Pod succeeded": {run: one, attempts: []run.Attempt{main(ended("p", "main", 0, 3, 0))}, want: run.Succeeded, ended: noon.Add(3 * time.Second)},
+		"a restart succeeded": {run: one, attempts: []run.Attempt{main(ended("p", "main", 0, 3, 1)), main(ended("p", "main", 1, 4, 0))},
 			want: run.Succeeded, ended: noon.Add(4 * time.Second)},
-		"a second Pod succeeded": {attempts: []run.Attempt{ended("p", "main", 0, 3, 1), ended("q", "main", 0, 4, 0)},
+		"a second Pod succeeded": {run: one, attempts: []run.Attempt{main(ended("p", "main", 0, 3, 1)), main(ended("q", "main", 0, 4, 0))},
 			want: run.Succeeded, ended: noon.Add(4 * time.Second)},
-		"one container of two failed": {attempts: []run.Attempt{ended("p", "main", 0, 3, 0), ended("p", "side", 0, 2, 9)},
+		"one container of two failed": {run: one, attempts: []run.Attempt{ended("p", "main", 0, 3, 0), ended("p", "side", 0, 2, 9)},
 			want: run.Failed, reason: "Error", ended: noon.Add(3 * time.Second)},
-		"too few have succeeded": {run: run.Run{Completions: 2}, attempts: []run.Attempt{ended("p", "main", 0, 3, 0)},
-			want: run.Unknown, reason: "Unseen", ended: noon.Add(time.Hour)},
-		"one that runs tells nothing": {attempts: []run.Attempt{{ContainerID: "x", PodUID: "p"}}, want: run.Unknown, reason: "Unseen", ended: noon.Add(time.Hour)},
+		"too few have succeeded": {run: two, attempts: []run.Attempt{main(ended("p", "main", 0, 3, 0))}, want: run.Unknown, reason: "Unseen"},
+		"enough have succeeded": {run: two, attempts: []run.Attempt{main(ended("p", "main", 0, 3, 0)), main(ended("q", "main", 0, 4, 0))},
+			want: run.Succeeded, ended: noon.Add(4 * time.Second)},
+		"nobody told how many must succeed": {attempts: []run.Attempt{main(ended("p", "main", 0, 3, 0))}, want: run.Unknown, reason: "Unseen"},
+		"nobody told what the container is": {run: one, attempts: []run.Attempt{ended("p", "main", 0, 3, 0)}, want: run.Unknown, reason: "Unseen"},
+		"an init container has ended":       {run: one, attempts: []run.Attempt{as(run.Init, 1, ended("p", "init", 0, 3, 0))}, want: run.Unknown, reason: "Unseen"},
+		"one main container of two":         {run: one, attempts: []run.Attempt{as(run.Main, 2, ended("p", "a", 0, 3, 0))}, want: run.Unknown, reason: "Unseen"},
+		"both main containers": {run: one, attempts: []run.Attempt{as(run.Main, 2, ended("p", "a", 0, 3, 0)), as(run.Main, 2, ended("p", "b", 0, 5, 0))},
+			want: run.Succeeded, ended: noon.Add(5 * time.Second)},
+		"a sidecar was stopped then": {run: one, attempts: []run.Attempt{main(ended("p", "main", 0, 3, 0)), with(as(run.Sidecar, 1, ended("p", "proxy", 0, 4, 143)), 15, "Error")},
+			want: run.Succeeded, ended: noon.Add(3 * time.Second)},
+		"it was stopped":               {run: one, attempts: []run.Attempt{with(main(ended("p", "main", 0, 3, 143)), 15, "Error")}, want: run.Unknown, reason: "Unseen"},
+		"it was killed, says the code": {run: one, attempts: []run.Attempt{ended("p", "main", 0, 3, 137)}, want: run.Unknown, reason: "Unseen"},
+		"it had too much memory": {run: one, attempts: []run.Attempt{with(main(ended("p", "main", 0, 3, 137)), 9, "OOMKilled")},
+			want: run.Failed, reason: "OOMKilled", ended: noon.Add(3 * time.Second)},
+		"one that runs tells nothing": {attempts: []run.Attempt{main(ended("p", "main", 0, 3, 0)), {ContainerID: "x", PodUID: "p"}}},
 		"one that had ended stays":    {run: run.Run{Outcome: run.Cancelled, Reason: "Deleted", Ended: noon}, want: run.Cancelled, reason: "Deleted", ended: noon},
+		"what was unknown becomes known": {run: run.Run{Outcome: run.Unknown, Completions: 1}, attempts: []run.Attempt{main(ended("p", "main", 0, 3, 0))},
+			want: run.Succeeded, ended: noon.Add(3 * time.Second)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := test.run
-			r.FoundGone(test.attempts, noon.Add(time.Hour))
+			r.FoundGone(test.attempts)
 			if r.Outcome != test.want || r.Reason != test.reason || !r.Ended.Equal(test.ended) {
 				t.Errorf("%s %q at %s, want %s %q at %s", r.Outcome, r.Reason, r.Ended, test.want, test.reason, test.ended)
 			}

@@ -81,7 +81,8 @@ type Run struct {
 
 	// Attempts counts the containers that have ended, restarts included.
 	Attempts int
-	// ExitCode is that of the last container that failed, or else of the last one; nil if none ended.
+	// ExitCode is that of the last container that failed by itself, or else of the last that was stopped, or else of the
+	// last one; nil if none ended.
 	ExitCode *int32
 	// CPU is the time that all its containers used together, MemoryPeak the most memory in bytes that one of them had at
 	// once, OutputBytes what they wrote.
@@ -138,6 +139,9 @@ type Attempt struct {
 	Container string
 	// Restart counts the executions before this one in the same Pod.
 	Restart int32
+	// Role is what the container is to its Pod, Mains how many main containers that has; 0 where nobody told, both at once.
+	Role  Role
+	Mains int32
 	// Started and Ended are UTC; Started is zero if it never ran, Ended if it still runs.
 	Started, Ended time.Time
 	ExitCode       int32
@@ -155,6 +159,30 @@ type Attempt struct {
 
 // Failed tells whether it ended otherwise than well.
 func (a *Attempt) Failed() bool { return !a.Ended.IsZero() && (a.ExitCode != 0 || a.Signal != 0) }
+
+// Stopped tells whether it ended by SIGTERM or SIGKILL, as what is being deleted or has run for too long does: that says
+// nothing of how it would have ended. One that had too much memory was not stopped, it failed.
+func (a *Attempt) Stopped() bool {
+	const killed, terminated = 9, 15
+	if a.Ended.IsZero() || a.Reason == "OOMKilled" {
+		return false
+	}
+	return a.Signal == killed || a.Signal == terminated || a.Signal == 0 && (a.ExitCode == 128+killed || a.ExitCode == 128+terminated)
+}
+
+// Weight tells which attempt of a run tells how that ended: the one of the greatest weight, and of those the last. One that
+// failed by itself has more than one that was stopped, that more than one that ended well, and a sidecar the least.
+func (a *Attempt) Weight() int64 {
+	switch {
+	case a.Role == Sidecar:
+		return 0
+	case !a.Failed():
+		return 1
+	case a.Stopped():
+		return 2
+	}
+	return 3
+}
 
 // Omission is a scheduled time, or several that follow each other, for which nothing was started.
 type Omission struct {
