@@ -141,6 +141,7 @@ func Of(in Input) *Description {
 	if in.Evidence == nil && in.Zone != nil {
 		d.zone = in.Zone
 	}
+	in.Runs = retrying(&in)
 	d.active(&in)
 	d.usual(&in)
 	if scheduled := d.scheduledOf(&in); scheduled != nil {
@@ -166,6 +167,14 @@ func (d *Description) scheduledOf(in *Input) *workload.Scheduled {
 		return nil
 	}
 	return in.Evidence.Scheduled
+}
+
+// retrying gives the runs, of which those that failed and are to be tried again are marked.
+func retrying(in *Input) []run.Run {
+	if in.Evidence == nil || in.Evidence.Scheduled == nil || in.Object.Kind != "Timetable" {
+		return in.Runs
+	}
+	return in.Evidence.Scheduled.MarkRetrying(in.Runs)
 }
 
 // historyOf is what the timeline shows, and after how long the times of an "@every" follow each other; 0 for others.

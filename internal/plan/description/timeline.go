@@ -99,8 +99,8 @@ func timeline(h history, now time.Time, length time.Duration, places int) *Timel
 	t.place = length / time.Duration(t.Past)
 	t.PlaceSeconds = t.place.Seconds()
 	t.From, t.Until = now.Add(-t.place*time.Duration(t.Past)), now.Add(t.place*time.Duration(places-t.Past))
-	for i := range h.runs {
-		t.addRun(&h.runs[i])
+	for _, tries := range run.Times(h.runs) {
+		t.addRun(tries)
 	}
 	for i := range h.omissions {
 		t.addOmission(&h.omissions[i], h.times)
@@ -138,15 +138,32 @@ func (t *Timeline) set(index int, mark Mark) {
 	}
 }
 
-func (t *Timeline) addRun(r *run.Run) {
-	index, on := t.index(r.Time())
+// addRun adds a run with all its tries, of which the last one says what became of it.
+func (t *Timeline) addRun(tries []run.Run) {
+	last := &tries[len(tries)-1]
+	index, on := t.index(last.Time())
 	if on {
-		t.set(index, MarkOf(r.Outcome))
-		t.Counts[MarkOf(r.Outcome)]++
-	} else if !r.Outcome.Ended() {
+		t.set(index, markOf(last))
+		t.Counts[markOf(last)]++
+	} else if markOf(last) == Active {
 		t.set(index, Active) // it began before the line does
 		t.Counts[Active]++
 	}
+	for i := range tries {
+		t.addSpan(&tries[i])
+	}
+}
+
+// markOf is the mark of a run: one that is to be tried again has not failed yet.
+func markOf(r *run.Run) Mark {
+	if r.Retrying {
+		return Active
+	}
+	return MarkOf(r.Outcome)
+}
+
+// addSpan marks the places in which a run went on.
+func (t *Timeline) addSpan(r *run.Run) {
 	begun, end := r.Begun(), r.Ended
 	if end.IsZero() && !r.Outcome.Ended() {
 		end = t.Now

@@ -4,6 +4,7 @@
 package description
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -243,5 +244,30 @@ func TestTicks(t *testing.T) {
 				t.Errorf("got %s, want %s", got, test.want)
 			}
 		})
+	}
+}
+
+// A scheduled time that was tried again is one run on the line, and its last try says how it went.
+func TestTimelineTries(t *testing.T) {
+	try := func(ago time.Duration, n int, outcome run.Outcome) run.Run {
+		r := ended(ago, time.Second, outcome)
+		r.Owner, r.Retry = run.Owner{Kind: "Timetable", Name: "flaky", UID: "1"}, n
+		return r
+	}
+	waits := try(10*time.Minute, 1, run.Failed)
+	waits.Retrying = true
+	line := timeline(history{runs: []run.Run{
+		waits, try(30*time.Minute, 3, run.Succeeded), try(30*time.Minute, 2, run.Failed), try(30*time.Minute, 1, run.Failed),
+		try(50*time.Minute, 2, run.Failed), try(50*time.Minute, 1, run.Failed),
+	}}, at, time.Hour, 70)
+	counts := map[Mark]int{}
+	for _, mark := range line.Places {
+		if mark != Nothing {
+			counts[mark]++
+		}
+	}
+	want := map[Mark]int{Active: 1, Succeeded: 1, Failed: 1}
+	if !maps.Equal(counts, want) || !maps.Equal(line.Counts, want) {
+		t.Errorf("marks %v, counts %v", counts, line.Counts)
 	}
 }

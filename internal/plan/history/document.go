@@ -17,6 +17,8 @@ type SummaryDocument struct {
 	Cancelled int `json:"cancelled"`
 	Unknown   int `json:"unknown"`
 	Active    int `json:"active"`
+	// Tries counts each try of a scheduled time, Retries the runs that needed more than one.
+	Tries int `json:"tries"`
 	// SuccessRate is left out where no run succeeded or failed.
 	SuccessRate *float64 `json:"successRate,omitempty"`
 	Missed      int64    `json:"missed"`
@@ -74,7 +76,7 @@ type LineDocument struct {
 // Document is the summary for programs.
 func (s *Summary) Document() SummaryDocument {
 	d := SummaryDocument{
-		Runs: s.Runs, Succeeded: s.Succeeded, Failed: s.Failed, Cancelled: s.Cancelled, Unknown: s.Unknown, Active: s.Active,
+		Runs: s.Runs, Succeeded: s.Succeeded, Failed: s.Failed, Cancelled: s.Cancelled, Unknown: s.Unknown, Active: s.Active, Tries: s.Tries,
 		Missed: s.Missed, Skipped: s.Skipped, FailureReasons: []ReasonDocument{}, Late: s.Late, LatestSeconds: s.Latest.Seconds(),
 		Retries: s.Retries, Restarted: s.Restarted, MemoryPeakBytes: positive(s.MemoryPeak), OutputBytes: positive(s.OutputBytes),
 	}

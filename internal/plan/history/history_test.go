@@ -78,6 +78,34 @@ func TestSummarize(t *testing.T) {
 	}
 }
 
+// A scheduled time that was tried again is one run, and its last try says what became of it.
+func TestSummarizeTries(t *testing.T) {
+	try := func(before, n int, took time.Duration, changes ...func(*run.Run)) run.Run {
+		return night(before, took, append(changes, func(r *run.Run) {
+			r.Owner.Kind, r.Retry, r.CPU, r.Name = "Timetable", n, time.Second, fmt.Sprint(r.Name, "-r", n)
+			r.Created = r.Created.Add(time.Duration(n-1) * time.Minute)
+		})...)
+	}
+	fails := failed("BackoffLimitExceeded", 3)
+	runs := []run.Run{
+		try(1, 2, time.Minute), try(1, 1, time.Hour, fails),
+		try(2, 3, 3*time.Minute), try(2, 2, time.Hour, fails), try(2, 1, time.Hour, fails),
+		try(3, 1, 2*time.Minute),
+		try(4, 2, time.Hour, failed("DeadlineExceeded", 0)), try(4, 1, time.Hour, fails),
+	}
+	s := Summarize(runs, nil, noon)
+	if s.Runs != 4 || s.Tries != 8 || s.Succeeded != 3 || s.Failed != 1 || s.Retries != 3 || s.CPU != 8*time.Second || s.Late != 0 {
+		t.Errorf("%+v", s)
+	}
+	if s.Took.Runs != 3 || s.Took.Longest != 3*time.Minute || len(s.Reasons) != 1 || s.Reasons[0].Reason != "DeadlineExceeded" {
+		t.Errorf("took %+v, reasons %+v", s.Took, s.Reasons)
+	}
+	waits := try(0, 1, time.Minute, fails, func(r *run.Run) { r.Retrying = true })
+	if s = Summarize(append(runs, waits), nil, noon); s.Runs != 5 || s.Active != 1 || s.Failed != 1 || s.Last.Retrying || len(s.Reasons) != 1 {
+		t.Errorf("with one that is to be tried again: %+v", s)
+	}
+}
+
 // Where none succeeded, those that failed tell how long it took; nothing at all is no run.
 func TestSummarizeWithoutSuccess(t *testing.T) {
 	s := Summarize([]run.Run{night(1, time.Minute, failed("x", 1)), night(2, 3*time.Minute, failed("x", 1))}, nil, noon)
@@ -252,7 +280,7 @@ func TestSummaryProperties(t *testing.T) {
 		before := slices.Clone(runs)
 		h := Of(runs, nil, noon)
 		s := h.Summary
-		if s.Runs != len(runs) || s.Succeeded+s.Failed+s.Cancelled+s.Unknown+s.Active != len(runs) || len(h.Entries) != len(runs) {
+		if s.Runs != len(run.Times(runs)) || s.Tries != len(runs) || s.Succeeded+s.Failed+s.Cancelled+s.Unknown+s.Active != s.Runs || len(h.Entries) != len(runs) {
 			t.Fatalf("%d runs: %+v", len(runs), s)
 		}
 		failures := 0

@@ -16,8 +16,11 @@ const Late = time.Minute
 
 // Summary is what runs tell together.
 type Summary struct {
-	// Runs is how many there are, and the next five how many of them are in which state.
+	// Runs is how many there are, each scheduled time once, and the next five how many of them are in which state: that of
+	// the last try. One that failed and is to be tried again is Active.
 	Runs, Succeeded, Failed, Cancelled, Unknown, Active int
+	// Tries is how many runs these are with each try of a scheduled time.
+	Tries int
 	// Missed and Skipped count scheduled times for which nothing was started.
 	Missed, Skipped int64
 	// From and Until are the times of the oldest and of the newest run; zero without runs.
@@ -32,8 +35,8 @@ type Summary struct {
 	// Late counts the runs that were created more than Late after their time, and Latest is by how much at most.
 	Late   int
 	Latest time.Duration
-	// Retries counts the runs that tried a scheduled time again, and Restarted those that needed more than one attempt of
-	// a container for each of their Pods that was to succeed.
+	// Retries counts the runs that needed more than one try, and Restarted those of which one needed more than one attempt
+	// of a container for each of its Pods that was to succeed.
 	Retries, Restarted int
 	// MemoryPeak is the most memory that a container had, CPU what all runs used, and OutputBytes what they wrote; 0 where
 	// nobody measured.
@@ -71,12 +74,15 @@ func (s *Summary) SuccessRate() (rate float64, ok bool) {
 	return float64(s.Succeeded) / float64(told), true
 }
 
-// Summarize counts runs and omissions. Nothing is modified; Last refers to the runs.
+// Summarize counts runs and omissions. Nothing is modified.
 func Summarize(runs []run.Run, omissions []run.Omission, now time.Time) Summary {
-	s := Summary{Runs: len(runs)}
-	for i := range runs {
-		s.count(&runs[i])
+	s := Summary{Tries: len(runs)}
+	var last []*run.Run
+	for _, tries := range run.Times(runs) {
+		s.count(tries)
+		last = append(last, &tries[len(tries)-1])
 	}
+	s.Runs = len(last)
 	for i := range omissions {
 		if n := max(1, omissions[i].Count); omissions[i].Missed {
 			s.Missed += n
@@ -84,10 +90,10 @@ func Summarize(runs []run.Run, omissions []run.Omission, now time.Time) Summary 
 			s.Skipped += n
 		}
 	}
-	s.Reasons = reasonsOf(runs)
-	points := pointsOf(runs, func(r *run.Run) bool { return r.Outcome == run.Succeeded })
+	s.Reasons = reasonsOf(last)
+	points := pointsOf(last, func(r *run.Run) bool { return r.Outcome == run.Succeeded })
 	if len(points) == 0 {
-		points = pointsOf(runs, func(r *run.Run) bool { return r.Outcome == run.Failed || r.Outcome == run.Cancelled })
+		points = pointsOf(last, func(r *run.Run) bool { return r.Outcome == run.Failed || r.Outcome == run.Cancelled })
 		s.AllEnded = len(points) > 0
 	}
 	s.Took = durationsOf(points)
@@ -95,42 +101,48 @@ func Summarize(runs []run.Run, omissions []run.Omission, now time.Time) Summary 
 	return s
 }
 
-// count adds a run.
-func (s *Summary) count(r *run.Run) {
-	switch r.Outcome {
-	case run.Succeeded:
+// count adds a run, with all its tries.
+func (s *Summary) count(tries []run.Run) {
+	last := &tries[len(tries)-1]
+	switch {
+	case last.Outcome == run.Succeeded:
 		s.Succeeded++
-	case run.Failed:
+	case last.Retrying:
+		s.Active++
+	case last.Outcome == run.Failed:
 		s.Failed++
-	case run.Cancelled:
+	case last.Outcome == run.Cancelled:
 		s.Cancelled++
-	case run.Unknown:
+	case last.Outcome == run.Unknown:
 		s.Unknown++
 	default:
 		s.Active++
 	}
-	at := r.Time()
+	at := last.Time()
 	if s.From.IsZero() || at.Before(s.From) {
 		s.From = at
 	}
 	if at.After(s.Until) {
 		s.Until = at
 	}
-	if late := r.Lateness(); late > Late && r.Retry <= 1 {
+	if late := tries[0].Lateness(); late > Late && tries[0].Retry <= 1 {
 		s.Late++
 		s.Latest = max(s.Latest, late)
 	}
-	if r.Retry > 1 {
+	if last.Retry > 1 || len(tries) > 1 {
 		s.Retries++
 	}
-	if r.Attempts > max(1, int(r.Completions)) && r.Outcome.Ended() {
+	if slices.ContainsFunc(tries, func(r run.Run) bool { return r.Attempts > max(1, int(r.Completions)) && r.Outcome.Ended() }) {
 		s.Restarted++
 	}
-	s.MemoryPeak = max(s.MemoryPeak, r.MemoryPeak)
-	s.CPU += r.CPU
-	s.OutputBytes += r.OutputBytes
-	if r.Outcome.Ended() && (s.Last == nil || endOf(r).After(endOf(s.Last))) {
-		s.Last = r
+	for i := range tries {
+		r := &tries[i]
+		s.MemoryPeak = max(s.MemoryPeak, r.MemoryPeak)
+		s.CPU += r.CPU
+		s.OutputBytes += r.OutputBytes
+	}
+	if last.Outcome.Ended() && !last.Retrying && (s.Last == nil || endOf(last).After(endOf(s.Last))) {
+		s.Last = last
 	}
 }
 
@@ -142,15 +154,15 @@ func endOf(r *run.Run) time.Time {
 	return r.Ended
 }
 
-func reasonsOf(runs []run.Run) []Reason {
+func reasonsOf(runs []*run.Run) []Reason {
 	type key struct {
 		reason string
 		told   bool
 		code   int32
 	}
 	counts := map[key]int{}
-	for i := range runs {
-		if r := &runs[i]; r.Outcome == run.Failed {
+	for _, r := range runs {
+		if r.Outcome == run.Failed && !r.Retrying {
 			k := key{reason: r.Reason}
 			if r.ExitCode != nil && *r.ExitCode != 0 {
 				k.told, k.code = true, *r.ExitCode
@@ -186,10 +198,10 @@ type point struct {
 }
 
 // pointsOf are the durations of chosen runs that tell when they began and ended, in order of time.
-func pointsOf(runs []run.Run, chosen func(*run.Run) bool) []point {
+func pointsOf(runs []*run.Run, chosen func(*run.Run) bool) []point {
 	var points []point
-	for i := range runs {
-		if r := &runs[i]; chosen(r) && !r.Ended.IsZero() && !r.Begun().IsZero() {
+	for _, r := range runs {
+		if chosen(r) && !r.Ended.IsZero() && !r.Begun().IsZero() {
 			points = append(points, point{r.Time(), r.Duration(r.Ended)})
 		}
 	}

@@ -18,8 +18,9 @@ type RunDocument struct {
 	Name       string         `json:"name"`
 	Owner      *OwnerDocument `json:"owner,omitempty"`
 
-	Trigger       Trigger    `json:"trigger,omitempty"`
-	Retry         int        `json:"retry"`
+	Trigger Trigger `json:"trigger,omitempty"`
+	// Retry is which run of its scheduled time it is, from 2 on; left out of the first one.
+	Retry         int        `json:"retry,omitempty"`
 	ScheduledTime *time.Time `json:"scheduledTime,omitempty"`
 	CreationTime  *time.Time `json:"creationTime,omitempty"`
 	StartTime     *time.Time `json:"startTime,omitempty"`
@@ -31,6 +32,7 @@ type RunDocument struct {
 
 	Outcome   Outcome `json:"outcome"`
 	Suspended bool    `json:"suspended,omitempty"`
+	Retrying  bool    `json:"retrying,omitempty"`
 	Reason    string  `json:"reason,omitempty"`
 	Message   string  `json:"message,omitempty"`
 
@@ -91,9 +93,9 @@ type OmissionDocument struct {
 func Document(r Run, now time.Time) RunDocument {
 	d := RunDocument{
 		UID: r.UID, APIVersion: r.APIVersion, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, Owner: ownerDocument(r.Owner),
-		Trigger: r.Trigger, Retry: max(1, r.Retry), ScheduledTime: optional(r.ScheduledTime),
+		Trigger: r.Trigger, Retry: laterTry(r.Retry), ScheduledTime: optional(r.ScheduledTime),
 		CreationTime: optional(r.Created), StartTime: optional(r.Started), EndTime: optional(r.Ended),
-		Outcome: r.Outcome, Suspended: r.Suspended, Reason: r.Reason, Message: r.Message,
+		Outcome: r.Outcome, Suspended: r.Suspended, Retrying: r.Retrying, Reason: r.Reason, Message: r.Message,
 		Completions: r.Completions, PodsSucceeded: r.PodsSucceeded, PodsFailed: r.PodsFailed, PodsRunning: r.PodsRunning,
 		Attempts: r.Attempts, ExitCode: r.ExitCode, CPUSeconds: measured(r.CPU), MemoryPeakBytes: positive(r.MemoryPeak),
 		OutputBytes: positive(r.OutputBytes),
@@ -105,6 +107,14 @@ func Document(r Run, now time.Time) RunDocument {
 		d.DurationSeconds = new(r.Duration(now).Seconds())
 	}
 	return d
+}
+
+// laterTry leaves out the number of the first try.
+func laterTry(retry int) int {
+	if retry <= 1 {
+		return 0
+	}
+	return retry
 }
 
 // DocumentAttempt is an attempt for programs, at that time.

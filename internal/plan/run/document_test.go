@@ -27,7 +27,7 @@ func TestDocument(t *testing.T) {
 		want     string
 	}{
 		"a whole run": {run.Document(whole, noon), `{"uid":"u1","apiVersion":"batch/v1","kind":"Job","namespace":"ns","name":"backup-1",
-			"owner":{"apiVersion":"batch/v1","kind":"CronJob","name":"backup","uid":"cj"},"trigger":"Schedule","retry":1,
+			"owner":{"apiVersion":"batch/v1","kind":"CronJob","name":"backup","uid":"cj"},"trigger":"Schedule",
 			"scheduledTime":"2026-11-23T12:00:00Z","creationTime":"2026-11-23T12:00:01.5Z","startTime":"2026-11-23T12:00:02Z","endTime":"2026-11-23T12:00:12Z",
 			"latenessSeconds":1.5,"durationSeconds":10,"outcome":"Failed","reason":"BackoffLimitExceeded","message":"no more","completions":1,
 			"podsSucceeded":0,"podsFailed":2,"podsRunning":0,"attempts":2,"exitCode":3,"cpuSeconds":1.25,"memoryPeakBytes":4096,"outputBytes":12}`},
@@ -35,7 +35,7 @@ func TestDocument(t *testing.T) {
 			`{"uid":"u","apiVersion":"","kind":"Job","namespace":"","name":"","retry":3,"creationTime":"2026-11-23T12:00:00Z","durationSeconds":60,
 			"outcome":"Active","podsSucceeded":0,"podsFailed":0,"podsRunning":0,"attempts":0}`},
 		"one that tells nothing": {run.Document(run.Run{Outcome: run.Unknown}, noon),
-			`{"uid":"","apiVersion":"","kind":"","namespace":"","name":"","retry":1,"outcome":"Unknown","podsSucceeded":0,"podsFailed":0,"podsRunning":0,"attempts":0}`},
+			`{"uid":"","apiVersion":"","kind":"","namespace":"","name":"","outcome":"Unknown","podsSucceeded":0,"podsFailed":0,"podsRunning":0,"attempts":0}`},
 		"an attempt": {run.DocumentAttempt(run.Attempt{ContainerID: "c", Pod: "p", Container: "main", Restart: 1, Started: noon, Ended: noon.Add(time.Second),
 			ExitCode: 137, Signal: 9, Reason: "OOMKilled", KeptBytes: 5}, noon),
 			`{"containerID":"c","pod":"p","container":"main","restart":1,"startTime":"2026-11-23T12:00:00Z","endTime":"2026-11-23T12:00:01Z","durationSeconds":1,

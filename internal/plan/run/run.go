@@ -72,6 +72,8 @@ type Run struct {
 	Outcome                 Outcome
 	// Suspended: it is active, and waits because its object says suspend.
 	Suspended bool
+	// Retrying: it failed, and its Timetable will try its time again. Only a Timetable tells that; no journal keeps it.
+	Retrying bool
 	// Reason is the word of the condition that tells how it ended ("BackoffLimitExceeded"), Message its text.
 	Reason, Message string
 	// Completions is how many Pods must succeed (0: not told); Succeeded, Failed and Running count its Pods.

@@ -74,15 +74,19 @@ type UsualDocument struct {
 // FailureDocument is a Failure for programs.
 type FailureDocument struct {
 	ObjectDocument
-	Run   run.RunDocument `json:"run"`
-	Count int             `json:"count"`
+	Run run.RunDocument `json:"run"`
+	// Count is how many runs failed lately, Tries how many tries of these.
+	Count int `json:"count"`
+	Tries int `json:"tries"`
 	// InARow is exact if InARowExact says so, and otherwise the least.
 	InARow        int        `json:"inARow"`
 	InARowExact   bool       `json:"inARowExact"`
 	Persists      bool       `json:"persists"`
 	RecoveredTime *time.Time `json:"recoveredTime,omitempty"`
-	Deleted       bool       `json:"deleted"`
-	Output        []string   `json:"output"`
+	// Retrying: the run that failed is being tried again, or will be.
+	Retrying bool     `json:"retrying"`
+	Deleted  bool     `json:"deleted"`
+	Output   []string `json:"output"`
 }
 
 // LateDocument is a Late for programs.
@@ -150,8 +154,8 @@ func (s *Status) Document() Document {
 		return one
 	})
 	d.Failed = each(s.Failed, func(f Failure) FailureDocument {
-		return FailureDocument{ObjectDocument: ObjectDocument(f.Object), Run: run.Document(f.Run, s.Now), Count: f.Count, InARow: f.InARow,
-			InARowExact: !f.More, Persists: f.Persists(), RecoveredTime: optional(f.Recovered), Deleted: f.Deleted, Output: append([]string{}, f.Output...)}
+		return FailureDocument{ObjectDocument: ObjectDocument(f.Object), Run: run.Document(f.Run, s.Now), Count: f.Count, Tries: f.Tries, InARow: f.InARow,
+			InARowExact: !f.More, Persists: f.Persists(), RecoveredTime: optional(f.Recovered), Retrying: f.Retrying, Deleted: f.Deleted, Output: append([]string{}, f.Output...)}
 	})
 	d.Late = each(s.Late, func(l Late) LateDocument {
 		return LateDocument{ObjectDocument(l.Object), l.Due.UTC(), l.Reason, l.Message, l.Others}

@@ -5,6 +5,7 @@ package status_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
+	"github.com/carillon-dev/carillon/internal/cron"
 	"github.com/carillon-dev/carillon/internal/kind/adapter"
 	kindbatch "github.com/carillon-dev/carillon/internal/kind/batchv1"
 	"github.com/carillon-dev/carillon/internal/plan/run"
@@ -140,11 +142,10 @@ func TestFailed(t *testing.T) {
 				a("x", 4*time.Hour, run.Succeeded, 1), failed(5 * time.Hour)},
 			count: 3, inARow: 3, persists: true,
 		},
-		"some failed before that":    {failed: []run.Run{failed(time.Hour)}, recent: []run.Run{failed(time.Hour), failed(30 * time.Hour), failed(31 * time.Hour)}, count: 1, inARow: 3, more: true, persists: true},
-		"attempts of one time":       {failed: []run.Run{retry(failed(time.Hour), 2), failed(time.Hour)}, recent: []run.Run{retry(failed(time.Hour), 2), failed(time.Hour), a("x", 2*time.Hour, run.Succeeded, 1)}, count: 2, inARow: 1, persists: true},
-		"the next attempt succeeded": {failed: []run.Run{failed(time.Hour)}, recent: []run.Run{retry(a("x", time.Hour, run.Succeeded, time.Minute), 2), failed(time.Hour)}, count: 1, inARow: 1, more: true},
-		"a later run succeeded":      {failed: []run.Run{failed(time.Hour)}, recent: []run.Run{a("x", time.Minute, run.Succeeded, 1), failed(time.Hour), failed(2 * time.Hour), a("x", 3*time.Hour, run.Succeeded, 1)}, count: 1, inARow: 2},
-		"nothing was looked up":      {failed: []run.Run{failed(time.Hour), failed(2 * time.Hour)}, count: 2, inARow: 2, more: true, persists: true},
+		"some failed before that": {failed: []run.Run{failed(time.Hour)}, recent: []run.Run{failed(time.Hour), failed(30 * time.Hour), failed(31 * time.Hour)}, count: 1, inARow: 3, more: true, persists: true},
+		"attempts of one time":    {failed: []run.Run{retry(failed(time.Hour), 2), failed(time.Hour)}, recent: []run.Run{retry(failed(time.Hour), 2), failed(time.Hour), a("x", 2*time.Hour, run.Succeeded, 1)}, count: 1, inARow: 1, persists: true},
+		"a later run succeeded":   {failed: []run.Run{failed(time.Hour)}, recent: []run.Run{a("x", time.Minute, run.Succeeded, 1), failed(time.Hour), failed(2 * time.Hour), a("x", 3*time.Hour, run.Succeeded, 1)}, count: 1, inARow: 2},
+		"nothing was looked up":   {failed: []run.Run{failed(time.Hour), failed(2 * time.Hour)}, count: 2, inARow: 2, more: true, persists: true},
 		"its status tells of success": {failed: []run.Run{failed(time.Hour)}, count: 1, inARow: 1, more: true,
 			schedule: func(c *batchv1.CronJob) { c.Status.LastSuccessfulTime = &metav1.Time{Time: ago(time.Minute)} }},
 		"its status tells of an older success": {failed: []run.Run{failed(time.Hour)}, count: 1, inARow: 1, more: true, persists: true,
@@ -185,6 +186,58 @@ func TestFailed(t *testing.T) {
 	}
 	if got := status.Owners(in.Failed); !cmp.Equal(got, []types.UID{"y"}) {
 		t.Errorf("the owners are %v", got)
+	}
+}
+
+// Of a scheduled time that is tried again the last try decides: one that succeeded is no failure, and one that is to come or
+// goes on alarms nobody.
+func TestFailedTries(t *testing.T) {
+	try := func(n int, outcome run.Outcome) run.Run {
+		r := a("flaky", time.Hour, outcome, time.Second)
+		r.Owner.Kind, r.Retry, r.UID = "Timetable", n, types.UID(fmt.Sprint(n))
+		return r
+	}
+	timetable := func(limit int, active ...cron.ActiveRun) *workload.Scheduled {
+		s := cronJob(t, "flaky", "@hourly")
+		s.Policy.Retry.Limit, s.Memory.Active = limit, active
+		return s
+	}
+	soon := ago(-time.Minute)
+	older := a("flaky", 2*time.Hour, run.Failed, time.Second)
+	older.Owner.Kind = "Timetable"
+	for name, test := range map[string]struct {
+		failed, recent, active []run.Run
+		schedule               *workload.Scheduled
+		want                   string
+	}{
+		"the last try succeeded":       {failed: []run.Run{try(2, run.Failed), try(1, run.Failed)}, recent: []run.Run{try(3, run.Succeeded), try(2, run.Failed), try(1, run.Failed)}, schedule: timetable(3)},
+		"it waits for the next try":    {failed: []run.Run{try(1, run.Failed)}, schedule: timetable(3, cron.ActiveRun{Time: ago(time.Hour), Attempt: 1, RetryAt: &soon}), want: "0 of 1, retrying"},
+		"its status does not know yet": {failed: []run.Run{try(1, run.Failed)}, schedule: timetable(3, cron.ActiveRun{Time: ago(time.Hour), Attempt: 1}), want: "0 of 1, retrying"},
+		"the next try goes on":         {failed: []run.Run{try(1, run.Failed)}, active: []run.Run{try(2, run.Active)}, schedule: timetable(3), want: "0 of 1, retrying"},
+		"no try is left":               {failed: []run.Run{try(2, run.Failed), try(1, run.Failed)}, schedule: timetable(1, cron.ActiveRun{Time: ago(time.Hour), Attempt: 2}), want: "1 of 2, persists"},
+		"another failed before":        {failed: []run.Run{try(1, run.Failed), older}, schedule: timetable(3, cron.ActiveRun{Time: ago(time.Hour), Attempt: 1, RetryAt: &soon}), want: "1 of 1, persists"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := input()
+			in.Failed, in.Active, in.Schedules = test.failed, test.active, []*workload.Scheduled{test.schedule}
+			if test.recent != nil {
+				in.Recent = map[types.UID][]run.Run{"flaky": test.recent}
+			}
+			got := ""
+			s := status.Of(in)
+			for _, f := range s.Failed {
+				got = fmt.Sprintf("%d of %d", f.Count, f.Tries)
+				if f.Persists() {
+					got += ", persists"
+				}
+				if f.Retrying {
+					got += ", retrying"
+				}
+			}
+			if got != test.want || len(s.Failed) > 1 {
+				t.Errorf("got %d failures: %s, want %s", len(s.Failed), got, test.want)
+			}
+		})
 	}
 }
 

@@ -5,9 +5,11 @@ package workload
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/carillon-dev/carillon/internal/cron"
+	"github.com/carillon-dev/carillon/internal/plan/run"
 	"github.com/carillon-dev/carillon/schedule"
 )
 
@@ -65,4 +67,39 @@ func JitterOffset(hash schedule.Hash, jitter time.Duration) time.Duration {
 		return 0
 	}
 	return time.Duration(hash.Value("", "jitter")%uint64(jitter/time.Second+1)) * time.Second
+}
+
+// TriesAgain tells whether the scheduled time t is to be tried again after the attempt of that number has failed, from 1 on:
+// its status says so, or does not know yet that the attempt has ended and its policy has more of them.
+func (s *Scheduled) TriesAgain(t time.Time, attempt int) bool {
+	attempt = max(1, attempt)
+	for i := range s.Memory.Active {
+		a := &s.Memory.Active[i]
+		if a.Attempt == 0 || !a.Time.Equal(t) {
+			continue
+		}
+		switch {
+		case a.RetryAt != nil, a.Attempt > attempt:
+			return a.Attempt >= attempt
+		case a.Attempt == attempt:
+			return a.Stopping == "" && attempt <= s.Policy.Retry.Limit && !s.Owner.Deleting
+		}
+	}
+	return false
+}
+
+// MarkRetrying gives runs, newest first, of which those are marked that failed and are to be tried again (run.Run.Retrying).
+// The argument is not modified.
+func (s *Scheduled) MarkRetrying(runs []run.Run) []run.Run {
+	if len(s.Memory.Active) == 0 {
+		return runs
+	}
+	marked := slices.Clone(runs)
+	for i := range marked {
+		r := &marked[i]
+		if r.Outcome == run.Failed && !r.ScheduledTime.IsZero() && r.Owner.UID == s.Owner.UID {
+			r.Retrying = s.TriesAgain(r.ScheduledTime, r.Retry)
+		}
+	}
+	return marked
 }
