@@ -105,13 +105,16 @@ func (s *screen) latest(d *description.Description) {
 }
 
 func (s *screen) runCells(r *run.RunDocument) []table.Cell {
-	mark := description.MarkOf(r.Outcome)
+	mark, word := description.MarkOf(r.Outcome), strings.ToLower(string(r.Outcome))
+	if r.Retrying {
+		mark, word = description.Active, "retrying"
+	}
 	took := ""
 	if r.DurationSeconds != nil {
 		took = console.FormatDuration(seconds(*r.DurationSeconds))
 	}
 	return []table.Cell{
-		{Text: s.glyph(mark) + " " + strings.ToLower(string(r.Outcome)), Color: markColors[mark]}, table.Text(took),
+		{Text: s.glyph(mark) + " " + word, Color: markColors[mark]}, table.Text(took),
 		table.Text(reasonOf(r)), {Text: strings.ToLower(r.Kind) + "/" + r.Name, Color: table.Dim},
 	}
 }
@@ -141,7 +144,7 @@ func reasonOf(r *run.RunDocument) string {
 		add(duration.Short(seconds(*r.LatenessSeconds)) + " late")
 	}
 	if r.Retry > 1 {
-		add(fmt.Sprintf("attempt %d", r.Retry))
+		add(fmt.Sprintf("try %d", r.Retry))
 	}
 	return strings.Join(parts, ", ")
 }

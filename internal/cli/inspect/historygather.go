@@ -6,6 +6,7 @@ package inspect
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
@@ -79,9 +80,18 @@ func (h *historyCommand) gather(ctx context.Context, s source, a *historyAnswer)
 	q := a.of.query()
 	q.From, q.Until, q.Limit = a.period.From, a.period.Until, h.last
 	q.Outcomes, _ = h.outcomes() // which was checked
+	runsOf := s.Runs
+	if a.of.ref.Kind == "timetable" && len(q.Outcomes) > 0 {
+		runsOf = func(ctx context.Context, q journal.Query) ([]run.Run, error) {
+			return runsThatEnded(ctx, s, a.of.schedule, q)
+		}
+	}
 	var err error
-	if a.runs, err = s.Runs(ctx, q); err != nil {
+	if a.runs, err = runsOf(ctx, q); err != nil {
 		return err
+	}
+	if a.of.schedule != nil {
+		a.runs = a.of.schedule.MarkRetrying(a.runs)
 	}
 	if len(q.Outcomes) == 0 && a.of.ref.Kind != "job" {
 		if a.omissions, err = s.Omissions(ctx, omissionQuery(q, a.runs)); err != nil {
@@ -105,6 +115,35 @@ func (h *historyCommand) gather(ctx context.Context, s source, a *historyAnswer)
 		}
 	}
 	return err
+}
+
+// runsThatEnded gives the tries of those scheduled times of a Timetable of which the last try has one of the outcomes of q:
+// its other tries do not tell how a time ended. The limit of q counts tries, as elsewhere.
+func runsThatEnded(ctx context.Context, s source, schedule *workload.Scheduled, q journal.Query) ([]run.Run, error) {
+	outcomes, limit := q.Outcomes, q.Limit
+	q.Outcomes, q.Limit = nil, 0
+	all, err := s.Runs(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	if schedule != nil {
+		all = schedule.MarkRetrying(all)
+	}
+	var chosen []run.Run
+	for _, tries := range run.Times(all) {
+		outcome := tries[len(tries)-1].Outcome
+		if tries[len(tries)-1].Retrying {
+			outcome = run.Active
+		}
+		if slices.Contains(outcomes, outcome) {
+			slices.Reverse(tries)
+			chosen = append(chosen, tries...)
+		}
+	}
+	if limit > 0 {
+		chosen = chosen[:min(len(chosen), limit)]
+	}
+	return chosen, nil
 }
 
 // omissionQuery asks for the omissions beside runs: with --last, those since the oldest of them.

@@ -166,7 +166,7 @@ func omittedText(s *history.Summary) string {
 func triesText(s *history.Summary) string {
 	var parts []string
 	if s.Retries > 0 {
-		parts = append(parts, quantity.CountGrouped(s.Retries, "run")+" tried a time again")
+		parts = append(parts, fmt.Sprintf("%s needed more than one try (%s in all)", quantity.CountGrouped(s.Retries, "run"), quantity.Grouped(s.Tries)))
 	}
 	if s.Restarted > 0 {
 		parts = append(parts, quantity.CountGrouped(s.Restarted, "run")+" needed more than one attempt")

@@ -209,6 +209,9 @@ func outcomeCell(r *run.Run) table.Cell {
 	case run.Succeeded:
 		return table.Cell{Text: "succeeded", Color: table.Green}
 	case run.Failed:
+		if r.Retrying {
+			return table.Cell{Text: "retrying", Color: table.Yellow}
+		}
 		return table.Cell{Text: "failed", Color: table.Red}
 	case run.Cancelled:
 		return table.Cell{Text: "cancelled", Color: table.Yellow}
@@ -240,7 +243,7 @@ func whyText(r *run.Run) string {
 		parts = append(parts, "catch-up")
 	}
 	if r.Retry > 1 {
-		parts = append(parts, fmt.Sprintf("retry %d", r.Retry-1))
+		parts = append(parts, fmt.Sprintf("try %d", r.Retry))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -31,7 +31,7 @@ func runTitle(r *run.Run, zone *time.Location, now time.Time) string {
 		fmt.Fprintf(&b, ", created %s", clockAndDistance(r.Created, zone, now))
 	}
 	if r.Retry > 1 {
-		fmt.Fprintf(&b, ", retry %d", r.Retry-1)
+		fmt.Fprintf(&b, ", try %d", r.Retry)
 	}
 	return b.String() + ", " + outcomeText(r, now)
 }
@@ -47,6 +47,9 @@ func outcomeText(r *run.Run, now time.Time) string {
 	case run.Succeeded:
 		return "succeeded" + took
 	case run.Failed:
+		if r.Retrying {
+			return "to be tried again; it failed" + because(r) + took
+		}
 		return "failed" + because(r) + took
 	case run.Cancelled:
 		return "cancelled" + because(r) + took

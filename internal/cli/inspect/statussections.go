@@ -117,6 +117,8 @@ func (t *statusText) failed(all []status.Failure) section {
 		}
 		reason := table.Text(failure(f))
 		switch {
+		case f.Retrying:
+			color, row, reason = table.Yellow, "", table.Cell{Text: "tries again; " + reason.Text, Color: table.Yellow}
 		case f.Deleted:
 			color, reason = table.Dim, table.Cell{Text: "deleted since; " + reason.Text, Color: table.Dim}
 		case !f.Recovered.IsZero():

@@ -277,6 +277,9 @@ func TestSummaryProperties(t *testing.T) {
 			r.Reason = rapid.SampledFrom([]string{"", "A", "B"}).Draw(t, "reason")
 			return r
 		}), 0, 60).Draw(t, "runs")
+		for i := range runs {
+			runs[i].Retry = i // which of several tries of a time is the last one
+		}
 		before := slices.Clone(runs)
 		h := Of(runs, nil, noon)
 		s := h.Summary

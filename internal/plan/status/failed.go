@@ -60,7 +60,7 @@ func failed(in *Input, owners map[types.UID]*workload.Scheduled) []Failure {
 	retrying := map[failing]Failure{}
 	var order []failing
 	for _, tries := range run.Times(in.Failed) {
-		r := *tries[len(tries)-1]
+		r := tries[len(tries)-1]
 		k := failing{r.Namespace, r.Owner.Kind, r.Owner.Name}
 		if r.Owner.Name == "" {
 			k = failing{r.Namespace, "", string(r.UID)}
