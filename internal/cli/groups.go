@@ -22,7 +22,7 @@ var groups = []group{
 	{"run", "Run", []string{"up", "run"}},
 	{"look", "Look", []string{"status", "describe", "history", "logs", "wait", "why"}},
 	{"plan", "Plan", []string{"next", "explain", "simulate", "forecast", "lint", "convert", "import"}},
-	{"operate", "Operate", []string{"image", "backup", "restore", "manager", "kubectl", "version", "completion"}},
+	{"operate", "Operate", []string{"image", "backup", "restore", "record", "manager", "kubectl", "version", "completion"}},
 }
 
 // groupCommands puts the commands of root into their groups and lets its help show them so.

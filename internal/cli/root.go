@@ -11,12 +11,13 @@
 //
 //   - root.go          the program: streams, exit codes, the list of commands
 //   - groups.go        the commands as help shows them: run, look, plan, operate
-//   - up.go, run.go, image.go, backup.go, restore.go, manager.go, kubectl.go, version.go, docs.go
+//   - up.go, run.go, image.go, backup.go, restore.go, record.go, manager.go, kubectl.go, version.go, docs.go
 //     a command each; the commands of image are in package images, those that look at runs in package inspect, and
 //     those that look at schedules in package planning
 //   - object.go        the Job that `run` creates
 //   - kubectlfiles.go  manifests of an old API version for `kubectl`
 //   - datadir.go       flags and checks that commands share
+//   - heldjournal.go   the directory of a journal, for `record` alone
 //   - pids.go          the flag --pids-max
 //   - imageflags.go    what up and run are told about images
 //   - signals.go       how the program is stopped
@@ -142,6 +143,7 @@ with nothing else installed, or as controllers on a cluster.`,
 		newKubectl(streams),
 		newBackup(streams),
 		newRestore(streams),
+		newRecord(streams),
 		newVersion(streams),
 		newDocs(),
 	)

@@ -10,6 +10,7 @@
 //   - recorder.go   the life of a Recorder, and what it is given
 //   - kinds.go      which kinds of objects are runs
 //   - follower.go   all objects of one kind, page by page and then as they change, none of which is kept
+//   - reach.go      whether the API server answers
 //   - runs.go       what was last seen of each run, and whether it is in the journal
 //   - writer.go     runs and omissions on their way into the journal
 //   - containers.go containers that have ended, from the node's directory into the journal

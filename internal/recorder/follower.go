@@ -34,12 +34,19 @@ type follower struct {
 	// the last state of one that was deleted. All are called by one goroutine.
 	seen, gone      func(client.Object)
 	listing, listed func()
+	// reached is told how a request went; forbidden once that objects may not be read, until they were.
+	reached   func(error)
+	forbidden func(error)
+	told      bool // of forbidden
 	// again has a token when all objects are to be seen again.
 	again chan struct{}
 }
 
 // errAgain ends a watch after which all objects are listed again.
 var errAgain = errors.New("all objects are to be seen again")
+
+// errEndedAtOnce ends a watch that the server ended as it began.
+var errEndedAtOnce = errors.New("the server ended the watch at once")
 
 // run follows until ctx ends or the server does not have the kind, which it tells.
 func (f *follower) run(ctx context.Context) error {
@@ -64,6 +71,10 @@ func (f *follower) run(ctx context.Context) error {
 // listAndWatch sees all objects and then their changes until it has to begin anew.
 func (f *follower) listAndWatch(ctx context.Context, wait *backoff) error {
 	version, err := f.listAll(ctx)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	f.answered(err)
 	if err != nil {
 		return err
 	}
@@ -71,6 +82,9 @@ func (f *follower) listAndWatch(ctx context.Context, wait *backoff) error {
 	f.listed()
 	for {
 		next, err := f.watch(ctx, version)
+		if ctx.Err() == nil {
+			f.answered(err)
+		}
 		if err == nil || next != version {
 			wait.reset()
 		}
@@ -85,6 +99,18 @@ func (f *follower) listAndWatch(ctx context.Context, wait *backoff) error {
 		if !pause(ctx, wait.after()) {
 			return ctx.Err()
 		}
+	}
+}
+
+// answered takes in how a request went.
+func (f *follower) answered(err error) {
+	f.reached(err)
+	switch forbidden := apierrors.IsForbidden(err); {
+	case forbidden && !f.told:
+		f.told = true
+		f.forbidden(err)
+	case err == nil:
+		f.told = false
 	}
 }
 
@@ -129,6 +155,7 @@ func (f *follower) watch(ctx context.Context, version string) (string, error) {
 		return version, err
 	}
 	defer w.Stop()
+	f.reached(nil)
 	began := time.Now()
 	for {
 		select {
@@ -139,7 +166,7 @@ func (f *follower) watch(ctx context.Context, version string) (string, error) {
 		case event, open := <-w.ResultChan():
 			if !open {
 				if time.Since(began) < time.Second {
-					return version, errors.New("the server ended the watch at once")
+					return version, errEndedAtOnce
 				}
 				return version, nil
 			}

@@ -40,7 +40,7 @@ func (r *Recorder) findGone(ctx context.Context) {
 }
 
 func (r *Recorder) settleGone(ctx context.Context) error {
-	active, err := r.o.Past.Runs(ctx, journal.Query{Outcomes: []run.Outcome{run.Active}})
+	active, err := r.o.Past.Runs(ctx, journal.Query{Namespace: r.o.Namespace, Outcomes: []run.Outcome{run.Active}})
 	if err != nil {
 		return err
 	}
@@ -85,6 +85,8 @@ func (r *Recorder) isThere(ctx context.Context, state *run.Run) (bool, error) {
 	switch {
 	case apierrors.IsNotFound(err), meta.IsNoMatchError(err):
 		return false, nil
+	case apierrors.IsForbidden(err):
+		return true, nil // nobody knows, and whoever may not read it has been told
 	case err != nil:
 		return false, err
 	}

@@ -5,6 +5,7 @@ package recorder
 
 import (
 	"context"
+	"fmt"
 	"hash/maphash"
 	"slices"
 	"sync"
@@ -12,6 +13,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -82,8 +84,20 @@ func (k *kinds) follow(ctx context.Context) {
 			left = tries
 		case <-again.C:
 		}
-		if left--; !k.start(ctx) && left > 0 {
+		all, err := k.start(ctx)
+		if ctx.Err() != nil {
+			continue
+		}
+		if err != nil { // nobody knows what is served; without an error it need not have been asked
+			k.recorder.reached(err)
+			left = tries
+		}
+		every := k.recorder.o.LookForKinds
+		switch left--; {
+		case !all && left > 0:
 			again.Reset(time.Second << (tries - 1 - left))
+		case every > 0: // a kind that is followed may cease to be served, too
+			again.Reset(every)
 		}
 	}
 }
@@ -101,16 +115,18 @@ func (k *kinds) atOnce(ctx context.Context) []*wanted {
 				return run.FromJob(job), true
 			},
 		},
-		{
-			gvk: definitionKind, list: metadataList(definitionKind),
-			seen: func(client.Object) { signal(k.changed) }, gone: func(client.Object) {},
-		},
 		{gvk: timetableKind, list: func() client.ObjectList { return &timetable.ObjectList{} }, seen: k.timetableSeen, gone: k.timetableGone},
 	}
 	for _, of := range kind.All {
 		if info := of.Info(); info.Child != jobKind {
 			all = append(all, k.unstructured(info.Child, nil))
 		}
+	}
+	if k.recorder.o.LookForKinds == 0 {
+		all = append(all, &wanted{
+			gvk: definitionKind, list: metadataList(definitionKind),
+			seen: func(client.Object) { signal(k.changed) }, gone: func(client.Object) {},
+		})
 	}
 	if pods := k.recorder.newPodLogs(); pods != nil {
 		all = append(all, pods.wanted(ctx))
@@ -198,8 +214,9 @@ func (k *kinds) want(w *wanted) {
 	}
 }
 
-// start follows the wanted kinds that are served and are not followed; true if nothing is left to be followed.
-func (k *kinds) start(ctx context.Context) (all bool) {
+// start follows the wanted kinds that are served and are not followed; true if nothing is left to be followed. The error
+// says that what is served could not be found out.
+func (k *kinds) start(ctx context.Context) (all bool, failed error) {
 	all = true
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -209,6 +226,9 @@ func (k *kinds) start(ctx context.Context) (all bool) {
 		}
 		if _, err := k.recorder.o.Client.RESTMapper().RESTMapping(w.gvk.GroupKind(), w.gvk.Version); err != nil {
 			all = false
+			if !meta.IsNoMatchError(err) {
+				failed = err
+			}
 			continue
 		}
 		w.follower = k.newFollower(ctx, w)
@@ -222,14 +242,20 @@ func (k *kinds) start(ctx context.Context) (all bool) {
 			}
 		})
 	}
-	return all
+	return all, failed
 }
 
 func (k *kinds) newFollower(ctx context.Context, w *wanted) *follower {
 	r := k.recorder
 	f := &follower{
 		client: r.o.Client, list: w.list, choose: w.choose, log: r.o.Logger.WithValues("kind", w.gvk.String()), again: make(chan struct{}, 1),
-		seen: w.seen, gone: w.gone, listing: func() {}, listed: func() {},
+		seen: w.seen, gone: w.gone, listing: func() {}, listed: func() {}, reached: r.reached,
+		forbidden: func(err error) {
+			r.o.Warn(fmt.Sprintf("%s may not be read and are left out until they may be: %v", w.gvk.GroupKind(), err))
+		},
+	}
+	if r.o.Namespace != "" && w.gvk != definitionKind {
+		f.choose = append(slices.Clip(f.choose), client.InNamespace(r.o.Namespace))
 	}
 	if w.read == nil {
 		return f

@@ -8,8 +8,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -37,6 +39,8 @@ const (
 type podLogs struct {
 	recorder *Recorder
 	slots    chan struct{}
+	// forbidden: logs may not be read, and the user knows.
+	forbidden atomic.Bool
 
 	mu sync.Mutex
 	// done are the containers of each Pod that are recorded, or about to be.
@@ -161,7 +165,14 @@ func (p *podLogs) log(ctx context.Context, a run.Attempt, previous bool) (log []
 	for try := 1; ; try++ {
 		log, written, err := p.fetch(ctx, a, previous)
 		if err == nil {
+			p.forbidden.Store(false)
 			return log, written
+		}
+		if apierrors.IsForbidden(err) {
+			if !p.forbidden.Swap(true) {
+				p.recorder.o.Warn(fmt.Sprintf("logs may not be read and are left out until they may be: %v", err))
+			}
+			return nil, 0
 		}
 		if apierrors.IsNotFound(err) || apierrors.IsBadRequest(err) || try == logTries || !pause(ctx, wait.after()) {
 			p.recorder.o.Logger.Info("The log of a container cannot be had and is not recorded", "pod", a.Namespace+"/"+a.Pod,

@@ -65,6 +65,13 @@ type Options struct {
 	Ended Ended
 	// LogsThroughAPI opens the log of a container with the given choices; see Logs. Nil: logs are not asked for.
 	LogsThroughAPI func(ctx context.Context, namespace, pod string, o *corev1.PodLogOptions) (io.ReadCloser, error)
+	// Namespace has the only runs that are recorded, "" for all.
+	Namespace string
+	// LookForKinds is how often kinds are looked for that are not served; 0: when a definition changes, which must be
+	// readable then.
+	LookForKinds time.Duration
+	// Reached is told when the API server cannot be reached any more, and with nil when it is again. Nil means nobody listens.
+	Reached func(err error)
 	// Logger is where it logs what went wrong; the zero Logger is silent.
 	Logger logr.Logger
 	// Warn gets a line for the user, each once until what it tells of is over. Nil means nobody listens.
@@ -122,6 +129,8 @@ type Recorder struct {
 	asked     map[types.UID]time.Time
 	stopping  map[types.UID]cron.Reason
 	unwritten map[types.UID]int // logs that are being asked for, by run
+	// away: the API server could not be reached when it was asked last.
+	away bool
 	// unavailable: the journal could not be written to when it was tried last. ended: nothing is recorded any more.
 	unavailable, ended bool
 }
@@ -136,6 +145,9 @@ func New(o Options) (*Recorder, error) {
 	}
 	if o.Warn == nil {
 		o.Warn = func(string) {}
+	}
+	if o.Reached == nil {
+		o.Reached = func(error) {}
 	}
 	r := &Recorder{
 		o: o, look: make(chan struct{}, 1), wake: make(chan struct{}, 1), known: map[types.UID]*known{},

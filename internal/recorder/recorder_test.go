@@ -20,8 +20,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -90,7 +92,7 @@ func (m *memory) Runs(_ context.Context, q journal.Query) ([]run.Run, error) {
 	defer m.mu.Unlock()
 	var found []run.Run
 	for _, r := range m.runs {
-		if (q.UID == "" || r.UID == q.UID) && (len(q.Outcomes) == 0 || slices.Contains(q.Outcomes, r.Outcome)) {
+		if (q.UID == "" || r.UID == q.UID) && (q.Namespace == "" || r.Namespace == q.Namespace) && (len(q.Outcomes) == 0 || slices.Contains(q.Outcomes, r.Outcome)) {
 			found = append(found, r)
 		}
 	}
@@ -578,6 +580,116 @@ func TestLogsThroughAPI(t *testing.T) {
 		s.must(s.client.Update(t.Context(), pod))
 		if len(s.journal.attempts) != 2 {
 			t.Errorf("recorded again: %+v", s.journal.attempts)
+		}
+	})
+}
+
+// forbidding is a client whose lists and watches of some kinds fail.
+type forbidding struct {
+	client.WithWatch
+	mu   sync.Mutex
+	fail func(list client.ObjectList) error
+}
+
+func (f *forbidding) error(list client.ObjectList) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.fail(list)
+}
+
+func (f *forbidding) set(fail func(client.ObjectList) error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.fail = fail
+}
+
+func (f *forbidding) List(ctx context.Context, list client.ObjectList, o ...client.ListOption) error {
+	if err := f.error(list); err != nil {
+		return err
+	}
+	return f.WithWatch.List(ctx, list, o...)
+}
+
+// What may not be read is told once and left out until it may be; all else is recorded. So is an API server that does not
+// answer told once, and when it does again.
+func TestForbiddenAndAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		no := apierrors.NewForbidden(schema.GroupResource{Resource: "timetables"}, "", errors.New("no rights"))
+		withoutTimetables := func(list client.ObjectList) error {
+			if _, ok := list.(*timetable.ObjectList); ok {
+				return no
+			}
+			return nil
+		}
+		f := &forbidding{fail: withoutTimetables}
+		var reached []string
+		s := begin(t, newMemory(), func(o *Options) {
+			f.WithWatch, o.Client = o.Client, f
+			o.LookForKinds = time.Minute
+			o.Reached = func(err error) { reached = append(reached, fmt.Sprint(err)) }
+		}, job("a"))
+		defer s.stop()
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		s.want("a Active")
+		if len(s.warned) != 1 || !strings.Contains(s.warned[0], "Timetable.batch.carillon.dev may not be read and are left out") {
+			t.Errorf("warned of %q", s.warned)
+		}
+		f.set(func(client.ObjectList) error { return errors.New("connection refused") })
+		s.recorder.kinds.lookAgain()
+		time.Sleep(10 * time.Minute)
+		f.set(func(client.ObjectList) error { return nil })
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		if want := []string{"connection refused", "<nil>"}; !slices.Equal(reached, want) {
+			t.Errorf("reached: %q, want %q", reached, want)
+		}
+		f.set(withoutTimetables)
+		s.recorder.kinds.lookAgain()
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		if len(s.warned) != 2 {
+			t.Errorf("what may not be read any more: warned of %q", s.warned)
+		}
+	})
+}
+
+// Of one namespace alone nothing else is read, nor taken for gone.
+func TestOneNamespace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		other := job("b")
+		other.Namespace = "other"
+		m.runs["elsewhere"] = run.Run{UID: "elsewhere", Namespace: "other", Name: "c", APIVersion: "batch/v1", Kind: "Job", Outcome: run.Active}
+		s := begin(t, m, func(o *Options) { o.Namespace, o.LookForKinds = "ns", time.Minute }, job("a"), other)
+		defer s.stop()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		s.want("a Active")
+	})
+}
+
+// Logs that may not be read are told once; their containers are recorded without.
+func TestForbiddenLogs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := job("a")
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "p", UID: "pod",
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: "a", UID: j.UID, Controller: new(true)}}}}
+		for _, id := range []string{"c0", "c1"} {
+			pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, corev1.ContainerStatus{Name: id,
+				State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ContainerID: "x://" + id, FinishedAt: metav1.Now()}}})
+		}
+		asked := 0
+		s := begin(t, newMemory(), func(o *Options) {
+			o.Ended, o.LookForKinds = nil, time.Minute
+			o.LogsThroughAPI = func(context.Context, string, string, *corev1.PodLogOptions) (io.ReadCloser, error) {
+				asked++
+				return nil, apierrors.NewForbidden(schema.GroupResource{Resource: "pods/log"}, "p", errors.New("no rights"))
+			}
+		}, j, pod)
+		defer s.stop()
+		if len(s.journal.attempts) != 2 || len(s.warned) != 1 || !strings.Contains(s.warned[0], "logs may not be read") || asked != 2 {
+			t.Errorf("%d attempts, asked %d times, warned of %q", len(s.journal.attempts), asked, s.warned)
 		}
 	})
 }
