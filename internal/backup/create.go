@@ -48,6 +48,8 @@ type Created struct {
 	Running bool
 	// Froze is how long the journal waited.
 	Froze time.Duration
+	// Alive counts containers that run although Carillon does not, because it was killed: for the backup they run still.
+	Alive int
 }
 
 // backupPrefix begins the names of directories in the data directory in which backups are made ready.
@@ -158,11 +160,15 @@ func (b *creation) reachStore(ctx context.Context) (*controlplane.OpenStore, fun
 		b.made.Running = true
 		store, err := controlplane.ConnectStore(ctx, plane)
 		if err != nil {
-			return nil, nil, fmt.Errorf("%s uses %s, and its store does not answer: it starts or stops just now, or is another backup or restore; try again in a moment (%w)", process(locked.PID), b.dir, err)
+			return nil, nil, fmt.Errorf("%s uses %s, and its store does not answer: it starts or stops just now, or is another backup or restore; try again in a moment (%w)", processText(locked.PID), b.dir, err)
 		}
 		return store, func() { _ = store.Close() }, nil // it is only read
 	}
 	if err != nil {
+		return nil, nil, err
+	}
+	if b.made.Alive, err = keepEnds(b.dir, b.o.Warn); err != nil {
+		lock.Release()
 		return nil, nil, err
 	}
 	b.o.Progress("opening the store", 0)
@@ -174,7 +180,7 @@ func (b *creation) reachStore(ctx context.Context) (*controlplane.OpenStore, fun
 	return store, func() { _ = store.Close(); lock.Release() }, nil // likewise
 }
 
-func process(pid int) string {
+func processText(pid int) string {
 	if pid == 0 {
 		return "another process"
 	}

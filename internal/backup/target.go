@@ -73,7 +73,7 @@ func (t *target) allows(o RestoreOptions) error {
 		return nil
 	}
 	if t.inUse {
-		return request("%s uses %s: its objects are left alone. To bring back only the history (runs, logs, what was missed) while it runs, add --runs; to bring back everything, stop it and restore with --replace, or restore into another directory with --data-dir", process(t.user), t.dir)
+		return request("%s uses %s: its objects are left alone. To bring back only the history (runs, logs, what was missed) while it runs, add --runs; to bring back everything, stop it and restore with --replace, or restore into another directory with --data-dir", processText(t.user), t.dir)
 	}
 	if !t.state {
 		return nil

@@ -96,7 +96,7 @@ func (o *backupOptions) run(ctx context.Context, file string) error {
 	}
 	took := o.now().Sub(began)
 	if o.output.JSON {
-		return output.WriteJSON(report, createdDocument{File: file, SizeBytes: made.Size, backupDocument: describeBackup(&made.Manifest), Running: made.Running,
+		return output.WriteJSON(report, createdDocument{File: file, SizeBytes: made.Size, backupDocument: describeBackup(&made.Manifest), Running: made.Running, LivingContainers: made.Alive,
 			JournalWaitSeconds: made.Froze.Seconds(), DurationSeconds: took.Seconds()})
 	}
 	_, err = io.WriteString(report, createdText(file, &made, took))
@@ -119,9 +119,19 @@ func createdText(file string, made *backup.Created, took time.Duration) string {
 	}
 	b.WriteByte('\n')
 	b.WriteString(contentText(&made.Manifest))
+	if made.Alive > 0 {
+		fmt.Fprintf(&b, "  %s still, since Carillon was killed: restored, what they do counts as lost, and is done again as far as backoffLimit lets it\n", runningContainers(made.Alive))
+	}
 	b.WriteString("  not in it: Pods' volumes, directories of the machine, images\n")
 	b.WriteString("It holds Secrets and keys: whoever can read it is administrator of what is restored from it.\n")
 	return b.String()
+}
+
+func runningContainers(n int) string {
+	if n == 1 {
+		return "1 container runs"
+	}
+	return quantity.CountGrouped(n, "container") + " run"
 }
 
 // contentText tells what is in a backup, two lines.
@@ -159,6 +169,7 @@ type createdDocument struct {
 	SizeBytes int64  `json:"sizeBytes"`
 	backupDocument
 	Running            bool    `json:"running"`
+	LivingContainers   int     `json:"livingContainers"`
 	JournalWaitSeconds float64 `json:"journalWaitSeconds"`
 	DurationSeconds    float64 `json:"durationSeconds"`
 }

@@ -33,7 +33,9 @@ func TestBackupTexts(t *testing.T) {
 		"running": {createdText("a.backup", &backup.Created{Manifest: someManifest, Size: 4300000, Running: true, Froze: 4 * time.Millisecond}, 830*time.Millisecond),
 			"a.backup: 4.1 MiB, written in 830ms while Carillon ran (its history waited 4ms)\n" + contents + end},
 		"stopped, to a pipe": {createdText("-", &backup.Created{Manifest: someManifest, Size: 100}, time.Second), "the backup: 100 B, written in 1.0s\n" + contents + end},
-		"control bytes":      {strings.SplitAfter(createdText("a\x1b[31m", &backup.Created{}, 0), ":")[0], `a^[[31m:`},
+		"killed": {createdText("b", &backup.Created{Manifest: someManifest, Size: 100, Alive: 2}, time.Second), "b: 100 B, written in 1.0s\n" + contents +
+			"  2 containers run still, since Carillon was killed: restored, what they do counts as lost, and is done again as far as backoffLimit lets it\n" + end},
+		"control bytes": {strings.SplitAfter(createdText("a\x1b[31m", &backup.Created{}, 0), ":")[0], `a^[[31m:`},
 		"restored": {restoredText("/d", &backup.Restored{Manifest: someManifest, Lost: 2, Aside: "/d.before"}, at),
 			"Restored /d from the backup of " + stamp + " (1h30m ago):\n" + contents +
 				"  2 Pods that were running then, or about to, failed: backoffLimit decides what is tried again\n  what was there before is in /d.before\nIt goes on from there with: " + upCommand("/d") + "\n"},

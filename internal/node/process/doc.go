@@ -22,6 +22,7 @@
 //	start.go      start: the one place that makes a shim
 //	watch.go      what became of a container
 //	ended.go      telling who asked for it how a container ended
+//	ends.go       the same while no Runtime runs
 //	stop.go       stop, and kill what does not end
 //	drain.go      stop with each Pod's own grace period
 //	pause.go      stop processes where they are, and let them go on

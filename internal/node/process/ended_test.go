@@ -260,6 +260,15 @@ func TestEndAfterKill(t *testing.T) {
 		return err == nil
 	})
 	l := &listener{}
+	full := errors.New("full")
+	if _, err := TellEnds(g.opts.RootDir, g.logs, func(ContainerEnd) error { return full }); !errors.Is(err, full) {
+		t.Errorf("what was not kept is no error: %v", err)
+	}
+	for range 2 { // the second time there is nothing more to tell
+		if left, err := TellEnds(g.opts.RootDir, g.logs, l.ended); err != nil || left != (EndsLeft{Alive: 1}) {
+			t.Errorf("%+v, %v", left, err)
+		}
+	}
 	g.opts.Ended = l.ended
 	g.start()
 	if e := l.only(t, meanwhile); e.ExitCode != 3 || e.OutputBytes != 2 || e.CPU <= 0 || e.MemoryPeak <= 0 {

@@ -275,13 +275,10 @@ func (r *Runtime) adopt(ctx context.Context) {
 	}
 }
 
-// declareLost writes the end of a container whose shim vanished without
-// telling, after the mark. The caller holds the container's lock.
+// declareLost writes the end of a container that is lost. The caller holds the container's lock.
 func (r *Runtime) declareLost(c *container) shim.Exit {
-	exit := shim.Exit{
-		ExitCode: 255, StartedAt: startTime(c), FinishedAt: time.Now().UnixNano(), Reason: "ContainerStatusUnknown",
-		Message: "the process that supervised the container was killed, or the machine went down; how the command ended is not known, it is not started again",
-	}
+	exit := lostExit()
+	exit.StartedAt = startTime(c)
 	r.killOrphans(c)
 	exit.Measures = shim.MeasureCgroups(c.rec.Cgroups)
 	if err := shim.WriteExit(c.dir, exit); err != nil {
