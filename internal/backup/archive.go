@@ -35,6 +35,8 @@ const (
 	maxEndedLog  = 64 << 30
 	// maxParts is more than the node keeps of ended containers, with some rotated logs each.
 	maxParts = 200_000
+	// maxBytes is more than all parts together can have. Twice as many can still be counted.
+	maxBytes = maxStore + maxJournal + maxParts*maxEndedLog
 )
 
 // part is what a name in an archive stands for.

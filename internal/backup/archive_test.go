@@ -231,6 +231,7 @@ func TestHostileArchives(t *testing.T) {
 		"no checksums":          {entries: []entry{head(nil), node}, want: "ends before its end"},
 		"a part without":        {entries: []entry{head(nil), node, sums(t, []entry{head(nil)})}, want: "without a checksum"},
 		"a checksum without":    {entries: []entry{head(nil), node, sums(t, []entry{head(nil), node, file(storePart, "x")})}, want: "is missing"},
+		"a checksum twice":      {entries: []entry{head(nil), node, sums(t, []entry{head(nil), head(nil)})}, want: "has two checksums"},
 		"wrong checksum":        {entries: []entry{head(nil), node, sums(t, []entry{head(nil), file(nodeNamePart, "BOX12")})}, want: "not as its checksum says"},
 		"checksums, no JSON":    {entries: []entry{head(nil), node, file(checksumsPart, "{")}, want: "cannot be read"},
 		"part after the end":    {entries: append(withSums(head(nil), node), file(storePart, "x")), want: "a part follows"},
@@ -238,6 +239,7 @@ func TestHostileArchives(t *testing.T) {
 		"zeros after it":        {entries: withSums(head(nil), node), after: strings.Repeat("\x00", 10240)},
 		"a bomb after it":       {entries: withSums(head(nil), node), after: strings.Repeat("\x00", 2*maxPadding), want: "something follows"},
 		"negative manifest":     {entries: withSums(head(func(m *Manifest) { m.Bytes = -1 }), node), want: "does not make sense"},
+		"boundless manifest":    {entries: withSums(head(func(m *Manifest) { m.Bytes = 1 << 62 }), node), want: "does not make sense"},
 		"manifest without time": {entries: withSums(head(func(m *Manifest) { m.Created = time.Time{} }), node), want: "does not make sense"},
 	}
 	for name, c := range cases {

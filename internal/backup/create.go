@@ -92,14 +92,14 @@ func (b *creation) run(ctx context.Context) (_ Created, err error) {
 	if err := b.checkSource(); err != nil {
 		return Created{}, err
 	}
-	out, closer := b.o.Out, func(bool) error { return nil }
+	out, commit := b.o.Out, func() error { return nil }
 	if out == nil {
 		file, err := openOutput(b.o.File, b.o.Force)
 		if err != nil {
 			return Created{}, err
 		}
 		defer file.abandon()
-		out, closer = file, func(whole bool) error { return file.commit() }
+		out, commit = file, file.commit
 	}
 	store, release, err := b.reachStore(ctx)
 	if err != nil {
@@ -123,7 +123,7 @@ func (b *creation) run(ctx context.Context) (_ Created, err error) {
 	if err := b.write(ctx, counted, m); err != nil {
 		return Created{}, err
 	}
-	if err := closer(true); err != nil {
+	if err := commit(); err != nil {
 		return Created{}, err
 	}
 	b.made.Size = counted.n
@@ -208,7 +208,8 @@ func (b *creation) copyAll(ctx context.Context, m *moment) error {
 	if info, err := os.Lstat(datadir.JournalDatabase(b.dir)); err == nil && m.journal != nil {
 		need += info.Size()
 	}
-	if err := checkSpace(b.work.path, need, "the store and the journal are copied there while the backup is made; free some space"); err != nil {
+	disk := space{b.work.path, spareBytes, "the store and the journal are copied there while the backup is made; free some space", freeBytes}
+	if err := disk.check(need); err != nil {
 		return err
 	}
 	if err := b.copyStore(ctx, m); err != nil {

@@ -75,7 +75,7 @@ func (m *Manifest) check() error {
 		return &laterError{"Kubernetes", m.Kubernetes, version.Kubernetes}
 	case later(m.Carillon, version.String()):
 		return &laterError{"version", m.Carillon, version.String()}
-	case m.Bytes < 0 || m.Created.IsZero():
+	case m.Bytes < 0 || m.Bytes > maxBytes || m.Created.IsZero():
 		return errors.New("its manifest does not make sense")
 	case !validNodeName(m.Node):
 		return fmt.Errorf("its manifest names the node %q, which is no name of one", m.Node)

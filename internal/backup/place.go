@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/carillon-dev/carillon/internal/controlplane"
+	"github.com/carillon-dev/carillon/internal/datadir"
 )
 
 const (
@@ -107,12 +108,12 @@ func cannotPlace(dir string, err error) error {
 
 // setAside gives the former state of dir, which is at old, a name that tells what it is.
 func (p placing) setAside(old, dir string, now time.Time) (string, error) {
-	name := dir + ".before-restore-" + now.UTC().Format("20060102T150405Z")
+	name := datadir.SetAsidePrefix(dir) + now.UTC().Format("20060102T150405Z")
 	for n := 2; ; n++ {
 		if _, err := os.Lstat(name); errors.Is(err, fs.ErrNotExist) {
 			break
 		}
-		name = dir + ".before-restore-" + now.UTC().Format("20060102T150405Z") + "-" + strconv.Itoa(n)
+		name = datadir.SetAsidePrefix(dir) + now.UTC().Format("20060102T150405Z") + "-" + strconv.Itoa(n)
 	}
 	if err := p.rename(old, name); err != nil {
 		return "", err

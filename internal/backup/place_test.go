@@ -66,7 +66,7 @@ func TestOldStateSurvives(t *testing.T) {
 			old := dir
 			switch {
 			case c.left != "":
-				found, _ := workLeft(parent, restorePrefix(dir))
+				found, _ := workLeft(parent, datadir.RestorePrefix(dir))
 				if len(found) != 1 {
 					t.Fatalf("left: %v (%v)", found, err)
 				}

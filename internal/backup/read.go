@@ -192,7 +192,12 @@ func (a *archiveReader) readChecksums(size int64) error {
 	if err := json.Unmarshal(b, &told); err != nil {
 		return fmt.Errorf("the checksums of the backup cannot be read: %w", err)
 	}
+	seen := map[string]bool{}
 	for _, c := range told.Parts {
+		if seen[c.Name] {
+			return fmt.Errorf("the backup is damaged: %q has two checksums", c.Name)
+		}
+		seen[c.Name] = true
 		switch found, ok := a.found[c.Name]; {
 		case !ok:
 			return fmt.Errorf("the backup is damaged: %q is missing", c.Name)

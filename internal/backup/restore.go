@@ -52,11 +52,6 @@ type Restored struct {
 	Merged Merged
 }
 
-// restorePrefix begins the names of directories beside the data directory dir in which restores are made ready.
-func restorePrefix(dir string) string {
-	return "." + filepath.Base(dir) + ".restore-" + unfinished + "-"
-}
-
 // Restore makes a data directory of a backup, or brings its history back. The whole backup is checked before anything of
 // the user's is touched; after an error, or a kill, all is as it was. A *RequestError says that the user's choice is at
 // fault.
@@ -91,7 +86,7 @@ func (r *restoration) run(ctx context.Context) (_ Restored, err error) {
 	if err := r.sweep(); err != nil {
 		return Restored{}, err
 	}
-	if r.target, err = takeTarget(r.dir); err != nil {
+	if r.target, err = takeTarget(r.dir, r.o.Runs); err != nil {
 		return Restored{}, err
 	}
 	defer func() { r.target.release(err != nil) }()
@@ -104,7 +99,10 @@ func (r *restoration) run(ctx context.Context) (_ Restored, err error) {
 	defer func() { err = errors.Join(err, r.work.remove()) }()
 
 	fresh := r.work.file(freshDir)
-	u := &unpacker{dir: fresh, snapshot: r.work.file(storeCopy)}
+	u := &unpacker{dir: fresh, snapshot: r.work.file(storeCopy), space: space{spare: spareBytes, cure: "free some space, or restore it elsewhere (--data-dir)", free: freeBytes}}
+	if r.target.inUse {
+		u.space.spare = runningSpareBytes
+	}
 	m, err := readArchive(ctx, in, u, countedStep("reading the backup", r.o.Progress))
 	if err != nil {
 		return Restored{}, fmt.Errorf("%s is not restored, and nothing was changed: %w", r.name(), err)
@@ -141,14 +139,14 @@ func (r *restoration) makeWork() (err error) {
 	if r.o.Runs { // its own place is inside
 		parent = r.dir
 	}
-	r.work, err = makeWork(parent, restorePrefix(r.dir))
+	r.work, err = makeWork(parent, datadir.RestorePrefix(r.dir))
 	return err
 }
 
 // sweep removes what killed restores left. What they were about to set aside when they were killed is set aside: not while
 // a Carillon runs there, which hides from its containers what was beside its directory when it started.
 func (r *restoration) sweep() error {
-	left, err := workLeft(filepath.Dir(r.dir), restorePrefix(r.dir))
+	left, err := workLeft(filepath.Dir(r.dir), datadir.RestorePrefix(r.dir))
 	if err != nil {
 		return err
 	}
@@ -164,7 +162,7 @@ func (r *restoration) sweep() error {
 		defer lock.Release()
 	}
 	for _, parent := range []string{filepath.Dir(r.dir), r.dir} {
-		err := sweepWork(parent, restorePrefix(r.dir), func(path string) error {
+		err := sweepWork(parent, datadir.RestorePrefix(r.dir), func(path string) error {
 			told, err := rescue(path, r.dir, r.o.Now())
 			if err == nil && told == "" {
 				told = "a restore was killed before it was finished; what it left is removed"
@@ -219,6 +217,7 @@ func (r *restoration) build(ctx context.Context, fresh, snapshot string) error {
 type unpacker struct {
 	dir      string
 	snapshot string // where the store's goes
+	space    space
 	has      map[string]bool
 }
 
@@ -230,14 +229,22 @@ func (u *unpacker) begin(m *Manifest) error {
 		return err
 	}
 	d.Close()
-	// The store is there twice, as a snapshot and made of it.
-	return checkSpace(u.dir, 2*m.Bytes, "free some space, or restore it elsewhere (--data-dir)")
+	// The store is there twice, as a snapshot and made of it; so is a journal that is merged.
+	u.space.dir = u.dir
+	return u.space.check(2 * m.Bytes)
 }
 
 // part makes a file.
 func (u *unpacker) part(p part, _ int64) (io.WriteCloser, error) {
 	u.has[p.name] = true
-	file := u.snapshot
+	f, err := u.open(p)
+	if err != nil {
+		return nil, err
+	}
+	return u.space.writer(f), nil
+}
+
+func (u *unpacker) open(p part) (io.WriteCloser, error) {
 	if p.path != "" {
 		dir, err := privatedir.Make(filepath.Join(u.dir, filepath.FromSlash(path.Dir(p.path))))
 		if err != nil {
@@ -246,7 +253,7 @@ func (u *unpacker) part(p part, _ int64) (io.WriteCloser, error) {
 		defer dir.Close()
 		return dir.OpenFile(path.Base(p.path), os.O_WRONLY|os.O_CREATE|os.O_EXCL)
 	}
-	return os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	return os.OpenFile(u.snapshot, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 }
 
 // complete tells what is missing.

@@ -29,8 +29,8 @@ type target struct {
 	lock  *controlplane.Lock
 }
 
-// takeTarget looks at a place and locks it, if nobody else does.
-func takeTarget(dir string) (target, error) {
+// takeTarget looks at a place and locks it, if nobody else does. runs: only the history comes back.
+func takeTarget(dir string, runs bool) (target, error) {
 	t := target{dir: dir}
 	names, err := entries(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -46,6 +46,9 @@ func takeTarget(dir string) (target, error) {
 	if !t.state && len(names) > 0 {
 		return t, request("%s is no data directory of Carillon, and it is not empty (%s is in it): name another with --data-dir", dir, names[0])
 	}
+	if runs && !t.state {
+		return t, request("no Carillon keeps its state in %s, so there is no history to add to (--data-dir names another directory; without --runs everything is restored there)", dir)
+	}
 	t.lock, err = controlplane.LockDir(dir)
 	var locked *controlplane.LockedError
 	if errors.As(err, &locked) {
@@ -60,7 +63,7 @@ func entries(dir string) ([]string, error) {
 	list, err := os.ReadDir(dir)
 	var names []string
 	for _, e := range list {
-		if e.Name() != "lock" && !strings.HasPrefix(e.Name(), restorePrefix(dir)) {
+		if e.Name() != "lock" && !strings.HasPrefix(e.Name(), datadir.RestorePrefix(dir)) {
 			names = append(names, e.Name())
 		}
 	}

@@ -244,9 +244,10 @@ func TestRestoreOntoState(t *testing.T) {
 	if err != nil || done.Merged != (Merged{Attempts: 1}) {
 		t.Errorf("%+v, %v", done, err)
 	}
-	if done, err = Restore(t.Context(), RestoreOptions{DataDir: filepath.Join(parent, "new"), File: file, Runs: true}); err != nil || done.Merged.Runs != 1 {
-		t.Errorf("%+v, %v", done, err)
+	if _, err = Restore(t.Context(), RestoreOptions{DataDir: filepath.Join(parent, "new"), File: file, Runs: true}); !errors.As(err, &mine) || !strings.Contains(err.Error(), "no history to add to") {
+		t.Errorf("a mistyped name: %v", err)
 	}
+	wantNames(t, parent, "b", "data", "data.before-restore-20260504T121000Z")
 }
 
 func runs(t *testing.T, dir string) int64 {

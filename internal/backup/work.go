@@ -9,6 +9,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,8 +20,14 @@ import (
 	"github.com/carillon-dev/carillon/internal/privatedir"
 )
 
-// spareBytes is what stays free on a disk that something is copied to.
-const spareBytes = 64 << 20
+const (
+	// spareBytes is what stays free on a disk that something is copied to; runningSpareBytes if that is the disk of a
+	// Carillon that runs, whose store and Pods need it.
+	spareBytes        = 64 << 20
+	runningSpareBytes = 512 << 20
+	// lookAfter is how many bytes are written between two looks at how much is free: others write, too.
+	lookAfter = 16 << 20
+)
 
 // workDir is a directory for what is not finished. Its name says so, and a lock tells whether somebody is at it.
 type workDir struct {
@@ -93,14 +100,52 @@ func sweepWork(parent, prefix string, each func(path string) error) error {
 	return errors.Join(errs...)
 }
 
-// checkSpace makes sure that so many bytes can be written to a directory's disk.
-func checkSpace(dir string, bytes int64, cure string) error {
+// space is a disk that must not become full.
+type space struct {
+	dir   string
+	spare int64 // bytes that stay free
+	cure  string
+	free  func(dir string) (int64, error) // freeBytes
+}
+
+func freeBytes(dir string) (int64, error) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(dir, &st); err != nil {
-		return &os.PathError{Op: "look at", Path: dir, Err: err}
+		return 0, &os.PathError{Op: "look at", Path: dir, Err: err}
 	}
-	if free := int64(st.Bavail) * int64(st.Bsize); free < bytes+spareBytes { //nolint:gosec,unconvert // its types differ by system
-		return fmt.Errorf("%d MiB are free on the disk of %s, and %d are needed: %s", free>>20, dir, (bytes+spareBytes)>>20, cure)
+	return int64(st.Bavail) * int64(st.Bsize), nil //nolint:gosec,unconvert // its types differ by system
+}
+
+// check makes sure that so many bytes can be written.
+func (s *space) check(bytes int64) error {
+	free, err := s.free(s.dir)
+	if err != nil {
+		return err
+	}
+	if free-s.spare < bytes {
+		return fmt.Errorf("%d MiB are free on the disk of %s, and %d are needed: %s", free>>20, s.dir, bytes>>20+s.spare>>20, s.cure)
 	}
 	return nil
+}
+
+// writer writes to w for as long as there is space.
+func (s *space) writer(w io.WriteCloser) io.WriteCloser {
+	return &spaceWriter{WriteCloser: w, space: s}
+}
+
+type spaceWriter struct {
+	io.WriteCloser
+	space   *space
+	written int64 // since the last look
+}
+
+// Write implements io.Writer.
+func (w *spaceWriter) Write(p []byte) (int, error) {
+	if w.written += int64(len(p)); w.written >= lookAfter {
+		w.written = 0
+		if err := w.space.check(int64(len(p))); err != nil {
+			return 0, err
+		}
+	}
+	return w.WriteCloser.Write(p)
 }

@@ -203,13 +203,17 @@ func (s *Standalone) makeNode(dir string) (*node.Node, error) {
 	if err != nil {
 		return nil, err
 	}
+	beside, err := datadir.Beside(dir)
+	if err != nil {
+		return nil, fmt.Errorf("look what restores left beside the data directory: %w", err)
+	}
 	n, err := node.New(node.Options{
 		Name: name, DataDir: datadir.Node(dir),
 		Client: credentials.Client, Admin: s.plane.AdminConfig(),
 		ServingCert: credentials.ServingCert, ServingKey: credentials.ServingKey, ClientCA: credentials.ClientCA,
 		RuntimeEndpoint: s.options.RuntimeEndpoint, APIServer: s.plane.Address(),
-		// Keys, the store and the administrator's kubeconfig lie here.
-		Hidden:       []string{dir},
+		// Keys, the store and the administrator's kubeconfig lie here, and in what was here before.
+		Hidden:       append([]string{dir}, beside...),
 		StopGrace:    stopGrace,
 		DrainTimeout: s.options.DrainTimeout,
 		EvictionHard: s.options.EvictionHard,
