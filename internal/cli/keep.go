@@ -4,6 +4,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -110,6 +111,23 @@ func keepMessage(keep standalone.Keep) string {
 		return runs + ", with all their logs (--keep-runs, --keep-logs)"
 	}
 	return fmt.Sprintf("%s, with %s of their logs (--keep-runs, --keep-logs)", runs, quantity.Bytes(keep.Logs))
+}
+
+// tellWhen calls tell when done is closed, which may be at once, unless ctx ends before.
+func tellWhen(ctx context.Context, done <-chan struct{}, tell func()) {
+	select {
+	case <-done:
+		tell()
+		return
+	default:
+	}
+	go func() {
+		select {
+		case <-done:
+			tell()
+		case <-ctx.Done():
+		}
+	}()
 }
 
 func keepText(d time.Duration) string {

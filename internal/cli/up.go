@@ -229,7 +229,7 @@ func (o *upOptions) serve(ctx context.Context, plane *standalone.Standalone, out
 		return nil
 	}
 	out.Print(console.Line{Type: console.Step, Message: "ready", Duration: time.Since(began)})
-	out.Print(console.Line{Type: console.Info, Message: keepMessage(o.keep)})
+	tellWhen(ctx, plane.Recording(), func() { out.Print(console.Line{Type: console.Info, Message: keepMessage(o.keep)}) })
 	if address := plane.MetricsAddr(); address != "" {
 		out.Print(console.Line{Type: console.Info, Message: "metrics: https://" + address + "/metrics"})
 	}

@@ -18,7 +18,8 @@
 //   - ephemeral.go   throw-away directories
 //   - sweep.go       what throw-away planes that were killed left behind
 //   - nodename.go    the node's name, the same at every start
-//   - keep.go        how much is remembered of runs; journal.go has it recorded
+//   - keep.go        how much is remembered of runs; journal.go has it recorded, and latejournal.go opens
+//     the journal meanwhile
 //   - metrics.go     where metrics are served; those of the store
 //
 // The data directory holds

@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/types"
@@ -18,46 +19,66 @@ import (
 	"github.com/carillon-dev/carillon/internal/journal"
 	"github.com/carillon-dev/carillon/internal/journal/ended"
 	"github.com/carillon-dev/carillon/internal/node"
+	"github.com/carillon-dev/carillon/internal/privatedir"
 	"github.com/carillon-dev/carillon/internal/recorder"
 )
 
 // remembrance is what remembers runs beyond the life of their objects. Without it (nil) everything else goes on.
 type remembrance struct {
-	journal *journal.Journal
-	past    *recorder.JournalPast
+	journal *lateJournal
 	// ended is where the node leaves what it knows of ended containers; nil with a runtime of somebody else's.
 	ended    *ended.Dir
 	recorder *recorder.Recorder
+	ctx      context.Context // of the recorder
 	stop     context.CancelFunc
-	stopped  chan struct{}
-	log      logr.Logger
+	stopped  chan struct{} // nil when the recorder never ran
+	// recording is closed when the journal is open, can be written to, and runs are recorded.
+	recording chan struct{}
+	log       logr.Logger
 }
 
-// openJournal opens the journal of a data directory. What keeps it from being opened is told, and no reason not to start.
+// openJournal has the journal of a data directory opened beside everything else: another process may have it locked, or it
+// may be large and want a look for damage. What keeps it from being opened is told, and no reason not to start.
 func (s *Standalone) openJournal(dir string, log logr.Logger) *remembrance {
 	if s.options.Ephemeral {
 		return nil
 	}
-	m := &remembrance{log: log}
-	var err error
-	m.journal, err = journal.Open(datadir.Journal(dir), journal.Options{
-		KeepRuns: s.options.Keep.Runs, KeepLogs: s.options.Keep.Logs, Warn: s.options.Warn, Logger: log,
-	})
-	if err != nil {
-		log.Error(err, "The journal cannot be opened")
-		s.options.Warn(fmt.Sprintf("runs are not remembered: the journal cannot be opened: %v", err))
-		return nil
+	m := &remembrance{log: log, journal: newLateJournal(datadir.Journal(dir)), recording: make(chan struct{})}
+	m.ctx, m.stop = context.WithCancel(context.Background())
+	var unkept error
+	if s.options.RuntimeEndpoint == "" {
+		m.ended, unkept = openEnded(dir, ended.Options{Warn: s.options.Warn, Draining: m.journal.draining})
+		if unkept != nil {
+			log.Error(unkept, "Ended containers cannot be kept for the journal")
+			m.ended = nil
+		}
 	}
-	m.past = recorder.NewJournalPast(datadir.Journal(dir))
-	if s.options.RuntimeEndpoint != "" {
-		return m
-	}
-	if m.ended, err = ended.Open(datadir.EndedContainers(dir), ended.Options{Warn: s.options.Warn}); err != nil {
-		log.Error(err, "Ended containers cannot be kept for the journal")
-		s.options.Warn(fmt.Sprintf("what containers write is not remembered if they are gone soon: %v", err))
-		m.ended = nil
-	}
+	go func() {
+		err := m.journal.open(func() (*journal.Journal, error) {
+			return journal.Open(datadir.Journal(dir), journal.Options{
+				KeepRuns: s.options.Keep.Runs, KeepLogs: s.options.Keep.Logs, Warn: s.options.Warn, Logger: log,
+			})
+		})
+		switch {
+		case err != nil:
+			log.Error(err, "The journal cannot be opened")
+			s.options.Warn(fmt.Sprintf("runs are not remembered: the journal cannot be opened: %v", err))
+			m.stop()
+		case unkept != nil:
+			s.options.Warn(fmt.Sprintf("what containers write is not remembered if they are gone soon: %v", unkept))
+		}
+	}()
 	return m
+}
+
+// openEnded opens the directory of ended containers, in one of the journal that is ours.
+func openEnded(dir string, o ended.Options) (*ended.Dir, error) {
+	parent, err := privatedir.Make(datadir.Journal(dir))
+	if err != nil {
+		return nil, err
+	}
+	defer parent.Close()
+	return ended.Open(datadir.EndedContainers(dir), o)
 }
 
 // containerEnded is what the node tells the end of each container; nil if nobody listens.
@@ -66,6 +87,9 @@ func (m *remembrance) containerEnded() func(node.ContainerEnd) error {
 		return nil
 	}
 	return func(e node.ContainerEnd) error {
+		if m.journal.failed() {
+			return nil // nobody would take it
+		}
 		return m.ended.Add(ended.Container{
 			ID: e.ID, Pod: ended.Pod{Namespace: e.PodNamespace, Name: e.PodName, UID: types.UID(e.PodUID), Labels: e.PodLabels},
 			Name: e.Container, Restart: int32(e.Restart), Started: e.Started, Ended: e.Ended, ExitCode: int32(e.ExitCode),
@@ -80,7 +104,7 @@ func (m *remembrance) start(config *rest.Config, warn func(string)) error {
 	if err != nil {
 		return err
 	}
-	o := recorder.Options{Client: client, Journal: m.journal, Past: m.past, Logger: m.log, Warn: warn}
+	o := recorder.Options{Client: client, Journal: m.journal, Past: m.journal, Logger: m.log, Warn: warn}
 	if m.ended != nil {
 		o.Ended = m.ended
 	} else if o.LogsThroughAPI, err = recorder.Logs(config); err != nil {
@@ -89,30 +113,48 @@ func (m *remembrance) start(config *rest.Config, warn func(string)) error {
 	if m.recorder, err = recorder.New(o); err != nil {
 		return err
 	}
-	var ctx context.Context
-	ctx, m.stop = context.WithCancel(context.Background())
 	m.stopped = make(chan struct{})
 	go func() {
 		defer close(m.stopped)
-		m.recorder.Run(ctx)
+		m.recorder.Run(m.ctx)
+	}()
+	go func() {
+		if j, err := m.journal.await(m.ctx); err == nil && !j.Unavailable() {
+			close(m.recording)
+		}
 	}()
 	return nil
 }
 
-// close ends it, after what it records. It returns when that is done or ctx is.
+// closeJournalTimeout bounds how long a stop waits for the journal: longer than it takes, unless another process has it
+// locked or its disk hangs.
+const closeJournalTimeout = 3 * time.Second
+
+// close ends it, after what it records. It returns when that is done, ctx is, or it has taken too long: what is recorded
+// is there, and what is not the next start finds.
 func (m *remembrance) close(ctx context.Context) error {
 	if m == nil {
 		return nil
 	}
-	if m.recorder != nil {
-		m.stop()
-		select {
-		case <-m.stopped:
-		case <-ctx.Done():
-			return errors.New("the journal did not stop in time")
-		}
+	ctx, cancel := context.WithTimeout(ctx, closeJournalTimeout)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() { done <- m.end() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		m.log.Info("The journal did not close in time: it is left as it is")
+		return nil
 	}
-	err := errors.Join(m.past.Close(), m.journal.Close())
+}
+
+func (m *remembrance) end() error {
+	m.stop()
+	if m.stopped != nil {
+		<-m.stopped
+	}
+	err := m.journal.close()
 	if m.ended != nil {
 		err = errors.Join(err, m.ended.Close())
 	}

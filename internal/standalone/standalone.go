@@ -374,6 +374,15 @@ func (s *Standalone) stop(ctx context.Context) error {
 // Ready is closed when Pods run and Jobs and CronJobs are looked after. It never is after a Close.
 func (s *Standalone) Ready() <-chan struct{} { return s.ready }
 
+// Recording is closed when runs are remembered beyond the life of their objects: the journal is open and can be written
+// to. It never is of an ephemeral plane, and when Options.Warn was told why not. It is for callers after Start.
+func (s *Standalone) Recording() <-chan struct{} {
+	if s.journal == nil {
+		return nil
+	}
+	return s.journal.recording
+}
+
 // Err yields at most one error: that of the first part that died by itself. The caller should then call Close, which
 // itself brings nothing about here.
 func (s *Standalone) Err() <-chan error { return s.failed }

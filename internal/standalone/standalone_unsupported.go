@@ -32,6 +32,9 @@ func (*Standalone) Start(context.Context) error { return errors.ErrUnsupported }
 // Ready is never closed.
 func (*Standalone) Ready() <-chan struct{} { return nil }
 
+// Recording is never closed.
+func (*Standalone) Recording() <-chan struct{} { return nil }
+
 // Err delivers nothing.
 func (*Standalone) Err() <-chan error { return nil }
 

@@ -13,19 +13,21 @@ import (
 )
 
 // Entries are made whether or not somebody takes them away. So logs are dropped when they have too many bytes, and
-// entries when there are too many of them; what ended first goes first.
+// entries when there are too many of them; what ended first goes first. While somebody takes them away they are only in a
+// queue, and logs may have more: the disk bounds them.
 
 // maxDamaged is how many entries are kept that cannot be read.
 const maxDamaged = 100
 
 // keepBounds drops what is too much. The caller holds the lock.
 func (d *Dir) keepBounds() {
-	for d.opts.LogBytes >= 0 && d.bytes > d.opts.LogBytes {
+	most := d.mostLogBytes()
+	for most >= 0 && d.bytes > most {
 		id, ok := d.oldest(func(e entry) bool { return e.bytes > 0 })
 		if !ok {
 			break
 		}
-		d.warnOnce(&d.toldDropped, "logs of ended containers that are not in the journal have more than %d bytes: the oldest are dropped", d.opts.LogBytes)
+		d.warnOnce(&d.toldDropped, "logs of ended containers that are not in the journal have more than %d bytes: the oldest are dropped", most)
 		d.dropLog(id)
 	}
 	for d.opts.Entries >= 0 && len(d.entries) > d.opts.Entries {
@@ -35,6 +37,16 @@ func (d *Dir) keepBounds() {
 		delete(d.entries, id)
 		_ = d.root.RemoveAll(id) // if it is still there, the next Open drops it
 	}
+}
+
+// mostLogBytes is how many bytes logs may have now; less than 0 is any number. The caller holds the lock.
+func (d *Dir) mostLogBytes() int64 {
+	most := d.opts.LogBytes
+	if most < 0 || d.bytes <= most || d.opts.Draining == nil || !d.opts.Draining() {
+		return most
+	}
+	// Half of what would be free without them.
+	return max(most, (d.opts.free(d.path)+d.bytes)/2)
 }
 
 // oldest finds the entry that ended first of those that are chosen. The caller holds the lock.

@@ -97,6 +97,9 @@ func Open(path string, o Options) (*Dir, error) {
 		return nil, err
 	}
 	d := &Dir{root: root, path: path, opts: o.complete(diskSize(path)), added: make(chan struct{}, 1), entries: map[string]entry{}}
+	if d.opts.free == nil {
+		d.opts.free = diskFree
+	}
 	if err := d.load(); err != nil {
 		root.Close()
 		return nil, err
@@ -111,6 +114,15 @@ func diskSize(path string) int64 {
 		return math.MaxInt64
 	}
 	return int64(st.Blocks) * int64(st.Bsize) //nolint:gosec,unconvert // disks are smaller; types differ between systems
+}
+
+// diskFree is how many bytes may still be written to the disk of a directory; 0 if that cannot be told.
+func diskFree(path string) int64 {
+	var st unix.Statfs_t
+	if err := unix.Statfs(path, &st); err != nil {
+		return 0
+	}
+	return int64(st.Bavail) * int64(st.Bsize) //nolint:gosec,unconvert // disks are smaller; types differ between systems
 }
 
 // same makes sure that what was opened is what was checked.

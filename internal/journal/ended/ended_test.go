@@ -686,6 +686,35 @@ func TestBounds(t *testing.T) {
 	}
 }
 
+// Logs that are being taken away have as much room as the disk has to spare, and are bounded again when they are not.
+func TestLogsInAQueueAreBoundedByTheDisk(t *testing.T) {
+	free, draining := int64(20), true
+	r := newRig(t, Options{LogBytes: 10, Draining: func() bool { return draining }, free: func(string) int64 { return free }})
+	add := func(i int) {
+		r.add(container(fmt.Sprint("c", i), time.Duration(i)), r.log("0.log", "abc\n"))
+		if err := os.Remove(filepath.Join(r.base, "logs", "0.log")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 5 {
+		add(i)
+	}
+	if r.dir.bytes != 20 {
+		t.Errorf("logs were dropped that were about to be taken away: %d bytes are left", r.dir.bytes)
+	}
+	free = 4
+	add(5) // half of 4 + 24
+	if r.dir.bytes != 12 {
+		t.Errorf("on a disk that is short there are %d bytes", r.dir.bytes)
+	}
+	free, draining = 1<<30, false
+	add(6)
+	if r.dir.bytes != 8 {
+		t.Errorf("while nobody takes them away there are %d bytes", r.dir.bytes)
+	}
+	r.warned("the oldest are dropped")
+}
+
 // The end of the process at each step of Add leaves the whole entry or none, and nothing else after the next Open.
 func TestKilledInTheMiddle(t *testing.T) {
 	if dir := os.Getenv("ENDED_TEST_DIR"); dir != "" {
