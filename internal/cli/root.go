@@ -19,6 +19,7 @@
 //   - datadir.go       flags and checks that commands share
 //   - heldjournal.go   the directory of a journal, for `record` alone
 //   - pids.go          the flag --pids-max
+//   - keep.go          the flags that say how much is remembered of runs
 //   - imageflags.go    what up and run are told about images
 //   - signals.go       how the program is stopped
 package cli

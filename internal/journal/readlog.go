@@ -12,6 +12,8 @@ import (
 	"io"
 	"io/fs"
 	"slices"
+
+	"github.com/carillon-dev/carillon/internal/plan/quantity"
 )
 
 func noRows(err error) bool { return errors.Is(err, sql.ErrNoRows) }
@@ -115,19 +117,7 @@ func missing(text []byte, bytesMissing int64) []byte {
 	if !ok || len(when) > 40 || bytes.ContainsRune(when, '\n') {
 		when = []byte("1970-01-01T00:00:00Z")
 	}
-	return fmt.Appendf(nil, "%s stderr F [carillon: the first %s of this log are not kept]\n", when, humanBytes(bytesMissing))
-}
-
-func humanBytes(n int64) string {
-	switch {
-	case n < 1<<10:
-		return fmt.Sprintf("%d bytes", n)
-	case n < 1<<20:
-		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
-	case n < 1<<30:
-		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
-	}
-	return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
+	return fmt.Appendf(nil, "%s stderr F [carillon: the first %s of this log are not kept]\n", when, quantity.Bytes(bytesMissing))
 }
 
 // Tail gives the end of an attempt's log in the format of CRI, at least the given number of lines if there are so many,

@@ -8,12 +8,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -33,8 +30,6 @@ import (
 	"github.com/carillon-dev/carillon/internal/plan/run"
 	"github.com/carillon-dev/carillon/internal/plan/workload"
 )
-
-var updateDescribe = flag.Bool("update-describe", false, "write the golden files of describe")
 
 // knownRuns is a source of runs that a test has made up.
 type knownRuns struct {
@@ -359,16 +354,7 @@ func TestDescribeScreens(t *testing.T) {
 						t.Errorf("what a terminal would obey: %q", line)
 					}
 				}
-				file := filepath.Join("testdata", "describe", fmt.Sprintf("%s-%d.txt", strings.ReplaceAll(name, " ", "-"), width))
-				if *updateDescribe {
-					if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
-						t.Fatal(err)
-					}
-				}
-				want, err := os.ReadFile(file)
-				if err != nil || got != string(want) {
-					t.Errorf("%s (-update-describe writes it), %v:\n%s", file, err, got)
-				}
+				golden(t, fmt.Sprintf("describe/%s-%d.txt", strings.ReplaceAll(name, " ", "-"), width), got)
 			})
 		}
 	}

@@ -8,10 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -24,8 +21,6 @@ import (
 	"github.com/carillon-dev/carillon/internal/journal"
 	"github.com/carillon-dev/carillon/internal/plan/run"
 )
-
-var updateHistory = flag.Bool("update-history", false, "write the golden files of history anew")
 
 // kept is a source that answers from memory, by the rules of an apiSource.
 type kept struct {
@@ -173,29 +168,9 @@ func TestHistoryScreens(t *testing.T) {
 						t.Errorf("a line of %d columns: %s", n, line)
 					}
 				}
-				goldenHistory(t, fmt.Sprintf("history/%s-%d.txt", name, width), "$ carillon history "+strings.Join(args, " ")+"\n"+got)
+				golden(t, fmt.Sprintf("history/%s-%d.txt", name, width), "$ carillon history "+strings.Join(args, " ")+"\n"+got)
 			})
 		}
-	}
-}
-
-func goldenHistory(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", filepath.FromSlash(name))
-	if *updateHistory {
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s differs (go test -update-history writes it anew); got\n%s", path, got)
 	}
 }
 
@@ -267,7 +242,7 @@ func TestHistoryDocument(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	goldenHistory(t, "history/month.json", out)
+	golden(t, "history/month.json", out)
 	var d historyDocument
 	if err := json.Unmarshal([]byte(out), &d); err != nil {
 		t.Fatal(err)

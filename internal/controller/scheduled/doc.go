@@ -33,6 +33,7 @@
 //	childopen.go    how a watch is opened, and whether the kind may be a child at all
 //	dependencies.go other objects that CronJobs are read together with; dependencywatch.go how their caches are filled
 //
+//	witness.go    who remembers runs is told what it cannot see, and asked before a finished child is deleted
 //	tracked.go    what one sync leaves for the next one of the same CronJob
 //	duekeys.go    which CronJobs are due and not begun: everything else waits for them
 //	takeover.go   a new leader waits until its caches are as new as its leadership
