@@ -11,7 +11,7 @@
 //   - damage.go     a damaged file is set aside
 //   - record.go     runs, omissions and attempts as rows
 //   - log.go        logs as chunks; chunk.go is one chunk
-//   - retention.go  what goes, when and how
+//   - retention.go  what goes, when and how; steady.go keeps a wrong clock from taking everything
 //   - reader.go     what is read; query.go, names.go, usual.go and readlog.go are the parts of it
 //   - freeze.go     the journal at one moment, for a backup; merge.go adds that to another, mergelog.go its logs
 //   - database.go   the connection; schema.go its tables, encoding.go what stands in them
@@ -58,12 +58,18 @@ type limits struct {
 	pragmas []string                        // more pragmas for the writing connection
 	// lockWait is how long SQLite waits for another's lock.
 	lockWait time.Duration
-	idle     time.Duration // between two rounds of retention
-	after    func(time.Duration) <-chan time.Time
+	// steady is for how long the clock must have been steady before age removes much at once; elapsed tells for how long
+	// the journal has been open, by a clock that nobody sets.
+	steady  time.Duration
+	elapsed func() time.Duration
+	idle    time.Duration // between two rounds of retention
+	after   func(time.Duration) <-chan time.Time
 }
 
 func defaultLimits() limits {
-	return limits{reserve: 64 << 20, records: 1 << 30, free: freeSpace, rename: os.Rename, lockWait: lockWait, idle: time.Minute, after: time.After}
+	opened := time.Now()
+	elapsed := func() time.Duration { return time.Since(opened) }
+	return limits{steady: steadyTime, elapsed: elapsed, reserve: 64 << 20, records: 1 << 30, free: freeSpace, rename: os.Rename, lockWait: lockWait, idle: time.Minute, after: time.After}
 }
 
 // Journal is a journal that is written to. Its methods may be called from several goroutines.

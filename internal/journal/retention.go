@@ -26,8 +26,9 @@ func slack(bound int64) int64 { return bound - bound/32 }
 
 // beginTidying begins a round of retention. Another process may have merged logs since the last.
 func (w *writer) beginTidying() {
-	w.tidying = true
+	w.tidying, w.ageing = true, false
 	if w.d != nil {
+		w.ageing, _ = w.lookAtAge()               // the first step finds the error, too
 		if n, err := w.d.logBytes(); err == nil { // or the first step finds the error, too
 			w.logBytes = n
 		}
@@ -178,7 +179,7 @@ type dueRun struct{ id, ended int64 }
 
 // boundAge removes the runs that ended too long ago, and attempts of runs that nobody knows. Active ones stay.
 func (w *writer) boundAge() (bool, error) {
-	if w.o.KeepRuns <= 0 {
+	if !w.ageing {
 		return false, nil
 	}
 	due, err := w.d.oldest(bound(w.o.Now().Add(-w.o.KeepRuns)))
@@ -298,7 +299,7 @@ func (d *database) removeUnused(series any) error {
 
 // boundOmissions removes the omissions that became known too long ago.
 func (w *writer) boundOmissions() (bool, error) {
-	if w.o.KeepRuns <= 0 {
+	if !w.ageing {
 		return false, nil
 	}
 	return w.removeOmissions(bound(w.o.Now().Add(-w.o.KeepRuns)))

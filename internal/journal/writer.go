@@ -109,6 +109,9 @@ type writer struct {
 	tidying     bool            // there may be something to remove
 	trimming    bool            // logs go until there are few enough
 	shrinking   bool            // records do
+	ageing      bool            // what is too old goes
+	clock       steadiness
+	warnedOld   bool
 	logBytes    int64
 	warnedLarge bool
 }
