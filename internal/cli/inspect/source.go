@@ -18,6 +18,7 @@ import (
 //
 //   - sourcetarget.go     the flags that name one, and the choice
 //   - sourcejournal.go    a journal, with what only the API server and the node know yet
+//   - sourcelag.go        when the journal does not have what happens now, and what has it instead
 //   - sourceapi.go        the objects of an API server
 //   - sourcejobs.go       which of its Jobs are listed
 //   - sourceomissions.go  what did not start, as Timetables and events tell

@@ -42,6 +42,9 @@ type journalSource struct {
 	// ended is where the node leaves the logs of ended containers until the journal has them; "" is nowhere.
 	ended string
 	live  *pods
+	// objects has the runs that are still there, and lags tells whether the journal may not have them; nil is never.
+	objects source
+	lags    func() bool
 }
 
 func (s *journalSource) connect(server *cluster.Server) error {
@@ -58,7 +61,11 @@ func (s *journalSource) Close() error { return s.reader.Close() }
 
 // Runs implements source.
 func (s *journalSource) Runs(ctx context.Context, q journal.Query) ([]run.Run, error) {
-	return s.reader.Runs(ctx, q)
+	runs, err := s.reader.Runs(ctx, q)
+	if err != nil || !s.isLate() {
+		return runs, err
+	}
+	return s.withObjects(ctx, &q, runs), nil
 }
 
 // Omissions implements source.
@@ -141,6 +148,9 @@ func (s *journalSource) Origin(ctx context.Context) string {
 	}
 	if s.note != "" {
 		text += "; " + s.note
+	}
+	if s.isLate() {
+		text += "; it cannot be written to now: of what ran lately the objects tell"
 	}
 	return text
 }

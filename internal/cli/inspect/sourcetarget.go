@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/labels"
@@ -133,17 +134,23 @@ func (t *target) openLocal(flags cluster.Flags) (source, *cluster.Server, error)
 			made.note = "that Carillon does not run now"
 			return made, nil, nil
 		}
-		if err := made.connect(server); err != nil {
+		err := made.connect(server)
+		if err == nil {
+			made.objects, err = newAPISource(server, t.namespace(server), "the Carillon on "+dir, "")
+		}
+		if err != nil {
 			_ = reader.Close() // the error before it matters
 			return nil, nil, err
 		}
+		made.lags = func() bool { return lags(datadir.Journal(dir), made.ended, time.Now()) }
 		return made, server, nil
 	}
 	switch none := errors.Is(unread, journal.ErrNone); {
 	case down != nil && none:
 		return nil, nil, down
 	case down != nil:
-		return nil, nil, fmt.Errorf("%w; nor can its journal be read: %w", down, unread)
+		// Not wrapped: of an error with an exit code in it only that is shown.
+		return nil, nil, fmt.Errorf("%s; nor can what it remembers be read: %w", down.Error(), unread)
 	case none:
 		unread = errors.New("it keeps no journal")
 	}
