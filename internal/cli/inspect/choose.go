@@ -42,25 +42,98 @@ func chooseRun(ctx context.Context, s source, of *subject, c choice, now time.Ti
 	if c.at != "" {
 		return runAt(ctx, s, of, c.at, now)
 	}
-	q, skip := of.query(), 0
+	skip := 0
 	if c.previous {
 		skip = 1
 	}
-	q.Limit = skip + 1
-	if c.failed {
+	last, err := lastTries(ctx, s, of, c.failed, skip+1)
+	if err != nil {
+		return nil, err
+	}
+	if of.job != nil && c == (choice{}) && (len(last) == 0 || last[0].UID != of.job.UID) {
+		return of.job, nil // it is so new that it is not remembered yet
+	}
+	if len(last) > skip {
+		return &last[skip], nil
+	}
+	return nil, missingRun(ctx, s, of, c, len(last))
+}
+
+// triesAtMost is how many runs are read at first to find a few scheduled times.
+const triesAtMost = 32
+
+// lastTries gives the newest runs, as many as that, of several tries of one scheduled time the last one only. With failed
+// it gives those that have failed, and were not tried again with success.
+func lastTries(ctx context.Context, s source, of *subject, failed bool, count int) ([]run.Run, error) {
+	q := of.query()
+	q.Limit = count
+	if of.ref.Kind != "job" {
+		q.Limit = max(triesAtMost, count)
+	}
+	if failed {
 		q.Outcomes = []run.Outcome{run.Failed}
 	}
+	for ; ; q.Limit *= 4 {
+		runs, err := s.Runs(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		var last []run.Run
+		for _, tries := range run.Times(runs) {
+			if failed {
+				if tries, err = triesOf(ctx, s, of, &tries[0]); err != nil {
+					return nil, err
+				}
+			}
+			if r := tries[len(tries)-1]; !failed || r.Outcome == run.Failed {
+				last = append(last, r)
+			}
+			if len(last) == count {
+				return last, nil
+			}
+		}
+		if len(runs) < q.Limit {
+			return last, nil
+		}
+	}
+}
+
+// triesOf gives all tries of the scheduled time of a run, the run among them. Of one that a Job's name asks for, and of one
+// without a scheduled time, it is the only one.
+func triesOf(ctx context.Context, s source, of *subject, r *run.Run) ([]run.Run, error) {
+	if of.ref.Kind == "job" || r.ScheduledTime.IsZero() {
+		return []run.Run{*r}, nil
+	}
+	q := of.query()
+	q.From, q.Until = r.ScheduledTime, r.ScheduledTime.Add(time.Second)
 	runs, err := s.Runs(ctx, q)
 	if err != nil {
 		return nil, err
 	}
-	if of.job != nil && c == (choice{}) && (len(runs) == 0 || runs[0].UID != of.job.UID) {
-		return of.job, nil // it is so new that it is not remembered yet
+	if !slices.ContainsFunc(runs, func(known run.Run) bool { return known.UID == r.UID }) {
+		runs = append(runs, *r) // so new that it is not remembered yet
 	}
-	if len(runs) > skip {
-		return &runs[skip], nil
+	runs = slices.DeleteFunc(runs, func(other run.Run) bool { return !r.SameTime(&other) })
+	return run.Times(runs)[0], nil
+}
+
+// attemptsOfTime gives the attempts of all tries of the scheduled time of a run, and what its heading says of them.
+func attemptsOfTime(ctx context.Context, s source, of *subject, r *run.Run) (attempts []run.Attempt, title string, err error) {
+	tries, err := triesOf(ctx, s, of, r)
+	if err != nil {
+		return nil, "", err
 	}
-	return nil, missingRun(ctx, s, of, c, len(runs))
+	for i := range tries {
+		more, err := s.Attempts(ctx, &tries[i])
+		if err != nil {
+			return nil, "", err
+		}
+		attempts = append(attempts, more...)
+	}
+	if len(tries) > 1 {
+		title = fmt.Sprintf(", %d tries", len(tries))
+	}
+	return attempts, title, nil
 }
 
 // missingRun says why there is no run to choose, of those that fit found.
@@ -71,7 +144,7 @@ func missingRun(ctx context.Context, s source, of *subject, c choice, found int)
 	if err != nil {
 		return err
 	}
-	known := quantity.CountGrouped(len(all), "run")
+	known := quantity.CountGrouped(len(run.Times(all)), "run")
 	if len(all) == q.Limit {
 		known = "the newest " + known
 	}

@@ -41,8 +41,8 @@ func TestChooseRun(t *testing.T) {
 	}{
 		"the newest":                 {want: "hand"},
 		"the one before":             {c: choice{previous: true}, want: "backup-04"},
-		"the newest that failed":     {c: choice{failed: true}, want: "backup-03"},
-		"the failed one before":      {c: choice{failed: true, previous: true}, want: "backup-03-r2"},
+		"the newest that failed":     {c: choice{failed: true}, want: "backup-03-r2"},
+		"the failed one before":      {c: choice{failed: true, previous: true}, want: "backup-01"},
 		"a time":                     {c: choice{at: "2026-05-02 02:00"}, want: "backup-02"},
 		"a time of day":              {c: choice{at: "02:00"}, want: "backup-04"},
 		"yesterday, in the zone":     {c: choice{at: "yesterday 04:00"}, in: rome, want: "backup-03-r2"},

@@ -64,8 +64,11 @@ The output comes from the journal of the Carillon of this machine, which keeps i
 (carillon up --keep-logs), also while that Carillon does not run; on a cluster, from the Pods that are still there. Of
 an active run it is what was written until now.
 
--f goes on until the run ends, through restarts of containers and replaced Pods, and ends with its exit code: 0 if the
-run succeeded, 1 if it did not. If no run is active, -f waits for the next one and says when that is due.
+All tries of one scheduled time of a Timetable are one run: its output is that of all of them, and it has failed if the
+last of them has. job/NAME is one try alone.
+
+-f goes on until the run ends, through restarts of containers, replaced Pods and further tries, and ends with its exit
+code: 0 if the run succeeded, 1 if it did not. If no run is active, -f waits for the next one and says when that is due.
 
 --run takes a time in the schedule's zone (02:00, "yesterday 02:00", "2026-11-20 02:00") or with an offset
 (2026-11-20T02:00:00Z); 02:00 alone is the last one that has come. -p and --previous mean the run before the newest one,
@@ -162,7 +165,7 @@ func (l *logs) show(ctx context.Context, s source, server *cluster.Server, ref r
 	if err != nil {
 		return err
 	}
-	all, err := s.Attempts(ctx, r)
+	all, tries, err := attemptsOfTime(ctx, s, of, r)
 	if err != nil {
 		return err
 	}
@@ -170,7 +173,7 @@ func (l *logs) show(ctx context.Context, s source, server *cluster.Server, ref r
 	if err != nil {
 		return err
 	}
-	l.heading(r, of.zone, title)
+	l.heading(r, of.zone, tries+title)
 	out := l.newPrinter()
 	out.expect(chosen)
 	gone, err := l.printUntilNow(ctx, s, chosen, out, nil)

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -34,6 +35,9 @@ type following struct {
 	of     *subject
 	pick   *pick
 	out    *printer
+	wait   *waitRun
+	// try is the run that is followed, as it is: of several tries of one scheduled time, one.
+	try *run.Run
 
 	sightings chan sighting
 	pods      chan *corev1.Pod
@@ -63,7 +67,7 @@ type reader struct {
 
 // showAndFollow shows what a run has written and follows it to its end. One that has ended is only shown.
 func (l *logs) showAndFollow(ctx context.Context, s source, server *cluster.Server, of *subject) error {
-	p := newPick(l.clock())
+	p := newPick(of, l.clock())
 	p.job = of.ref.Kind == "job"
 	if l.choice.at != "" {
 		at, err := diagnosis.ParseAt(l.choice.at, l.clock(), of.zone)
@@ -86,13 +90,16 @@ func (l *logs) showAndFollow(ctx context.Context, s source, server *cluster.Serv
 	if err != nil {
 		return err
 	}
+	return l.followRun(ctx, client, w)
+}
+
+// followRun follows the run that w waits for.
+func (l *logs) followRun(ctx context.Context, client kubernetes.Interface, w *waitRun) error {
 	f := &following{
-		logs: l, source: s, client: client, of: of, pick: p, out: l.newPrinter(),
-		sightings: make(chan sighting), pods: make(chan *corev1.Pod), written: make(chan written), ended: make(chan string),
-		readers: map[string]*reader{}, newest: map[writer]*reader{},
+		logs: l, source: w.source, client: client, of: w.of, pick: w.pick, out: l.newPrinter(), wait: w, sightings: make(chan sighting),
 	}
 	ctx, stop := context.WithCancel(ctx)
-	watched, err := watchRuns(ctx, server, of, func(seen sighting) { send(ctx, f.sightings, seen) })
+	watched, err := watchRuns(ctx, w.server, w.of, func(seen sighting) { send(ctx, f.sightings, seen) })
 	if err != nil {
 		stop()
 		return err
@@ -104,9 +111,56 @@ func (l *logs) showAndFollow(ctx context.Context, s source, server *cluster.Serv
 		return err
 	}
 	if result != nil {
-		return l.showEnded(ctx, s, result)
+		return l.showEnded(ctx, w.source, result)
 	}
-	return f.follow(ctx)
+	return f.followTries(ctx)
+}
+
+// followTries follows one try after the other, until the last one has ended.
+func (f *following) followTries(ctx context.Context) error {
+	for first := true; ; first = false {
+		if err := f.follow(ctx, first); err != nil {
+			return err
+		}
+		again, err := f.awaitTry(ctx)
+		switch {
+		case err != nil:
+			return err
+		case !again:
+			return exitOf(f.try)
+		}
+	}
+}
+
+// awaitTry waits for the next try when one has ended; false: there is none.
+func (f *following) awaitTry(ctx context.Context) (bool, error) {
+	ticks := time.NewTicker(askAgain)
+	defer ticks.Stop()
+	for said := false; f.pick.chosen.UID == f.try.UID; {
+		if !f.wait.triedAgain(ctx) {
+			return false, ctx.Err()
+		}
+		if !said && !f.logs.quiet {
+			f.logs.say("it is tried again; waiting for the next try")
+		}
+		said = true
+		select {
+		case s := <-f.sightings:
+			f.take(s)
+		case <-ticks.C:
+		case <-ctx.Done():
+			return false, ctx.Err()
+		}
+	}
+	return true, nil
+}
+
+// take takes in a sighting.
+func (f *following) take(s sighting) {
+	f.pick.see(s)
+	if f.try != nil && f.pick.chosen.UID == f.try.UID {
+		f.try = f.pick.chosen
+	}
 }
 
 func send[T any](ctx context.Context, to chan<- T, what T) {
@@ -125,16 +179,16 @@ func (l *logs) showEnded(ctx context.Context, s source, result *waitResult) erro
 		return noRun("%s is gone, and nothing is remembered of it", result.of.ref)
 	}
 	r := result.run
-	attempts, err := s.Attempts(ctx, r)
+	attempts, tries, err := attemptsOfTime(ctx, s, result.of, r)
 	if err != nil {
 		return err
 	}
-	r.Sum(attempts)
+	r.Sum(slices.DeleteFunc(slices.Clone(attempts), func(a run.Attempt) bool { return a.RunUID != r.UID }))
 	chosen, title, err := l.chooseAttempts(r, attempts)
 	if err != nil {
 		return err
 	}
-	l.heading(r, result.of.zone, title)
+	l.heading(r, result.of.zone, tries+title)
 	out := l.newPrinter()
 	out.expect(chosen)
 	gone, err := l.printUntilNow(ctx, s, chosen, out, nil)
@@ -191,6 +245,10 @@ func (f *following) nextDue() string {
 		return text + "; waiting for that of " + clockAndDistance(f.pick.at.From, f.of.zone, f.logs.clock())
 	}
 	s := f.of.schedule
+	if tt := f.of.timetable(); tt != nil && len(tt.Status.Active) > 0 {
+		begun := tt.Status.Active[0].ScheduledTime.Time
+		return fmt.Sprintf("that of %s is to be tried again; waiting for it", clockAndDistance(begun, f.of.zone, f.logs.clock()))
+	}
 	switch {
 	case s == nil:
 		return text
@@ -211,26 +269,42 @@ const (
 	silentFor = 5 * time.Second        // for readers that read nothing
 )
 
-// follow prints until the run has ended and all that it wrote was read.
-func (f *following) follow(ctx context.Context) error {
+// follow prints until the try has ended and all that it wrote was read; of the first one that is followed, what those before
+// it wrote, too.
+func (f *following) follow(ctx context.Context, first bool) error {
 	r := f.pick.chosen
-	attempts, err := f.source.Attempts(ctx, r)
+	f.try = r
+	f.readers, f.newest, f.reading = map[string]*reader{}, map[writer]*reader{}, 0
+	f.written, f.ended, f.pods = make(chan written), make(chan string), make(chan *corev1.Pod)
+	var attempts []run.Attempt
+	var err error
+	if first {
+		attempts, _, err = attemptsOfTime(ctx, f.source, f.of, r)
+	} else {
+		attempts, err = f.source.Attempts(ctx, r)
+	}
 	if err != nil {
 		return err
 	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	if err := f.begin(ctx, r, attempts); err != nil {
 		return err
 	}
-	ctx, stop := context.WithCancel(ctx)
 	watched := f.watchPods(ctx, r)
 	defer watched()
 	defer stop()
 	var settled *time.Timer
 	var settledC, silent <-chan time.Time
 	for {
+		over := f.try.Outcome.Ended() || f.pick.gone || f.pick.chosen.UID != f.try.UID
+		if over && settled == nil {
+			settled = time.NewTimer(settleFor)
+			settledC = settled.C
+		}
 		select {
 		case s := <-f.sightings:
-			f.pick.see(s)
+			f.take(s)
 		case pod := <-f.pods:
 			f.see(ctx, pod)
 		case w := <-f.written:
@@ -252,10 +326,6 @@ func (f *following) follow(ctx context.Context) error {
 			return f.finish(ctx)
 		case <-ctx.Done():
 			return errors.Join(ctx.Err(), f.out.finish())
-		}
-		if over := f.pick.ended() || f.pick.gone; over && settled == nil {
-			settled = time.NewTimer(settleFor)
-			settledC = settled.C
 		}
 	}
 }
@@ -302,8 +372,9 @@ func (f *following) add(ctx context.Context, a run.Attempt, from mark, complete 
 		return
 	}
 	f.reading++
+	pieces, over := f.written, f.ended // those of this try
 	go func() {
-		defer send(ctx, f.ended, a.ContainerID)
+		defer send(ctx, over, a.ContainerID)
 		defer close(r.done)
 		if before != nil { // output comes in the order in which it was written
 			select {
@@ -315,7 +386,7 @@ func (f *following) add(ctx context.Context, a run.Attempt, from mark, complete 
 		e := &execution{client: f.client, attempt: a, from: from}
 		complete, _ := e.read(ctx, func(p crilog.Piece) error { // its errors are those of ctx
 			p.Text = bytes.Clone(p.Text)
-			send(ctx, f.written, written{&r.attempt, p})
+			send(ctx, pieces, written{&r.attempt, p})
 			return ctx.Err()
 		})
 		r.mark, r.complete = e.from, complete
@@ -349,10 +420,9 @@ func (f *following) print(w written) error {
 
 // finish prints what readers could not read and is remembered nevertheless, and says how the run ended.
 func (f *following) finish(ctx context.Context) error {
-	r := *f.pick.chosen
-	if f.pick.gone && !r.Outcome.Ended() {
-		w := &waitRun{source: f.source, of: f.of, pick: f.pick, clock: f.logs.clock}
-		r = *w.vanished(ctx).run
+	r := *f.try
+	if f.pick.gone && f.pick.chosen.UID == r.UID && !r.Outcome.Ended() {
+		r = *f.wait.vanished(ctx).run
 	}
 	attempts, err := f.source.Attempts(ctx, &r)
 	if err != nil {
@@ -387,7 +457,8 @@ func (f *following) finish(ctx context.Context) error {
 	if !f.logs.quiet && !f.endTold {
 		f.logs.say(runReference(&r) + " " + outcomeText(&r, f.logs.clock()))
 	}
-	return exitOf(&r)
+	f.try = &r
+	return nil
 }
 
 // readTo tells how far an execution was read. One that is still being read is as far as it is complete: its reader hangs.

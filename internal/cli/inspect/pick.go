@@ -5,6 +5,7 @@ package inspect
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -17,12 +18,15 @@ import (
 //
 // For a Job it is the one that is there. For a schedule it is the run that is active when the watch begins, the newest if
 // there are several, or else the next one; with next it is the next one in any case; with at, that of a scheduled time.
-// What was created since the command began is a next one, even if it has ended when the watch begins.
+// What was created since the command began is a next one, even if it has ended when the watch begins. All tries of one
+// scheduled time are one run: it is active until the last of them has ended, and none of them is a next one of another.
 type pick struct {
 	job   bool
 	next  bool
 	at    *diagnosis.At
 	since time.Time
+	// begun are the scheduled times that a Timetable had begun and not decided when the command began.
+	begun []time.Time
 
 	old    map[types.UID]bool // what was there before, and is not meant
 	synced bool
@@ -31,8 +35,14 @@ type pick struct {
 	gone, last bool
 }
 
-func newPick(since time.Time) *pick {
-	return &pick{since: since.Truncate(time.Second), old: map[types.UID]bool{}} // times of the API have whole seconds
+func newPick(of *subject, since time.Time) *pick {
+	p := &pick{since: since.Truncate(time.Second), old: map[types.UID]bool{}} // times of the API have whole seconds
+	if tt := of.timetable(); tt != nil {
+		for i := range tt.Status.Active {
+			p.begun = append(p.begun, tt.Status.Active[i].ScheduledTime.Time)
+		}
+	}
+	return p
 }
 
 // see takes in a sighting of a run. Its result tells whether it is of the chosen run.
@@ -51,6 +61,9 @@ func (p *pick) see(s sighting) bool {
 		return false
 	case p.chosen == nil && !p.fits(r, s):
 		p.old[r.UID] = true
+		if p.next && !r.ScheduledTime.IsZero() {
+			p.begun = append(p.begun, r.ScheduledTime) // what tries it again is no next one
+		}
 		return false
 	}
 	if p.chosen != nil && p.chosen.UID != r.UID {
@@ -75,10 +88,17 @@ func (p *pick) fits(r *run.Run, s sighting) bool {
 		return true
 	case p.at != nil:
 		return p.at.Contains(r.ScheduledTime)
+	case p.next && p.hasBegun(r.ScheduledTime):
+		return false
 	case !s.initial, !r.Created.Before(p.since):
 		return true
 	}
-	return !p.next && !r.Outcome.Ended()
+	return !p.next && (!r.Outcome.Ended() || r.Outcome == run.Failed && p.hasBegun(r.ScheduledTime))
+}
+
+// hasBegun tells whether a scheduled time had begun, and was not decided, before what is waited for.
+func (p *pick) hasBegun(scheduled time.Time) bool {
+	return slices.ContainsFunc(p.begun, scheduled.Equal)
 }
 
 // better tells whether a run takes the place of the one that was chosen: the one that tries the same scheduled time again,

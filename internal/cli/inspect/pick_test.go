@@ -87,9 +87,21 @@ func TestPick(t *testing.T) {
 				later(is("b-3", 0, run.Active, retry(3)))},
 			want: "b-3",
 		},
+		"a try that has failed, of a time that is tried again": {
+			set:  func(p *pick) { p.begun = []time.Time{hourAgo.From} },
+			seen: []sighting{first(is("a", time.Minute, run.Failed)), first(is("b", time.Hour, run.Failed, retry(1))), synced}, want: "b", ended: true,
+		},
+		"the next, and no try of what had begun": {
+			set:  func(p *pick) { p.next, p.begun = true, []time.Time{hourAgo.From} },
+			seen: []sighting{synced, later(is("b-2", 0, run.Active, retry(2))), later(is("c", 0, run.Active))}, want: "c",
+		},
+		"the next, and no try of what was seen before": {
+			set:  func(p *pick) { p.next = true },
+			seen: []sighting{first(is("b", time.Hour, run.Failed, retry(1))), synced, later(is("b-2", 0, run.Active, retry(2))), later(is("c", 0, run.Active))}, want: "c",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := newPick(logsNow)
+			p := newPick(&subject{}, logsNow)
 			if test.set != nil {
 				test.set(p)
 			}

@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/carillon-dev/carillon/api/v1alpha1"
 	"github.com/carillon-dev/carillon/internal/cli/cluster"
 	"github.com/carillon-dev/carillon/internal/cli/exitcode"
 	"github.com/carillon-dev/carillon/internal/cli/reference"
@@ -145,6 +146,14 @@ func zoneOf(s *workload.Scheduled) *time.Location {
 		return zone
 	}
 	return time.UTC
+}
+
+// timetable is the Timetable; nil if it is none, and for one that is only remembered.
+func (of *subject) timetable() *v1alpha1.Timetable {
+	if of.schedule == nil {
+		return nil
+	}
+	return of.schedule.Timetable()
 }
 
 // query chooses its runs.

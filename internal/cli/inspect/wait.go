@@ -164,7 +164,7 @@ func (w *wait) prepare(ctx context.Context, s source, server *cluster.Server, re
 		if err != nil {
 			return nil, err
 		}
-		p := newPick(began)
+		p := newPick(of, began)
 		p.job, p.next = ref.Kind == "job", w.next
 		if w.at != "" {
 			at, err := diagnosis.ParseAt(w.at, began, of.zone)

@@ -121,6 +121,16 @@ func (p *waitPlane) remove(name string) {
 	p.must(nil, p.client.Resource(jobResource).Namespace("default").Delete(p.t.Context(), name, metav1.DeleteOptions{}))
 }
 
+// decide makes a Timetable as it is given.
+func (p *waitPlane) decide(tt *v1alpha1.Timetable) {
+	p.t.Helper()
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(tt)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.must(p.client.Resource(timetableResource).Namespace("default").Update(p.t.Context(), &unstructured.Unstructured{Object: content}, metav1.UpdateOptions{}))
+}
+
 func waitCronJob() runtime.Object {
 	return &batchv1.CronJob{TypeMeta: metav1.TypeMeta{APIVersion: "batch/v1", Kind: "CronJob"},
 		ObjectMeta: metav1.ObjectMeta{Name: "backup", Namespace: "default", UID: "backup"}, Spec: batchv1.CronJobSpec{Schedule: "0 2 * * *"}}
@@ -217,11 +227,7 @@ func TestWait(t *testing.T) {
 				p.end("report-1", "report", "Failed")
 				<-time.After(time.Minute)
 				p.create("report-1-r2", "report")
-				content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(waitTimetable(false))
-				if err != nil {
-					p.t.Fatal(err)
-				}
-				p.must(p.client.Resource(timetableResource).Namespace("default").Update(p.t.Context(), &unstructured.Unstructured{Object: content}, metav1.UpdateOptions{}))
+				p.decide(waitTimetable(false))
 				p.end("report-1-r2", "report", "Complete")
 			}, result: "Succeeded Succeeded",
 		},

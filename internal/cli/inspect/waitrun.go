@@ -253,7 +253,7 @@ func (w *waitRun) mayBeTriedAgain(r *run.Run) bool {
 	if w.of.schedule == nil || r.Outcome == run.Succeeded || r.ScheduledTime.IsZero() {
 		return false
 	}
-	tt := w.of.schedule.Timetable()
+	tt := w.of.timetable()
 	return tt != nil && tt.Spec.Retry != nil
 }
 
