@@ -29,8 +29,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -68,7 +70,7 @@ func Main() {
 // Run runs one command and returns the exit code. SIGINT, SIGTERM and SIGHUP end the command's context; a
 // second signal ends the process at once.
 func Run(args []string, streams Streams) int {
-	ctx, done := stopOnSignals(context.Background(), streams.Err)
+	ctx, done := stopOnSignals(context.Background(), streams.Err, stoppedAtOnce(args))
 	defer done()
 	defer catchBrokenPipes()()
 	root := NewRoot(streams)
@@ -83,9 +85,21 @@ func Run(args []string, streams Streams) int {
 	return result
 }
 
+// stoppedAtOnce says what is to be known when a command is ended before it has stopped what it runs; "" for one that only
+// looks.
+func stoppedAtOnce(args []string) string {
+	if len(args) > 0 && (args[0] == "up" || args[0] == "run") {
+		return "; what was running may go on until the next start"
+	}
+	return ""
+}
+
 func exitCode(err error, w io.Writer) int {
 	if err == nil {
 		return 0
+	}
+	if path := (*fs.PathError)(nil); errors.As(err, &path) && errors.Is(path, syscall.EPIPE) {
+		return exitcode.Interrupted // who reads has enough, as head has
 	}
 	var e *exitcode.Error
 	if errors.As(err, &e) {

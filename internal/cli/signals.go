@@ -21,10 +21,10 @@ import (
 const finalWriteTimeout = time.Second
 
 // stopOnSignals returns a context that ends with the first SIGINT, SIGTERM or SIGHUP; done gives the signals back.
-// A second SIGINT or SIGTERM ends the process at once. A second SIGHUP does not: a terminal that is closed sends it
+// A second SIGINT or SIGTERM ends the process at once, with afterwards as the end of what is said. A second SIGHUP does not: a terminal that is closed sends it
 // twice, once from the kernel and once from the shell. Where SIGHUP is ignored from the start, as nohup does, it stays
 // so.
-func stopOnSignals(parent context.Context, stderr io.Writer) (ctx context.Context, done func()) {
+func stopOnSignals(parent context.Context, stderr io.Writer, afterwards string) (ctx context.Context, done func()) {
 	ctx, stop := context.WithCancel(parent)
 	asked := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) {
@@ -38,7 +38,7 @@ func stopOnSignals(parent context.Context, stderr io.Writer) (ctx context.Contex
 			select {
 			case s := <-signals:
 				if !first && s != syscall.SIGHUP {
-					writeWithin(stderr, "carillon: stopped at once; what was running may go on until the next start\n", finalWriteTimeout)
+					writeWithin(stderr, "carillon: stopped at once"+afterwards+"\n", finalWriteTimeout)
 					os.Exit(exitcode.Interrupted)
 				}
 				stop()

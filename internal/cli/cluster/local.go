@@ -37,7 +37,7 @@ func Kubeconfig(dataDir string) (string, error) {
 		return "", fmt.Errorf("the data directory cannot be used: %w (--data-dir names another)", err)
 	}
 	if _, err := os.Stat(path); err != nil {
-		return "", fmt.Errorf("no Carillon keeps its state in %s: start one with `carillon up --data-dir %s`", dataDir, dataDir)
+		return "", notRunning(fmt.Sprintf("no Carillon keeps its state in %s: start one with `carillon up --data-dir %s`", dataDir, dataDir))
 	}
 	return path, nil
 }
@@ -63,7 +63,19 @@ func CheckListening(kubeconfig, dataDir string) error {
 	return nil // whatever else is wrong, the client says it better
 }
 
+// ErrNotRunning is in errors that say that no Carillon runs on a data directory: as far as is known none is meant that does.
+var ErrNotRunning = errors.New("the Carillon does not run")
+
+// notRunning is an error with ErrNotRunning in it, and a text of its own.
+type notRunning string
+
+// Error implements error.
+func (e notRunning) Error() string { return string(e) }
+
+// Is is for errors.Is.
+func (e notRunning) Is(target error) bool { return target == ErrNotRunning }
+
 // NotRunning is the error for a Carillon that does not run.
 func NotRunning(dataDir string) error {
-	return fmt.Errorf("the Carillon on %s does not run, it was stopped or killed; nothing is lost: start it with `carillon up --data-dir %s`", dataDir, dataDir)
+	return notRunning(fmt.Sprintf("the Carillon on %s does not run, it was stopped or killed; nothing is lost: start it with `carillon up --data-dir %s`", dataDir, dataDir))
 }

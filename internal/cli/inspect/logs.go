@@ -75,7 +75,8 @@ code: 0 if the run succeeded, 1 if it did not. If no run is active, -f waits for
 and not, as in kubectl, the container before its restart: --attempt shows one attempt of a run.
 
 On a terminal colours get through, and of what was written over, as by progress bars, the last state; other control
-characters are shown and not obeyed. Elsewhere, and with --raw, the output is as it was written, byte for byte.
+characters are shown and not obeyed. Elsewhere, and with --raw, the output is as it was written, byte for byte, but for a
+line without an end that another writer follows: that is ended.
 
 The exit code is 0 when there was output to show, or nothing was ever written; 1 when there is no such run or its output
 is gone; 2 when there is no such object; 130 when it was interrupted.`,
@@ -88,6 +89,12 @@ is gone; 2 when there is no such object; 130 when it was interrupted.`,
 		Args:              oneReference,
 		ValidArgsFunction: reference.Completion(l.target.names),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("attempt") && l.attempt < 1 {
+				return exitcode.UsageError("--attempt counts from 1")
+			}
+			if cmd.Flags().Changed("tail") && l.tail < -1 {
+				return exitcode.UsageError("--tail is a number of lines; -1 shows all")
+			}
 			return interruptible(cmd.Context(), l.run(cmd.Context(), args[0]))
 		},
 	}
@@ -173,7 +180,13 @@ func (l *logs) show(ctx context.Context, s source, server *cluster.Server, ref r
 	if err != nil {
 		return err
 	}
-	l.heading(r, of.zone, tries+title)
+	if !l.quiet {
+		heading := runTitle(r, of.zone, l.clock())
+		if stoppedOf(s) != "" && !r.Outcome.Ended() {
+			heading = strings.TrimSuffix(heading, outcomeText(r, l.clock())) + "not ended when Carillon stopped"
+		}
+		l.say(heading + tries + title)
+	}
 	out := l.newPrinter()
 	out.expect(chosen)
 	gone, err := l.printUntilNow(ctx, s, chosen, out, nil)

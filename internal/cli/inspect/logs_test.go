@@ -144,6 +144,8 @@ func TestLogsRefuses(t *testing.T) {
 		"backup":                                 `"backup" names no object: write cronjob/NAME, timetable/NAME (tt/NAME) or job/NAME`,
 		"job/a --run 02:00 --failed":             "--run names one run; leave out --failed and --previous",
 		"job/a --attempt -1":                     "--attempt counts from 1",
+		"job/a --attempt 0":                      "--attempt counts from 1",
+		"job/a --tail -5":                        "--tail is a number of lines; -1 shows all",
 		"job/a --since -1m":                      "--since is a time that has passed, such as 10m",
 		"job/a -f --attempt 1":                   "-f follows all attempts of a run; leave out --attempt",
 		"job/a -f -p":                            "-f follows a run that is active, or the next one; leave out --failed and --previous",

@@ -20,6 +20,7 @@ import (
 	"github.com/carillon-dev/carillon/internal/cli/exitcode"
 	"github.com/carillon-dev/carillon/internal/cli/reference"
 	"github.com/carillon-dev/carillon/internal/journal/crilog"
+	"github.com/carillon-dev/carillon/internal/plan/diagnosis"
 	"github.com/carillon-dev/carillon/internal/plan/quantity"
 	"github.com/carillon-dev/carillon/internal/plan/run"
 )
@@ -161,6 +162,9 @@ func (l *logs) explainGone(ctx context.Context, s source, r *run.Run, chosen, go
 	case len(chosen) == 0 && r.Outcome.Ended() && r.Attempts == 0 && r.PodsFailed == 0 && r.PodsSucceeded == 0:
 		l.say("it wrote nothing: no container of it ever ran" + because(r))
 		return nil
+	case !r.Outcome.Ended() && stoppedOf(s) != "":
+		l.say("what it wrote since is not in the journal yet; start Carillon: carillon up --data-dir " + diagnosis.Quoted(stoppedOf(s)))
+		return nil
 	case len(chosen) == 0 && !r.Outcome.Ended():
 		l.say("it has written nothing yet: no container of it has begun")
 		return nil
@@ -178,6 +182,14 @@ func (l *logs) explainGone(ctx context.Context, s source, r *run.Run, chosen, go
 	slices.Sort(whose)
 	l.say(fmt.Sprintf("not all is shown: the output of %s is gone; %s", reference.ShortList(slices.Compact(whose)), whyGone(ctx, s)))
 	return nil
+}
+
+// stoppedOf is the data directory of the Carillon that remembers runs and does not run now; "" if it does, or is none.
+func stoppedOf(s source) string {
+	if remembers, ok := s.(*journalSource); ok {
+		return remembers.stopped
+	}
+	return ""
 }
 
 // wroteNothing tells whether an attempt is known to have written nothing.

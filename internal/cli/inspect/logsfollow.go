@@ -249,13 +249,11 @@ func (f *following) nextDue() string {
 		begun := tt.Status.Active[0].ScheduledTime.Time
 		return fmt.Sprintf("that of %s is to be tried again; waiting for it", clockAndDistance(begun, f.of.zone, f.logs.clock()))
 	}
-	switch {
-	case s == nil:
+	if s == nil {
 		return text
-	case s.Obstacle() != "":
-		return text + ", and none starts by itself: " + s.Obstacle()
-	case s.Policy.Suspend:
-		return text + ", and none starts by itself: it is suspended; waiting for one"
+	}
+	if why := f.of.held(); why != "" {
+		return text + ", and none starts by itself: " + why + "; waiting for one"
 	}
 	if next := s.FirstAfter(f.logs.clock()); !next.IsZero() {
 		return text + "; waiting for the next one, due " + clockAndDistance(next, f.of.zone, f.logs.clock())

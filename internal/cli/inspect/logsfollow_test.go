@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
 
@@ -35,6 +36,8 @@ func followed(t *testing.T, m *runMemory, tt *v1alpha1.Timetable, then func(p *w
 		w := &waitRun{source: m, server: p.server, of: of, pick: newPick(of, time.Now()), clock: time.Now}
 		done := make(chan error, 1)
 		go func() { done <- l.followRun(ctx, fake.NewClientset(), w) }()
+		synctest.Wait()
+		<-time.After(time.Minute)
 		synctest.Wait()
 		then(p)
 		err = <-done
@@ -68,6 +71,30 @@ func TestLogsFollowsTries(t *testing.T) {
 		}
 		rest = after
 	}
+}
+
+// What keeps the next run from coming is said.
+func TestLogsFollowsWhatDoesNotCome(t *testing.T) {
+	for want, change := range map[string]func(*v1alpha1.Timetable){
+		"and none starts by itself: it is suspended; waiting for one":                               func(tt *v1alpha1.Timetable) { tt.Spec.Suspend = true },
+		"and none starts by itself: it is paused, after too many runs that failed; waiting for one": pauseTimetable,
+	} {
+		tt := waitTimetable(false)
+		change(tt)
+		said, err := followed(t, &runMemory{}, tt, func(p *waitPlane) {
+			p.create("report-1", "report")
+			p.end("report-1", "report", "Complete")
+		})
+		if err != nil || !strings.Contains(said, want) {
+			t.Errorf("%v; %q is not said:\n%s", err, want, said)
+		}
+	}
+}
+
+// pauseTimetable makes a Timetable one that is paused.
+func pauseTimetable(tt *v1alpha1.Timetable) {
+	tt.Spec.PauseAfterFailures = new(int32(1))
+	tt.Status.Pause = &v1alpha1.Pause{Since: new(metav1.NewTime(logsNow)), Generation: tt.Generation}
 }
 
 // The last try decides.

@@ -39,6 +39,8 @@ type journalSource struct {
 	reader remembered
 	// name says which journal it is, note what else is to be said of it.
 	name, note string
+	// stopped is the data directory of the Carillon whose journal it is, if that does not run; "" otherwise.
+	stopped string
 	// ended is where the node leaves the logs of ended containers until the journal has them; "" is nowhere.
 	ended string
 	live  *pods

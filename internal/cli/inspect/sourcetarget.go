@@ -127,11 +127,14 @@ func (t *target) openLocal(flags cluster.Flags) (source, *cluster.Server, error)
 		return nil, nil, err
 	}
 	server, down := flags.Connect()
+	if down != nil && !errors.Is(down, cluster.ErrNotRunning) {
+		return nil, nil, down // it may run
+	}
 	reader, unread := journal.OpenReader(datadir.Journal(dir))
 	if unread == nil {
 		made := &journalSource{reader: reader, name: "the journal of the Carillon on " + dir, ended: datadir.EndedContainers(dir)}
 		if down != nil {
-			made.note = "that Carillon does not run now"
+			made.note, made.stopped = "that Carillon does not run now", dir
 			return made, nil, nil
 		}
 		err := made.connect(server)

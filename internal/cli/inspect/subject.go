@@ -156,6 +156,21 @@ func (of *subject) timetable() *v1alpha1.Timetable {
 	return of.schedule.Timetable()
 }
 
+// held says why no run of it starts by itself for now; "" if one does, as far as is known.
+func (of *subject) held() string {
+	switch s := of.schedule; {
+	case s == nil:
+		return ""
+	case s.Obstacle() != "":
+		return s.Obstacle()
+	case s.Policy.Suspend:
+		return "it is suspended"
+	case s.Paused():
+		return "it is paused, after too many runs that failed"
+	}
+	return ""
+}
+
 // query chooses its runs.
 func (of *subject) query() journal.Query {
 	switch q := (journal.Query{Namespace: of.namespace}); of.ref.Kind {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -34,6 +35,7 @@ type wait struct {
 	output  output.Flag
 	streams Streams
 	clock   func() time.Time
+	saying  sync.Mutex // several runs are waited for at once
 }
 
 func newWait(streams Streams) *cobra.Command { return newWaitAt(streams, time.Now) }
@@ -57,7 +59,8 @@ Of several, all are waited for, and all must succeed; with --any the first one t
 
 The exit code is 0 when the run succeeded; 1 when it failed, or is gone; 2 when there is no such object; 124 when
 --timeout has passed; 130 when it was interrupted. On a terminal a line shows what is waited for; elsewhere nothing is
-written but why the exit code is not 0.`,
+written but, on standard error, why the exit code is not 0, and why no run is to come: of a schedule that is suspended,
+paused or can never start.`,
 		Example: `  carillon wait job/import
   carillon wait job/import --timeout 10m && echo done
   carillon wait cronjob/backup --next
@@ -173,7 +176,10 @@ func (w *wait) prepare(ctx context.Context, s source, server *cluster.Server, re
 			}
 			p.at = &at
 		}
-		waits = append(waits, &waitRun{source: s, server: server, down: w.down, of: of, pick: p, text: w.at, clock: w.clock})
+		held := func(why string) {
+			w.say(fmt.Sprintf("no run of %s starts by itself: %s; waiting for one", of.ref, why))
+		}
+		waits = append(waits, &waitRun{source: s, server: server, down: w.down, of: of, pick: p, text: w.at, clock: w.clock, held: held})
 	}
 	return waits, nil
 }

@@ -144,9 +144,17 @@ func waitTimetable(active bool) *v1alpha1.Timetable {
 	}
 	tt.Spec.Schedules = []v1alpha1.Schedule{{Cron: "0 12 * * *"}}
 	tt.Spec.Retry = &v1alpha1.Retry{Limit: 1}
+	tt.Spec.Template.Spec.Raw = []byte(`{"template":{"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i"}]}}}`)
 	if active {
 		tt.Status.Active = []v1alpha1.ActiveRun{{Name: "report-1", ScheduledTime: metav1.NewTime(logsNow), Attempt: 1}}
 	}
+	return tt
+}
+
+// heldTimetable is one of which no run starts by itself.
+func heldTimetable() *v1alpha1.Timetable {
+	tt := waitTimetable(false)
+	tt.Name, tt.UID, tt.Spec.Suspend = "held", "held", true
 	return tt
 }
 
@@ -160,6 +168,7 @@ func TestWait(t *testing.T) {
 		then    func(p *waitPlane, m *runMemory)
 		code    int
 		said    string
+		notice  string // while it waits
 		result  string // of all, and of each
 	}{
 		"a Job that becomes complete": {
@@ -218,6 +227,11 @@ func TestWait(t *testing.T) {
 			then: func(p *waitPlane, _ *runMemory) { p.end("a", "", "Complete"); <-time.After(2 * time.Minute) },
 			code: 124, said: "gave up after 1m0s: cronjob/backup has not ended (no run has begun)", result: "Timeout Timeout",
 		},
+		"a Timetable that is suspended": {
+			args: "timetable/held", objects: []runtime.Object{heldTimetable()}, set: func(w *wait) { w.timeout = time.Minute },
+			then: func(*waitPlane, *runMemory) { <-time.After(2 * time.Minute) }, notice: "no run of timetable/held starts by itself: it is suspended; waiting for one\n",
+			code: 124, said: "gave up after 1m0s: timetable/held has not ended (no run has begun, and none starts by itself: it is suspended)", result: "Timeout Timeout",
+		},
 		"a scheduled time that is remembered": {
 			args: "cronjob/backup", set: func(w *wait) { w.at = "2026-05-02 02:00" }, memory: []run.Run{backupRun(2, run.Succeeded)}, result: "Succeeded Succeeded",
 		},
@@ -271,7 +285,7 @@ func TestWait(t *testing.T) {
 				if got := resultsIn(t, &out); got != test.result {
 					t.Errorf("results %q, want %q", got, test.result)
 				}
-				if said.Len() > 0 {
+				if said.String() != test.notice {
 					t.Errorf("said %q", &said)
 				}
 			})

@@ -93,6 +93,9 @@ func (w *wait) sentence(r *waitResult, word waitWord) string {
 		return name + " " + outcomeText(r.run, now)
 	case waitTimeout:
 		how := "no run has begun"
+		if why := r.of.held(); why != "" {
+			how += ", and none starts by itself: " + why
+		}
 		if r.run != nil {
 			how = outcomeText(r.run, now)
 		}
@@ -158,6 +161,13 @@ func (w *wait) report(ctx, limited context.Context, results []waitResult) error 
 		return &exitcode.Error{Code: code}
 	}
 	return &exitcode.Error{Code: code, Err: errors.New(strings.Join(said, "\n"))}
+}
+
+// say writes a line to standard error while it waits.
+func (w *wait) say(text string) {
+	w.saying.Lock()
+	defer w.saying.Unlock()
+	fmt.Fprintln(w.streams.Err, console.EscapeControls(strings.ReplaceAll(text, "\n", " ")))
 }
 
 // statusLine shows on a terminal what is waited for.

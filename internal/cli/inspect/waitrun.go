@@ -23,6 +23,8 @@ type waitRun struct {
 	pick   *pick
 	text   string // of --run
 	clock  func() time.Time
+	// held is called when no run is active and none starts by itself, once at most, with why; nil says nothing.
+	held func(why string)
 
 	mu  sync.Mutex
 	now *run.Run // as it is, for who looks; nil: it has not begun
@@ -95,6 +97,9 @@ func (w *waitRun) follow(ctx context.Context, sightings <-chan sighting) waitRes
 			if s.synced && w.pick.chosen == nil {
 				if result, over := w.absent(ctx); over {
 					return result
+				}
+				if why := w.of.held(); why != "" && w.held != nil {
+					w.held(why)
 				}
 			}
 		case <-ticks.C:

@@ -1,0 +1,54 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package inspect
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"io/fs"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/carillon-dev/carillon/internal/cli/reference"
+	"github.com/carillon-dev/carillon/internal/journal"
+	"github.com/carillon-dev/carillon/internal/plan/run"
+)
+
+// stoppedJournal is a journal that has one run, and no attempt of it.
+type stoppedJournal struct{ *runMemory }
+
+func (stoppedJournal) Attempts(context.Context, types.UID) ([]run.Attempt, error) { return nil, nil }
+func (stoppedJournal) Log(context.Context, string) (io.ReadCloser, error)         { return nil, fs.ErrNotExist }
+func (stoppedJournal) Tail(context.Context, string, int) ([]byte, error)          { return nil, fs.ErrNotExist }
+func (stoppedJournal) Extent(context.Context) (journal.Extent, error)             { return journal.Extent{}, nil }
+
+func (stoppedJournal) Names(ctx context.Context, namespace, kind string, most int) ([]string, error) {
+	return nil, nil
+}
+
+// Of a run that was active when Carillon was killed nothing is said that nobody knows.
+func TestLogsOfStopped(t *testing.T) {
+	r := backupRun(4, run.Active)
+	r.Ended = time.Time{}
+	var out, said bytes.Buffer
+	l := &logs{tail: -1, streams: Streams{Out: &out, Err: &said}, clock: func() time.Time { return logsNow }}
+	s := &journalSource{reader: stoppedJournal{&runMemory{runs: []run.Run{r}}}, name: "the journal", stopped: "/data"}
+	if err := l.show(t.Context(), s, nil, reference.Reference{Kind: "cronjob", Name: "backup"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{", not ended when Carillon stopped\n", "what it wrote since is not in the journal yet; start Carillon: carillon up --data-dir /data\n"} {
+		if !strings.Contains(said.String(), want) {
+			t.Errorf("%q is not said:\n%s", want, &said)
+		}
+	}
+	for _, wrong := range []string{"running for", "nothing yet"} {
+		if strings.Contains(said.String(), wrong) {
+			t.Errorf("%q is said:\n%s", wrong, &said)
+		}
+	}
+}
