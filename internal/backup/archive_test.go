@@ -252,6 +252,15 @@ func TestHostileArchives(t *testing.T) {
 	}
 }
 
+// What follows an archive is told as that, and not as a part that is missing.
+func TestTrailingBytes(t *testing.T) {
+	for after, want := range map[string]string{"xy": "or something follows", "something else": "something follows"} {
+		if _, err := readArchive(t.Context(), bytes.NewReader(append(archive(t, goodParts), after...)), memory{}, nobody); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", after, err)
+		}
+	}
+}
+
 // What is no archive at all is told so.
 func TestNotAnArchive(t *testing.T) {
 	for name, content := range map[string]string{"text": "apiVersion: v1\n", "gzip": "\x1f\x8b\x08\x00", "zeros": strings.Repeat("\x00", 1024)} {

@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/carillon-dev/carillon/internal/controlplane"
@@ -83,6 +84,8 @@ type creation struct {
 	dir    string
 	work   *workDir
 	made   Created
+	// hasJournal: a copy of the journal is in work.
+	hasJournal bool
 }
 
 func (b *creation) run(ctx context.Context) (_ Created, err error) {
@@ -110,8 +113,7 @@ func (b *creation) run(ctx context.Context) (_ Created, err error) {
 		return Created{}, err
 	}
 	defer func() { err = errors.Join(err, b.work.remove()) }()
-	freeze := func(ctx context.Context) (frozenJournal, error) { return b.freeze(ctx, datadir.Journal(b.dir)) }
-	m, err := take(ctx, store, freeze, datadir.EndedContainers(b.dir), b.o.Now)
+	m, err := take(ctx, store, b.freezeJournal, datadir.EndedContainers(b.dir), b.o.Now)
 	if err != nil {
 		return Created{}, err
 	}
@@ -119,8 +121,17 @@ func (b *creation) run(ctx context.Context) (_ Created, err error) {
 	if err := b.copyAll(ctx, m); err != nil {
 		return Created{}, err
 	}
+	parts, err := b.parts(m)
+	if err != nil {
+		return Created{}, err
+	}
+	if err := b.describe(ctx, m, parts); err != nil {
+		return Created{}, err
+	}
+	// All is copied, or open: whoever reads slowly keeps nobody waiting.
+	release()
 	counted := &countingWriter{w: out}
-	if err := b.write(ctx, counted, m); err != nil {
+	if err := b.write(ctx, counted, parts); err != nil {
 		return Created{}, err
 	}
 	if err := commit(); err != nil {
@@ -162,7 +173,7 @@ func (b *creation) reachStore(ctx context.Context) (*controlplane.OpenStore, fun
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s uses %s, and its store does not answer: it starts or stops just now, or is another backup or restore; try again in a moment (%w)", processText(locked.PID), b.dir, err)
 		}
-		return store, func() { _ = store.Close() }, nil // it is only read
+		return store, sync.OnceFunc(func() { _ = store.Close() }), nil // it is only read
 	}
 	if err != nil {
 		return nil, nil, err
@@ -177,7 +188,7 @@ func (b *creation) reachStore(ctx context.Context) (*controlplane.OpenStore, fun
 		lock.Release()
 		return nil, nil, err
 	}
-	return store, func() { _ = store.Close(); lock.Release() }, nil // likewise
+	return store, sync.OnceFunc(func() { _ = store.Close(); lock.Release() }), nil // likewise
 }
 
 func processText(pid int) string {
@@ -218,11 +229,47 @@ func (b *creation) copyAll(ctx context.Context, m *moment) error {
 	if m.journal == nil {
 		return nil
 	}
+	return b.copyJournal(ctx, m)
+}
+
+// copyJournal copies the journal and lets go of it. A damaged one is not in the backup, which has everything else.
+func (b *creation) copyJournal(ctx context.Context, m *moment) error {
 	b.o.Progress("copying the journal", 0)
-	if err := m.journal.CopyTo(ctx, b.work.file(journalCopy)); err != nil {
+	err := m.journal.CopyTo(ctx, b.work.file(journalCopy))
+	cerr := m.journal.Close()
+	m.journal = nil
+	if err == nil {
+		err = cerr
+	}
+	if err == nil {
+		b.o.Progress("checking the journal", 0)
+		err = journal.Verify(ctx, b.work.path)
+	}
+	switch {
+	case err == nil:
+		b.hasJournal = true
+	case journal.IsDamage(err):
+		b.leaveJournal(err)
+	default:
 		return fmt.Errorf("copy the journal: %w", err)
 	}
 	return nil
+}
+
+// freezeJournal holds the journal, unless that is damaged.
+func (b *creation) freezeJournal(ctx context.Context) (frozenJournal, error) {
+	frozen, err := b.freeze(ctx, datadir.Journal(b.dir))
+	if journal.IsDamage(err) {
+		b.leaveJournal(err)
+		return nil, nil
+	}
+	return frozen, err
+}
+
+// leaveJournal makes the backup one without the journal.
+func (b *creation) leaveJournal(why error) {
+	b.made.JournalDamage = why.Error()
+	b.o.Warn("the history is not in this backup: " + why.Error())
 }
 
 func (b *creation) copyStore(ctx context.Context, m *moment) error {
@@ -259,14 +306,7 @@ type source struct {
 }
 
 // write writes the archive.
-func (b *creation) write(ctx context.Context, w io.Writer, m *moment) error {
-	parts, err := b.parts(m)
-	if err != nil {
-		return err
-	}
-	if err := b.describe(ctx, m, parts); err != nil {
-		return err
-	}
+func (b *creation) write(ctx context.Context, w io.Writer, parts []source) error {
 	a, err := newArchiveWriter(ctx, w, &b.made.Manifest, b.step("writing the backup"))
 	if err != nil {
 		return b.writeError(err)
@@ -316,7 +356,7 @@ func (b *creation) parts(m *moment) ([]source, error) {
 		parts = append(parts, source{f.part, f.size, func() (io.ReadCloser, error) { return io.NopCloser(io.NewSectionReader(f.file, 0, f.size)), nil }})
 	}
 	copies := []struct{ name, file string }{{storePart, storeCopy}}
-	if m.journal != nil {
+	if b.hasJournal {
 		copies = append(copies, struct{ name, file string }{journalPart, journalCopy})
 	}
 	for _, c := range copies {
@@ -343,7 +383,7 @@ func (b *creation) describe(ctx context.Context, m *moment, parts []source) (err
 	if made.Objects, made.Revision, err = countObjects(b.work.file(storeCopy)); err != nil {
 		return err
 	}
-	if m.journal == nil {
+	if !b.hasJournal {
 		return nil
 	}
 	copied, err := journal.OpenReader(b.work.path)

@@ -74,6 +74,40 @@ func TestOutput(t *testing.T) {
 	}
 }
 
+// What a killed backup left is removed by the next one of that name, and what one is at is not; a name may be as long as
+// they get.
+func TestOutputSweep(t *testing.T) {
+	dir := t.TempDir()
+	name := strings.Repeat("n", 255)
+	killed, err := openOutput(filepath.Join(dir, name), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	killed.File.Close() // as the kernel does
+	busy, err := openOutput(filepath.Join(dir, "b"), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"b", name} {
+		f, err := openOutput(filepath.Join(dir, path), false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if path == name {
+			err = f.commit()
+		}
+		f.abandon()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	wantNames(t, dir, busy.tmp, name)
+	if err := busy.commit(); err != nil {
+		t.Fatal(err)
+	}
+	wantNames(t, dir, "b", name)
+}
+
 // What came meanwhile is not replaced, and what is abandoned is gone.
 func TestOutputMeanwhile(t *testing.T) {
 	dir := t.TempDir()

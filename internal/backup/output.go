@@ -7,6 +7,8 @@ package backup
 
 import (
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -47,7 +49,10 @@ func openOutput(path string, force bool) (_ *outputFile, err error) {
 	if name == "." || name == ".." || name == "/" || strings.HasSuffix(path, "/") {
 		return nil, request("%s is no name of a file", path)
 	}
-	tmp := "." + name + ".backup-" + unfinished + "-" + rand.Text()
+	// Short, because a name may be as long as the filesystem allows, and the same for each of that name.
+	sum := sha256.Sum256([]byte(name))
+	prefix := ".backup-" + unfinished + "-" + hex.EncodeToString(sum[:6]) + "-"
+	tmp := prefix + rand.Text()
 	// A name that nothing has: the directories on the way are looked at, and the file itself is not.
 	resolved, err := privatedir.Resolve(filepath.Join(filepath.Dir(path), tmp))
 	if err != nil {
@@ -65,12 +70,39 @@ func openOutput(path string, force bool) (_ *outputFile, err error) {
 	if err := o.checkPlace(); err != nil {
 		return nil, err
 	}
+	o.sweep(prefix)
 	fd, err := unix.Openat(int(o.dir.Fd()), tmp, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
 	if err != nil {
 		return nil, cannotWrite(path, err)
 	}
 	o.File = os.NewFile(uintptr(fd), resolved)
+	// Held for as long as the file is open. Whoever swept before has removed it: then commit says so.
+	if err := unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB); err != nil && !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.ENOTSUP) {
+		_ = unix.Unlinkat(int(o.dir.Fd()), tmp, 0)
+		o.File.Close()
+		return nil, cannotWrite(path, err)
+	}
 	return o, nil
+}
+
+// sweep removes what backups of this name left that were killed: nobody holds its lock. Where it cannot be removed it
+// stays for the next one.
+func (o *outputFile) sweep(prefix string) {
+	entries, _ := o.dir.ReadDir(-1) // those that were read, after an error
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), prefix) {
+			continue
+		}
+		fd, err := unix.Openat(int(o.dir.Fd()), e.Name(), unix.O_WRONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+		if err != nil {
+			continue
+		}
+		var st unix.Stat_t
+		if unix.Fstat(fd, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFREG && int(st.Uid) == os.Geteuid() && unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB) == nil {
+			_ = unix.Unlinkat(int(o.dir.Fd()), e.Name(), 0)
+		}
+		unix.Close(fd)
+	}
 }
 
 // checkPlace refuses to replace what is no file, or was not to be replaced.

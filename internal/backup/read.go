@@ -43,7 +43,12 @@ func readArchive(ctx context.Context, r io.Reader, k keeper, progress func(int))
 	}
 	// The tar's own padding is all that may follow.
 	rest, err := io.ReadAll(io.LimitReader(zip, maxPadding+1))
-	if err != nil {
+	switch {
+	case errors.Is(err, zstd.ErrMagicMismatch):
+		return nil, errors.New("something follows the end of the backup")
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return nil, errors.New("the last bytes of the backup are not as they were written: some are missing, or something follows")
+	case err != nil:
 		return nil, unreadable(ctx, err)
 	}
 	if len(rest) > maxPadding || len(bytes.Trim(rest, "\x00")) > 0 {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/carillon-dev/carillon/internal/controlplane"
 	"github.com/carillon-dev/carillon/internal/datadir"
+	"github.com/carillon-dev/carillon/internal/journal"
 	"github.com/carillon-dev/carillon/internal/privatedir"
 )
 
@@ -46,8 +47,8 @@ type Restored struct {
 	// Lost counts the Pods that were running, or about to, when the backup was made, and have failed now; Ended those that
 	// had ended and whose end was not in the store yet.
 	Lost, Ended int
-	// Suspended counts the CronJobs, Timetables and Jobs that were suspended because the user asked for it.
-	Suspended int
+	// Suspended counts what was suspended because the user asked for it.
+	Suspended Suspended
 	// Merged is what came into the journal; only with RunsOnly.
 	Merged Merged
 }
@@ -90,7 +91,7 @@ func (r *restoration) run(ctx context.Context) (_ Restored, err error) {
 		return Restored{}, err
 	}
 	defer func() { r.target.release(err != nil) }()
-	if err := r.target.allows(r.o); err != nil {
+	if err := r.target.allows(ctx, r.o); err != nil {
 		return Restored{}, err
 	}
 	if err := r.makeWork(); err != nil {
@@ -109,6 +110,12 @@ func (r *restoration) run(ctx context.Context) (_ Restored, err error) {
 	}
 	if err := u.complete(m); err != nil {
 		return Restored{}, fmt.Errorf("%s is not restored, and nothing was changed: %w", r.name(), err)
+	}
+	if u.has[journalPart] {
+		r.o.Progress("checking the history", 0)
+		if err := journal.Verify(ctx, datadir.Journal(fresh)); err != nil {
+			return Restored{}, fmt.Errorf("%s is not restored, and nothing was changed: the journal in it cannot be read: %w", r.name(), cause(err))
+		}
 	}
 	r.done.Manifest = *m
 	if r.o.Runs {

@@ -32,7 +32,8 @@ type settlement struct {
 	suspend  bool
 	now      time.Time
 
-	lost, ended, suspended int
+	lost, ended int
+	suspended   Suspended
 }
 
 // attemptsOf tells what is known of the containers of a Pod that have ended: the last one of each name.

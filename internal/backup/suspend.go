@@ -24,9 +24,16 @@ const (
 	gateName = "batch.carillon.dev/restored-suspended"
 )
 
+// Suspended counts what was suspended.
+type Suspended struct {
+	CronJobs   int `json:"cronJobs"`
+	Timetables int `json:"timetables"`
+	Jobs       int `json:"jobs"`
+}
+
 // suspendAll suspends all that starts something by itself.
 func (s *settlement) suspendAll(ctx context.Context) error {
-	mark := func(m *metav1.ObjectMeta, suspend **bool) bool {
+	mark := func(m *metav1.ObjectMeta, suspend **bool, count *int) bool {
 		if *suspend != nil && **suspend {
 			return false
 		}
@@ -34,17 +41,17 @@ func (s *settlement) suspendAll(ctx context.Context) error {
 		*suspend = &yes
 		m.Generation++
 		annotate(m, annotationSuspended, s.now.UTC().Format(time.RFC3339))
-		s.suspended++
+		*count++
 		return true
 	}
 	err := eachObject(ctx, s.kv, "cronjobs", typed(batchv1.SchemeGroupVersion.WithKind("CronJob"), func(c *batchv1.CronJob) bool {
-		return mark(&c.ObjectMeta, &c.Spec.Suspend)
+		return mark(&c.ObjectMeta, &c.Spec.Suspend, &s.suspended.CronJobs)
 	}))
 	if err != nil {
 		return err
 	}
 	err = eachObject(ctx, s.kv, "jobs", typed(batchv1.SchemeGroupVersion.WithKind("Job"), func(j *batchv1.Job) bool {
-		return !finished(j) && mark(&j.ObjectMeta, &j.Spec.Suspend)
+		return !finished(j) && mark(&j.ObjectMeta, &j.Spec.Suspend, &s.suspended.Jobs)
 	}))
 	if err != nil {
 		return err
@@ -79,7 +86,7 @@ func (s *settlement) suspendTimetable(object map[string]any) bool {
 			meta["generation"] = n + 1
 		}
 	}
-	s.suspended++
+	s.suspended.Timetables++
 	return true
 }
 

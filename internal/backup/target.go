@@ -6,6 +6,7 @@
 package backup
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -58,6 +59,12 @@ func takeTarget(dir string, runs bool) (target, error) {
 	return t, err
 }
 
+// restoring tells whether there are directories of unfinished restores of dir.
+func restoring(dir string) bool {
+	found, err := workLeft(filepath.Dir(dir), datadir.RestorePrefix(dir))
+	return err == nil && len(found) > 0
+}
+
 // entries lists what is in a directory, except for the lock and what restores have there.
 func entries(dir string) ([]string, error) {
 	list, err := os.ReadDir(dir)
@@ -71,7 +78,15 @@ func entries(dir string) ([]string, error) {
 }
 
 // allows tells why what is asked for cannot be done there, and what can.
-func (t *target) allows(o RestoreOptions) error {
+func (t *target) allows(ctx context.Context, o RestoreOptions) error {
+	if t.inUse && (o.Runs || restoring(t.dir)) {
+		// A restore has no store there; and what came into the journal would be set aside with it.
+		store, err := controlplane.ConnectStore(ctx, datadir.ControlPlane(t.dir))
+		if err != nil {
+			return fmt.Errorf("%s uses %s, and no store answers there: it starts or stops just now, or is another restore; try again in a moment (%w)", processText(t.user), t.dir, err)
+		}
+		_ = store.Close() // nothing was asked of it
+	}
 	if o.Runs {
 		return nil
 	}

@@ -163,7 +163,7 @@ func TestRestoreElsewhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if done.Lost != 1 || done.Ended != 1 || done.Suspended != 0 || done.Aside != "" {
+	if done.Lost != 1 || done.Ended != 1 || done.Suspended != (Suspended{}) || done.Aside != "" {
 		t.Errorf("%+v", done)
 	}
 	wantNames(t, parent, "b", "data", "other")
@@ -195,7 +195,7 @@ func TestRestoreSuspended(t *testing.T) {
 	}
 	other := filepath.Join(filepath.Dir(dir), "other")
 	done, err := Restore(t.Context(), RestoreOptions{DataDir: other, In: &file, Suspend: true, Now: clock})
-	if err != nil || done.Suspended != 3 {
+	if err != nil || done.Suspended != (Suspended{CronJobs: 1, Timetables: 1, Jobs: 1}) {
 		t.Fatalf("%+v, %v", done, err)
 	}
 	inStore(t, other, func(s *controlplane.OpenStore) {
@@ -280,6 +280,31 @@ func TestRestoreLocked(t *testing.T) {
 	}
 	lock.Release()
 
+	// Beside a restore, or what starts just now, the history would be lost with what is set aside.
+	if lock, err = controlplane.LockDir(dir); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Restore(t.Context(), RestoreOptions{DataDir: dir, File: file, Runs: true}); err == nil || !strings.Contains(err.Error(), "or is another restore; try again") {
+		t.Errorf("the history beside another restore: %v", err)
+	}
+	lock.Release()
+
+	// Nobody can use the new state before all is done.
+	fourth := filepath.Join(parent, "fourth")
+	var locked *controlplane.LockedError
+	r := restoration{o: RestoreOptions{DataDir: fourth, File: file}, placing: systemCalls}
+	r.o.Now, r.o.Progress, r.o.Warn = orDefaults(nil, nil, nil)
+	r.placing.exchange = func(a, b string) error {
+		err := exchangeAtOnce(a, b)
+		if _, lerr := controlplane.LockDir(fourth); !errors.As(lerr, &locked) {
+			t.Errorf("in its place it is not locked: %v", lerr)
+		}
+		return err
+	}
+	if _, err := r.run(t.Context()); err != nil || locked == nil {
+		t.Errorf("%v", err)
+	}
+
 	whole, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -293,7 +318,47 @@ func TestRestoreLocked(t *testing.T) {
 	if _, err := Restore(ctx, RestoreOptions{DataDir: third, File: file}); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
-	wantNames(t, parent, "b", "data", "other")
+	wantNames(t, parent, "b", "data", "fourth", "other")
+}
+
+// A journal that is damaged is not in the backup, which says so and has everything else; and a backup with one is refused.
+func TestDamagedJournal(t *testing.T) {
+	for name, offset := range map[string]int64{"header": 0, "page": 3 * 4096} {
+		t.Run(name, func(t *testing.T) {
+			dir := newState(t)
+			f, err := os.OpenFile(datadir.JournalDatabase(dir), os.O_RDWR, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = f.WriteAt(bytes.Repeat([]byte{0xa5}, 4096), offset)
+			if err = errors.Join(err, f.Close()); err != nil {
+				t.Fatal(err)
+			}
+			file, other := filepath.Join(filepath.Dir(dir), "b"), filepath.Join(filepath.Dir(dir), "other")
+			var told []string
+			made, err := Create(t.Context(), CreateOptions{DataDir: dir, File: file, Warn: func(m string) { told = append(told, m) }})
+			if err != nil || made.JournalDamage == "" || made.Runs != 0 || made.Objects.Total != 8 || len(told) != 1 || !strings.Contains(told[0], "history is not in this backup") {
+				t.Fatalf("%+v, %v, %q", made, err, told)
+			}
+			if strings.Contains(made.JournalDamage, unfinished) {
+				t.Errorf("it names a temporary file: %s", made.JournalDamage)
+			}
+			if done, err := Restore(t.Context(), RestoreOptions{DataDir: other, File: file}); err != nil || done.JournalDamage == "" {
+				t.Errorf("%+v, %v", done, err)
+			}
+
+			// The same journal in a backup.
+			text, err := os.ReadFile(datadir.JournalDatabase(dir))
+			if err != nil {
+				t.Fatal(err)
+			}
+			data := archive(t, map[string]string{storePart: "x", journalPart: string(text), nodeNamePart: "box", "control-plane/pki/ca.pem": "x", "control-plane/pki/service-account.key": "x"})
+			third := filepath.Join(filepath.Dir(dir), "third")
+			if _, err := Restore(t.Context(), RestoreOptions{DataDir: third, In: bytes.NewReader(data)}); err == nil || !strings.Contains(err.Error(), "the journal in it cannot be read") || strings.Contains(err.Error(), unfinished) {
+				t.Errorf("%v", err)
+			}
+		})
+	}
 }
 
 // Whatever a killed restore has left, the next one finds out what it is: the new state is removed, the old one kept.

@@ -42,7 +42,8 @@ ConfigMaps, Secrets, …), the history of runs with their logs, and the keys tha
 ` + "`carillon restore`" + ` makes a Carillon of it, here or on another machine.
 
 Nothing has to be stopped. The backup shows one moment: a run has ended in its objects and in its history,
-or in neither. Runs go on meanwhile; the history waits some milliseconds.
+or in neither. Runs go on meanwhile; the history waits for a fraction of a second, which
+the summary tells.
 
 Not in it: what Pods have in volumes and in directories of the machine (hostPath), and images. Back those
 up by their own means.
@@ -88,7 +89,10 @@ func (o *backupOptions) run(ctx context.Context, file string) error {
 	began := o.now()
 	made, err := backup.Create(ctx, options)
 	if finish != nil {
-		err = errors.Join(err, finish())
+		// What keeps the stream from taking more is the error of both.
+		if ferr := finish(); err == nil {
+			err = ferr
+		}
 	}
 	status.Clear()
 	if err != nil {
@@ -136,10 +140,13 @@ func runningContainers(n int) string {
 
 // contentText tells what is in a backup, two lines.
 func contentText(m *backup.Manifest) string {
-	return fmt.Sprintf("  objects: %s (%s, %s, %s, %s)\n  history: %s, %s, %s\n",
+	history := fmt.Sprintf("%s, %s, %s", quantity.CountGrouped(int(m.Runs), "run"), quantity.CountGrouped(int(m.Attempts)+m.EndedContainers, "attempt"), quantity.CountGrouped(int(m.Omissions), "omission"))
+	if m.JournalDamage != "" {
+		history = "not in it, because it is damaged: " + console.EscapeControls(m.JournalDamage)
+	}
+	return fmt.Sprintf("  objects: %s (%s, %s, %s, %s)\n  history: %s\n",
 		quantity.Grouped(m.Objects.Total), quantity.CountGrouped(m.Objects.CronJobs, "CronJob"), quantity.CountGrouped(m.Objects.Timetables, "Timetable"),
-		quantity.CountGrouped(m.Objects.Jobs, "Job"), quantity.CountGrouped(m.Objects.Pods, "Pod"),
-		quantity.CountGrouped(int(m.Runs), "run"), quantity.CountGrouped(int(m.Attempts)+m.EndedContainers, "attempt"), quantity.CountGrouped(int(m.Omissions), "omission"))
+		quantity.CountGrouped(m.Objects.Jobs, "Job"), quantity.CountGrouped(m.Objects.Pods, "Pod"), history)
 }
 
 // backupDocument is what programs learn of a backup.
@@ -154,12 +161,13 @@ type backupDocument struct {
 	Attempts          int64          `json:"attempts"`
 	Omissions         int64          `json:"omissions"`
 	EndedContainers   int            `json:"endedContainers"`
+	JournalDamage     string         `json:"journalDamage"`
 }
 
 func describeBackup(m *backup.Manifest) backupDocument {
 	return backupDocument{
 		Created: m.Created, CarillonVersion: m.Carillon, KubernetesVersion: m.Kubernetes, NodeName: m.Node, StoreRevision: m.Revision,
-		Objects: m.Objects, Runs: m.Runs, Attempts: m.Attempts, Omissions: m.Omissions, EndedContainers: m.EndedContainers,
+		Objects: m.Objects, Runs: m.Runs, Attempts: m.Attempts, Omissions: m.Omissions, EndedContainers: m.EndedContainers, JournalDamage: m.JournalDamage,
 	}
 }
 

@@ -39,6 +39,10 @@ func TestBackupTexts(t *testing.T) {
 		"restored": {restoredText("/d", &backup.Restored{Manifest: someManifest, Lost: 2, Aside: "/d.before"}, at),
 			"Restored /d from the backup of " + stamp + " (1h30m ago):\n" + contents +
 				"  2 Pods that were running then, or about to, failed: backoffLimit decides what is tried again\n  what was there before is in /d.before\nIt goes on from there with: " + upCommand("/d") + "\n"},
+		"suspended": {restoredText("/d", &backup.Restored{Manifest: someManifest, Suspended: backup.Suspended{CronJobs: 1, Jobs: 2}}, at),
+			"Restored /d from the backup of " + stamp + " (1h30m ago):\n" + contents +
+				"  suspended: 1 CronJob, 0 Timetables, 2 Jobs: nothing starts by itself until you resume it, or restore again without --suspend\n" +
+				"    " + kubectlHint("/d") + ` patch cronjob/NAME --type merge -p '{"spec":{"suspend":false}}' resumes one` + "\nIt goes on from there with: " + upCommand("/d") + "\n"},
 		"history": {restoredText("/d", &backup.Restored{Manifest: someManifest, RunsOnly: true, Merged: backup.Merged{Runs: 1, Attempts: 2}}, at),
 			"Added to the history of /d what was missing from the backup of " + stamp + " (1h30m ago): 1 run, 2 attempts, 0 omissions.\n"},
 		"nothing missing": {restoredText("/d", &backup.Restored{Manifest: someManifest, RunsOnly: true}, at),

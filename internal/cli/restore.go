@@ -131,8 +131,9 @@ func restoredText(dataDir string, done *backup.Restored, now time.Time) string {
 	if done.Lost > 0 {
 		fmt.Fprintf(&b, "  %s that %s running then, or about to, failed: backoffLimit decides what is tried again\n", quantity.CountGrouped(done.Lost, "Pod"), wasOrWere(done.Lost))
 	}
-	if done.Suspended > 0 {
-		fmt.Fprintf(&b, "  %s suspended: nothing starts by itself until you resume it, or restore again without --suspend\n", quantity.CountGrouped(done.Suspended, "schedule"))
+	if s := done.Suspended; s != (backup.Suspended{}) {
+		fmt.Fprintf(&b, "  suspended: %s, %s, %s: nothing starts by itself until you resume it, or restore again without --suspend\n    %s patch cronjob/NAME --type merge -p '{\"spec\":{\"suspend\":false}}' resumes one\n",
+			quantity.CountGrouped(s.CronJobs, "CronJob"), quantity.CountGrouped(s.Timetables, "Timetable"), quantity.CountGrouped(s.Jobs, "Job"), kubectlHint(dataDir))
 	}
 	if done.Aside != "" {
 		fmt.Fprintf(&b, "  what was there before is in %s\n", done.Aside)
@@ -154,12 +155,12 @@ type restoredDocument struct {
 	DataDir string         `json:"dataDir"`
 	Backup  backupDocument `json:"backup"`
 	// HistoryOnly is that of --runs; then Added counts.
-	HistoryOnly bool   `json:"historyOnly"`
-	Running     bool   `json:"running"`
-	SetAside    string `json:"setAside"`
-	LostPods    int    `json:"lostPods"`
-	EndedPods   int    `json:"endedPods"`
-	Suspended   int    `json:"suspended"`
+	HistoryOnly bool             `json:"historyOnly"`
+	Running     bool             `json:"running"`
+	SetAside    string           `json:"setAside"`
+	LostPods    int              `json:"lostPods"`
+	EndedPods   int              `json:"endedPods"`
+	Suspended   backup.Suspended `json:"suspended"`
 	Added       struct {
 		Runs      int64 `json:"runs"`
 		Attempts  int64 `json:"attempts"`

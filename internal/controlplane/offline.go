@@ -15,11 +15,13 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"time"
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/etcdutl/v3/snapshot"
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials/insecure"
 )
 
@@ -92,10 +94,32 @@ func (s *OpenStore) connect(ctx context.Context, socket string) (err error) {
 	}
 	// Not etcd's own client, which tells the terminal about connections that it does not need any more.
 	s.conn, err = grpc.NewClient("unix://"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(math.MaxInt32)))
-	if err == nil {
-		s.KV = etcdserverpb.NewKVClient(s.conn)
+	if err != nil {
+		return err
 	}
-	return err
+	s.KV = etcdserverpb.NewKVClient(s.conn)
+	return awaitReady(ctx, s.conn)
+}
+
+// connectTimeout bounds how long a store that listens may take to answer.
+const connectTimeout = 15 * time.Second
+
+// awaitReady waits until a connection is there, so that the first call takes no longer than others.
+func awaitReady(ctx context.Context, conn *grpc.ClientConn) error {
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	for conn.Connect(); ; {
+		state := conn.GetState()
+		if state == connectivity.Ready {
+			return nil
+		}
+		if state == connectivity.Idle {
+			conn.Connect()
+		}
+		if !conn.WaitForStateChange(ctx, state) {
+			return fmt.Errorf("the store does not answer: %w", ctx.Err())
+		}
+	}
 }
 
 // dialOnce tells at once when nobody listens, where a client would try again and again.
