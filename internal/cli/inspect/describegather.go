@@ -42,8 +42,9 @@ func (d *describe) gather(ctx context.Context, ref reference.Reference) (*descri
 	defer func() { _ = from.Close() }() // it was only read
 	in := &description.Input{
 		Now: d.clock(), Object: description.Object{Kind: kindNames[ref.Kind], Namespace: d.target.namespace(server), Name: ref.Name},
-		Next: shownTimes, Entries: shownEntries, Flags: d.flags(),
+		Next: shownTimes, Entries: shownEntries,
 	}
+	in.Flags, in.ServerFlags = d.flags()
 	var notThere *evidence.NotThere
 	if server == nil {
 		in.NoServer = "no API server was asked"
@@ -193,16 +194,18 @@ func linesOf(log []byte, most int) []string {
 	}
 }
 
-// flags are those that name the same place in another command.
-func (d *describe) flags() string {
-	text := ""
+// flags are those that name the same place in another command, and those of them that name an API server and a namespace.
+func (d *describe) flags() (all, server string) {
 	for _, flag := range []struct{ name, value string }{
 		{"kubeconfig", d.target.cluster.Kubeconfig}, {"context", d.target.cluster.Context}, {"data-dir", d.target.cluster.DataDir},
-		{"journal", d.target.journal}, {"namespace", d.target.cluster.Namespace},
+		{"namespace", d.target.cluster.Namespace},
 	} {
 		if flag.value != "" {
-			text += " --" + flag.name + " " + diagnosis.Quoted(flag.value)
+			server += " --" + flag.name + " " + diagnosis.Quoted(flag.value)
 		}
 	}
-	return text
+	if all = server; d.target.journal != "" {
+		all += " --journal " + diagnosis.Quoted(d.target.journal)
+	}
+	return all, server
 }

@@ -19,7 +19,7 @@ import (
 
 func (s *screen) table(t *table.Table) {
 	t.Indent = len(screenIndent)
-	s.lines = append(s.lines, t.Lines(s.width, s.color)...)
+	s.lines = append(s.lines, t.Lines(s.tables, s.color)...)
 }
 
 // next is the table of the next times.
@@ -87,7 +87,7 @@ func (s *screen) latest(d *description.Description) {
 	}
 	s.title("Latest runs, times in " + zoneName(d.Zone()))
 	t := table.Table{
-		Columns: []table.Column{{Header: "TIME"}, {Header: "DISTANCE", Priority: 1}, {Header: "OUTCOME"}, {Header: "TOOK", Right: true}, {Header: "REASON", Min: 12}, {Header: "RUN", Min: 16, Priority: 2}},
+		Columns: []table.Column{{Header: "TIME"}, {Header: "DISTANCE", Priority: 2}, {Header: "OUTCOME"}, {Header: "TOOK", Right: true}, {Header: "REASON", Min: 12}, {Header: "RUN", Priority: 1}},
 		Empty:   "none is known",
 	}
 	for i := range d.Entries {

@@ -21,7 +21,9 @@ import (
 
 // screen collects the lines of a description for people.
 type screen struct {
-	width        int
+	width int
+	// tables is how wide tables may be, 0 for any width: no terminal shows them.
+	tables       int
 	color, ascii bool
 	// zone is that of --zone as it was written, "" for that of whoever asks.
 	zone  string
@@ -230,6 +232,9 @@ func (s *screen) more(d *description.Description) {
 		gap := max(2, widest-table.Width(command)+2)
 		if len(screenIndent)+table.Width(command)+gap+table.Width(why) > s.width {
 			s.line(screenIndent + command)
+			if step.Destructive { // whoever pastes it is to know what it does
+				s.paragraph(screenIndent+screenIndent, screenIndent+screenIndent, step.Why, table.Dim)
+			}
 			continue
 		}
 		s.line(screenIndent + command + strings.Repeat(" ", gap) + table.Dim.Paint(why, s.color))

@@ -34,6 +34,8 @@ type historyCommand struct {
 	clock   func() time.Time
 	// width and color are how answers for people are written; width 0 is any.
 	width int
+	// piped: no terminal shows it, so that tables are not cut.
+	piped bool
 	color bool
 	// open is target.open, unless a test has another source.
 	open opener
@@ -141,6 +143,7 @@ func (f *historyFormat) Set(text string) error {
 func (h *historyCommand) run(ctx context.Context, args []string) error {
 	if h.width == 0 {
 		h.width, h.color = output.WidthOf(h.streams.Out), console.SupportsColor(h.streams.Out)
+		h.piped = output.TableWidth(h.streams.Out) == 0
 	}
 	if err := h.check(); err != nil {
 		return err

@@ -190,6 +190,11 @@ func (h *historyCommand) overview(ctx context.Context) error {
 			return err
 		}
 	}
+	if len(runs)+len(omissions) == 0 {
+		if err := h.target.checkNamespace(ctx, s, server); err != nil {
+			return err
+		}
+	}
 	o.lines = history.Overview(runs, omissions, o.now)
 	if !selector.Empty() {
 		if o.lines, err = h.withLabels(ctx, server, selector, o.lines); err != nil {

@@ -63,7 +63,7 @@ func (h *historyCommand) writeOverview(o *overviewAnswer) error {
 // overviewTable is the table of all objects; hidden is how many Jobs are not in it.
 func overviewTable(o *overviewAnswer, all bool) (t *table.Table, hidden int) {
 	t = &table.Table{Columns: []table.Column{
-		{Header: "NAMESPACE", Min: 8}, {Header: "NAME", Min: 16}, {Header: "RUNS", Right: true}, {Header: "OK", Right: true}, {Header: "MEDIAN", Right: true},
+		{Header: "NAMESPACE"}, {Header: "NAME"}, {Header: "RUNS", Right: true}, {Header: "OK", Right: true}, {Header: "MEDIAN", Right: true},
 		{Header: "LONGEST", Right: true, Priority: 2}, {Header: "TREND", Right: true, Priority: 3}, {Header: "NOT RUN", Right: true, Priority: 1}, {Header: "LAST", Min: 9}, {Header: "", Priority: 4},
 	}}
 	jobs := 0

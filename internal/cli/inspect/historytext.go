@@ -53,9 +53,9 @@ func (h *historyCommand) writeText(a *historyAnswer) error {
 // widestText is the widest that sentences are easily read at.
 const widestText = 100
 
-// tableWidth is how wide tables may be: with -o wide as wide as they are.
+// tableWidth is how wide tables may be: with -o wide, and where no terminal shows them, as wide as they are.
 func (h *historyCommand) tableWidth() int {
-	if h.format == "wide" {
+	if h.format == "wide" || h.piped {
 		return 0
 	}
 	return h.width

@@ -13,6 +13,9 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/carillon-dev/carillon/internal/cli/cluster"
@@ -159,6 +162,26 @@ func (t *target) openLocal(flags cluster.Flags) (source, *cluster.Server, error)
 	}
 	made, err := newAPISource(server, t.namespace(server), "the Carillon on "+dir, unread.Error())
 	return made, server, err
+}
+
+// checkNamespace is an error if the namespace that -n names does not exist, nor did while the journal remembers.
+func (t *target) checkNamespace(ctx context.Context, s source, server *cluster.Server) error {
+	namespace := t.cluster.Namespace
+	if namespace == "" || server == nil {
+		return nil
+	}
+	resource, err := server.Resource(corev1.SchemeGroupVersion.WithKind("Namespace"), "")
+	if err != nil {
+		return err
+	}
+	if _, err := resource.Get(ctx, namespace, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		return nil // it is there, or nobody may say
+	}
+	runs, err := s.Runs(ctx, journal.Query{Namespace: namespace, Limit: 1})
+	if err != nil || len(runs) > 0 {
+		return err
+	}
+	return exitcode.UsageError("there is no namespace %s (-A looks in all of them)", namespace)
 }
 
 // names are those of objects that a reference with this word may mean. It is for reference.Completion.

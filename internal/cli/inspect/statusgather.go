@@ -41,8 +41,8 @@ type known struct {
 	origin string
 	notes  []string
 	// flags are those by which other commands ask the same API server, usual the namespace that they ask about unless one
-	// is named, and only the one that this look was about ("" for all).
-	flags, usual, only string
+	// is named, and only the one that this look was about ("" for all). server are those of flags that name an API server.
+	flags, server, usual, only string
 }
 
 // What is looked at, at most.
@@ -116,7 +116,8 @@ func (c *statusCommand) look(ctx context.Context, since time.Duration) (*known, 
 	if err := g.gather(ctx); err != nil {
 		return nil, err
 	}
-	k := &known{status: status.Of(&g.in), flags: c.leadingFlags(), usual: "default"}
+	k := &known{status: status.Of(&g.in), usual: "default"}
+	k.flags, k.server = c.leadingFlags()
 	k.only = g.namespace
 	switch {
 	case c.target.cluster.Namespace != "":
@@ -124,9 +125,21 @@ func (c *statusCommand) look(ctx context.Context, since time.Duration) (*known, 
 	case g.server != nil:
 		k.usual = g.server.Namespace
 	}
+	if err := g.checkNamespace(ctx); err != nil {
+		return nil, err
+	}
 	g.tails(ctx, k.status.Failed)
 	k.origin, k.notes = g.source.Origin(ctx), g.notes
 	return k, nil
+}
+
+// checkNamespace refuses a namespace that -n names and that does not exist, unless something is known of it all the same.
+func (g *gatherer) checkNamespace(ctx context.Context) error {
+	in := &g.in
+	if len(in.Schedules)+len(in.Active)+len(in.Failed)+len(in.Omissions) > 0 {
+		return nil
+	}
+	return g.target.checkNamespace(ctx, g.source, g.server)
 }
 
 // connect speaks to the API server in protobuf. What comes from this machine is not compressed on the way: that takes
@@ -141,17 +154,19 @@ func (g *gatherer) connect() (kubernetes.Interface, error) {
 	return typedClient(&server)
 }
 
-// leadingFlags are those that name the same API server, or journal, to other commands.
-func (c *statusCommand) leadingFlags() string {
-	var flags strings.Builder
+// leadingFlags are those that name the same API server and journal to other commands, and those of the API server alone.
+func (c *statusCommand) leadingFlags() (all, server string) {
 	for _, f := range []struct{ name, value string }{
-		{"kubeconfig", c.target.cluster.Kubeconfig}, {"context", c.target.cluster.Context}, {"data-dir", c.target.cluster.DataDir}, {"journal", c.target.journal},
+		{"kubeconfig", c.target.cluster.Kubeconfig}, {"context", c.target.cluster.Context}, {"data-dir", c.target.cluster.DataDir},
 	} {
 		if f.value != "" {
-			flags.WriteString(" --" + f.name + " " + diagnosis.Quoted(f.value))
+			server += " --" + f.name + " " + diagnosis.Quoted(f.value)
 		}
 	}
-	return flags.String()
+	if all = server; c.target.journal != "" {
+		all += " --journal " + diagnosis.Quoted(c.target.journal)
+	}
+	return all, server
 }
 
 // gather asks for everything, as far as possible side by side.

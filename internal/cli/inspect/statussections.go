@@ -88,9 +88,17 @@ func (t *statusText) object(o status.Object, color table.Color, others ...table.
 func (t *statusText) command(verb string, o status.Object, rest string) string {
 	text := "carillon " + verb + " " + diagnosis.Quoted(o.Reference)
 	if o.Namespace != "" && o.Namespace != t.known.usual {
-		text += " -n " + diagnosis.Quoted(o.Namespace)
+		flag := " -n "
+		if verb == "next" { // whose -n is how many times
+			flag = " --namespace "
+		}
+		text += flag + diagnosis.Quoted(o.Namespace)
 	}
-	return console.EscapeControls(text + rest + t.known.flags)
+	flags := t.known.flags
+	if verb == "next" || verb == "why" { // which ask the API server
+		flags = t.known.server
+	}
+	return console.EscapeControls(text + rest + flags)
 }
 
 func (t *statusText) blocked(all []status.Blocked) section {
@@ -232,7 +240,7 @@ func (t *statusText) missed(all []status.Omitted) section {
 	}
 	if len(all) > 0 {
 		s.lead = t.command("why", all[0].Object, " --at "+all[0].Last.UTC().Format(time.RFC3339))
-		if !t.known.status.Served { // whom why asks
+		if !t.known.status.Served || all[0].Deleted { // why asks the API server
 			s.lead = t.command("describe", all[0].Object, "")
 		}
 	}

@@ -164,6 +164,7 @@ func screens(t testing.TB) map[string]*known {
 		Schedules: scheduled(t, cronJob("shop", "backup", "30 * * * *")),
 	})
 	cluster.origin, cluster.usual, cluster.only, cluster.flags = "the objects of the cluster; Jobs that were cleaned up are not known", "shop", "shop", " --context production"
+	cluster.server = cluster.flags
 
 	var many []adapter.Object
 	var failures []run.Run

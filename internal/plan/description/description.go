@@ -53,6 +53,8 @@ type Input struct {
 	Next, Entries, Places int
 	// Flags are what commands need to name the same API server and namespace, with a blank before it; "" for nothing.
 	Flags string
+	// ServerFlags are those of Flags that commands take which ask an API server alone.
+	ServerFlags string
 }
 
 // Usual is how long runs take that succeed. Zero if that is not known.
@@ -128,6 +130,9 @@ func Of(in Input) *Description {
 		Object: in.Object, Now: now.UTC(), Origin: in.Origin, zone: time.UTC, First: []string{}, Active: []ActiveRun{}, Entries: []Entry{},
 		Conditions: []Condition{}, Events: []Event{}, Missing: []string{}, Steps: []diagnosis.Step{},
 	}
+	in.Runs = retrying(&in)
+	d.active(&in)
+	d.usual(&in)
 	if e := in.Evidence; e == nil {
 		d.remembered(&in)
 	} else {
@@ -141,9 +146,6 @@ func Of(in Input) *Description {
 	if in.Evidence == nil && in.Zone != nil {
 		d.zone = in.Zone
 	}
-	in.Runs = retrying(&in)
-	d.active(&in)
-	d.usual(&in)
 	if scheduled := d.scheduledOf(&in); scheduled != nil {
 		d.Schedule = scheduleOf(&in, scheduled, now)
 	}

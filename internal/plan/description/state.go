@@ -98,10 +98,19 @@ func (d *Description) state(e *diagnosis.Evidence) {
 	d.State = State{Verdict: answer.Verdict, Reason: answer.Reason, Summary: answer.Summary, Sentences: answer.Sentences}
 	for _, step := range answer.Next {
 		logs := strings.Contains(step.Command, " logs ") // which comes below
+		if step.Destructive && !d.farOverdue() {
+			continue
+		}
 		if answer.Verdict != diagnosis.NotDue && answer.Verdict != diagnosis.Succeeded && !logs {
 			d.Steps = append(d.Steps, step)
 		}
 	}
+}
+
+// farOverdue tells whether a run has taken more than twice as long as any of the last ones that succeeded: ending it is no
+// bad advice then.
+func (d *Description) farOverdue() bool {
+	return slices.ContainsFunc(d.Active, func(a ActiveRun) bool { return a.Overdue && d.Usual != nil && a.AgeSeconds > 2*d.Usual.MostSeconds })
 }
 
 // active are the runs that have not ended.

@@ -18,19 +18,28 @@ import (
 func (d *Description) steps(in *Input) {
 	name := in.Object.reference()
 	add := func(command, why string) {
-		d.Steps = append(d.Steps, diagnosis.Step{Command: "carillon " + command + in.Flags, Why: why})
+		flags := in.Flags
+		if verb, _, _ := strings.Cut(command, " "); verb == "why" || verb == "explain" { // which ask the API server
+			flags = in.ServerFlags
+		}
+		d.Steps = append(d.Steps, diagnosis.Step{Command: "carillon " + command + flags, Why: why})
+	}
+	logs := func(of, why string) {
+		if len(in.Runs) > 0 {
+			add("logs "+of, why)
+		}
 	}
 	failed := d.Failure != nil && d.Failure.Run.Outcome == run.Failed
 	switch {
 	case in.Object.Kind == "Job":
-		add("logs "+name, "all that it wrote")
+		logs(name, "all that it wrote")
 		if !d.Gone {
 			add("why "+name, "why it is in its state, with the evidence")
 		}
 	case failed:
-		add("logs --failed "+name, "all that the last failed run wrote")
+		logs("--failed "+name, "all that the last failed run wrote")
 	default:
-		add("logs "+name, "what the newest run wrote")
+		logs(name, "what the newest run wrote")
 	}
 	if in.Object.Kind != "Job" {
 		add("history "+name, "all runs, with their durations")

@@ -133,6 +133,8 @@ type Proof struct {
 type Step struct {
 	Command string `json:"command"`
 	Why     string `json:"why"`
+	// Destructive: it ends or deletes something.
+	Destructive bool `json:"destructive,omitempty"`
 }
 
 // builder collects an answer.
@@ -222,7 +224,7 @@ func Quoted(word string) string {
 
 // next suggests a command of kubectl in the object's namespace. Names in it are quoted by whoever writes it.
 func (b *builder) next(command, why string) {
-	step := Step{Command: fmt.Sprintf("%s -n %s %s", b.kubectl(), Quoted(b.answer.Object.Namespace), command), Why: why}
+	step := Step{Command: fmt.Sprintf("%s -n %s %s", b.kubectl(), Quoted(b.answer.Object.Namespace), command), Why: why, Destructive: strings.HasPrefix(command, "delete ")}
 	if !slices.Contains(b.answer.Next, step) {
 		b.answer.Next = append(b.answer.Next, step)
 	}

@@ -21,6 +21,8 @@ type Omitted struct {
 	// Count is how many times there are, First and Last are the first and the last of them.
 	Count       int64
 	First, Last time.Time
+	// Deleted: the CronJob or Timetable is not there any more.
+	Deleted bool
 }
 
 // pauses are the reasons for times that pass while an object is suspended or paused.
@@ -61,9 +63,16 @@ func missed(in *Input, paused []Paused) []Omitted {
 			g.Last, g.Message = last, o.Message
 		}
 	}
+	there := map[Object]bool{}
+	for _, s := range in.Schedules {
+		o := objectOfSchedule(s)
+		there[Object{Namespace: o.Namespace, Reference: o.Reference}] = true
+	}
 	all := make([]Omitted, 0, len(order))
 	for _, k := range order {
-		all = append(all, *groups[k])
+		g := groups[k]
+		g.Deleted = in.Served && !there[Object{Namespace: g.Namespace, Reference: g.Reference}]
+		all = append(all, *g)
 	}
 	slices.SortStableFunc(all, func(a, b Omitted) int {
 		return cmp.Or(-compareBools(a.Missed, b.Missed), b.Last.Compare(a.Last), compareObjects(a.Object, b.Object), cmp.Compare(a.Reason, b.Reason))
