@@ -44,6 +44,8 @@ type kinds struct {
 
 	mu     sync.Mutex
 	wanted map[string]*wanted
+	// started: it was looked once which kinds are served.
+	started bool
 	// omitted are the fingerprints of the omissions in the status of each Timetable.
 	omitted map[types.UID][]uint64
 }
@@ -55,6 +57,8 @@ type wanted struct {
 	choose []client.ListOption
 	// read reads an object as a run; false: it is none.
 	read func(ctx context.Context, object client.Object) (run.Run, bool)
+	// containers reads the containers of the object's Pods; nil where that is not known.
+	containers func(client.Object) run.Containers
 	// podsByName: Pods tell the name of the run that they belong to, and no UID.
 	podsByName bool
 	// seen and gone are called instead of read for objects that are no runs.
@@ -62,6 +66,8 @@ type wanted struct {
 
 	// follower is nil while nobody follows the kind. kinds.mu guards it.
 	follower *follower
+	// listedOnce: it has been listed, or is not served any more. kinds.mu guards it.
+	listedOnce bool
 	// round counts the lists. Recorder.mu guards it.
 	round uint32
 }
@@ -99,6 +105,7 @@ func (k *kinds) follow(ctx context.Context) {
 		case every > 0: // a kind that is followed may cease to be served, too
 			again.Reset(every)
 		}
+		k.tellListed()
 	}
 }
 
@@ -113,6 +120,13 @@ func (k *kinds) atOnce(ctx context.Context) []*wanted {
 					return run.Run{}, false
 				}
 				return run.FromJob(job), true
+			},
+			containers: func(object client.Object) run.Containers {
+				job, ok := object.(*batchv1.Job)
+				if !ok {
+					return run.Containers{}
+				}
+				return run.ContainersOf(&job.Spec.Template.Spec)
 			},
 		},
 		{gvk: timetableKind, list: func() client.ObjectList { return &timetable.ObjectList{} }, seen: k.timetableSeen, gone: k.timetableGone},
@@ -180,6 +194,13 @@ func (k *kinds) pods() *wanted {
 			state := run.FromPod(pod)
 			return state, state.Owner != run.Owner{}
 		},
+		containers: func(object client.Object) run.Containers {
+			pod, ok := object.(*corev1.Pod)
+			if !ok {
+				return run.Containers{}
+			}
+			return run.ContainersOf(&pod.Spec)
+		},
 	}
 }
 
@@ -220,6 +241,7 @@ func (k *kinds) start(ctx context.Context) (all bool, failed error) {
 	all = true
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	k.started = true
 	for _, w := range k.wanted {
 		if w.follower != nil {
 			continue
@@ -235,8 +257,9 @@ func (k *kinds) start(ctx context.Context) (all bool, failed error) {
 		k.running.Go(func() {
 			err := w.follower.run(ctx)
 			k.mu.Lock()
-			w.follower = nil
+			w.follower, w.listedOnce = nil, true
 			k.mu.Unlock()
+			k.tellListed()
 			if ctx.Err() == nil {
 				k.recorder.o.Logger.V(1).Info("A kind is not served any more", "kind", w.gvk.String(), "reason", err.Error())
 			}
@@ -260,11 +283,24 @@ func (k *kinds) newFollower(ctx context.Context, w *wanted) *follower {
 	if w.read == nil {
 		return f
 	}
-	f.listing, f.listed = func() { r.listing(w) }, func() { r.listed(w) }
+	f.listing = func() { r.listing(w) }
+	f.listed = func() {
+		r.listed(w)
+		k.mu.Lock()
+		w.listedOnce = true
+		k.mu.Unlock()
+		k.tellListed()
+	}
 	f.seen = func(object client.Object) {
-		if state, ok := w.read(ctx, object); ok {
-			r.seen(w, state)
+		state, ok := w.read(ctx, object)
+		if !ok {
+			return
 		}
+		var containers run.Containers
+		if w.containers != nil {
+			containers = w.containers(object)
+		}
+		r.seen(w, state, containers)
 	}
 	f.gone = func(object client.Object) {
 		if state, ok := w.read(ctx, object); ok {
@@ -272,6 +308,34 @@ func (k *kinds) newFollower(ctx context.Context, w *wanted) *follower {
 		}
 	}
 	return f
+}
+
+// tellListed closes listedOnce when all kinds of runs that are followed have been listed, after the first look at which of
+// them are served.
+func (k *kinds) tellListed() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if !k.started || isClosed(k.recorder.listedOnce) {
+		return
+	}
+	for _, w := range k.wanted {
+		if w.read != nil && w.follower != nil && !w.listedOnce {
+			return
+		}
+	}
+	close(k.recorder.listedOnce)
+}
+
+// followsNames tells whether a kind is followed whose Pods tell no more than the name.
+func (k *kinds) followsNames() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, w := range k.wanted {
+		if w.podsByName && w.follower != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // lookAgain has all objects of all kinds seen again.

@@ -20,7 +20,6 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/carillon-dev/carillon/internal/cron"
 	"github.com/carillon-dev/carillon/internal/journal"
 	"github.com/carillon-dev/carillon/internal/journal/ended"
 	"github.com/carillon-dev/carillon/internal/kind"
@@ -118,17 +117,24 @@ type Recorder struct {
 	o Options
 	// look asks for another look at runs whose objects may have gone unseen.
 	look chan struct{}
+	// named asks for another look at containers whose run was not known by its name.
+	named chan struct{}
+	// listedOnce is closed when all kinds that are served have been listed, takenOnce when what the node had left before
+	// has been taken in then.
+	listedOnce, takenOnce chan struct{}
 	// wake has a token when there is something to write.
 	wake  chan struct{}
 	kinds kinds
 
 	mu        sync.Mutex
 	known     map[types.UID]*known
-	jobNames  map[types.NamespacedName]types.UID // of Volcano's Jobs, whose Pods tell no UID
+	jobNames  map[types.NamespacedName]named // of Volcano's Jobs, whose Pods tell no UID
 	pending   queue
 	asked     map[types.UID]time.Time
-	stopping  map[types.UID]cron.Reason
-	unwritten map[types.UID]int // logs that are being asked for, by run
+	stopping  map[types.UID]stop
+	swept     time.Time          // when old entries of asked and stopping were dropped
+	late      map[types.UID]bool // runs that have attempts which came when the run was not known
+	unwritten map[types.UID]int  // logs that are being asked for, by run
 	// away: the API server could not be reached when it was asked last.
 	away bool
 	// unavailable: the journal could not be written to when it was tried last. ended: nothing is recorded any more.
@@ -151,8 +157,9 @@ func New(o Options) (*Recorder, error) {
 	}
 	r := &Recorder{
 		o: o, look: make(chan struct{}, 1), wake: make(chan struct{}, 1), known: map[types.UID]*known{},
-		jobNames: map[types.NamespacedName]types.UID{}, asked: map[types.UID]time.Time{}, stopping: map[types.UID]cron.Reason{},
-		unwritten: map[types.UID]int{},
+		jobNames: map[types.NamespacedName]named{}, asked: map[types.UID]time.Time{}, stopping: map[types.UID]stop{},
+		unwritten: map[types.UID]int{}, late: map[types.UID]bool{}, named: make(chan struct{}, 1),
+		listedOnce: make(chan struct{}), takenOnce: make(chan struct{}),
 	}
 	r.kinds.recorder, r.kinds.changed = r, make(chan struct{}, 1)
 	r.kinds.wanted, r.kinds.omitted = map[string]*wanted{}, map[types.UID][]uint64{}
@@ -174,6 +181,8 @@ func (r *Recorder) Run(ctx context.Context) {
 	watching.Go(func() { r.findGone(ctx) })
 	if r.o.Ended != nil {
 		watching.Go(func() { r.takeContainers(ctx) })
+	} else {
+		close(r.takenOnce)
 	}
 	watching.Wait()
 
@@ -182,7 +191,7 @@ func (r *Recorder) Run(ctx context.Context) {
 	r.mu.Unlock()
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
 	defer cancel()
-	if r.o.Ended != nil {
+	if r.o.Ended != nil && isClosed(r.listedOnce) {
 		if err := r.takeAll(last); err != nil {
 			r.o.Logger.Info("Containers that have ended wait for the next start", "reason", err.Error())
 		}
@@ -199,6 +208,15 @@ func signal(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:
 	default:
+	}
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
 	}
 }
 

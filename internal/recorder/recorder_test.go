@@ -464,7 +464,7 @@ func TestContainers(t *testing.T) {
 			}
 			return c
 		}
-		s.recorder.seen(&wanted{podsByName: true}, run.Run{UID: "volcano-uid", Namespace: "ns", Name: "v", Outcome: run.Active})
+		s.recorder.seen(&wanted{podsByName: true}, run.Run{UID: "volcano-uid", Namespace: "ns", Name: "v", Outcome: run.Active}, run.Containers{})
 		s.ended.add(of("a", "main", "batch.kubernetes.io/controller-uid", "job-uid"), "x\n")
 		s.ended.add(of("b", "main"), "x\n")
 		s.ended.add(of("c", "main", v1alpha1.LabelTimetableUID, "tt"), "")

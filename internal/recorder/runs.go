@@ -5,6 +5,7 @@ package recorder
 
 import (
 	"hash/maphash"
+	"maps"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -21,6 +22,9 @@ type known struct {
 	// seen is the fingerprint of what was seen, ended whether it had ended then, and durable whether it is in the journal.
 	seen           uint64
 	ended, durable bool
+	// containers are those of its Pods, name is its own where Pods tell that alone.
+	containers run.Containers
+	name       types.NamespacedName
 }
 
 // seed makes fingerprints; they are compared within one process only.
@@ -36,7 +40,7 @@ func fingerprint(r run.Run) uint64 {
 }
 
 // seen takes in the state of a run whose object is there.
-func (r *Recorder) seen(of *wanted, state run.Run) {
+func (r *Recorder) seen(of *wanted, state run.Run, containers run.Containers) {
 	if state.UID == "" {
 		return
 	}
@@ -45,10 +49,12 @@ func (r *Recorder) seen(of *wanted, state run.Run) {
 	defer r.mu.Unlock()
 	k := r.known[state.UID]
 	if k == nil {
-		k = &known{}
+		k = &known{containers: containers}
 		r.known[state.UID] = k
 		if of.podsByName {
-			r.jobNames[types.NamespacedName{Namespace: state.Namespace, Name: state.Name}] = state.UID
+			k.name = types.NamespacedName{Namespace: state.Namespace, Name: state.Name}
+			r.jobNames[k.name] = named{uid: state.UID}
+			signal(r.named)
 		}
 	}
 	k.of, k.round = of, of.round
@@ -67,8 +73,8 @@ func (r *Recorder) gone(of *wanted, state run.Run) {
 	mark := fingerprint(state)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	k, reason := r.known[state.UID], r.stopping[state.UID]
-	r.forget(of, state)
+	k, reason := r.known[state.UID], r.stopping[state.UID].reason
+	r.forget(state.UID)
 	if k != nil && k.ended && k.seen == mark {
 		return // it is in the journal, or on its way
 	}
@@ -84,14 +90,21 @@ func (r *Recorder) gone(of *wanted, state run.Run) {
 	r.enqueue(state)
 }
 
-// forget drops what is known of a run. The caller holds the lock.
-func (r *Recorder) forget(of *wanted, state run.Run) {
-	delete(r.known, state.UID)
-	delete(r.asked, state.UID)
-	delete(r.stopping, state.UID)
-	if of.podsByName {
-		delete(r.jobNames, types.NamespacedName{Namespace: state.Namespace, Name: state.Name})
+// forget drops what is known of a run whose object is gone; its name stays for a while, for its last containers. The caller
+// holds the lock.
+func (r *Recorder) forget(uid types.UID) {
+	if k := r.known[uid]; k != nil && k.name.Name != "" {
+		now := time.Now()
+		maps.DeleteFunc(r.jobNames, func(_ types.NamespacedName, n named) bool {
+			return !n.gone.IsZero() && now.Sub(n.gone) >= namedWithin
+		})
+		if r.jobNames[k.name].uid == uid { // and not one that has the name now
+			r.jobNames[k.name] = named{uid: uid, gone: now}
+		}
 	}
+	delete(r.known, uid)
+	delete(r.asked, uid)
+	delete(r.stopping, uid)
 }
 
 // listing begins another round of a kind.
@@ -106,8 +119,7 @@ func (r *Recorder) listed(of *wanted) {
 	r.mu.Lock()
 	for uid, k := range r.known {
 		if k.of == of && k.round != of.round {
-			delete(r.known, uid)
-			delete(r.asked, uid)
+			r.forget(uid)
 		}
 	}
 	r.mu.Unlock()

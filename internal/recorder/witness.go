@@ -4,6 +4,7 @@
 package recorder
 
 import (
+	"maps"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -19,8 +20,28 @@ var _ manager.Witness = (*Recorder)(nil)
 // holdTimeout is how long the deletion of a run that has ended waits for the journal at most.
 const holdTimeout = 5 * time.Second
 
-// maxStopping is how many runs are remembered that are being stopped.
-const maxStopping = 10_000
+// maxStopping is how many runs are remembered that are being stopped, and stoppingWithin how long if there are so many:
+// each leaves with its object, unless that went unseen.
+const (
+	maxStopping    = 10_000
+	stoppingWithin = time.Hour
+)
+
+// stop is why a run is being stopped, and since when.
+type stop struct {
+	reason cron.Reason
+	at     time.Time
+}
+
+// sweep drops what nobody waits for any more when so much is remembered that there is no room. The caller holds the lock.
+func (r *Recorder) sweep(now time.Time) {
+	if now.Sub(r.swept) < time.Second {
+		return
+	}
+	r.swept = now
+	maps.DeleteFunc(r.asked, func(_ types.UID, since time.Time) bool { return now.Sub(since) >= 2*holdTimeout })
+	maps.DeleteFunc(r.stopping, func(_ types.UID, s stop) bool { return now.Sub(s.at) >= stoppingWithin })
+}
 
 // Outcomes implements manager.Witness.
 func (r *Recorder) Outcomes(of kind.Info, owner cron.Owner, outcomes []cron.RunOutcome) {
@@ -38,8 +59,12 @@ func (r *Recorder) Outcomes(of kind.Info, owner cron.Owner, outcomes []cron.RunO
 func (r *Recorder) Stopping(child types.UID, reason cron.Reason) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.stopping) < maxStopping { // each leaves with its object
-		r.stopping[child] = reason
+	now := time.Now()
+	if len(r.stopping) >= maxStopping {
+		r.sweep(now)
+	}
+	if len(r.stopping) < maxStopping {
+		r.stopping[child] = stop{reason, now}
 	}
 }
 
@@ -55,7 +80,11 @@ func (r *Recorder) MayPrune(child types.UID) bool {
 		return true
 	}
 	since, asked := r.asked[child]
-	switch now := time.Now(); {
+	now := time.Now()
+	if len(r.asked) >= maxPending {
+		r.sweep(now)
+	}
+	switch {
 	case !asked && len(r.asked) < maxPending:
 		r.asked[child] = now
 		return false

@@ -131,3 +131,8 @@ func kindOf(ref *metav1.OwnerReference) kind.Kind {
 	}
 	return nil
 }
+
+// KindOfOwner is the kind of an owner of runs; nil if it is none that this program knows.
+func KindOfOwner(o Owner) kind.Kind {
+	return kindOf(&metav1.OwnerReference{APIVersion: o.APIVersion, Kind: o.Kind})
+}
