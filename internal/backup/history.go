@@ -10,7 +10,9 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"strings"
 
+	"github.com/carillon-dev/carillon/api/v1alpha1"
 	"github.com/carillon-dev/carillon/internal/datadir"
 	"github.com/carillon-dev/carillon/internal/journal"
 	"github.com/carillon-dev/carillon/internal/journal/ended"
@@ -65,18 +67,49 @@ func recordEnded(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
+	past, err := journal.OpenReader(datadir.Journal(dir))
+	if err != nil {
+		return errors.Join(err, j.Close())
+	}
 	for _, id := range entries.List() {
-		if err = recordOne(ctx, j, entries, id); err != nil {
+		if err = recordOne(ctx, j, past, entries, id); err != nil {
 			break
 		}
 	}
-	return errors.Join(err, j.Close())
+	return errors.Join(err, past.Close(), j.Close())
 }
 
-func recordOne(ctx context.Context, j *journal.Journal, entries *ended.Dir, id string) error {
-	attempt, err := entries.Attempt(id)
+// volcanoJob is the label with the name of the Job that a Pod of Volcano's belongs to: it tells no UID.
+const volcanoJob = "volcano.sh/job-name"
+
+// recordOne takes one container into the journal, unless it belongs to no run, or to one that the journal does not know.
+func recordOne(ctx context.Context, j *journal.Journal, past *journal.Reader, entries *ended.Dir, id string) error {
+	c, err := entries.Read(id)
 	if err != nil {
 		return err
+	}
+	attempt := c.Attempt()
+	name := c.Pod.Labels[volcanoJob]
+	switch {
+	case c.Pod.JobUID() != "":
+	case name != "":
+		runs, err := past.Runs(ctx, journal.Query{Namespace: c.Pod.Namespace, Name: name})
+		if err != nil {
+			return err
+		}
+		attempt.RunUID = ""
+		for i := range runs { // the newest first
+			r := &runs[i]
+			if strings.HasPrefix(r.APIVersion, "batch.volcano.sh/") && !r.Created.After(c.Ended) {
+				attempt.RunUID = r.UID
+				break
+			}
+		}
+		if attempt.RunUID == "" {
+			return nil
+		}
+	case c.Pod.Labels[v1alpha1.LabelTimetableUID] == "":
+		return nil
 	}
 	log, err := entries.Log(id)
 	if errors.Is(err, fs.ErrNotExist) {
