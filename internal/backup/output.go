@@ -101,7 +101,7 @@ func (o *outputFile) sweep(prefix string) {
 		if unix.Fstat(fd, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFREG && int(st.Uid) == os.Geteuid() && unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB) == nil {
 			_ = unix.Unlinkat(int(o.dir.Fd()), e.Name(), 0)
 		}
-		unix.Close(fd)
+		_ = unix.Close(fd) // it was only locked
 	}
 }
 
