@@ -39,6 +39,8 @@ type target struct {
 func (t *target) addFlags(cmd *cobra.Command, selector bool) {
 	flags := cmd.Flags()
 	t.cluster.Add(flags)
+	// It is refused for a flag that is not there only.
+	_ = cmd.RegisterFlagCompletionFunc("namespace", t.completeNamespaces)
 	flags.StringVar(&t.journal, "journal", "", "read the journal in this directory, or in this data directory")
 	if selector {
 		flags.BoolVarP(&t.allNamespaces, "all-namespaces", "A", false, "in all namespaces")
@@ -182,6 +184,36 @@ func (t *target) checkNamespace(ctx context.Context, s source, server *cluster.S
 		return err
 	}
 	return exitcode.UsageError("there is no namespace %s (-A looks in all of them)", namespace)
+}
+
+// namespacesWithin bounds how long the completion of a namespace may take.
+const namespacesWithin = 2 * time.Second
+
+// completeNamespaces completes -n: with the namespaces of the API server, or, where none runs, those of remembered runs.
+func (t *target) completeNamespaces(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	ctx, cancel := context.WithTimeout(cmd.Context(), namespacesWithin)
+	defer cancel()
+	s, server, err := t.open(ctx)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp // a shell has no place for errors
+	}
+	defer func() { _ = s.Close() }() // it was only read
+	var names []string
+	if server != nil {
+		all, err := server.Metadata.Resource(corev1.SchemeGroupVersion.WithResource("namespaces")).List(ctx, metav1.ListOptions{})
+		if err == nil {
+			for i := range all.Items {
+				names = append(names, all.Items[i].Name)
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		}
+	}
+	runs, _ := s.Runs(ctx, journal.Query{Limit: 1000}) // without an answer nothing is completed
+	for i := range runs {
+		names = append(names, runs[i].Namespace)
+	}
+	slices.Sort(names)
+	return slices.Compact(names), cobra.ShellCompDirectiveNoFileComp
 }
 
 // names are those of objects that a reference with this word may mean. It is for reference.Completion.

@@ -6,12 +6,16 @@ package inspect
 import (
 	"errors"
 	"path/filepath"
+	"slices"
 	"testing"
+
+	"github.com/spf13/cobra"
 
 	"github.com/carillon-dev/carillon/internal/cli/cluster"
 	"github.com/carillon-dev/carillon/internal/cli/exitcode"
 	"github.com/carillon-dev/carillon/internal/datadir"
 	"github.com/carillon-dev/carillon/internal/journal"
+	"github.com/carillon-dev/carillon/internal/plan/run"
 )
 
 // What the user has written wrongly is told, and is no Carillon that does not run.
@@ -21,7 +25,9 @@ func TestOpenLocal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := written.Close(); err != nil {
+	r := backupRun(1, run.Succeeded)
+	r.Namespace = "sales"
+	if err := errors.Join(written.Record(t.Context(), []run.Run{r}, nil), written.Close()); err != nil {
 		t.Fatal(err)
 	}
 	for name, test := range map[string]struct {
@@ -46,5 +52,11 @@ func TestOpenLocal(t *testing.T) {
 		if err == nil || codeOf(err) != exitcode.Usage || errors.Is(err, cluster.ErrNotRunning) != test.down {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+	local := target{cluster: cluster.Flags{DataDir: stopped}}
+	cmd := &cobra.Command{}
+	cmd.SetContext(t.Context())
+	if names, _ := local.completeNamespaces(cmd, nil, ""); !slices.Equal(names, []string{"sales"}) {
+		t.Errorf("-n is completed with %q", names)
 	}
 }
