@@ -101,7 +101,7 @@ func newState(t *testing.T) string {
 	t.Cleanup(func() { os.RemoveAll(parent) })
 	dir := filepath.Join(parent, "data")
 	files := map[string]string{"node-name": "box\n", "control-plane/pki/ca.pem": "key and certificate", "control-plane/pki/service-account.key": "key",
-		"journal/ended/c1/record.json": `{"id":"c1","pod":{"namespace":"default","name":"ended","uid":"uid-ended"},"name":"c","ended":"2026-05-04T12:00:00Z","exitCode":0,"logs":["0.log"]}`,
+		"journal/ended/c1/record.json": `{"id":"c1","pod":{"namespace":"default","name":"ended","uid":"uid-ended","labels":{"batch.kubernetes.io/controller-uid":"r1"}},"name":"c","ended":"2026-05-04T12:00:00Z","exitCode":0,"logs":["0.log"]}`,
 		"journal/ended/c1/0.log":       "2026-05-04T11:59:59Z stdout F hello\n", "journal/ended/.c2.x/record.json": "half"}
 	for name, content := range files {
 		path := filepath.Join(dir, name)
