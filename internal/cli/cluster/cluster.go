@@ -6,6 +6,7 @@
 //	cluster.go  the flags that name it
 //	local.go    the Carillon that runs on a data directory
 //	server.go   reading from it
+//	patient.go  waiting for one that is started again
 package cluster
 
 import (

@@ -34,6 +34,8 @@ type Server struct {
 	Client    dynamic.Interface
 	Metadata  metadata.Interface
 	Mapper    meta.RESTMapper
+
+	waits *waits // nil: it is not Patient
 }
 
 // Connect finds the API server that was named, or else that of this machine. It asks nothing of it yet, but that of this

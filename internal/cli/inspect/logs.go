@@ -152,6 +152,11 @@ func (l *logs) run(ctx context.Context, text string) error {
 		return err
 	}
 	defer func() { _ = s.Close() }() // it was only read
+	if l.follow {
+		if server, err = patient(server, l.say); err != nil {
+			return err
+		}
+	}
 	err = l.show(ctx, s, server, ref)
 	if errors.Is(err, syscall.EPIPE) { // who reads has enough
 		return &exitcode.Error{Code: exitcode.Interrupted}

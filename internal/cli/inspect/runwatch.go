@@ -88,6 +88,20 @@ func watchRuns(ctx context.Context, server *cluster.Server, of *subject, seen fu
 	return all.Wait, nil
 }
 
+// patient is a server for a command that goes on while the API server is started again, and says so. nil is none.
+func patient(server *cluster.Server, say func(string)) (*cluster.Server, error) {
+	if server == nil {
+		return nil, nil
+	}
+	return server.Patient(func(waiting bool) {
+		if waiting {
+			say("nothing answers at the API server any more; waiting for it to be started again")
+		} else {
+			say("the API server answers again")
+		}
+	})
+}
+
 // handleRuns gives what an informer learns of the runs of a subject to tell.
 func handleRuns(informer cache.SharedIndexInformer, of *subject, tell func(sighting)) (cache.ResourceEventHandlerRegistration, error) {
 	strip := func(obj any) (any, error) {

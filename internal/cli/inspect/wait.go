@@ -125,6 +125,9 @@ func (w *wait) run(ctx context.Context, args []string) error {
 		return err
 	}
 	defer func() { _ = s.Close() }() // it was only read
+	if server, err = patient(server, w.say); err != nil {
+		return err
+	}
 	return w.runOn(ctx, s, server, args)
 }
 

@@ -103,6 +103,9 @@ func (w *waitRun) follow(ctx context.Context, sightings <-chan sighting) waitRes
 				}
 			}
 		case <-ticks.C:
+			if lost := w.server.LastLost(); lost.After(interrupted) {
+				interrupted = lost
+			}
 			if result, over := w.ask(ctx, !interrupted.IsZero() && w.clock().Sub(interrupted) < askFor); over {
 				return result
 			}
