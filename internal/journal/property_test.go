@@ -67,11 +67,13 @@ func (m *model) all() []run.Run {
 	var all []run.Run
 	for _, r := range m.runs {
 		var last *run.Attempt
+		var span run.Span
 		for _, id := range m.order {
 			a := m.attempts[id]
 			if a.RunUID != r.UID {
 				continue
 			}
+			span.Add(&a)
 			r.Attempts++
 			r.CPU += a.CPU
 			r.MemoryPeak = max(r.MemoryPeak, a.MemoryPeak)
@@ -81,6 +83,7 @@ func (m *model) all() []run.Run {
 				r.ExitCode = new(a.ExitCode)
 			}
 		}
+		r.Refine(span)
 		all = append(all, r)
 	}
 	slices.SortFunc(all, func(a, b run.Run) int { return b.Time().Compare(a.Time()) })
@@ -159,7 +162,8 @@ func TestJournalIsAMap(t *testing.T) {
 			},
 			"attempt": func(t *rapid.T) {
 				a := anAttempt(numbers.Draw(t, "attempt"), numbers.Draw(t, "of"))
-				a.Ended = at(rapid.IntRange(0, 5).Draw(t, "end"))
+				a.Started = a.Started.Add(time.Duration(rapid.IntRange(-4, 4).Draw(t, "began")) * time.Second)
+				a.Ended = at(rapid.IntRange(0, 5).Draw(t, "end")).Add(time.Duration(rapid.IntRange(-3, 3).Draw(t, "after")) * time.Second)
 				a.ExitCode, a.Signal = rapid.SampledFrom([]int32{0, 1, 143}).Draw(t, "code"), rapid.Int32Range(0, 1).Draw(t, "signal")
 				log := logText(rapid.IntRange(0, 3).Draw(t, "lines"))
 				if _, known := m.attempts[a.ContainerID]; !known {

@@ -93,17 +93,22 @@ type stored struct {
 	id      int64
 	series  any
 	outcome int64
-	run     run.Run // without owner and kind, which are its series'
+	run     run.Run // without owner and kind, which are its series'; its times are its object's
+	span    run.Span
+	// exitEnded and exitWeight are of the attempt whose exit code is the run's.
+	exitEnded, exitWeight any
 }
 
 func (d *database) storedRun(uid types.UID) (s stored, found bool, err error) {
 	var name, trigger, reason, message, retry, suspended any
-	var scheduled, created, started, ended any
+	var scheduled, created, started, ended, first, last any
 	var completions, succeeded, failed, running any
 	found, err = d.one(`SELECT id, series, outcome, name, trigger, retry, scheduled, created, started, ended, suspended, reason,
-		message, completions, succeeded, failed, running FROM runs WHERE uid = ?`, []any{pack(string(uid))},
+		message, completions, succeeded, failed, running, first, last,
+		exit_ended, exit_weight FROM runs WHERE uid = ?`, []any{pack(string(uid))},
 		&s.id, &s.series, &s.outcome, &name, &trigger, &retry, &scheduled, &created, &started, &ended, &suspended, &reason,
-		&message, &completions, &succeeded, &failed, &running)
+		&message, &completions, &succeeded, &failed, &running, &first, &last, &s.exitEnded, &s.exitWeight)
+	s.span = run.Span{First: ofNanos(first), Last: ofNanos(last)}
 	if err != nil || !found || s.outcome == hidden {
 		return s, found, err
 	}
@@ -209,6 +214,7 @@ func (d *database) putRun(news run.Run) error {
 	if err != nil || news.Owner.UID == "" {
 		return err
 	}
+	r.Refine(s.span)
 	return d.putUsual(numberOf(series), s.id, &r)
 }
 
@@ -259,16 +265,14 @@ func (d *database) putAttempt(a *run.Attempt, log, kept int64) error {
 	if _, found, err := d.attemptID(a.ContainerID); err != nil || found {
 		return err // what was kept for it then is in no attempt, and is swept
 	}
-	uid := pack(string(a.RunUID))
-	var owner int64
-	var exitEnded, exitWeight any
-	found, err := d.one("SELECT id, exit_ended, exit_weight FROM runs WHERE uid = ?", []any{uid}, &owner, &exitEnded, &exitWeight)
+	s, found, err := d.storedRun(a.RunUID)
 	if err != nil {
 		return err
 	}
+	owner := s.id
 	if !found {
 		// ended is for retention: a run that never becomes known goes with the age of its attempts.
-		if owner, err = d.insert("INSERT INTO runs (uid, outcome, ended) VALUES (?, ?, ?)", uid, hidden, nanos(a.Ended)); err != nil {
+		if owner, err = d.insert("INSERT INTO runs (uid, outcome, ended) VALUES (?, ?, ?)", pack(string(a.RunUID)), hidden, nanos(a.Ended)); err != nil {
 			return err
 		}
 	}
@@ -293,18 +297,34 @@ func (d *database) putAttempt(a *run.Attempt, log, kept int64) error {
 			return err
 		}
 	}
+	return d.sum(a, owner, &s)
+}
+
+// sum adds an attempt to what its run sums up, as run.Run.Sum does it; s is the run before.
+func (d *database) sum(a *run.Attempt, id int64, s *stored) error {
+	span := s.span
+	span.Add(a)
 	if _, err := d.exec(`UPDATE runs SET attempts = coalesce(attempts, 0) + 1, cpu = coalesce(cpu, 0) + ?,
-		memory = max(coalesce(memory, 0), ?), output = coalesce(output, 0) + ? WHERE id = ?`,
-		int64(a.CPU), a.MemoryPeak, a.OutputBytes, owner); err != nil {
+		memory = max(coalesce(memory, 0), ?), output = coalesce(output, 0) + ?, first = ?, last = ? WHERE id = ?`,
+		int64(a.CPU), a.MemoryPeak, a.OutputBytes, nanos(span.First), nanos(span.Last), id); err != nil {
 		return err
 	}
-	// As run.Run.Sum does it.
-	before, some := exitEnded.(int64)
-	heavier := cmp.Compare(a.Weight(), numberOf(exitWeight))
+	before, some := s.exitEnded.(int64)
+	heavier := cmp.Compare(a.Weight(), numberOf(s.exitWeight))
 	if ended := bound(a.Ended); !some || heavier > 0 || heavier == 0 && ended >= before {
-		_, err = d.exec("UPDATE runs SET exit_code = ?, exit_ended = ?, exit_weight = ? WHERE id = ?", a.ExitCode, ended, a.Weight(), owner)
+		if _, err := d.exec("UPDATE runs SET exit_code = ?, exit_ended = ?, exit_weight = ? WHERE id = ?", a.ExitCode, ended, a.Weight(), id); err != nil {
+			return err
+		}
 	}
-	return err
+	if s.run.Outcome != run.Succeeded {
+		return nil
+	}
+	var owner any
+	if _, err := d.one("SELECT owner_uid FROM series WHERE id = ?", []any{s.series}, &owner); err != nil || unpack(owner) == "" {
+		return err
+	}
+	s.run.Refine(span)
+	return d.putUsual(numberOf(s.series), s.id, &s.run)
 }
 
 // orNull is a number, or NULL for none.

@@ -109,12 +109,12 @@ func (s *screen) runCells(r *run.RunDocument) []table.Cell {
 	if r.Retrying {
 		mark, word = description.Active, "retrying"
 	}
-	took := ""
+	lasted := ""
 	if r.DurationSeconds != nil {
-		took = console.FormatDuration(seconds(*r.DurationSeconds))
+		lasted = took(seconds(*r.DurationSeconds))
 	}
 	return []table.Cell{
-		{Text: s.glyph(mark) + " " + word, Color: markColors[mark]}, table.Text(took),
+		{Text: s.glyph(mark) + " " + word, Color: markColors[mark]}, table.Text(lasted),
 		table.Text(reasonOf(r)), {Text: strings.ToLower(r.Kind) + "/" + r.Name, Color: table.Dim},
 	}
 }
@@ -243,12 +243,12 @@ func (s *screen) attempts(d *description.Description) {
 	from := max(0, len(d.Failure.Attempts)-mostAttempts)
 	for i := range d.Failure.Attempts[from:] {
 		a := &d.Failure.Attempts[from+i]
-		started, took, exit, color := "not started", "", "running", table.Plain
+		started, lasted, exit, color := "not started", "", "running", table.Plain
 		if a.StartTime != nil {
 			started = duration.FromNow(*a.StartTime, d.Now)
 		}
 		if a.DurationSeconds != nil {
-			took = console.FormatDuration(seconds(*a.DurationSeconds))
+			lasted = took(seconds(*a.DurationSeconds))
 		}
 		if a.ExitCode != nil {
 			exit, color = fmt.Sprint(*a.ExitCode), table.Green
@@ -257,7 +257,7 @@ func (s *screen) attempts(d *description.Description) {
 			}
 		}
 		t.Rows = append(t.Rows, []table.Cell{
-			table.Text(a.Pod), table.Text(a.Container), table.Text(started), table.Text(took), {Text: exit, Color: color}, {Text: a.Reason, Color: color},
+			table.Text(a.Pod), table.Text(a.Container), table.Text(started), table.Text(lasted), {Text: exit, Color: color}, {Text: a.Reason, Color: color},
 			table.Text(bytesText(a.MemoryPeakBytes)), table.Text(bytesText(a.OutputBytes)),
 		})
 	}

@@ -115,16 +115,16 @@ func (s *screen) state(d *description.Description) {
 		case a.Suspended:
 			text += ", suspended"
 		case d.Usual != nil && a.Overdue:
-			text += fmt.Sprintf(": longer than usual (%s, at most %s)", duration.Short(seconds(d.Usual.MedianSeconds)), duration.Short(seconds(d.Usual.MostSeconds)))
+			text += fmt.Sprintf(": longer than usual (%s, at most %s)", took(seconds(d.Usual.MedianSeconds)), took(seconds(d.Usual.MostSeconds)))
 		case d.Usual != nil:
-			text += " (usually " + duration.Short(seconds(d.Usual.MedianSeconds)) + ")"
+			text += " (usually " + took(seconds(d.Usual.MedianSeconds)) + ")"
 		}
 		if d.Object.Kind != "Job" {
 			s.fact("Runs now", text)
 		}
 	}
 	if u := d.Usual; u != nil {
-		s.fact("Takes", fmt.Sprintf("usually %s, at most %s (%s)", duration.Short(seconds(u.MedianSeconds)), duration.Short(seconds(u.MostSeconds)),
+		s.fact("Takes", fmt.Sprintf("usually %s, at most %s (%s)", took(seconds(u.MedianSeconds)), took(seconds(u.MostSeconds)),
 			"of "+quantity.Count(u.Runs, "run")+" that succeeded"))
 	}
 }

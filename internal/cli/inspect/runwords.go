@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/carillon-dev/carillon/internal/cli/console"
 	"github.com/carillon-dev/carillon/internal/plan/duration"
 	"github.com/carillon-dev/carillon/internal/plan/run"
 )
@@ -39,20 +38,20 @@ func runTitle(r *run.Run, zone *time.Location, now time.Time) string {
 // outcomeText says how a run is: "succeeded after 12s", "failed: BackoffLimitExceeded, exit code 3, after 12s", "runs since
 // 5m".
 func outcomeText(r *run.Run, now time.Time) string {
-	took := ""
+	after := ""
 	if d := r.Duration(now); !r.Ended.IsZero() && !r.Begun().IsZero() {
-		took = " after " + console.FormatDuration(d)
+		after = " after " + took(d)
 	}
 	switch r.Outcome {
 	case run.Succeeded:
-		return "succeeded" + took
+		return "succeeded" + after
 	case run.Failed:
 		if r.Retrying {
-			return "to be tried again; it failed" + because(r) + took
+			return "to be tried again; it failed" + because(r) + after
 		}
-		return "failed" + because(r) + took
+		return "failed" + because(r) + after
 	case run.Cancelled:
-		return "cancelled" + because(r) + took
+		return "cancelled" + because(r) + after
 	case run.Unknown:
 		return "gone; nobody saw how it ended"
 	}

@@ -134,7 +134,7 @@ const (
 	summedAtOnce = 50
 )
 
-// sum adds what the Pods of the newest runs tell: how many attempts there were, and their exit codes.
+// sum adds what the Pods of the newest runs tell: how many attempts there were, their exit codes, and how long they took.
 func (s *apiSource) sum(ctx context.Context, runs []run.Run) error {
 	runs = runs[:min(len(runs), mostSummed)]
 	for batch := range slices.Chunk(runs, summedAtOnce) {
@@ -178,8 +178,12 @@ func (s *apiSource) Tail(ctx context.Context, a *run.Attempt, lines int) ([]byte
 	return lastLines(log, lines, err)
 }
 
-// usualOf is how many successful runs tell what is usual, as in a journal.
-const usualOf = 20
+const (
+	// usualOf is how many successful runs tell what is usual, as in a journal.
+	usualOf = 20
+	// mostExact is of how many of these the Pods are read for it, the newest; of the others the Jobs' whole seconds do.
+	mostExact = 100
+)
 
 // Usual implements source.
 func (s *apiSource) Usual(ctx context.Context, owners []types.UID) (map[types.UID]journal.Usual, error) {
@@ -187,22 +191,30 @@ func (s *apiSource) Usual(ctx context.Context, owners []types.UID) (map[types.UI
 	if err != nil {
 		return nil, err
 	}
-	asked := map[types.UID][]time.Duration{}
+	counts := map[types.UID]int{}
 	for _, uid := range owners {
-		asked[uid] = nil
+		counts[uid] = 0
 	}
+	var chosen []run.Run // newest first
 	for i := range runs {
 		r := &runs[i]
-		if took, ok := asked[r.Owner.UID]; ok && r.Outcome == run.Succeeded && r.Owner.UID != "" && len(took) < usualOf {
-			asked[r.Owner.UID] = append(took, r.Duration(r.Ended))
+		if n, ok := counts[r.Owner.UID]; ok && r.Outcome == run.Succeeded && r.Owner.UID != "" && n < usualOf {
+			counts[r.Owner.UID]++
+			chosen = append(chosen, *r)
 		}
 	}
+	if err := s.sum(ctx, chosen[:min(len(chosen), mostExact)]); err != nil {
+		return nil, err
+	}
+	all := map[types.UID][]time.Duration{}
+	for i := range chosen {
+		all[chosen[i].Owner.UID] = append(all[chosen[i].Owner.UID], chosen[i].Duration(chosen[i].Ended))
+	}
 	usual := map[types.UID]journal.Usual{}
-	for uid, took := range asked {
-		if n := len(took); n > 0 {
-			slices.Sort(took)
-			usual[uid] = journal.Usual{Runs: n, Median: (took[(n-1)/2] + took[n/2]) / 2, Most: took[n-1]}
-		}
+	for uid, took := range all {
+		n := len(took)
+		slices.Sort(took)
+		usual[uid] = journal.Usual{Runs: n, Median: (took[(n-1)/2] + took[n/2]) / 2, Most: took[n-1]}
 	}
 	return usual, nil
 }

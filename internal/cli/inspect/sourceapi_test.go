@@ -373,6 +373,25 @@ func TestAPISourceUsual(t *testing.T) {
 	}
 }
 
+// A run is as long as what its Pods tell, also for what is usual: its Job has whole seconds.
+func TestAPISourceDurations(t *testing.T) {
+	p := &plane{jobs: []batchv1.Job{jobOf("shop", "a", 1, batchv1.JobComplete), jobOf("shop", "a", 2, "")}}
+	ended := terminated("x", 0, hour(1).Add(-time.Second))
+	ended.FinishedAt = metav1.NewTime(hour(1).Add(59 * time.Second))
+	p.pods = []corev1.Pod{podOf(&p.jobs[0], corev1.PodSucceeded, corev1.ContainerStatus{Name: "main", State: corev1.ContainerState{Terminated: ended}})}
+	late := metav1.NewTime(hour(1).Add(3 * time.Second))
+	p.jobs[0].Status.StartTime = &late
+	s := p.start(t, "")
+	runs, err := s.Runs(t.Context(), journal.Query{Outcomes: []run.Outcome{run.Succeeded}})
+	if err != nil || len(runs) != 1 || runs[0].Duration(hour(9)) != time.Minute || !runs[0].Started.Equal(ended.StartedAt.Time) {
+		t.Errorf("%+v, %v", runs, err)
+	}
+	usual, err := s.Usual(t.Context(), []types.UID{"shopa"})
+	if want := (journal.Usual{Runs: 1, Median: time.Minute, Most: time.Minute}); err != nil || usual["shopa"] != want {
+		t.Errorf("%+v, %v", usual, err)
+	}
+}
+
 func TestAPISourceAttemptsAndLogs(t *testing.T) {
 	p := fleet()
 	stamp := "2026-11-01T00:00:00.5Z "

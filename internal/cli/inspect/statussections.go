@@ -203,14 +203,14 @@ func (t *statusText) running(all []status.Running) section {
 			age = duration.FromNow(r.Run.Begun(), t.known.status.Now)
 		}
 		if r.Usual.Runs > 0 {
-			usual = duration.Short(r.Usual.Median)
+			usual = took(r.Usual.Median)
 		}
 		note := table.Cell{Text: r.Waits, Color: table.Yellow}
 		switch {
 		case r.Stuck:
 			note.Color = table.Red
 		case r.Waits == "" && r.Long:
-			note.Text = "longer than usual: " + duration.Short(r.Usual.Most) + " at most so far"
+			note.Text = "longer than usual: " + took(r.Usual.Most) + " at most so far"
 		}
 		s.rows = append(s.rows, t.object(r.Object, table.Plain, table.Text(age), table.Text(usual), note))
 	}

@@ -82,8 +82,14 @@ func withoutScheme(id string) string {
 	return id
 }
 
-// Sum fills in what attempts of a run tell together. Without one that has ended the run stays as it is.
+// Sum fills in what attempts of a run tell together, and when it began and ended (Refine): the outcome is known before.
+// Without one that has ended the rest stays as it is.
 func (r *Run) Sum(attempts []Attempt) {
+	var span Span
+	for i := range attempts {
+		span.Add(&attempts[i])
+	}
+	r.Refine(span)
 	ended := slices.DeleteFunc(slices.Clone(attempts), func(a Attempt) bool { return a.Ended.IsZero() })
 	if len(ended) == 0 {
 		return

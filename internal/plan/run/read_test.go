@@ -404,14 +404,14 @@ func TestSum(t *testing.T) {
 		want     run.Run
 	}{
 		"none":          {nil, run.Run{Attempts: 9}},
-		"one that runs": {[]run.Attempt{runs}, run.Run{Attempts: 9}},
+		"one that runs": {[]run.Attempt{runs}, run.Run{Attempts: 9, Started: noon}},
 		"one":           {[]run.Attempt{ok}, run.Run{Attempts: 1, ExitCode: new(int32(0)), CPU: time.Second, MemoryPeak: 10, OutputBytes: 3}},
 		"one that failed by itself, and was stopped at last": {[]run.Attempt{{ContainerID: "e", Ended: noon, ExitCode: 4},
 			{ContainerID: "f", Ended: noon.Add(time.Second), ExitCode: 143, Signal: 15}}, run.Run{Attempts: 2, ExitCode: new(int32(4))}},
 		"one that ended well, and its sidecar": {[]run.Attempt{{ContainerID: "e", Ended: noon, Role: run.Main, Mains: 1},
 			{ContainerID: "f", Ended: noon.Add(time.Second), ExitCode: 143, Role: run.Sidecar, Mains: 1}}, run.Run{Attempts: 2, ExitCode: new(int32(0))}},
 		"the last that fails": {[]run.Attempt{ok, worse, bad, runs},
-			run.Run{Attempts: 3, ExitCode: new(int32(7)), CPU: 3 * time.Second, MemoryPeak: 20, OutputBytes: 7}},
+			run.Run{Attempts: 3, Started: noon, ExitCode: new(int32(7)), CPU: 3 * time.Second, MemoryPeak: 20, OutputBytes: 7}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := run.Run{Attempts: 9}

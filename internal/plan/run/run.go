@@ -8,6 +8,7 @@
 //   - origin.go    why a schedule made an object, and for which time
 //   - read.go      a run as its object in the API tells of it
 //   - attempts.go  the attempts that a Pod tells of, and what they tell together
+//   - span.go      when a run began and ended, by its attempts
 //   - gone.go      what becomes of a run whose object goes before it has ended
 //   - times.go     which runs are tries of one scheduled time
 //   - omission.go  scheduled times without a run, as controllers and a Timetable's status tell of them
@@ -66,8 +67,9 @@ type Run struct {
 	Retry int
 	// ScheduledTime is the time that it was made for; zero for one made by hand, and for a Job of its own.
 	ScheduledTime time.Time
-	// Created is when the object was made, Started when its first Pod was (zero: never yet, or not told), Ended when it
-	// ended (zero: it has not). UTC.
+	// Created is when the object was made, Started when it began (zero: never yet, or not told), Ended when it ended (zero:
+	// it has not, or nobody knows when). UTC. The object tells them in whole seconds, and Started late; where attempts are
+	// known, Started and Ended are as exact as those are (Refine).
 	Created, Started, Ended time.Time
 	Outcome                 Outcome
 	// Suspended: it is active, and waits because its object says suspend.
