@@ -7,15 +7,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/carillon-dev/carillon/internal/cli/cluster"
+	"github.com/carillon-dev/carillon/internal/cli/exitcode"
 	"github.com/carillon-dev/carillon/internal/cli/reference"
 	"github.com/carillon-dev/carillon/internal/datadir"
 	"github.com/carillon-dev/carillon/internal/journal"
 	"github.com/carillon-dev/carillon/internal/plan/diagnosis"
-	"github.com/carillon-dev/carillon/internal/plan/quantity"
 	"github.com/carillon-dev/carillon/internal/plan/run"
 )
 
@@ -43,13 +45,46 @@ func OpenJournal(flags cluster.Flags) (*journal.Reader, error) {
 	return reader, err
 }
 
+// OpenNamed opens the journal in a directory that a user has named, or in a data directory. Errors name the flag --journal.
+func OpenNamed(named string) (*journal.Reader, error) {
+	dir, err := filepath.Abs(named)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(datadir.JournalDatabase(dir)); err == nil {
+		dir = datadir.Journal(dir)
+	}
+	reader, err := journal.OpenReader(dir)
+	switch {
+	case errors.Is(err, journal.ErrNone):
+		return nil, exitcode.UsageError("--journal: there is no journal in %s", named)
+	case err != nil:
+		return nil, fmt.Errorf("--journal: %w", err)
+	}
+	return reader, nil
+}
+
+// LastSign is when the Carillon on a data directory, which does not run, wrote its log last; zero if that is not known.
+func LastSign(dataDir string) time.Time {
+	log, err := os.Stat(datadir.Log(dataDir))
+	if err != nil {
+		return time.Time{}
+	}
+	return log.ModTime()
+}
+
 // Remember adds to e what the journal has of its CronJob or Timetable: the newest runs, and those around at, if that is not
 // zero. What it cannot read it says (Evidence.Unread).
 func Remember(ctx context.Context, reader *journal.Reader, e *diagnosis.Evidence, at time.Time) {
-	if e.Scheduled == nil || e.Scheduled.Owner.UID == "" {
+	q := journal.Query{Limit: mostRemembered}
+	switch only := e.Journal.Only; {
+	case only != nil:
+		q.Namespace, q.OwnerKind, q.OwnerName = only.Namespace, only.Kind, only.Name
+	case e.Scheduled == nil || e.Scheduled.Owner.UID == "":
 		return
+	default:
+		q.Namespace, q.OwnerUID = e.Scheduled.Owner.Namespace, e.Scheduled.Owner.UID
 	}
-	q := journal.Query{Namespace: e.Scheduled.Owner.Namespace, OwnerUID: e.Scheduled.Owner.UID, Limit: mostRemembered}
 	known, err := read(ctx, reader, q)
 	if err == nil && !at.IsZero() {
 		q.From, q.Until = at.Add(-around), at.Add(around)
@@ -70,8 +105,14 @@ func Remember(ctx context.Context, reader *journal.Reader, e *diagnosis.Evidence
 		e.Unread = append(e.Unread, "the journal: "+err.Error())
 		return
 	}
-	known.Since = extent.Oldest
-	e.Remember(known)
+	remembered := e.Journal
+	remembered.Since, remembered.Runs, remembered.Omissions = extent.Oldest, known.Runs, known.Omissions
+	if remembered.Only != nil && remembered.Unasked == "" {
+		for i := range remembered.Runs {
+			nobodySaw(&remembered.Runs[i])
+		}
+	}
+	e.Remember(remembered)
 }
 
 func read(ctx context.Context, reader *journal.Reader, q journal.Query) (known diagnosis.Journal, err error) {
@@ -87,31 +128,50 @@ func read(ctx context.Context, reader *journal.Reader, q journal.Query) (known d
 	return known, err
 }
 
-// Gone gives what a journal has of an object that is not there, in namespace: of a Job the evidence that answers; of a CronJob
-// or Timetable an error that says how to see its runs. notThere is given back if the journal has nothing either.
-func Gone(ctx context.Context, reader *journal.Reader, ref reference.Reference, namespace string, notThere *NotThere) (*diagnosis.Evidence, error) {
+// nobodySaw is about a run whose object is not there: if it has not ended by what is remembered, it has by now.
+func nobodySaw(r *run.Run) {
+	if !r.Outcome.Ended() {
+		r.Outcome = run.Unknown
+	}
+}
+
+// Alone gives what a journal has, on its own, of an object in namespace that is not there or that nobody could be asked
+// about; of says which (Journal.Unasked and what stands beside it). Of a Job it is all that there is to know, of a CronJob or
+// Timetable what Remember goes on with. It is nil if the journal has nothing of it.
+func Alone(ctx context.Context, reader *journal.Reader, ref reference.Reference, namespace string, of diagnosis.Journal) (*diagnosis.Evidence, error) {
+	e := &diagnosis.Evidence{Read: diagnosis.Kinds{Jobs: true}, Journal: of}
 	q := journal.Query{Namespace: namespace, Name: ref.Name, Limit: 1}
 	if ref.Kind != "job" {
-		q = journal.Query{Namespace: namespace, OwnerKind: ownerKinds[ref.Kind], OwnerName: ref.Name}
+		q = journal.Query{Namespace: namespace, OwnerKind: kinds[ref.Kind], OwnerName: ref.Name, Limit: 1}
 	}
 	runs, err := reader.Runs(ctx, q)
+	var omissions []run.Omission
+	if err == nil && ref.Kind != "job" {
+		omissions, err = reader.Omissions(ctx, q)
+	}
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("%w; nor can the journal be read: %w", notThere, err)
-	case len(runs) == 0:
-		return nil, notThere
+		return nil, fmt.Errorf("read the journal: %w", err)
+	case len(runs)+len(omissions) == 0:
+		return nil, nil //nolint:nilnil // documented: there is nothing
 	case ref.Kind != "job":
-		return nil, &NotThere{fmt.Errorf("%w; the journal remembers %s of one that had the name: carillon describe %s shows them", notThere,
-			quantity.Count(len(runs), "run"), ref)}
+		e.Journal.Only = &diagnosis.Object{Kind: kinds[ref.Kind], Namespace: namespace, Name: ref.Name}
+		return e, nil
 	}
-	gone := runs[0]
-	if !gone.Outcome.Ended() {
-		gone.Outcome = run.Unknown // its object is not there
+	if of.Unasked == "" {
+		nobodySaw(&runs[0])
 	}
-	e := &diagnosis.Evidence{Read: diagnosis.Kinds{Jobs: true}}
-	e.Remember(diagnosis.Journal{Gone: &gone})
+	e.Journal.Gone = &runs[0]
 	return e, nil
 }
 
-// ownerKinds are the kinds of owners that references name.
-var ownerKinds = map[string]string{"cronjob": "CronJob", "timetable": "Timetable"}
+// mostNames is how many names are looked for in a journal, when a shell completes one or one is wrong.
+const mostNames = 20_000
+
+// Names are those of objects in namespace that a journal remembers, of the kind that references call by this word.
+func Names(ctx context.Context, reader *journal.Reader, namespace, word string) ([]string, error) {
+	return reader.Names(ctx, namespace, kinds[word], mostNames)
+}
+
+// kinds are the kinds of objects that references name.
+var kinds = map[string]string{"cronjob": "CronJob", "timetable": "Timetable", "job": "Job"}

@@ -7,8 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -19,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/carillon-dev/carillon/internal/cli/cluster"
+	"github.com/carillon-dev/carillon/internal/cli/evidence"
 	"github.com/carillon-dev/carillon/internal/cli/exitcode"
 	"github.com/carillon-dev/carillon/internal/cli/reference"
 	"github.com/carillon-dev/carillon/internal/datadir"
@@ -96,19 +95,9 @@ func (t *target) open(ctx context.Context) (source, *cluster.Server, error) {
 
 // openNamed opens the journal that a flag names, with the API server that another one may name.
 func (t *target) openNamed() (source, *cluster.Server, error) {
-	dir, err := filepath.Abs(t.journal)
+	reader, err := evidence.OpenNamed(t.journal)
 	if err != nil {
 		return nil, nil, err
-	}
-	if _, err := os.Stat(datadir.JournalDatabase(dir)); err == nil {
-		dir = datadir.Journal(dir)
-	}
-	reader, err := journal.OpenReader(dir)
-	switch {
-	case errors.Is(err, journal.ErrNone):
-		return nil, nil, exitcode.UsageError("--journal: there is no journal in %s", t.journal)
-	case err != nil:
-		return nil, nil, fmt.Errorf("--journal: %w", err)
 	}
 	made := &journalSource{reader: reader, name: "the journal in " + t.journal}
 	if !t.cluster.Named() {

@@ -20,6 +20,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/version"
 
+	"github.com/carillon-dev/carillon/internal/cli/evidence"
 	"github.com/carillon-dev/carillon/internal/datadir"
 	"github.com/carillon-dev/carillon/internal/journal"
 	"github.com/carillon-dev/carillon/internal/manager"
@@ -55,8 +56,8 @@ func carillonOn(dir string, running bool) *status.Carillon {
 	if store, err := os.Stat(filepath.Join(datadir.ControlPlane(dir), "etcd", "member", "snap", "db")); err == nil {
 		c.StoreBytes = store.Size()
 	}
-	if log, err := os.Stat(datadir.Log(dir)); err == nil && !running {
-		c.LastSign = log.ModTime()
+	if !running {
+		c.LastSign = evidence.LastSign(dir)
 	}
 	return c
 }

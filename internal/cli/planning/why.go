@@ -21,12 +21,14 @@ import (
 	"github.com/carillon-dev/carillon/internal/plan/workload"
 )
 
-// why is the command that tells why something ran, or did not: this file asks and answers, whysearch.go finds the
-// object, whygather.go what an API server knows of it, with the reads of whyserver.go.
+// why is the command that tells why something ran, or did not: this file asks and answers, whyjournal.go what an API server
+// and a journal know, whynames.go completes names.
 type why struct {
 	input   input
 	output  output.Flag
 	at, now string
+	// journal is the directory of a journal, "" for that of the Carillon of this machine if one is meant.
+	journal string
 	streams Streams
 	clock   func() time.Time
 }
@@ -53,7 +55,9 @@ has saved of one:
 
 API servers keep events for an hour, and Jobs as long as the history limits say; of a Timetable the status lists what
 became of its times. The Carillon of this machine remembers more: its journal has all runs, and the times without one,
-of the last 90 days, so that "yesterday 02:00" has an answer, and a Job whose object is gone has one, too.
+of the last 90 days, so that "yesterday 02:00" has an answer. It also answers alone: for a CronJob, Timetable or Job
+whose object is gone, and for all of them while that Carillon does not run. --journal names another journal, such as
+one out of a backup. Where only the journal tells, --at is read in UTC.
 
 The exit code is 0 when there is an answer, 1 when the evidence is gone so that it cannot be told, and 2 when there is
 no such object.`,
@@ -61,6 +65,7 @@ no such object.`,
   carillon why cronjob/backup --at 02:00
   carillon why tt/report --at "yesterday 18:30" -n sales
   carillon why job/backup-29412345 --context production
+  carillon why cronjob/deleted --at "2026-11-20 02:00" --journal /mnt/backup/journal
   carillon why cronjob/backup --at 2026-11-20T02:00:00Z -f saved.yaml -o json`,
 		Args:              oneReference,
 		ValidArgsFunction: reference.Completion(w.names),
@@ -70,6 +75,7 @@ no such object.`,
 	flags.StringArrayVarP(&w.input.files, "filename", "f", nil, "what was saved of a cluster: a file, a directory, or - for standard input; may be repeated")
 	w.input.cluster.Add(flags)
 	flags.StringVar(&w.at, "at", "", "the time that the question is about; without it, now")
+	flags.StringVar(&w.journal, "journal", "", "read the journal in this directory, or in this data directory")
 	flags.StringVar(&w.now, "now", "", "the time that counts as now: with -f, when the files were saved; without it, this machine's clock tells")
 	w.output.Add(cmd, docsPage)
 	return cmd
@@ -143,12 +149,10 @@ const savedLongAgo = 10 * time.Minute
 // gather collects the evidence.
 func (w *why) gather(ctx context.Context, ref reference.Reference, now time.Time) (*diagnosis.Evidence, error) {
 	if len(w.input.files) == 0 {
-		server, err := w.input.cluster.Connect()
-		if err != nil {
-			return nil, err
-		}
-		found, err := evidence.Ask(ctx, w.input.cluster, server, ref, now)
-		return w.orGone(ctx, found, err, ref, server.Namespace, now)
+		return w.fromServer(ctx, ref, now)
+	}
+	if w.journal != "" {
+		return nil, exitcode.UsageError("-f reads what was saved of a cluster, which has no journal; leave out --journal")
 	}
 	if w.input.cluster.Named() {
 		return nil, exitcode.UsageError("-f reads what was saved of a cluster; leave out --context, --kubeconfig and --data-dir")

@@ -67,9 +67,24 @@ func dumped(name string, due time.Time, outcome run.Outcome) run.Run {
 
 func askLocal(t *testing.T, dir string, args ...string) (string, error) {
 	t.Helper()
+	return ask(t, append(args, "--data-dir", dir)...)
+}
+
+func codeOf(err error) int {
+	if err == nil {
+		return 0
+	}
+	if coded, ok := errors.AsType[*exitcode.Error](err); ok {
+		return coded.Code
+	}
+	return -1
+}
+
+func ask(t *testing.T, args ...string) (string, error) {
+	t.Helper()
 	var out bytes.Buffer
 	cmd := newWhyAt(Streams{Out: &out, Err: &out}, func() time.Time { return whyAt })
-	cmd.SetArgs(append(args, "--data-dir", dir))
+	cmd.SetArgs(args)
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	err := cmd.Execute()
 	return strings.Join(strings.Fields(out.String()), " "), err
@@ -121,9 +136,8 @@ func TestWhyFromTheJournal(t *testing.T) {
 		})
 	}
 	for name, test := range map[string]struct{ object, says string }{
-		"a CronJob that is gone": {"cronjob/former", "the journal remembers 1 run of one that had the name: carillon describe cronjob/former shows them"},
-		"nobody knows it":        {"cronjob/dumb", "did you mean cronjob/dump?"},
-		"nor that Job":           {"job/dumb", "there is no job/dumb"},
+		"nobody knows it": {"cronjob/dumb", "did you mean cronjob/dump?"},
+		"nor that Job":    {"job/dumb", "there is no job/dumb"},
 	} {
 		if _, err := askLocal(t, dir, test.object); err == nil || !strings.Contains(err.Error(), test.says) {
 			t.Errorf("%s: %v", name, err)
@@ -149,5 +163,93 @@ func TestWhyWithoutAJournal(t *testing.T) {
 	said, err = askLocal(t, dir, "cronjob/dump")
 	if err != nil || !strings.Contains(said, "Job dump-29923680 is still active") || !strings.Contains(said, "- the journal: ") {
 		t.Errorf("damaged: %v\n%s", err, said)
+	}
+}
+
+// An object that is gone, or whose Carillon does not run, has an answer from the journal alone.
+func TestWhyFromTheJournalAlone(t *testing.T) {
+	yesterday := time.Date(2026, 11, 22, 1, 0, 0, 0, time.UTC)
+	former := run.Owner{APIVersion: "batch/v1", Kind: "CronJob", Name: "former", UID: "f"}
+	of := func(due time.Time, outcome run.Outcome, change func(*run.Run)) run.Run {
+		r := dumped("former-"+due.Format("021504"), due, outcome)
+		r.Owner = former
+		if change != nil {
+			change(&r)
+		}
+		return r
+	}
+	runs := []run.Run{
+		of(yesterday.AddDate(0, 0, -20), run.Succeeded, nil),
+		of(yesterday, run.Failed, nil),
+		of(yesterday.Add(2*time.Hour), run.Succeeded, func(r *run.Run) { r.Created = r.Created.Add(10 * time.Minute) }),
+		of(yesterday.Add(8*time.Hour), run.Active, func(r *run.Run) { r.Ended = time.Time{} }),
+	}
+	omissions := []run.Omission{{
+		Namespace: "shop", Owner: former, ScheduledTime: yesterday.Add(3 * time.Hour), Until: yesterday.Add(5 * time.Hour), Count: 3, Missed: true,
+		Reason: "Outage", Message: "nobody looked when it was due", Seen: yesterday.Add(6 * time.Hour),
+	}}
+	gone := localCarillon(t, runs, omissions)
+	down := localCarillon(t, runs, omissions)
+	kubeconfig := "apiVersion: v1\nkind: Config\ncurrent-context: c\nclusters: [{name: c, cluster: {server: \"http://127.0.0.1:1\"}}]\ncontexts: [{name: c, context: {cluster: c}}]\n"
+	if err := os.WriteFile(datadir.Kubeconfig(down), []byte(kubeconfig), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	stopped := yesterday.Add(9 * time.Hour)
+	if err := os.MkdirAll(filepath.Dir(datadir.Log(down)), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(datadir.Log(down), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(datadir.Log(down), stopped, stopped); err != nil {
+		t.Fatal(err)
+	}
+	const notRunning = "does not run since 2026-11-22 10:00 UTC (22h20m ago)"
+	isGone, isDown, alone := []string{"--data-dir", gone}, []string{"--data-dir", down, "-n", "shop"}, []string{"--journal", down, "-n", "shop"}
+	for name, test := range map[string]struct {
+		where []string
+		args  []string
+		code  int
+		says  []string
+	}{
+		"gone":                      {isGone, []string{"cronjob/former"}, 0, []string{"cronjob/former is gone", "There is no such object any more", "and nobody saw how", "history cronjob/former --data-dir " + gone}},
+		"gone, a run":               {isGone, []string{"cronjob/former", "--at", "2026-11-22 01:00"}, 0, []string{"cronjob/former at 2026-11-22 01:00 UTC ran on time: Job former-220100", "failed at", "The time is read in UTC"}},
+		"gone, a late run":          {isGone, []string{"cronjob/former", "--at", "2026-11-22T03:00Z"}, 0, []string{"ran late: Job former-220300 started 10m", "succeeded"}},
+		"gone, missed":              {isGone, []string{"cronjob/former", "--at", "2026-11-22 04:00"}, 0, []string{"was missed: nobody looked in time", "reason Outage, 3 times"}},
+		"gone, within those missed": {isGone, []string{"cronjob/former", "--at", "2026-11-22 05:00"}, 0, []string{"was missed: nobody looked in time: no controller was at work (inferred)"}},
+		"gone, nothing":             {isGone, []string{"cronjob/former", "--at", "2026-11-22 02:00"}, exitcode.Failed, []string{"cannot be told: the journal has neither a run nor an omission of it", "The last run before it was Job former-220100", "the first after it Job former-220300", "(inferred)"}},
+		"gone, before the journal":  {isGone, []string{"cronjob/former", "--at", "2026-09-22 02:00"}, exitcode.Failed, []string{"the journal does not reach back so far", "remembers nothing before"}},
+		"gone, to come":             {isGone, []string{"cronjob/former", "--at", "2026-12-22 02:00"}, exitcode.Failed, []string{"it is to come"}},
+		"down":                      {isDown, []string{"cronjob/former"}, 0, []string{"cronjob/former is not served: the Carillon on " + down + " " + notRunning, "had not ended when Carillon stopped"}},
+		"down, a run":               {isDown, []string{"cronjob/former", "--at", "2026-11-22 01:00"}, 0, []string{"ran on time", notRunning}},
+		"down, after its end":       {isDown, []string{"cronjob/former", "--at", "2026-11-22 18:00"}, 0, []string{"is not served: the Carillon on " + down, "(inferred)", "nothing has started since"}},
+		"down, a Job":               {isDown, []string{"job/former-220900"}, exitcode.Failed, []string{"it ran when Carillon stopped", "the Job itself: the Carillon on"}},
+		"a journal":                 {alone, []string{"cronjob/former", "--at", "2026-11-22 03:00"}, 0, []string{"ran late", "no API server was asked", "carillon logs job/former-220300 --journal " + down + " -n shop"}},
+		"a journal, now":            {alone, []string{"cronjob/former"}, 0, []string{"ran on time: Job former-220900", "had not ended when the journal was written last"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("KUBECONFIG", "")
+			said, err := ask(t, append(test.args, test.where...)...)
+			if got := codeOf(err); got != test.code {
+				t.Fatalf("exit code %d: %v\n%s", got, err, said)
+			}
+			for _, text := range test.says {
+				if !strings.Contains(said, text) {
+					t.Errorf("it does not say %q: %s", text, said)
+				}
+			}
+		})
+	}
+	for name, test := range map[string]struct {
+		args []string
+		says string
+	}{
+		"down, another name":     {append([]string{"cronjob/forme"}, isDown...), "did you mean cronjob/former?; only the journal was asked: the Carillon on " + down + " " + notRunning},
+		"no journal there":       {[]string{"cronjob/former", "--journal", filepath.Join(t.TempDir(), "none")}, "--journal: there is no journal in "},
+		"a journal beside files": {[]string{"cronjob/former", "--journal", down, "-f", datadir.Kubeconfig(down)}, "leave out --journal"},
+	} {
+		if said, err := ask(t, test.args...); codeOf(err) != exitcode.Usage || !strings.Contains(err.Error(), test.says) {
+			t.Errorf("%s: %v %s", name, err, said)
+		}
 	}
 }

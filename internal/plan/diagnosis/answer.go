@@ -32,6 +32,7 @@ const (
 	Paused        Verdict = "Paused"        // nothing starts after too many failures
 	NotReady      Verdict = "NotReady"      // what is written cannot be served
 	Completed     Verdict = "Completed"     // no time will ever come again
+	Gone          Verdict = "Gone"          // there is no such object any more, as a journal tells
 	Deleting      Verdict = "Deleting"      // the object or its namespace is being deleted
 	NotServed     Verdict = "NotServed"     // no controller does what is to be done
 	CannotTell    Verdict = "CannotTell"    // the evidence is gone, or was not read
@@ -50,7 +51,7 @@ const (
 var verdictWords = map[Verdict]string{
 	RanOnTime: "ran on time", RanLate: "ran late", RanByHand: "ran by hand", Ran: "ran", Skipped: "was skipped", Missed: "was missed",
 	Excluded: "is excluded", OutsideWindow: "is outside the window", NotScheduled: "not a scheduled time", NotDue: "not due yet", Waits: "waits",
-	Suspended: "is suspended", Paused: "is paused", NotReady: "cannot be served", Completed: "is completed", Deleting: "is being deleted",
+	Suspended: "is suspended", Paused: "is paused", NotReady: "cannot be served", Completed: "is completed", Deleting: "is being deleted", Gone: "is gone",
 	NotServed: "is not served", CannotTell: "cannot be told", Succeeded: "succeeded", Failed: "failed", Cancelled: "was cancelled", Running: "is running",
 	Pending: "is pending",
 }

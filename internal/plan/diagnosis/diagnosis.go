@@ -9,6 +9,7 @@
 //	runs.go        what a CronJob or Timetable has started
 //	events.go      events, and what they say of a scheduled time
 //	remembered.go  what a journal has that the API server has forgotten
+//	rememberedschedule.go  … and what it tells of a schedule on its own
 //	author.go      who wrote a field, and when
 //	question.go    Question: the time that somebody asks about
 //	answer.go      Answer: verdict, sentences, evidence, what is missing, what to do next
@@ -36,6 +37,8 @@ func Explain(e *Evidence, q Question) Answer {
 	switch {
 	case e.Journal.Gone != nil:
 		b.explainGone(e.Journal.Gone)
+	case e.Journal.Only != nil:
+		b.explainRemembered(q.At)
 	case e.Job != nil:
 		b.explainJob()
 	case e.Scheduled == nil:

@@ -69,6 +69,8 @@ func (e *Evidence) object() Object {
 	switch {
 	case e.Journal.Gone != nil:
 		return Object{Kind: e.Journal.Gone.Kind, Namespace: e.Journal.Gone.Namespace, Name: e.Journal.Gone.Name}
+	case e.Journal.Only != nil:
+		return *e.Journal.Only
 	case e.Job != nil:
 		return Object{Kind: "Job", Namespace: cmp.Or(e.Job.Namespace, "default"), Name: e.Job.Name}
 	case e.Scheduled != nil:

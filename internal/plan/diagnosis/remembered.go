@@ -23,20 +23,30 @@ type Journal struct {
 	// Runs and Omissions are those of Evidence.Scheduled.
 	Runs      []run.Run
 	Omissions []run.Omission
-	// Gone is the run of the Job that is asked about, whose object is gone; nil in all other cases.
+	// Gone is the run of the Job that is asked about, Only the CronJob or Timetable, if the journal alone tells of it; nil
+	// in all other cases. Runs that have not ended are among Runs then, too.
 	Gone *run.Run
+	Only *Object
+	// Unasked says why no API server was asked about that; "" if one was, and the object is gone. Stopped: it is that the
+	// Carillon whose journal this is does not run.
+	Unasked string
+	Stopped bool
+	// StoppedAt is when that Carillon gave its last sign; zero if that is not known.
+	StoppedAt time.Time
+	// Flags are those that name the journal in commands, with a space before each; "" if others do.
+	Flags string
 }
 
 // journalSource is how evidence names a journal.
 const journalSource = "journal"
 
-// Remember adds what a journal has. Runs whose objects are there, or that have not ended, add nothing.
+// Remember adds what a journal has. Runs whose objects are there, or that have not ended while the object could be read, add
+// nothing.
 func (e *Evidence) Remember(journal Journal) {
 	e.Journal = journal
 	for i := range journal.Runs {
 		r := &journal.Runs[i]
-		known := slices.ContainsFunc(e.Runs, func(have Run) bool { return have.UID == r.UID && r.UID != "" || have.Name == r.Name })
-		if !known && r.Outcome.Ended() {
+		if !e.sameObject(r) && (journal.Only != nil || r.Outcome.Ended()) {
 			e.Runs = append(e.Runs, rememberedRun(r))
 		}
 	}
@@ -54,10 +64,18 @@ func rememberedRun(r *run.Run) Run {
 	if !r.ScheduledTime.IsZero() {
 		got.TimeFrom = journalSource
 	}
-	if r.Outcome == run.Succeeded {
+	switch {
+	case r.Outcome == run.Succeeded:
 		got.Phase = cron.Complete
+	case !r.Outcome.Ended():
+		got.Phase = cron.Unfinished
 	}
 	return got
+}
+
+// sameObject tells whether a run is among those that are known.
+func (e *Evidence) sameObject(r *run.Run) bool {
+	return slices.ContainsFunc(e.Runs, func(have Run) bool { return have.UID == r.UID && r.UID != "" || have.Name == r.Name })
 }
 
 // kept are the runs whose objects are there.
@@ -74,7 +92,7 @@ func (e *Evidence) kept() []*Run {
 // tellRemembered says how a run ended of which only the journal tells.
 func (b *builder) tellRemembered(r *run.Run, subject string) jobEnd {
 	took := ""
-	if d := r.Duration(b.Now); d > 0 {
+	if d := r.Duration(b.Now); d > 0 && r.Outcome.Ended() {
 		took = ", after " + duration.Short(d)
 	}
 	when := ""
@@ -95,6 +113,13 @@ func (b *builder) tellRemembered(r *run.Run, subject string) jobEnd {
 		why := cmp.Or(firstLine(r.Message), "it did not end by itself")
 		b.say("%s was cancelled%s%s: %s%s.", subject, when, took, why, detail)
 		end.verdict, end.summary = Cancelled, why
+	case run.Active:
+		end.summary = "it ran when the journal was written last, and nobody could be asked how it goes on"
+		if b.Journal.Stopped {
+			end.summary = "it ran when Carillon stopped"
+		}
+		b.say("%s had not ended when %s%s.", subject, map[bool]string{true: "Carillon stopped", false: "the journal was written last"}[b.Journal.Stopped], detail)
+		end.verdict = CannotTell
 	default:
 		b.say("%s has ended, and nobody saw how%s.", subject, detail)
 		end.verdict, end.summary = CannotTell, "it has ended, and nobody saw how"
@@ -138,7 +163,7 @@ func (b *builder) explainOmission(t time.Time) bool {
 		if t.Before(o.ScheduledTime) || t.After(last) {
 			continue
 		}
-		verdict, why := Skipped, cmp.Or(reasonWords[o.Reason], firstLine(o.Message))
+		verdict, why := Skipped, omissionWhy(o)
 		switch {
 		case o.Missed:
 			verdict = Missed
@@ -149,6 +174,9 @@ func (b *builder) explainOmission(t time.Time) bool {
 		b.show(journalSource, o.Seen, "%s", b.omissionText(o))
 		if o.Count > 1 && !o.Until.IsZero() {
 			b.say("So were all %d times from %s to %s.", o.Count, b.clock(o.ScheduledTime), b.clock(o.Until))
+		}
+		if b.Scheduled == nil {
+			return true
 		}
 		for _, event := range b.naming(b.aboutOwner("MissSchedule", "JobAlreadyActive", "ForbidConcurrent"), t) {
 			b.tells(event)
@@ -165,6 +193,11 @@ func (b *builder) explainOmission(t time.Time) bool {
 		return true
 	}
 	return false
+}
+
+// omissionWhy says why nothing was started.
+func omissionWhy(o *run.Omission) string {
+	return cmp.Or(reasonWords[o.Reason], firstLine(o.Message), "why is not told")
 }
 
 func (b *builder) omissionText(o *run.Omission) string {
@@ -224,6 +257,10 @@ func (b *builder) explainGone(r *run.Run) {
 	b.answer.ScheduledTime = optional(r.ScheduledTime)
 	end := b.tellRemembered(r, "It")
 	b.conclude(end.verdict, end.reason, "%s", end.summary)
+	if b.Journal.Unasked != "" {
+		b.lack("the Job itself: %s", b.Journal.Unasked)
+		return
+	}
 	b.lack("the Job itself: its object is gone, by the history limits, its TTL or by hand")
 }
 
@@ -240,6 +277,7 @@ func (b *builder) nextCarillon(command, why string) {
 	if flags == b.kubectl() {
 		flags = ""
 	}
+	flags += b.Journal.Flags
 	step := Step{Command: "carillon " + command + flags + " -n " + Quoted(b.answer.Object.Namespace), Why: why}
 	if !slices.Contains(b.answer.Next, step) {
 		b.answer.Next = append(b.answer.Next, step)

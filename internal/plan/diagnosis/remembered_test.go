@@ -122,6 +122,31 @@ func anyRemembered(t *rapid.T) diagnosis.Journal {
 	return journal
 }
 
+// Nor does an answer from a journal alone say more than that has.
+func TestAnswersFromAJournalAloneRestOnIt(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		e := &diagnosis.Evidence{Now: now, Kubectl: "carillon kubectl", Read: diagnosis.Kinds{Jobs: true}}
+		journal := anyRemembered(t)
+		journal.Only = &diagnosis.Object{Kind: "CronJob", Namespace: "data", Name: "backup"}
+		if maybe(t, "nobody was asked") {
+			journal.Unasked = "the Carillon on /data does not run"
+			if journal.Stopped = maybe(t, "it is stopped"); journal.Stopped && maybe(t, "and left a sign") {
+				journal.StoppedAt = instant(anyTime(t, "last sign"))
+			}
+		}
+		e.Remember(journal)
+		question := diagnosis.Question{}
+		if maybe(t, "about a time") {
+			at, err := diagnosis.ParseAt(anyTime(t, "asked"), now, e.Zone())
+			if err != nil {
+				t.Fatal(err)
+			}
+			question.At = &at
+		}
+		check(t, diagnosis.Explain(e, question), map[string]bool{"journal": true})
+	})
+}
+
 // Whatever a journal has, the answer rests on what there is.
 func TestAnswersFromAJournalRestOnEvidence(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
