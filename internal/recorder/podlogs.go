@@ -38,13 +38,23 @@ const (
 // podLogs records the containers of Pods by what the API server tells of them, and asks it for their logs.
 type podLogs struct {
 	recorder *Recorder
-	slots    chan struct{}
+	// wake has a token when something waits.
+	wake chan struct{}
 	// forbidden: logs may not be read, and the user knows.
 	forbidden atomic.Bool
 
 	mu sync.Mutex
+	// waiting are attempts to be recorded, the oldest first; told: the user knows that there were too many.
+	waiting []podLog
+	told    bool
 	// done are the containers of each Pod that are recorded, or about to be.
 	done map[types.UID]map[string]bool
+}
+
+// podLog is an attempt to be recorded: previous if another followed it in the same Pod, there if the Pod is there still.
+type podLog struct {
+	attempt         run.Attempt
+	previous, there bool
 }
 
 // newPodLogs is nil where the node leaves its own, or logs are not asked for.
@@ -52,16 +62,19 @@ func (r *Recorder) newPodLogs() *podLogs {
 	if r.o.Ended != nil || r.o.LogsThroughAPI == nil {
 		return nil
 	}
-	return &podLogs{recorder: r, slots: make(chan struct{}, logReaders), done: map[types.UID]map[string]bool{}}
+	return &podLogs{recorder: r, wake: make(chan struct{}, 1), done: map[types.UID]map[string]bool{}}
 }
 
-// wanted are all Pods.
+// wanted are all Pods; what they tell is recorded until ctx ends.
 func (p *podLogs) wanted(ctx context.Context) *wanted {
+	for range logReaders {
+		p.recorder.kinds.running.Go(func() { p.work(ctx) })
+	}
 	return &wanted{
 		gvk: podKind, list: func() client.ObjectList { return &corev1.PodList{} },
-		seen: func(object client.Object) { p.look(ctx, object, true) },
+		seen: func(object client.Object) { p.look(object, true) },
 		gone: func(object client.Object) {
-			p.look(ctx, object, false)
+			p.look(object, false)
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			delete(p.done, object.GetUID())
@@ -70,7 +83,7 @@ func (p *podLogs) wanted(ctx context.Context) *wanted {
 }
 
 // look records the containers of a Pod that have ended. Without the Pod there are no logs.
-func (p *podLogs) look(ctx context.Context, object client.Object, there bool) {
+func (p *podLogs) look(object client.Object, there bool) {
 	pod, ok := object.(*corev1.Pod)
 	if !ok || metav1.GetControllerOfNoCopy(pod) == nil {
 		return // a Pod that somebody made by hand is no run
@@ -81,43 +94,85 @@ func (p *podLogs) look(ctx context.Context, object client.Object, there bool) {
 		newest[a.Container] = max(newest[a.Container], a.Restart)
 	}
 	for _, a := range attempts {
-		if a.Ended.IsZero() || !p.begin(a) {
-			continue
+		if !a.Ended.IsZero() {
+			p.add(podLog{a, a.Restart < newest[a.Container], there})
 		}
-		previous := a.Restart < newest[a.Container]
-		p.recorder.kinds.running.Go(func() {
-			p.slots <- struct{}{}
-			defer func() { <-p.slots }()
-			p.record(ctx, a, previous, there)
-		})
 	}
 }
 
-// begin tells whether an attempt is not recorded yet, and remembers that it will be.
-func (p *podLogs) begin(a run.Attempt) bool {
+// add has an attempt recorded that is not yet. When too many wait, because the journal cannot be written to, the oldest
+// goes: it is added again if its Pod is seen again.
+func (p *podLogs) add(l podLog) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.done[a.PodUID][a.ContainerID] {
-		return false
+	done := p.done[l.attempt.PodUID]
+	if done[l.attempt.ContainerID] {
+		return
 	}
-	if p.done[a.PodUID] == nil {
-		p.done[a.PodUID] = map[string]bool{}
+	if done == nil {
+		done = map[string]bool{}
+		p.done[l.attempt.PodUID] = done
 	}
-	p.done[a.PodUID][a.ContainerID] = true
+	done[l.attempt.ContainerID] = true
+	if len(p.waiting) >= maxPending {
+		oldest := p.waiting[0].attempt
+		p.waiting = p.waiting[1:]
+		delete(p.done[oldest.PodUID], oldest.ContainerID)
+		p.over(oldest)
+		if !p.told {
+			p.told = true
+			p.recorder.o.Warn(fmt.Sprintf("more than %d containers that have ended wait for the journal: the oldest of them are not "+
+				"recorded, nor what they wrote", maxPending))
+		}
+	}
+	p.waiting = append(p.waiting, l)
+	p.recorder.mu.Lock()
+	p.recorder.unwritten[l.attempt.RunUID]++
+	p.recorder.mu.Unlock()
+	signal(p.wake)
+}
+
+// next takes the oldest that waits; false if none does.
+func (p *podLogs) next() (podLog, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.waiting) == 0 {
+		p.waiting, p.told = nil, false
+		return podLog{}, false
+	}
+	l := p.waiting[0]
+	p.waiting = p.waiting[1:]
+	if len(p.waiting) > 0 {
+		signal(p.wake) // for another
+	}
+	return l, true
+}
+
+// work records what waits until ctx ends.
+func (p *podLogs) work(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-p.wake:
+		}
+		for l, some := p.next(); some && ctx.Err() == nil; l, some = p.next() {
+			p.record(ctx, l.attempt, l.previous, l.there)
+			p.over(l.attempt)
+		}
+	}
+}
+
+// over tells that nobody waits for an attempt any more.
+func (p *podLogs) over(a run.Attempt) {
 	p.recorder.mu.Lock()
 	defer p.recorder.mu.Unlock()
-	p.recorder.unwritten[a.RunUID]++
-	return true
+	if p.recorder.unwritten[a.RunUID]--; p.recorder.unwritten[a.RunUID] <= 0 {
+		delete(p.recorder.unwritten, a.RunUID)
+	}
 }
 
 func (p *podLogs) record(ctx context.Context, a run.Attempt, previous, there bool) {
-	defer func() {
-		p.recorder.mu.Lock()
-		defer p.recorder.mu.Unlock()
-		if p.recorder.unwritten[a.RunUID]--; p.recorder.unwritten[a.RunUID] <= 0 {
-			delete(p.recorder.unwritten, a.RunUID)
-		}
-	}()
 	if p.isThere(ctx, a) {
 		return
 	}
