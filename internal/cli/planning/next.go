@@ -33,17 +33,22 @@ type next struct {
 	from   string
 	count  nextCount
 	now    func() time.Time
+	// local is the zone of whoever asks.
+	local *time.Location
 }
 
-func newNext(streams Streams) *cobra.Command { return newNextAt(streams, time.Now) }
+func newNext(streams Streams) *cobra.Command { return newNextIn(streams, time.Now, time.Local) }
 
-// newNextAt is newNext with a clock.
-func newNextAt(streams Streams, now func() time.Time) *cobra.Command {
-	n := &next{Streams: streams, count: 10, now: now}
+// newNextIn is newNext with a clock, for somebody in a zone.
+func newNextIn(streams Streams, now func() time.Time, local *time.Location) *cobra.Command {
+	n := &next{Streams: streams, count: 10, now: now, local: local}
 	cmd := &cobra.Command{
 		Use:   `next [-f FILE | "EXPRESSION" | cronjob/NAME | timetable/NAME]`,
 		Short: "List the next times of a schedule, and why others are missing",
-		Long: `List the next times of a schedule: in its time zone, in UTC, and how far they are from now.
+		Long: `List the next times of a schedule: in its time zone, where you are if clocks show otherwise there, in
+UTC where there is room for it, and how far they are from now. Where you are is what this machine says,
+or TZ=America/New_York before the command; of a schedule that names its zone --zone shows another one in
+its place.
 
 Between them stand the times that one would have expected and that do not come, each with the
 reason: an exclusion or a Calendar took them out, or the clock skips them. A time that was moved
@@ -57,14 +62,15 @@ objects are those of the cluster.`,
   carillon next "0 9 LW * *" -n 3
   carillon next -f backup.yaml --from 2027-03-27
   carillon next timetable/payroll -f manifests/ -o json
-  carillon next cronjob/backup --context production --namespace team`,
+  carillon next cronjob/backup --context production --namespace team
+  carillon next cronjob/backup --zone America/New_York`,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(cmd *cobra.Command, args []string) error { return n.run(cmd.Context(), args) },
 	}
 	withoutShorthand(cmd, "namespace", n.input.add)
 	flags := cmd.Flags()
 	flags.VarP(&n.count, "count", "n", "how many times of each schedule, 1 to 10000")
-	flags.StringVar(&n.zone, "zone", "", "time zone of an expression, and of CronJobs that name none: a name of the tz database")
+	flags.StringVar(&n.zone, "zone", "", "time zone of an expression and of CronJobs that name none, and beside the times of all others (default yours): a name of the tz database")
 	flags.StringVar(&n.from, "from", "", "first moment: RFC 3339, or a date, or 2027-03-01T14:00 in the schedule's zone (default now)")
 	n.output.Add(cmd, docsPage)
 	_ = cmd.RegisterFlagCompletionFunc("zone", zones.Complete)
@@ -125,6 +131,9 @@ func (n *next) run(ctx context.Context, args []string) error {
 	obstacle := false
 	for i, s := range sources {
 		list := s.List(from(now, s.Zone), int(n.count))
+		if list.Beside, list.Heading = n.local, "WHERE YOU ARE"; n.input.zone != nil && n.input.zone.String() != s.Zone.String() {
+			list.Beside, list.Heading = n.input.zone, strings.ToUpper(n.zone)
+		}
 		obstacle = obstacle || s.Obstacle != ""
 		if n.output.JSON {
 			doc.Schedules = append(doc.Schedules, list.Document(now))
@@ -159,6 +168,7 @@ func (n *next) sources(ctx context.Context, args []string) ([]*upcoming.Source, 
 	if err != nil {
 		return nil, err
 	}
+	n.input.zone = zone
 	if len(args) > 1 {
 		return nil, exitcode.UsageError(`%d arguments; put an expression in quotes: carillon next "30 2 * * *"`, len(args))
 	}
@@ -176,7 +186,6 @@ func (n *next) sources(ctx context.Context, args []string) ([]*upcoming.Source, 
 			return nil, exitcode.UsageError("a Job has no schedule; name the cronjob/NAME or timetable/NAME that made it")
 		}
 	}
-	n.input.zone = zone
 	all, err := n.input.load(ctx, n.Streams, func(line string) { fmt.Fprintln(n.Err, console.EscapeControls(line)) })
 	if err != nil {
 		return nil, err

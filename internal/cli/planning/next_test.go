@@ -11,13 +11,64 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/carillon-dev/carillon/internal/cli/exitcode"
 )
 
 // runNext runs the command on 20 March 2027 and gives its output and exit code.
 func runNext(t *testing.T, args ...string) (out string, code int, err error) {
 	t.Helper()
-	return execute(t, newNextAt, args...)
+	return runNextIn(t, time.UTC, args...)
+}
+
+// runNextIn is runNext for somebody in a zone.
+func runNextIn(t *testing.T, local *time.Location, args ...string) (out string, code int, err error) {
+	t.Helper()
+	return execute(t, func(streams Streams, now func() time.Time) *cobra.Command { return newNextIn(streams, now, local) }, args...)
+}
+
+// Times are told where somebody is, too, or in the zone that is asked for; in none twice.
+func TestNextElsewhere(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "manifests.yaml")
+	if err := os.WriteFile(file, []byte(nextManifests), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	zone := func(name string) *time.Location {
+		loc, err := time.LoadLocation(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return loc
+	}
+	for name, test := range map[string]struct {
+		local     *time.Location
+		args      []string
+		says, not string
+	}{
+		"elsewhere":              {zone("America/New_York"), []string{"tt/sync"}, "LOCAL TIME WHERE YOU ARE FROM NOW - 2027-03-21 02:00 excluded by Calendar feast (2027-03-21, Spring) Mon 2027-03-22 02:00 +01:00 Sun 2027-03-21 21:00 -04:00 in 37h", " UTC "},
+		"there":                  {zone("Europe/Rome"), []string{"tt/sync"}, "LOCAL TIME UTC FROM NOW", "WHERE"},
+		"where UTC is":           {time.UTC, []string{"tt/sync"}, "LOCAL TIME UTC FROM NOW", "WHERE"},
+		"another zone":           {zone("America/New_York"), []string{"tt/sync", "--zone", "Asia/Tokyo"}, "LOCAL TIME ASIA/TOKYO FROM NOW", "WHERE"},
+		"of one that names none": {time.UTC, []string{"cj/report", "--zone", "Asia/Tokyo"}, "Sun 2027-03-21 06:00 +09:00 2027-03-20 21:00Z", "ASIA/TOKYO"},
+		"named none, elsewhere":  {zone("America/New_York"), []string{"cj/report"}, "LOCAL TIME WHERE YOU ARE FROM NOW Sun 2027-03-21 06:00 +00:00 Sun 2027-03-21 02:00 -04:00", " UTC "},
+	} {
+		out, code, err := runNextIn(t, test.local, append(test.args, "-f", file, "-n", "1")...)
+		said := strings.Join(strings.Fields(out), " ")
+		if code != 0 || !strings.Contains(said, test.says) || strings.Contains(said, test.not) {
+			t.Errorf("%s: exit code %d, %v, without %q or with %q: %s", name, code, err, test.says, test.not, out)
+		}
+		for line := range strings.Lines(out) {
+			if len(line) > 81 {
+				t.Errorf("%s: %d columns: %s", name, len(line)-1, line)
+			}
+		}
+	}
+	for _, args := range [][]string{{"0 2 * * *"}, {"0 2 * * *", "--zone", "Europe/Berlin"}} {
+		if out, _, _ := runNextIn(t, zone("Asia/Tokyo"), append(args, "-n", "1")...); !strings.Contains(out, "WHERE YOU ARE") {
+			t.Errorf("%q: %s", args, out)
+		}
+	}
 }
 
 const nextManifests = `apiVersion: batch/v1

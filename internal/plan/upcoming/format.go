@@ -7,24 +7,48 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 const secondsOfDay = "15:04:05"
 
+// distanceWidth is how wide the column of distances from now is.
+const distanceWidth = 12
+
 // format is how the times of one list are written: with seconds if one of them has any.
 type format struct {
 	local, utc, ofDay string
-	inUTC             bool
+	// noUTC: there is no column of UTC, beside: there is one of List.Beside.
+	noUTC, beside bool
 }
 
-func (l *List) format() format {
-	f := format{"Mon 2006-01-02 15:04 -07:00", "2006-01-02 15:04Z", "15:04", l.inUTC()}
+// format chooses it for lines of at most width columns.
+func (l *List) format(width int) format {
+	f := format{local: "Mon 2006-01-02 15:04 -07:00", utc: "2006-01-02 15:04Z", ofDay: "15:04", noUTC: l.inUTC(), beside: l.elsewhere()}
 	for _, t := range l.Times {
 		if t.At.Second() != 0 {
-			return format{"Mon 2006-01-02 15:04:05 -07:00", "2006-01-02 15:04:05Z", secondsOfDay, f.inUTC}
+			f.local, f.utc, f.ofDay = "Mon 2006-01-02 15:04:05 -07:00", "2006-01-02 15:04:05Z", secondsOfDay
+			break
 		}
 	}
+	if f.beside && utf8.RuneCountInString(f.row("  ", "", "", "", strings.Repeat("-", distanceWidth), "")) > width {
+		f.noUTC = true // each time has its offset beside it
+	}
 	return f
+}
+
+// elsewhere tells whether clocks in Beside show otherwise than those of the source, and than UTC, which has its column.
+func (l *List) elsewhere() bool {
+	if l.Beside == nil {
+		return false
+	}
+	local, utc := true, true
+	for _, t := range l.Times {
+		_, there := t.At.In(l.Beside).Zone()
+		_, here := t.At.Zone()
+		local, utc = local && there == here, utc && there == 0
+	}
+	return !local && !utc
 }
 
 // inUTC tells whether the wall clock shows UTC, so that it need not be written twice.
@@ -38,11 +62,15 @@ func (l *List) inUTC() bool {
 }
 
 // row is a line of the table.
-func (f format) row(indent, local, utc, distance, schedules string) string {
-	columns := []string{pad(local, len(f.local)), pad(utc, len(f.utc)), pad(distance, 12), schedules}
-	if f.inUTC {
-		columns = append(columns[:1], columns[2:]...)
+func (f format) row(indent, local, beside, utc, distance, schedules string) string {
+	columns := []string{pad(local, len(f.local))}
+	if f.beside {
+		columns = append(columns, pad(beside, len(f.local)))
 	}
+	if !f.noUTC {
+		columns = append(columns, pad(utc, len(f.utc)))
+	}
+	columns = append(columns, pad(distance, distanceWidth), schedules)
 	return strings.TrimRight(indent+strings.Join(columns, "   "), " ")
 }
 

@@ -94,9 +94,9 @@ func (l *List) window(t *text) {
 
 // table writes times and omissions in their order.
 func (l *List) table(t *text, now time.Time) {
-	f := l.format()
+	f := l.format(t.width)
 	if len(l.Times) > 0 {
-		t.line(f.row("  ", "LOCAL TIME", "UTC", "FROM NOW", l.schedulesTitle()))
+		t.line(f.row("  ", "LOCAL TIME", l.Heading, "UTC", "FROM NOW", l.schedulesTitle()))
 	}
 	omissions := l.Omissions
 	for _, at := range l.Times {
@@ -107,7 +107,11 @@ func (l *List) table(t *text, now time.Time) {
 		}
 		names := oneLine(strings.Join(at.Names, ", "))
 		row := func(names string) string {
-			return f.row("  ", at.At.Format(f.local), at.At.UTC().Format(f.utc), duration.FromNow(at.At, now), names)
+			beside := ""
+			if f.beside {
+				beside = at.At.In(l.Beside).Format(f.local)
+			}
+			return f.row("  ", at.At.Format(f.local), beside, at.At.UTC().Format(f.utc), duration.FromNow(at.At, now), names)
 		}
 		if utf8.RuneCountInString(row(names)) <= t.width {
 			t.line(row(names))
