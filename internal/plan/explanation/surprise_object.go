@@ -5,39 +5,39 @@ package explanation
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 
-	"github.com/carillon-dev/carillon/internal/plan/quantity"
 	"github.com/carillon-dev/carillon/internal/plan/words"
 )
 
 // Surprises of time zones, of distances, and of what an object says beside its schedule.
 
 func clockChangeSurprise(s *subject, e *Explanation) []Surprise {
-	var lost, repeated int
+	var lost, repeated []string
 	once, flows := true, false
 	for _, c := range e.ClockChanges {
 		if c.loses {
-			lost++
+			lost = append(lost, c.Date)
 		}
 		if c.repeats {
-			repeated++
+			repeated = append(repeated, c.Date)
 		}
 		once, flows = once && !c.severalTimes, flows || c.flows
 	}
-	if lost+repeated == 0 {
-		return nil
-	}
 	var what string
 	switch {
-	case repeated == 0:
-		what = "are skipped on " + quantity.Count(lost, "day")
-	case lost == 0:
-		what = "come twice on " + quantity.Count(repeated, "day")
+	case len(lost)+len(repeated) == 0:
+		return nil
+	case len(repeated) == 0:
+		what = "are skipped on " + dates(lost)
+	case len(lost) == 0:
+		what = "come twice on " + dates(repeated)
 	default:
-		what = fmt.Sprintf("are skipped on %s and some come twice on %s", quantity.Count(lost, "day"), quantity.Count(repeated, "day"))
+		what = "are skipped on " + dates(lost) + ", and some come twice on " + dates(repeated)
 	}
 	cure := "Choose a time outside of that hour, or the zone Etc/UTC"
 	switch {
@@ -51,7 +51,20 @@ func clockChangeSurprise(s *subject, e *Explanation) []Surprise {
 	default:
 		cure += ", or a Timetable, in which one run comes in place of those that are skipped, and none comes twice"
 	}
-	return one("clock-change", "When the clocks change, some runs "+what+" of the next two years (see above).", cure+".")
+	return one("clock-change", "When the clocks change in the next two years, some runs "+what+".", cure+".")
+}
+
+// dates joins the first of some days.
+func dates(all []string) string {
+	const most = 4
+	all = slices.Compact(slices.Clone(all))
+	if len(all) > most {
+		return strings.Join(all[:most], ", ") + fmt.Sprintf(" and %d more", len(all)-most)
+	}
+	if len(all) > 1 {
+		return strings.Join(all[:len(all)-1], ", ") + " and " + all[len(all)-1]
+	}
+	return strings.Join(all, "")
 }
 
 func noTimeZone(s *subject, e *Explanation) []Surprise {
