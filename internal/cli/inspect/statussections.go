@@ -95,7 +95,7 @@ func (t *statusText) command(verb string, o status.Object, rest string) string {
 		text += flag + diagnosis.Quoted(o.Namespace)
 	}
 	flags := t.known.flags
-	if verb == "next" || verb == "why" { // which ask the API server
+	if verb == "next" { // which asks the API server
 		flags = t.known.server
 	}
 	return console.EscapeControls(text + rest + flags)
@@ -240,7 +240,7 @@ func (t *statusText) missed(all []status.Omitted) section {
 	}
 	if len(all) > 0 {
 		s.lead = t.command("why", all[0].Object, " --at "+all[0].Last.UTC().Format(time.RFC3339))
-		if !t.known.status.Served || all[0].Deleted { // why asks the API server
+		if all[0].Deleted { // on a cluster without a journal why does not know it
 			s.lead = t.command("describe", all[0].Object, "")
 		}
 	}
