@@ -118,7 +118,7 @@ func (d *describe) run(ctx context.Context, text string) error {
 		in.Places = placesForPrograms
 		return output.WriteJSON(d.streams.Out, descriptionDocument{newDocument("Description"), description.Of(*in)})
 	}
-	s := &screen{width: d.columns(), tables: d.columns(), color: console.SupportsColor(d.streams.Out), ascii: d.ascii, zone: d.zone}
+	s := &screen{width: d.columns(), tables: d.columns(), color: console.SupportsColor(d.streams.Out), ascii: d.ascii, zone: d.zone, remembered: in.NoServer != ""}
 	if d.width == 0 && output.TableWidth(d.streams.Out) == 0 {
 		s.tables = 0
 	}

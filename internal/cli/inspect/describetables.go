@@ -109,13 +109,16 @@ func (s *screen) runCells(r *run.RunDocument) []table.Cell {
 	if r.Retrying {
 		mark, word = description.Active, "retrying"
 	}
-	lasted := ""
-	if r.DurationSeconds != nil {
+	lasted, reason := "", reasonOf(r)
+	switch {
+	case s.remembered && r.Outcome == run.Active:
+		word, reason = "not ended", strings.TrimSuffix("when the journal was written last, "+reason, ", ")
+	case r.DurationSeconds != nil:
 		lasted = took(seconds(*r.DurationSeconds))
 	}
 	return []table.Cell{
 		{Text: s.glyph(mark) + " " + word, Color: markColors[mark]}, table.Text(lasted),
-		table.Text(reasonOf(r)), {Text: strings.ToLower(r.Kind) + "/" + r.Name, Color: table.Dim},
+		table.Text(reason), {Text: strings.ToLower(r.Kind) + "/" + r.Name, Color: table.Dim},
 	}
 }
 

@@ -26,8 +26,10 @@ type screen struct {
 	tables       int
 	color, ascii bool
 	// zone is that of --zone as it was written, "" for that of whoever asks.
-	zone  string
-	lines []string
+	zone string
+	// remembered: a journal alone tells, while nobody can be asked how things are now.
+	remembered bool
+	lines      []string
 }
 
 // screenIndent is what begins the lines below a title, factWidth how wide the names of facts are.

@@ -28,6 +28,8 @@ type opener func(context.Context) (source, *cluster.Server, error)
 type historyAnswer struct {
 	of      *subject
 	deleted bool
+	// stopped: it is remembered by a Carillon of this machine that does not run.
+	stopped bool
 	period  history.Period
 	history history.History
 	runs    []run.Run
@@ -58,7 +60,7 @@ func (h *historyCommand) one(ctx context.Context, ref reference.Reference) error
 	if err != nil {
 		return err
 	}
-	a := &historyAnswer{of: of, now: h.clock(), deleted: server != nil && of.schedule == nil && ref.Kind != "job"}
+	a := &historyAnswer{of: of, now: h.clock(), stopped: stoppedOf(s) != "", deleted: server != nil && of.schedule == nil && ref.Kind != "job"}
 	if a.zone, err = h.location(of.zone); err != nil {
 		return err
 	}
@@ -177,7 +179,7 @@ func (h *historyCommand) overview(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = s.Close() }() // it was only read
-	o.namespace = h.target.namespace(server)
+	o.namespace, o.stopped = h.target.namespace(server), stoppedOf(s) != ""
 	q := journal.Query{Namespace: o.namespace, From: o.period.From, Until: o.period.Until}
 	q.Outcomes, _ = h.outcomes() // which was checked
 	runs, err := s.Runs(ctx, q)

@@ -21,6 +21,7 @@ type overviewAnswer struct {
 	period     history.Period
 	namespace  string // "" for all
 	namespaces bool
+	stopped    bool // as of historyAnswer
 	origin     string
 	zone       *time.Location
 	now        time.Time
@@ -109,6 +110,9 @@ func overviewRow(line *history.Line, o *overviewAnswer) []table.Cell {
 	if r := line.Newest; r != nil {
 		row[8] = outcomeCell(r)
 		row[9] = table.Cell{Text: lastText(r, o.now), Color: table.Dim}
+		if o.stopped && !r.Outcome.Ended() {
+			row[8], row[9].Text = notEnded, "begun "+duration.FromNow(r.Begun(), o.now)
+		}
 	}
 	return row[:]
 }

@@ -126,7 +126,7 @@ func (h *historyCommand) entries(a *historyAnswer) *table.Table {
 	wide := h.format == "wide"
 	t := &table.Table{Columns: []table.Column{
 		{Header: "TIME"}, {Header: "AGO", Priority: 5}, {Header: "LATE", Right: true, Priority: 2}, {Header: "TOOK", Right: true}, {Header: "", Priority: 4},
-		{Header: "OUTCOME"}, {Header: "WHY", Min: 36}, {Header: "TRIES", Right: true, Priority: 1}, {Header: "MEMORY", Right: true, Priority: 3},
+		{Header: "OUTCOME"}, {Header: "WHY", Min: 36}, {Header: "ATTEMPTS", Right: true, Priority: 1}, {Header: "MEMORY", Right: true, Priority: 3},
 		{Header: "CPU", Right: true, Priority: 3}, {Header: "OUTPUT", Right: true, Priority: 3},
 	}}
 	if wide {
@@ -135,7 +135,7 @@ func (h *historyCommand) entries(a *historyAnswer) *table.Table {
 	entries := a.history.Entries[:a.listed]
 	longest := time.Duration(0)
 	for i := range entries {
-		if r := entries[i].Run; r != nil {
+		if r := entries[i].Run; r != nil && !a.stoppedDuring(r) {
 			longest = max(longest, r.Duration(a.now))
 		}
 	}
@@ -171,13 +171,15 @@ func runRow(r *run.Run, longest time.Duration, a *historyAnswer) []table.Cell {
 	if late := r.Lateness(); late > history.Late && r.Retry <= 1 {
 		row[2] = table.Cell{Text: "+" + duration.Short(late), Color: table.Yellow}
 	}
-	if begun := r.Begun(); !begun.IsZero() && (!r.Ended.IsZero() || !r.Outcome.Ended()) {
+	if begun := r.Begun(); !begun.IsZero() && !a.stoppedDuring(r) && (!r.Ended.IsZero() || !r.Outcome.Ended()) {
 		d := r.Duration(a.now)
 		row[3] = table.Text(took(d))
 		row[4] = table.Cell{Text: bar(d, longest), Color: table.Dim}
 	}
-	row[5] = outcomeCell(r)
-	row[6] = table.Text(whyText(r))
+	row[5], row[6] = outcomeCell(r), table.Text(whyText(r))
+	if a.stoppedDuring(r) {
+		row[5], row[6] = notEnded, table.Text(strings.TrimSuffix("ran when Carillon stopped, "+whyText(r), ", "))
+	}
 	if r.Attempts > 1 {
 		row[7] = table.Text(quantity.Grouped(r.Attempts))
 	}
@@ -192,6 +194,12 @@ func runRow(r *run.Run, longest time.Duration, a *historyAnswer) []table.Cell {
 	}
 	return row[:]
 }
+
+// notEnded is the outcome of a run that was active when the Carillon stopped that remembers it.
+var notEnded = table.Cell{Text: "not ended", Color: table.Yellow}
+
+// stoppedDuring tells whether Carillon stopped while a run was active: how long that took nobody knows.
+func (a *historyAnswer) stoppedDuring(r *run.Run) bool { return a.stopped && !r.Outcome.Ended() }
 
 // bar shows how long a run took beside the longest one.
 func bar(d, longest time.Duration) string {

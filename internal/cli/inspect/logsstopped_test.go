@@ -52,3 +52,32 @@ func TestLogsOfStopped(t *testing.T) {
 		}
 	}
 }
+
+// Nor does its duration grow, in the history.
+func TestHistoryOfStopped(t *testing.T) {
+	r := backupRun(4, run.Active)
+	r.Ended = time.Time{}
+	s := &journalSource{reader: stoppedJournal{&runMemory{runs: []run.Run{r}}}, name: "the journal", stopped: "/data"}
+	for _, name := range []string{"cronjob/backup", ""} {
+		args := strings.Fields(name + " -o wide")
+		out, err := askHistory(t, s, 120, args...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(out, "not ended") || strings.Contains(out, " runs ") || strings.Contains(out, "since") || name != "" && !strings.Contains(out, "ran when Carillon stopped") {
+			t.Errorf("%q: %s", name, out)
+		}
+	}
+}
+
+// Nor on the screen that describes the schedule.
+func TestDescribedRunOfStopped(t *testing.T) {
+	r := &run.RunDocument{Kind: "Job", Name: "backup-1", Outcome: run.Active, DurationSeconds: new(90.0), Trigger: run.Manual}
+	cells := (&screen{remembered: true, ascii: true}).runCells(r)
+	if !strings.HasSuffix(cells[0].Text, " not ended") || cells[1].Text != "" || cells[2].Text != "when the journal was written last, by hand" {
+		t.Errorf("%+v", cells)
+	}
+	if cells = (&screen{ascii: true}).runCells(r); cells[1].Text != "1m30s" {
+		t.Errorf("while it runs: %+v", cells)
+	}
+}
