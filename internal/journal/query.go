@@ -152,7 +152,7 @@ func (t *reading) runs(q Query) ([]run.Run, error) {
 // selectRuns gives the runs that the rest of a statement chooses, and the greatest id of their rows.
 func (t *reading) selectRuns(rest string, values ...any) ([]run.Run, int64, error) {
 	query := `SELECT id, series, uid, name, trigger, retry, scheduled, created, started, ended, outcome, suspended, reason, message,
-		completions, succeeded, failed, running, attempts, exit_code, first, last, cpu, memory, output FROM runs` + rest
+		completions, succeeded, failed, running, attempts, exit_code, first, last, well, cpu, memory, output FROM runs` + rest
 	all := []run.Run{}
 	var later [][4]any // series, trigger, reason and message: numbers of other tables
 	var id, greatest int64
@@ -160,10 +160,10 @@ func (t *reading) selectRuns(rest string, values ...any) ([]run.Run, int64, erro
 		var r run.Run
 		var l [4]any
 		var uid, name, retry, scheduled, created, started, ended, suspended any
-		var completions, succeeded, failed, running, attempts, exit, first, last, cpu, memory, output any
+		var completions, succeeded, failed, running, attempts, exit, first, last, well, cpu, memory, output any
 		var outcome int64
 		if err := scan(&id, &l[0], &uid, &name, &l[1], &retry, &scheduled, &created, &started, &ended, &outcome, &suspended,
-			&l[2], &l[3], &completions, &succeeded, &failed, &running, &attempts, &exit, &first, &last, &cpu, &memory, &output); err != nil {
+			&l[2], &l[3], &completions, &succeeded, &failed, &running, &attempts, &exit, &first, &last, &well, &cpu, &memory, &output); err != nil {
 			return err
 		}
 		greatest = max(greatest, id)
@@ -172,7 +172,7 @@ func (t *reading) selectRuns(rest string, values ...any) ([]run.Run, int64, erro
 		r.Outcome, r.Suspended = outcomeOf(outcome), numberOf(suspended) != 0
 		r.Completions, r.PodsSucceeded, r.PodsFailed, r.PodsRunning = count32(completions), count32(succeeded), count32(failed), count32(running)
 		r.Attempts, r.CPU, r.MemoryPeak, r.OutputBytes = int(numberOf(attempts)), time.Duration(numberOf(cpu)), numberOf(memory), numberOf(output)
-		r.Refine(run.Span{First: ofNanos(first), Last: ofNanos(last)})
+		r.Refine(spanOf(first, last, well))
 		if exit != nil {
 			code := count32(exit)
 			r.ExitCode = &code

@@ -101,14 +101,14 @@ type stored struct {
 
 func (d *database) storedRun(uid types.UID) (s stored, found bool, err error) {
 	var name, trigger, reason, message, retry, suspended any
-	var scheduled, created, started, ended, first, last any
+	var scheduled, created, started, ended, first, last, well any
 	var completions, succeeded, failed, running any
 	found, err = d.one(`SELECT id, series, outcome, name, trigger, retry, scheduled, created, started, ended, suspended, reason,
-		message, completions, succeeded, failed, running, first, last,
+		message, completions, succeeded, failed, running, first, last, well,
 		exit_ended, exit_weight FROM runs WHERE uid = ?`, []any{pack(string(uid))},
 		&s.id, &s.series, &s.outcome, &name, &trigger, &retry, &scheduled, &created, &started, &ended, &suspended, &reason,
-		&message, &completions, &succeeded, &failed, &running, &first, &last, &s.exitEnded, &s.exitWeight)
-	s.span = run.Span{First: ofNanos(first), Last: ofNanos(last)}
+		&message, &completions, &succeeded, &failed, &running, &first, &last, &well, &s.exitEnded, &s.exitWeight)
+	s.span = spanOf(first, last, well)
 	if err != nil || !found || s.outcome == hidden {
 		return s, found, err
 	}
@@ -124,6 +124,11 @@ func (d *database) storedRun(uid types.UID) (s stored, found bool, err error) {
 		}
 	}
 	return s, found, nil
+}
+
+// spanOf is a run.Span as columns have it.
+func spanOf(first, last, well any) run.Span {
+	return run.Span{First: ofNanos(first), Last: ofNanos(last), Well: numberOf(well) != 0}
 }
 
 // text gives the text that a column has.
@@ -305,8 +310,8 @@ func (d *database) sum(a *run.Attempt, id int64, s *stored) error {
 	span := s.span
 	span.Add(a)
 	if _, err := d.exec(`UPDATE runs SET attempts = coalesce(attempts, 0) + 1, cpu = coalesce(cpu, 0) + ?,
-		memory = max(coalesce(memory, 0), ?), output = coalesce(output, 0) + ?, first = ?, last = ? WHERE id = ?`,
-		int64(a.CPU), a.MemoryPeak, a.OutputBytes, nanos(span.First), nanos(span.Last), id); err != nil {
+		memory = max(coalesce(memory, 0), ?), output = coalesce(output, 0) + ?, first = ?, last = ?, well = ? WHERE id = ?`,
+		int64(a.CPU), a.MemoryPeak, a.OutputBytes, nanos(span.First), nanos(span.Last), span.Well, id); err != nil {
 		return err
 	}
 	before, some := s.exitEnded.(int64)

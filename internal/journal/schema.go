@@ -46,7 +46,7 @@ CREATE TABLE runs (
 	outcome INTEGER NOT NULL, suspended INTEGER, reason, message,
 	completions INTEGER, succeeded INTEGER, failed INTEGER, running INTEGER,
 	attempts INTEGER, exit_code INTEGER, exit_ended INTEGER, exit_weight INTEGER,
-	first INTEGER, last INTEGER, -- run.Span: started and ended are as its object tells
+	first INTEGER, last INTEGER, well INTEGER, -- run.Span: started and ended are as its object tells
 	cpu INTEGER, memory INTEGER, output INTEGER
 );
 CREATE UNIQUE INDEX runs_by_uid ON runs (uid);

@@ -17,9 +17,15 @@ func TestRefine(t *testing.T) {
 	noon := at("2026-11-23T12:00:00Z")
 	after := func(seconds float64) time.Time { return noon.Add(time.Duration(seconds * float64(time.Second))) }
 	attempt := func(from, to float64) run.Attempt {
-		return run.Attempt{Role: run.Main, Started: after(from), Ended: after(to)}
+		return run.Attempt{Role: run.Main, Mains: 1, Started: after(from), Ended: after(to)}
 	}
 	sleep := []run.Attempt{attempt(0.4, 3.4)}
+	one := func(r run.Run) run.Run { r.Completions = 1; return r }
+	with := func(code, mains int32) []run.Attempt {
+		a := sleep[0]
+		a.ExitCode, a.Mains = code, mains
+		return []run.Attempt{a}
+	}
 	as := func(o run.Outcome, started, ended time.Time) run.Run {
 		return run.Run{Outcome: o, Created: noon, Started: started, Ended: ended}
 	}
@@ -34,6 +40,11 @@ func TestRefine(t *testing.T) {
 		"the beginning told very late":      {as(run.Succeeded, after(600), after(4)), sleep, after(0.4), after(3.4)},
 		"never told that it began":          {as(run.Failed, time.Time{}, after(4)), sleep, after(0.4), after(3.4)},
 		"it waited for its image":           {as(run.Succeeded, noon, after(43)), []run.Attempt{attempt(40, 43.4)}, noon, after(43.4)},
+		"its success told very late":        {one(as(run.Succeeded, noon, after(600))), sleep, after(0.4), after(3.4)},
+		"a success that is not its last":    {one(as(run.Succeeded, noon, after(600))), with(1, 1), after(0.4), after(600)},
+		"a success of half a Pod":           {one(as(run.Succeeded, noon, after(600))), with(0, 2), after(0.4), after(600)},
+		"a success of some Pods":            {as(run.Succeeded, noon, after(600)), sleep, after(0.4), after(600)},
+		"a failure told very late":          {one(as(run.Failed, noon, after(600))), with(1, 1), after(0.4), after(600)},
 		"two seconds":                       {as(run.Succeeded, noon, after(7)), []run.Attempt{attempt(2, 5)}, noon, after(5)},
 		"something else has ended it":       {as(run.Failed, noon, after(10)), sleep, after(0.4), after(10)},
 		"its Pods outlived it":              {as(run.Cancelled, noon, after(3)), []run.Attempt{attempt(0.4, 33)}, after(0.4), after(3)},
@@ -68,10 +79,10 @@ func TestRefineAgain(t *testing.T) {
 		draw := func(label string) time.Time {
 			return noon.Add(time.Duration(rapid.IntRange(-40, 40).Draw(t, label)) * 100 * time.Millisecond)
 		}
-		r := run.Run{Outcome: run.Succeeded, Created: noon, Started: draw("started"), Ended: draw("ended")}
+		r := run.Run{Outcome: run.Succeeded, Created: noon, Started: draw("started"), Ended: draw("ended"), Completions: 1}
 		var s run.Span
 		for range rapid.IntRange(0, 3).Draw(t, "attempts") {
-			s.Add(&run.Attempt{Started: draw("from"), Ended: draw("to")})
+			s.Add(&run.Attempt{Started: draw("from"), Ended: draw("to"), Role: run.Main, Mains: rapid.Int32Range(1, 2).Draw(t, "mains")})
 		}
 		r.Refine(s)
 		once := r
