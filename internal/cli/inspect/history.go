@@ -32,7 +32,9 @@ type historyCommand struct {
 	zone    string
 	streams Streams
 	clock   func() time.Time
-	// width and color are how answers for people are written; width 0 is any.
+	// width and color are how answers for people are written; width 0 is any. rows is how high the screen is, 0 for any
+	// height.
+	rows  int
 	width int
 	// piped: no terminal shows it, so that tables are not cut.
 	piped bool
@@ -143,6 +145,7 @@ func (f *historyFormat) Set(text string) error {
 func (h *historyCommand) run(ctx context.Context, args []string) error {
 	if h.width == 0 {
 		h.width, h.color = output.WidthOf(h.streams.Out), console.SupportsColor(h.streams.Out)
+		_, h.rows = screenOf(h.streams.Out)()
 		h.piped = output.TableWidth(h.streams.Out) == 0
 	}
 	if err := h.check(); err != nil {

@@ -259,6 +259,42 @@ func TestHistoryDocument(t *testing.T) {
 	}
 }
 
+// A terminal shows no more objects than it has lines.
+func TestHistoryOverviewOnAScreen(t *testing.T) {
+	k := &kept{}
+	for n := range 40 {
+		k.runs = append(k.runs, run.Run{UID: types.UID(fmt.Sprint(n)), APIVersion: "batch/v1", Kind: "Job", Namespace: "default", Name: fmt.Sprint("run-", n),
+			Owner:   run.Owner{APIVersion: "batch/v1", Kind: "CronJob", Name: fmt.Sprint("object-", n), UID: types.UID(fmt.Sprint("o", n))},
+			Created: historyNow.Add(-time.Hour), Ended: historyNow, Outcome: run.Succeeded})
+	}
+	for name, test := range map[string]struct {
+		rows, objects int
+		args          []string
+		says          string
+	}{
+		"24 lines":      {24, 16, nil, "… and 24 more (-o wide lists all)."},
+		"very few":      {3, 5, nil, "… and 35 more"},
+		"room for all":  {60, 40, nil, ""},
+		"no terminal":   {0, 40, nil, ""},
+		"all by a flag": {24, 40, []string{"-o", "wide"}, ""},
+	} {
+		var out bytes.Buffer
+		h := &historyCommand{streams: Streams{Out: &out, Err: &out}, clock: func() time.Time { return historyNow }, width: 80, rows: test.rows}
+		h.open = func(context.Context) (source, *cluster.Server, error) { return k, nil, nil }
+		cmd := h.command()
+		cmd.SetArgs(test.args)
+		if err := cmd.ExecuteContext(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Count(out.String(), "cronjob/object-"); got != test.objects || !strings.Contains(out.String(), test.says) || strings.Contains(out.String(), "more (") != (test.says != "") {
+			t.Errorf("%s: %d objects: %s", name, got, &out)
+		}
+		if lines := strings.Count(out.String(), "\n"); test.rows > 20 && test.says != "" && lines > test.rows {
+			t.Errorf("%s: %d lines: %s", name, lines, &out)
+		}
+	}
+}
+
 // A year of runs every five minutes is summed up at once.
 func BenchmarkHistory(b *testing.B) {
 	k := &kept{}

@@ -27,6 +27,12 @@ type overviewAnswer struct {
 	now        time.Time
 }
 
+// A screen shows so many lines beside those of objects, and at least a few of these.
+const (
+	besideOverview = 8
+	fewestListed   = 5
+)
+
 // mostJobsListed is how many Jobs that no schedule made are listed: each is one run.
 const mostJobsListed = 20
 
@@ -51,8 +57,15 @@ func (h *historyCommand) writeOverview(o *overviewAnswer) error {
 	} else {
 		p.line("")
 		t, hidden := overviewTable(o, h.format == "wide")
+		below := 0
+		if room := max(h.rows-besideOverview, fewestListed); h.rows > 0 && h.format != "wide" && len(t.Rows) > room {
+			below, t.Rows = len(t.Rows)-room, t.Rows[:room]
+		}
 		p.table(t, h.tableWidth())
-		if hidden > 0 {
+		switch {
+		case below > 0:
+			p.paragraph(fmt.Sprintf("… and %s more (-o wide lists all).", quantity.Grouped(below+hidden)))
+		case hidden > 0:
 			p.paragraph(fmt.Sprintf("… and %s that no schedule has made, before these (-o wide lists all).", quantity.CountGrouped(hidden, "Job")))
 		}
 	}
