@@ -41,9 +41,9 @@ func livingContainers(dir string) (int, error) {
 	return alive, nil
 }
 
-// keepEnds keeps for the journal how containers ended while no Carillon ran, because it was killed, and their logs, as the
-// next start would: otherwise what has succeeded would be done again after a restore. It returns how many containers run
-// still. The caller has the data directory locked.
+// keepEnds keeps for the journal how containers ended while no Carillon ran, because it was killed, and their logs, as
+// the next start would: otherwise what has succeeded would be done again after a restore. It returns how many
+// containers run still. The caller has the data directory locked.
 func keepEnds(dir string, warn func(string)) (alive int, err error) {
 	if _, err := os.Lstat(datadir.Containers(dir)); errors.Is(err, fs.ErrNotExist) {
 		return 0, nil

@@ -49,15 +49,16 @@ type Created struct {
 	Running bool
 	// Froze is how long the journal waited.
 	Froze time.Duration
-	// Alive counts containers that run although Carillon does not, because it was killed: for the backup they run still.
+	// Alive counts containers that run although Carillon does not, because it was killed: for the backup they run
+	// still.
 	Alive int
 }
 
 // backupPrefix begins the names of directories in the data directory in which backups are made ready.
 const backupPrefix = ".backup-" + unfinished + "-"
 
-// Create makes a backup of the Carillon on a data directory, whether or not it runs. After an error, or a kill, there is
-// no file of that name that was not there before. A *RequestError says that the user's choice is at fault.
+// Create makes a backup of the Carillon on a data directory, whether or not it runs. After an error, or a kill, there
+// is no file of that name that was not there before. A *RequestError says that the user's choice is at fault.
 func Create(ctx context.Context, o CreateOptions) (Created, error) {
 	b := creation{o: o, freeze: freezeJournal}
 	b.o.Now, b.o.Progress, b.o.Warn = orDefaults(o.Now, o.Progress, o.Warn)

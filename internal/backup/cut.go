@@ -18,7 +18,8 @@ import (
 // longestFreeze bounds how long the journal is kept from being written: what is recorded meanwhile waits.
 const longestFreeze = 5 * time.Second
 
-// frozenJournal is a journal at one moment. Until Thaw nobody writes to it; until Close it can be copied as it was then.
+// frozenJournal is a journal at one moment. Until Thaw nobody writes to it; until Close it can be copied as it was
+// then.
 type frozenJournal interface {
 	Thaw() error
 	CopyTo(ctx context.Context, path string) error
@@ -40,10 +41,10 @@ type moment struct {
 	froze   time.Duration // how long the journal could not be written to
 }
 
-// take holds a Carillon at one moment. A controller that is about to let a finished run go asks the journal first, which
-// has its end only when the store has: so with the journal held, what it knows to have ended has ended in the snapshot
-// that begins then. A container that the snapshot knows to have ended has left its record before: in the journal, or
-// among those that are listed before the journal is let go.
+// take holds a Carillon at one moment. A controller that is about to let a finished run go asks the journal first,
+// which has its end only when the store has: so with the journal held, what it knows to have ended has ended in the
+// snapshot that begins then. A container that the snapshot knows to have ended has left its record before: in the
+// journal, or among those that are listed before the journal is let go.
 func take(ctx context.Context, store snapshotter, freeze func(context.Context) (frozenJournal, error), endedPath string, now func() time.Time) (_ *moment, err error) {
 	m := &moment{}
 	defer func() {

@@ -5,8 +5,8 @@
 // directory of such a file.
 //
 // A backup is taken at one moment: the journal is kept from being written while the snapshot of the store begins, which
-// takes a fraction of a second. So a run that has ended in the journal has ended in the store. Restored, what had ended stays
-// ended; what was active is as after a loss of the machine.
+// takes a fraction of a second. So a run that has ended in the journal has ended in the store. Restored, what had ended
+// stays ended; what was active is as after a loss of the machine.
 //
 // A tour:
 //

@@ -17,8 +17,8 @@ import (
 	"syscall"
 )
 
-// What the node tells of a container that has ended is a directory of its ID with a record and the files of its log; one
-// whose name begins with a dot is being made or removed.
+// What the node tells of a container that has ended is a directory of its ID with a record and the files of its log;
+// one whose name begins with a dot is being made or removed.
 const (
 	endedRecord  = "record.json"
 	endedDamaged = "damaged"

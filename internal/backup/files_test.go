@@ -74,8 +74,8 @@ func TestOutput(t *testing.T) {
 	}
 }
 
-// What a killed backup left is removed by the next one of that name, and what one is at is not; a name may be as long as
-// they get.
+// What a killed backup left is removed by the next one of that name, and what one is at is not; a name may be as long
+// as they get.
 func TestOutputSweep(t *testing.T) {
 	dir := t.TempDir()
 	name := strings.Repeat("n", 255)

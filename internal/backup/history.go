@@ -82,7 +82,8 @@ func recordEnded(ctx context.Context, dir string) error {
 // volcanoJob is the label with the name of the Job that a Pod of Volcano's belongs to: it tells no UID.
 const volcanoJob = "volcano.sh/job-name"
 
-// recordOne takes one container into the journal, unless it belongs to no run, or to one that the journal does not know.
+// recordOne takes one container into the journal, unless it belongs to no run, or to one that the journal does not
+// know.
 func recordOne(ctx context.Context, j *journal.Journal, past *journal.Reader, entries *ended.Dir, id string) error {
 	c, err := entries.Read(id)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/carillon-dev/carillon/internal/privatedir"
 )
 
-// openInput opens a backup. What is in it will be believed and run, so it must be a file of the user's own, or of root's,
-// which nobody else can write to; that is asked of the file that was opened, whatever its name means by now.
+// openInput opens a backup. What is in it will be believed and run, so it must be a file of the user's own, or of
+// root's, which nobody else can write to; that is asked of the file that was opened, whatever its name means by now.
 func openInput(path string) (io.ReadCloser, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {

@@ -40,7 +40,8 @@ type Manifest struct {
 	Attempts        int64 `json:"attempts"`
 	Omissions       int64 `json:"omissions"`
 	EndedContainers int   `json:"endedContainers"`
-	// JournalDamage is why the journal is not in the backup, which has everything else; empty if it is, or there was none.
+	// JournalDamage is why the journal is not in the backup, which has everything else; empty if it is, or there was
+	// none.
 	JournalDamage string `json:"journalDamage,omitempty"`
 	// Bytes is how large the parts between the manifest and the checksums are together.
 	Bytes int64 `json:"bytes"`

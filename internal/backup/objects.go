@@ -59,8 +59,8 @@ func eachObject(ctx context.Context, kv etcdserverpb.KVClient, prefix string, ch
 	}
 }
 
-// typed makes a change of objects of a kind of Kubernetes' own, which the store has in protobuf. change tells whether it
-// changed anything.
+// typed makes a change of objects of a kind of Kubernetes' own, which the store has in protobuf. change tells whether
+// it changed anything.
 func typed[T runtime.Object](kind schema.GroupVersionKind, change func(T) bool) func([]byte) ([]byte, error) {
 	encoder := protobuf.NewSerializer(scheme.Scheme, scheme.Scheme)
 	return func(data []byte) ([]byte, error) {

@@ -42,8 +42,8 @@ type outputFile struct {
 	force bool
 }
 
-// openOutput begins a file. Nobody else can exchange a part of its path, and a link in its place is never followed. What
-// is there already is replaced at the end if force says so.
+// openOutput begins a file. Nobody else can exchange a part of its path, and a link in its place is never followed.
+// What is there already is replaced at the end if force says so.
 func openOutput(path string, force bool) (_ *outputFile, err error) {
 	name := filepath.Base(path)
 	if name == "." || name == ".." || name == "/" || strings.HasSuffix(path, "/") {

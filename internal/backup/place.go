@@ -76,8 +76,8 @@ func (p placing) place(fresh string, t target, now time.Time) (done placed, err 
 }
 
 // change puts fresh in the place of dir, and tells where that is now; after an error "" says that nothing was changed.
-// Where a filesystem cannot exchange two directories at once it is done in two steps; a kill between them leaves the place
-// empty.
+// Where a filesystem cannot exchange two directories at once it is done in two steps; a kill between them leaves the
+// place empty.
 func (p placing) change(fresh, dir string) (former string, err error) {
 	err = p.exchange(fresh, dir)
 	if err == nil {

@@ -17,8 +17,8 @@ import (
 	"github.com/carillon-dev/carillon/internal/datadir"
 )
 
-// Whichever call fails while a state is set aside, it is never removed: the error names where it is, and the next restore
-// gives it a name, or its place.
+// Whichever call fails while a state is set aside, it is never removed: the error names where it is, and the next
+// restore gives it a name, or its place.
 func TestOldStateSurvives(t *testing.T) {
 	cases := map[string]struct {
 		twoSteps bool

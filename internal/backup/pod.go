@@ -24,8 +24,8 @@ const (
 	lostContainer = "Nobody saw how it ended: it was running, or about to, when the backup was made that this state was restored from"
 )
 
-// endPod says in the status of a Pod that it has ended: as its containers did, where that is known, and otherwise failed
-// at the time at. It returns whether all of it is known.
+// endPod says in the status of a Pod that it has ended: as its containers did, where that is known, and otherwise
+// failed at the time at. It returns whether all of it is known.
 func endPod(pod *corev1.Pod, known map[string]run.Attempt, at metav1.Time) bool {
 	status := &pod.Status
 	e := ending{known: known, at: at, restarts: pod.Spec.RestartPolicy}

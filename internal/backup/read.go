@@ -29,8 +29,8 @@ type keeper interface {
 	part(p part, size int64) (io.WriteCloser, error)
 }
 
-// readArchive reads an archive from beginning to end, gives its parts to k, and returns its manifest if all of it is as it
-// should be. It reads nothing after the archive's end but refuses what is there.
+// readArchive reads an archive from beginning to end, gives its parts to k, and returns its manifest if all of it is as
+// it should be. It reads nothing after the archive's end but refuses what is there.
 func readArchive(ctx context.Context, r io.Reader, k keeper, progress func(int)) (*Manifest, error) {
 	zip, err := zstd.NewReader(&watched{ctx, r, progress}, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
 	if err != nil {

@@ -44,8 +44,8 @@ type Restored struct {
 	Aside string
 	// Running: Carillon ran meanwhile. RunsOnly: the history came back, and nothing else.
 	Running, RunsOnly bool
-	// Lost counts the Pods that were running, or about to, when the backup was made, and have failed now; Ended those that
-	// had ended and whose end was not in the store yet.
+	// Lost counts the Pods that were running, or about to, when the backup was made, and have failed now; Ended those
+	// that had ended and whose end was not in the store yet.
 	Lost, Ended int
 	// Suspended counts what was suspended because the user asked for it.
 	Suspended Suspended
@@ -53,9 +53,9 @@ type Restored struct {
 	Merged Merged
 }
 
-// Restore makes a data directory of a backup, or brings its history back. The whole backup is checked before anything of
-// the user's is touched; after an error, or a kill, all is as it was. A *RequestError says that the user's choice is at
-// fault.
+// Restore makes a data directory of a backup, or brings its history back. The whole backup is checked before anything
+// of the user's is touched; after an error, or a kill, all is as it was. A *RequestError says that the user's choice is
+// at fault.
 func Restore(ctx context.Context, o RestoreOptions) (Restored, error) {
 	r := restoration{o: o, placing: systemCalls}
 	r.o.Now, r.o.Progress, r.o.Warn = orDefaults(o.Now, o.Progress, o.Warn)
@@ -150,8 +150,8 @@ func (r *restoration) makeWork() (err error) {
 	return err
 }
 
-// sweep removes what killed restores left. What they were about to set aside when they were killed is set aside: not while
-// a Carillon runs there, which hides from its containers what was beside its directory when it started.
+// sweep removes what killed restores left. What they were about to set aside when they were killed is set aside: not
+// while a Carillon runs there, which hides from its containers what was beside its directory when it started.
 func (r *restoration) sweep() error {
 	left, err := workLeft(filepath.Dir(r.dir), datadir.RestorePrefix(r.dir))
 	if err != nil {

@@ -321,7 +321,8 @@ func TestRestoreLocked(t *testing.T) {
 	wantNames(t, parent, "b", "data", "fourth", "other")
 }
 
-// A journal that is damaged is not in the backup, which says so and has everything else; and a backup with one is refused.
+// A journal that is damaged is not in the backup, which says so and has everything else; and a backup with one is
+// refused.
 func TestDamagedJournal(t *testing.T) {
 	for name, offset := range map[string]int64{"header": 0, "page": 3 * 4096} {
 		t.Run(name, func(t *testing.T) {

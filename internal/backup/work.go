@@ -73,8 +73,8 @@ func workLeft(parent, prefix string) ([]string, error) {
 	return paths, err
 }
 
-// sweepWork looks for what killed processes left in parent, calls each with the path, and removes what then remains. What
-// somebody is at, or is not ours, it leaves alone.
+// sweepWork looks for what killed processes left in parent, calls each with the path, and removes what then remains.
+// What somebody is at, or is not ours, it leaves alone.
 func sweepWork(parent, prefix string, each func(path string) error) error {
 	paths, err := workLeft(parent, prefix)
 	if err != nil {

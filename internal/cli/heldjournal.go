@@ -66,8 +66,8 @@ func (h *heldJournal) release() {
 // clusterFile has the UID of the cluster whose runs the journal has.
 const clusterFile = "cluster"
 
-// of makes sure that the journal is that of the cluster with this UID at this host, or of none yet: runs that another one
-// does not have would count as deleted.
+// of makes sure that the journal is that of the cluster with this UID at this host, or of none yet: runs that another
+// one does not have would count as deleted.
 func (h *heldJournal) of(uid, host string) error {
 	text, err := h.dir.ReadFile(clusterFile, 1<<10)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -72,8 +72,8 @@ batch/v1beta1 in the files of apply, create, delete, diff and replace are read a
 	}
 }
 
-// adviceOfEdit passes on what kubectl edit says. After an edit that the server refuses it advises to replace the object from
-// a file, and takes the name of this program for its own.
+// adviceOfEdit passes on what kubectl edit says. After an edit that the server refuses it advises to replace the object
+// from a file, and takes the name of this program for its own.
 type adviceOfEdit struct {
 	to   io.Writer
 	self string

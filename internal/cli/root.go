@@ -85,8 +85,8 @@ func Run(args []string, streams Streams) int {
 	return result
 }
 
-// stoppedAtOnce says what is to be known when a command is ended before it has stopped what it runs; "" for one that only
-// looks.
+// stoppedAtOnce says what is to be known when a command is ended before it has stopped what it runs; "" for one that
+// only looks.
 func stoppedAtOnce(args []string) string {
 	if len(args) > 0 && (args[0] == "up" || args[0] == "run") {
 		return "; what was running may go on until the next start"

@@ -21,9 +21,9 @@ import (
 const finalWriteTimeout = time.Second
 
 // stopOnSignals returns a context that ends with the first SIGINT, SIGTERM or SIGHUP; done gives the signals back.
-// A second SIGINT or SIGTERM ends the process at once, with afterwards as the end of what is said. A second SIGHUP does not: a terminal that is closed sends it
-// twice, once from the kernel and once from the shell. Where SIGHUP is ignored from the start, as nohup does, it stays
-// so.
+// A second SIGINT or SIGTERM ends the process at once, with afterwards as the end of what is said. A second SIGHUP does
+// not: a terminal that is closed sends it twice, once from the kernel and once from the shell. Where SIGHUP is ignored
+// from the start, as nohup does, it stays so.
 func stopOnSignals(parent context.Context, stderr io.Writer, afterwards string) (ctx context.Context, done func()) {
 	ctx, stop := context.WithCancel(parent)
 	asked := []os.Signal{os.Interrupt, syscall.SIGTERM}

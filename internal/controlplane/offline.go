@@ -25,9 +25,9 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 )
 
-// revisionLeap is how far the revision of a restored store is ahead of its snapshot's: what clients remember of the time
-// after the snapshot is older than whatever they read now, so that none waits for a revision that comes again. It is
-// what etcd advises for Kubernetes.
+// revisionLeap is how far the revision of a restored store is ahead of its snapshot's: what clients remember of the
+// time after the snapshot is older than whatever they read now, so that none waits for a revision that comes again. It
+// is what etcd advises for Kubernetes.
 const revisionLeap = 1_000_000_000
 
 // EssentialFiles are the files in the directory of a plane, by paths relative to it, that its store is of no use
@@ -81,7 +81,8 @@ func ConnectStore(ctx context.Context, dir string) (*OpenStore, error) {
 	return opened, nil
 }
 
-// connect dials the socket by hand: its path may be too long for an address, and is no host that a name could be made of.
+// connect dials the socket by hand: its path may be too long for an address, and is no host that a name could be made
+// of.
 func (s *OpenStore) connect(ctx context.Context, socket string) (err error) {
 	if len(socket) > maxSocketPath {
 		if s.socket, err = os.Open(filepath.Dir(socket)); err != nil {

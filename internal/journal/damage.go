@@ -20,8 +20,8 @@ const (
 	keptDamaged = 3
 )
 
-// companions are what SQLite appends to the name of a database for the files beside it. The database itself goes first: what
-// is found beside no database is removed by SQLite, and never taken for that of a new one.
+// companions are what SQLite appends to the name of a database for the files beside it. The database itself goes first:
+// what is found beside no database is removed by SQLite, and never taken for that of a new one.
 var companions = [...]string{"", "-wal", "-shm"}
 
 // setAside renames a damaged database, with its companions, and tells the user.

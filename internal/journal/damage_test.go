@@ -51,8 +51,8 @@ func content(t *testing.T, dir string) (string, error) {
 	return b.String(), err
 }
 
-// Whatever is done to the file, opening it gives a journal that can be written to, and what is missing is told: by a warning
-// of who writes, or by an error of who reads. A flipped bit may also be in a text, which nobody can know.
+// Whatever is done to the file, opening it gives a journal that can be written to, and what is missing is told: by a
+// warning of who writes, or by an error of who reads. A flipped bit may also be in a text, which nobody can know.
 func TestDamage(t *testing.T) {
 	template := tempDir(t)
 	j := open(t, template, Options{KeepLogs: -1, limits: quiet()})

@@ -19,8 +19,8 @@ import (
 // fileName is the name of the database in the journal's directory (datadir.JournalDatabase).
 const fileName = "runs.db"
 
-// The pragmas; writePragmas want a busy_timeout, too. WAL lets others read while one writes; FULL syncs each commit, so that a loss of power takes nothing back;
-// what is deleted gives its pages back in steps (retention.go).
+// The pragmas; writePragmas want a busy_timeout, too. WAL lets others read while one writes; FULL syncs each commit, so
+// that a loss of power takes nothing back; what is deleted gives its pages back in steps (retention.go).
 var (
 	writePragmas = []string{
 		"auto_vacuum(incremental)", "journal_mode(wal)", "synchronous(full)",

@@ -120,7 +120,8 @@ func outcomeOf(n int64) run.Outcome {
 	return outcomes[n]
 }
 
-// What the dictionary of words may have, so that it stays small whatever comes; what it does not take stands in the rows.
+// What the dictionary of words may have, so that it stays small whatever comes; what it does not take stands in the
+// rows.
 const (
 	mostWords   = 10_000
 	longestWord = 128

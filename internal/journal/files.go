@@ -17,9 +17,9 @@ import (
 	"github.com/carillon-dev/carillon/internal/privatedir"
 )
 
-// directory is the journal's directory: ours, with mode 0700, on a path that nobody else can change. So its files can be
-// named by paths, as SQLite does. They must not be opened otherwise while SQLite has them open: the kernel lets go of a
-// process's locks on a file when the process closes any descriptor of it.
+// directory is the journal's directory: ours, with mode 0700, on a path that nobody else can change. So its files can
+// be named by paths, as SQLite does. They must not be opened otherwise while SQLite has them open: the kernel lets go
+// of a process's locks on a file when the process closes any descriptor of it.
 type directory struct {
 	path string
 	dir  *privatedir.Dir

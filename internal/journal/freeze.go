@@ -21,10 +21,10 @@ type Frozen struct {
 	thawed   error
 }
 
-// Freeze keeps every process from writing to the journal in dir until Thaw, and holds on to its state at this moment until
-// Close. It waits for a transaction that is at work, at most until ctx ends. Who wants to write waits meanwhile, and gets
-// ErrUnavailable after ten seconds: thaw soon. Until Close the file beside the database, which has what was written lately,
-// does not shrink. The error is ErrNone if there is no journal, or one of OpenReader's.
+// Freeze keeps every process from writing to the journal in dir until Thaw, and holds on to its state at this moment
+// until Close. It waits for a transaction that is at work, at most until ctx ends. Who wants to write waits meanwhile,
+// and gets ErrUnavailable after ten seconds: thaw soon. Until Close the file beside the database, which has what was
+// written lately, does not shrink. The error is ErrNone if there is no journal, or one of OpenReader's.
 func Freeze(ctx context.Context, dir string) (*Frozen, error) {
 	files, err := openDirectory(dir)
 	if err != nil {
@@ -92,8 +92,8 @@ func (f *Frozen) Close() error {
 // pagesTogether is how many pages are copied between two looks at the context.
 const pagesTogether = 256
 
-// CopyTo writes the state of the moment into a new database file, which must not be there yet. It is one file, readable by
-// its owner, and durable. After an error there is none.
+// CopyTo writes the state of the moment into a new database file, which must not be there yet. It is one file, readable
+// by its owner, and durable. After an error there is none.
 func (f *Frozen) CopyTo(ctx context.Context, path string) (err error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {

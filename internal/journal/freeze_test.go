@@ -32,7 +32,8 @@ func asJournal(t *testing.T, copied string) string {
 	return dir
 }
 
-// What is written after Freeze waits for Thaw, and is not in the copy, whether it was made before the copy or while it was.
+// What is written after Freeze waits for Thaw, and is not in the copy, whether it was made before the copy or while it
+// was.
 func TestFreeze(t *testing.T) {
 	dir := tempDir(t)
 	j := open(t, dir, Options{KeepLogs: -1})

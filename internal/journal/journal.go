@@ -36,8 +36,8 @@ import (
 
 // Options are the choices of who opens a journal for writing.
 type Options struct {
-	// KeepRuns is how long runs are kept after their end, 0 for ever. KeepLogs is how many bytes the logs of all runs may
-	// take on the disk; the oldest go first; 0 keeps none, less than 0 any number.
+	// KeepRuns is how long runs are kept after their end, 0 for ever. KeepLogs is how many bytes the logs of all runs
+	// may take on the disk; the oldest go first; 0 keeps none, less than 0 any number.
 	KeepRuns time.Duration
 	KeepLogs int64
 	// Now tells the time; nil means time.Now.
@@ -59,8 +59,8 @@ type limits struct {
 	pragmas []string                        // more pragmas for the writing connection
 	// lockWait is how long SQLite waits for another's lock.
 	lockWait time.Duration
-	// steady is for how long the clock must have been steady before age removes much at once; elapsed tells for how long
-	// the journal has been open, by a clock that nobody sets.
+	// steady is for how long the clock must have been steady before age removes much at once; elapsed tells for how
+	// long the journal has been open, by a clock that nobody sets.
 	steady  time.Duration
 	elapsed func() time.Duration
 	idle    time.Duration // between two rounds of retention
@@ -90,10 +90,10 @@ type Journal struct {
 // errClosed is that of calls after Close.
 var errClosed = errors.New("the journal is closed")
 
-// Open opens the journal in dir, and makes both with mode 0700 if need be. A damaged one is set aside with a warning and a
-// new one begun. On a disk that is full, or cannot be written, it gives a journal all the same, which says ErrUnavailable
-// until that is over. Errors are a journal of a later version (*LaterVersionError) and a directory of somebody else's
-// (*privatedir.NotOursError).
+// Open opens the journal in dir, and makes both with mode 0700 if need be. A damaged one is set aside with a warning
+// and a new one begun. On a disk that is full, or cannot be written, it gives a journal all the same, which says
+// ErrUnavailable until that is over. Errors are a journal of a later version (*LaterVersionError) and a directory of
+// somebody else's (*privatedir.NotOursError).
 func Open(dir string, o Options) (*Journal, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -123,8 +123,8 @@ func Open(dir string, o Options) (*Journal, error) {
 	return j, nil
 }
 
-// inspect looks for damage in a database that was not looked at when it was opened, because it was closed in good order:
-// that takes a second for each hundred MB or so, and need not keep the first caller waiting.
+// inspect looks for damage in a database that was not looked at when it was opened, because it was closed in good
+// order: that takes a second for each hundred MB or so, and need not keep the first caller waiting.
 func (j *Journal) inspect(path string) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -158,9 +158,10 @@ func (j *Journal) inspect(path string) {
 }
 
 // Record remembers runs and omissions. When it returns nil they are durable: neither kill -9 nor a loss of power takes
-// them back. A run that is there already is brought up to date: one that has ended does not become active again (but one
-// that is Unknown, without an end, does), and what attempts have summed up stays. An omission that is there already (owner and scheduled time) is replaced.
-// ErrUnavailable says that the journal cannot be written to now, and that the same call is worth another try later.
+// them back. A run that is there already is brought up to date: one that has ended does not become active again (but
+// one that is Unknown, without an end, does), and what attempts have summed up stays. An omission that is there already
+// (owner and scheduled time) is replaced. ErrUnavailable says that the journal cannot be written to now, and that the
+// same call is worth another try later.
 //
 // A context that ends stops the waiting; what was to be recorded may be, then.
 func (j *Journal) Record(ctx context.Context, runs []run.Run, omissions []run.Omission) error {
@@ -187,9 +188,9 @@ func (j *Journal) Record(ctx context.Context, runs []run.Run, omissions []run.Om
 	})
 }
 
-// RecordAttempt remembers an attempt that has ended, with its log in the format of CRI ("2026-01-02T15:04:05.9Z stdout F
-// text"); nil is none. It is all there, and durable, when it returns nil. An attempt that is there already stays as it
-// is. The run may become known later. Of a log that takes more than an eighth of KeepLogs the end is kept.
+// RecordAttempt remembers an attempt that has ended, with its log in the format of CRI ("2026-01-02T15:04:05.9Z stdout
+// F text"); nil is none. It is all there, and durable, when it returns nil. An attempt that is there already stays as
+// it is. The run may become known later. Of a log that takes more than an eighth of KeepLogs the end is kept.
 func (j *Journal) RecordAttempt(ctx context.Context, a run.Attempt, log io.Reader) error {
 	if a.ContainerID == "" || a.RunUID == "" {
 		return fmt.Errorf("an attempt without container ID or run cannot be recorded: %s/%s %s", a.Namespace, a.Pod, a.Container)
@@ -200,15 +201,15 @@ func (j *Journal) RecordAttempt(ctx context.Context, a run.Attempt, log io.Reade
 	return j.recordWithLog(ctx, &a, log)
 }
 
-// ErrUnavailable says that the journal cannot be written to, because the disk is full or cannot be written, or because another
-// process has had the journal for itself for ten seconds. Nothing was recorded.
+// ErrUnavailable says that the journal cannot be written to, because the disk is full or cannot be written, or because
+// another process has had the journal for itself for ten seconds. Nothing was recorded.
 var ErrUnavailable = errors.New("the journal cannot be written to")
 
 // Unavailable tells whether the user was told that the journal cannot be written to, and not yet that it is again.
 func (j *Journal) Unavailable() bool { return j.w.unavailable.Load() }
 
-// Close ends it. What was recorded is there. It waits a second or two at most for another process's lock: calls that wait
-// for that get ErrUnavailable.
+// Close ends it. What was recorded is there. It waits a second or two at most for another process's lock: calls that
+// wait for that get ErrUnavailable.
 func (j *Journal) Close() error {
 	j.once.Do(func() { close(j.closing) })
 	<-j.closed

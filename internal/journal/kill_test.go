@@ -72,7 +72,8 @@ func killedLog(n int) string {
 // kills is how many times the writer is killed.
 const kills = 200
 
-// Nothing that was acknowledged is lost by kill -9, at whatever instant, and who reads next needs nobody to repair anything.
+// Nothing that was acknowledged is lost by kill -9, at whatever instant, and who reads next needs nobody to repair
+// anything.
 func TestKill(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it starts and kills 200 processes")

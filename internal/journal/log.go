@@ -15,7 +15,8 @@ import (
 )
 
 const (
-	// chunksTogether is how many chunks are written in one transaction, so that no other call waits long for a large log.
+	// chunksTogether is how many chunks are written in one transaction, so that no other call waits long for a large
+	// log.
 	chunksTogether = 4
 	// logShare is the part of KeepLogs that one log may take.
 	logShare = 8
@@ -42,8 +43,8 @@ type piece struct{ size, disk int64 }
 // storedLog is what the database has of a log.
 type storedLog struct{ id, first, disk int64 }
 
-// recordWithLog writes an attempt and its log. A log of a few chunks goes with the attempt; the chunks of a larger one go
-// before, and are nobody's until the attempt comes: what a crash leaves of them is swept (retention.go).
+// recordWithLog writes an attempt and its log. A log of a few chunks goes with the attempt; the chunks of a larger one
+// go before, and are nobody's until the attempt comes: what a crash leaves of them is swept (retention.go).
 func (j *Journal) recordWithLog(ctx context.Context, a *run.Attempt, log io.Reader) error {
 	l := &logWriter{j: j, a: a, bound: -1}
 	if j.o.KeepLogs > 0 {
@@ -102,8 +103,8 @@ func (l *logWriter) add(text []byte) {
 	}
 }
 
-// write brings the database up to date, and ends the log with its attempt. It tells whether the attempt was there before:
-// then nothing is written.
+// write brings the database up to date, and ends the log with its attempt. It tells whether the attempt was there
+// before: then nothing is written.
 func (l *logWriter) write(ctx context.Context, last bool) (there bool, err error) {
 	s := step{
 		log: l.log, attempt: *l.a, last: last, pending: l.pending, first: l.first, end: l.first + int64(len(l.kept)),

@@ -19,14 +19,14 @@ const mergedTogether = 100
 // messageOfActive is that of a run that was active in what is merged.
 const messageOfActive = "It was active when the journal was copied, and nobody saw how it ended"
 
-// Merge adds to the journal in dir the runs, attempts, logs and omissions of another journal's file that it does not have,
-// and makes the journal if there is none. Of a run that both have, what is known better holds, as with Record. A run that is
-// active there, and not known here, is Unknown: nobody saw how it ended. It works in small transactions, also while another
-// process writes; what an interrupted one has added stays, and the next adds the rest.
+// Merge adds to the journal in dir the runs, attempts, logs and omissions of another journal's file that it does not
+// have, and makes the journal if there is none. Of a run that both have, what is known better holds, as with Record. A
+// run that is active there, and not known here, is Unknown: nobody saw how it ended. It works in small transactions,
+// also while another process writes; what an interrupted one has added stays, and the next adds the rest.
 //
 // The file is somebody's: it is read whole first, and nothing is changed if it is damaged or of a later version
-// (*LaterVersionError). It is one that CopyTo has made, or the like: no process has it open. progress, unless nil, is called
-// with how many rows are done, of how many. What was added is told also with an error; DiskBytes is none.
+// (*LaterVersionError). It is one that CopyTo has made, or the like: no process has it open. progress, unless nil, is
+// called with how many rows are done, of how many. What was added is told also with an error; DiskBytes is none.
 func Merge(ctx context.Context, dir, from string, progress func(done, all int64)) (added Extent, err error) {
 	m := &merger{ctx: ctx, progress: progress}
 	if progress == nil {
@@ -148,8 +148,8 @@ func (m *merger) read(f func(*reading) error) error {
 	return f(&reading{ctx: m.ctx, o: m.from, tx: tx})
 }
 
-// transact writes to this journal, and then leaves it to others for as long as that took: who polls for the lock, as SQLite
-// does, would else hardly get it.
+// transact writes to this journal, and then leaves it to others for as long as that took: who polls for the lock, as
+// SQLite does, would else hardly get it.
 func (m *merger) transact(f func(added *Extent) error) error {
 	if err := m.ctx.Err(); err != nil {
 		return err

@@ -8,9 +8,9 @@ import (
 	"slices"
 )
 
-// Names gives names that are remembered in a namespace ("" is all), in order and each once, as many as most at most: of a
-// kind of owner ("CronJob", "Timetable"), those of all of which a run or an omission is kept; of "Job", those of Jobs that
-// had no owner, and then those of the newest other Jobs.
+// Names gives names that are remembered in a namespace ("" is all), in order and each once, as many as most at most: of
+// a kind of owner ("CronJob", "Timetable"), those of all of which a run or an omission is kept; of "Job", those of Jobs
+// that had no owner, and then those of the newest other Jobs.
 func (r *Reader) Names(ctx context.Context, namespace, kind string, most int) ([]string, error) {
 	var names []string
 	err := r.read(ctx, func(t *reading) error {
@@ -30,7 +30,8 @@ func (r *Reader) Names(ctx context.Context, namespace, kind string, most int) ([
 		if err := add("SELECT name FROM runs WHERE series IN ("+of+"= '') ORDER BY time DESC LIMIT ?3", kind, namespace); err != nil {
 			return err
 		}
-		// The + keeps to the order of time, in which the newest are found at once, instead of ordering the runs of all series.
+		// The + keeps to the order of time, in which the newest are found at once, instead of ordering the runs of all
+		// series.
 		return add("SELECT name FROM runs WHERE series IS NOT NULL AND +series IN ("+of+"<> '') ORDER BY time DESC LIMIT ?3", kind, namespace)
 	})
 	slices.Sort(names)

@@ -105,7 +105,8 @@ func (m *model) usual() map[types.UID]Usual {
 	return usual
 }
 
-// A journal is what a map would be, whatever comes in whatever order, and also when it is closed and opened again between.
+// A journal is what a map would be, whatever comes in whatever order, and also when it is closed and opened again
+// between.
 func TestJournalIsAMap(t *testing.T) {
 	base := t.TempDir()
 	n := 0

@@ -18,9 +18,9 @@ import (
 
 func noRows(err error) bool { return errors.Is(err, sql.ErrNoRows) }
 
-// Log gives what is kept of an attempt's log, in the format of CRI; fs.ErrNotExist says that nothing is. Of a log of which
-// the beginning is not kept, the first line says how much that was. It is read while it is read from: an error may come then,
-// also fs.ErrNotExist, if the log goes meanwhile.
+// Log gives what is kept of an attempt's log, in the format of CRI; fs.ErrNotExist says that nothing is. Of a log of
+// which the beginning is not kept, the first line says how much that was. It is read while it is read from: an error
+// may come then, also fs.ErrNotExist, if the log goes meanwhile.
 func (r *Reader) Log(ctx context.Context, containerID string) (io.ReadCloser, error) {
 	l := &logReader{ctx: ctx, r: r, container: containerID}
 	err := r.read(ctx, func(t *reading) (err error) {
@@ -48,7 +48,8 @@ func (t *reading) log(containerID string) (l foundLog, err error) {
 	return l, err
 }
 
-// logReader reads a log chunk by chunk, each in a transaction of its own: a long one would keep the file from shrinking.
+// logReader reads a log chunk by chunk, each in a transaction of its own: a long one would keep the file from
+// shrinking.
 type logReader struct {
 	ctx       context.Context
 	r         *Reader

@@ -145,9 +145,9 @@ func (d *database) text(v any) (string, error) {
 	return text, err
 }
 
-// updated is what is known of a run after news of it: of times and names that the news do not have, the former hold, and
-// how it ended is forgotten neither for "it runs" nor for "nobody knows". One of which nobody knows whether it has ended
-// can turn out to run: a restored journal has those that were active.
+// updated is what is known of a run after news of it: of times and names that the news do not have, the former hold,
+// and how it ended is forgotten neither for "it runs" nor for "nobody knows". One of which nobody knows whether it has
+// ended can turn out to run: a restored journal has those that were active.
 func updated(old, news run.Run) run.Run {
 	r := news
 	switch {
@@ -264,8 +264,8 @@ func (d *database) attemptID(containerID string) (id int64, found bool, err erro
 	return id, found, err
 }
 
-// putAttempt writes an attempt that is not there yet, and adds it to what its run sums up. log is that of its chunks, kept
-// their text; 0 is none.
+// putAttempt writes an attempt that is not there yet, and adds it to what its run sums up. log is that of its chunks,
+// kept their text; 0 is none.
 func (d *database) putAttempt(a *run.Attempt, log, kept int64) error {
 	if _, found, err := d.attemptID(a.ContainerID); err != nil || found {
 		return err // what was kept for it then is in no attempt, and is swept

@@ -108,8 +108,8 @@ func (w *writer) removeLogs(enough int64, query string, args ...any) (bool, erro
 	return err == nil, err
 }
 
-// removeChunks removes the first chunks of a log, and the log with the last of them. It tells how many there were, what they
-// took on the disk, and whether the log is gone.
+// removeChunks removes the first chunks of a log, and the log with the last of them. It tells how many there were, what
+// they took on the disk, and whether the log is gone.
 func (d *database) removeChunks(log int64, most int) (removed int, freed int64, gone bool, err error) {
 	var disk int64
 	var attempt any

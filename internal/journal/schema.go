@@ -14,12 +14,12 @@ import (
 // applicationID stands in the header of the file and says whose database it is ("Cari").
 const applicationID = 0x43617269
 
-// migrations[n] makes version n+1 of the schema from version n; version 0 is an empty database. One that was released is
-// never changed: what changes the schema is the next one.
+// migrations[n] makes version n+1 of the schema from version n; version 0 is an empty database. One that was released
+// is never changed: what changes the schema is the next one.
 var migrations = []string{versionOne}
 
-// versionOne is the first schema. Times are nanoseconds since 1970 UTC, NULL where there is none. A column without a type
-// has a text, or what stands for it: the number of a word, or the bytes of a UID (encoding.go).
+// versionOne is the first schema. Times are nanoseconds since 1970 UTC, NULL where there is none. A column without a
+// type has a text, or what stands for it: the number of a word, or the bytes of a UID (encoding.go).
 const versionOne = `
 -- Texts that come again and again, so that rows have a number instead.
 CREATE TABLE words (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);
@@ -92,8 +92,8 @@ CREATE TABLE chunks (id INTEGER PRIMARY KEY, size INTEGER NOT NULL, data BLOB NO
 CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 `
 
-// checkedTables are those that are looked at when nobody closed the journal: all but the chunks, which are most of it and
-// have checksums of their own.
+// checkedTables are those that are looked at when nobody closed the journal: all but the chunks, which are most of it
+// and have checksums of their own.
 var checkedTables = []string{"words", "series", "usual", "runs", "attempts", "omissions", "logs", "meta"}
 
 // LaterVersionError says that a later version of this program has written the journal.
@@ -181,8 +181,8 @@ func (d *database) schema(ctx context.Context) ([]string, error) {
 	return all, rows.Err()
 }
 
-// checkSchema sees that the tables are ours, and that there is nothing else: in a file that somebody gave us there could be
-// views and triggers that do more than is asked for.
+// checkSchema sees that the tables are ours, and that there is nothing else: in a file that somebody gave us there
+// could be views and triggers that do more than is asked for.
 func (d *database) checkSchema(ctx context.Context) error {
 	want, err := ownSchema()
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A clock that is wrong for a minute must not take the history away. So age removes much at once only when the clock has
-// been steady for a day: as far ahead of the one that nobody sets as it was at the beginning.
+// A clock that is wrong for a minute must not take the history away. So age removes much at once only when the clock
+// has been steady for a day: as far ahead of the one that nobody sets as it was at the beginning.
 
 const (
 	// steadyTime is that day.
@@ -23,7 +23,8 @@ const (
 // steadiness is since when a clock has been steady.
 type steadiness struct {
 	begun bool
-	// wall and elapsed are of the last look at the clock and at the one that nobody sets; since is elapsed when it began.
+	// wall and elapsed are of the last look at the clock and at the one that nobody sets; since is elapsed when it
+	// began.
 	wall           time.Time
 	elapsed, since time.Duration
 }

@@ -32,8 +32,8 @@ func TestSteadiness(t *testing.T) {
 	}
 }
 
-// A clock that is ahead takes nothing away before it has been so for a day, and then says what goes; a few runs that are
-// too old go at once.
+// A clock that is ahead takes nothing away before it has been so for a day, and then says what goes; a few runs that
+// are too old go at once.
 func TestClockThatIsAhead(t *testing.T) {
 	const runsInAll = 40
 	year := 365 * 24 * time.Hour

@@ -22,8 +22,8 @@ type finished struct {
 	id, time, duration int64
 }
 
-// putUsual keeps the list of a series' last successful runs, so that Usual of thousands of owners reads thousands of rows
-// and not twenty times as many. A run that is in it is brought up to date.
+// putUsual keeps the list of a series' last successful runs, so that Usual of thousands of owners reads thousands of
+// rows and not twenty times as many. A run that is in it is brought up to date.
 func (d *database) putUsual(series, id int64, r *run.Run) error {
 	var data []byte
 	if _, err := d.one("SELECT last FROM usual WHERE series = ?", []any{series}, &data); err != nil {
@@ -99,8 +99,8 @@ type Usual struct {
 // fewOwners is how many owners are looked up one by one; of more all series are read.
 const fewOwners = 100
 
-// Usual tells how long the last successful runs of owners took, at most 20 of each, by the UID of the owner. Who has none
-// is left out.
+// Usual tells how long the last successful runs of owners took, at most 20 of each, by the UID of the owner. Who has
+// none is left out.
 func (r *Reader) Usual(ctx context.Context, owners []types.UID) (map[types.UID]Usual, error) {
 	wanted := map[types.UID][]finished{}
 	for _, uid := range owners {

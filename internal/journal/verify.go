@@ -10,8 +10,8 @@ import (
 	"modernc.org/sqlite"
 )
 
-// Verify reads all of the journal in dir, to which nobody writes, and tells what is damaged; IsDamage knows such an error.
-// The error is ErrNone if there is no journal.
+// Verify reads all of the journal in dir, to which nobody writes, and tells what is damaged; IsDamage knows such an
+// error. The error is ErrNone if there is no journal.
 func Verify(ctx context.Context, dir string) error {
 	files, err := openDirectory(dir)
 	if err != nil {

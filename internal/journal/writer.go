@@ -44,8 +44,8 @@ func (j *Journal) ask(ctx context.Context, r *request) error {
 	}
 }
 
-// write is the goroutine that writes. Requests come unbuffered: while one batch is committed the next callers gather, and
-// are the next batch. Retention goes in small steps, and only while nobody waits.
+// write is the goroutine that writes. Requests come unbuffered: while one batch is committed the next callers gather,
+// and are the next batch. Retention goes in small steps, and only while nobody waits.
 func (j *Journal) write() {
 	defer close(j.closed)
 	tick := j.limits.after(0)
@@ -195,7 +195,8 @@ func (d *database) setClean(clean bool) error {
 	})
 }
 
-// checkTime is how long the look at a journal may take that nobody closed: what it does not reach is found when it is read.
+// checkTime is how long the look at a journal may take that nobody closed: what it does not reach is found when it is
+// read.
 const checkTime = 10 * time.Second
 
 // open opens the database, or sets a damaged one aside and begins a new one.

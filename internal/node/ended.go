@@ -9,8 +9,8 @@ import "time"
 type ContainerEnd struct {
 	// ID is the container's as the runtime has it; a Pod's status has "carillon-process://" before it.
 	ID string
-	// PodNamespace, PodName and PodUID name its Pod, PodLabels are the Pod's labels (not to be changed), with some of the
-	// kubelet's.
+	// PodNamespace, PodName and PodUID name its Pod, PodLabels are the Pod's labels (not to be changed), with some of
+	// the kubelet's.
 	PodNamespace, PodName, PodUID string
 	PodLabels                     map[string]string
 	// Container is its name, Restart how many of that name were in the Pod before it.

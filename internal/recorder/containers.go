@@ -31,8 +31,8 @@ const (
 	mostTries = 3
 )
 
-// takeContainers takes containers that have ended into the journal until ctx ends, from when it is known which runs there
-// are. What cannot be written now stays where it is.
+// takeContainers takes containers that have ended into the journal until ctx ends, from when it is known which runs
+// there are. What cannot be written now stays where it is.
 func (r *Recorder) takeContainers(ctx context.Context) {
 	select {
 	case <-ctx.Done():
@@ -68,7 +68,8 @@ func (r *Recorder) takeContainers(ctx context.Context) {
 	}
 }
 
-// takeAll takes in all that is there, in the order in which the containers ended, until the journal cannot be written to.
+// takeAll takes in all that is there, in the order in which the containers ended, until the journal cannot be written
+// to.
 func (r *Recorder) takeAll(ctx context.Context) error {
 	ids := r.o.Ended.List()
 	for len(ids) > 0 {
@@ -137,8 +138,8 @@ const (
 	unknown // a run whose name may become known
 )
 
-// namedWithin is how long a container waits for its run to become known by its name, and how long the name of one that was
-// deleted is remembered.
+// namedWithin is how long a container waits for its run to become known by its name, and how long the name of one that
+// was deleted is remembered.
 const namedWithin = 10 * time.Minute
 
 // named is a run that is known by its name.
@@ -175,8 +176,8 @@ func (r *Recorder) attempt(c *ended.Container) (run.Attempt, whose) {
 	return a, aRuns
 }
 
-// recordRunOf records the run of a container as active if neither the API server nor the journal has told of it: it went
-// before anybody saw it. How it ended is found out then as with others that are gone.
+// recordRunOf records the run of a container as active if neither the API server nor the journal has told of it: it
+// went before anybody saw it. How it ended is found out then as with others that are gone.
 func (r *Recorder) recordRunOf(ctx context.Context, c *ended.Container, uid types.UID) error {
 	if r.isKnown(uid) {
 		return nil
@@ -223,8 +224,8 @@ func (r *Recorder) recordRunOf(ctx context.Context, c *ended.Container, uid type
 	return err
 }
 
-// ownerByName is the CronJob or Timetable that has made a run, as the labels of its Pod or its name tell; none if it is not
-// there any more, or has not made it.
+// ownerByName is the CronJob or Timetable that has made a run, as the labels of its Pod or its name tell; none if it is
+// not there any more, or has not made it.
 func (r *Recorder) ownerByName(ctx context.Context, state *run.Run, labels map[string]string) (run.Owner, error) {
 	gvk, name, uid := timetableKind, labels[v1alpha1.LabelTimetableName], types.UID(labels[v1alpha1.LabelTimetableUID])
 	if uid == "" {

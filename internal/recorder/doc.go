@@ -1,15 +1,16 @@
 // Copyright The Carillon Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package recorder writes what happens to runs into a journal: it watches their objects, and takes in what the node leaves
-// of containers that have ended.
+// Package recorder writes what happens to runs into a journal: it watches their objects, and takes in what the node
+// leaves of containers that have ended.
 //
-// After a kill it takes in what the node has left first, before it asks how runs ended whose objects are gone. Of these the
-// attempts tell, if they leave no doubt; otherwise the run is Unknown, until more comes to light. A run that nobody saw while
-// its object was there is made from what the node left: its name and its schedule are those of the Pod's labels.
+// After a kill it takes in what the node has left first, before it asks how runs ended whose objects are gone. Of these
+// the attempts tell, if they leave no doubt; otherwise the run is Unknown, until more comes to light. A run that nobody
+// saw while its object was there is made from what the node left: its name and its schedule are those of the Pod's
+// labels.
 //
-// It delays no run. What it cannot write it keeps for a while and tries again; controllers ask it before they delete what
-// has ended (MayPrune), and it says no for some seconds at most.
+// It delays no run. What it cannot write it keeps for a while and tries again; controllers ask it before they delete
+// what has ended (MayPrune), and it says no for some seconds at most.
 //
 //   - recorder.go   the life of a Recorder, and what it is given
 //   - kinds.go      which kinds of objects are runs

@@ -30,8 +30,8 @@ type follower struct {
 	list   func() client.ObjectList
 	choose []client.ListOption
 	log    logr.Logger
-	// listing is called before all objects that are there are seen, and listed after that; seen with each object, gone with
-	// the last state of one that was deleted. All are called by one goroutine.
+	// listing is called before all objects that are there are seen, and listed after that; seen with each object, gone
+	// with the last state of one that was deleted. All are called by one goroutine.
 	seen, gone      func(client.Object)
 	listing, listed func()
 	// reached is told how a request went; forbidden once that objects may not be read, until they were.

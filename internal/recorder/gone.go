@@ -26,8 +26,9 @@ import (
 // goneAgain is when runs are looked at again whose objects are gone and whose Pods are not.
 const goneAgain = 30 * time.Second
 
-// findGone looks for runs that the journal has as active and whose objects are gone: whenever objects of a kind have been
-// listed, and when containers end of which the run is not known; first when what the node had left has been taken in.
+// findGone looks for runs that the journal has as active and whose objects are gone: whenever objects of a kind have
+// been listed, and when containers end of which the run is not known; first when what the node had left has been taken
+// in.
 func (r *Recorder) findGone(ctx context.Context) {
 	select {
 	case <-ctx.Done():

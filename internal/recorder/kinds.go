@@ -35,7 +35,8 @@ var (
 	definitionKind = schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
 )
 
-// kinds are those that are followed: what the built-in kinds of CronJob start, and what Timetables do as far as it is known.
+// kinds are those that are followed: what the built-in kinds of CronJob start, and what Timetables do as far as it is
+// known.
 type kinds struct {
 	recorder *Recorder
 	// changed has a token when a kind may be served that was not.
@@ -168,8 +169,8 @@ func (k *kinds) unstructured(gvk schema.GroupVersionKind, choose []client.ListOp
 	}
 }
 
-// ownerOf is the Timetable that controls an object, where only that knows how to tell its end; nil if that is not so, or it
-// is not there.
+// ownerOf is the Timetable that controls an object, where only that knows how to tell its end; nil if that is not so,
+// or it is not there.
 func (r *Recorder) ownerOf(ctx context.Context, object *unstructured.Unstructured) adapter.Object {
 	gvk := object.GroupVersionKind()
 	ref := metav1.GetControllerOfNoCopy(object)
@@ -235,8 +236,8 @@ func (k *kinds) want(w *wanted) {
 	}
 }
 
-// start follows the wanted kinds that are served and are not followed; true if nothing is left to be followed. The error
-// says that what is served could not be found out.
+// start follows the wanted kinds that are served and are not followed; true if nothing is left to be followed. The
+// error says that what is served could not be found out.
 func (k *kinds) start(ctx context.Context) (all bool, failed error) {
 	all = true
 	k.mu.Lock()
@@ -310,8 +311,8 @@ func (k *kinds) newFollower(ctx context.Context, w *wanted) *follower {
 	return f
 }
 
-// tellListed closes listedOnce when all kinds of runs that are followed have been listed, after the first look at which of
-// them are served.
+// tellListed closes listedOnce when all kinds of runs that are followed have been listed, after the first look at which
+// of them are served.
 func (k *kinds) tellListed() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -349,7 +350,8 @@ func (k *kinds) lookAgain() {
 	}
 }
 
-// timetableSeen takes in what the status of a Timetable tells of times that were not started, and follows what it starts.
+// timetableSeen takes in what the status of a Timetable tells of times that were not started, and follows what it
+// starts.
 func (k *kinds) timetableSeen(object client.Object) {
 	t, ok := object.(*timetable.Object)
 	if !ok {

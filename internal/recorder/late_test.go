@@ -63,7 +63,8 @@ func TestUnseenRun(t *testing.T) {
 	})
 }
 
-// What is there of a run when it is found gone counts, although it was not in the journal then; and what comes later, too.
+// What is there of a run when it is found gone counts, although it was not in the journal then; and what comes later,
+// too.
 func TestFoundGoneWithWhatIsLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, d := newMemory(), newDirectory()

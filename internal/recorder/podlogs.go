@@ -51,7 +51,8 @@ type podLogs struct {
 	done map[types.UID]map[string]bool
 }
 
-// podLog is an attempt to be recorded: previous if another followed it in the same Pod, there if the Pod is there still.
+// podLog is an attempt to be recorded: previous if another followed it in the same Pod, there if the Pod is there
+// still.
 type podLog struct {
 	attempt         run.Attempt
 	previous, there bool
@@ -250,8 +251,8 @@ func (p *podLogs) fetch(ctx context.Context, a run.Attempt, previous bool) (log 
 	return toCRI(io.LimitReader(stream, 2*maxLogBytes))
 }
 
-// toCRI turns lines with a time in front, as the API server gives them, into the format of CRI. Which of them were written
-// to standard error it does not tell. written is how much the container wrote.
+// toCRI turns lines with a time in front, as the API server gives them, into the format of CRI. Which of them were
+// written to standard error it does not tell. written is how much the container wrote.
 func toCRI(in io.Reader) (log []byte, written int64, err error) {
 	var out bytes.Buffer
 	lines := bufio.NewReader(in)

@@ -60,7 +60,8 @@ type Options struct {
 	// Journal is written to, and Past reads what is in it.
 	Journal Journal
 	Past    Past
-	// Ended has the containers that have ended. Nil: the node leaves nothing, and LogsThroughAPI is used if it is there.
+	// Ended has the containers that have ended. Nil: the node leaves nothing, and LogsThroughAPI is used if it is
+	// there.
 	Ended Ended
 	// LogsThroughAPI opens the log of a container with the given choices; see Logs. Nil: logs are not asked for.
 	LogsThroughAPI func(ctx context.Context, namespace, pod string, o *corev1.PodLogOptions) (io.ReadCloser, error)
@@ -69,7 +70,8 @@ type Options struct {
 	// LookForKinds is how often kinds are looked for that are not served; 0: when a definition changes, which must be
 	// readable then.
 	LookForKinds time.Duration
-	// Reached is told when the API server cannot be reached any more, and with nil when it is again. Nil means nobody listens.
+	// Reached is told when the API server cannot be reached any more, and with nil when it is again. Nil means nobody
+	// listens.
 	Reached func(err error)
 	// Logger is where it logs what went wrong; the zero Logger is silent.
 	Logger logr.Logger
@@ -119,8 +121,8 @@ type Recorder struct {
 	look chan struct{}
 	// named asks for another look at containers whose run was not known by its name.
 	named chan struct{}
-	// listedOnce is closed when all kinds that are served have been listed, takenOnce when what the node had left before
-	// has been taken in then.
+	// listedOnce is closed when all kinds that are served have been listed, takenOnce when what the node had left
+	// before has been taken in then.
 	listedOnce, takenOnce chan struct{}
 	// wake has a token when there is something to write.
 	wake  chan struct{}

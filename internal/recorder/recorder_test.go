@@ -347,7 +347,8 @@ func TestMayPrune(t *testing.T) {
 	})
 }
 
-// While the journal cannot be written to everything waits, each run in its last state; then all of it is written, in order.
+// While the journal cannot be written to everything waits, each run in its last state; then all of it is written, in
+// order.
 func TestUnavailable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := begin(t, newMemory(), nil)
@@ -394,8 +395,8 @@ func TestRefused(t *testing.T) {
 	})
 }
 
-// So much waits and no more; when the journal can be written to again, what is still there is recorded all the same, and
-// the user knows.
+// So much waits and no more; when the journal can be written to again, what is still there is recorded all the same,
+// and the user knows.
 func TestTooMuchWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		there := job("there")
@@ -536,7 +537,8 @@ func TestOutcomes(t *testing.T) {
 	})
 }
 
-// Where the node leaves nothing, Pods tell of their containers, and the API server gives their logs; deletions wait for them.
+// Where the node leaves nothing, Pods tell of their containers, and the API server gives their logs; deletions wait for
+// them.
 func TestLogsThroughAPI(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := make(chan struct{})
@@ -610,8 +612,8 @@ func (f *forbidding) List(ctx context.Context, list client.ObjectList, o ...clie
 	return f.WithWatch.List(ctx, list, o...)
 }
 
-// What may not be read is told once and left out until it may be; all else is recorded. So is an API server that does not
-// answer told once, and when it does again.
+// What may not be read is told once and left out until it may be; all else is recorded. So is an API server that does
+// not answer told once, and when it does again.
 func TestForbiddenAndAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		no := apierrors.NewForbidden(schema.GroupResource{Resource: "timetables"}, "", errors.New("no rights"))

@@ -19,7 +19,8 @@ type known struct {
 	// of is the kind that it was seen by, round the list of that kind in or after which it was.
 	of    *wanted
 	round uint32
-	// seen is the fingerprint of what was seen, ended whether it had ended then, and durable whether it is in the journal.
+	// seen is the fingerprint of what was seen, ended whether it had ended then, and durable whether it is in the
+	// journal.
 	seen           uint64
 	ended, durable bool
 	// containers are those of its Pods, name is its own where Pods tell that alone.
@@ -30,8 +31,8 @@ type known struct {
 // seed makes fingerprints; they are compared within one process only.
 var seed = maphash.MakeSeed()
 
-// fingerprint is equal for states of a run of which the second need not be recorded: while it is active its Pods come and
-// go.
+// fingerprint is equal for states of a run of which the second need not be recorded: while it is active its Pods come
+// and go.
 func fingerprint(r run.Run) uint64 {
 	if !r.Outcome.Ended() {
 		r.PodsSucceeded, r.PodsRunning = 0, 0
@@ -90,8 +91,8 @@ func (r *Recorder) gone(of *wanted, state run.Run) {
 	r.enqueue(state)
 }
 
-// forget drops what is known of a run whose object is gone; its name stays for a while, for its last containers. The caller
-// holds the lock.
+// forget drops what is known of a run whose object is gone; its name stays for a while, for its last containers. The
+// caller holds the lock.
 func (r *Recorder) forget(uid types.UID) {
 	if k := r.known[uid]; k != nil && k.name.Name != "" {
 		now := time.Now()

@@ -33,7 +33,8 @@ type stop struct {
 	at     time.Time
 }
 
-// sweep drops what nobody waits for any more when so much is remembered that there is no room. The caller holds the lock.
+// sweep drops what nobody waits for any more when so much is remembered that there is no room. The caller holds the
+// lock.
 func (r *Recorder) sweep(now time.Time) {
 	if now.Sub(r.swept) < time.Second {
 		return
@@ -68,8 +69,8 @@ func (r *Recorder) Stopping(child types.UID, reason cron.Reason) {
 	}
 }
 
-// MayPrune implements manager.Witness: yes once the journal has how the run ended, and what it wrote where that goes with
-// its Pods; and after five seconds in any case, and while the journal cannot be written to.
+// MayPrune implements manager.Witness: yes once the journal has how the run ended, and what it wrote where that goes
+// with its Pods; and after five seconds in any case, and while the journal cannot be written to.
 func (r *Recorder) MayPrune(child types.UID) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

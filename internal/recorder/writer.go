@@ -151,8 +151,8 @@ func (r *Recorder) writeRest(ctx context.Context) error {
 	}
 }
 
-// writeBatch writes a batch. What the journal refuses, for a reason that lies in it, is left out and told: it must not keep
-// everything else from being written.
+// writeBatch writes a batch. What the journal refuses, for a reason that lies in it, is left out and told: it must not
+// keep everything else from being written.
 func (r *Recorder) writeBatch(ctx context.Context, states []run.Run, omissions []run.Omission) error {
 	err := r.o.Journal.Record(ctx, states, omissions)
 	if err == nil || later(ctx, err) {

@@ -37,8 +37,8 @@ type remembrance struct {
 	log       logr.Logger
 }
 
-// openJournal has the journal of a data directory opened beside everything else: another process may have it locked, or it
-// may be large and want a look for damage. What keeps it from being opened is told, and no reason not to start.
+// openJournal has the journal of a data directory opened beside everything else: another process may have it locked, or
+// it may be large and want a look for damage. What keeps it from being opened is told, and no reason not to start.
 func (s *Standalone) openJournal(dir string, log logr.Logger) *remembrance {
 	if s.options.Ephemeral {
 		return nil
@@ -130,8 +130,8 @@ func (m *remembrance) start(config *rest.Config, warn func(string)) error {
 // locked or its disk hangs.
 const closeJournalTimeout = 3 * time.Second
 
-// close ends it, after what it records. It returns when that is done, ctx is, or it has taken too long: what is recorded
-// is there, and what is not the next start finds.
+// close ends it, after what it records. It returns when that is done, ctx is, or it has taken too long: what is
+// recorded is there, and what is not the next start finds.
 func (m *remembrance) close(ctx context.Context) error {
 	if m == nil {
 		return nil

@@ -9,8 +9,8 @@ import "time"
 type Keep struct {
 	// Runs is how long a run is remembered after its end; 0 for ever.
 	Runs time.Duration
-	// Logs is how many bytes what runs wrote may take on the disk, compressed; what ended first goes first. 0 keeps none,
-	// less than 0 any number.
+	// Logs is how many bytes what runs wrote may take on the disk, compressed; what ended first goes first. 0 keeps
+	// none, less than 0 any number.
 	Logs int64
 }
 

@@ -19,8 +19,8 @@ import (
 	"github.com/carillon-dev/carillon/internal/recorder"
 )
 
-// lateJournal is a journal that is opened while others have it already: their calls wait until it is. Of one that cannot
-// be opened they get journal.ErrUnavailable. Its methods may be called from several goroutines.
+// lateJournal is a journal that is opened while others have it already: their calls wait until it is. Of one that
+// cannot be opened they get journal.ErrUnavailable. Its methods may be called from several goroutines.
 type lateJournal struct {
 	past   *recorder.JournalPast
 	opened chan struct{} // closed when it is open, or never will be

@@ -29,8 +29,8 @@ type Options struct {
 	// interface, the same at every start with the same DataDir if it is still free.
 	Listen string
 
-	// RuntimeEndpoint is the unix:// address of a CRI runtime that runs real images. Empty means the built-in one, which
-	// needs nothing installed.
+	// RuntimeEndpoint is the unix:// address of a CRI runtime that runs real images. Empty means the built-in one,
+	// which needs nothing installed.
 	RuntimeEndpoint string
 
 	// LocalFiles has every container run on this machine's files, whatever image it names.
@@ -80,8 +80,8 @@ type Options struct {
 	// EventTTL is how long events are kept; 0 means the control plane's default.
 	EventTTL time.Duration
 
-	// Keep is how much is remembered of runs that have ended, in the data directory; nil means DefaultKeep. Of what runs on
-	// an Ephemeral plane nothing is.
+	// Keep is how much is remembered of runs that have ended, in the data directory; nil means DefaultKeep. Of what
+	// runs on an Ephemeral plane nothing is.
 	Keep *Keep
 
 	// Verbosity is how much the log says, 0 to 10.

@@ -30,8 +30,8 @@ import (
 const closeTimeout = 5 * time.Second
 
 const (
-	// startPercent makes the garbage collector run half as often as Go's default during the start, of which it otherwise
-	// takes a fifth.
+	// startPercent makes the garbage collector run half as often as Go's default during the start, of which it
+	// otherwise takes a fifth.
 	startPercent = 200
 	// restPercent makes it run twice as often as Go's default afterwards: what is alive at rest, about 100 MB, changes
 	// slowly.

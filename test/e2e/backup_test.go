@@ -21,9 +21,9 @@ import (
 	outcomes "github.com/carillon-dev/carillon/internal/plan/run"
 )
 
-// A backup that is made while many runs end, restored into another directory and started there: no run that had ended in
-// the backup runs again, and none is lost. Before it others are killed, which leave nothing that is frozen or taken for a
-// backup.
+// A backup that is made while many runs end, restored into another directory and started there: no run that had ended
+// in the backup runs again, and none is lost. Before it others are killed, which leave nothing that is frozen or taken
+// for a backup.
 func TestBackupWhileRunsEnd(t *testing.T) {
 	const jobs = 60
 	dir := t.TempDir()
@@ -109,8 +109,8 @@ func TestBackupWhileRunsEnd(t *testing.T) {
 	until(t, "the journal to have each run", func() bool { return len(runsWith(t, other, outcomes.Succeeded)) == jobs })
 }
 
-// endedPods are the Pods of which the journal of a data directory that nobody uses, or what is on its way there, has the
-// end of a container.
+// endedPods are the Pods of which the journal of a data directory that nobody uses, or what is on its way there, has
+// the end of a container.
 func endedPods(t *testing.T, dataDir string) map[types.UID]bool {
 	t.Helper()
 	r, err := journal.OpenReader(datadir.Journal(dataDir))

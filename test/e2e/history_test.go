@@ -39,8 +39,8 @@ func historyOf(t *testing.T, args ...string) told {
 	return d
 }
 
-// The journal and the objects of the same Carillon tell the same runs; and the journal does so still when the objects are
-// deleted, and when nothing runs.
+// The journal and the objects of the same Carillon tell the same runs; and the journal does so still when the objects
+// are deleted, and when nothing runs.
 func TestHistoryOfTheJournalAndOfObjects(t *testing.T) {
 	dataDir := newDataDir(t)
 	u := startReady(t, dataDir, "-f", write(t, `apiVersion: batch.carillon.dev/v1alpha1

@@ -16,8 +16,8 @@ import (
 	"github.com/carillon-dev/carillon/internal/datadir"
 )
 
-// recording runs carillon record against a Carillon as against any cluster. said is what it has said, end ends it with a
-// signal and gives its exit code.
+// recording runs carillon record against a Carillon as against any cluster. said is what it has said, end ends it with
+// a signal and gives its exit code.
 func recording(t *testing.T, u *up, dir string) (said func() string, end func(os.Signal) int) {
 	t.Helper()
 	file, err := os.Create(filepath.Join(t.TempDir(), "said"))
@@ -50,8 +50,8 @@ func recording(t *testing.T, u *up, dir string) (said func() string, end func(os
 	}
 }
 
-// Runs of a cluster and their logs are remembered when their objects are deleted: also after kill -9 of who records them,
-// and after the API server was away.
+// Runs of a cluster and their logs are remembered when their objects are deleted: also after kill -9 of who records
+// them, and after the API server was away.
 func TestRecordOfACluster(t *testing.T) {
 	dataDir := newDataDir(t)
 	u := startReady(t, dataDir, "--local-files")

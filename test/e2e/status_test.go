@@ -41,8 +41,9 @@ func statusOf(t *testing.T, dataDir string) statusDocument {
 	return d
 }
 
-// A Job that failed and is gone, one that cannot start, and a schedule that somebody has suspended are on the screen; the
-// watch draws it and leaves the terminal as it was; and when Carillon does not run, the journal still tells of the failure.
+// A Job that failed and is gone, one that cannot start, and a schedule that somebody has suspended are on the screen;
+// the watch draws it and leaves the terminal as it was; and when Carillon does not run, the journal still tells of the
+// failure.
 func TestStatus(t *testing.T) {
 	dataDir := newDataDir(t)
 	u := startReady(t, dataDir)

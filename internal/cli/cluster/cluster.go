@@ -40,8 +40,8 @@ func (f *Flags) Add(flags *pflag.FlagSet) {
 // Named tells whether an API server was named.
 func (f *Flags) Named() bool { return f.Kubeconfig != "" || f.Context != "" || f.DataDir != "" }
 
-// OrLocal is f, or, if it names no API server, the same for the one that kubectl would speak to: that of $KUBECONFIG, or
-// the Carillon of this machine on its usual directory.
+// OrLocal is f, or, if it names no API server, the same for the one that kubectl would speak to: that of $KUBECONFIG,
+// or the Carillon of this machine on its usual directory.
 func (f Flags) OrLocal() Flags {
 	if !f.Named() && os.Getenv(clientcmd.RecommendedConfigPathEnvVar) == "" {
 		f.DataDir = datadir.Default()

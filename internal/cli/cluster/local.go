@@ -63,7 +63,8 @@ func CheckListening(kubeconfig, dataDir string) error {
 	return nil // whatever else is wrong, the client says it better
 }
 
-// ErrNotRunning is in errors that say that no Carillon runs on a data directory: as far as is known none is meant that does.
+// ErrNotRunning is in errors that say that no Carillon runs on a data directory: as far as is known none is meant that
+// does.
 var ErrNotRunning = errors.New("the Carillon does not run")
 
 // notRunning is an error with ErrNotRunning in it, and a text of its own.

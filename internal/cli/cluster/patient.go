@@ -17,10 +17,10 @@ import (
 // knockEvery is how often an API server that does not listen is tried again.
 const knockEvery = time.Second
 
-// Patient is the same API server for a command that outlives it: a request while nothing listens there, as when a Carillon
-// is started again, waits until something does, or until its context ends. Watches therefore go on within a second,
-// which those of client-go, left alone, do in half a minute. tell hears when that begins (true) and ends (false); it is
-// not called twice at once. What lists only metadata does not wait. LastLost tells when that was last.
+// Patient is the same API server for a command that outlives it: a request while nothing listens there, as when a
+// Carillon is started again, waits until something does, or until its context ends. Watches therefore go on within a
+// second, which those of client-go, left alone, do in half a minute. tell hears when that begins (true) and ends
+// (false); it is not called twice at once. What lists only metadata does not wait. LastLost tells when that was last.
 func (s *Server) Patient(tell func(waiting bool)) (*Server, error) {
 	config := rest.CopyConfig(s.Config)
 	var w waits

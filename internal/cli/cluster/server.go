@@ -38,8 +38,8 @@ type Server struct {
 	waits *waits // nil: it is not Patient
 }
 
-// Connect finds the API server that was named, or else that of this machine. It asks nothing of it yet, but that of this
-// machine must listen.
+// Connect finds the API server that was named, or else that of this machine. It asks nothing of it yet, but that of
+// this machine must listen.
 func (f Flags) Connect() (*Server, error) {
 	flags := f.OrLocal()
 	config, namespace, err := flags.Config()
@@ -126,8 +126,8 @@ func (s *Server) Scheduled(ctx context.Context, allNamespaces bool, tell func(st
 // namesPage is how many objects are asked for at once when only their names matter.
 const namesPage = 2000
 
-// Names are those of all objects of some kinds, as far as they are served and may be listed. With an error they are those
-// that were read until then.
+// Names are those of all objects of some kinds, as far as they are served and may be listed. With an error they are
+// those that were read until then.
 func (s *Server) Names(ctx context.Context, kinds []schema.GroupVersionKind) ([]string, error) {
 	var names []string
 	var failed []error

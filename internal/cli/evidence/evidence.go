@@ -68,8 +68,8 @@ func (q *inquiry) options() workload.Options {
 	return workload.Options{Namespace: q.Namespace, CalendarsUnread: q.calendars}
 }
 
-// Ask collects what an API server knows of the object that ref means, for a present of now. Of what may not be read it says
-// so (Evidence.Unread). The error is NotThere when there is no such object.
+// Ask collects what an API server knows of the object that ref means, for a present of now. Of what may not be read it
+// says so (Evidence.Unread). The error is NotThere when there is no such object.
 func Ask(ctx context.Context, flags cluster.Flags, server *cluster.Server, ref reference.Reference, now time.Time) (*diagnosis.Evidence, error) {
 	q := &inquiry{Server: server}
 	owners, err := q.subject(ctx, ref)

@@ -27,8 +27,8 @@ const (
 	around         = 36 * time.Hour
 )
 
-// OpenJournal opens the journal of the Carillon of this machine, if flags mean that; nil if they mean a cluster, or there is
-// none.
+// OpenJournal opens the journal of the Carillon of this machine, if flags mean that; nil if they mean a cluster, or
+// there is none.
 func OpenJournal(flags cluster.Flags) (*journal.Reader, error) {
 	local := flags.OrLocal()
 	if local.DataDir == "" {
@@ -45,7 +45,8 @@ func OpenJournal(flags cluster.Flags) (*journal.Reader, error) {
 	return reader, err
 }
 
-// OpenNamed opens the journal in a directory that a user has named, or in a data directory. Errors name the flag --journal.
+// OpenNamed opens the journal in a directory that a user has named, or in a data directory. Errors name the flag
+// --journal.
 func OpenNamed(named string) (*journal.Reader, error) {
 	dir, err := filepath.Abs(named)
 	if err != nil {
@@ -73,8 +74,8 @@ func LastSign(dataDir string) time.Time {
 	return log.ModTime()
 }
 
-// Remember adds to e what the journal has of its CronJob or Timetable: the newest runs, and those around at, if that is not
-// zero. What it cannot read it says (Evidence.Unread).
+// Remember adds to e what the journal has of its CronJob or Timetable: the newest runs, and those around at, if that is
+// not zero. What it cannot read it says (Evidence.Unread).
 func Remember(ctx context.Context, reader *journal.Reader, e *diagnosis.Evidence, at time.Time) {
 	q := journal.Query{Limit: mostRemembered}
 	switch only := e.Journal.Only; {
@@ -136,8 +137,8 @@ func nobodySaw(r *run.Run) {
 }
 
 // Alone gives what a journal has, on its own, of an object in namespace that is not there or that nobody could be asked
-// about; of says which (Journal.Unasked and what stands beside it). Of a Job it is all that there is to know, of a CronJob or
-// Timetable what Remember goes on with. It is nil if the journal has nothing of it.
+// about; of says which (Journal.Unasked and what stands beside it). Of a Job it is all that there is to know, of a
+// CronJob or Timetable what Remember goes on with. It is nil if the journal has nothing of it.
 func Alone(ctx context.Context, reader *journal.Reader, ref reference.Reference, namespace string, of diagnosis.Journal) (*diagnosis.Evidence, error) {
 	e := &diagnosis.Evidence{Read: diagnosis.Kinds{Jobs: true}, Journal: of}
 	q := journal.Query{Namespace: namespace, Name: ref.Name, Limit: 1}

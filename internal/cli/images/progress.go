@@ -20,8 +20,8 @@ type Progress struct {
 }
 
 const (
-	// rateWindow is how much of the past the speed is an average of. Longer, and the time that is left lags; shorter, and
-	// it jumps.
+	// rateWindow is how much of the past the speed is an average of. Longer, and the time that is left lags; shorter,
+	// and it jumps.
 	rateWindow = 3 * time.Second
 	// unsure is how long nothing is said of the time that is left: the first figures are far off.
 	unsure = time.Second

@@ -13,8 +13,8 @@ import (
 	"github.com/carillon-dev/carillon/internal/plan/quantity"
 )
 
-// Pulls shows how far the pulls of a node are: on a terminal as its status line, and with a line for each image that has
-// come. Its methods may be called at the same time.
+// Pulls shows how far the pulls of a node are: on a terminal as its status line, and with a line for each image that
+// has come. Its methods may be called at the same time.
 type Pulls struct {
 	console *console.Console
 	now     func() time.Time

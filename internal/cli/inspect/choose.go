@@ -62,8 +62,8 @@ func chooseRun(ctx context.Context, s source, of *subject, c choice, now time.Ti
 // triesAtMost is how many runs are read at first to find a few scheduled times.
 const triesAtMost = 32
 
-// lastTries gives the newest runs, as many as that, of several tries of one scheduled time the last one only. With failed
-// it gives those that have failed, and were not tried again with success.
+// lastTries gives the newest runs, as many as that, of several tries of one scheduled time the last one only. With
+// failed it gives those that have failed, and were not tried again with success.
 func lastTries(ctx context.Context, s source, of *subject, failed bool, count int) ([]run.Run, error) {
 	q := of.query()
 	q.Limit = count
@@ -98,8 +98,8 @@ func lastTries(ctx context.Context, s source, of *subject, failed bool, count in
 	}
 }
 
-// triesOf gives all tries of the scheduled time of a run, the run among them. Of one that a Job's name asks for, and of one
-// without a scheduled time, it is the only one.
+// triesOf gives all tries of the scheduled time of a run, the run among them. Of one that a Job's name asks for, and of
+// one without a scheduled time, it is the only one.
 func triesOf(ctx context.Context, s source, of *subject, r *run.Run) ([]run.Run, error) {
 	if of.ref.Kind == "job" || r.ScheduledTime.IsZero() {
 		return []run.Run{*r}, nil

@@ -194,7 +194,8 @@ func linesOf(log []byte, most int) []string {
 	}
 }
 
-// flags are those that name the same place in another command, and those of them that name an API server and a namespace.
+// flags are those that name the same place in another command, and those of them that name an API server and a
+// namespace.
 func (d *describe) flags() (all, server string) {
 	for _, flag := range []struct{ name, value string }{
 		{"kubeconfig", d.target.cluster.Kubeconfig}, {"context", d.target.cluster.Context}, {"data-dir", d.target.cluster.DataDir},

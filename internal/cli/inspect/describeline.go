@@ -13,7 +13,8 @@ import (
 	"github.com/carillon-dev/carillon/internal/plan/duration"
 )
 
-// glyphs are the characters of marks, asciiGlyphs those for terminals that have no others, and markWords what they mean.
+// glyphs are the characters of marks, asciiGlyphs those for terminals that have no others, and markWords what they
+// mean.
 var (
 	glyphs = map[description.Mark]string{
 		description.Succeeded: "✓", description.Failed: "✗", description.Active: "▶", description.Running: "─", description.Missed: "!",

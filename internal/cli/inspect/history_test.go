@@ -60,8 +60,8 @@ func (k *kept) Close() error                                              { retu
 // historyNow is when the tests ask: Monday, 2 November 2026, at noon in Berlin.
 var historyNow = time.Date(2026, 11, 2, 11, 0, 0, 0, time.UTC)
 
-// october is what a journal remembers of a backup at two o'clock every night in Berlin since 1 September, which takes longer
-// and longer, of a report that was deleted, and of Jobs.
+// october is what a journal remembers of a backup at two o'clock every night in Berlin since 1 September, which takes
+// longer and longer, of a report that was deleted, and of Jobs.
 func october(t *testing.T) *kept {
 	t.Helper()
 	berlin, err := time.LoadLocation("Europe/Berlin")

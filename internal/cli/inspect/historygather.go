@@ -119,8 +119,8 @@ func (h *historyCommand) gather(ctx context.Context, s source, a *historyAnswer)
 	return err
 }
 
-// runsThatEnded gives the tries of those scheduled times of a Timetable of which the last try has one of the outcomes of q:
-// its other tries do not tell how a time ended. The limit of q counts tries, as elsewhere.
+// runsThatEnded gives the tries of those scheduled times of a Timetable of which the last try has one of the outcomes
+// of q: its other tries do not tell how a time ended. The limit of q counts tries, as elsewhere.
 func runsThatEnded(ctx context.Context, s source, schedule *workload.Scheduled, q journal.Query) ([]run.Run, error) {
 	outcomes, limit := q.Outcomes, q.Limit
 	q.Outcomes, q.Limit = nil, 0

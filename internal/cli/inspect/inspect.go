@@ -1,8 +1,8 @@
 // Copyright The Carillon Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package inspect is the commands that show what runs and what ran: a file for each, thin over internal/plan, which says
-// what there is to see, and over what is remembered (source.go): the journal of a Carillon of this machine, or the
+// Package inspect is the commands that show what runs and what ran: a file for each, thin over internal/plan, which
+// says what there is to see, and over what is remembered (source.go): the journal of a Carillon of this machine, or the
 // objects that an API server still has.
 //
 //   - status.go    what runs, failed, was missed and is due. statusfacts.go asks the API server and statusgather.go the

@@ -85,8 +85,8 @@ func (l *logs) chooseAttempts(r *run.Run, all []run.Attempt) (chosen []run.Attem
 // whole seconds.
 const beforeStart = time.Second
 
-// printUntilNow prints what attempts have written. marks, if it is not nil, takes how far each was read, by the container's
-// ID. What is given back are the attempts of which the output, or the rest of it, is gone.
+// printUntilNow prints what attempts have written. marks, if it is not nil, takes how far each was read, by the
+// container's ID. What is given back are the attempts of which the output, or the rest of it, is gone.
 func (l *logs) printUntilNow(ctx context.Context, s source, attempts []run.Attempt, out *printer, marks map[string]mark) ([]run.Attempt, error) {
 	var opened []crilog.Log
 	for i := range attempts {

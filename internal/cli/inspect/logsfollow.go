@@ -267,8 +267,8 @@ const (
 	silentFor = 5 * time.Second        // for readers that read nothing
 )
 
-// follow prints until the try has ended and all that it wrote was read; of the first one that is followed, what those before
-// it wrote, too.
+// follow prints until the try has ended and all that it wrote was read; of the first one that is followed, what those
+// before it wrote, too.
 func (f *following) follow(ctx context.Context, first bool) error {
 	r := f.pick.chosen
 	f.try = r
@@ -459,7 +459,8 @@ func (f *following) finish(ctx context.Context) error {
 	return nil
 }
 
-// readTo tells how far an execution was read. One that is still being read is as far as it is complete: its reader hangs.
+// readTo tells how far an execution was read. One that is still being read is as far as it is complete: its reader
+// hangs.
 func (f *following) readTo(id string) (mark, bool) {
 	r := f.readers[id]
 	if r == nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/carillon-dev/carillon/internal/journal/crilog"
 )
 
-// mark is how far a log has been read, in a form by which another reading of it finds the place: lines of one log may have
-// the same time. The zero value is its beginning.
+// mark is how far a log has been read, in a form by which another reading of it finds the place: lines of one log may
+// have the same time. The zero value is its beginning.
 type mark struct {
 	at    time.Time // of the last line that has begun
 	lines int       // of that time that were read to their end

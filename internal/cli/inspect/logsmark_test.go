@@ -14,8 +14,8 @@ import (
 	"github.com/carillon-dev/carillon/internal/journal/crilog"
 )
 
-// A log that is read in two goes, of which the first ends anywhere, is read once: no line is lost, none comes twice, also
-// where lines have the same time, or break off.
+// A log that is read in two goes, of which the first ends anywhere, is read once: no line is lost, none comes twice,
+// also where lines have the same time, or break off.
 func TestResumedReadingIsWhole(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var stamped, want []byte

@@ -21,9 +21,9 @@ import (
 	"github.com/carillon-dev/carillon/internal/plan/run"
 )
 
-// execution reads what one execution of a container writes, while it does. The API can be asked for the log of the current
-// execution and of the one before it only, by no more than that; which one a log is of is found out before and after it
-// is opened.
+// execution reads what one execution of a container writes, while it does. The API can be asked for the log of the
+// current execution and of the one before it only, by no more than that; which one a log is of is found out before and
+// after it is opened.
 type execution struct {
 	client  kubernetes.Interface
 	attempt run.Attempt
@@ -39,8 +39,8 @@ const (
 // errBusy: it may be had later.
 var errBusy = errors.New("the log cannot be had now")
 
-// read passes on what is written until the execution has ended; complete tells that all of it was. Otherwise what is left
-// of the log is gone, or cannot be had. An error is that of pass, or of ctx.
+// read passes on what is written until the execution has ended; complete tells that all of it was. Otherwise what is
+// left of the log is gone, or cannot be had. An error is that of pass, or of ctx.
 func (e *execution) read(ctx context.Context, pass func(crilog.Piece) error) (complete bool, err error) {
 	for tries := 0; tries < openTries; {
 		stream, ended, err := e.open(ctx)

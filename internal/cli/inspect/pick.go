@@ -16,10 +16,11 @@ import (
 
 // pick chooses, of the runs that a watch sees, the one that somebody waits for, and knows how it is.
 //
-// For a Job it is the one that is there. For a schedule it is the run that is active when the watch begins, the newest if
-// there are several, or else the next one; with next it is the next one in any case; with at, that of a scheduled time.
-// What was created since the command began is a next one, even if it has ended when the watch begins. All tries of one
-// scheduled time are one run: it is active until the last of them has ended, and none of them is a next one of another.
+// For a Job it is the one that is there. For a schedule it is the run that is active when the watch begins, the newest
+// if there are several, or else the next one; with next it is the next one in any case; with at, that of a scheduled
+// time. What was created since the command began is a next one, even if it has ended when the watch begins. All tries
+// of one scheduled time are one run: it is active until the last of them has ended, and none of them is a next one of
+// another.
 type pick struct {
 	job   bool
 	next  bool
@@ -101,8 +102,8 @@ func (p *pick) hasBegun(scheduled time.Time) bool {
 	return slices.ContainsFunc(p.begun, scheduled.Equal)
 }
 
-// better tells whether a run takes the place of the one that was chosen: the one that tries the same scheduled time again,
-// or, of what is there at first, the newest that is active.
+// better tells whether a run takes the place of the one that was chosen: the one that tries the same scheduled time
+// again, or, of what is there at first, the newest that is active.
 func (p *pick) better(r *run.Run, s sighting) bool {
 	if p.job || !p.fits(r, s) {
 		return false

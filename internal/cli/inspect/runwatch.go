@@ -36,8 +36,8 @@ type sighting struct {
 }
 
 // watchRuns watches the runs of a subject until ctx ends, and gives each state of each of them to seen, which is not
-// called twice at once. A watch that breaks is taken up again. The error says that the API server refuses to be watched;
-// it comes before the first call.
+// called twice at once. A watch that breaks is taken up again. The error says that the API server refuses to be
+// watched; it comes before the first call.
 func watchRuns(ctx context.Context, server *cluster.Server, of *subject, seen func(sighting)) (wait func(), err error) {
 	kinds, selector := runKinds(of)
 	var one sync.Mutex

@@ -35,8 +35,8 @@ func runTitle(r *run.Run, zone *time.Location, now time.Time) string {
 	return b.String() + ", " + outcomeText(r, now)
 }
 
-// outcomeText says how a run is: "succeeded after 12s", "failed: BackoffLimitExceeded, exit code 3, after 12s", "runs since
-// 5m".
+// outcomeText says how a run is: "succeeded after 12s", "failed: BackoffLimitExceeded, exit code 3, after 12s", "runs
+// since 5m".
 func outcomeText(r *run.Run, now time.Time) string {
 	after := ""
 	if d := r.Duration(now); !r.Ended.IsZero() && !r.Begun().IsZero() {

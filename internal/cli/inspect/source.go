@@ -25,8 +25,8 @@ import (
 //   - sourcepods.go       attempts and logs of Pods that are still there
 //   - sourcelog.go        a log of the API server in the format of CRI
 type source interface {
-	// Runs, Omissions, Attempts and Usual are those of journal.Reader. From an API server they are as far as objects tell
-	// and events are kept.
+	// Runs, Omissions, Attempts and Usual are those of journal.Reader. From an API server they are as far as objects
+	// tell and events are kept.
 	Runs(ctx context.Context, q journal.Query) ([]run.Run, error)
 	Omissions(ctx context.Context, q journal.Query) ([]run.Omission, error)
 	// Attempts gives those of a run that have ended, and those that run.
@@ -36,9 +36,9 @@ type source interface {
 	Log(ctx context.Context, a *run.Attempt) (io.ReadCloser, error)
 	// Tail gives the end of that, at least the given number of lines if there are so many; nil if nothing is left.
 	Tail(ctx context.Context, a *run.Attempt, lines int) ([]byte, error)
-	// Origin says where the answers come from, in words for the user, and what limits them: "the journal of the Carillon
-	// on /var/lib/carillon, since 2026-08-25", "the objects of the cluster; Jobs that were cleaned up are not known". What
-	// could not be read is only known once it was asked for.
+	// Origin says where the answers come from, in words for the user, and what limits them: "the journal of the
+	// Carillon on /var/lib/carillon, since 2026-08-25", "the objects of the cluster; Jobs that were cleaned up are not
+	// known". What could not be read is only known once it was asked for.
 	Origin(ctx context.Context) string
 	Close() error
 }

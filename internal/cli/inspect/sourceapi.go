@@ -134,7 +134,8 @@ const (
 	summedAtOnce = 50
 )
 
-// sum adds what the Pods of the newest runs tell: how many attempts there were, their exit codes, and how long they took.
+// sum adds what the Pods of the newest runs tell: how many attempts there were, their exit codes, and how long they
+// took.
 func (s *apiSource) sum(ctx context.Context, runs []run.Run) error {
 	runs = runs[:min(len(runs), mostSummed)]
 	for batch := range slices.Chunk(runs, summedAtOnce) {

@@ -20,8 +20,8 @@ const (
 	leastFree = 64 << 20
 )
 
-// lags tells whether the journal in a directory seems not to be written to: its disk is full, or containers that ended long
-// ago still wait for it. Directories that cannot be read tell nothing.
+// lags tells whether the journal in a directory seems not to be written to: its disk is full, or containers that ended
+// long ago still wait for it. Directories that cannot be read tell nothing.
 func lags(journalDir, ended string, now time.Time) bool {
 	if free := diskFree(journalDir); free >= 0 && free < leastFree {
 		return true

@@ -96,8 +96,8 @@ func (s *apiSource) toldByEvents(ctx context.Context, q *journal.Query) ([]run.O
 	}), nil
 }
 
-// notStarted leaves the times that found an earlier run active and were not started later on: no run has them, and one of
-// a later time is there.
+// notStarted leaves the times that found an earlier run active and were not started later on: no run has them, and one
+// of a later time is there.
 func notStarted(overlaps []run.Omission, runs []run.Run) []run.Omission {
 	started := map[types.UID]map[time.Time]bool{}
 	latest := map[types.UID]time.Time{}

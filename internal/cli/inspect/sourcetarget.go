@@ -178,7 +178,8 @@ func (t *target) checkNamespace(ctx context.Context, s source, server *cluster.S
 // namespacesWithin bounds how long the completion of a namespace may take.
 const namespacesWithin = 2 * time.Second
 
-// completeNamespaces completes -n: with the namespaces of the API server, or, where none runs, those of remembered runs.
+// completeNamespaces completes -n: with the namespaces of the API server, or, where none runs, those of remembered
+// runs.
 func (t *target) completeNamespaces(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	ctx, cancel := context.WithTimeout(cmd.Context(), namespacesWithin)
 	defer cancel()
@@ -215,8 +216,8 @@ func (t *target) names(ctx context.Context, word string) ([]string, error) {
 	return namesOf(ctx, s, server, word, t.namespace(server))
 }
 
-// namesOf gives the names of objects that a reference with this word may mean: those that a journal remembers, and those
-// that are there; server is nil if that is not to be known. With an error they are those that could be read.
+// namesOf gives the names of objects that a reference with this word may mean: those that a journal remembers, and
+// those that are there; server is nil if that is not to be known. With an error they are those that could be read.
 func namesOf(ctx context.Context, s source, server *cluster.Server, word, namespace string) ([]string, error) {
 	var names []string
 	var unread, unlisted error

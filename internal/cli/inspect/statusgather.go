@@ -40,8 +40,9 @@ type known struct {
 	// origin says where runs are known from, notes what could not be read.
 	origin string
 	notes  []string
-	// flags are those by which other commands ask the same API server, usual the namespace that they ask about unless one
-	// is named, and only the one that this look was about ("" for all). server are those of flags that name an API server.
+	// flags are those by which other commands ask the same API server, usual the namespace that they ask about unless
+	// one is named, and only the one that this look was about ("" for all). server are those of flags that name an API
+	// server.
 	flags, server, usual, only string
 }
 
@@ -133,7 +134,8 @@ func (c *statusCommand) look(ctx context.Context, since time.Duration) (*known, 
 	return k, nil
 }
 
-// checkNamespace refuses a namespace that -n names and that does not exist, unless something is known of it all the same.
+// checkNamespace refuses a namespace that -n names and that does not exist, unless something is known of it all the
+// same.
 func (g *gatherer) checkNamespace(ctx context.Context) error {
 	in := &g.in
 	if len(in.Schedules)+len(in.Active)+len(in.Failed)+len(in.Omissions) > 0 {
@@ -154,7 +156,8 @@ func (g *gatherer) connect() (kubernetes.Interface, error) {
 	return typedClient(&server)
 }
 
-// leadingFlags are those that name the same API server and journal to other commands, and those of the API server alone.
+// leadingFlags are those that name the same API server and journal to other commands, and those of the API server
+// alone.
 func (c *statusCommand) leadingFlags() (all, server string) {
 	for _, f := range []struct{ name, value string }{
 		{"kubeconfig", c.target.cluster.Kubeconfig}, {"context", c.target.cluster.Context}, {"data-dir", c.target.cluster.DataDir},

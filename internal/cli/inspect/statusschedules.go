@@ -95,8 +95,8 @@ func (g *gatherer) cronJobs(ctx context.Context) ([]adapter.Object, error) {
 // calendarKind is what Timetables name.
 var calendarKind = v1alpha1.GroupVersion.WithKind("Calendar")
 
-// objects reads the objects of another kind. Only those that are suspended keep their managed fields, which tell who did
-// that: they are as large as all the rest.
+// objects reads the objects of another kind. Only those that are suspended keep their managed fields, which tell who
+// did that: they are as large as all the rest.
 func (g *gatherer) objects(ctx context.Context, gvk schema.GroupVersionKind) ([]workload.Object, error) {
 	resource, err := g.server.Resource(gvk, g.namespace)
 	if err != nil {

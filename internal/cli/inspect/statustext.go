@@ -20,8 +20,8 @@ type statusText struct {
 	known *known
 	// zone is that of times; nil is that of each schedule.
 	zone *time.Location
-	// columns and rows are the size of the screen, 0 for any. Without rows sections have usualItems items, or all of them
-	// if all says so.
+	// columns and rows are the size of the screen, 0 for any. Without rows sections have usualItems items, or all of
+	// them if all says so.
 	columns, rows int
 	all, color    bool
 }
@@ -88,8 +88,8 @@ func (t *statusText) prose(first, rest, text string) []string {
 	return paragraph.Lines(first, rest, console.EscapeControls(text), width)
 }
 
-// health tells of each part. Where there is little room it tells of those that are not well, in few lines, and of one what
-// to do.
+// health tells of each part. Where there is little room it tells of those that are not well, in few lines, and of one
+// what to do.
 func (t *statusText) health(parts []status.Part) []string {
 	var lines, well []string
 	name := 0

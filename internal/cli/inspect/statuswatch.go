@@ -35,14 +35,14 @@ func screenOf(w io.Writer) func() (columns, rows int) {
 }
 
 const (
-	// drawEvery is how often the screen is drawn, and restFor how many times as long as a look takes there is rest after
-	// it: a watch must not load what it watches.
+	// drawEvery is how often the screen is drawn, and restFor how many times as long as a look takes there is rest
+	// after it: a watch must not load what it watches.
 	drawEvery = 2 * time.Second
 	restFor   = 4
 )
 
-// What a terminal obeys: another screen, without cursor, and back; the first place of it; the rest of a line, and what is
-// below, are cleared.
+// What a terminal obeys: another screen, without cursor, and back; the first place of it; the rest of a line, and what
+// is below, are cleared.
 const (
 	enterScreen = "\x1b[?1049h\x1b[?25l"
 	leaveScreen = "\x1b[?25h\x1b[?1049l"

@@ -45,8 +45,8 @@ func (r *waitResult) over() bool {
 	return r.err == nil && (r.vanished || r.run != nil && r.run.Outcome.Ended())
 }
 
-// When a watch was interrupted, something may have happened that it did not see: what remembers runs is asked then, again
-// and again for a while, since it may learn of them late itself. So it is for one whose object is gone.
+// When a watch was interrupted, something may have happened that it did not see: what remembers runs is asked then,
+// again and again for a while, since it may learn of them late itself. So it is for one whose object is gone.
 const (
 	askAgain = 2 * time.Second
 	askFor   = 2 * time.Minute
@@ -265,8 +265,8 @@ func (w *waitRun) mayBeTriedAgain(r *run.Run) bool {
 	return tt != nil && tt.Spec.Retry != nil
 }
 
-// triedAgain tells whether a run that has failed is tried again: its Timetable lists its scheduled time as active until it
-// is not. While the Timetable cannot be asked, nobody knows.
+// triedAgain tells whether a run that has failed is tried again: its Timetable lists its scheduled time as active until
+// it is not. While the Timetable cannot be asked, nobody knows.
 func (w *waitRun) triedAgain(ctx context.Context) bool {
 	if !w.mayBeTriedAgain(w.pick.chosen) {
 		return false

@@ -62,8 +62,8 @@ func WidthOf(w io.Writer) int {
 	return DefaultWidth
 }
 
-// TableWidth is how many columns a table written to w may have: those of its terminal, or 0, any number, where w is none:
-// what a program reads is not cut.
+// TableWidth is how many columns a table written to w may have: those of its terminal, or 0, any number, where w is
+// none: what a program reads is not cut.
 func TableWidth(w io.Writer) int {
 	if width := console.TerminalWidth(w); width != nil {
 		return width()

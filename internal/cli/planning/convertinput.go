@@ -108,8 +108,8 @@ func (c *convert) fromFile(file string) ([]written, error) {
 	return all, nil
 }
 
-// A part of a file is what stands between two lines "---", and how many lines stand above it. Read on its own each keeps
-// its comments, of which a decoder loses some that stand beside such a line.
+// A part of a file is what stands between two lines "---", and how many lines stand above it. Read on its own each
+// keeps its comments, of which a decoder loses some that stand beside such a line.
 type part struct {
 	text  string
 	lines int

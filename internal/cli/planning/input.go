@@ -42,9 +42,9 @@ func (i *input) add(cmd *cobra.Command) {
 // given tells whether files or an API server were named.
 func (i *input) given() bool { return len(i.files) > 0 || i.cluster.Named() }
 
-// load reads what was named: the objects of the files, with the Calendars that the API server has if one was named, too;
-// or the CronJobs and Timetables of the API server, that of this machine if nothing was named. tell gets a line for
-// each thing that the user should know beside that.
+// load reads what was named: the objects of the files, with the Calendars that the API server has if one was named,
+// too; or the CronJobs and Timetables of the API server, that of this machine if nothing was named. tell gets a line
+// for each thing that the user should know beside that.
 func (i *input) load(ctx context.Context, streams Streams, tell func(string)) (*workload.Objects, error) {
 	options := workload.Options{Namespace: i.cluster.Namespace, Zone: i.zone, KeepUnreadable: i.keepUnreadable}
 	objects, err := i.fromFiles(ctx, streams, tell)

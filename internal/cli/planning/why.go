@@ -21,8 +21,8 @@ import (
 	"github.com/carillon-dev/carillon/internal/plan/workload"
 )
 
-// why is the command that tells why something ran, or did not: this file asks and answers, whyjournal.go what an API server
-// and a journal know, whynames.go completes names.
+// why is the command that tells why something ran, or did not: this file asks and answers, whyjournal.go what an API
+// server and a journal know, whynames.go completes names.
 type why struct {
 	input   input
 	output  output.Flag

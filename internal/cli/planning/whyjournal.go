@@ -57,8 +57,8 @@ func (w *why) journalFlags() string {
 	return " --journal " + diagnosis.Quoted(w.journal)
 }
 
-// fromServer collects what an API server knows; if there is no such object, or the Carillon of this machine does not run,
-// what its journal does.
+// fromServer collects what an API server knows; if there is no such object, or the Carillon of this machine does not
+// run, what its journal does.
 func (w *why) fromServer(ctx context.Context, ref reference.Reference, now time.Time) (*diagnosis.Evidence, error) {
 	if w.journal != "" && !w.input.cluster.Named() {
 		return w.alone(ctx, ref, cmp.Or(w.input.cluster.Namespace, "default"), now, diagnosis.Journal{Unasked: "no API server was asked"}, nil)

@@ -20,7 +20,8 @@ import (
 	"github.com/carillon-dev/carillon/internal/plan/run"
 )
 
-// localCarillon is a data directory with a journal, and with the kubeconfig of an API server that has what savedCluster has.
+// localCarillon is a data directory with a journal, and with the kubeconfig of an API server that has what savedCluster
+// has.
 func localCarillon(t *testing.T, runs []run.Run, omissions []run.Omission) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "data")

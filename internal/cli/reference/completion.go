@@ -15,8 +15,8 @@ import (
 // completionTimeout bounds how long a completion may take.
 const completionTimeout = 2 * time.Second
 
-// Completion offers kinds, and then the names of the objects of a kind, which names gives; with an error, too, if it has
-// some. It completes one argument.
+// Completion offers kinds, and then the names of the objects of a kind, which names gives; with an error, too, if it
+// has some. It completes one argument.
 func Completion(names func(ctx context.Context, kindWord string) ([]string, error)) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {

@@ -9,8 +9,8 @@ import "slices"
 type shown struct{ column, width int }
 
 // fit chooses the columns that are shown in width columns of the terminal (0: any number). Columns are first made
-// narrower, down to their Min, the widest first. Where that is not enough, those with a priority are left out, one after
-// the other. What is left then and still does not fit is made as narrow as it must be.
+// narrower, down to their Min, the widest first. Where that is not enough, those with a priority are left out, one
+// after the other. What is left then and still does not fit is made as narrow as it must be.
 func (t *Table) fit(natural []int, width int) []shown {
 	var columns []shown
 	for n, w := range natural {

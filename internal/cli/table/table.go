@@ -37,8 +37,8 @@ func (c Color) Paint(text string, on bool) string {
 	return "\x1b[" + string(c) + "m" + text + "\x1b[0m"
 }
 
-// Cell is one text of a table, of whatever characters: those that a terminal would obey are written visibly, and several
-// lines as one.
+// Cell is one text of a table, of whatever characters: those that a terminal would obey are written visibly, and
+// several lines as one.
 type Cell struct {
 	Text  string
 	Color Color
@@ -52,8 +52,8 @@ type Column struct {
 	Header string
 	// Right aligns it to the right, as numbers are.
 	Right bool
-	// Min is the width in columns of the terminal down to which it may be made narrower, its texts then ending in "…"; 0:
-	// it is shown whole or not at all.
+	// Min is the width in columns of the terminal down to which it may be made narrower, its texts then ending in "…";
+	// 0: it is shown whole or not at all.
 	Min int
 	// Priority above 0 lets it be left out where there is no room: the highest goes first, and of equal ones the one
 	// further to the right. Those with 0 stay.

@@ -21,8 +21,8 @@ func clean(text string) string {
 	return console.EscapeControls(text)
 }
 
-// Width is how many columns of a terminal a text takes, in which wide characters, those of East Asia and emoji, take two,
-// and marks that are set upon others take none.
+// Width is how many columns of a terminal a text takes, in which wide characters, those of East Asia and emoji, take
+// two, and marks that are set upon others take none.
 func Width(text string) int {
 	total := 0
 	for _, r := range text {
@@ -45,8 +45,8 @@ func widthOf(r rune) int {
 	return 1
 }
 
-// Shorten gives a text of at most the given width in columns of a terminal: whole, or its beginning with "…" at the end.
-// What a terminal would obey is made visible, and several lines are one.
+// Shorten gives a text of at most the given width in columns of a terminal: whole, or its beginning with "…" at the
+// end. What a terminal would obey is made visible, and several lines are one.
 func Shorten(text string, columns int) string { return shorten(clean(text), max(1, columns)) }
 
 // shorten does that with a text that is clean; 0 columns are any number.

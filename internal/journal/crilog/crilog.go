@@ -46,8 +46,8 @@ type Piece struct {
 	Ending Ending
 }
 
-// Reader gives the pieces of one log. What is no record comes as a line of its own, so that nothing is lost of a log that
-// was damaged. It is for one goroutine.
+// Reader gives the pieces of one log. What is no record comes as a line of its own, so that nothing is lost of a log
+// that was damaged. It is for one goroutine.
 type Reader struct {
 	records *bufio.Reader
 	// inside: what is read next belongs to the record that is named here.
@@ -118,8 +118,8 @@ func (r *Reader) begin(part []byte) []byte {
 	return text
 }
 
-// add puts text of the current record to its line. There is a piece when the line is complete, or long. A record without
-// an end is the last one, and its line has none either.
+// add puts text of the current record to its line. There is a piece when the line is complete, or long. A record
+// without an end is the last one, and its line has none either.
 func (r *Reader) add(text []byte, ended bool) (Piece, bool) {
 	l := &r.open[0]
 	if r.stderr {
@@ -144,8 +144,8 @@ func (r *Reader) give(l *line, stderr bool, ending Ending) Piece {
 	return Piece{Time: l.time, Stderr: stderr, Text: l.text, Ending: ending}
 }
 
-// parse takes a record apart: the time, the stream, the tags, which are separated by colons and of which the first one is
-// P or F, and the text.
+// parse takes a record apart: the time, the stream, the tags, which are separated by colons and of which the first one
+// is P or F, and the text.
 func parse(record []byte) (at time.Time, stderr, partial bool, text []byte, ok bool) {
 	stamp, rest, found := bytes.Cut(record, []byte(" "))
 	if !found {

@@ -58,8 +58,8 @@ func Merge(logs []Log) *Merger {
 	return m
 }
 
-// Next gives the next piece, and the index of the log that it is of; io.EOF when there is none. A log that cannot be read
-// is left out, and is among the Failures then.
+// Next gives the next piece, and the index of the log that it is of; io.EOF when there is none. A log that cannot be
+// read is left out, and is among the Failures then.
 func (m *Merger) Next() (int, Piece, error) {
 	if h := m.current; h != nil {
 		m.current = nil

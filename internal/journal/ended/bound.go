@@ -13,8 +13,8 @@ import (
 )
 
 // Entries are made whether or not somebody takes them away. So logs are dropped when they have too many bytes, and
-// entries when there are too many of them; what ended first goes first. While somebody takes them away they are only in a
-// queue, and logs may have more: the disk bounds them.
+// entries when there are too many of them; what ended first goes first. While somebody takes them away they are only in
+// a queue, and logs may have more: the disk bounds them.
 
 // maxDamaged is how many entries are kept that cannot be read.
 const maxDamaged = 100

@@ -31,8 +31,8 @@ type Container struct {
 	// ExitCode is 128 and the signal if one ended it. Signal is that signal, or 0.
 	ExitCode int32 `json:"exitCode"`
 	Signal   int32 `json:"signal,omitempty"`
-	// Reason is the runtime's word for the end (Completed, Error, OOMKilled, StartError, ContainerStatusUnknown), Message
-	// a sentence, if there is one.
+	// Reason is the runtime's word for the end (Completed, Error, OOMKilled, StartError, ContainerStatusUnknown),
+	// Message a sentence, if there is one.
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
 	// CPU is the time its processes used, MemoryPeak the most memory in bytes they had at once, OutputBytes what they
@@ -40,8 +40,8 @@ type Container struct {
 	CPU         time.Duration `json:"cpuNanoseconds,omitempty"`
 	MemoryPeak  int64         `json:"memoryPeakBytes,omitempty"`
 	OutputBytes int64         `json:"outputBytes,omitempty"`
-	// Logs are the names of the files of its log that were linked, the oldest first. Add sets it; what it is before does
-	// not matter.
+	// Logs are the names of the files of its log that were linked, the oldest first. Add sets it; what it is before
+	// does not matter.
 	Logs []string `json:"logs,omitempty"`
 }
 

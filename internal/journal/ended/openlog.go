@@ -12,8 +12,8 @@ import (
 	"github.com/carillon-dev/carillon/internal/privatedir"
 )
 
-// OpenLog reads the log of an entry as Dir.Log does, in a directory that another process has open, or none has: it makes
-// and changes nothing there. fs.ErrNotExist says that there is no such entry, or that it has no log.
+// OpenLog reads the log of an entry as Dir.Log does, in a directory that another process has open, or none has: it
+// makes and changes nothing there. fs.ErrNotExist says that there is no such entry, or that it has no log.
 func OpenLog(path, id string) (io.ReadCloser, error) {
 	path, err := privatedir.Resolve(path)
 	if err != nil {

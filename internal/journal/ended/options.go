@@ -11,9 +11,9 @@ const (
 
 // Options are the choices of who opens a Dir.
 type Options struct {
-	// LogBytes is how many bytes the logs of all entries may have while nobody takes entries away; the logs of those that
-	// ended first are dropped when they have more. 0 means DefaultLogBytes, or a sixteenth of the disk if that is less;
-	// less than 0 any number.
+	// LogBytes is how many bytes the logs of all entries may have while nobody takes entries away; the logs of those
+	// that ended first are dropped when they have more. 0 means DefaultLogBytes, or a sixteenth of the disk if that is
+	// less; less than 0 any number.
 	LogBytes int64
 	// Draining tells whether somebody takes entries away: then logs may have half of what is free on the disk without
 	// them, if that is more. It returns at once, and calls no method of the Dir. Nil means never.

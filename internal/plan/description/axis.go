@@ -24,8 +24,8 @@ var steps = []step{
 	{days: 1}, {days: 2}, {days: 7}, {days: 14}, {months: 1}, {months: 2}, {months: 3}, {months: 6},
 }
 
-// Ticks are the round times of the axis in a zone, as close as their labels leave two blanks between each other. None has
-// the place of now.
+// Ticks are the round times of the axis in a zone, as close as their labels leave two blanks between each other. None
+// has the place of now.
 func (t *Timeline) Ticks(zone *time.Location) []Tick {
 	for _, s := range steps {
 		const narrowest = 5 // a label, "15:04"

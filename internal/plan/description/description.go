@@ -1,7 +1,8 @@
 // Copyright The Carillon Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package description is everything about one CronJob, Timetable or Job, as far as an API server and a journal tell of it.
+// Package description is everything about one CronJob, Timetable or Job, as far as an API server and a journal tell of
+// it.
 //
 //   - description.go  Of: what is put together of what is known
 //   - schedule.go     what a schedule is: words, next times, policy, what may surprise
@@ -42,14 +43,15 @@ type Input struct {
 	RunsCut bool
 	// Usual is how long runs that succeed take.
 	Usual Usual
-	// Failure is the last run that failed, or the Job itself, with its attempts and the end of its output; nil if there is
-	// none.
+	// Failure is the last run that failed, or the Job itself, with its attempts and the end of its output; nil if there
+	// is none.
 	Failure *Output
 	// Origin says where the runs come from.
 	Origin string
 	// Zone is that of whoever asks; nil if it does not matter.
 	Zone *time.Location
-	// Next is how many of the next times are told, Entries how many of the latest runs, Places how long the timeline is.
+	// Next is how many of the next times are told, Entries how many of the latest runs, Places how long the timeline
+	// is.
 	Next, Entries, Places int
 	// Flags are what commands need to name the same API server and namespace, with a blank before it; "" for nothing.
 	Flags string

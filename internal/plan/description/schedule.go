@@ -23,8 +23,8 @@ type Schedule struct {
 	Held bool   `json:"held"`
 	// Policies say what becomes of runs when something does not fit.
 	Policies []explanation.Policy `json:"policies"`
-	// Surprises are what may turn out otherwise than people expect, ClockChanges those days of the next weeks on which the
-	// clocks change and something becomes of its times.
+	// Surprises are what may turn out otherwise than people expect, ClockChanges those days of the next weeks on which
+	// the clocks change and something becomes of its times.
 	Surprises    []explanation.Surprise    `json:"surprises"`
 	ClockChanges []explanation.ClockChange `json:"clockChanges"`
 }

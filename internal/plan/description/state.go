@@ -107,8 +107,8 @@ func (d *Description) state(e *diagnosis.Evidence) {
 	}
 }
 
-// farOverdue tells whether a run has taken more than twice as long as any of the last ones that succeeded: ending it is no
-// bad advice then.
+// farOverdue tells whether a run has taken more than twice as long as any of the last ones that succeeded: ending it is
+// no bad advice then.
 func (d *Description) farOverdue() bool {
 	return slices.ContainsFunc(d.Active, func(a ActiveRun) bool { return a.Overdue && d.Usual != nil && a.AgeSeconds > 2*d.Usual.MostSeconds })
 }

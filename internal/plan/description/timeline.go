@@ -86,7 +86,8 @@ const (
 type history struct {
 	runs      []run.Run
 	omissions []run.Omission
-	// times are the scheduled times, nil if there are none; next gives those to come. Before since nothing was scheduled.
+	// times are the scheduled times, nil if there are none; next gives those to come. Before since nothing was
+	// scheduled.
 	times cron.Times
 	next  func(time.Time) time.Time
 	since time.Time
@@ -120,8 +121,8 @@ func (t *Timeline) empty() bool {
 	return true
 }
 
-// index is the place of an instant; ok is false if it is on neither side of the line. What has happened is in the past, also
-// if a clock says otherwise.
+// index is the place of an instant; ok is false if it is on neither side of the line. What has happened is in the past,
+// also if a clock says otherwise.
 func (t *Timeline) index(at time.Time) (index int, ok bool) {
 	if at.Before(t.From) {
 		return 0, false

@@ -157,8 +157,8 @@ func drawHistory(t *rapid.T, length time.Duration) history {
 	return h
 }
 
-// The place of each run and omission of the range shows it, or something that weighs more; what is to come is after now;
-// and however it is, there are as many places as were asked for.
+// The place of each run and omission of the range shows it, or something that weighs more; what is to come is after
+// now; and however it is, there are as many places as were asked for.
 func TestTimelineShowsEachRun(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		length := rapid.SampledFrom(lengths).Draw(t, "length")

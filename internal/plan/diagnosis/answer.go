@@ -64,15 +64,15 @@ type Answer struct {
 	// Now is the present, and Zone the zone in which times are told.
 	Now  time.Time `json:"now"`
 	Zone string    `json:"zone"`
-	// Verdict is the answer in one word. Reason says why in one word, such as Forbid or ImagePullBackOff; "" if there is
-	// none. Summary is one line.
+	// Verdict is the answer in one word. Reason says why in one word, such as Forbid or ImagePullBackOff; "" if there
+	// is none. Summary is one line.
 	Verdict Verdict `json:"verdict"`
 	Reason  string  `json:"reason,omitempty"`
 	Summary string  `json:"summary"`
 	// Inferred: no single piece of evidence shows the verdict, it follows from several.
 	Inferred bool `json:"inferred"`
-	// ScheduledTime is the scheduled time that the answer is about, PreviousTime and NextTime are the ones beside it, or
-	// beside the time that was asked about. Nil if there is none, or it is not known.
+	// ScheduledTime is the scheduled time that the answer is about, PreviousTime and NextTime are the ones beside it,
+	// or beside the time that was asked about. Nil if there is none, or it is not known.
 	ScheduledTime *time.Time `json:"scheduledTime,omitempty"`
 	PreviousTime  *time.Time `json:"previousTime,omitempty"`
 	NextTime      *time.Time `json:"nextTime,omitempty"`
@@ -122,8 +122,8 @@ type Sentence struct {
 
 // Proof is one piece of evidence.
 type Proof struct {
-	// Source names what shows it: "journal", "Job backup-29412345", "event JobAlreadyActive", "status.lastScheduleTime",
-	// "managedFields", "schedule", "decision".
+	// Source names what shows it: "journal", "Job backup-29412345", "event JobAlreadyActive",
+	// "status.lastScheduleTime", "managedFields", "schedule", "decision".
 	Source string `json:"source"`
 	Text   string `json:"text"`
 	// Time is when it was so; nil if that is not known.

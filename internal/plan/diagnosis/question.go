@@ -20,8 +20,8 @@ type Question struct {
 type At struct {
 	// From and Until hold what was meant, Until excluded: a minute if no seconds were written.
 	From, Until time.Time
-	// Second is the beginning of the other minute that the same words name on the day that clocks go back; zero if there
-	// is none.
+	// Second is the beginning of the other minute that the same words name on the day that clocks go back; zero if
+	// there is none.
 	Second time.Time
 	// First is the beginning of the earlier one, if From is the later of the two; zero otherwise.
 	First time.Time

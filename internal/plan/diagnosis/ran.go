@@ -121,8 +121,8 @@ func (b *builder) heldUp(planned time.Time, r *Run) *Run {
 	return last
 }
 
-// tellHeldUp tells of the run that a start has waited for; false if there is none. Since is when that ended, if the start
-// came only later: then something else has kept it, too.
+// tellHeldUp tells of the run that a start has waited for; false if there is none. Since is when that ended, if the
+// start came only later: then something else has kept it, too.
 func (b *builder) tellHeldUp(planned time.Time, r *Run) (since time.Time, held bool) {
 	before := b.heldUp(planned, r)
 	if before == nil {

@@ -16,19 +16,20 @@ import (
 	"github.com/carillon-dev/carillon/internal/plan/run"
 )
 
-// Journal is what is remembered of an object when the API server has forgotten it. The zero value is that there is none.
+// Journal is what is remembered of an object when the API server has forgotten it. The zero value is that there is
+// none.
 type Journal struct {
 	// Since is from when on all is remembered; zero if nothing is.
 	Since time.Time
 	// Runs and Omissions are those of Evidence.Scheduled.
 	Runs      []run.Run
 	Omissions []run.Omission
-	// Gone is the run of the Job that is asked about, Only the CronJob or Timetable, if the journal alone tells of it; nil
-	// in all other cases. Runs that have not ended are among Runs then, too.
+	// Gone is the run of the Job that is asked about, Only the CronJob or Timetable, if the journal alone tells of it;
+	// nil in all other cases. Runs that have not ended are among Runs then, too.
 	Gone *run.Run
 	Only *Object
-	// Unasked says why no API server was asked about that; "" if one was, and the object is gone. Stopped: it is that the
-	// Carillon whose journal this is does not run.
+	// Unasked says why no API server was asked about that; "" if one was, and the object is gone. Stopped: it is that
+	// the Carillon whose journal this is does not run.
 	Unasked string
 	Stopped bool
 	// StoppedAt is when that Carillon gave its last sign; zero if that is not known.
@@ -40,8 +41,8 @@ type Journal struct {
 // journalSource is how evidence names a journal.
 const journalSource = "journal"
 
-// Remember adds what a journal has. Runs whose objects are there, or that have not ended while the object could be read, add
-// nothing.
+// Remember adds what a journal has. Runs whose objects are there, or that have not ended while the object could be
+// read, add nothing.
 func (e *Evidence) Remember(journal Journal) {
 	e.Journal = journal
 	for i := range journal.Runs {
@@ -152,7 +153,8 @@ func rememberedDetail(r *run.Run) string {
 	return " (" + strings.Join(parts, ", ") + ")"
 }
 
-// explainOmission answers for a scheduled time of which the journal knows that it was not started; false if it does not.
+// explainOmission answers for a scheduled time of which the journal knows that it was not started; false if it does
+// not.
 func (b *builder) explainOmission(t time.Time) bool {
 	for i := range b.Journal.Omissions {
 		o := &b.Journal.Omissions[i]

@@ -131,7 +131,8 @@ func (b *builder) explainRememberedRuns(found []*Run) {
 	b.tellEnd(last)
 }
 
-// concludeRemembered says whether a run started in time. Where the spec is not known nothing tells what a delay was for.
+// concludeRemembered says whether a run started in time. Where the spec is not known nothing tells what a delay was
+// for.
 func (b *builder) concludeRemembered(r *Run) {
 	late := r.Created.Sub(r.ScheduledTime)
 	switch {

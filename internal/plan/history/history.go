@@ -81,8 +81,8 @@ func newestFirst(a, b Entry) int {
 	return cmp.Or(b.Run.Created.Compare(a.Run.Created), cmp.Compare(b.Run.Retry, a.Run.Retry), strings.Compare(b.Run.Name, a.Run.Name))
 }
 
-// markObjects marks where an earlier object of the same name begins. An omission that does not tell of which object it is
-// belongs to that of its neighbour.
+// markObjects marks where an earlier object of the same name begins. An omission that does not tell of which object it
+// is belongs to that of its neighbour.
 func markObjects(entries []Entry) {
 	var newer run.Owner
 	for i := range entries {

@@ -16,8 +16,8 @@ import (
 // Period is a span of time: From is in it, Until is not. Zero is open.
 type Period struct{ From, Until time.Time }
 
-// ParseMonth reads a month in a zone: "2026-10", "october" or "oct" (the last one that has begun), "last" or "last month",
-// "this" or "this month". Errors are the user's to mend.
+// ParseMonth reads a month in a zone: "2026-10", "october" or "oct" (the last one that has begun), "last" or "last
+// month", "this" or "this month". Errors are the user's to mend.
 func ParseMonth(text string, now time.Time, zone *time.Location) (Period, error) {
 	word := strings.ToLower(strings.TrimSpace(text))
 	today := now.In(zone)
@@ -50,9 +50,9 @@ func monthNamed(word string) (time.Month, bool) {
 	return 0, false
 }
 
-// ParseStart reads where a span begins, in a zone: a duration before now ("30d", "2w", "36h", "1d12h"), a day or a month
-// ("2026-10-01", "2026-10"), "today", "yesterday", "this week", "last week", "this month", "last month", "this year", "last
-// year", or a time as diagnosis.ParseAt reads it. Errors are the user's to mend.
+// ParseStart reads where a span begins, in a zone: a duration before now ("30d", "2w", "36h", "1d12h"), a day or a
+// month ("2026-10-01", "2026-10"), "today", "yesterday", "this week", "last week", "this month", "last month", "this
+// year", "last year", or a time as diagnosis.ParseAt reads it. Errors are the user's to mend.
 func ParseStart(text string, now time.Time, zone *time.Location) (time.Time, error) {
 	word := strings.Join(strings.Fields(strings.ToLower(text)), " ")
 	if t, ok := beginning(word, now.In(zone), zone); ok {
@@ -121,8 +121,8 @@ func inRange(t time.Time) bool { return t.Year() >= 1970 && t.Year() < 3000 }
 // units are those of ParseSpan that time.ParseDuration does not know.
 var units = map[byte]time.Duration{'d': 24 * time.Hour, 'w': 7 * 24 * time.Hour}
 
-// ParseSpan reads a duration as people write it: those of time.ParseDuration, and with days and weeks ("30d", "2w3d12h").
-// ok is false for what is none, or not above 0.
+// ParseSpan reads a duration as people write it: those of time.ParseDuration, and with days and weeks ("30d",
+// "2w3d12h"). ok is false for what is none, or not above 0.
 func ParseSpan(text string) (span time.Duration, ok bool) {
 	rest := text
 	for {

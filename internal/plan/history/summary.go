@@ -16,8 +16,8 @@ const Late = time.Minute
 
 // Summary is what runs tell together.
 type Summary struct {
-	// Runs is how many there are, each scheduled time once, and the next five how many of them are in which state: that of
-	// the last try. One that failed and is to be tried again is Active.
+	// Runs is how many there are, each scheduled time once, and the next five how many of them are in which state: that
+	// of the last try. One that failed and is to be tried again is Active.
 	Runs, Succeeded, Failed, Cancelled, Unknown, Active int
 	// Tries is how many runs these are with each try of a scheduled time.
 	Tries int
@@ -35,11 +35,11 @@ type Summary struct {
 	// Late counts the runs that were created more than Late after their time, and Latest is by how much at most.
 	Late   int
 	Latest time.Duration
-	// Retries counts the runs that needed more than one try, and Restarted those of which one needed more than one attempt
-	// of a container for each of its Pods that was to succeed.
+	// Retries counts the runs that needed more than one try, and Restarted those of which one needed more than one
+	// attempt of a container for each of its Pods that was to succeed.
 	Retries, Restarted int
-	// MemoryPeak is the most memory that a container had, CPU what all runs used, and OutputBytes what they wrote; 0 where
-	// nobody measured.
+	// MemoryPeak is the most memory that a container had, CPU what all runs used, and OutputBytes what they wrote; 0
+	// where nobody measured.
 	MemoryPeak  int64
 	CPU         time.Duration
 	OutputBytes int64
@@ -64,8 +64,8 @@ type Reason struct {
 	Runs     int
 }
 
-// SuccessRate is the part of the runs that succeeded of those that succeeded or failed, from 0 to 1; ok is false if there
-// are none.
+// SuccessRate is the part of the runs that succeeded of those that succeeded or failed, from 0 to 1; ok is false if
+// there are none.
 func (s *Summary) SuccessRate() (rate float64, ok bool) {
 	told := s.Succeeded + s.Failed
 	if told == 0 {

@@ -16,11 +16,12 @@ type Trend struct {
 	Span        time.Duration
 }
 
-// Change is by how much runs take longer now, as a part of what they took before: 0.35 is 35 % longer, -0.5 half as long.
+// Change is by how much runs take longer now, as a part of what they took before: 0.35 is 35 % longer, -0.5 half as
+// long.
 func (t *Trend) Change() float64 { return float64(t.Now)/float64(t.Before) - 1 }
 
-// When a trend is told: of so many runs at least, if it changes by so much, and if by chance alone it would show at most
-// once in a hundred times (two-sided).
+// When a trend is told: of so many runs at least, if it changes by so much, and if by chance alone it would show at
+// most once in a hundred times (two-sided).
 const (
 	leastRuns   = 12
 	leastChange = 0.10

@@ -5,8 +5,8 @@ package quantity
 
 import "fmt"
 
-// Bytes writes a number of bytes with two or three digits: "512 B", "4.3 MiB", "113 MiB", "1.2 GiB". A negative one counts
-// as none.
+// Bytes writes a number of bytes with two or three digits: "512 B", "4.3 MiB", "113 MiB", "1.2 GiB". A negative one
+// counts as none.
 func Bytes(n int64) string {
 	if n < 1<<10 {
 		return fmt.Sprintf("%d B", max(n, 0))

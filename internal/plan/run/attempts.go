@@ -15,9 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// AttemptsOf are the executions of containers that a Pod tells of, by container, those of init containers first: of each
-// one the last that has ended before it was restarted, and the one after that, which may run still. Earlier ones are
-// forgotten. The Pod is not modified.
+// AttemptsOf are the executions of containers that a Pod tells of, by container, those of init containers first: of
+// each one the last that has ended before it was restarted, and the one after that, which may run still. Earlier ones
+// are forgotten. The Pod is not modified.
 func AttemptsOf(pod *corev1.Pod) []Attempt {
 	var attempts []Attempt
 	containers := ContainersOf(&pod.Spec)
@@ -66,7 +66,8 @@ func notReadySince(pod *corev1.Pod) time.Time {
 	return time.Time{}
 }
 
-// RunOf is the UID of the run that a Pod belongs to: that of what controls it, but its own if a schedule does, or nobody.
+// RunOf is the UID of the run that a Pod belongs to: that of what controls it, but its own if a schedule does, or
+// nobody.
 func RunOf(pod *corev1.Pod) types.UID {
 	ref := metav1.GetControllerOfNoCopy(pod)
 	if ref == nil || kindOf(ref) != nil {

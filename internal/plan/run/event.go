@@ -22,9 +22,9 @@ const (
 	EventOverlap = "JobAlreadyActive"
 )
 
-// OmissionOfEvent reads what an event about a CronJob says of scheduled times; false if it says nothing of any. One that
-// is found to overlap (Reason Overlap) may start later all the same: it did not if no run has its time and a later time
-// has come. The event is not modified.
+// OmissionOfEvent reads what an event about a CronJob says of scheduled times; false if it says nothing of any. One
+// that is found to overlap (Reason Overlap) may start later all the same: it did not if no run has its time and a later
+// time has come. The event is not modified.
 func OmissionOfEvent(e *corev1.Event) (Omission, bool) {
 	about := e.InvolvedObject
 	o := Omission{
@@ -74,8 +74,8 @@ func timesIn(message string) []time.Time {
 	return times
 }
 
-// missedWord is why times were missed: the word after "reason" in our messages. kube-controller-manager tells of those that
-// were too late alone.
+// missedWord is why times were missed: the word after "reason" in our messages. kube-controller-manager tells of those
+// that were too late alone.
 func missedWord(message string) string {
 	_, after, ours := strings.Cut(message, "reason ")
 	if !ours {

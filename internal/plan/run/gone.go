@@ -22,9 +22,9 @@ func (r *Run) Gone(at time.Time) {
 	r.Reason, r.Message = "Deleted", "it was deleted before it had ended"
 }
 
-// FoundGone makes an active run what can be told of it when its object is found to be gone, and nobody saw how: its attempts
-// tell if they leave no doubt, and otherwise it is Unknown, without a time at which it ended. One that has ended otherwise
-// stays as it is, and one that runs still: an attempt that has not ended.
+// FoundGone makes an active run what can be told of it when its object is found to be gone, and nobody saw how: its
+// attempts tell if they leave no doubt, and otherwise it is Unknown, without a time at which it ended. One that has
+// ended otherwise stays as it is, and one that runs still: an attempt that has not ended.
 func (r *Run) FoundGone(attempts []Attempt) {
 	if r.Outcome.Ended() && r.Outcome != Unknown {
 		return

@@ -43,8 +43,8 @@ var omissionTexts = map[string]string{
 // OmissionText says in a few words what the word of an omission means; "" if it is not known.
 func OmissionText(reason string) string { return omissionTexts[reason] }
 
-// Omitted reads what a controller says of scheduled times of a CronJob that it knows to be over; false if a run stands for
-// them. seen is when it said so.
+// Omitted reads what a controller says of scheduled times of a CronJob that it knows to be over; false if a run stands
+// for them. seen is when it said so.
 func Omitted(of kind.Info, owner cron.Owner, o cron.RunOutcome, seen time.Time) (Omission, bool) {
 	if o.Result != cron.Skipped && o.Result != cron.Missed || o.First.IsZero() {
 		return Omission{}, false
@@ -63,8 +63,8 @@ func Omitted(of kind.Info, owner cron.Owner, o cron.RunOutcome, seen time.Time) 
 	return omission, true
 }
 
-// OmissionsOf reads the status of a Timetable, in the order of its ledger. seen is when it was read. The Timetable is not
-// modified.
+// OmissionsOf reads the status of a Timetable, in the order of its ledger. seen is when it was read. The Timetable is
+// not modified.
 func OmissionsOf(t *v1alpha1.Timetable, seen time.Time) []Omission {
 	var omissions []Omission
 	apiVersion, kindName := kind.Timetable{}.Info().Owner.ToAPIVersionAndKind()

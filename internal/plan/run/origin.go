@@ -19,8 +19,8 @@ import (
 type Origin struct {
 	// Trigger is Manual if somebody made it and no schedule; "" if it does not tell.
 	Trigger Trigger
-	// ScheduledTime is the time that it was made for, UTC; zero if it was made by hand, or does not tell. TimeFrom is what
-	// tells it, in words: "annotation NAME" or "its name".
+	// ScheduledTime is the time that it was made for, UTC; zero if it was made by hand, or does not tell. TimeFrom is
+	// what tells it, in words: "annotation NAME" or "its name".
 	ScheduledTime time.Time
 	TimeFrom      string
 	// Retry counts the runs of one scheduled time, from 1; 0 if it does not tell.
@@ -78,8 +78,8 @@ func scheduledTimeOf(k kind.Kind, owner string, object metav1.Object) (t time.Ti
 // runNameTime is how the names of a Timetable's runs write their time.
 const runNameTime = "20060102-150405"
 
-// TimeInName reads the scheduled time out of the name that an owner of that kind and name gives what it starts. Names of
-// CronJobs have no seconds.
+// TimeInName reads the scheduled time out of the name that an owner of that kind and name gives what it starts. Names
+// of CronJobs have no seconds.
 func TimeInName(k kind.Kind, owner, name string) (time.Time, bool) {
 	traits := k.Info().Traits
 	if traits.RunName != nil {
@@ -114,8 +114,8 @@ func cutLast(text, separator string) (before, after string, found bool) {
 	return text[:i], text[i+len(separator):], true
 }
 
-// kindOf is the kind of CronJob or Timetable that a reference is to, in any version of its API; nil if it is to anything
-// else.
+// kindOf is the kind of CronJob or Timetable that a reference is to, in any version of its API; nil if it is to
+// anything else.
 func kindOf(ref *metav1.OwnerReference) kind.Kind {
 	if ref == nil {
 		return nil

@@ -45,9 +45,9 @@ func FromJob(j *batchv1.Job) Run {
 	return r
 }
 
-// FromObject reads any object that a schedule may start. owner is the CronJob or Timetable that controls it, in the Go type
-// of its kind; nil if that is not known: then the end of a kind that only spec.outcome of a Timetable tells stays unknown,
-// and the run Active. Nothing is modified.
+// FromObject reads any object that a schedule may start. owner is the CronJob or Timetable that controls it, in the Go
+// type of its kind; nil if that is not known: then the end of a kind that only spec.outcome of a Timetable tells stays
+// unknown, and the run Active. Nothing is modified.
 func FromObject(object *unstructured.Unstructured, owner adapter.Object) Run {
 	gvk := object.GroupVersionKind()
 	apiVersion, kindName := gvk.ToAPIVersionAndKind()
@@ -159,7 +159,8 @@ func outcomeOf(child cron.Child) outcome.Outcome {
 	return is
 }
 
-// reasonOf is the word for how an object has ended: that of its state, or of the condition that says so; "" if it has none.
+// reasonOf is the word for how an object has ended: that of its state, or of the condition that says so; "" if it has
+// none.
 func reasonOf(object *unstructured.Unstructured) string {
 	for _, path := range [][]string{{"status", "reason"}, {"status", "state", "reason"}} {
 		if reason, _, _ := unstructured.NestedString(object.Object, path...); reason != "" {

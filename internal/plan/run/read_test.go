@@ -257,7 +257,8 @@ status: {phase: `+phase+`}
 	}
 }
 
-// Whatever an object holds, reading it gives a run that can be shown, and a Job is the same read by its type or without.
+// Whatever an object holds, reading it gives a run that can be shown, and a Job is the same read by its type or
+// without.
 func FuzzFromObject(f *testing.F) {
 	for _, seed := range []string{
 		`{"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"a","uid":"u"},"status":{"conditions":[{"type":"Failed","status":"True"}]}}`,

@@ -10,8 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Role is what a container is to its Pod. The zero value says that nobody told: the runtime, which knows how it ended, is
-// not told what it is.
+// Role is what a container is to its Pod. The zero value says that nobody told: the runtime, which knows how it ended,
+// is not told what it is.
 type Role uint8
 
 // The roles.
@@ -40,7 +40,8 @@ func ContainersOf(spec *corev1.PodSpec) Containers {
 	return c
 }
 
-// Place tells an attempt what it is in a Pod with these containers. One of a name that is not among them stays as it is.
+// Place tells an attempt what it is in a Pod with these containers. One of a name that is not among them stays as it
+// is.
 func (c Containers) Place(a *Attempt) {
 	switch {
 	case slices.Contains(c.Main, a.Container):

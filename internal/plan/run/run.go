@@ -56,7 +56,8 @@ type Owner struct {
 	UID              types.UID
 }
 
-// Run is one child of a CronJob or Timetable, or a Job of its own. UID names it; of equal UIDs the later knowledge holds.
+// Run is one child of a CronJob or Timetable, or a Job of its own. UID names it; of equal UIDs the later knowledge
+// holds.
 type Run struct {
 	UID types.UID
 	// APIVersion, Kind, Namespace and Name are those of the object: a Job of batch/v1, mostly.
@@ -67,9 +68,9 @@ type Run struct {
 	Retry int
 	// ScheduledTime is the time that it was made for; zero for one made by hand, and for a Job of its own.
 	ScheduledTime time.Time
-	// Created is when the object was made, Started when it began (zero: never yet, or not told), Ended when it ended (zero:
-	// it has not, or nobody knows when). UTC. The object tells them in whole seconds, and Started late; where attempts are
-	// known, Started and Ended are as exact as those are (Refine).
+	// Created is when the object was made, Started when it began (zero: never yet, or not told), Ended when it ended
+	// (zero: it has not, or nobody knows when). UTC. The object tells them in whole seconds, and Started late; where
+	// attempts are known, Started and Ended are as exact as those are (Refine).
 	Created, Started, Ended time.Time
 	Outcome                 Outcome
 	// Suspended: it is active, and waits because its object says suspend.
@@ -85,11 +86,11 @@ type Run struct {
 
 	// Attempts counts the containers that have ended, restarts included.
 	Attempts int
-	// ExitCode is that of the last container that failed by itself, or else of the last that was stopped, or else of the
-	// last one; nil if none ended.
+	// ExitCode is that of the last container that failed by itself, or else of the last that was stopped, or else of
+	// the last one; nil if none ended.
 	ExitCode *int32
-	// CPU is the time that all its containers used together, MemoryPeak the most memory in bytes that one of them had at
-	// once, OutputBytes what they wrote.
+	// CPU is the time that all its containers used together, MemoryPeak the most memory in bytes that one of them had
+	// at once, OutputBytes what they wrote.
 	CPU         time.Duration
 	MemoryPeak  int64
 	OutputBytes int64
@@ -135,7 +136,8 @@ func (r *Run) Time() time.Time {
 type Attempt struct {
 	// ContainerID names it: a restarted container has another one.
 	ContainerID string
-	// RunUID is the UID of the run, and of the Job that its Pod belongs to. Of a Pod that is itself a run it is the Pod's.
+	// RunUID is the UID of the run, and of the Job that its Pod belongs to. Of a Pod that is itself a run it is the
+	// Pod's.
 	RunUID types.UID
 	Namespace,
 	Pod string
@@ -143,7 +145,8 @@ type Attempt struct {
 	Container string
 	// Restart counts the executions before this one in the same Pod.
 	Restart int32
-	// Role is what the container is to its Pod, Mains how many main containers that has; 0 where nobody told, both at once.
+	// Role is what the container is to its Pod, Mains how many main containers that has; 0 where nobody told, both at
+	// once.
 	Role  Role
 	Mains int32
 	// Started and Ended are UTC; Started is zero if it never ran, Ended if it still runs.
@@ -164,8 +167,8 @@ type Attempt struct {
 // Failed tells whether it ended otherwise than well.
 func (a *Attempt) Failed() bool { return !a.Ended.IsZero() && (a.ExitCode != 0 || a.Signal != 0) }
 
-// Stopped tells whether it ended by SIGTERM or SIGKILL, as what is being deleted or has run for too long does: that says
-// nothing of how it would have ended. One that had too much memory was not stopped, it failed.
+// Stopped tells whether it ended by SIGTERM or SIGKILL, as what is being deleted or has run for too long does: that
+// says nothing of how it would have ended. One that had too much memory was not stopped, it failed.
 func (a *Attempt) Stopped() bool {
 	const killed, terminated = 9, 15
 	if a.Ended.IsZero() || a.Reason == "OOMKilled" {
@@ -174,8 +177,9 @@ func (a *Attempt) Stopped() bool {
 	return a.Signal == killed || a.Signal == terminated || a.Signal == 0 && (a.ExitCode == 128+killed || a.ExitCode == 128+terminated)
 }
 
-// Weight tells which attempt of a run tells how that ended: the one of the greatest weight, and of those the last. One that
-// failed by itself has more than one that was stopped, that more than one that ended well, and a sidecar the least.
+// Weight tells which attempt of a run tells how that ended: the one of the greatest weight, and of those the last. One
+// that failed by itself has more than one that was stopped, that more than one that ended well, and a sidecar the
+// least.
 func (a *Attempt) Weight() int64 {
 	switch {
 	case a.Role == Sidecar:

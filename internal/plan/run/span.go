@@ -36,9 +36,9 @@ func (s *Span) Add(a *Attempt) {
 
 // Refine puts the exact times of a run's attempts in the place of its object's. It began when the first of them did if
 // that was before Started, or less than two seconds after it, or if Started is zero; but not if that was more than a
-// second before Created. It ended when the last of them did if that is within two seconds of Ended, or before it and all
-// that a run of one Pod must do was done with that (Well); otherwise something else has ended it. A run without Ended stays
-// without.
+// second before Created. It ended when the last of them did if that is within two seconds of Ended, or before it and
+// all that a run of one Pod must do was done with that (Well); otherwise something else has ended it. A run without
+// Ended stays without.
 func (r *Run) Refine(s Span) {
 	if !s.First.IsZero() && !s.First.Before(r.Created.Add(-early)) && (r.Started.IsZero() || s.First.Sub(r.Started) < near) {
 		r.Started = s.First

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// SameTime tells whether two runs are tries of one scheduled time of one owner, or one and the same run. What was made by
-// hand, or by no schedule, has no scheduled time, and is a try of nothing else.
+// SameTime tells whether two runs are tries of one scheduled time of one owner, or one and the same run. What was made
+// by hand, or by no schedule, has no scheduled time, and is a try of nothing else.
 func (r *Run) SameTime(other *Run) bool {
 	if r.UID == other.UID && r.UID != "" {
 		return true
@@ -18,10 +18,10 @@ func (r *Run) SameTime(other *Run) bool {
 	return timeOf(r) == timeOf(other) && !r.ScheduledTime.IsZero() && r.Owner.Name != ""
 }
 
-// Times groups runs by what they are tries of: a Timetable that tries again what failed makes a run for each try, and all
-// of them together are what became of one scheduled time. The groups are in the order in which the first run of each
-// comes, the tries of a group in that in which they were made, so that its last one tells how the scheduled time ended.
-// The runs are not modified.
+// Times groups runs by what they are tries of: a Timetable that tries again what failed makes a run for each try, and
+// all of them together are what became of one scheduled time. The groups are in the order in which the first run of
+// each comes, the tries of a group in that in which they were made, so that its last one tells how the scheduled time
+// ended. The runs are not modified.
 func Times(runs []Run) [][]Run {
 	var groups [][]Run
 	index := map[scheduled]int{}

@@ -12,8 +12,8 @@ import (
 // Due is an object that is due soon.
 type Due struct {
 	Object
-	// At is its next scheduled time, in its time zone. StartsAt is when its run is to start, if jitter puts that off; zero
-	// if not.
+	// At is its next scheduled time, in its time zone. StartsAt is when its run is to start, if jitter puts that off;
+	// zero if not.
 	At, StartsAt time.Time
 	// Zone is the name of that time zone; "" if it names none, and its times are UTC.
 	Zone string

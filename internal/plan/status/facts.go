@@ -76,7 +76,8 @@ type Journal struct {
 	Runs                int64
 	Oldest              time.Time
 	LogBytes, DiskBytes int64
-	// Waiting is how many containers that have ended wait to be taken into it, OldestWaiting since when the first of them.
+	// Waiting is how many containers that have ended wait to be taken into it, OldestWaiting since when the first of
+	// them.
 	Waiting       int
 	OldestWaiting time.Time
 }

@@ -52,8 +52,8 @@ func Owners(failed []run.Run) []types.UID {
 	return owners
 }
 
-// failed gives the objects of which runs failed lately: first those that still fail, and of these the newest. A scheduled
-// time of which a later try has another end has not failed, nor has, yet, one that is tried again.
+// failed gives the objects of which runs failed lately: first those that still fail, and of these the newest. A
+// scheduled time of which a later try has another end has not failed, nor has, yet, one that is tried again.
 func failed(in *Input, owners map[types.UID]*workload.Scheduled) []Failure {
 	groups := map[failing]*Failure{}
 	runs := map[failing][]run.Run{}
@@ -117,8 +117,8 @@ func failed(in *Input, owners map[types.UID]*workload.Scheduled) []Failure {
 // failing names what runs failed of: an object, or a Job of its own by its UID.
 type failing struct{ namespace, kind, name string }
 
-// triedAgain tells whether the scheduled time of a run that failed is being tried again or will be, and, if not, whether a
-// later try of it has decided.
+// triedAgain tells whether the scheduled time of a run that failed is being tried again or will be, and, if not,
+// whether a later try of it has decided.
 func (in *Input) triedAgain(r *run.Run, owner *workload.Scheduled) (again, decided bool) {
 	if r.Owner.UID == "" || r.ScheduledTime.IsZero() {
 		return false, false

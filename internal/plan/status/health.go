@@ -191,8 +191,8 @@ func (n *Node) trouble(now time.Time) string {
 	return ""
 }
 
-// part says whether somebody holds the lease. told is false where there is nothing to tell: the lease of a controller that
-// this cluster may well do without.
+// part says whether somebody holds the lease. told is false where there is nothing to tell: the lease of a controller
+// that this cluster may well do without.
 func (l *Lease) part(now time.Time) (part Part, told bool) {
 	part = Part{Name: l.Component, State: Well, brief: l.Component + " not at work"}
 	cure := fmt.Sprintf("kubectl get lease %s -n %s; kubectl get pods -A | grep %s", l.Component, l.Namespace, l.Component)

@@ -17,7 +17,8 @@ type Late struct {
 	Object
 	// Due is the scheduled time.
 	Due time.Time
-	// Reason is what it waits for in one word; "" if nobody says that it waits, so that its controller may not be at work.
+	// Reason is what it waits for in one word; "" if nobody says that it waits, so that its controller may not be at
+	// work.
 	Reason string
 	// Message says it in words, "" if nobody does.
 	Message string
@@ -51,9 +52,9 @@ func late(in *Input) []Late {
 	return all
 }
 
-// overdue is the newest time of the last hour that should have been started and was not, as far as the object tells; zero
-// if there is none. It is sure only where nothing explains it: a run that is active, a deadline, a pause, an edit, what
-// jitter puts off.
+// overdue is the newest time of the last hour that should have been started and was not, as far as the object tells;
+// zero if there is none. It is sure only where nothing explains it: a run that is active, a deadline, a pause, an edit,
+// what jitter puts off.
 func overdue(s *workload.Scheduled, now time.Time) time.Time {
 	times := s.Policy.Timing.Times
 	if times == nil || s.Obstacle() != "" || s.Owner.Deleting || pauseOf(s, now) != nil || len(s.Memory.Active) > 0 {

@@ -28,8 +28,8 @@ type Omitted struct {
 // pauses are the reasons for times that pass while an object is suspended or paused.
 var pauses = []string{"Suspended", "Paused"}
 
-// missed groups omissions by object and reason: first those that should not have been, and of these the newest. Those of
-// what is paused now are left out: the pause is told.
+// missed groups omissions by object and reason: first those that should not have been, and of these the newest. Those
+// of what is paused now are left out: the pause is told.
 func missed(in *Input, paused []Paused) []Omitted {
 	quiet := map[Object]bool{}
 	for _, p := range paused {

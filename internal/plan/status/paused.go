@@ -57,8 +57,8 @@ func pauseOf(s *workload.Scheduled, now time.Time) *Paused {
 	return p
 }
 
-// writtenBy finds out who wrote a field of the spec, and when at the latest: a manager's entry tells when it changed any
-// of its fields last.
+// writtenBy finds out who wrote a field of the spec, and when at the latest: a manager's entry tells when it changed
+// any of its fields last.
 func (p *Paused) writtenBy(s *workload.Scheduled, field string) {
 	for _, entry := range s.Typed.GetManagedFields() {
 		if entry.Subresource != "" || adapter.OwnedFields(entry.FieldsV1, "spec", []string{field}) == nil {

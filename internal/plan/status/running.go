@@ -15,8 +15,8 @@ import (
 type Pods struct {
 	// Running is how many of them run.
 	Running int
-	// Waits says in words what one waits for that does not run, "" if none waits: "is not placed on a node: 0/1 nodes are
-	// available". Stuck: it does not go on by itself.
+	// Waits says in words what one waits for that does not run, "" if none waits: "is not placed on a node: 0/1 nodes
+	// are available". Stuck: it does not go on by itself.
 	Waits string
 	Stuck bool
 }

@@ -1,8 +1,8 @@
 // Copyright The Carillon Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package status tells on one screen what is going on: what is wrong, what runs, what failed or did not start lately, and
-// what comes next.
+// Package status tells on one screen what is going on: what is wrong, what runs, what failed or did not start lately,
+// and what comes next.
 //
 //   - status.go    Input, what is known, and Status, what there is to see of it
 //   - facts.go     what is known of the parts that all of it depends on, and health.go what that means
@@ -37,13 +37,14 @@ type Input struct {
 	// Schedules are the CronJobs and Timetables. Served is false if nobody could be asked for them.
 	Schedules []*workload.Scheduled
 	Served    bool
-	// Active are the runs that have not ended, Failed those that failed since then, Omissions the times for which nothing
-	// was started since then: each newest first.
+	// Active are the runs that have not ended, Failed those that failed since then, Omissions the times for which
+	// nothing was started since then: each newest first.
 	Active, Failed []run.Run
 	Omissions      []run.Omission
 	// Usual tells how long runs of an owner take, by its UID.
 	Usual map[types.UID]Usual
-	// Recent are the newest runs of owners of failed ones, newest first, as far as they were looked up; by the owner's UID.
+	// Recent are the newest runs of owners of failed ones, newest first, as far as they were looked up; by the owner's
+	// UID.
 	Recent map[types.UID][]run.Run
 	// Pods says what the Pods of active runs do, by the UID of the run. Those of others are not known.
 	Pods map[types.UID]Pods
@@ -60,8 +61,8 @@ type Usual struct {
 // Object names a CronJob or a Timetable, or a Job of its own, as commands take it.
 type Object struct {
 	Namespace string
-	// Reference is "cronjob/backup", "timetable/sync", "job/import"; of what is none of these, its kind in small letters
-	// and its name.
+	// Reference is "cronjob/backup", "timetable/sync", "job/import"; of what is none of these, its kind in small
+	// letters and its name.
 	Reference string
 	// UID is empty where it is not known.
 	UID types.UID

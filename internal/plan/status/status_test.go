@@ -189,8 +189,8 @@ func TestFailed(t *testing.T) {
 	}
 }
 
-// Of a scheduled time that is tried again the last try decides: one that succeeded is no failure, and one that is to come or
-// goes on alarms nobody.
+// Of a scheduled time that is tried again the last try decides: one that succeeded is no failure, and one that is to
+// come or goes on alarms nobody.
 func TestFailedTries(t *testing.T) {
 	try := func(n int, outcome run.Outcome) run.Run {
 		r := a("flaky", time.Hour, outcome, time.Second)

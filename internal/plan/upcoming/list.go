@@ -21,8 +21,8 @@ type List struct {
 	End End
 	// Last is the last time before those that were asked for, if there are none; zero if there was none either.
 	Last time.Time
-	// Beside is a zone in which the table of Text tells the times, too, under Heading, if its clocks show otherwise than
-	// those that the table has anyway; nil if none is asked for.
+	// Beside is a zone in which the table of Text tells the times, too, under Heading, if its clocks show otherwise
+	// than those that the table has anyway; nil if none is asked for.
 	Beside  *time.Location
 	Heading string
 }

@@ -243,8 +243,8 @@ func (t *text) fact(name, value string) {
 	t.wrapped(fmt.Sprintf("  %-10s ", name), strings.Repeat(" ", 13), value)
 }
 
-// wrapped breaks words into lines: first goes before the first one, rest before the others. There are none if there are no
-// words.
+// wrapped breaks words into lines: first goes before the first one, rest before the others. There are none if there are
+// no words.
 func (t *text) wrapped(first, rest, words string) {
 	if words == "" {
 		return

@@ -43,8 +43,9 @@ func (s *Scheduled) CountsFrom() time.Time {
 	return s.Owner.Created
 }
 
-// FirstAfter gives the first time later than t, zero if there is none. Those of an "@every" continue what the object has
-// begun; of an object that has not begun the first comes a whole interval after t. An object without times has none.
+// FirstAfter gives the first time later than t, zero if there is none. Those of an "@every" continue what the object
+// has begun; of an object that has not begun the first comes a whole interval after t. An object without times has
+// none.
 func (s *Scheduled) FirstAfter(t time.Time) time.Time {
 	times := s.Policy.Timing.Times
 	if times == nil {
@@ -60,8 +61,8 @@ func (s *Scheduled) FirstAfter(t time.Time) time.Time {
 	return times.Next(base)
 }
 
-// JitterOffset is by how much the starts of the Timetable with that hash are put off, of at most jitter; always the same.
-// A start is put off less where the next time would come before.
+// JitterOffset is by how much the starts of the Timetable with that hash are put off, of at most jitter; always the
+// same. A start is put off less where the next time would come before.
 func JitterOffset(hash schedule.Hash, jitter time.Duration) time.Duration {
 	if jitter < time.Second {
 		return 0
@@ -69,8 +70,8 @@ func JitterOffset(hash schedule.Hash, jitter time.Duration) time.Duration {
 	return time.Duration(hash.Value("", "jitter")%uint64(jitter/time.Second+1)) * time.Second
 }
 
-// TriesAgain tells whether the scheduled time t is to be tried again after the attempt of that number has failed, from 1 on:
-// its status says so, or does not know yet that the attempt has ended and its policy has more of them.
+// TriesAgain tells whether the scheduled time t is to be tried again after the attempt of that number has failed, from
+// 1 on: its status says so, or does not know yet that the attempt has ended and its policy has more of them.
 func (s *Scheduled) TriesAgain(t time.Time, attempt int) bool {
 	attempt = max(1, attempt)
 	for i := range s.Memory.Active {
@@ -88,8 +89,8 @@ func (s *Scheduled) TriesAgain(t time.Time, attempt int) bool {
 	return false
 }
 
-// MarkRetrying gives runs, newest first, of which those are marked that failed and are to be tried again (run.Run.Retrying).
-// The argument is not modified.
+// MarkRetrying gives runs, newest first, of which those are marked that failed and are to be tried again
+// (run.Run.Retrying). The argument is not modified.
 func (s *Scheduled) MarkRetrying(runs []run.Run) []run.Run {
 	if len(s.Memory.Active) == 0 {
 		return runs

@@ -11,9 +11,9 @@ import (
 	"github.com/carillon-dev/carillon/internal/kind/adapter"
 )
 
-// ReadTyped reads objects of one kind that an API server gave in the Go type of that kind, as Read does with written ones,
-// only faster: a fleet has thousands. They are kept, so the caller must not modify them. Content of what it gives is nil,
-// so it is for those who look at Typed. Calendars are among others, which are as Read takes them.
+// ReadTyped reads objects of one kind that an API server gave in the Go type of that kind, as Read does with written
+// ones, only faster: a fleet has thousands. They are kept, so the caller must not modify them. Content of what it gives
+// is nil, so it is for those who look at Typed. Calendars are among others, which are as Read takes them.
 func ReadTyped(k kind.Kind, objects []adapter.Object, others []Object, options Options) ([]*Scheduled, error) {
 	options.Namespace = cmp.Or(options.Namespace, "default")
 	known, unread := calendarsOf(others, options)

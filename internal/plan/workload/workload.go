@@ -61,8 +61,8 @@ type Options struct {
 	Namespace string
 	// Zone is the zone of CronJobs that name none: that of the process which serves them. Nil means UTC.
 	Zone *time.Location
-	// CalendarsUnread says in words why the Calendars of the API server are not known; "" if they are, or if there is no
-	// API server.
+	// CalendarsUnread says in words why the Calendars of the API server are not known; "" if they are, or if there is
+	// no API server.
 	CalendarsUnread string
 	// KeepUnreadable puts what is no object of its API at all into Objects.Unreadable, in place of the error.
 	KeepUnreadable bool
@@ -80,8 +80,9 @@ type Objects struct {
 	Unreadable []Unreadable
 }
 
-// Read sorts objects, and reads those that have a schedule. One whose schedule or spec cannot be read is among them, too,
-// and says so (Scheduled.Unreadable, Policy.Timing.Obstacle). The error is for what is no object of its API at all.
+// Read sorts objects, and reads those that have a schedule. One whose schedule or spec cannot be read is among them,
+// too, and says so (Scheduled.Unreadable, Policy.Timing.Obstacle). The error is for what is no object of its API at
+// all.
 func Read(objects []Object, options Options) (*Objects, error) {
 	options.Namespace = cmp.Or(options.Namespace, "default")
 	calendars, unread := calendarsOf(objects, options)
