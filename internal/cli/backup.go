@@ -232,7 +232,7 @@ func interruptibleWriter(ctx context.Context, to io.Writer) (w io.Writer, finish
 	stop := context.AfterFunc(ctx, func() { in.CloseWithError(ctx.Err()) })
 	return out, func() error {
 		defer stop()
-		out.Close()
+		_ = out.Close() // of a pipe in memory: it never fails
 		select {
 		case err := <-done:
 			if ctx.Err() != nil {

@@ -71,7 +71,7 @@ func (s *screen) fact(name, text string) {
 	for i, line := range paragraph.Lines(rest, rest, console.EscapeControls(text), s.width) {
 		line = table.Shorten(line, s.width)
 		if i == 0 {
-			line = table.Dim.Paint(name, s.color) + line[min(len(name), factWidth):]
+			line = table.Dim.Paint(name, s.color) + line[min(len(name), factWidth, len(line)):]
 		}
 		s.line(line)
 	}
@@ -112,6 +112,10 @@ func (s *screen) state(d *description.Description) {
 	}
 	for i := range d.Active {
 		a := &d.Active[i]
+		if s.remembered {
+			s.fact("Not ended", strings.ToLower(a.Kind)+"/"+a.Name+", when the journal was written last")
+			continue
+		}
 		text := strings.ToLower(a.Kind) + "/" + a.Name + " for " + duration.Short(seconds(a.AgeSeconds))
 		switch {
 		case a.Suspended:

@@ -16,6 +16,7 @@ import (
 
 	"github.com/carillon-dev/carillon/internal/cli/reference"
 	"github.com/carillon-dev/carillon/internal/journal"
+	"github.com/carillon-dev/carillon/internal/plan/description"
 	"github.com/carillon-dev/carillon/internal/plan/run"
 )
 
@@ -76,6 +77,11 @@ func TestDescribedRunOfStopped(t *testing.T) {
 	cells := (&screen{remembered: true, ascii: true}).runCells(r)
 	if !strings.HasSuffix(cells[0].Text, " not ended") || cells[1].Text != "" || cells[2].Text != "when the journal was written last, by hand" {
 		t.Errorf("%+v", cells)
+	}
+	d := &description.Description{Active: []description.ActiveRun{{RunDocument: *r, AgeSeconds: 90}}}
+	s := &screen{remembered: true, width: 80}
+	if s.state(d); !strings.Contains(strings.Join(s.lines, "\n"), "Not ended  job/backup-1, when the journal was written last") {
+		t.Errorf("%q", s.lines)
 	}
 	if cells = (&screen{ascii: true}).runCells(r); cells[1].Text != "1m30s" {
 		t.Errorf("while it runs: %+v", cells)

@@ -221,7 +221,7 @@ func TestWhyFromTheJournalAlone(t *testing.T) {
 		"gone, nothing":             {isGone, []string{"cronjob/former", "--at", "2026-11-22 02:00"}, exitcode.Failed, []string{"cannot be told: the journal has neither a run nor an omission of it", "The last run before it was Job former-220100", "the first after it Job former-220300", "(inferred)"}},
 		"gone, before the journal":  {isGone, []string{"cronjob/former", "--at", "2026-09-22 02:00"}, exitcode.Failed, []string{"the journal does not reach back so far", "remembers nothing before"}},
 		"gone, to come":             {isGone, []string{"cronjob/former", "--at", "2026-12-22 02:00"}, exitcode.Failed, []string{"it is to come"}},
-		"down":                      {isDown, []string{"cronjob/former"}, 0, []string{"cronjob/former is not served: the Carillon on " + down + " " + notRunning, "had not ended when Carillon stopped"}},
+		"down":                      {isDown, []string{"cronjob/former"}, 0, []string{"cronjob/former is not served: the Carillon on " + down + " " + notRunning, "had not ended when Carillon stopped", "carillon up --data-dir " + down}},
 		"down, a run":               {isDown, []string{"cronjob/former", "--at", "2026-11-22 01:00"}, 0, []string{"ran on time", notRunning}},
 		"down, after its end":       {isDown, []string{"cronjob/former", "--at", "2026-11-22 18:00"}, 0, []string{"is not served: the Carillon on " + down, "(inferred)", "nothing has started since"}},
 		"down, a Job":               {isDown, []string{"job/former-220900"}, exitcode.Failed, []string{"it ran when Carillon stopped", "the Job itself: the Carillon on"}},

@@ -87,6 +87,9 @@ func (b *builder) explainLast() {
 		b.conclude(CannotTell, "", "the journal has no run of it")
 	}
 	b.nextCarillon("history "+b.remembersOf(), "its runs, and the times without one")
+	if b.Journal.Stopped {
+		b.answer.Next = append(b.answer.Next, Step{Command: "carillon up" + strings.TrimPrefix(b.kubectl(), "carillon kubectl"), Why: "to have it run again"})
+	}
 }
 
 // newestRemembered is the run that was started last; nil if there is none.
