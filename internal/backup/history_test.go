@@ -56,7 +56,7 @@ func TestRecordEnded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer reader.Close() //nolint:errcheck // it is only read
+	defer reader.Close()
 	for uid, want := range map[types.UID]int{"volcano-uid": 1, "other-uid": 0, "pod-a": 0, "pod-b": 0, "pod-c": 0, "job-uid": 1, "pod-e": 1} {
 		if got, err := reader.Attempts(t.Context(), uid); err != nil || len(got) != want {
 			t.Errorf("%s has %d attempts, want %d (%v)", uid, len(got), want, err)

@@ -34,7 +34,7 @@ func TestJournalAcrossKills(t *testing.T) {
 			pod:    volumes, mounts: mounts,
 		}.String())
 	}
-	manifest.WriteString(fmt.Sprintf(`---
+	fmt.Fprintf(&manifest, `---
 apiVersion: batch/v1
 kind: CronJob
 metadata: {name: tick}
@@ -54,7 +54,7 @@ spec:
             command: [/bin/sh, -c, "echo start >> %s/$HOSTNAME.starts; echo hello from $HOSTNAME; echo bye >&2"]
             volumeMounts:
 %s
-`, indent(volumes, 10), dir, indent(mounts, 12)))
+`, indent(volumes, 10), dir, indent(mounts, 12))
 	dataDir := newDataDir(t)
 	u := startReady(t, dataDir)
 	u.kubectl("create", "-f", write(t, manifest.String()))
