@@ -51,7 +51,7 @@ func TestStatus(t *testing.T) {
 		t.Errorf("of an empty Carillon: %+v", first)
 	}
 	u.kubectl("create", "-f", write(t,
-		shellJob{name: "broken", script: "echo starting; echo no such table: users >&2; exit 3", job: "backoffLimit: 0\nttlSecondsAfterFinished: 0"}.String()+`---
+		shellJob{name: "broken", script: "echo starting; echo no such table: users; exit 3", job: "backoffLimit: 0\nttlSecondsAfterFinished: 0"}.String()+`---
 apiVersion: batch/v1
 kind: CronJob
 metadata: {name: held}
