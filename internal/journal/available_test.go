@@ -151,17 +151,7 @@ func TestFilesAreNoRefusal(t *testing.T) {
 		},
 		"it is a later version's": func(t *testing.T, path string, _ *limits) {
 			later := tempDir(t)
-			k := open(t, later, Options{limits: quiet()})
-			if err := k.do(t.Context(), func(d *database) error {
-				_, err := d.exec("UPDATE meta SET value = 7 WHERE name = 'version'")
-				if err == nil {
-					_, err = d.exec("PRAGMA user_version = 7")
-				}
-				return err
-			}); err != nil {
-				t.Fatal(err)
-			}
-			k.Close()
+			makeLater(t, open(t, later, Options{limits: quiet()}))
 			if err := os.Rename(filepath.Join(later, fileName), path); err != nil {
 				t.Fatal(err)
 			}

@@ -223,10 +223,9 @@ func TestDamageWhileItRuns(t *testing.T) {
 	}
 }
 
-// A later version's journal is neither read nor written, nor set aside.
-func TestLaterVersion(t *testing.T) {
-	dir := tempDir(t)
-	j := open(t, dir, Options{limits: quiet()})
+// makeLater makes a journal one of version 7, and closes it.
+func makeLater(t *testing.T, j *Journal) {
+	t.Helper()
 	if err := j.do(t.Context(), func(d *database) error {
 		_, err := d.exec("UPDATE meta SET value = 7 WHERE name = 'version'")
 		if err == nil {
@@ -236,7 +235,16 @@ func TestLaterVersion(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	j.Close()
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A later version's journal is neither read nor written, nor set aside.
+func TestLaterVersion(t *testing.T) {
+	dir := tempDir(t)
+	j := open(t, dir, Options{limits: quiet()})
+	makeLater(t, j)
 	var later *LaterVersionError
 	if _, err := Open(dir, Options{}); !errors.As(err, &later) || later.Version != 7 {
 		t.Error(err)

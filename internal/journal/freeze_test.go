@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -45,13 +44,16 @@ func TestFreeze(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
+	other, err := connect(t.Context(), filepath.Join(dir, fileName), "rw", []string{"busy_timeout(0)"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := other.exec("BEGIN IMMEDIATE"); !isBusy(err) {
+		t.Error("a frozen journal can be written to:", err)
+	}
+	other.close()
 	recorded := make(chan error, 1)
 	go func() { recorded <- j.Record(t.Context(), []run.Run{aRun(2, run.Succeeded)}, nil) }()
-	select {
-	case err := <-recorded:
-		t.Fatal("it was recorded in a frozen journal:", err)
-	case <-time.After(100 * time.Millisecond): // that nothing happens can only be waited for
-	}
 	if err := f.Thaw(); err != nil {
 		t.Fatal(err)
 	}

@@ -33,7 +33,7 @@ func TestBackupWhileRunsEnd(t *testing.T) {
 		manifest.WriteString(shellJob{name: fmt.Sprintf("run-%d", i), script: fmt.Sprintf("echo $HOSTNAME >> %s/$POD.ran; sleep 0.2", dir), job: "backoffLimit: 6",
 			pod: volumes, mounts: mounts + "\nenv:\n- name: POD\n  valueFrom: {fieldRef: {fieldPath: metadata.uid}}"}.String())
 	}
-	manifest.WriteString(shellJob{name: "long", script: fmt.Sprintf("echo $HOSTNAME >> %s/long.ran; sleep 600", dir), job: "backoffLimit: 6", pod: volumes, mounts: mounts}.String())
+	manifest.WriteString(shellJob{name: "long", script: fmt.Sprintf("echo $HOSTNAME >> %s/long.ran; exec sleep 600", dir), job: "backoffLimit: 6", pod: volumes, mounts: mounts}.String())
 	dataDir := newDataDir(t)
 	file := filepath.Join(filepath.Dir(dataDir), "b")
 	u := startReady(t, dataDir, "-f", write(t, manifest.String()))
@@ -60,6 +60,11 @@ func TestBackupWhileRunsEnd(t *testing.T) {
 		t.Errorf("left: %v", left)
 	}
 	u.kill()
+	t.Cleanup(func() {
+		// Containers outlive a kill until the next start; here nobody else would end them, and later tests would find them.
+		startReady(t, dataDir).stop()
+		wantNothingLeft(t, dataDir, "")
+	})
 
 	other := filepath.Join(filepath.Dir(dataDir), "other")
 	for _, c := range []struct {

@@ -6,7 +6,6 @@
 package e2e
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -37,14 +36,8 @@ type description struct {
 
 func describe(t *testing.T, dataDir string, args ...string) description {
 	t.Helper()
-	r := command(t, "", append([]string{"describe", "--data-dir", dataDir, "-o", "json"}, args...)...)
-	if r.code != 0 {
-		t.Fatalf("describe %q: exit code %d: %s", args, r.code, r.stderr)
-	}
 	var d description
-	if err := json.Unmarshal([]byte(r.stdout), &d); err != nil {
-		t.Fatalf("%v:\n%s", err, r.stdout)
-	}
+	document(t, &d, append([]string{"describe", "--data-dir", dataDir}, args...)...)
 	return d
 }
 

@@ -6,12 +6,14 @@
 package e2e
 
 import (
-	"encoding/json"
 	"maps"
+	"math"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // told is what the test reads of carillon history -o json.
@@ -24,14 +26,8 @@ type told struct {
 
 func historyOf(t *testing.T, args ...string) told {
 	t.Helper()
-	r := command(t, "", append([]string{"history", "-o", "json"}, args...)...)
-	if r.code != 0 {
-		t.Fatalf("history %q: exit code %d: %s", args, r.code, r.stderr)
-	}
 	var d told
-	if err := json.Unmarshal([]byte(r.stdout), &d); err != nil {
-		t.Fatalf("%v:\n%s", err, r.stdout)
-	}
+	document(t, &d, append([]string{"history"}, args...)...)
 	for _, run := range d.Runs { // only the journal has what the node measured
 		delete(run, "cpuSeconds")
 		delete(run, "memoryPeakBytes")
@@ -40,21 +36,36 @@ func historyOf(t *testing.T, args ...string) told {
 	return d
 }
 
-// sameRuns tells whether two lists have the same runs. Of when they ran objects know the second alone, and the node more.
+// aSecondOrTwo is how far what objects tell of when something ran, in whole seconds and late, may be from what the node
+// has measured.
+const aSecondOrTwo = 3 * time.Second
+
+// sameRuns tells whether two lists have the same runs, and the times and durations of each as near as objects know them.
 func sameRuns(a, b []map[string]any) bool {
-	plain := func(runs []map[string]any) (rest []map[string]any) {
-		for _, run := range runs {
-			run = maps.Clone(run)
-			for _, key := range []string{"startTime", "endTime", "durationSeconds"} {
-				if _, ok := run[key]; ok {
-					run[key] = "known"
-				}
-			}
-			rest = append(rest, run)
+	near := func(x, y any) bool {
+		switch x := x.(type) {
+		case float64:
+			y, ok := y.(float64)
+			return ok && math.Abs(x-y) <= aSecondOrTwo.Seconds()
+		case string:
+			y, _ := y.(string)
+			s, err1 := time.Parse(time.RFC3339, x)
+			e, err2 := time.Parse(time.RFC3339, y)
+			return err1 == nil && err2 == nil && s.Sub(e).Abs() <= aSecondOrTwo
 		}
-		return rest
+		return x == nil && y == nil
 	}
-	return reflect.DeepEqual(plain(a), plain(b))
+	return slices.EqualFunc(a, b, func(x, y map[string]any) bool {
+		x, y = maps.Clone(x), maps.Clone(y)
+		for _, key := range []string{"startTime", "endTime", "durationSeconds"} {
+			if !near(x[key], y[key]) {
+				return false
+			}
+			delete(x, key)
+			delete(y, key)
+		}
+		return reflect.DeepEqual(x, y)
+	})
 }
 
 // The journal and the objects of the same Carillon tell the same runs; and the journal does so still when the objects

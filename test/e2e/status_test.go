@@ -6,7 +6,6 @@
 package e2e
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 )
@@ -30,14 +29,8 @@ type statusDocument struct {
 
 func statusOf(t *testing.T, dataDir string) statusDocument {
 	t.Helper()
-	r := command(t, "", "status", "--data-dir", dataDir, "-o", "json")
-	if r.code != 0 {
-		t.Fatalf("exit code %d: %s", r.code, r.stderr)
-	}
 	var d statusDocument
-	if err := json.Unmarshal([]byte(r.stdout), &d); err != nil {
-		t.Fatalf("%v:\n%s", err, r.stdout)
-	}
+	document(t, &d, "status", "--data-dir", dataDir)
 	return d
 }
 

@@ -114,7 +114,7 @@ func (t *statusText) blocked(all []status.Blocked) section {
 
 func (t *statusText) failed(all []status.Failure) section {
 	now := t.known.status.Now
-	title := "FAILED, LAST " + strings.ToUpper(shortSpan(now.Sub(t.known.status.Since)))
+	title := "FAILED, LAST " + strings.ToUpper(duration.Short(now.Sub(t.known.status.Since)))
 	s := section{beneath: map[int][]string{}, columns: begin(title, table.Column{Header: "ENDED"},
 		table.Column{Header: "IN A ROW", Right: true, Priority: 2}, table.Column{Header: "REASON", Min: 12})}
 	for i := range all {
@@ -225,7 +225,7 @@ func (t *statusText) running(all []status.Running) section {
 
 func (t *statusText) missed(all []status.Omitted) section {
 	now := t.known.status.Now
-	title := "MISSED OR SKIPPED, LAST " + strings.ToUpper(shortSpan(now.Sub(t.known.status.Since)))
+	title := "MISSED OR SKIPPED, LAST " + strings.ToUpper(duration.Short(now.Sub(t.known.status.Since)))
 	s := section{columns: begin(title, table.Column{Header: "TIMES", Right: true}, table.Column{Header: "LAST"}, table.Column{Header: "WHY", Min: 16})}
 	for _, o := range all {
 		color, why := table.Dim, "skipped: "

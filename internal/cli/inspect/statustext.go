@@ -10,8 +10,8 @@ import (
 
 	"github.com/carillon-dev/carillon/internal/cli/console"
 	"github.com/carillon-dev/carillon/internal/cli/table"
+	"github.com/carillon-dev/carillon/internal/plan/duration"
 	"github.com/carillon-dev/carillon/internal/plan/paragraph"
-	"github.com/carillon-dev/carillon/internal/plan/quantity"
 	"github.com/carillon-dev/carillon/internal/plan/status"
 )
 
@@ -148,7 +148,7 @@ func (t *statusText) quiet() []string {
 			none = append(none, text)
 		}
 	}
-	lately := "in the last " + shortSpan(s.Now.Sub(s.Since))
+	lately := "in the last " + duration.Short(s.Now.Sub(s.Since))
 	if s.Served && s.Schedules == 0 {
 		none = append(none, "there is no CronJob and no Timetable yet (carillon kubectl apply -f FILE makes those of a file)")
 	}
@@ -193,20 +193,6 @@ func capitalised(text string) string {
 		return text
 	}
 	return strings.ToUpper(text[:1]) + text[1:]
-}
-
-// shortSpan writes a round span as people say it: "24h", "7 days".
-func shortSpan(d time.Duration) string {
-	if d%(24*time.Hour) == 0 && d > 24*time.Hour {
-		return quantity.Count(int(d/(24*time.Hour)), "day")
-	}
-	text := d.String()
-	for _, zero := range []string{"m0s", "h0m"} {
-		if strings.HasSuffix(text, zero) {
-			text = strings.TrimSuffix(text, zero[1:])
-		}
-	}
-	return text
 }
 
 // fill says how many items each section shows, so that all of it fits the screen: each has one, and then one after the
