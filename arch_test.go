@@ -77,10 +77,12 @@ var layers = []struct {
 	{path: "internal/recorder", level: 5},
 	{path: "internal/standalone", level: 6},
 	{path: "internal/backup", level: 6},
-	{path: "internal/cli", level: 7},
-	{path: "cmd", level: 8},
-	{path: "internal/testkit", level: 9},
-	{path: "test", level: 10},
+	{path: "internal/client", level: 6},
+	{path: "internal/ui", level: 7},
+	{path: "internal/cli", level: 8},
+	{path: "cmd", level: 9},
+	{path: "internal/testkit", level: 10},
+	{path: "test", level: 11},
 }
 
 func layerOf(pkg string) (path string, level int, bans []ban, known bool) {

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/carillon-dev/carillon/internal/backup"
-	"github.com/carillon-dev/carillon/internal/cli/exitcode"
+	"github.com/carillon-dev/carillon/internal/client/exitcode"
 )
 
 var someManifest = backup.Manifest{

@@ -6,8 +6,8 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/carillon-dev/carillon/internal/cli/exitcode"
 	"github.com/carillon-dev/carillon/internal/cli/images"
+	"github.com/carillon-dev/carillon/internal/client/exitcode"
 )
 
 // newImage is the command image, whose commands end as all others do when they are interrupted.

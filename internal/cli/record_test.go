@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/carillon-dev/carillon/internal/cli/exitcode"
+	"github.com/carillon-dev/carillon/internal/client/exitcode"
 	"github.com/carillon-dev/carillon/internal/datadir"
 )
 

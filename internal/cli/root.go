@@ -38,11 +38,11 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/carillon-dev/carillon/internal/cli/console"
-	"github.com/carillon-dev/carillon/internal/cli/exitcode"
 	"github.com/carillon-dev/carillon/internal/cli/images"
 	"github.com/carillon-dev/carillon/internal/cli/inspect"
 	"github.com/carillon-dev/carillon/internal/cli/manifest"
 	"github.com/carillon-dev/carillon/internal/cli/planning"
+	"github.com/carillon-dev/carillon/internal/client/exitcode"
 	"github.com/carillon-dev/carillon/internal/controlplane"
 	"github.com/carillon-dev/carillon/internal/descriptor"
 	"github.com/carillon-dev/carillon/internal/manager/command"

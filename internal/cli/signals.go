@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/carillon-dev/carillon/internal/cli/console"
-	"github.com/carillon-dev/carillon/internal/cli/exitcode"
+	"github.com/carillon-dev/carillon/internal/client/exitcode"
 )
 
 // finalWriteTimeout is how long the program waits, when it was told to stop, for somebody to read what it says last.

@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/carillon-dev/carillon/internal/cli/exitcode"
+	"github.com/carillon-dev/carillon/internal/client/exitcode"
 )
 
 // Who reads the output and has enough ends a command quietly; a broken connection is told.

@@ -11,7 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/carillon-dev/carillon/internal/cli/exitcode"
+	"github.com/carillon-dev/carillon/internal/client/exitcode"
+	"github.com/carillon-dev/carillon/internal/client/lookup"
 	"github.com/carillon-dev/carillon/internal/plan/diagnosis"
 	"github.com/carillon-dev/carillon/internal/plan/duration"
 	"github.com/carillon-dev/carillon/internal/plan/quantity"
@@ -38,7 +39,7 @@ func noRun(format string, args ...any) error {
 }
 
 // chooseRun finds the run. The error says what there is in its place.
-func chooseRun(ctx context.Context, s source, of *subject, c choice, now time.Time) (*run.Run, error) {
+func chooseRun(ctx context.Context, s lookup.Source, of *subject, c choice, now time.Time) (*run.Run, error) {
 	if c.at != "" {
 		return runAt(ctx, s, of, c.at, now)
 	}
@@ -64,7 +65,7 @@ const triesAtMost = 32
 
 // lastTries gives the newest runs, as many as that, of several tries of one scheduled time the last one only. With
 // failed it gives those that have failed, and were not tried again with success.
-func lastTries(ctx context.Context, s source, of *subject, failed bool, count int) ([]run.Run, error) {
+func lastTries(ctx context.Context, s lookup.Source, of *subject, failed bool, count int) ([]run.Run, error) {
 	q := of.query()
 	q.Limit = count
 	if of.ref.Kind != "job" {
@@ -100,7 +101,7 @@ func lastTries(ctx context.Context, s source, of *subject, failed bool, count in
 
 // triesOf gives all tries of the scheduled time of a run, the run among them. Of one that a Job's name asks for, and of
 // one without a scheduled time, it is the only one.
-func triesOf(ctx context.Context, s source, of *subject, r *run.Run) ([]run.Run, error) {
+func triesOf(ctx context.Context, s lookup.Source, of *subject, r *run.Run) ([]run.Run, error) {
 	if of.ref.Kind == "job" || r.ScheduledTime.IsZero() {
 		return []run.Run{*r}, nil
 	}
@@ -118,7 +119,7 @@ func triesOf(ctx context.Context, s source, of *subject, r *run.Run) ([]run.Run,
 }
 
 // attemptsOfTime gives the attempts of all tries of the scheduled time of a run, and what its heading says of them.
-func attemptsOfTime(ctx context.Context, s source, of *subject, r *run.Run) (attempts []run.Attempt, title string, err error) {
+func attemptsOfTime(ctx context.Context, s lookup.Source, of *subject, r *run.Run) (attempts []run.Attempt, title string, err error) {
 	tries, err := triesOf(ctx, s, of, r)
 	if err != nil {
 		return nil, "", err
@@ -137,7 +138,7 @@ func attemptsOfTime(ctx context.Context, s source, of *subject, r *run.Run) (att
 }
 
 // missingRun says why there is no run to choose, of those that fit found.
-func missingRun(ctx context.Context, s source, of *subject, c choice, found int) error {
+func missingRun(ctx context.Context, s lookup.Source, of *subject, c choice, found int) error {
 	q := of.query()
 	q.Limit = 1000
 	all, err := s.Runs(ctx, q)
@@ -161,7 +162,7 @@ func missingRun(ctx context.Context, s source, of *subject, c choice, found int)
 }
 
 // runAt finds the run of a scheduled time, as the user has written it.
-func runAt(ctx context.Context, s source, of *subject, text string, now time.Time) (*run.Run, error) {
+func runAt(ctx context.Context, s lookup.Source, of *subject, text string, now time.Time) (*run.Run, error) {
 	at, err := diagnosis.ParseAt(text, now, of.zone)
 	if err != nil {
 		return nil, exitcode.UsageError("--run: %w", err)
@@ -187,7 +188,7 @@ func runAt(ctx context.Context, s source, of *subject, text string, now time.Tim
 
 // runsIn are the runs whose time is in a span as the user has written it, the newest first. Of one time that was tried
 // again, the last try is the first here. A time that clocks show twice is that of the runs of both.
-func runsIn(ctx context.Context, s source, of *subject, at diagnosis.At) ([]run.Run, error) {
+func runsIn(ctx context.Context, s lookup.Source, of *subject, at diagnosis.At) ([]run.Run, error) {
 	starts := []time.Time{at.From}
 	for _, other := range []time.Time{at.First, at.Second} {
 		if !other.IsZero() {
@@ -218,7 +219,7 @@ func runsIn(ctx context.Context, s source, of *subject, at diagnosis.At) ([]run.
 var afterwards = []time.Duration{time.Hour, 30 * 24 * time.Hour, 100 * 365 * 24 * time.Hour}
 
 // absent says that no run is known of a time, why if that is known, and which runs are the nearest.
-func absent(ctx context.Context, s source, of *subject, text string, at diagnosis.At, now time.Time) error {
+func absent(ctx context.Context, s lookup.Source, of *subject, text string, at diagnosis.At, now time.Time) error {
 	var said strings.Builder
 	fmt.Fprintf(&said, "--run: no run of %s is known for %s", of.ref, at.From.In(of.zone).Format("2006-01-02 15:04:05 MST"))
 	if at.Skipped {
@@ -258,7 +259,7 @@ func absent(ctx context.Context, s source, of *subject, text string, at diagnosi
 }
 
 // nearest are the times of the runs before and after a time.
-func nearest(ctx context.Context, s source, of *subject, at diagnosis.At) ([]string, error) {
+func nearest(ctx context.Context, s lookup.Source, of *subject, at diagnosis.At) ([]string, error) {
 	before := of.query()
 	before.Until, before.Limit = at.From, 1
 	runs, err := s.Runs(ctx, before)

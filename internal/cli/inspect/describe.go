@@ -9,13 +9,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/carillon-dev/carillon/internal/cli/cluster"
 	"github.com/carillon-dev/carillon/internal/cli/console"
-	"github.com/carillon-dev/carillon/internal/cli/evidence"
-	"github.com/carillon-dev/carillon/internal/cli/exitcode"
 	"github.com/carillon-dev/carillon/internal/cli/output"
-	"github.com/carillon-dev/carillon/internal/cli/reference"
-	"github.com/carillon-dev/carillon/internal/cli/zones"
+	"github.com/carillon-dev/carillon/internal/client/cluster"
+	"github.com/carillon-dev/carillon/internal/client/evidence"
+	"github.com/carillon-dev/carillon/internal/client/exitcode"
+	"github.com/carillon-dev/carillon/internal/client/lookup"
+	"github.com/carillon-dev/carillon/internal/client/reference"
+	"github.com/carillon-dev/carillon/internal/client/zones"
 	"github.com/carillon-dev/carillon/internal/plan/description"
 	"github.com/carillon-dev/carillon/internal/plan/diagnosis"
 )
@@ -28,7 +29,7 @@ import (
 //   - describetables.go … its tables
 //   - describeline.go   … its timeline
 type describe struct {
-	target  target
+	target  lookup.Target
 	output  output.Flag
 	zone    string
 	ascii   bool
@@ -37,8 +38,8 @@ type describe struct {
 	clock func() time.Time
 	// local is the zone of whoever asks.
 	local *time.Location
-	// open and ask find out what is known (target.open, evidence.Ask).
-	open func(ctx context.Context) (source, *cluster.Server, error)
+	// open and ask find out what is known (target.Open, evidence.Ask).
+	open func(ctx context.Context) (lookup.Source, *cluster.Server, error)
 	ask  func(ctx context.Context, server *cluster.Server, ref reference.Reference, now time.Time) (*diagnosis.Evidence, error)
 	// width is how wide the screen is, 0 as that of the terminal.
 	width int
@@ -46,9 +47,9 @@ type describe struct {
 
 func newDescribe(streams Streams) *cobra.Command {
 	d := &describe{streams: streams, clock: time.Now, local: time.Local}
-	d.open = d.target.open
+	d.open = d.target.Open
 	d.ask = func(ctx context.Context, server *cluster.Server, ref reference.Reference, now time.Time) (*diagnosis.Evidence, error) {
-		return evidence.Ask(ctx, d.target.cluster, server, ref, now)
+		return evidence.Ask(ctx, d.target.Cluster, server, ref, now)
 	}
 	return d.command()
 }
@@ -85,10 +86,10 @@ no such object and nothing is remembered of one.`,
 			}
 			return nil
 		},
-		ValidArgsFunction: reference.Completion(d.target.names),
+		ValidArgsFunction: reference.Completion(d.target.Names),
 		RunE:              func(cmd *cobra.Command, args []string) error { return d.run(cmd.Context(), args[0]) },
 	}
-	d.target.addFlags(cmd, false)
+	d.target.AddFlags(cmd, false)
 	cmd.Flags().StringVar(&d.zone, "zone", "", "tell the next times in this zone, too, such as Europe/Berlin (default yours)")
 	cmd.Flags().BoolVar(&d.ascii, "ascii", false, "draw the timeline with ASCII characters alone")
 	_ = cmd.RegisterFlagCompletionFunc("zone", zones.Complete)

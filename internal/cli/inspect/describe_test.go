@@ -20,11 +20,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
-	"github.com/carillon-dev/carillon/internal/cli/cluster"
-	"github.com/carillon-dev/carillon/internal/cli/evidence"
-	"github.com/carillon-dev/carillon/internal/cli/exitcode"
-	"github.com/carillon-dev/carillon/internal/cli/reference"
 	"github.com/carillon-dev/carillon/internal/cli/table"
+	"github.com/carillon-dev/carillon/internal/client/cluster"
+	"github.com/carillon-dev/carillon/internal/client/evidence"
+	"github.com/carillon-dev/carillon/internal/client/exitcode"
+	"github.com/carillon-dev/carillon/internal/client/lookup"
+	"github.com/carillon-dev/carillon/internal/client/reference"
 	"github.com/carillon-dev/carillon/internal/journal"
 	"github.com/carillon-dev/carillon/internal/plan/diagnosis"
 	"github.com/carillon-dev/carillon/internal/plan/run"
@@ -44,7 +45,7 @@ type knownRuns struct {
 func (k *knownRuns) Runs(_ context.Context, q journal.Query) ([]run.Run, error) {
 	var chosen []run.Run
 	for i := range k.runs {
-		if chooses(&q, &k.runs[i]) && (q.Limit == 0 || len(chosen) < q.Limit) {
+		if lookup.Chooses(&q, &k.runs[i]) && (q.Limit == 0 || len(chosen) < q.Limit) {
 			chosen = append(chosen, k.runs[i])
 		}
 	}
@@ -111,7 +112,7 @@ func (sc *scene) describer(t *testing.T, out, errOut io.Writer, width int) *desc
 		local = zone
 	}
 	d := &describe{streams: Streams{Out: out, Err: errOut}, clock: func() time.Time { return describedAt }, local: local, width: width}
-	d.open = func(context.Context) (source, *cluster.Server, error) {
+	d.open = func(context.Context) (lookup.Source, *cluster.Server, error) {
 		if sc.objects == "" {
 			return &sc.known, nil, nil
 		}

@@ -12,8 +12,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/carillon-dev/carillon/internal/cli/evidence"
-	"github.com/carillon-dev/carillon/internal/cli/reference"
+	"github.com/carillon-dev/carillon/internal/client/evidence"
+	"github.com/carillon-dev/carillon/internal/client/lookup"
+	"github.com/carillon-dev/carillon/internal/client/reference"
 	"github.com/carillon-dev/carillon/internal/journal"
 	"github.com/carillon-dev/carillon/internal/journal/crilog"
 	"github.com/carillon-dev/carillon/internal/plan/description"
@@ -41,14 +42,14 @@ func (d *describe) gather(ctx context.Context, ref reference.Reference) (*descri
 	}
 	defer func() { _ = from.Close() }() // it was only read
 	in := &description.Input{
-		Now: d.clock(), Object: description.Object{Kind: kindNames[ref.Kind], Namespace: d.target.namespace(server), Name: ref.Name},
+		Now: d.clock(), Object: description.Object{Kind: kindNames[ref.Kind], Namespace: d.target.NamespaceOf(server), Name: ref.Name},
 		Next: shownTimes, Entries: shownEntries,
 	}
 	in.Flags, in.ServerFlags = d.flags()
 	var notThere *evidence.NotThere
 	if server == nil {
 		in.NoServer = "no API server was asked"
-		if d.target.journal == "" {
+		if d.target.Journal == "" {
 			in.NoServer = "the Carillon of this machine does not run, so its objects cannot be read"
 		}
 	} else if in.Evidence, err = d.ask(ctx, server, ref, in.Now); err != nil && !errors.As(err, &notThere) {
@@ -64,7 +65,7 @@ func (d *describe) gather(ctx context.Context, ref reference.Reference) (*descri
 	case notThere != nil:
 		return nil, notThere
 	}
-	names, err := d.target.names(ctx, ref.Kind)
+	names, err := d.target.Names(ctx, ref.Kind)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +91,7 @@ func query(in *description.Input) journal.Query {
 }
 
 // remembered adds what is known of runs.
-func (d *describe) remembered(ctx context.Context, from source, in *description.Input) (err error) {
+func (d *describe) remembered(ctx context.Context, from lookup.Source, in *description.Input) (err error) {
 	if e := in.Evidence; e != nil {
 		describeObject(in, e)
 	}
@@ -144,7 +145,7 @@ func describeObject(in *description.Input, e *diagnosis.Evidence) {
 }
 
 // outputOf is a run with its attempts and the end of what the last one that failed wrote, or else the last one.
-func outputOf(ctx context.Context, from source, r *run.Run) (*description.Output, error) {
+func outputOf(ctx context.Context, from lookup.Source, r *run.Run) (*description.Output, error) {
 	attempts, err := from.Attempts(ctx, r)
 	if err != nil {
 		return nil, err
@@ -198,15 +199,15 @@ func linesOf(log []byte, most int) []string {
 // namespace.
 func (d *describe) flags() (all, server string) {
 	for _, flag := range []struct{ name, value string }{
-		{"kubeconfig", d.target.cluster.Kubeconfig}, {"context", d.target.cluster.Context}, {"data-dir", d.target.cluster.DataDir},
-		{"namespace", d.target.cluster.Namespace},
+		{"kubeconfig", d.target.Cluster.Kubeconfig}, {"context", d.target.Cluster.Context}, {"data-dir", d.target.Cluster.DataDir},
+		{"namespace", d.target.Cluster.Namespace},
 	} {
 		if flag.value != "" {
 			server += " --" + flag.name + " " + diagnosis.Quoted(flag.value)
 		}
 	}
-	if all = server; d.target.journal != "" {
-		all += " --journal " + diagnosis.Quoted(d.target.journal)
+	if all = server; d.target.Journal != "" {
+		all += " --journal " + diagnosis.Quoted(d.target.Journal)
 	}
 	return all, server
 }

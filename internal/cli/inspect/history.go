@@ -12,9 +12,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/carillon-dev/carillon/internal/cli/console"
-	"github.com/carillon-dev/carillon/internal/cli/exitcode"
 	"github.com/carillon-dev/carillon/internal/cli/output"
-	"github.com/carillon-dev/carillon/internal/cli/reference"
+	"github.com/carillon-dev/carillon/internal/client/exitcode"
+	"github.com/carillon-dev/carillon/internal/client/lookup"
+	"github.com/carillon-dev/carillon/internal/client/reference"
 	"github.com/carillon-dev/carillon/internal/plan/history"
 	"github.com/carillon-dev/carillon/internal/plan/run"
 	"github.com/carillon-dev/carillon/schedule"
@@ -23,7 +24,7 @@ import (
 // historyCommand is the command that lists runs: this file has its flags, historygather.go what it asks for,
 // historytext.go and historysummary.go what people see, historydocument.go what programs read.
 type historyCommand struct {
-	target  target
+	target  lookup.Target
 	format  historyFormat
 	period  periodFlags
 	last    int
@@ -39,7 +40,7 @@ type historyCommand struct {
 	// piped: no terminal shows it, so that tables are not cut.
 	piped bool
 	color bool
-	// open is target.open, unless a test has another source.
+	// open is target.Open, unless a test has another source.
 	open opener
 }
 
@@ -53,7 +54,7 @@ const mostListed = 20
 
 func newHistory(streams Streams) *cobra.Command {
 	h := &historyCommand{streams: streams, clock: time.Now}
-	h.open = h.target.open
+	h.open = h.target.Open
 	return h.command()
 }
 
@@ -90,11 +91,11 @@ not in it. Without them the newest ` + "20" + ` runs are listed, and all that ar
   carillon history cronjob/backup --since 90d -o json
   carillon history cronjob/backup --journal /mnt/restored/journal`,
 		Args:              atMostOneReference,
-		ValidArgsFunction: reference.Completion(h.target.names),
+		ValidArgsFunction: reference.Completion(h.target.Names),
 		RunE:              func(cmd *cobra.Command, args []string) error { return h.run(cmd.Context(), args) },
 	}
 	flags := cmd.Flags()
-	h.target.addFlags(cmd, true)
+	h.target.AddFlags(cmd, true)
 	flags.StringVar(&h.period.month, "month", "", "runs of one month: 2026-10, october, last or this")
 	flags.StringVar(&h.period.since, "since", "", "runs from then on: 30d, 2026-10-01, 2026-10, yesterday, \"last month\"")
 	flags.StringVar(&h.period.until, "until", "", "runs before then")

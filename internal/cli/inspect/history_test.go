@@ -16,15 +16,16 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/carillon-dev/carillon/internal/cli/cluster"
-	"github.com/carillon-dev/carillon/internal/cli/exitcode"
+	"github.com/carillon-dev/carillon/internal/client/cluster"
+	"github.com/carillon-dev/carillon/internal/client/exitcode"
+	"github.com/carillon-dev/carillon/internal/client/lookup"
 	"github.com/carillon-dev/carillon/internal/journal"
 	"github.com/carillon-dev/carillon/internal/plan/run"
 )
 
 // kept is a source that answers from memory, by the rules of an apiSource.
 type kept struct {
-	source
+	lookup.Source
 	runs      []run.Run
 	omissions []run.Omission
 	attempts  []run.Attempt
@@ -34,9 +35,9 @@ type kept struct {
 func (k *kept) Runs(_ context.Context, q journal.Query) ([]run.Run, error) {
 	var found []run.Run
 	runs := slices.Clone(k.runs)
-	slices.SortFunc(runs, newestFirst)
+	slices.SortFunc(runs, lookup.NewestFirst)
 	for i := range runs {
-		if chooses(&q, &runs[i]) && (q.Limit == 0 || len(found) < q.Limit) {
+		if lookup.Chooses(&q, &runs[i]) && (q.Limit == 0 || len(found) < q.Limit) {
 			found = append(found, runs[i])
 		}
 	}
@@ -46,7 +47,7 @@ func (k *kept) Runs(_ context.Context, q journal.Query) ([]run.Run, error) {
 func (k *kept) Omissions(_ context.Context, q journal.Query) ([]run.Omission, error) {
 	var found []run.Omission
 	for i := range k.omissions {
-		if omits(&q, &k.omissions[i]) {
+		if lookup.Omits(&q, &k.omissions[i]) {
 			found = append(found, k.omissions[i])
 		}
 	}
@@ -130,11 +131,11 @@ func october(t *testing.T) *kept {
 }
 
 // ask runs the command over a source without an API server.
-func askHistory(t *testing.T, s source, width int, args ...string) (out string, err error) {
+func askHistory(t *testing.T, s lookup.Source, width int, args ...string) (out string, err error) {
 	t.Helper()
 	var b bytes.Buffer
 	h := &historyCommand{streams: Streams{Out: &b, Err: &b}, clock: func() time.Time { return historyNow }, width: width}
-	h.open = func(context.Context) (source, *cluster.Server, error) { return s, nil, nil }
+	h.open = func(context.Context) (lookup.Source, *cluster.Server, error) { return s, nil, nil }
 	cmd := h.command()
 	cmd.SetArgs(args)
 	cmd.SetOut(&b)
@@ -280,7 +281,7 @@ func TestHistoryOverviewOnAScreen(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		h := &historyCommand{streams: Streams{Out: &out, Err: &out}, clock: func() time.Time { return historyNow }, width: 80, rows: test.rows}
-		h.open = func(context.Context) (source, *cluster.Server, error) { return k, nil, nil }
+		h.open = func(context.Context) (lookup.Source, *cluster.Server, error) { return k, nil, nil }
 		cmd := h.command()
 		cmd.SetArgs(test.args)
 		if err := cmd.ExecuteContext(t.Context()); err != nil {
@@ -307,7 +308,7 @@ func BenchmarkHistory(b *testing.B) {
 	for b.Loop() {
 		var out bytes.Buffer
 		h := &historyCommand{streams: Streams{Out: &out}, clock: func() time.Time { return historyNow }, width: 80}
-		h.open = func(context.Context) (source, *cluster.Server, error) { return k, nil, nil }
+		h.open = func(context.Context) (lookup.Source, *cluster.Server, error) { return k, nil, nil }
 		if err := h.run(b.Context(), []string{"cronjob/tick"}); err != nil {
 			b.Fatal(err)
 		}

@@ -11,18 +11,19 @@ import (
 
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/carillon-dev/carillon/internal/cli/cluster"
 	"github.com/carillon-dev/carillon/internal/cli/console"
-	"github.com/carillon-dev/carillon/internal/cli/exitcode"
-	"github.com/carillon-dev/carillon/internal/cli/reference"
+	"github.com/carillon-dev/carillon/internal/client/cluster"
+	"github.com/carillon-dev/carillon/internal/client/exitcode"
+	"github.com/carillon-dev/carillon/internal/client/lookup"
+	"github.com/carillon-dev/carillon/internal/client/reference"
 	"github.com/carillon-dev/carillon/internal/journal"
 	"github.com/carillon-dev/carillon/internal/plan/history"
 	"github.com/carillon-dev/carillon/internal/plan/run"
 	"github.com/carillon-dev/carillon/internal/plan/workload"
 )
 
-// opener is the type of target.open.
-type opener func(context.Context) (source, *cluster.Server, error)
+// opener is the type of target.Open.
+type opener func(context.Context) (lookup.Source, *cluster.Server, error)
 
 // answer is what one object's history is written from.
 type historyAnswer struct {
@@ -48,7 +49,7 @@ type historyAnswer struct {
 
 // one answers about one object.
 func (h *historyCommand) one(ctx context.Context, ref reference.Reference) error {
-	if h.target.allNamespaces || h.target.selector != "" {
+	if h.target.AllNamespaces || h.target.Selector != "" {
 		return exitcode.UsageError("%s names one object; leave out --all-namespaces and --selector (-n names its namespace)", ref)
 	}
 	s, server, err := h.open(ctx)
@@ -56,11 +57,11 @@ func (h *historyCommand) one(ctx context.Context, ref reference.Reference) error
 		return err
 	}
 	defer func() { _ = s.Close() }() // it was only read
-	of, err := findSubject(ctx, s, server, ref, h.target.namespace(server))
+	of, err := findSubject(ctx, s, server, ref, h.target.NamespaceOf(server))
 	if err != nil {
 		return err
 	}
-	a := &historyAnswer{of: of, now: h.clock(), stopped: stoppedOf(s) != "", deleted: server != nil && of.schedule == nil && ref.Kind != "job"}
+	a := &historyAnswer{of: of, now: h.clock(), stopped: lookup.Stopped(s) != "", deleted: server != nil && of.schedule == nil && ref.Kind != "job"}
 	if a.zone, err = h.location(of.zone); err != nil {
 		return err
 	}
@@ -78,7 +79,7 @@ func (h *historyCommand) one(ctx context.Context, ref reference.Reference) error
 }
 
 // gather reads what is asked for.
-func (h *historyCommand) gather(ctx context.Context, s source, a *historyAnswer) error {
+func (h *historyCommand) gather(ctx context.Context, s lookup.Source, a *historyAnswer) error {
 	q := a.of.query()
 	q.From, q.Until, q.Limit = a.period.From, a.period.Until, h.last
 	q.Outcomes, _ = h.outcomes() // which was checked
@@ -121,7 +122,7 @@ func (h *historyCommand) gather(ctx context.Context, s source, a *historyAnswer)
 
 // runsThatEnded gives the tries of those scheduled times of a Timetable of which the last try has one of the outcomes
 // of q: its other tries do not tell how a time ended. The limit of q counts tries, as elsewhere.
-func runsThatEnded(ctx context.Context, s source, schedule *workload.Scheduled, q journal.Query) ([]run.Run, error) {
+func runsThatEnded(ctx context.Context, s lookup.Source, schedule *workload.Scheduled, q journal.Query) ([]run.Run, error) {
 	outcomes, limit := q.Outcomes, q.Limit
 	q.Outcomes, q.Limit = nil, 0
 	all, err := s.Runs(ctx, q)
@@ -166,11 +167,11 @@ func (h *historyCommand) overview(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o := &overviewAnswer{now: h.clock(), zone: zone, namespaces: h.target.allNamespaces}
+	o := &overviewAnswer{now: h.clock(), zone: zone, namespaces: h.target.AllNamespaces}
 	if o.period, err = h.period.read(o.now, zone); err != nil {
 		return err
 	}
-	selector, err := h.target.labels()
+	selector, err := h.target.Labels()
 	if err != nil {
 		return err
 	}
@@ -179,7 +180,7 @@ func (h *historyCommand) overview(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = s.Close() }() // it was only read
-	o.namespace, o.stopped = h.target.namespace(server), stoppedOf(s) != ""
+	o.namespace, o.stopped = h.target.NamespaceOf(server), lookup.Stopped(s) != ""
 	q := journal.Query{Namespace: o.namespace, From: o.period.From, Until: o.period.Until}
 	q.Outcomes, _ = h.outcomes() // which was checked
 	runs, err := s.Runs(ctx, q)
@@ -193,7 +194,7 @@ func (h *historyCommand) overview(ctx context.Context) error {
 		}
 	}
 	if len(runs)+len(omissions) == 0 {
-		if err := h.target.checkNamespace(ctx, s, server); err != nil {
+		if err := h.target.CheckNamespace(ctx, s, server); err != nil {
 			return err
 		}
 	}
@@ -215,7 +216,7 @@ func (h *historyCommand) withLabels(ctx context.Context, server *cluster.Server,
 	if server == nil {
 		return nil, exitcode.UsageError("-l: labels are those of objects, which only an API server knows, and none runs here")
 	}
-	objects, err := server.Scheduled(ctx, h.target.allNamespaces, func(line string) { fmt.Fprintln(h.streams.Err, console.EscapeControls(line)) })
+	objects, err := server.Scheduled(ctx, h.target.AllNamespaces, func(line string) { fmt.Fprintln(h.streams.Err, console.EscapeControls(line)) })
 	if err != nil {
 		return nil, err
 	}

@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package inspect is the commands that show what runs and what ran: a file for each, thin over internal/plan, which
-// says what there is to see, and over what is remembered (source.go): the journal of a Carillon of this machine, or the
+// says what there is to see, and over internal/client/lookup, which says where: in the journal of a Carillon of this
+// machine, or in the
 // objects that an API server still has.
 //
 //   - status.go    what runs, failed, was missed and is due. statusfacts.go asks the API server and statusgather.go the
-//     runs, beside each other; statusschedules.go knows the schedules, statusdisk_*.go the disk; statustext.go and
+//     runs, beside each other; statusschedules.go knows the schedules; statustext.go and
 //     statussections.go write the screen, statuswatch.go writes it again and again
 //   - describe.go  everything about one object. describegather.go reads it; describetext.go, describetables.go and, for
 //     the timeline, describeline.go write it
@@ -18,7 +19,6 @@
 //   - choose.go    the run that --run, --failed and --previous mean; pick.go the one that somebody waits for
 //   - runwatch.go  a run while it goes on; runwords.go how it ended, in words
 //   - subject.go   what a reference names
-//   - source.go    where runs are looked up; it has a tour of its own
 package inspect
 
 import (

@@ -14,10 +14,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/carillon-dev/carillon/internal/cli/cluster"
 	"github.com/carillon-dev/carillon/internal/cli/console"
-	"github.com/carillon-dev/carillon/internal/cli/exitcode"
-	"github.com/carillon-dev/carillon/internal/cli/reference"
+	"github.com/carillon-dev/carillon/internal/client/cluster"
+	"github.com/carillon-dev/carillon/internal/client/exitcode"
+	"github.com/carillon-dev/carillon/internal/client/lookup"
+	"github.com/carillon-dev/carillon/internal/client/reference"
 	"github.com/carillon-dev/carillon/internal/plan/run"
 )
 
@@ -30,7 +31,7 @@ import (
 //   - logsfollow.go     what comes after that, until the run ends
 //   - logspod.go        the output of one container while it is written
 type logs struct {
-	target   target
+	target   lookup.Target
 	choice   choice
 	attempt  int
 	only     string // container
@@ -87,7 +88,7 @@ is gone; 2 when there is no such object; 130 when it was interrupted.`,
   carillon logs cronjob/backup --previous --attempt 1 --timestamps
   carillon logs cronjob/backup --failed --tail 20 -q > failure.txt`,
 		Args:              oneReference,
-		ValidArgsFunction: reference.Completion(l.target.names),
+		ValidArgsFunction: reference.Completion(l.target.Names),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("attempt") && l.attempt < 1 {
 				return exitcode.UsageError("--attempt counts from 1")
@@ -99,7 +100,7 @@ is gone; 2 when there is no such object; 130 when it was interrupted.`,
 		},
 	}
 	flags := cmd.Flags()
-	l.target.addFlags(cmd, false)
+	l.target.AddFlags(cmd, false)
 	flags.BoolVar(&l.choice.failed, "failed", false, "the newest run that failed")
 	flags.BoolVarP(&l.choice.previous, "previous", "p", false, "the run before the newest one (with --failed: of those that failed)")
 	flags.StringVar(&l.choice.at, "run", "", "the run of this scheduled `time`: 02:00, \"yesterday 02:00\", 2026-11-20T02:00:00Z")
@@ -147,7 +148,7 @@ func (l *logs) run(ctx context.Context, text string) error {
 	if err := l.check(); err != nil {
 		return err
 	}
-	s, server, err := l.target.open(ctx)
+	s, server, err := l.target.Open(ctx)
 	if err != nil {
 		return err
 	}
@@ -165,8 +166,8 @@ func (l *logs) run(ctx context.Context, text string) error {
 }
 
 // show shows a run that is known, and with -f what comes.
-func (l *logs) show(ctx context.Context, s source, server *cluster.Server, ref reference.Reference) error {
-	of, err := findSubject(ctx, s, server, ref, l.target.namespace(server))
+func (l *logs) show(ctx context.Context, s lookup.Source, server *cluster.Server, ref reference.Reference) error {
+	of, err := findSubject(ctx, s, server, ref, l.target.NamespaceOf(server))
 	if err != nil {
 		return err
 	}
@@ -187,7 +188,7 @@ func (l *logs) show(ctx context.Context, s source, server *cluster.Server, ref r
 	}
 	if !l.quiet {
 		heading := runTitle(r, of.zone, l.clock())
-		if stoppedOf(s) != "" && !r.Outcome.Ended() {
+		if lookup.Stopped(s) != "" && !r.Outcome.Ended() {
 			heading = strings.TrimSuffix(heading, outcomeText(r, l.clock())) + "not ended when Carillon stopped"
 		}
 		l.say(heading + tries + title)

@@ -17,8 +17,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/carillon-dev/carillon/internal/cli/exitcode"
-	"github.com/carillon-dev/carillon/internal/cli/reference"
+	"github.com/carillon-dev/carillon/internal/client/exitcode"
+	"github.com/carillon-dev/carillon/internal/client/lookup"
+	"github.com/carillon-dev/carillon/internal/client/reference"
 	"github.com/carillon-dev/carillon/internal/journal/crilog"
 	"github.com/carillon-dev/carillon/internal/plan/diagnosis"
 	"github.com/carillon-dev/carillon/internal/plan/quantity"
@@ -87,7 +88,7 @@ const beforeStart = time.Second
 
 // printUntilNow prints what attempts have written. marks, if it is not nil, takes how far each was read, by the
 // container's ID. What is given back are the attempts of which the output, or the rest of it, is gone.
-func (l *logs) printUntilNow(ctx context.Context, s source, attempts []run.Attempt, out *printer, marks map[string]mark) ([]run.Attempt, error) {
+func (l *logs) printUntilNow(ctx context.Context, s lookup.Source, attempts []run.Attempt, out *printer, marks map[string]mark) ([]run.Attempt, error) {
 	var opened []crilog.Log
 	for i := range attempts {
 		a := &attempts[i]
@@ -141,7 +142,7 @@ func (l *logs) printUntilNow(ctx context.Context, s source, attempts []run.Attem
 }
 
 // open opens the log of an attempt, or its end if no more is asked for.
-func (l *logs) open(ctx context.Context, s source, a *run.Attempt) (io.ReadCloser, error) {
+func (l *logs) open(ctx context.Context, s lookup.Source, a *run.Attempt) (io.ReadCloser, error) {
 	if l.tail < 0 || l.follow {
 		return s.Log(ctx, a)
 	}
@@ -156,14 +157,14 @@ func (l *logs) open(ctx context.Context, s source, a *run.Attempt) (io.ReadClose
 }
 
 // explainGone says why there is nothing to show, or not all. The error is for a run of which nothing is left.
-func (l *logs) explainGone(ctx context.Context, s source, r *run.Run, chosen, gone []run.Attempt) error {
+func (l *logs) explainGone(ctx context.Context, s lookup.Source, r *run.Run, chosen, gone []run.Attempt) error {
 	gone = slices.DeleteFunc(gone, func(a run.Attempt) bool { return wroteNothing(&a) })
 	switch {
 	case len(chosen) == 0 && r.Outcome.Ended() && r.Attempts == 0 && r.PodsFailed == 0 && r.PodsSucceeded == 0:
 		l.say("it wrote nothing: no container of it ever ran" + because(r))
 		return nil
-	case !r.Outcome.Ended() && stoppedOf(s) != "":
-		l.say("what it wrote since is not in the journal yet; start Carillon: carillon up --data-dir " + diagnosis.Quoted(stoppedOf(s)))
+	case !r.Outcome.Ended() && lookup.Stopped(s) != "":
+		l.say("what it wrote since is not in the journal yet; start Carillon: carillon up --data-dir " + diagnosis.Quoted(lookup.Stopped(s)))
 		return nil
 	case len(chosen) == 0 && !r.Outcome.Ended():
 		l.say("it has written nothing yet: no container of it has begun")
@@ -184,18 +185,10 @@ func (l *logs) explainGone(ctx context.Context, s source, r *run.Run, chosen, go
 	return nil
 }
 
-// stoppedOf is the data directory of the Carillon that remembers runs and does not run now; "" if it does, or is none.
-func stoppedOf(s source) string {
-	if remembers, ok := s.(*journalSource); ok {
-		return remembers.stopped
-	}
-	return ""
-}
-
 // wroteNothing tells whether an attempt is known to have written nothing.
 func wroteNothing(a *run.Attempt) bool { return a.OutputBytes == 0 && a.CPU > 0 }
 
-func (l *logs) allGone(ctx context.Context, s source, r *run.Run) error {
+func (l *logs) allGone(ctx context.Context, s lookup.Source, r *run.Run) error {
 	left := outcomeText(r, l.clock())
 	if !strings.Contains(left, "exit code") && r.ExitCode != nil {
 		left += fmt.Sprintf(", exit code %d", *r.ExitCode)
@@ -204,8 +197,8 @@ func (l *logs) allGone(ctx context.Context, s source, r *run.Run) error {
 }
 
 // whyGone says what becomes of output where it was looked for.
-func whyGone(ctx context.Context, s source) string {
-	if _, remembers := s.(*journalSource); remembers {
+func whyGone(ctx context.Context, s lookup.Source) string {
+	if lookup.Remembers(s) {
 		return "the journal keeps the newest output only (carillon up --keep-logs)"
 	}
 	return "output goes with its Pods where there is no journal: " + s.Origin(ctx)

@@ -9,7 +9,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/carillon-dev/carillon/internal/cli/exitcode"
+	"github.com/carillon-dev/carillon/internal/client/exitcode"
+	"github.com/carillon-dev/carillon/internal/client/lookup"
 	"github.com/carillon-dev/carillon/internal/plan/run"
 )
 
@@ -63,7 +64,7 @@ func (f *following) nextDue() string {
 }
 
 // showEnded shows a run that has ended.
-func (l *logs) showEnded(ctx context.Context, s source, result *waitResult) error {
+func (l *logs) showEnded(ctx context.Context, s lookup.Source, result *waitResult) error {
 	if result.err != nil {
 		return result.err
 	}

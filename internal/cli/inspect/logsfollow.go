@@ -10,8 +10,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/carillon-dev/carillon/internal/cli/cluster"
-	"github.com/carillon-dev/carillon/internal/cli/exitcode"
+	"github.com/carillon-dev/carillon/internal/client/cluster"
+	"github.com/carillon-dev/carillon/internal/client/exitcode"
+	"github.com/carillon-dev/carillon/internal/client/lookup"
 	"github.com/carillon-dev/carillon/internal/plan/diagnosis"
 	"github.com/carillon-dev/carillon/internal/plan/run"
 )
@@ -19,7 +20,7 @@ import (
 // following is one run that is followed. What it learns comes over channels to one goroutine, which prints.
 type following struct {
 	logs   *logs
-	source source
+	source lookup.Source
 	client kubernetes.Interface
 	of     *subject
 	pick   *pick
@@ -41,7 +42,7 @@ type following struct {
 }
 
 // showAndFollow shows what a run has written and follows it to its end. One that has ended is only shown.
-func (l *logs) showAndFollow(ctx context.Context, s source, server *cluster.Server, of *subject) error {
+func (l *logs) showAndFollow(ctx context.Context, s lookup.Source, server *cluster.Server, of *subject) error {
 	p := newPick(of, l.clock())
 	p.job = of.ref.Kind == "job"
 	if l.choice.at != "" {
@@ -52,7 +53,7 @@ func (l *logs) showAndFollow(ctx context.Context, s source, server *cluster.Serv
 		p.at = &at
 	}
 	w := &waitRun{source: s, server: server, of: of, pick: p, text: l.choice.at, clock: l.clock, down: func() error {
-		_, err := l.target.cluster.Connect()
+		_, err := l.target.Cluster.Connect()
 		return err
 	}}
 	if result, known := w.remembered(ctx); known {
@@ -61,7 +62,7 @@ func (l *logs) showAndFollow(ctx context.Context, s source, server *cluster.Serv
 	if server == nil {
 		return w.down()
 	}
-	client, err := typedClient(server)
+	client, err := lookup.TypedClient(server)
 	if err != nil {
 		return err
 	}

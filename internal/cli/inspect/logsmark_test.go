@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/carillon-dev/carillon/internal/client/lookup"
 	"github.com/carillon-dev/carillon/internal/journal/crilog"
 )
 
@@ -28,7 +29,7 @@ func TestResumedReadingIsWhole(t *testing.T) {
 		}
 		var got []byte
 		read := func(log []byte, from mark) mark {
-			lines, rest := crilog.NewReader(newCRIReader(io.NopCloser(bytes.NewReader(log)))), resumed{from: from}
+			lines, rest := crilog.NewReader(lookup.NewCRIReader(io.NopCloser(bytes.NewReader(log)))), resumed{from: from}
 			for {
 				p, err := lines.Next()
 				if err != nil {

@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/carillon-dev/carillon/internal/client/lookup"
 	"github.com/carillon-dev/carillon/internal/journal/crilog"
 	"github.com/carillon-dev/carillon/internal/plan/run"
 )
@@ -103,7 +104,7 @@ func (e *execution) open(ctx context.Context) (stream io.ReadCloser, ended bool,
 	if err != nil {
 		return nil, false, fmt.Errorf("%w: %w", errBusy, err)
 	}
-	log := newCRIReader(raw)
+	log := lookup.NewCRIReader(raw)
 	if after, _, err := e.find(ctx); err != nil || after != previous {
 		_ = raw.Close() // it may be another execution's
 		if err == nil {
@@ -111,7 +112,7 @@ func (e *execution) open(ctx context.Context) (stream io.ReadCloser, ended bool,
 		}
 		return nil, false, err
 	}
-	if ended && lost(log.from) {
+	if ended && log.Lost() {
 		_ = raw.Close() // nothing was read that matters
 		return nil, false, fs.ErrNotExist
 	}

@@ -14,7 +14,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/carillon-dev/carillon/internal/cli/reference"
+	"github.com/carillon-dev/carillon/internal/client/lookup"
+	"github.com/carillon-dev/carillon/internal/client/reference"
 	"github.com/carillon-dev/carillon/internal/journal"
 	"github.com/carillon-dev/carillon/internal/plan/description"
 	"github.com/carillon-dev/carillon/internal/plan/run"
@@ -38,7 +39,7 @@ func TestLogsOfStopped(t *testing.T) {
 	r.Ended = time.Time{}
 	var out, said bytes.Buffer
 	l := &logs{tail: -1, streams: Streams{Out: &out, Err: &said}, clock: func() time.Time { return logsNow }}
-	s := &journalSource{reader: stoppedJournal{&runMemory{runs: []run.Run{r}}}, name: "the journal", stopped: "/data"}
+	s := lookup.NewJournal(stoppedJournal{&runMemory{runs: []run.Run{r}}}, "the journal", "/data")
 	if err := l.show(t.Context(), s, nil, reference.Reference{Kind: "cronjob", Name: "backup"}); err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +59,7 @@ func TestLogsOfStopped(t *testing.T) {
 func TestHistoryOfStopped(t *testing.T) {
 	r := backupRun(4, run.Active)
 	r.Ended = time.Time{}
-	s := &journalSource{reader: stoppedJournal{&runMemory{runs: []run.Run{r}}}, name: "the journal", stopped: "/data"}
+	s := lookup.NewJournal(stoppedJournal{&runMemory{runs: []run.Run{r}}}, "the journal", "/data")
 	for _, name := range []string{"cronjob/backup", ""} {
 		args := strings.Fields(name + " -o wide")
 		out, err := askHistory(t, s, 120, args...)

@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/carillon-dev/carillon/internal/client/lookup"
 	"github.com/carillon-dev/carillon/internal/journal/crilog"
 	"github.com/carillon-dev/carillon/internal/plan/run"
 )
@@ -285,7 +286,7 @@ func (f *following) watchPods(ctx context.Context, r *run.Run) (wait func()) {
 		if unseen, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 			obj = unseen.Obj
 		}
-		if pod, ok := obj.(*corev1.Pod); ok && (pod.UID == r.UID || ownedBy(pod, r)) {
+		if pod, ok := obj.(*corev1.Pod); ok && (pod.UID == r.UID || lookup.OwnedBy(pod, r)) {
 			send(ctx, f.pods, pod)
 		}
 	}

@@ -11,11 +11,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/carillon-dev/carillon/internal/cli/cluster"
 	"github.com/carillon-dev/carillon/internal/cli/console"
-	"github.com/carillon-dev/carillon/internal/cli/exitcode"
 	"github.com/carillon-dev/carillon/internal/cli/output"
-	"github.com/carillon-dev/carillon/internal/cli/zones"
+	"github.com/carillon-dev/carillon/internal/client/cluster"
+	"github.com/carillon-dev/carillon/internal/client/exitcode"
+	"github.com/carillon-dev/carillon/internal/client/lookup"
+	"github.com/carillon-dev/carillon/internal/client/zones"
 	"github.com/carillon-dev/carillon/internal/plan/simulation"
 	"github.com/carillon-dev/carillon/internal/plan/status"
 )
@@ -31,7 +32,7 @@ import (
 //   - statuswatch.go     the screen drawn again and again
 type statusCommand struct {
 	Streams
-	target   target
+	target   lookup.Target
 	output   output.Flag
 	since    string
 	zone     string
@@ -40,7 +41,7 @@ type statusCommand struct {
 	exitCode bool
 
 	now  func() time.Time
-	open func(ctx context.Context) (source, *cluster.Server, error)
+	open func(ctx context.Context) (lookup.Source, *cluster.Server, error)
 	// screen is how large the screen is, 0 for any size; it may change.
 	screen func() (columns, rows int)
 	color  bool
@@ -54,7 +55,7 @@ const (
 
 func newStatus(streams Streams) *cobra.Command {
 	c := &statusCommand{Streams: streams, now: time.Now, color: console.SupportsColor(streams.Out)}
-	c.open = c.target.open
+	c.open = c.target.Open
 	c.screen = screenOf(streams.Out)
 	return c.command()
 }
@@ -86,7 +87,7 @@ for scripts and monitors. --watch draws the screen anew every two seconds until 
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
 	}
-	c.target.addFlags(cmd, true)
+	c.target.AddFlags(cmd, true)
 	flags := cmd.Flags()
 	flags.StringVar(&c.since, "since", usualSince, "how far back failures and missed times count, such as 2h or 7d")
 	flags.StringVar(&c.zone, "zone", "", "show times in this zone, such as Europe/Berlin (default: that of each schedule)")
@@ -120,7 +121,7 @@ func (c *statusCommand) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := c.target.labels(); err != nil {
+	if _, err := c.target.Labels(); err != nil {
 		return err
 	}
 	if c.watch {

@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/carillon-dev/carillon/internal/client/lookup"
 	"github.com/carillon-dev/carillon/internal/journal"
 	"github.com/carillon-dev/carillon/internal/plan/run"
 )
@@ -56,7 +57,7 @@ func BenchmarkStatus(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		text, err := askStatus(b, s, &journalSource{reader: reader, name: "the journal of a benchmark"}, "--since", "2d")
+		text, err := askStatus(b, s, lookup.NewJournal(reader, "the journal of a benchmark", ""), "--since", "2d")
 		if err != nil || !strings.Contains(text, "10,000 schedules") || !strings.Contains(text, "50 running") {
 			b.Fatalf("%v\n%s", err, text)
 		}

@@ -27,8 +27,9 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/kubernetes/scheme"
 
-	"github.com/carillon-dev/carillon/internal/cli/cluster"
-	"github.com/carillon-dev/carillon/internal/cli/exitcode"
+	"github.com/carillon-dev/carillon/internal/client/cluster"
+	"github.com/carillon-dev/carillon/internal/client/exitcode"
+	"github.com/carillon-dev/carillon/internal/client/lookup"
 	"github.com/carillon-dev/carillon/internal/datadir"
 	"github.com/carillon-dev/carillon/internal/journal"
 	"github.com/carillon-dev/carillon/internal/plan/run"
@@ -103,11 +104,11 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 type statusMemory struct{ *runMemory }
 
 func (m statusMemory) Runs(_ context.Context, q journal.Query) ([]run.Run, error) {
-	return slices.DeleteFunc(slices.Clone(m.runs), func(r run.Run) bool { return !chooses(&q, &r) }), nil
+	return slices.DeleteFunc(slices.Clone(m.runs), func(r run.Run) bool { return !lookup.Chooses(&q, &r) }), nil
 }
 
 func (m statusMemory) Omissions(_ context.Context, q journal.Query) ([]run.Omission, error) {
-	return slices.DeleteFunc(slices.Clone(m.omissions), func(o run.Omission) bool { return !between(o.ScheduledTime, &q) }), nil
+	return slices.DeleteFunc(slices.Clone(m.omissions), func(o run.Omission) bool { return !lookup.Between(o.ScheduledTime, &q) }), nil
 }
 
 func readyNode(name string) corev1.Node {
@@ -130,15 +131,15 @@ func kubeconfigOf(t testing.TB, s http.Handler) string {
 }
 
 // askStatus runs the command on a cluster whose runs a source remembers.
-func askStatus(t testing.TB, s *apiServer, memory source, args ...string) (string, error) {
+func askStatus(t testing.TB, s *apiServer, memory lookup.Source, args ...string) (string, error) {
 	t.Helper()
 	var out bytes.Buffer
 	c := &statusCommand{Streams: Streams{Out: &out, Err: &out}, now: func() time.Time { return statusNow }, screen: func() (int, int) { return 0, 0 }}
-	c.open = func(context.Context) (source, *cluster.Server, error) {
+	c.open = func(context.Context) (lookup.Source, *cluster.Server, error) {
 		if s == nil {
 			return memory, nil, nil
 		}
-		server, err := c.target.cluster.Connect()
+		server, err := c.target.Cluster.Connect()
 		return memory, server, err
 	}
 	cmd := c.command()

@@ -20,7 +20,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/version"
 
-	"github.com/carillon-dev/carillon/internal/cli/evidence"
+	"github.com/carillon-dev/carillon/internal/client/evidence"
 	"github.com/carillon-dev/carillon/internal/datadir"
 	"github.com/carillon-dev/carillon/internal/journal"
 	"github.com/carillon-dev/carillon/internal/manager"
@@ -52,7 +52,7 @@ func (g *gatherer) facts(ctx context.Context) {
 
 // carillonOn looks at the data directory of a Carillon of this machine.
 func carillonOn(dir string, running bool) *status.Carillon {
-	c := &status.Carillon{DataDir: dir, Running: running, StoreBytes: -1, DiskFree: diskFree(dir)}
+	c := &status.Carillon{DataDir: dir, Running: running, StoreBytes: -1, DiskFree: datadir.Free(dir)}
 	if store, err := os.Stat(filepath.Join(datadir.ControlPlane(dir), "etcd", "member", "snap", "db")); err == nil {
 		c.StoreBytes = store.Size()
 	}
@@ -172,14 +172,9 @@ func leaseOf(l status.Lease, lease *coordinationv1.Lease) status.Lease {
 	return l
 }
 
-// Extent tells what the journal has.
-func (s *journalSource) Extent(ctx context.Context) (journal.Extent, error) {
-	return s.reader.Extent(ctx)
-}
-
 // journal finds out how the journal is; nil where nobody expects one.
 func (g *gatherer) journal(ctx context.Context) *status.Journal {
-	j := &status.Journal{Dir: g.target.journal}
+	j := &status.Journal{Dir: g.target.Journal}
 	if g.local != "" {
 		j.Dir = datadir.Journal(g.local)
 		j.Waiting, j.OldestWaiting = waitingContainers(datadir.EndedContainers(g.local))

@@ -24,8 +24,9 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"github.com/carillon-dev/carillon/internal/cli/cluster"
-	"github.com/carillon-dev/carillon/internal/cli/exitcode"
+	"github.com/carillon-dev/carillon/internal/client/cluster"
+	"github.com/carillon-dev/carillon/internal/client/exitcode"
+	"github.com/carillon-dev/carillon/internal/client/lookup"
 	"github.com/carillon-dev/carillon/internal/journal"
 	"github.com/carillon-dev/carillon/internal/journal/crilog"
 	"github.com/carillon-dev/carillon/internal/plan/diagnosis"
@@ -59,8 +60,8 @@ const (
 
 // gatherer is one look.
 type gatherer struct {
-	target    *target
-	source    source
+	target    *lookup.Target
+	source    lookup.Source
 	server    *cluster.Server
 	client    kubernetes.Interface // nil without a server
 	local     string               // the data directory of the Carillon of this machine, if that is asked
@@ -83,8 +84,8 @@ func (g *gatherer) note(format string, args ...any) {
 // look finds out what is going on.
 func (c *statusCommand) look(ctx context.Context, since time.Duration) (*known, error) {
 	g := &gatherer{target: &c.target}
-	if c.target.journal == "" {
-		if flags := c.target.cluster.OrLocal(); flags.DataDir != "" {
+	if c.target.Journal == "" {
+		if flags := c.target.Cluster.OrLocal(); flags.DataDir != "" {
 			dir, err := cluster.Absolute(flags.DataDir)
 			if err != nil {
 				return nil, err
@@ -92,11 +93,11 @@ func (c *statusCommand) look(ctx context.Context, since time.Duration) (*known, 
 			g.local = dir
 		}
 	}
-	if (g.local != "" || c.target.journal != "") && c.target.cluster.Namespace == "" {
-		c.target.allNamespaces = true
+	if (g.local != "" || c.target.Journal != "") && c.target.Cluster.Namespace == "" {
+		c.target.AllNamespaces = true
 	}
 	var err error
-	if g.selector, err = c.target.labels(); err != nil {
+	if g.selector, err = c.target.Labels(); err != nil {
 		return nil, err
 	}
 	if g.source, g.server, err = c.open(ctx); err != nil {
@@ -111,7 +112,7 @@ func (c *statusCommand) look(ctx context.Context, since time.Duration) (*known, 
 			return nil, err
 		}
 	}
-	g.namespace = c.target.namespace(g.server)
+	g.namespace = c.target.NamespaceOf(g.server)
 	now := c.now().UTC()
 	g.in = status.Input{Now: now, Since: now.Add(-since), Within: dueWithin}
 	if err := g.gather(ctx); err != nil {
@@ -121,7 +122,7 @@ func (c *statusCommand) look(ctx context.Context, since time.Duration) (*known, 
 	k.flags, k.server = c.leadingFlags()
 	k.only = g.namespace
 	switch {
-	case c.target.cluster.Namespace != "":
+	case c.target.Cluster.Namespace != "":
 		k.usual = "" // it has to be named again
 	case g.server != nil:
 		k.usual = g.server.Namespace
@@ -141,33 +142,33 @@ func (g *gatherer) checkNamespace(ctx context.Context) error {
 	if len(in.Schedules)+len(in.Active)+len(in.Failed)+len(in.Omissions) > 0 {
 		return nil
 	}
-	return g.target.checkNamespace(ctx, g.source, g.server)
+	return g.target.CheckNamespace(ctx, g.source, g.server)
 }
 
 // connect speaks to the API server in protobuf. What comes from this machine is not compressed on the way: that takes
 // longer than the way.
 func (g *gatherer) connect() (kubernetes.Interface, error) {
 	if g.local == "" {
-		return typedClient(g.server)
+		return lookup.TypedClient(g.server)
 	}
 	server := *g.server
 	server.Config = rest.CopyConfig(g.server.Config)
 	server.Config.DisableCompression = true
-	return typedClient(&server)
+	return lookup.TypedClient(&server)
 }
 
 // leadingFlags are those that name the same API server and journal to other commands, and those of the API server
 // alone.
 func (c *statusCommand) leadingFlags() (all, server string) {
 	for _, f := range []struct{ name, value string }{
-		{"kubeconfig", c.target.cluster.Kubeconfig}, {"context", c.target.cluster.Context}, {"data-dir", c.target.cluster.DataDir},
+		{"kubeconfig", c.target.Cluster.Kubeconfig}, {"context", c.target.Cluster.Context}, {"data-dir", c.target.Cluster.DataDir},
 	} {
 		if f.value != "" {
 			server += " --" + f.name + " " + diagnosis.Quoted(f.value)
 		}
 	}
-	if all = server; c.target.journal != "" {
-		all += " --journal " + diagnosis.Quoted(c.target.journal)
+	if all = server; c.target.Journal != "" {
+		all += " --journal " + diagnosis.Quoted(c.target.Journal)
 	}
 	return all, server
 }

@@ -14,9 +14,9 @@ import (
 	"golang.org/x/term"
 
 	"github.com/carillon-dev/carillon/internal/cli/console"
-	"github.com/carillon-dev/carillon/internal/cli/exitcode"
 	"github.com/carillon-dev/carillon/internal/cli/output"
 	"github.com/carillon-dev/carillon/internal/cli/table"
+	"github.com/carillon-dev/carillon/internal/client/exitcode"
 )
 
 // screenOf tells how large the terminal is that w is; 0 and 0 if it is none.

@@ -17,9 +17,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/carillon-dev/carillon/api/v1alpha1"
-	"github.com/carillon-dev/carillon/internal/cli/cluster"
-	"github.com/carillon-dev/carillon/internal/cli/exitcode"
-	"github.com/carillon-dev/carillon/internal/cli/reference"
+	"github.com/carillon-dev/carillon/internal/client/cluster"
+	"github.com/carillon-dev/carillon/internal/client/exitcode"
+	"github.com/carillon-dev/carillon/internal/client/lookup"
+	"github.com/carillon-dev/carillon/internal/client/reference"
 	"github.com/carillon-dev/carillon/internal/journal"
 	"github.com/carillon-dev/carillon/internal/plan/run"
 	"github.com/carillon-dev/carillon/internal/plan/workload"
@@ -49,7 +50,7 @@ func parseReference(text string) (reference.Reference, error) {
 
 // findSubject looks up what a reference names, at the API server (nil if there is none now) and among the runs that are
 // remembered. One that is in neither is an error, which says what there is.
-func findSubject(ctx context.Context, s source, server *cluster.Server, ref reference.Reference, namespace string) (*subject, error) {
+func findSubject(ctx context.Context, s lookup.Source, server *cluster.Server, ref reference.Reference, namespace string) (*subject, error) {
 	found := &subject{ref: ref, namespace: namespace, zone: time.UTC}
 	if server != nil && ref.Kind != "job" {
 		schedule, err := getSchedule(ctx, server, ref, namespace)
@@ -76,7 +77,7 @@ func findSubject(ctx context.Context, s source, server *cluster.Server, ref refe
 	if len(runs) > 0 {
 		return found, nil
 	}
-	names, err := namesOf(ctx, s, server, ref.Kind, namespace)
+	names, err := lookup.NamesOf(ctx, s, server, ref.Kind, namespace)
 	switch {
 	case len(names) > 0: // what could not be read only makes advice worse
 	case err != nil:

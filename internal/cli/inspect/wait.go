@@ -12,10 +12,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/carillon-dev/carillon/internal/cli/cluster"
-	"github.com/carillon-dev/carillon/internal/cli/exitcode"
 	"github.com/carillon-dev/carillon/internal/cli/output"
-	"github.com/carillon-dev/carillon/internal/cli/reference"
+	"github.com/carillon-dev/carillon/internal/client/cluster"
+	"github.com/carillon-dev/carillon/internal/client/exitcode"
+	"github.com/carillon-dev/carillon/internal/client/lookup"
+	"github.com/carillon-dev/carillon/internal/client/reference"
 	"github.com/carillon-dev/carillon/internal/plan/diagnosis"
 )
 
@@ -27,7 +28,7 @@ import (
 //   - runwatch.go     the watch of runs
 //   - pick.go         which of the runs that it sees is the one
 type wait struct {
-	target  target
+	target  lookup.Target
 	timeout time.Duration
 	any     bool
 	next    bool
@@ -73,12 +74,12 @@ paused or can never start.`,
 			return nil
 		},
 		ValidArgsFunction: func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-			return reference.Completion(w.target.names)(cmd, nil, typed) // any number of them
+			return reference.Completion(w.target.Names)(cmd, nil, typed) // any number of them
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return w.run(cmd.Context(), args) },
 	}
 	flags := cmd.Flags()
-	w.target.addFlags(cmd, false)
+	w.target.AddFlags(cmd, false)
 	flags.DurationVar(&w.timeout, "timeout", 0, "give up after this time, such as 10m, with exit code 124; 0 never does")
 	flags.BoolVar(&w.any, "any", false, "of several, wait for the first one that ends")
 	flags.BoolVar(&w.next, "next", false, "of a CronJob or Timetable, wait for a run that starts from now on, also if one is active")
@@ -120,7 +121,7 @@ func (w *wait) run(ctx context.Context, args []string) error {
 	if _, err := w.check(args); err != nil {
 		return err
 	}
-	s, server, err := w.target.open(ctx)
+	s, server, err := w.target.Open(ctx)
 	if err != nil {
 		return err
 	}
@@ -132,7 +133,7 @@ func (w *wait) run(ctx context.Context, args []string) error {
 }
 
 // runOn waits, by what an API server and what remembers runs tell.
-func (w *wait) runOn(ctx context.Context, s source, server *cluster.Server, args []string) error {
+func (w *wait) runOn(ctx context.Context, s lookup.Source, server *cluster.Server, args []string) error {
 	refs, err := w.check(args)
 	if err != nil {
 		return err
@@ -163,10 +164,10 @@ func (w *wait) stopped(ctx, limited context.Context, err error) error {
 }
 
 // prepare finds out what is waited for.
-func (w *wait) prepare(ctx context.Context, s source, server *cluster.Server, refs []reference.Reference, began time.Time) ([]*waitRun, error) {
+func (w *wait) prepare(ctx context.Context, s lookup.Source, server *cluster.Server, refs []reference.Reference, began time.Time) ([]*waitRun, error) {
 	var waits []*waitRun
 	for _, ref := range refs {
-		of, err := findSubject(ctx, s, server, ref, w.target.namespace(server))
+		of, err := findSubject(ctx, s, server, ref, w.target.NamespaceOf(server))
 		if err != nil {
 			return nil, err
 		}
@@ -189,10 +190,10 @@ func (w *wait) prepare(ctx context.Context, s source, server *cluster.Server, re
 
 // down says why there is no API server.
 func (w *wait) down() error {
-	if w.target.journal != "" && !w.target.cluster.Named() {
+	if w.target.Journal != "" && !w.target.Cluster.Named() {
 		return exitcode.UsageError("--journal alone shows what has ended; leave it out to wait for what has not")
 	}
-	_, err := w.target.cluster.Connect()
+	_, err := w.target.Cluster.Connect()
 	return err
 }
 

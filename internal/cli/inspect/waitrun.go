@@ -9,14 +9,15 @@ import (
 	"time"
 
 	"github.com/carillon-dev/carillon/api/v1alpha1"
-	"github.com/carillon-dev/carillon/internal/cli/cluster"
+	"github.com/carillon-dev/carillon/internal/client/cluster"
+	"github.com/carillon-dev/carillon/internal/client/lookup"
 	"github.com/carillon-dev/carillon/internal/journal"
 	"github.com/carillon-dev/carillon/internal/plan/run"
 )
 
 // waitRun waits for the end of one run.
 type waitRun struct {
-	source source
+	source lookup.Source
 	server *cluster.Server // nil: there is none now, and down says why
 	down   func() error
 	of     *subject

@@ -15,9 +15,9 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/carillon-dev/carillon/internal/cli/console"
-	"github.com/carillon-dev/carillon/internal/cli/exitcode"
 	"github.com/carillon-dev/carillon/internal/cli/output"
-	"github.com/carillon-dev/carillon/internal/cli/zones"
+	"github.com/carillon-dev/carillon/internal/client/exitcode"
+	"github.com/carillon-dev/carillon/internal/client/zones"
 	"github.com/carillon-dev/carillon/internal/plan/conversion"
 	manifests "github.com/carillon-dev/carillon/internal/plan/document"
 	"github.com/carillon-dev/carillon/schedule"

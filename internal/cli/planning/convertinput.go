@@ -18,9 +18,9 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 
 	"github.com/carillon-dev/carillon/internal/cli/console"
-	"github.com/carillon-dev/carillon/internal/cli/exitcode"
 	"github.com/carillon-dev/carillon/internal/cli/manifest"
-	"github.com/carillon-dev/carillon/internal/cli/reference"
+	"github.com/carillon-dev/carillon/internal/client/exitcode"
+	"github.com/carillon-dev/carillon/internal/client/reference"
 	manifests "github.com/carillon-dev/carillon/internal/plan/document"
 	"github.com/carillon-dev/carillon/internal/plan/workload"
 )

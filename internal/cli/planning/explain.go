@@ -14,10 +14,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/carillon-dev/carillon/internal/cli/console"
-	"github.com/carillon-dev/carillon/internal/cli/exitcode"
 	"github.com/carillon-dev/carillon/internal/cli/output"
-	"github.com/carillon-dev/carillon/internal/cli/reference"
-	"github.com/carillon-dev/carillon/internal/cli/zones"
+	"github.com/carillon-dev/carillon/internal/client/exitcode"
+	"github.com/carillon-dev/carillon/internal/client/reference"
+	"github.com/carillon-dev/carillon/internal/client/zones"
 	"github.com/carillon-dev/carillon/internal/plan/explanation"
 	"github.com/carillon-dev/carillon/internal/plan/workload"
 )

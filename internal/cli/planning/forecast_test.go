@@ -14,8 +14,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/carillon-dev/carillon/internal/cli/exitcode"
 	"github.com/carillon-dev/carillon/internal/cli/output"
+	"github.com/carillon-dev/carillon/internal/client/exitcode"
 )
 
 // runForecast runs the command on 23 November 2026 in a terminal of that locale.

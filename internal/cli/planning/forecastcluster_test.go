@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/carillon-dev/carillon/internal/cli/exitcode"
+	"github.com/carillon-dev/carillon/internal/client/exitcode"
 )
 
 // forecastServer is an API server with CronJobs and Jobs in two namespaces, which it gives in pages, and nothing else.

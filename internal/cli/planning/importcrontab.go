@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/carillon-dev/carillon/internal/cli/console"
-	"github.com/carillon-dev/carillon/internal/cli/exitcode"
+	"github.com/carillon-dev/carillon/internal/client/exitcode"
 	"github.com/carillon-dev/carillon/internal/plan/crontab"
 	manifests "github.com/carillon-dev/carillon/internal/plan/document"
 )

@@ -6,7 +6,7 @@ package planning
 import (
 	"context"
 
-	"github.com/carillon-dev/carillon/internal/cli/exitcode"
+	"github.com/carillon-dev/carillon/internal/client/exitcode"
 )
 
 // interruptible is the error of a command. One that somebody has interrupted has nothing to say.

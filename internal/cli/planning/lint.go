@@ -18,9 +18,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/carillon-dev/carillon/internal/cli/console"
-	"github.com/carillon-dev/carillon/internal/cli/exitcode"
 	"github.com/carillon-dev/carillon/internal/cli/output"
-	"github.com/carillon-dev/carillon/internal/cli/zones"
+	"github.com/carillon-dev/carillon/internal/client/exitcode"
+	"github.com/carillon-dev/carillon/internal/client/zones"
 	"github.com/carillon-dev/carillon/internal/plan/lint"
 	"github.com/carillon-dev/carillon/internal/plan/workload"
 	"github.com/carillon-dev/carillon/internal/version"

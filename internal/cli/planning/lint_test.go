@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/carillon-dev/carillon/internal/cli/exitcode"
+	"github.com/carillon-dev/carillon/internal/client/exitcode"
 )
 
 var lintNow = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)

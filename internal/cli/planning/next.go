@@ -16,10 +16,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/carillon-dev/carillon/internal/cli/console"
-	"github.com/carillon-dev/carillon/internal/cli/exitcode"
 	"github.com/carillon-dev/carillon/internal/cli/output"
-	"github.com/carillon-dev/carillon/internal/cli/reference"
-	"github.com/carillon-dev/carillon/internal/cli/zones"
+	"github.com/carillon-dev/carillon/internal/client/exitcode"
+	"github.com/carillon-dev/carillon/internal/client/reference"
+	"github.com/carillon-dev/carillon/internal/client/zones"
 	"github.com/carillon-dev/carillon/internal/plan/upcoming"
 	"github.com/carillon-dev/carillon/schedule/timeset"
 )

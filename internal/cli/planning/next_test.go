@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/carillon-dev/carillon/internal/cli/exitcode"
+	"github.com/carillon-dev/carillon/internal/client/exitcode"
 )
 
 // runNext runs the command on 20 March 2027 and gives its output and exit code.

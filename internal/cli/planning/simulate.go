@@ -13,9 +13,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/carillon-dev/carillon/internal/cli/console"
-	"github.com/carillon-dev/carillon/internal/cli/exitcode"
 	"github.com/carillon-dev/carillon/internal/cli/output"
-	"github.com/carillon-dev/carillon/internal/cli/reference"
+	"github.com/carillon-dev/carillon/internal/client/exitcode"
+	"github.com/carillon-dev/carillon/internal/client/reference"
 	"github.com/carillon-dev/carillon/internal/plan/simulation"
 	"github.com/carillon-dev/carillon/internal/plan/simulation/report"
 	"github.com/carillon-dev/carillon/internal/plan/workload"

@@ -17,7 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/carillon-dev/carillon/internal/cli/exitcode"
+	"github.com/carillon-dev/carillon/internal/client/exitcode"
 )
 
 // runSimulate runs the command on 20 March 2027 in a directory with these files, and gives its output and exit code.

@@ -12,7 +12,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/carillon-dev/carillon/internal/cli/exitcode"
+	"github.com/carillon-dev/carillon/internal/client/exitcode"
 	"github.com/carillon-dev/carillon/internal/plan/simulation"
 	"github.com/carillon-dev/carillon/internal/plan/workload"
 )

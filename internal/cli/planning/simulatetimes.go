@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/carillon-dev/carillon/internal/cli/exitcode"
+	"github.com/carillon-dev/carillon/internal/client/exitcode"
 	"github.com/carillon-dev/carillon/internal/plan/simulation"
 	"github.com/carillon-dev/carillon/internal/plan/upcoming"
 	"github.com/carillon-dev/carillon/schedule/timeset"

@@ -6,7 +6,7 @@ package planning
 import (
 	"time"
 
-	"github.com/carillon-dev/carillon/internal/cli/exitcode"
+	"github.com/carillon-dev/carillon/internal/client/exitcode"
 )
 
 // What may be asked for: the years that RFC 3339 can write and for which time zones are known.

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/carillon-dev/carillon/internal/cli/exitcode"
-	"github.com/carillon-dev/carillon/internal/cli/reference"
+	"github.com/carillon-dev/carillon/internal/client/exitcode"
+	"github.com/carillon-dev/carillon/internal/client/reference"
 )
 
 // savedCluster is what kubectl get cronjobs,jobs,pods,events -o yaml --show-managed-fields writes, made shorter.

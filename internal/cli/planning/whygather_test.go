@@ -18,8 +18,8 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/carillon-dev/carillon/internal/cli/exitcode"
-	"github.com/carillon-dev/carillon/internal/cli/reference"
+	"github.com/carillon-dev/carillon/internal/client/exitcode"
+	"github.com/carillon-dev/carillon/internal/client/reference"
 )
 
 // apiServer answers with the objects of savedCluster, to one who may read CronJobs and Jobs and nothing else. It gives

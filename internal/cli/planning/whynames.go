@@ -8,8 +8,8 @@ import (
 	"context"
 	"slices"
 
-	"github.com/carillon-dev/carillon/internal/cli/evidence"
-	"github.com/carillon-dev/carillon/internal/cli/reference"
+	"github.com/carillon-dev/carillon/internal/client/evidence"
+	"github.com/carillon-dev/carillon/internal/client/reference"
 )
 
 // names are the names of all objects of a kind, for completion and for messages.

@@ -1,7 +1,7 @@
 // Copyright The Carillon Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package inspect
+package lookup
 
 import (
 	"encoding/json"
@@ -26,7 +26,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/carillon-dev/carillon/internal/cli/cluster"
+	"github.com/carillon-dev/carillon/internal/client/cluster"
 	"github.com/carillon-dev/carillon/internal/journal"
 	"github.com/carillon-dev/carillon/internal/plan/run"
 )
@@ -41,19 +41,25 @@ type plane struct {
 	asked     []string          // the lists that were asked for, with their selectors
 }
 
-// start serves it and gives a source for it.
-func (p *plane) start(t *testing.T, namespace string) *apiSource {
+// kubeconfigOf serves the handler, and writes a kubeconfig for it.
+func kubeconfigOf(t *testing.T, h http.Handler) string {
 	t.Helper()
-	server := httptest.NewServer(http.HandlerFunc(p.serve))
+	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)
-	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	path := filepath.Join(t.TempDir(), "kubeconfig")
 	text := fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: a, contexts: [{name: a, context: {cluster: a, user: a, namespace: shop}}],
 clusters: [{name: a, cluster: {server: %q}}], users: [{name: a, user: {}}]}`, server.URL)
-	if err := os.WriteFile(kubeconfig, []byte(text), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	to := target{cluster: cluster.Flags{Kubeconfig: kubeconfig, Namespace: namespace}, allNamespaces: namespace == ""}
-	s, _, err := to.open(t.Context())
+	return path
+}
+
+// start serves it and gives a Source for it.
+func (p *plane) start(t *testing.T, namespace string) *apiSource {
+	t.Helper()
+	to := Target{Cluster: cluster.Flags{Kubeconfig: kubeconfigOf(t, http.HandlerFunc(p.serve)), Namespace: namespace}, AllNamespaces: namespace == ""}
+	s, _, err := to.Open(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -268,7 +274,7 @@ func TestAPISourceRuns(t *testing.T) {
 			if len(runs) > 0 && string(runs[0].UID) != test.newest {
 				t.Errorf("the newest is %s", runs[0].UID)
 			}
-			if !slices.IsSortedFunc(runs, newestFirst) {
+			if !slices.IsSortedFunc(runs, NewestFirst) {
 				t.Error("not newest first")
 			}
 		})

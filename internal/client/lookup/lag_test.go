@@ -1,7 +1,7 @@
 // Copyright The Carillon Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package inspect
+package lookup
 
 import (
 	"context"
@@ -14,23 +14,23 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/carillon-dev/carillon/internal/cli/cluster"
-	"github.com/carillon-dev/carillon/internal/cli/exitcode"
+	"github.com/carillon-dev/carillon/internal/client/cluster"
+	"github.com/carillon-dev/carillon/internal/client/exitcode"
 	"github.com/carillon-dev/carillon/internal/datadir"
 	"github.com/carillon-dev/carillon/internal/journal"
 	"github.com/carillon-dev/carillon/internal/plan/run"
 )
 
-// liveRuns is a source that has some runs, chosen as from an API server.
+// liveRuns is a Source that has some runs, chosen as from an API server.
 type liveRuns struct {
-	source
+	Source
 	runs []run.Run
 }
 
 func (l liveRuns) Runs(_ context.Context, q journal.Query) ([]run.Run, error) {
 	var chosen []run.Run
 	for i := range l.runs {
-		if chooses(&q, &l.runs[i]) {
+		if Chooses(&q, &l.runs[i]) {
 			chosen = append(chosen, l.runs[i])
 		}
 	}
@@ -139,7 +139,7 @@ func TestDamagedJournalOfACarillonThatDoesNotRun(t *testing.T) {
 	if err := os.WriteFile(datadir.JournalDatabase(dir), []byte(strings.Repeat("no database ", 1000)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, _, err := new(target).openLocal(cluster.Flags{DataDir: dir})
+	_, _, err := new(Target).openLocal(cluster.Flags{DataDir: dir})
 	var shownAlone *exitcode.Error // only what is in it is shown
 	if err == nil || errors.As(err, &shownAlone) || !strings.Contains(err.Error(), "is damaged") {
 		t.Error(err)

@@ -1,7 +1,7 @@
 // Copyright The Carillon Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package inspect
+package lookup
 
 import (
 	"context"
@@ -14,14 +14,14 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/carillon-dev/carillon/internal/cli/cluster"
+	"github.com/carillon-dev/carillon/internal/client/cluster"
 	"github.com/carillon-dev/carillon/internal/journal"
 	"github.com/carillon-dev/carillon/internal/journal/ended"
 	"github.com/carillon-dev/carillon/internal/plan/run"
 )
 
 // remembered is what a journalSource asks a journal; journal.Reader is one.
-type remembered interface {
+type Remembered interface {
 	Runs(ctx context.Context, q journal.Query) ([]run.Run, error)
 	Omissions(ctx context.Context, q journal.Query) ([]run.Omission, error)
 	Attempts(ctx context.Context, uid types.UID) ([]run.Attempt, error)
@@ -36,7 +36,7 @@ type remembered interface {
 // journalSource answers from a journal. What that cannot have yet comes from the API server, if there is one: attempts
 // that run, and what they write.
 type journalSource struct {
-	reader remembered
+	reader Remembered
 	// name says which journal it is, note what else is to be said of it.
 	name, note string
 	// stopped is the data directory of the Carillon whose journal it is, if that does not run; "" otherwise.
@@ -45,12 +45,12 @@ type journalSource struct {
 	ended string
 	live  *pods
 	// objects has the runs that are still there, and lags tells whether the journal may not have them; nil is never.
-	objects source
+	objects Source
 	lags    func() bool
 }
 
 func (s *journalSource) connect(server *cluster.Server) error {
-	client, err := typedClient(server)
+	client, err := TypedClient(server)
 	if err != nil {
 		return err
 	}
@@ -58,10 +58,10 @@ func (s *journalSource) connect(server *cluster.Server) error {
 	return nil
 }
 
-// Close implements source.
+// Close implements Source.
 func (s *journalSource) Close() error { return s.reader.Close() }
 
-// Runs implements source.
+// Runs implements Source.
 func (s *journalSource) Runs(ctx context.Context, q journal.Query) ([]run.Run, error) {
 	runs, err := s.reader.Runs(ctx, q)
 	if err != nil || !s.isLate() {
@@ -70,17 +70,17 @@ func (s *journalSource) Runs(ctx context.Context, q journal.Query) ([]run.Run, e
 	return s.withObjects(ctx, &q, runs), nil
 }
 
-// Omissions implements source.
+// Omissions implements Source.
 func (s *journalSource) Omissions(ctx context.Context, q journal.Query) ([]run.Omission, error) {
 	return s.reader.Omissions(ctx, q)
 }
 
-// Usual implements source.
+// Usual implements Source.
 func (s *journalSource) Usual(ctx context.Context, owners []types.UID) (map[types.UID]journal.Usual, error) {
 	return s.reader.Usual(ctx, owners)
 }
 
-// Attempts implements source.
+// Attempts implements Source.
 func (s *journalSource) Attempts(ctx context.Context, r *run.Run) ([]run.Attempt, error) {
 	attempts, err := s.reader.Attempts(ctx, r.UID)
 	if err != nil || s.live == nil || r.Outcome.Ended() && len(attempts) > 0 && len(attempts) >= r.Attempts {
@@ -99,7 +99,7 @@ func (s *journalSource) Attempts(ctx context.Context, r *run.Run) ([]run.Attempt
 	return attempts, nil
 }
 
-// Log implements source.
+// Log implements Source.
 func (s *journalSource) Log(ctx context.Context, a *run.Attempt) (io.ReadCloser, error) {
 	log, err := s.reader.Log(ctx, a.ContainerID)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -114,7 +114,7 @@ func (s *journalSource) Log(ctx context.Context, a *run.Attempt) (io.ReadCloser,
 	return s.live.log(ctx, a, 0)
 }
 
-// Tail implements source.
+// Tail implements Source.
 func (s *journalSource) Tail(ctx context.Context, a *run.Attempt, lines int) ([]byte, error) {
 	tail, err := s.reader.Tail(ctx, a.ContainerID, lines)
 	if len(tail) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -142,7 +142,7 @@ func (s *journalSource) waitingLog(a *run.Attempt) (io.ReadCloser, error) {
 	return log, nil
 }
 
-// Origin implements source.
+// Origin implements Source.
 func (s *journalSource) Origin(ctx context.Context) string {
 	text := s.name
 	if extent, err := s.reader.Extent(ctx); err == nil && !extent.Oldest.IsZero() {
@@ -168,4 +168,29 @@ func (s *journalSource) names(ctx context.Context, word, namespace string) ([]st
 		return names, fmt.Errorf("read the journal: %w", err)
 	}
 	return names, nil
+}
+
+// Extent tells what the journal has.
+func (s *journalSource) Extent(ctx context.Context) (journal.Extent, error) {
+	return s.reader.Extent(ctx)
+}
+
+// NewJournal gives a source for a journal alone; name says to the user which one it is. stopped is the data directory of
+// the Carillon that wrote it and does not run now, "" if there is none. Closing the source closes reader.
+func NewJournal(reader Remembered, name, stopped string) Source {
+	return &journalSource{reader: reader, name: name, stopped: stopped}
+}
+
+// Remembers tells whether a source is a journal.
+func Remembers(s Source) bool {
+	_, remembers := s.(*journalSource)
+	return remembers
+}
+
+// Stopped is the data directory of the Carillon that remembers runs and does not run now; "" if it does, or is none.
+func Stopped(s Source) string {
+	if remembers, ok := s.(*journalSource); ok {
+		return remembers.stopped
+	}
+	return ""
 }

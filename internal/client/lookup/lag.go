@@ -1,7 +1,7 @@
 // Copyright The Carillon Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package inspect
+package lookup
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/carillon-dev/carillon/internal/datadir"
 	"github.com/carillon-dev/carillon/internal/journal"
 	"github.com/carillon-dev/carillon/internal/plan/run"
 )
@@ -23,7 +24,7 @@ const (
 // lags tells whether the journal in a directory seems not to be written to: its disk is full, or containers that ended
 // long ago still wait for it. Directories that cannot be read tell nothing.
 func lags(journalDir, ended string, now time.Time) bool {
-	if free := diskFree(journalDir); free >= 0 && free < leastFree {
+	if free := datadir.Free(journalDir); free >= 0 && free < leastFree {
 		return true
 	}
 	waiting, err := os.ReadDir(ended)
@@ -55,8 +56,8 @@ func (s *journalSource) withObjects(ctx context.Context, q *journal.Query, known
 			known[at] = live[i]
 		}
 	}
-	known = slices.DeleteFunc(known, func(r run.Run) bool { return !chooses(q, &r) })
-	slices.SortFunc(known, newestFirst)
+	known = slices.DeleteFunc(known, func(r run.Run) bool { return !Chooses(q, &r) })
+	slices.SortFunc(known, NewestFirst)
 	if q.Limit > 0 {
 		known = known[:min(len(known), q.Limit)]
 	}

@@ -1,18 +1,19 @@
 // Copyright The Carillon Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package inspect
+package lookup
 
 import (
 	"errors"
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/carillon-dev/carillon/internal/cli/cluster"
-	"github.com/carillon-dev/carillon/internal/cli/exitcode"
+	"github.com/carillon-dev/carillon/internal/client/cluster"
+	"github.com/carillon-dev/carillon/internal/client/exitcode"
 	"github.com/carillon-dev/carillon/internal/datadir"
 	"github.com/carillon-dev/carillon/internal/journal"
 	"github.com/carillon-dev/carillon/internal/plan/run"
@@ -25,8 +26,7 @@ func TestOpenLocal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := backupRun(1, run.Succeeded)
-	r.Namespace = "sales"
+	r := run.Run{UID: "backup-1", APIVersion: "batch/v1", Kind: "Job", Namespace: "sales", Name: "backup-1", Outcome: run.Succeeded, Created: time.Now(), Ended: time.Now()}
 	if err := errors.Join(written.Record(t.Context(), []run.Run{r}, nil), written.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -39,8 +39,8 @@ func TestOpenLocal(t *testing.T) {
 		"two that are excluded": {cluster.Flags{DataDir: stopped, Context: "x"}, false, false},
 		"one that is stopped":   {cluster.Flags{DataDir: stopped}, false, true},
 	} {
-		target := target{cluster: test.flags}
-		s, _, err := target.open(t.Context())
+		target := Target{Cluster: test.flags}
+		s, _, err := target.Open(t.Context())
 		if test.found {
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
@@ -49,14 +49,15 @@ func TestOpenLocal(t *testing.T) {
 			}
 			continue
 		}
-		if err == nil || codeOf(err) != exitcode.Usage || errors.Is(err, cluster.ErrNotRunning) != test.down {
+		coded, _ := errors.AsType[*exitcode.Error](err)
+		if coded == nil || coded.Code != exitcode.Usage || errors.Is(err, cluster.ErrNotRunning) != test.down {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	local := target{cluster: cluster.Flags{DataDir: stopped}}
+	local := Target{Cluster: cluster.Flags{DataDir: stopped}}
 	cmd := &cobra.Command{}
 	cmd.SetContext(t.Context())
-	if names, _ := local.completeNamespaces(cmd, nil, ""); !slices.Equal(names, []string{"sales"}) {
+	if names, _ := local.CompleteNamespaces(cmd, nil, ""); !slices.Equal(names, []string{"sales"}) {
 		t.Errorf("-n is completed with %q", names)
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/carillon-dev/carillon/internal/cli/exitcode"
-	"github.com/carillon-dev/carillon/internal/cli/reference"
+	"github.com/carillon-dev/carillon/internal/client/exitcode"
+	"github.com/carillon-dev/carillon/internal/client/reference"
 	"github.com/carillon-dev/carillon/internal/plan/diagnosis"
 	"github.com/carillon-dev/carillon/internal/plan/workload"
 )

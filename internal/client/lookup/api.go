@@ -1,7 +1,7 @@
 // Copyright The Carillon Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package inspect
+package lookup
 
 import (
 	"cmp"
@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/carillon-dev/carillon/internal/cli/cluster"
+	"github.com/carillon-dev/carillon/internal/client/cluster"
 	"github.com/carillon-dev/carillon/internal/journal"
 	"github.com/carillon-dev/carillon/internal/plan/run"
 )
@@ -46,15 +46,17 @@ type listing struct {
 // fresh is how long a listing answers further questions: a command asks several at once, and watches for longer.
 const fresh = 2 * time.Second
 
-func newAPISource(server *cluster.Server, namespace, name, why string) (source, error) {
-	client, err := typedClient(server)
+// NewAPI gives the source for the objects that an API server has in a namespace, "" for all. name says to the user which
+// one it is, why what there is no journal for; "" if nobody expects one.
+func NewAPI(server *cluster.Server, namespace, name, why string) (Source, error) {
+	client, err := TypedClient(server)
 	if err != nil {
 		return nil, err
 	}
 	return &apiSource{server: server, client: client, namespace: namespace, name: name, why: why, most: mostJobs, now: time.Now, known: map[scope]listing{}}, nil
 }
 
-// Close implements source.
+// Close implements Source.
 func (s *apiSource) Close() error { return nil }
 
 // scopeOf is what has to be read to answer a question.
@@ -81,19 +83,19 @@ func (s *apiSource) read(ctx context.Context, c scope) ([]run.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(runs, newestFirst)
+	slices.SortFunc(runs, NewestFirst)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.known[c] = listing{at, runs}
 	return runs, nil
 }
 
-// newestFirst orders runs as a journal gives them.
-func newestFirst(a, b run.Run) int {
+// NewestFirst orders runs as a journal gives them.
+func NewestFirst(a, b run.Run) int {
 	return cmp.Or(b.Time().Compare(a.Time()), b.Created.Compare(a.Created), strings.Compare(string(b.UID), string(a.UID)))
 }
 
-// Runs implements source.
+// Runs implements Source.
 func (s *apiSource) Runs(ctx context.Context, q journal.Query) ([]run.Run, error) {
 	runs, err := s.read(ctx, s.scopeOf(&q))
 	if err != nil {
@@ -104,15 +106,15 @@ func (s *apiSource) Runs(ctx context.Context, q journal.Query) ([]run.Run, error
 		if q.Limit > 0 && len(chosen) == q.Limit {
 			break
 		}
-		if chooses(&q, &runs[i]) {
+		if Chooses(&q, &runs[i]) {
 			chosen = append(chosen, runs[i])
 		}
 	}
 	return chosen, s.sum(ctx, chosen)
 }
 
-// chooses tells whether a question is about a run.
-func chooses(q *journal.Query, r *run.Run) bool {
+// Chooses tells whether a question is about a run.
+func Chooses(q *journal.Query, r *run.Run) bool {
 	return (q.Namespace == "" || r.Namespace == q.Namespace) &&
 		(q.OwnerKind == "" || r.Owner.Kind == q.OwnerKind) &&
 		(q.OwnerName == "" || r.Owner.Name == q.OwnerName) &&
@@ -120,11 +122,12 @@ func chooses(q *journal.Query, r *run.Run) bool {
 		(q.Name == "" || r.Name == q.Name) &&
 		(q.UID == "" || r.UID == q.UID) &&
 		(len(q.Outcomes) == 0 || slices.Contains(q.Outcomes, r.Outcome)) &&
-		between(r.Time(), q) &&
+		Between(r.Time(), q) &&
 		(q.EndedFrom.IsZero() || !r.Ended.IsZero() && !r.Ended.Before(q.EndedFrom))
 }
 
-func between(t time.Time, q *journal.Query) bool {
+// Between tells whether a time is in the span of a question.
+func Between(t time.Time, q *journal.Query) bool {
 	return (q.From.IsZero() || !t.Before(q.From)) && (q.Until.IsZero() || t.Before(q.Until))
 }
 
@@ -154,7 +157,7 @@ func (s *apiSource) sum(ctx context.Context, runs []run.Run) error {
 	return nil
 }
 
-// Attempts implements source.
+// Attempts implements Source.
 func (s *apiSource) Attempts(ctx context.Context, r *run.Run) ([]run.Attempt, error) {
 	attempts, err := pods{s.client}.attempts(ctx, r)
 	if apierrors.IsForbidden(err) {
@@ -164,12 +167,12 @@ func (s *apiSource) Attempts(ctx context.Context, r *run.Run) ([]run.Attempt, er
 	return attempts, err
 }
 
-// Log implements source.
+// Log implements Source.
 func (s *apiSource) Log(ctx context.Context, a *run.Attempt) (io.ReadCloser, error) {
 	return pods{s.client}.log(ctx, a, 0)
 }
 
-// Tail implements source.
+// Tail implements Source.
 func (s *apiSource) Tail(ctx context.Context, a *run.Attempt, lines int) ([]byte, error) {
 	log, err := pods{s.client}.log(ctx, a, lines)
 	if apierrors.IsForbidden(err) {
@@ -186,7 +189,7 @@ const (
 	mostExact = 100
 )
 
-// Usual implements source.
+// Usual implements Source.
 func (s *apiSource) Usual(ctx context.Context, owners []types.UID) (map[types.UID]journal.Usual, error) {
 	runs, err := s.read(ctx, scope{namespace: s.namespace})
 	if err != nil {
@@ -231,7 +234,7 @@ func (s *apiSource) limit(text string) {
 	}
 }
 
-// Origin implements source.
+// Origin implements Source.
 func (s *apiSource) Origin(context.Context) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

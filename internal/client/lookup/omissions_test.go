@@ -1,7 +1,7 @@
 // Copyright The Carillon Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package inspect
+package lookup
 
 import (
 	"testing"
@@ -15,14 +15,21 @@ import (
 	kubefake "k8s.io/client-go/kubernetes/fake"
 	"sigs.k8s.io/yaml"
 
-	"github.com/carillon-dev/carillon/internal/cli/cluster"
+	"github.com/carillon-dev/carillon/internal/client/cluster"
 	"github.com/carillon-dev/carillon/internal/journal"
 )
 
 // Without a journal the status of a Timetable tells which of its times had no run.
 func TestAPIServerTellsOmissionsOfATimetable(t *testing.T) {
 	content := map[string]any{}
-	if err := yaml.Unmarshal([]byte(timetableObject+`
+	if err := yaml.Unmarshal([]byte(`apiVersion: batch.carillon.dev/v1alpha1
+kind: Timetable
+metadata: {name: report, namespace: shop, uid: u-report, generation: 2, creationTimestamp: "2026-10-18T10:00:00Z"}
+spec:
+  schedules: [{name: day, cron: "0 */2 * * *"}]
+  template: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: main, image: "registry.example/report:1"}]}}}}
+status:
+  cursor: "2026-10-19T08:00:00Z"
   ledger:
   - {scheduledTime: "2026-10-19T08:00:00Z", result: Succeeded}
   - {scheduledTime: "2026-10-19T02:00:00Z", until: "2026-10-19T06:00:00Z", result: Missed, reason: Outage, count: 3}`), &content); err != nil {
@@ -32,6 +39,7 @@ func TestAPIServerTellsOmissionsOfATimetable(t *testing.T) {
 	if err := unstructured.SetNestedField(object.Object, int64(2), "metadata", "generation"); err != nil {
 		t.Fatal(err)
 	}
+	timetableKind := schema.GroupVersionKind{Group: "batch.carillon.dev", Version: "v1alpha1", Kind: "Timetable"}
 	mapper := meta.NewDefaultRESTMapper(nil)
 	mapper.Add(timetableKind, meta.RESTScopeNamespace)
 	resource := schema.GroupVersionResource{Group: timetableKind.Group, Version: timetableKind.Version, Resource: "timetables"}

@@ -1,7 +1,7 @@
 // Copyright The Carillon Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package inspect
+package lookup
 
 import (
 	"context"
@@ -16,94 +16,94 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/carillon-dev/carillon/internal/cli/cluster"
-	"github.com/carillon-dev/carillon/internal/cli/evidence"
-	"github.com/carillon-dev/carillon/internal/cli/exitcode"
-	"github.com/carillon-dev/carillon/internal/cli/reference"
+	"github.com/carillon-dev/carillon/internal/client/cluster"
+	"github.com/carillon-dev/carillon/internal/client/evidence"
+	"github.com/carillon-dev/carillon/internal/client/exitcode"
+	"github.com/carillon-dev/carillon/internal/client/reference"
 	"github.com/carillon-dev/carillon/internal/datadir"
 	"github.com/carillon-dev/carillon/internal/journal"
 )
 
-// target is what the flags of a command name.
-type target struct {
-	cluster       cluster.Flags
-	allNamespaces bool
+// Target is what the flags of a command name.
+type Target struct {
+	Cluster       cluster.Flags
+	AllNamespaces bool
 	// journal is the directory of a journal, "" for that of the Carillon of this machine if one is meant.
-	journal string
+	Journal string
 	// selector chooses by labels, "" all.
-	selector string
+	Selector string
 }
 
-// addFlags registers the flags that name where to look, and with selector -A and -l, for commands about many objects.
-func (t *target) addFlags(cmd *cobra.Command, selector bool) {
+// AddFlags registers the flags that name where to look, and with selector -A and -l, for commands about many objects.
+func (t *Target) AddFlags(cmd *cobra.Command, selector bool) {
 	flags := cmd.Flags()
-	t.cluster.Add(flags)
+	t.Cluster.Add(flags)
 	// It is refused for a flag that is not there only.
-	_ = cmd.RegisterFlagCompletionFunc("namespace", t.completeNamespaces)
-	flags.StringVar(&t.journal, "journal", "", "read the journal in this directory, or in this data directory")
+	_ = cmd.RegisterFlagCompletionFunc("namespace", t.CompleteNamespaces)
+	flags.StringVar(&t.Journal, "journal", "", "read the journal in this directory, or in this data directory")
 	if selector {
-		flags.BoolVarP(&t.allNamespaces, "all-namespaces", "A", false, "in all namespaces")
-		flags.StringVarP(&t.selector, "selector", "l", "", "only objects with these labels (team=billing,tier!=dev)")
+		flags.BoolVarP(&t.AllNamespaces, "all-namespaces", "A", false, "in all namespaces")
+		flags.StringVarP(&t.Selector, "selector", "l", "", "only objects with these labels (team=billing,tier!=dev)")
 	}
 }
 
-// labels are what -l asks for.
-func (t *target) labels() (labels.Selector, error) {
-	chosen, err := labels.Parse(t.selector)
+// Labels are what -l asks for.
+func (t *Target) Labels() (labels.Selector, error) {
+	chosen, err := labels.Parse(t.Selector)
 	if err != nil {
 		return nil, exitcode.UsageError("-l: %w", err)
 	}
 	return chosen, nil
 }
 
-// namespace is the one that is asked about, "" for all.
-func (t *target) namespace(server *cluster.Server) string {
+// Namespace is the one that is asked about, "" for all.
+func (t *Target) NamespaceOf(server *cluster.Server) string {
 	switch {
-	case t.allNamespaces:
+	case t.AllNamespaces:
 		return ""
-	case t.cluster.Namespace != "":
-		return t.cluster.Namespace
+	case t.Cluster.Namespace != "":
+		return t.Cluster.Namespace
 	case server != nil:
 		return server.Namespace
 	}
 	return "default"
 }
 
-// open gives the source for what the flags name, and the API server; server is nil if the Carillon of this machine does
+// Open gives the Source for what the flags name, and the API server; server is nil if the Carillon of this machine does
 // not run, or if a journal alone was named: it can be read all the same.
-func (t *target) open(ctx context.Context) (source, *cluster.Server, error) {
+func (t *Target) Open(ctx context.Context) (Source, *cluster.Server, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
 	}
-	if t.allNamespaces && t.cluster.Namespace != "" {
+	if t.AllNamespaces && t.Cluster.Namespace != "" {
 		return nil, nil, exitcode.UsageError("--all-namespaces and --namespace exclude each other")
 	}
-	if t.journal != "" {
+	if t.Journal != "" {
 		return t.openNamed()
 	}
-	flags := t.cluster.OrLocal()
+	flags := t.Cluster.OrLocal()
 	if flags.DataDir == "" {
 		server, err := flags.Connect()
 		if err != nil {
 			return nil, nil, err
 		}
-		made, err := newAPISource(server, t.namespace(server), "the cluster", "")
+		made, err := NewAPI(server, t.NamespaceOf(server), "the cluster", "")
 		return made, server, err
 	}
 	return t.openLocal(flags)
 }
 
 // openNamed opens the journal that a flag names, with the API server that another one may name.
-func (t *target) openNamed() (source, *cluster.Server, error) {
-	reader, err := evidence.OpenNamed(t.journal)
+func (t *Target) openNamed() (Source, *cluster.Server, error) {
+	reader, err := evidence.OpenNamed(t.Journal)
 	if err != nil {
 		return nil, nil, err
 	}
-	made := &journalSource{reader: reader, name: "the journal in " + t.journal}
-	if !t.cluster.Named() {
+	made := &journalSource{reader: reader, name: "the journal in " + t.Journal}
+	if !t.Cluster.Named() {
 		return made, nil, nil
 	}
-	server, err := t.cluster.Connect()
+	server, err := t.Cluster.Connect()
 	if err == nil {
 		err = made.connect(server)
 	}
@@ -115,7 +115,7 @@ func (t *target) openNamed() (source, *cluster.Server, error) {
 }
 
 // openLocal opens the journal of the Carillon of this machine, whether it runs or not, or else its API server.
-func (t *target) openLocal(flags cluster.Flags) (source, *cluster.Server, error) {
+func (t *Target) openLocal(flags cluster.Flags) (Source, *cluster.Server, error) {
 	dir, err := cluster.Absolute(flags.DataDir)
 	if err != nil {
 		return nil, nil, err
@@ -133,7 +133,7 @@ func (t *target) openLocal(flags cluster.Flags) (source, *cluster.Server, error)
 		}
 		err := made.connect(server)
 		if err == nil {
-			made.objects, err = newAPISource(server, t.namespace(server), "the Carillon on "+dir, "")
+			made.objects, err = NewAPI(server, t.NamespaceOf(server), "the Carillon on "+dir, "")
 		}
 		if err != nil {
 			_ = reader.Close() // the error before it matters
@@ -151,13 +151,13 @@ func (t *target) openLocal(flags cluster.Flags) (source, *cluster.Server, error)
 	case none:
 		unread = errors.New("it keeps no journal")
 	}
-	made, err := newAPISource(server, t.namespace(server), "the Carillon on "+dir, unread.Error())
+	made, err := NewAPI(server, t.NamespaceOf(server), "the Carillon on "+dir, unread.Error())
 	return made, server, err
 }
 
-// checkNamespace is an error if the namespace that -n names does not exist, nor did while the journal remembers.
-func (t *target) checkNamespace(ctx context.Context, s source, server *cluster.Server) error {
-	namespace := t.cluster.Namespace
+// CheckNamespace is an error if the namespace that -n names does not exist, nor did while the journal remembers.
+func (t *Target) CheckNamespace(ctx context.Context, s Source, server *cluster.Server) error {
+	namespace := t.Cluster.Namespace
 	if namespace == "" || server == nil {
 		return nil
 	}
@@ -178,12 +178,12 @@ func (t *target) checkNamespace(ctx context.Context, s source, server *cluster.S
 // namespacesWithin bounds how long the completion of a namespace may take.
 const namespacesWithin = 2 * time.Second
 
-// completeNamespaces completes -n: with the namespaces of the API server, or, where none runs, those of remembered
+// CompleteNamespaces completes -n: with the namespaces of the API server, or, where none runs, those of remembered
 // runs.
-func (t *target) completeNamespaces(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+func (t *Target) CompleteNamespaces(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	ctx, cancel := context.WithTimeout(cmd.Context(), namespacesWithin)
 	defer cancel()
-	s, server, err := t.open(ctx)
+	s, server, err := t.Open(ctx)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp // a shell has no place for errors
 	}
@@ -206,19 +206,19 @@ func (t *target) completeNamespaces(cmd *cobra.Command, _ []string, _ string) ([
 	return slices.Compact(names), cobra.ShellCompDirectiveNoFileComp
 }
 
-// names are those of objects that a reference with this word may mean. It is for reference.Completion.
-func (t *target) names(ctx context.Context, word string) ([]string, error) {
-	s, server, err := t.open(ctx)
+// Names are those of objects that a reference with this word may mean. It is for reference.Completion.
+func (t *Target) Names(ctx context.Context, word string) ([]string, error) {
+	s, server, err := t.Open(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = s.Close() }() // it was only read
-	return namesOf(ctx, s, server, word, t.namespace(server))
+	return NamesOf(ctx, s, server, word, t.NamespaceOf(server))
 }
 
-// namesOf gives the names of objects that a reference with this word may mean: those that a journal remembers, and
+// NamesOf gives the names of objects that a reference with this word may mean: those that a journal remembers, and
 // those that are there; server is nil if that is not to be known. With an error they are those that could be read.
-func namesOf(ctx context.Context, s source, server *cluster.Server, word, namespace string) ([]string, error) {
+func NamesOf(ctx context.Context, s Source, server *cluster.Server, word, namespace string) ([]string, error) {
 	var names []string
 	var unread, unlisted error
 	if remembering, ok := s.(interface {

@@ -1,7 +1,7 @@
 // Copyright The Carillon Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package inspect
+package lookup
 
 import (
 	"cmp"
@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/carillon-dev/carillon/internal/cli/cluster"
+	"github.com/carillon-dev/carillon/internal/client/cluster"
 	"github.com/carillon-dev/carillon/internal/journal"
 	"github.com/carillon-dev/carillon/internal/plan/quantity"
 	"github.com/carillon-dev/carillon/internal/plan/run"
@@ -25,7 +25,7 @@ import (
 // cronJobKind is what all kinds of CronJob are called.
 const cronJobKind = "CronJob"
 
-// Omissions implements source.
+// Omissions implements Source.
 func (s *apiSource) Omissions(ctx context.Context, q journal.Query) ([]run.Omission, error) {
 	if q.Name != "" || q.UID != "" || len(q.Outcomes) > 0 {
 		return nil, nil // an omission has none of these
@@ -47,7 +47,7 @@ func (s *apiSource) Omissions(ctx context.Context, q journal.Query) ([]run.Omiss
 		}
 		found = append(found, told...)
 	}
-	found = slices.DeleteFunc(found, func(o run.Omission) bool { return !omits(&q, &o) })
+	found = slices.DeleteFunc(found, func(o run.Omission) bool { return !Omits(&q, &o) })
 	slices.SortFunc(found, func(a, b run.Omission) int {
 		return cmp.Or(b.ScheduledTime.Compare(a.ScheduledTime), strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Owner.Name, b.Owner.Name))
 	})
@@ -57,13 +57,13 @@ func (s *apiSource) Omissions(ctx context.Context, q journal.Query) ([]run.Omiss
 	return found, nil
 }
 
-// omits tells whether a question is about an omission.
-func omits(q *journal.Query, o *run.Omission) bool {
+// Omits tells whether a question is about an omission.
+func Omits(q *journal.Query, o *run.Omission) bool {
 	return (q.Namespace == "" || o.Namespace == q.Namespace) &&
 		(q.OwnerKind == "" || o.Owner.Kind == q.OwnerKind) &&
 		(q.OwnerName == "" || o.Owner.Name == q.OwnerName) &&
 		(q.OwnerUID == "" || o.Owner.UID == q.OwnerUID) &&
-		between(o.ScheduledTime, q) &&
+		Between(o.ScheduledTime, q) &&
 		(q.EndedFrom.IsZero() || !o.Seen.Before(q.EndedFrom))
 }
 

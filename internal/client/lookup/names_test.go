@@ -1,7 +1,7 @@
 // Copyright The Carillon Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package inspect
+package lookup
 
 import (
 	"context"
@@ -15,15 +15,14 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/carillon-dev/carillon/internal/cli/cluster"
-	"github.com/carillon-dev/carillon/internal/cli/reference"
+	"github.com/carillon-dev/carillon/internal/client/cluster"
 	"github.com/carillon-dev/carillon/internal/journal"
 	"github.com/carillon-dev/carillon/internal/plan/run"
 )
 
 // namesKept is a journal that has names, and no runs.
 type namesKept struct {
-	remembered
+	Remembered
 	names []string
 	err   error
 }
@@ -72,7 +71,7 @@ func TestNamesOf(t *testing.T) {
 		"a broken journal":    {namesKept{err: errors.New("damaged")}, there, made, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := namesOf(t.Context(), &journalSource{reader: &test.journal}, test.server, "job", "shop")
+			got, err := NamesOf(t.Context(), &journalSource{reader: &test.journal}, test.server, "job", "shop")
 			if !slices.Equal(got, test.want) || (err != nil) != test.fails {
 				t.Errorf("%d names, want %d; %v", len(got), len(test.want), err)
 			}
@@ -80,19 +79,5 @@ func TestNamesOf(t *testing.T) {
 	}
 	if lists := len(p.asked); lists != 6 {
 		t.Errorf("%d lists for three pages, twice", lists)
-	}
-}
-
-// Advice about a wrong name knows what the journal alone remembers.
-func TestDidYouMean(t *testing.T) {
-	memory := &namesKept{names: []string{"backup"}}
-	ref := reference.Reference{Kind: "job", Name: "bakcup"}
-	for name, server := range map[string]*cluster.Server{"an API server": serverOf(t, http.HandlerFunc((&plane{}).serve)), "none": nil} {
-		t.Run(name, func(t *testing.T) {
-			_, err := findSubject(t.Context(), &journalSource{reader: memory}, server, ref, "shop")
-			if err == nil || !strings.Contains(err.Error(), "did you mean job/backup?") {
-				t.Error(err)
-			}
-		})
 	}
 }

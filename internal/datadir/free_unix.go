@@ -3,12 +3,12 @@
 
 //go:build linux || darwin
 
-package inspect
+package datadir
 
 import "golang.org/x/sys/unix"
 
-// diskFree is how many bytes of the disk of a directory are free for us; -1 if that is not known.
-func diskFree(dir string) int64 {
+// Free is how many bytes of the disk of a directory are free for us; -1 if that is not known.
+func Free(dir string) int64 {
 	var disk unix.Statfs_t
 	if err := unix.Statfs(dir, &disk); err != nil {
 		return -1

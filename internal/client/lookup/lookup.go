@@ -1,7 +1,19 @@
 // Copyright The Carillon Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package inspect
+// Package lookup is where runs are looked up: in the journal of a Carillon of this machine, or in the objects that an
+// API server still has. Commands and the page ask it alike.
+//
+//   - lookup.go     Source, which answers
+//   - target.go     the flags that name one, and the choice
+//   - journal.go    a journal, with what only the API server and the node know yet
+//   - lag.go        when the journal does not have what happens now, and what has it instead
+//   - api.go        the objects of an API server
+//   - jobs.go       which of its Jobs are listed
+//   - omissions.go  what did not start, as Timetables and events tell
+//   - pods.go       attempts and logs of Pods that are still there
+//   - log.go        a log of the API server in the format of CRI
+package lookup
 
 import (
 	"context"
@@ -13,18 +25,9 @@ import (
 	"github.com/carillon-dev/carillon/internal/plan/run"
 )
 
-// source is where runs are looked up: a journal, or what an API server still has. Errors are for the user. It may be
+// Source is where runs are looked up: a journal, or what an API server still has. Errors are for the user. It may be
 // used by several goroutines.
-//
-//   - sourcetarget.go     the flags that name one, and the choice
-//   - sourcejournal.go    a journal, with what only the API server and the node know yet
-//   - sourcelag.go        when the journal does not have what happens now, and what has it instead
-//   - sourceapi.go        the objects of an API server
-//   - sourcejobs.go       which of its Jobs are listed
-//   - sourceomissions.go  what did not start, as Timetables and events tell
-//   - sourcepods.go       attempts and logs of Pods that are still there
-//   - sourcelog.go        a log of the API server in the format of CRI
-type source interface {
+type Source interface {
 	// Runs, Omissions, Attempts and Usual are those of journal.Reader. From an API server they are as far as objects
 	// tell and events are kept.
 	Runs(ctx context.Context, q journal.Query) ([]run.Run, error)

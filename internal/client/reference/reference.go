@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/carillon-dev/carillon/internal/cli/exitcode"
+	"github.com/carillon-dev/carillon/internal/client/exitcode"
 	"github.com/carillon-dev/carillon/internal/plan/spelling"
 	"github.com/carillon-dev/carillon/internal/plan/workload"
 )

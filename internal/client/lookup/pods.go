@@ -1,10 +1,9 @@
 // Copyright The Carillon Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package inspect
+package lookup
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"fmt"
@@ -22,15 +21,15 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"github.com/carillon-dev/carillon/internal/cli/cluster"
+	"github.com/carillon-dev/carillon/internal/client/cluster"
 	"github.com/carillon-dev/carillon/internal/plan/run"
 )
 
 // pods reads the Pods of runs, and what their containers write, from an API server.
 type pods struct{ client kubernetes.Interface }
 
-// typedClient speaks to the API server in protobuf: lists of thousands of objects take a fifth of the time.
-func typedClient(server *cluster.Server) (kubernetes.Interface, error) {
+// TypedClient speaks to the API server in protobuf: lists of thousands of objects take a fifth of the time.
+func TypedClient(server *cluster.Server) (kubernetes.Interface, error) {
 	config := rest.CopyConfig(server.Config)
 	config.ContentType = runtime.ContentTypeProtobuf
 	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
@@ -61,7 +60,7 @@ func (p pods) of(ctx context.Context, r *run.Run) ([]corev1.Pod, error) {
 			return nil, err
 		}
 		for i := range page.Items {
-			if ownedBy(&page.Items[i], r) {
+			if OwnedBy(&page.Items[i], r) {
 				found = append(found, page.Items[i])
 			}
 		}
@@ -71,7 +70,8 @@ func (p pods) of(ctx context.Context, r *run.Run) ([]corev1.Pod, error) {
 	}
 }
 
-func ownedBy(pod *corev1.Pod, r *run.Run) bool {
+// OwnedBy tells whether a Pod belongs to a run, or is one.
+func OwnedBy(pod *corev1.Pod, r *run.Run) bool {
 	return slices.ContainsFunc(pod.OwnerReferences, func(o metav1.OwnerReference) bool { return o.UID == r.UID })
 }
 
@@ -174,8 +174,8 @@ func (p pods) log(ctx context.Context, a *run.Attempt, lines int) (io.ReadCloser
 	if err != nil {
 		return nil, err
 	}
-	log := newCRIReader(stream)
-	if lost(log.from) {
+	log := NewCRIReader(stream)
+	if log.Lost() {
 		_ = stream.Close() // nothing was read that matters
 		return nil, gone
 	}
@@ -185,7 +185,8 @@ func (p pods) log(ctx context.Context, a *run.Attempt, lines int) (io.ReadCloser
 // lostLog begins what a kubelet sends in place of a log that it has no more.
 const lostLog = "unable to retrieve container logs for "
 
-func lost(r *bufio.Reader) bool {
-	begin, _ := r.Peek(len(lostLog)) // what cannot be read now is told when it is read
+// Lost tells whether the log is that message in its place. It must be asked before anything is read.
+func (c *CRIReader) Lost() bool {
+	begin, _ := c.from.Peek(len(lostLog)) // what cannot be read now is told when it is read
 	return bytes.Equal(begin, []byte(lostLog))
 }
