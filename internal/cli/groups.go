@@ -20,7 +20,7 @@ type group struct {
 // groups are all of them. Each command that is not hidden is in one.
 var groups = []group{
 	{"run", "Run", []string{"up", "run"}},
-	{"look", "Look", []string{"status", "describe", "history", "logs", "wait", "why"}},
+	{"look", "Look", []string{"status", "describe", "history", "logs", "wait", "why", "ui"}},
 	{"plan", "Plan", []string{"next", "explain", "simulate", "forecast", "lint", "convert", "import"}},
 	{"operate", "Operate", []string{"image", "backup", "restore", "record", "manager", "kubectl", "version", "completion"}},
 }

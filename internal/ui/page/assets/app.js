@@ -1,0 +1,85 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// What the page does beside what its HTML does by itself: it tells its time zone, hears of changes, and moves with the
+// keyboard. Without it everything works but live updates.
+"use strict";
+
+// Times are shown in the viewer's zone. The first page after this is known is read again.
+(function zone() {
+  const known = document.cookie.split("; ").some((c) => c.startsWith("carillon-zone="));
+  const name = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  if (known || !name) return;
+  const secure = location.protocol === "https:" ? "; Secure" : "";
+  document.cookie = "carillon-zone=" + encodeURIComponent(name) + "; Path=/; Max-Age=31536000; SameSite=Strict" + secure;
+  if (document.cookie.includes("carillon-zone=") && !document.querySelector("form[method=post]")) location.reload();
+})();
+
+// A page that says data-live hears of changes by server-sent events. One that nobody looks at does not listen, and reads
+// itself again when somebody does.
+(function live() {
+  let source = null;
+  const line = document.getElementById("connection");
+
+  function tell(text) {
+    if (!line) return;
+    line.textContent = text;
+    line.classList.toggle("hidden", text === "");
+  }
+
+  // Whoever is typing or has chosen text is not disturbed.
+  function busy() {
+    const at = document.activeElement;
+    const typing = at && at.closest && at.closest("main") && at.matches("input, textarea, select");
+    const chosen = window.getSelection && String(window.getSelection()).length > 0;
+    return typing || chosen || document.querySelector("dialog[open]");
+  }
+
+  function changed() {
+    if (!busy()) document.body.dispatchEvent(new CustomEvent("changed"));
+  }
+
+  function listen() {
+    const main = document.querySelector("main[data-live]");
+    if (!main || document.hidden || source) return;
+    source = new EventSource(main.dataset.live);
+    source.addEventListener("open", () => tell(""));
+    source.addEventListener("changed", changed);
+    source.addEventListener("error", () => {
+      tell("· not live: Carillon does not answer");
+      if (source && source.readyState === EventSource.CLOSED) {
+        source = null;
+        setTimeout(listen, 5000);
+      }
+    });
+  }
+
+  document.addEventListener("visibilitychange", () => {
+    if (document.hidden) {
+      if (source) source.close();
+      source = null;
+    } else {
+      changed();
+      listen();
+    }
+  });
+  document.addEventListener("DOMContentLoaded", listen);
+  if (document.readyState !== "loading") listen();
+})();
+
+// Keys: "/" goes to the search, "g" and a letter to a section.
+(function keys() {
+  const sections = { n: "/", t: "/timeline", f: "/fleet", s: "/schedules", x: "/simulate" };
+  let g = 0;
+  document.addEventListener("keydown", (e) => {
+    if (e.ctrlKey || e.metaKey || e.altKey || e.target.closest("input, textarea, select, dialog")) return;
+    if (e.key === "/") {
+      e.preventDefault();
+      document.getElementById("find").focus();
+    } else if (e.key === "g") {
+      g = e.timeStamp;
+    } else if (sections[e.key] && e.timeStamp - g < 1500) {
+      location.assign(sections[e.key]);
+    }
+  });
+})();

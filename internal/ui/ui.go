@@ -1,0 +1,52 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package ui is the page: what carillon ui serves to a browser. It reads the API server and the journal with the rights
+// of the user who started it, and acts with these.
+//
+//   - ui.go      Handler: all pages together, behind the guard
+//   - events.go  telling open pages that something has changed
+//   - guard/     who may see and change anything
+//   - cache/     what is known at once: the schedules, and what goes on
+//   - page/      what all pages share: layout, words, addresses, assets
+//   - now/       what runs, failed, was missed, is paused and is due
+//   - timeline/  schedules as rows, time as columns
+//   - fleet/     all schedules together: herds, rates, durations, a calendar
+//   - schedule/  one schedule, and all of them as a list; why a time had no run
+//   - run/       one run, and its output
+//   - act/       what a user can do, each with a page that says what will happen
+//   - simulate/  trying an expression
+package ui
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/carillon-dev/carillon/internal/ui/act"
+	"github.com/carillon-dev/carillon/internal/ui/fleet"
+	"github.com/carillon-dev/carillon/internal/ui/now"
+	"github.com/carillon-dev/carillon/internal/ui/page"
+	"github.com/carillon-dev/carillon/internal/ui/run"
+	"github.com/carillon-dev/carillon/internal/ui/schedule"
+	"github.com/carillon-dev/carillon/internal/ui/simulate"
+	"github.com/carillon-dev/carillon/internal/ui/timeline"
+)
+
+// Handler gives all pages of a site. ctx ends what goes on beside requests.
+func Handler(ctx context.Context, s *page.Site) http.Handler {
+	page.New(s)
+	now.Register(s)
+	timeline.Register(s)
+	fleet.Register(s)
+	schedule.Register(s)
+	run.Register(s)
+	simulate.Register(s)
+	if !s.ReadOnly && s.Server != nil {
+		act.Register(s)
+	}
+	s.Handle("GET /events", events(ctx, s))
+	s.Handle("/", func(http.ResponseWriter, *http.Request) error {
+		return page.NotFound("There is no such page.")
+	})
+	return s
+}

@@ -1,0 +1,209 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package uitest is a site of known objects and runs, for tests of pages.
+package uitest
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	dynamicfake "k8s.io/client-go/dynamic/fake"
+
+	"github.com/carillon-dev/carillon/internal/client/cluster"
+	"github.com/carillon-dev/carillon/internal/client/lookup"
+	"github.com/carillon-dev/carillon/internal/journal"
+	"github.com/carillon-dev/carillon/internal/plan/run"
+	"github.com/carillon-dev/carillon/internal/plan/status"
+	"github.com/carillon-dev/carillon/internal/plan/workload"
+	"github.com/carillon-dev/carillon/internal/ui/page"
+)
+
+// Now is when tests look, unless their World says otherwise: Monday, 2 November 2026, 11:00 UTC.
+var Now = time.Date(2026, 11, 2, 11, 0, 0, 0, time.UTC)
+
+// World is all that there is.
+type World struct {
+	// Manifests are the objects of the API server, as YAML.
+	Manifests string
+	Runs      []run.Run
+	Omissions []run.Omission
+	// Attempts are all; Logs are what they wrote, in the format of CRI, by ContainerID.
+	Attempts []run.Attempt
+	Logs     map[string]string
+	Usual    map[types.UID]journal.Usual
+	// Now is when the test looks; zero is Now of this package.
+	Now      time.Time
+	ReadOnly bool
+	// Fails, if not nil, is what every answer about runs is.
+	Fails error
+}
+
+// Site gives a site of it, on which register puts pages.
+func Site(t testing.TB, w World, register ...func(*page.Site)) *page.Site {
+	t.Helper()
+	if w.Now.IsZero() {
+		w.Now = Now
+	}
+	var objects []workload.Object
+	var stored []runtime.Object
+	mapper := meta.NewDefaultRESTMapper(nil)
+	lists := map[schema.GroupVersionResource]string{}
+	serve := func(group, version, kind, resource string) {
+		gvr := schema.GroupVersionResource{Group: group, Version: version, Resource: resource}
+		mapper.AddSpecific(gvr.GroupVersion().WithKind(kind), gvr, gvr.GroupVersion().WithResource(strings.ToLower(kind)), meta.RESTScopeNamespace)
+		lists[gvr] = kind + "List"
+	}
+	serve("batch", "v1", "CronJob", "cronjobs")
+	serve("batch", "v1", "Job", "jobs")
+	serve("batch.carillon.dev", "v1alpha1", "Timetable", "timetables")
+	serve("batch.carillon.dev", "v1alpha1", "Calendar", "calendars")
+	serve("", "v1", "Pod", "pods")
+	serve("", "v1", "Event", "events")
+	decoder := yaml.NewYAMLOrJSONDecoder(strings.NewReader(w.Manifests), 4096)
+	for {
+		o := &unstructured.Unstructured{}
+		if err := decoder.Decode(&o.Object); err == io.EOF {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if len(o.Object) == 0 {
+			continue
+		}
+		if o.GetNamespace() == "" {
+			o.SetNamespace("default")
+		}
+		objects = append(objects, workload.Object{Content: o})
+		stored = append(stored, o.DeepCopy())
+	}
+	all, err := workload.Read(objects, workload.Options{KeepUnreadable: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.SortFunc(w.Runs, lookup.NewestFirst)
+	known := &memory{world: w, schedules: all.Scheduled}
+	s := page.New(&page.Site{
+		Name: "this machine", Kubectl: "carillon kubectl", Source: known, Cache: known, ReadOnly: w.ReadOnly,
+		Server: &cluster.Server{Namespace: "default", Mapper: mapper, Client: dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), lists, stored...)},
+		Clock:  func() time.Time { return w.Now }, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
+	})
+	for _, r := range register {
+		r(s)
+	}
+	return s
+}
+
+// Get asks for a page as a viewer in Berlin does, and gives its code and its text.
+func Get(t testing.TB, h http.Handler, target string) (code int, body string) {
+	t.Helper()
+	return Do(t, h, httptest.NewRequest(http.MethodGet, target, nil))
+}
+
+// Post sends a form.
+func Post(t testing.TB, h http.Handler, target string, form url.Values) (code int, body string) {
+	t.Helper()
+	r := httptest.NewRequest(http.MethodPost, target, strings.NewReader(form.Encode()))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	return Do(t, h, r)
+}
+
+// Do sends a request. The body of a redirection is where it leads.
+func Do(t testing.TB, h http.Handler, r *http.Request) (code int, body string) {
+	t.Helper()
+	r.AddCookie(&http.Cookie{Name: "carillon-zone", Value: "Europe%2FBerlin"})
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	if to := w.Header().Get("Location"); to != "" {
+		return w.Code, to
+	}
+	return w.Code, w.Body.String()
+}
+
+// memory answers by the rules of a journal.
+type memory struct {
+	world     World
+	schedules []*workload.Scheduled
+}
+
+func (m *memory) Runs(_ context.Context, q journal.Query) ([]run.Run, error) {
+	var found []run.Run
+	for i := range m.world.Runs {
+		if lookup.Chooses(&q, &m.world.Runs[i]) && (q.Limit == 0 || len(found) < q.Limit) {
+			found = append(found, m.world.Runs[i])
+		}
+	}
+	return found, m.world.Fails
+}
+
+func (m *memory) Omissions(_ context.Context, q journal.Query) ([]run.Omission, error) {
+	var found []run.Omission
+	for i := range m.world.Omissions {
+		if lookup.Omits(&q, &m.world.Omissions[i]) {
+			found = append(found, m.world.Omissions[i])
+		}
+	}
+	return found, m.world.Fails
+}
+
+func (m *memory) Attempts(_ context.Context, r *run.Run) ([]run.Attempt, error) {
+	return slices.DeleteFunc(slices.Clone(m.world.Attempts), func(a run.Attempt) bool { return a.RunUID != r.UID }), m.world.Fails
+}
+
+func (m *memory) Usual(_ context.Context, owners []types.UID) (map[types.UID]journal.Usual, error) {
+	return m.world.Usual, m.world.Fails
+}
+
+func (m *memory) Log(_ context.Context, a *run.Attempt) (io.ReadCloser, error) {
+	text, ok := m.world.Logs[a.ContainerID]
+	if !ok {
+		return nil, fs.ErrNotExist
+	}
+	return io.NopCloser(strings.NewReader(text)), nil
+}
+
+func (m *memory) Tail(_ context.Context, a *run.Attempt, lines int) ([]byte, error) {
+	all := bytes.SplitAfter([]byte(m.world.Logs[a.ContainerID]), []byte("\n"))
+	return bytes.Join(all[max(0, len(all)-lines-1):], nil), nil
+}
+
+func (m *memory) Origin(context.Context) string { return "the journal of a test, since 2026-09-01" }
+func (m *memory) Close() error                  { return nil }
+
+func (m *memory) Schedules(context.Context) ([]*workload.Scheduled, error) {
+	return m.schedules, m.world.Fails
+}
+
+func (m *memory) Status(ctx context.Context) (*status.Status, error) {
+	now := m.world.Now
+	in := status.Input{Now: now, Since: now.Add(-24 * time.Hour), Within: time.Hour, Schedules: m.schedules, Served: true}
+	var err error
+	if in.Active, err = m.Runs(ctx, journal.Query{Outcomes: []run.Outcome{run.Active}}); err != nil {
+		return nil, err
+	}
+	in.Failed, _ = m.Runs(ctx, journal.Query{Outcomes: []run.Outcome{run.Failed}, EndedFrom: in.Since})
+	in.Omissions, _ = m.Omissions(ctx, journal.Query{From: in.Since})
+	return status.Of(&in), nil
+}
+
+func (m *memory) Changes(ctx context.Context) <-chan struct{} {
+	changes := make(chan struct{})
+	context.AfterFunc(ctx, func() { close(changes) })
+	return changes
+}
