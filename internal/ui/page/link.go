@@ -6,6 +6,7 @@ package page
 import (
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/carillon-dev/carillon/internal/plan/run"
 )
@@ -56,4 +57,34 @@ func (v *View) OwnerURL(r *run.Run) string { return OwnerURL(r) }
 // ReferenceURL is ReferenceURL, for templates.
 func (v *View) ReferenceURL(namespace, reference string) string {
 	return ReferenceURL(namespace, reference)
+}
+
+// ActURL is the address of the page that says what an act ("run-now", "suspend", "resume", "edit", "delete", "stop",
+// "retry") on an object will do, and asks. kind is the Kind of the object, or its word in references.
+func ActURL(act, kind, namespace, name string) string {
+	return "/act/" + url.PathEscape(act) + "?kind=" + url.QueryEscape(strings.ToLower(kind)) +
+		"&namespace=" + url.QueryEscape(namespace) + "&name=" + url.QueryEscape(name)
+}
+
+// WhyURL is the address of the page that says what became of a time of a CronJob or Timetable; without a time ("") of
+// its newest one that had no run. at is in the language of carillon why --at, and a time in RFC 3339.
+func WhyURL(kind, namespace, name, at string) string {
+	to := "/why/" + strings.ToLower(kind) + "/" + url.PathEscape(namespace) + "/" + url.PathEscape(name)
+	if at != "" {
+		to += "?at=" + url.QueryEscape(at)
+	}
+	return to
+}
+
+// ActURL is ActURL, for templates.
+func (v *View) ActURL(act, kind, namespace, name string) string {
+	return ActURL(act, kind, namespace, name)
+}
+
+// WhyURL is WhyURL, for templates. A zero time asks for the newest one that had no run.
+func (v *View) WhyURL(kind, namespace, name string, at time.Time) string {
+	if at.IsZero() {
+		return WhyURL(kind, namespace, name, "")
+	}
+	return WhyURL(kind, namespace, name, at.UTC().Format(time.RFC3339))
 }
