@@ -12,7 +12,8 @@
 //   - now/       what runs, failed, was missed, is paused and is due
 //   - timeline/  schedules as rows, time as columns
 //   - fleet/     all schedules together: herds, rates, durations, a calendar
-//   - schedule/  one schedule, and all of them as a list; why a time had no run
+//   - schedules/ all schedules as a list
+//   - schedule/  one schedule; why a time had no run
 //   - run/       one run, and its output
 //   - act/       what a user can do, each with a page that says what will happen
 //   - simulate/  trying an expression
@@ -28,6 +29,7 @@ import (
 	"github.com/carillon-dev/carillon/internal/ui/page"
 	"github.com/carillon-dev/carillon/internal/ui/run"
 	"github.com/carillon-dev/carillon/internal/ui/schedule"
+	"github.com/carillon-dev/carillon/internal/ui/schedules"
 	"github.com/carillon-dev/carillon/internal/ui/simulate"
 	"github.com/carillon-dev/carillon/internal/ui/timeline"
 )
@@ -39,6 +41,7 @@ func Handler(ctx context.Context, s *page.Site) http.Handler {
 	timeline.Register(s)
 	fleet.Register(s)
 	schedule.Register(s)
+	schedules.Register(s)
 	run.Register(s)
 	simulate.Register(s)
 	if !s.ReadOnly && s.Server != nil {

@@ -1,12 +1,11 @@
 // Copyright The Carillon Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package schedule is the pages of one schedule, and of all of them as a list.
+// Package schedule is the pages of one schedule.
 package schedule
 
 import (
 	"embed"
-	"net/http"
 
 	"github.com/carillon-dev/carillon/internal/ui/page"
 )
@@ -17,8 +16,4 @@ var files embed.FS
 var tmpl = page.Parse(files, "schedule.html")
 
 // Register puts it on the site.
-func Register(s *page.Site) {
-	s.Handle("GET /schedules", func(w http.ResponseWriter, r *http.Request) error {
-		return s.Render(w, r, tmpl, page.View{Title: "Schedules", Section: page.Schedules})
-	})
-}
+func Register(*page.Site) {}
