@@ -29,7 +29,6 @@ import (
 //   - logsattempts.go   which of its attempts are, and their output until now
 //   - logsprint.go      lines as they are written to a terminal, or elsewhere
 //   - logsfollow.go     what comes after that, until the run ends
-//   - logspod.go        the output of one container while it is written
 type logs struct {
 	target   lookup.Target
 	choice   choice

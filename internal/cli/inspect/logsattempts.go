@@ -5,7 +5,6 @@ package inspect
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,8 +13,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/carillon-dev/carillon/internal/client/exitcode"
 	"github.com/carillon-dev/carillon/internal/client/lookup"
@@ -26,39 +23,9 @@ import (
 	"github.com/carillon-dev/carillon/internal/plan/run"
 )
 
-// executed is what counts as one attempt: the containers of a Pod that were started together, or again.
-type executed struct {
-	pod     types.UID
-	restart int32
-}
-
-// numbered gives the attempts of a run in the order in which they began, and the number of each one, from 1: containers
-// of one Pod that were restarted as often have the same.
-func numbered(attempts []run.Attempt) (sorted []run.Attempt, numbers []int, count int) {
-	sorted = slices.Clone(attempts)
-	began := func(a *run.Attempt) time.Time {
-		if a.Started.IsZero() {
-			return a.Ended
-		}
-		return a.Started
-	}
-	slices.SortStableFunc(sorted, func(a, b run.Attempt) int {
-		return cmp.Or(began(&a).Compare(began(&b)), cmp.Compare(a.Restart, b.Restart), cmp.Compare(a.ContainerID, b.ContainerID))
-	})
-	of := map[executed]int{}
-	for i := range sorted {
-		key := executed{sorted[i].PodUID, sorted[i].Restart}
-		if of[key] == 0 {
-			of[key] = len(of) + 1
-		}
-		numbers = append(numbers, of[key])
-	}
-	return sorted, numbers, len(of)
-}
-
 // chooseAttempts gives those that --attempt and --container ask for, and what the heading says of them.
 func (l *logs) chooseAttempts(r *run.Run, all []run.Attempt) (chosen []run.Attempt, title string, err error) {
-	sorted, numbers, count := numbered(all)
+	sorted, numbers, count := run.Numbered(all)
 	if l.attempt > count {
 		return nil, "", exitcode.UsageError("--attempt %d: %s has %s", l.attempt, runReference(r), quantity.Count(count, "attempt"))
 	}
@@ -88,7 +55,7 @@ const beforeStart = time.Second
 
 // printUntilNow prints what attempts have written. marks, if it is not nil, takes how far each was read, by the
 // container's ID. What is given back are the attempts of which the output, or the rest of it, is gone.
-func (l *logs) printUntilNow(ctx context.Context, s lookup.Source, attempts []run.Attempt, out *printer, marks map[string]mark) ([]run.Attempt, error) {
+func (l *logs) printUntilNow(ctx context.Context, s lookup.Source, attempts []run.Attempt, out *printer, marks map[string]crilog.Mark) ([]run.Attempt, error) {
 	var opened []crilog.Log
 	for i := range attempts {
 		a := &attempts[i]
@@ -116,7 +83,7 @@ func (l *logs) printUntilNow(ctx context.Context, s lookup.Source, attempts []ru
 			return nil, err
 		}
 		if marks != nil {
-			marks[attempts[log].ContainerID] = marks[attempts[log].ContainerID].after(p)
+			marks[attempts[log].ContainerID] = marks[attempts[log].ContainerID].After(p)
 		}
 		switch {
 		case p.Time.Before(from):
@@ -158,7 +125,7 @@ func (l *logs) open(ctx context.Context, s lookup.Source, a *run.Attempt) (io.Re
 
 // explainGone says why there is nothing to show, or not all. The error is for a run of which nothing is left.
 func (l *logs) explainGone(ctx context.Context, s lookup.Source, r *run.Run, chosen, gone []run.Attempt) error {
-	gone = slices.DeleteFunc(gone, func(a run.Attempt) bool { return wroteNothing(&a) })
+	gone = slices.DeleteFunc(gone, func(a run.Attempt) bool { return a.WroteNothing() })
 	switch {
 	case len(chosen) == 0 && r.Outcome.Ended() && r.Attempts == 0 && r.PodsFailed == 0 && r.PodsSucceeded == 0:
 		l.say("it wrote nothing: no container of it ever ran" + because(r))
@@ -181,25 +148,14 @@ func (l *logs) explainGone(ctx context.Context, s lookup.Source, r *run.Run, cho
 		whose = append(whose, gone[i].Pod+"/"+gone[i].Container)
 	}
 	slices.Sort(whose)
-	l.say(fmt.Sprintf("not all is shown: the output of %s is gone; %s", reference.ShortList(slices.Compact(whose)), whyGone(ctx, s)))
+	l.say(fmt.Sprintf("not all is shown: the output of %s is gone; %s", reference.ShortList(slices.Compact(whose)), lookup.WhyGone(ctx, s)))
 	return nil
 }
-
-// wroteNothing tells whether an attempt is known to have written nothing.
-func wroteNothing(a *run.Attempt) bool { return a.OutputBytes == 0 && a.CPU > 0 }
 
 func (l *logs) allGone(ctx context.Context, s lookup.Source, r *run.Run) error {
 	left := outcomeText(r, l.clock())
 	if !strings.Contains(left, "exit code") && r.ExitCode != nil {
 		left += fmt.Sprintf(", exit code %d", *r.ExitCode)
 	}
-	return noRun("the output of %s is gone; %s. What is left of the run: it %s", runReference(r), whyGone(ctx, s), left)
-}
-
-// whyGone says what becomes of output where it was looked for.
-func whyGone(ctx context.Context, s lookup.Source) string {
-	if lookup.Remembers(s) {
-		return "the journal keeps the newest output only (carillon up --keep-logs)"
-	}
-	return "output goes with its Pods where there is no journal: " + s.Origin(ctx)
+	return noRun("the output of %s is gone; %s. What is left of the run: it %s", runReference(r), lookup.WhyGone(ctx, s), left)
 }

@@ -32,7 +32,7 @@ type written struct {
 // reader is what is known of the reading of an execution.
 type reader struct {
 	attempt  run.Attempt
-	mark     mark
+	mark     crilog.Mark
 	complete bool
 	done     chan struct{} // closed when nothing reads it (any more)
 }
@@ -106,7 +106,7 @@ func (f *following) follow(ctx context.Context, first bool) error {
 
 // begin prints what was written until now, and starts to read what is being written.
 func (f *following) begin(ctx context.Context, r *run.Run, attempts []run.Attempt) error {
-	sorted, _, _ := numbered(attempts)
+	sorted, _, _ := run.Numbered(attempts)
 	var chosen []run.Attempt
 	for i := range sorted {
 		if f.logs.only == "" || sorted[i].Container == f.logs.only {
@@ -116,7 +116,7 @@ func (f *following) begin(ctx context.Context, r *run.Run, attempts []run.Attemp
 	f.logs.heading(r, f.of.zone, "")
 	f.endTold = r.Outcome.Ended()
 	f.out.expect(chosen)
-	marks := map[string]mark{}
+	marks := map[string]crilog.Mark{}
 	gone, err := f.logs.printUntilNow(ctx, f.source, chosen, f.out, marks)
 	if err != nil {
 		return err
@@ -136,7 +136,7 @@ func (f *following) begin(ctx context.Context, r *run.Run, attempts []run.Attemp
 }
 
 // add remembers an execution, and reads it if it was not read to its end.
-func (f *following) add(ctx context.Context, a run.Attempt, from mark, complete bool) {
+func (f *following) add(ctx context.Context, a run.Attempt, from crilog.Mark, complete bool) {
 	who := writer{a.PodUID, a.Container}
 	before := f.newest[who]
 	r := &reader{attempt: a, mark: from, complete: complete, done: make(chan struct{})}
@@ -157,13 +157,13 @@ func (f *following) add(ctx context.Context, a run.Attempt, from mark, complete 
 				return
 			}
 		}
-		e := &execution{client: f.client, attempt: a, from: from}
-		complete, _ := e.read(ctx, func(p crilog.Piece) error { // its errors are those of ctx
+		e := &lookup.Execution{Client: f.client, Attempt: a, From: from}
+		complete, _ := e.Read(ctx, func(p crilog.Piece) error { // its errors are those of ctx
 			p.Text = bytes.Clone(p.Text)
 			send(ctx, pieces, written{&r.attempt, p})
 			return ctx.Err()
 		})
-		r.mark, r.complete = e.from, complete
+		r.mark, r.complete = e.From, complete
 	}()
 }
 
@@ -180,7 +180,7 @@ func (f *following) see(ctx context.Context, pod *corev1.Pod) {
 	}
 	f.out.expect(fresh)
 	for _, a := range fresh {
-		f.add(ctx, a, mark{}, false)
+		f.add(ctx, a, crilog.Mark{}, false)
 	}
 }
 
@@ -203,7 +203,7 @@ func (f *following) finish(ctx context.Context) error {
 		attempts = nil // what is known is told
 	}
 	r.Sum(attempts)
-	left, _, _ := numbered(attempts)
+	left, _, _ := run.Numbered(attempts)
 	var gone []run.Attempt
 	for i := range left {
 		a := &left[i]
@@ -237,27 +237,27 @@ func (f *following) finish(ctx context.Context) error {
 
 // readTo tells how far an execution was read. One that is still being read is as far as it is complete: its reader
 // hangs.
-func (f *following) readTo(id string) (mark, bool) {
+func (f *following) readTo(id string) (crilog.Mark, bool) {
 	r := f.readers[id]
 	if r == nil {
-		return mark{}, false
+		return crilog.Mark{}, false
 	}
 	select {
 	case <-r.done:
 		return r.mark, r.complete
 	default:
-		return mark{}, true
+		return crilog.Mark{}, true
 	}
 }
 
 // printRest prints what is remembered of an execution after a mark.
-func (f *following) printRest(ctx context.Context, a *run.Attempt, from mark) error {
+func (f *following) printRest(ctx context.Context, a *run.Attempt, from crilog.Mark) error {
 	log, err := f.source.Log(ctx, a)
 	if err != nil {
 		return err
 	}
 	defer log.Close()
-	lines, rest := crilog.NewReader(log), resumed{from: from}
+	lines, rest := crilog.NewReader(log), crilog.Resumed{From: from}
 	for {
 		p, err := lines.Next()
 		if errors.Is(err, io.EOF) {
@@ -266,7 +266,7 @@ func (f *following) printRest(ctx context.Context, a *run.Attempt, from mark) er
 		if err != nil {
 			return err
 		}
-		if p, fresh := rest.rest(p); fresh {
+		if p, fresh := rest.Rest(p); fresh {
 			if err := f.out.print(a, p); err != nil {
 				return err
 			}

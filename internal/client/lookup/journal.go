@@ -194,3 +194,11 @@ func Stopped(s Source) string {
 	}
 	return ""
 }
+
+// WhyGone says what becomes of output where it was looked for.
+func WhyGone(ctx context.Context, s Source) string {
+	if Remembers(s) {
+		return "the journal keeps the newest output only (carillon up --keep-logs)"
+	}
+	return "output goes with its Pods where there is no journal: " + s.Origin(ctx)
+}

@@ -13,6 +13,7 @@
 //   - omissions.go  what did not start, as Timetables and events tell
 //   - pods.go       attempts and logs of Pods that are still there
 //   - log.go        a log of the API server in the format of CRI
+//   - execution.go  what a container writes, while it does
 package lookup
 
 import (

@@ -7,6 +7,7 @@
 //   - crilog.go  Piece, and Reader, which makes the lines that were written out of records
 //   - merge.go   several logs as one, in the order of time
 //   - tail.go    the last lines of what comes
+//   - mark.go    how far a log was read, and its rest
 //
 // Memory is bounded, however long lines and logs are.
 package crilog

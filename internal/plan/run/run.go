@@ -8,6 +8,7 @@
 //   - origin.go    why a schedule made an object, and for which time
 //   - read.go      a run as its object in the API tells of it
 //   - attempts.go  the attempts that a Pod tells of, and what they tell together
+//   - numbered.go  attempts in their order, with numbers
 //   - span.go      when a run began and ended, by its attempts
 //   - gone.go      what becomes of a run whose object goes before it has ended
 //   - times.go     which runs are tries of one scheduled time

@@ -1,7 +1,7 @@
 // Copyright The Carillon Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package inspect
+package crilog_test
 
 import (
 	"bytes"
@@ -20,7 +20,7 @@ import (
 func TestResumedReadingIsWhole(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var stamped, want []byte
-		at := logsNow
+		at := begin
 		for range rapid.IntRange(0, 12).Draw(t, "lines") {
 			at = at.Add(time.Duration(rapid.IntRange(0, 2).Draw(t, "ns")))
 			text := []byte(rapid.StringMatching(`[a-c]{0,6}`).Draw(t, "text"))
@@ -28,18 +28,18 @@ func TestResumedReadingIsWhole(t *testing.T) {
 			want = append(append(want, text...), '\n')
 		}
 		var got []byte
-		read := func(log []byte, from mark) mark {
-			lines, rest := crilog.NewReader(lookup.NewCRIReader(io.NopCloser(bytes.NewReader(log)))), resumed{from: from}
+		read := func(log []byte, from crilog.Mark) crilog.Mark {
+			lines, rest := crilog.NewReader(lookup.NewCRIReader(io.NopCloser(bytes.NewReader(log)))), crilog.Resumed{From: from}
 			for {
 				p, err := lines.Next()
 				if err != nil {
 					return from
 				}
-				p, fresh := rest.rest(p)
+				p, fresh := rest.Rest(p)
 				if !fresh {
 					continue
 				}
-				from = from.after(p)
+				from = from.After(p)
 				if got = append(got, p.Text...); p.Ending == crilog.Newline {
 					got = append(got, '\n')
 				}
@@ -51,9 +51,30 @@ func TestResumedReadingIsWhole(t *testing.T) {
 		if head := bytes.IndexByte(stamped[start:cut], ' '); head < 0 {
 			cut = start
 		}
-		read(stamped, read(stamped[:cut], mark{}))
+		read(stamped, read(stamped[:cut], crilog.Mark{}))
 		if !bytes.Equal(got, want) {
 			t.Fatalf("cut at %d of %q: got %q, want %q", cut, stamped, got, want)
 		}
 	})
+}
+
+// A mark that was written down is read again, and what is none is refused.
+func TestParseMark(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want := crilog.Mark{}
+		for range rapid.IntRange(0, 5).Draw(t, "pieces") {
+			p := crilog.Piece{Time: begin.Add(time.Duration(rapid.Int64().Draw(t, "ns") / 4)), Text: rapid.SliceOfN(rapid.Byte(), 0, 3).Draw(t, "text")}
+			p.Ending = crilog.Ending(rapid.IntRange(0, 1).Draw(t, "ending"))
+			want = want.After(p)
+		}
+		got, err := crilog.ParseMark(want.String())
+		if err != nil || got.String() != want.String() || !got.At.Equal(want.At) {
+			t.Fatalf("%q is read as %q, %v", want, got, err)
+		}
+	})
+	for _, text := range []string{"1", "1-2", "x-1-1", "1-x-1", "1-1-x", "1-2-3-4", "1--1-1", "--1-1-1", "1-1-99999999999"} {
+		if m, err := crilog.ParseMark(text); err == nil {
+			t.Errorf("%q is read as %q", text, m)
+		}
+	}
 }

@@ -1,7 +1,7 @@
 // Copyright The Carillon Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package inspect
+package lookup
 
 import (
 	"bytes"
@@ -22,6 +22,9 @@ import (
 	"github.com/carillon-dev/carillon/internal/journal/crilog"
 	"github.com/carillon-dev/carillon/internal/plan/run"
 )
+
+// executionNow is when containers of these tests begin.
+var executionNow = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
 
 // podServer is an API server with one Pod, whose answers follow each other; the last one stays.
 type podServer struct {
@@ -66,13 +69,13 @@ func (s *podServer) RoundTrip(r *http.Request) (*http.Response, error) {
 func podWith(restarts int32, ended bool) *corev1.Pod {
 	id := func(n int32) string { return "carillon://id" + strconv.Itoa(int(n)) }
 	over := func(n int32) *corev1.ContainerStateTerminated {
-		return &corev1.ContainerStateTerminated{ContainerID: id(n), StartedAt: metav1.NewTime(logsNow), FinishedAt: metav1.NewTime(logsNow.Add(time.Second))}
+		return &corev1.ContainerStateTerminated{ContainerID: id(n), StartedAt: metav1.NewTime(executionNow), FinishedAt: metav1.NewTime(executionNow.Add(time.Second))}
 	}
 	status := corev1.ContainerStatus{Name: "c", RestartCount: restarts, ContainerID: id(restarts)}
 	if restarts > 0 {
 		status.LastTerminationState.Terminated = over(restarts - 1)
 	}
-	if status.State.Running = &(corev1.ContainerStateRunning{StartedAt: metav1.NewTime(logsNow)}); ended {
+	if status.State.Running = &(corev1.ContainerStateRunning{StartedAt: metav1.NewTime(executionNow)}); ended {
 		status.State = corev1.ContainerState{Terminated: over(restarts)}
 	}
 	return &corev1.Pod{
@@ -85,7 +88,7 @@ func podWith(restarts int32, ended bool) *corev1.Pod {
 // What a container writes is read whole and once, whatever happens between the questions that the API answers.
 func TestExecution(t *testing.T) {
 	line := func(n int) string {
-		return logsNow.Add(time.Duration(n)*time.Second).Format(time.RFC3339) + " line " + strconv.Itoa(n) + "\n"
+		return executionNow.Add(time.Duration(n)*time.Second).Format(time.RFC3339) + " line " + strconv.Itoa(n) + "\n"
 	}
 	running, over, restarted, gone := podWith(0, false), podWith(0, true), podWith(1, false), (*corev1.Pod)(nil)
 	for name, test := range map[string]struct {
@@ -132,9 +135,9 @@ func TestExecution(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				e := &execution{client: client, attempt: run.Attempt{ContainerID: "id0", Namespace: "default", Pod: "p", PodUID: "p", Container: "c"}}
+				e := &Execution{Client: client, Attempt: run.Attempt{ContainerID: "id0", Namespace: "default", Pod: "p", PodUID: "p", Container: "c"}}
 				got := ""
-				complete, err := e.read(t.Context(), func(p crilog.Piece) error {
+				complete, err := e.Read(t.Context(), func(p crilog.Piece) error {
 					if got += string(p.Text); p.Ending == crilog.Newline {
 						got += ","
 					}
