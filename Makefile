@@ -70,6 +70,14 @@ frozen: ## Freeze leaders ROUNDS (50) times while they start Jobs, until others 
 e2e: ## Drive the built binary: up, run, kill -9, restart
 	go test -count=1 -timeout 20m ./test/e2e/...
 
+.PHONY: browser
+browser: ## Go through the page in a headless Chromium (skipped where there is none)
+	go test -count=1 -timeout 20m ./test/browser/
+
+.PHONY: screenshots
+screenshots: ## Take the pictures of the page for the documentation
+	CARILLON_SCREENSHOTS=$(CURDIR)/docs/ui go test -count=1 -timeout 20m -run '^TestScreenshots$$' ./test/browser/
+
 .PHONY: e2e-crash
 e2e-crash: ## Kill the built binary KILLS (200) times while Jobs start; SEED=n repeats a run (20 minutes)
 	CARILLON_KILLS=$(or $(KILLS),200) CARILLON_SEED=$(SEED) go test -count=1 -timeout 180m -run '^TestRandomKills$$' -v ./test/e2e/
