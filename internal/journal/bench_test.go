@@ -168,6 +168,26 @@ func BenchmarkQueries(b *testing.B) {
 			all, err := r.Runs(b.Context(), Query{Namespace: "team-07", OwnerKind: "CronJob", OwnerName: "report-00007"})
 			return len(all), err
 		},
+		"runs of 40 owners": func(r *Reader) (int, error) {
+			all, err := r.Runs(b.Context(), Query{OwnerUIDs: owners[:40], From: at(0), Until: at(100_000)})
+			return len(all), err
+		},
+		"tally of 40 owners": func(r *Reader) (int, error) {
+			all, err := r.Tally(b.Context(), Query{OwnerUIDs: owners[:40], From: at(0), Until: at(100_000)}, time.Hour)
+			return len(all), err
+		},
+		"tally of all": func(r *Reader) (int, error) {
+			all, err := r.Tally(b.Context(), Query{From: at(0), Until: at(100_000)}, time.Hour)
+			return len(all), err
+		},
+		"tally of failures": func(r *Reader) (int, error) {
+			all, err := r.Tally(b.Context(), Query{Outcomes: []run.Outcome{run.Failed}, From: at(0)}, 0)
+			return len(all), err
+		},
+		"owners": func(r *Reader) (int, error) {
+			all, err := r.Owners(b.Context(), Query{From: at(0), Until: at(100_000)})
+			return len(all), err
+		},
 		"the newest 50 of a namespace": func(r *Reader) (int, error) {
 			all, err := r.Runs(b.Context(), Query{Namespace: "team-07", Limit: 50})
 			return len(all), err

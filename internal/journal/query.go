@@ -20,6 +20,9 @@ type Query struct {
 	// OwnerKind ("CronJob", "Timetable") and OwnerName choose those of one owner, OwnerUID of one object.
 	OwnerKind, OwnerName string
 	OwnerUID             types.UID
+	// OwnerUIDs, if there are any, choose those of one of these objects; "" among them are those of what no schedule
+	// made.
+	OwnerUIDs []types.UID
 	// Name is the name of the run's own object. UID is its UID. An omission has neither.
 	Name string
 	UID  types.UID
@@ -54,8 +57,23 @@ func (c *condition) String() string {
 // addSeries narrows to the series of the owners and the namespace that are asked for.
 func (q *Query) addSeries(c *condition) {
 	var s condition
+	q.addOwners(&s)
+	if len(s.parts) > 0 {
+		c.add("series IN (SELECT id FROM series"+s.String()+")", s.values...)
+	}
+}
+
+// addOwners narrows series themselves to these.
+func (q *Query) addOwners(s *condition) {
 	if q.OwnerUID != "" {
 		s.add("owner_uid = ?", pack(string(q.OwnerUID)))
+	}
+	if len(q.OwnerUIDs) > 0 {
+		in := make([]any, len(q.OwnerUIDs))
+		for i, uid := range q.OwnerUIDs {
+			in[i] = pack(string(uid))
+		}
+		s.add("owner_uid IN (?"+strings.Repeat(", ?", len(in)-1)+")", in...)
 	}
 	if q.OwnerName != "" {
 		s.add("owner_name = ?", q.OwnerName)
@@ -65,9 +83,6 @@ func (q *Query) addSeries(c *condition) {
 	}
 	if q.Namespace != "" {
 		s.add("namespace = ?", q.Namespace)
-	}
-	if len(s.parts) > 0 {
-		c.add("series IN (SELECT id FROM series"+s.String()+")", s.values...)
 	}
 }
 
@@ -123,9 +138,10 @@ func limit(c *condition, n int) string {
 	return " LIMIT ?"
 }
 
-func (t *reading) runs(q Query) ([]run.Run, error) {
-	c := condition{parts: []string{"series IS NOT NULL"}}
-	q.addSeries(&c)
+// condition is that for runs.
+func (q *Query) condition() *condition {
+	c := &condition{parts: []string{"series IS NOT NULL"}}
+	q.addSeries(c)
 	if q.UID != "" {
 		c.add("uid = ?", pack(string(q.UID)))
 	}
@@ -141,11 +157,16 @@ func (t *reading) runs(q Query) ([]run.Run, error) {
 	} else if !q.EndedFrom.IsZero() {
 		c.add("outcome IN (1, 2, 3, 4)") // for the index
 	}
-	q.addTimes(&c, "time")
+	q.addTimes(c, "time")
 	if !q.EndedFrom.IsZero() {
 		c.add("ended >= ?", bound(q.EndedFrom))
 	}
-	all, _, err := t.selectRuns(c.String()+" ORDER BY time DESC, id DESC"+limit(&c, q.Limit), c.values...)
+	return c
+}
+
+func (t *reading) runs(q Query) ([]run.Run, error) {
+	c := q.condition()
+	all, _, err := t.selectRuns(c.String()+" ORDER BY time DESC, id DESC"+limit(c, q.Limit), c.values...)
 	return all, err
 }
 

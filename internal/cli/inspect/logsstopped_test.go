@@ -33,6 +33,14 @@ func (stoppedJournal) Names(ctx context.Context, namespace, kind string, most in
 	return nil, nil
 }
 
+func (stoppedJournal) Owners(context.Context, journal.Query) ([]journal.OwnerIn, error) {
+	return nil, nil
+}
+
+func (stoppedJournal) Tally(context.Context, journal.Query, time.Duration) ([]journal.Tally, error) {
+	return nil, nil
+}
+
 // Of a run that was active when Carillon was killed nothing is said that nobody knows.
 func TestLogsOfStopped(t *testing.T) {
 	r := backupRun(4, run.Active)

@@ -119,6 +119,7 @@ func Chooses(q *journal.Query, r *run.Run) bool {
 		(q.OwnerKind == "" || r.Owner.Kind == q.OwnerKind) &&
 		(q.OwnerName == "" || r.Owner.Name == q.OwnerName) &&
 		(q.OwnerUID == "" || r.Owner.UID == q.OwnerUID) &&
+		(len(q.OwnerUIDs) == 0 || slices.Contains(q.OwnerUIDs, r.Owner.UID)) &&
 		(q.Name == "" || r.Name == q.Name) &&
 		(q.UID == "" || r.UID == q.UID) &&
 		(len(q.Outcomes) == 0 || slices.Contains(q.Outcomes, r.Outcome)) &&

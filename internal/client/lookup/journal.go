@@ -30,6 +30,8 @@ type Remembered interface {
 	Usual(ctx context.Context, owners []types.UID) (map[types.UID]journal.Usual, error)
 	Extent(ctx context.Context) (journal.Extent, error)
 	Names(ctx context.Context, namespace, kind string, most int) ([]string, error)
+	Owners(ctx context.Context, q journal.Query) ([]journal.OwnerIn, error)
+	Tally(ctx context.Context, q journal.Query, width time.Duration) ([]journal.Tally, error)
 	Close() error
 }
 

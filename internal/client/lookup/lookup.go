@@ -11,6 +11,7 @@
 //   - api.go        the objects of an API server
 //   - jobs.go       which of its Jobs are listed
 //   - omissions.go  what did not start, as Timetables and events tell
+//   - tally.go     whose runs there are, and how many
 //   - pods.go       attempts and logs of Pods that are still there
 //   - log.go        a log of the API server in the format of CRI
 //   - execution.go  what a container writes, while it does

@@ -63,6 +63,7 @@ func Omits(q *journal.Query, o *run.Omission) bool {
 		(q.OwnerKind == "" || o.Owner.Kind == q.OwnerKind) &&
 		(q.OwnerName == "" || o.Owner.Name == q.OwnerName) &&
 		(q.OwnerUID == "" || o.Owner.UID == q.OwnerUID) &&
+		(len(q.OwnerUIDs) == 0 || slices.Contains(q.OwnerUIDs, o.Owner.UID)) &&
 		Between(o.ScheduledTime, q) &&
 		(q.EndedFrom.IsZero() || !o.Seen.Before(q.EndedFrom))
 }
