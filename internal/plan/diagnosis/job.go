@@ -116,6 +116,10 @@ var failureWords = map[string]string{
 	batchv1.JobReasonMaxFailedIndexesExceeded: "more of its indexes failed than spec.maxFailedIndexes allows",
 }
 
+// FailureWords says what the reason of a failed Job means, "its Pods failed more often than spec.backoffLimit allows"; "" of
+// a reason that the Job API does not define.
+func FailureWords(reason string) string { return failureWords[reason] }
+
 // tellJob explains the state of a Job, of which it speaks as subject.
 func (b *builder) tellJob(j *batchv1.Job, subject string) jobEnd {
 	by := "Job " + j.Name
