@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/carillon-dev/carillon/internal/plan/run"
+	"github.com/carillon-dev/carillon/internal/plan/statistics"
 )
 
 // manyRun is the nth of many runs, of 10,000 owners; 1 in 50 failed.
@@ -199,6 +200,22 @@ func BenchmarkQueries(b *testing.B) {
 		"all 100000 runs": func(r *Reader) (int, error) {
 			all, err := r.Runs(b.Context(), Query{})
 			return len(all), err
+		},
+		"statistics of a year of days": func(r *Reader) (int, error) {
+			q := statistics.Query{}
+			for d := range 366 {
+				q.Bounds = append(q.Bounds, end.AddDate(0, 0, d-364))
+			}
+			s, err := r.Statistics(b.Context(), q)
+			return len(s.Spans), err
+		},
+		"statistics of 10000 owners": func(r *Reader) (int, error) {
+			s, err := r.Statistics(b.Context(), statistics.Query{Bounds: []time.Time{end.AddDate(-1, 0, 0), end.AddDate(0, 0, 1)}, Owners: true})
+			return len(s.Owners), err
+		},
+		"statistics of one namespace": func(r *Reader) (int, error) {
+			s, err := r.Statistics(b.Context(), statistics.Query{Namespace: "team-07", Bounds: []time.Time{end.AddDate(-1, 0, 0), end.AddDate(0, 0, 1)}, Owners: true})
+			return len(s.Owners), err
 		},
 		"extent": func(r *Reader) (int, error) {
 			e, err := r.Extent(b.Context())

@@ -34,6 +34,8 @@ import (
 
 // knownRuns is a source of runs that a test has made up.
 type knownRuns struct {
+	lookup.Source // what is not asked of it
+
 	runs      []run.Run // newest first
 	omissions []run.Omission
 	attempts  map[types.UID][]run.Attempt

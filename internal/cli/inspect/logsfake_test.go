@@ -14,12 +14,15 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/carillon-dev/carillon/internal/client/lookup"
 	"github.com/carillon-dev/carillon/internal/journal"
 	"github.com/carillon-dev/carillon/internal/plan/run"
 )
 
 // runMemory is a source that has what a test gives it.
 type runMemory struct {
+	lookup.Source // what is not asked of it
+
 	mu        sync.Mutex
 	runs      []run.Run
 	omissions []run.Omission

@@ -18,6 +18,7 @@ import (
 	"github.com/carillon-dev/carillon/internal/journal"
 	"github.com/carillon-dev/carillon/internal/journal/ended"
 	"github.com/carillon-dev/carillon/internal/plan/run"
+	"github.com/carillon-dev/carillon/internal/plan/statistics"
 )
 
 // remembered is what a journalSource asks a journal; journal.Reader is one.
@@ -28,6 +29,7 @@ type Remembered interface {
 	Log(ctx context.Context, containerID string) (io.ReadCloser, error)
 	Tail(ctx context.Context, containerID string, lines int) ([]byte, error)
 	Usual(ctx context.Context, owners []types.UID) (map[types.UID]journal.Usual, error)
+	Statistics(ctx context.Context, q statistics.Query) (*statistics.Statistics, error)
 	Extent(ctx context.Context) (journal.Extent, error)
 	Names(ctx context.Context, namespace, kind string, most int) ([]string, error)
 	Owners(ctx context.Context, q journal.Query) ([]journal.OwnerIn, error)

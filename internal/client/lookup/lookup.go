@@ -4,17 +4,18 @@
 // Package lookup is where runs are looked up: in the journal of a Carillon of this machine, or in the objects that an
 // API server still has. Commands and the page ask it alike.
 //
-//   - lookup.go     Source, which answers
-//   - target.go     the flags that name one, and the choice
-//   - journal.go    a journal, with what only the API server and the node know yet
-//   - lag.go        when the journal does not have what happens now, and what has it instead
-//   - api.go        the objects of an API server
-//   - jobs.go       which of its Jobs are listed
-//   - omissions.go  what did not start, as Timetables and events tell
-//   - tally.go     whose runs there are, and how many
-//   - pods.go       attempts and logs of Pods that are still there
-//   - log.go        a log of the API server in the format of CRI
-//   - execution.go  what a container writes, while it does
+//   - lookup.go      Source, which answers
+//   - target.go      the flags that name one, and the choice
+//   - journal.go     a journal, with what only the API server and the node know yet
+//   - lag.go         when the journal does not have what happens now, and what has it instead
+//   - api.go         the objects of an API server
+//   - jobs.go        which of its Jobs are listed
+//   - omissions.go   what did not start, as Timetables and events tell
+//   - tally.go       whose runs there are, and how many
+//   - statistics.go  runs and omissions added up
+//   - pods.go        attempts and logs of Pods that are still there
+//   - log.go         a log of the API server in the format of CRI
+//   - execution.go   what a container writes, while it does
 package lookup
 
 import (
@@ -25,6 +26,7 @@ import (
 
 	"github.com/carillon-dev/carillon/internal/journal"
 	"github.com/carillon-dev/carillon/internal/plan/run"
+	"github.com/carillon-dev/carillon/internal/plan/statistics"
 )
 
 // Source is where runs are looked up: a journal, or what an API server still has. Errors are for the user. It may be
@@ -37,6 +39,8 @@ type Source interface {
 	// Attempts gives those of a run that have ended, and those that run.
 	Attempts(ctx context.Context, r *run.Run) ([]run.Attempt, error)
 	Usual(ctx context.Context, owners []types.UID) (map[types.UID]journal.Usual, error)
+	// Statistics adds up the runs and omissions that Runs and Omissions would give.
+	Statistics(ctx context.Context, q statistics.Query) (*statistics.Statistics, error)
 	// Log gives what an attempt wrote, in the format of CRI, until now; fs.ErrNotExist says that nothing is left of it.
 	Log(ctx context.Context, a *run.Attempt) (io.ReadCloser, error)
 	// Tail gives the end of that, at least the given number of lines if there are so many; nil if nothing is left.

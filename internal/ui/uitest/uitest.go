@@ -30,6 +30,7 @@ import (
 	"github.com/carillon-dev/carillon/internal/client/lookup"
 	"github.com/carillon-dev/carillon/internal/journal"
 	"github.com/carillon-dev/carillon/internal/plan/run"
+	"github.com/carillon-dev/carillon/internal/plan/statistics"
 	"github.com/carillon-dev/carillon/internal/plan/status"
 	"github.com/carillon-dev/carillon/internal/plan/workload"
 	"github.com/carillon-dev/carillon/internal/ui/page"
@@ -168,6 +169,10 @@ func (m *memory) Attempts(_ context.Context, r *run.Run) ([]run.Attempt, error) 
 
 func (m *memory) Usual(_ context.Context, owners []types.UID) (map[types.UID]journal.Usual, error) {
 	return m.world.Usual, m.world.Fails
+}
+
+func (m *memory) Statistics(_ context.Context, q statistics.Query) (*statistics.Statistics, error) {
+	return lookup.Count(q, m.world.Runs, m.world.Omissions), m.world.Fails
 }
 
 func (m *memory) Log(_ context.Context, a *run.Attempt) (io.ReadCloser, error) {
