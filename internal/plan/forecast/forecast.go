@@ -10,7 +10,7 @@
 //	tally.go      the sums: starts of a minute, and runs that are active at once
 //	running.go    how long the starts of one object keep how many runs active
 //	durations.go  how long a run takes: measured, allowed or assumed
-//	worst.go      the fullest minutes, and who makes them
+//	worst.go      the fullest minutes, and who makes them; minute.go names the objects of any minute
 //	change.go     what other schedules would change: hash.go, jitter.go and move.go, with edit.go, which edits them
 //	expression.go another minute in the text of a schedule
 //	chart.go      the picture for a terminal, and svg.go the one for documents
@@ -66,6 +66,8 @@ type Forecast struct {
 	// Changes are other schedules that were tried, the most useful first. There are none where no minute has two
 	// starts.
 	Changes []Change
+
+	fleet *fleet // for StartingAt
 }
 
 // Objects are how many objects count, and how many do not.
@@ -118,7 +120,7 @@ func Of(objects []*workload.Scheduled, options Options) *Forecast {
 		}
 		base.addGroup(g, 1)
 	}
-	made := &Forecast{From: options.From, Starts: base.starts, Running: base.running(), Objects: f.objects, Durations: f.durations}
+	made := &Forecast{From: options.From, Starts: base.starts, Running: base.running(), Objects: f.objects, Durations: f.durations, fleet: f}
 	for _, g := range f.groups {
 		if g.idle {
 			made.Objects.Idle += len(g.members)
