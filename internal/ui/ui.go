@@ -4,19 +4,26 @@
 // Package ui is the page: what carillon ui serves to a browser. It reads the API server and the journal with the rights
 // of the user who started it, and acts with these.
 //
-//   - ui.go      Handler: all pages together, behind the guard
-//   - events.go  telling open pages that something has changed
-//   - guard/     who may see and change anything
-//   - cache/     what is known at once: the schedules, and what goes on
-//   - page/      what all pages share: layout, words, addresses, assets
-//   - now/       what runs, failed, was missed, is paused and is due
-//   - timeline/  schedules as rows, time as columns
-//   - fleet/     all schedules together: herds, rates, durations, a calendar
-//   - schedules/ all schedules as a list
-//   - schedule/  one schedule; why a time had no run
-//   - run/       one run, and its output
-//   - act/       what a user can do, each with a page that says what will happen
-//   - simulate/  trying an expression
+//   - ui.go          Handler: all pages together
+//   - server.go      Server: the pages behind the guard, at an address
+//   - listen.go      which address that may be
+//   - certificate.go its certificate, if other machines may come
+//   - opener.go      what the pages look at, opened again when a Carillon is stopped or started
+//   - announce.go    where the page of a Carillon that runs can be found
+//   - browser.go     opening it in a browser
+//   - events.go      telling open pages that something has changed
+//   - guard/         who may see and change anything
+//   - login/         what a viewer sees who may not
+//   - cache/         what is known at once: the schedules, and what goes on
+//   - page/          what all pages share: layout, words, addresses, assets
+//   - now/           what runs, failed, was missed, is paused and is due
+//   - timeline/      schedules as rows, time as columns
+//   - fleet/         all schedules together: herds, rates, durations, a calendar
+//   - schedules/     all schedules as a list
+//   - schedule/      one schedule; why a time had no run
+//   - run/           one run, and its output
+//   - act/           what a user can do, each with a page that says what will happen
+//   - simulate/      trying an expression
 package ui
 
 import (

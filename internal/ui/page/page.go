@@ -46,7 +46,8 @@ type Site struct {
 	// Log is told of faults that are not the viewer's.
 	Log *slog.Logger
 
-	mux *http.ServeMux
+	mux      *http.ServeMux
+	patterns []string
 }
 
 // Cache is what is known at once; cache.Cache is one. Nobody may modify what it gives.
@@ -88,6 +89,8 @@ type View struct {
 	// Live: the page is read again when something has changed. Where it lies open, nothing that somebody has typed or
 	// opened is lost.
 	Live bool
+	// Outside: the viewer has no session, and sees nothing of the site but this page.
+	Outside bool
 	// Styles and Scripts are assets that this page needs beside the shared ones: "fleet.css".
 	Styles, Scripts []string
 	// Data is for the page's own template.
@@ -120,6 +123,9 @@ func New(s *Site) *Site {
 
 // ServeHTTP implements http.Handler.
 func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
+
+// Patterns are those that handlers were registered for.
+func (s *Site) Patterns() []string { return s.patterns }
 
 // Navigation is what leads to the sections.
 func (v *View) Navigation() []NavigationItem {

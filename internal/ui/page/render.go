@@ -57,6 +57,7 @@ type Handler func(w http.ResponseWriter, r *http.Request) error
 
 // Handle registers a handler for a pattern of http.ServeMux, such as "GET /timeline".
 func (s *Site) Handle(pattern string, h Handler) {
+	s.patterns = append(s.patterns, pattern)
 	s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		if err := h(w, r); err != nil {
 			s.Fail(w, r, err)
@@ -67,6 +68,11 @@ func (s *Site) Handle(pattern string, h Handler) {
 // Render answers with a page. t is one that Parse gave.
 func (s *Site) Render(w http.ResponseWriter, r *http.Request, t *template.Template, v View) error {
 	return s.render(w, r, http.StatusOK, t, v)
+}
+
+// RenderStatus answers with a page and a status code of HTTP.
+func (s *Site) RenderStatus(w http.ResponseWriter, r *http.Request, code int, t *template.Template, v View) error {
+	return s.render(w, r, code, t, v)
 }
 
 // RenderInvalid answers with a form whose input is at fault.
