@@ -117,27 +117,7 @@ func trendText(t *history.Trend) string {
 	if t == nil {
 		return ""
 	}
-	change, word := t.Change(), "longer"
-	if change < 0 {
-		change, word = -change, "shorter"
-	}
-	by := fmt.Sprintf("%.0f %% %s than", change*100, word)
-	if t.Change() >= 1 {
-		by = fmt.Sprintf("%.1f times as long as", 1+t.Change())
-	}
-	return fmt.Sprintf("%s %s ago: about %s then, %s now", by, sinceText(t.Span), took(t.Before.Round(time.Second)), took(t.Now.Round(time.Second)))
-}
-
-// sinceText writes a long span in the largest unit that says enough: "4 weeks", "10 days", "5h".
-func sinceText(span time.Duration) string {
-	const day, week = 24 * time.Hour, 7 * 24 * time.Hour
-	switch {
-	case span >= 3*week-day && span < 13*week:
-		return quantity.Count(int((span+week/2)/week), "week")
-	case span >= 13*week && span < 104*week:
-		return quantity.Count(int((span+15*day)/(30*day)), "month")
-	}
-	return duration.Short(span)
+	return t.Words()
 }
 
 func reasonText(r history.Reason) string {

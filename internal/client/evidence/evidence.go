@@ -8,6 +8,7 @@
 //   - server.go    reading from it
 //   - journal.go   what the journal of this machine remembers beside that
 //   - search.go    the object that a reference means, among objects
+//   - near.go      Near: what an API server knows of an object whose runs are known otherwise, without listing them
 package evidence
 
 import (
@@ -62,6 +63,10 @@ type inquiry struct {
 	unread    []string
 	calendars string
 	read      diagnosis.Kinds
+	// kinds are those that the object may be of; nil for all that its reference may mean.
+	kinds []schema.GroupVersionKind
+	// near are the names of the Jobs that are read of what it has started; nil for all.
+	near []string
 }
 
 func (q *inquiry) options() workload.Options {
@@ -71,7 +76,18 @@ func (q *inquiry) options() workload.Options {
 // Ask collects what an API server knows of the object that ref means, for a present of now. Of what may not be read it
 // says so (Evidence.Unread). The error is NotThere when there is no such object.
 func Ask(ctx context.Context, flags cluster.Flags, server *cluster.Server, ref reference.Reference, now time.Time) (*diagnosis.Evidence, error) {
-	q := &inquiry{Server: server}
+	found, err := (&inquiry{Server: server}).ask(ctx, ref, now)
+	if err != nil {
+		return nil, err
+	}
+	found.Standalone = flags.OrLocal().DataDir != ""
+	found.Kubectl = Kubectl(flags)
+	return found, nil
+}
+
+// ask collects what an API server knows.
+func (q *inquiry) ask(ctx context.Context, ref reference.Reference, now time.Time) (*diagnosis.Evidence, error) {
+	server := q.Server
 	owners, err := q.subject(ctx, ref)
 	if err != nil {
 		return nil, err
@@ -98,15 +114,17 @@ func Ask(ctx context.Context, flags cluster.Flags, server *cluster.Server, ref r
 		return nil, err
 	}
 	found.Now, found.Read, found.Unread = now, q.read, q.unread
-	found.Standalone = flags.OrLocal().DataDir != ""
-	found.Kubectl = Kubectl(flags)
 	return found, nil
 }
 
 // subject reads the object itself, and what made it if it is a Job. It gives the CronJobs and Timetables among them.
 func (q *inquiry) subject(ctx context.Context, ref reference.Reference) ([]workload.Object, error) {
+	kinds := q.kinds
+	if kinds == nil {
+		kinds = reference.KindsOf(ref.Kind)
+	}
 	var found []workload.Object
-	for _, gvk := range reference.KindsOf(ref.Kind) {
+	for _, gvk := range kinds {
 		object, err := q.get(ctx, gvk, q.Namespace, ref.Name)
 		switch {
 		case err != nil:
@@ -116,9 +134,12 @@ func (q *inquiry) subject(ctx context.Context, ref reference.Reference) ([]workl
 		}
 	}
 	if len(found) == 0 {
-		names, err := q.Names(ctx, reference.KindsOf(ref.Kind))
-		if err != nil {
-			return nil, err
+		var names []string
+		if q.kinds == nil { // somebody has written a name, and may mean another one
+			var err error
+			if names, err = q.Names(ctx, kinds); err != nil {
+				return nil, err
+			}
 		}
 		return nil, &NotThere{reference.NotThere(ref, q.Namespace, names)}
 	}
@@ -170,6 +191,12 @@ func (q *inquiry) children(ctx context.Context, owners []workload.Object) error 
 			kinds = childKinds(owner)
 		}
 		for _, gvk := range kinds {
+			if q.near != nil {
+				if err := q.addNear(ctx, gvk, ours); err != nil {
+					return err
+				}
+				continue
+			}
 			ok, err := q.add(ctx, gvk, q.Namespace, options, ours)
 			if err != nil {
 				return err

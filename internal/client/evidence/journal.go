@@ -74,9 +74,16 @@ func LastSign(dataDir string) time.Time {
 	return log.ModTime()
 }
 
+// Journal is what Remember and Alone ask; journal.Reader is one.
+type Journal interface {
+	Runs(ctx context.Context, q journal.Query) ([]run.Run, error)
+	Omissions(ctx context.Context, q journal.Query) ([]run.Omission, error)
+	Extent(ctx context.Context) (journal.Extent, error)
+}
+
 // Remember adds to e what the journal has of its CronJob or Timetable: the newest runs, and those around at, if that is
 // not zero. What it cannot read it says (Evidence.Unread).
-func Remember(ctx context.Context, reader *journal.Reader, e *diagnosis.Evidence, at time.Time) {
+func Remember(ctx context.Context, reader Journal, e *diagnosis.Evidence, at time.Time) {
 	q := journal.Query{Limit: mostRemembered}
 	switch only := e.Journal.Only; {
 	case only != nil:
@@ -116,7 +123,7 @@ func Remember(ctx context.Context, reader *journal.Reader, e *diagnosis.Evidence
 	e.Remember(remembered)
 }
 
-func read(ctx context.Context, reader *journal.Reader, q journal.Query) (known diagnosis.Journal, err error) {
+func read(ctx context.Context, reader Journal, q journal.Query) (known diagnosis.Journal, err error) {
 	if known.Runs, err = reader.Runs(ctx, q); err != nil {
 		return known, err
 	}
@@ -139,7 +146,7 @@ func nobodySaw(r *run.Run) {
 // Alone gives what a journal has, on its own, of an object in namespace that is not there or that nobody could be asked
 // about; of says which (Journal.Unasked and what stands beside it). Of a Job it is all that there is to know, of a
 // CronJob or Timetable what Remember goes on with. It is nil if the journal has nothing of it.
-func Alone(ctx context.Context, reader *journal.Reader, ref reference.Reference, namespace string, of diagnosis.Journal) (*diagnosis.Evidence, error) {
+func Alone(ctx context.Context, reader Journal, ref reference.Reference, namespace string, of diagnosis.Journal) (*diagnosis.Evidence, error) {
 	e := &diagnosis.Evidence{Read: diagnosis.Kinds{Jobs: true}, Journal: of}
 	q := journal.Query{Namespace: namespace, Name: ref.Name, Limit: 1}
 	if ref.Kind != "job" {

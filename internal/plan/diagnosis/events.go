@@ -35,7 +35,8 @@ type Event struct {
 // by is how evidence names it.
 func (e *Event) by() string { return "event " + e.Reason }
 
-func readEvent(content *unstructured.Unstructured) (Event, bool) {
+// ReadEvent reads an event of either API; ok is false if it is none, or has no reason.
+func ReadEvent(content *unstructured.Unstructured) (Event, bool) {
 	about, message := "involvedObject", "message"
 	if content.GroupVersionKind().Group == "events.k8s.io" {
 		about, message = "regarding", "note"

@@ -48,7 +48,7 @@ func Gather(all *workload.Objects, scheduled *workload.Scheduled, namespace, job
 			}
 		case "Event":
 			e.Read.Events = true
-			if event, ok := readEvent(content); ok && in {
+			if event, ok := ReadEvent(content); ok && in {
 				e.Events = append(e.Events, event)
 			}
 		case "Namespace":

@@ -88,7 +88,7 @@ func (w *writer) schedules(e *Explanation) {
 		}
 		w.lines = append(w.lines, name+strings.Join(strings.Fields(s.Text), " "))
 		if s.Words != "" {
-			w.para(2, runs(s.Words)+e.zoneWords(len(e.Schedules))+".")
+			w.para(2, s.Sentence()+e.zoneWords(len(e.Schedules))+".")
 		}
 		for _, note := range s.Notes {
 			w.para(2, note)
@@ -129,12 +129,15 @@ func (w *writer) schedules(e *Explanation) {
 	}
 }
 
-// runs makes a sentence of the words of a schedule.
-func runs(words string) string {
-	if rest, never := strings.CutPrefix(words, "never"); never {
+// Sentence is the words as a sentence, without its full stop: "It runs at 02:00 every day"; "" if there are none.
+func (s *Schedule) Sentence() string {
+	if s.Words == "" {
+		return ""
+	}
+	if rest, never := strings.CutPrefix(s.Words, "never"); never {
 		return "It never runs" + rest
 	}
-	return "It runs " + words
+	return "It runs " + s.Words
 }
 
 // zoneWords name the zone behind the words of the only schedule.
@@ -255,6 +258,9 @@ func (w *writer) surprises(e *Explanation) {
 	w.blank()
 }
 
+// Heading says in a few words in which situation it matters: "When a run fails".
+func (p *Policy) Heading() string { return topics[p.Topic] }
+
 // topics are the headings of policies.
 var topics = map[string]string{
 	topicOverlap: "When a run is still busy", topicOutage: "After an outage", topicFailure: "When a run fails",
@@ -265,7 +271,7 @@ func (w *writer) policies(e *Explanation) {
 	last := ""
 	for _, p := range e.Policies {
 		if p.Topic != last {
-			w.heading(topics[p.Topic])
+			w.heading(p.Heading())
 		}
 		last = p.Topic
 		w.hang(2, 4, p.Setting)

@@ -4,9 +4,13 @@
 package history
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"time"
+
+	"github.com/carillon-dev/carillon/internal/plan/duration"
+	"github.com/carillon-dev/carillon/internal/plan/quantity"
 )
 
 // Trend says that runs take longer, or less long, than they did. Before and Now are what its line gives for the oldest
@@ -19,6 +23,31 @@ type Trend struct {
 // Change is by how much runs take longer now, as a part of what they took before: 0.35 is 35 % longer, -0.5 half as
 // long.
 func (t *Trend) Change() float64 { return float64(t.Now)/float64(t.Before) - 1 }
+
+// Words say it in a part of a sentence: "35 % longer than 4 weeks ago: about 40s then, 54s now".
+func (t *Trend) Words() string {
+	change, word := t.Change(), "longer"
+	if change < 0 {
+		change, word = -change, "shorter"
+	}
+	by := fmt.Sprintf("%.0f %% %s than", change*100, word)
+	if t.Change() >= 1 {
+		by = fmt.Sprintf("%.1f times as long as", 1+t.Change())
+	}
+	return fmt.Sprintf("%s %s ago: about %s then, %s now", by, spanText(t.Span), duration.Short(t.Before.Round(time.Second)), duration.Short(t.Now.Round(time.Second)))
+}
+
+// spanText writes a long span in the largest unit that says enough: "4 weeks", "10 days", "5h".
+func spanText(span time.Duration) string {
+	const day, week = 24 * time.Hour, 7 * 24 * time.Hour
+	switch {
+	case span >= 3*week-day && span < 13*week:
+		return quantity.Count(int((span+week/2)/week), "week")
+	case span >= 13*week && span < 104*week:
+		return quantity.Count(int((span+15*day)/(30*day)), "month")
+	}
+	return duration.Short(span)
+}
 
 // When a trend is told: of so many runs at least, if it changes by so much, and if by chance alone it would show at
 // most once in a hundred times (two-sided).

@@ -136,6 +136,9 @@ func (l *List) schedulesTitle() string {
 	return ""
 }
 
+// Ending says why there are fewer times than were asked for, in a sentence; "" if there are not.
+func (l *List) Ending() string { return l.end() }
+
 func (l *List) end() string {
 	later := "no later time"
 	if len(l.Times) == 0 {
@@ -156,6 +159,13 @@ func (l *List) end() string {
 	}
 	return ""
 }
+
+// Notes are what there is to say of one of the times, a part of a sentence each: "stands for 02:30, which does not exist
+// in Europe/Berlin on that day".
+func (l *List) Notes(t Time) []string { return l.notes(t, l.format(0)) }
+
+// Omitted says in words what is omitted, and why.
+func (l *List) Omitted(o Omission) string { return l.omission(o, l.format(0)) }
 
 // notes are what there is to say of a time.
 func (l *List) notes(t Time, f format) []string {

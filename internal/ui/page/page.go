@@ -8,6 +8,7 @@
 //   - render.go      a View as HTML; handlers, and faults as pages
 //   - words.go       times, durations and counts as the templates write them
 //   - link.go        addresses of schedules, runs and acts
+//   - subject.go     the schedule that an address names
 //   - preference.go  time zone and colours, as the viewer wants them
 //   - assets.go      style sheets, scripts and icons
 //

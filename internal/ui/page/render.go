@@ -31,6 +31,11 @@ func Parse(files fs.FS, patterns ...string) *template.Template {
 	return template.Must(template.Must(shared.Clone()).ParseFS(files, patterns...))
 }
 
+// ParseWith is Parse with functions that only this page's templates have.
+func ParseWith(own template.FuncMap, files fs.FS, patterns ...string) *template.Template {
+	return template.Must(template.Must(shared.Clone()).Funcs(own).ParseFS(files, patterns...))
+}
+
 // Fault is an error for the viewer.
 type Fault struct {
 	// Code is the status code of HTTP.
