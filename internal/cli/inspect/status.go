@@ -24,9 +24,7 @@ import (
 // statusCommand is carillon status. Its files:
 //
 //   - status.go          the command
-//   - statusgather.go    what is known of runs and omissions
-//   - statusschedules.go … of CronJobs and Timetables
-//   - statusfacts.go     … and of the parts that they depend on
+//   - statusgather.go    what it asks for; package overview finds it out
 //   - statustext.go      the screen for people
 //   - statussections.go  … its sections
 //   - statuswatch.go     the screen drawn again and again

@@ -30,7 +30,6 @@ import (
 	"github.com/carillon-dev/carillon/internal/client/cluster"
 	"github.com/carillon-dev/carillon/internal/client/exitcode"
 	"github.com/carillon-dev/carillon/internal/client/lookup"
-	"github.com/carillon-dev/carillon/internal/datadir"
 	"github.com/carillon-dev/carillon/internal/journal"
 	"github.com/carillon-dev/carillon/internal/plan/run"
 )
@@ -293,21 +292,5 @@ func TestStatusNotReady(t *testing.T) {
 	text, err := askStatus(t, s, m, "--exit-code")
 	if codeOf(err) != exitcode.Failed || !strings.Contains(text, "not ready, because of etcd") {
 		t.Errorf("%v\n%s", err, text)
-	}
-}
-
-func TestWaitingContainers(t *testing.T) {
-	dir := datadir.EndedContainers(t.TempDir())
-	if n, _ := waitingContainers(dir); n != 0 {
-		t.Errorf("%d wait where there is no directory", n)
-	}
-	for name, at := range map[string]time.Time{"a": ago(time.Minute), "b": ago(time.Hour), ".tmp": ago(2 * time.Hour)} {
-		path := filepath.Join(dir, name)
-		if err := errors.Join(os.MkdirAll(path, 0o700), os.Chtimes(path, at, at)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if n, oldest := waitingContainers(dir); n != 2 || !oldest.Equal(ago(time.Hour)) {
-		t.Errorf("%d wait since %v", n, oldest)
 	}
 }

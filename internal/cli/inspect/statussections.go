@@ -10,6 +10,7 @@ import (
 
 	"github.com/carillon-dev/carillon/internal/cli/console"
 	"github.com/carillon-dev/carillon/internal/cli/table"
+	"github.com/carillon-dev/carillon/internal/client/overview"
 	"github.com/carillon-dev/carillon/internal/cron"
 	"github.com/carillon-dev/carillon/internal/plan/diagnosis"
 	"github.com/carillon-dev/carillon/internal/plan/duration"
@@ -158,9 +159,9 @@ func (t *statusText) tail(index int, f *status.Failure) []string {
 	count := 1
 	switch {
 	case t.spaced() && (t.all || index == 0):
-		count = tailLines
+		count = overview.OutputLines
 	case index == 0:
-		count = tailLines - 1
+		count = overview.OutputLines - 1
 	case !f.Persists():
 		return nil
 	}

@@ -1,7 +1,7 @@
 // Copyright The Carillon Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package inspect
+package overview
 
 import (
 	"context"
@@ -77,9 +77,9 @@ func (g *gatherer) schedules(ctx context.Context) error {
 
 func (g *gatherer) cronJobs(ctx context.Context) ([]adapter.Object, error) {
 	var all []adapter.Object
-	options := metav1.ListOptions{ResourceVersion: "0", Limit: fromCache, LabelSelector: g.selector.String()}
+	options := metav1.ListOptions{ResourceVersion: "0", Limit: fromCache, LabelSelector: g.o.Selector.String()}
 	for {
-		page, err := g.client.BatchV1().CronJobs(g.namespace).List(ctx, options)
+		page, err := g.client.BatchV1().CronJobs(g.o.Namespace).List(ctx, options)
 		if err != nil {
 			return all, err
 		}
@@ -98,13 +98,13 @@ var calendarKind = v1alpha1.GroupVersion.WithKind("Calendar")
 // objects reads the objects of another kind. Only those that are suspended keep their managed fields, which tell who
 // did that: they are as large as all the rest.
 func (g *gatherer) objects(ctx context.Context, gvk schema.GroupVersionKind) ([]workload.Object, error) {
-	resource, err := g.server.Resource(gvk, g.namespace)
+	resource, err := g.o.Server.Resource(gvk, g.o.Namespace)
 	if err != nil {
 		return nil, err
 	}
 	options := metav1.ListOptions{ResourceVersion: "0", Limit: fromCache}
 	if gvk != calendarKind {
-		options.LabelSelector = g.selector.String()
+		options.LabelSelector = g.o.Selector.String()
 	}
 	var all []workload.Object
 	for {

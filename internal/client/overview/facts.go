@@ -1,7 +1,7 @@
 // Copyright The Carillon Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package inspect
+package overview
 
 import (
 	"context"
@@ -35,15 +35,15 @@ func (g *gatherer) facts(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, factsTimeout)
 	defer cancel()
 	f := &g.in.Facts
-	if g.local != "" {
-		f.Carillon = carillonOn(g.local, g.server != nil)
+	if g.o.DataDir != "" {
+		f.Carillon = carillonOn(g.o.DataDir, g.o.Server != nil)
 	}
 	var tasks sync.WaitGroup
 	tasks.Go(func() { f.Journal = g.journal(ctx) })
-	if g.server != nil {
+	if g.o.Server != nil {
 		tasks.Go(func() { f.API = g.api(ctx) })
 		tasks.Go(func() { g.nodes(ctx) })
-		if g.local == "" {
+		if g.o.DataDir == "" {
 			tasks.Go(func() { g.leases(ctx) })
 		}
 	}
@@ -174,12 +174,12 @@ func leaseOf(l status.Lease, lease *coordinationv1.Lease) status.Lease {
 
 // journal finds out how the journal is; nil where nobody expects one.
 func (g *gatherer) journal(ctx context.Context) *status.Journal {
-	j := &status.Journal{Dir: g.target.Journal}
-	if g.local != "" {
-		j.Dir = datadir.Journal(g.local)
-		j.Waiting, j.OldestWaiting = waitingContainers(datadir.EndedContainers(g.local))
+	j := &status.Journal{Dir: g.o.Journal}
+	if g.o.DataDir != "" {
+		j.Dir = datadir.Journal(g.o.DataDir)
+		j.Waiting, j.OldestWaiting = waitingContainers(datadir.EndedContainers(g.o.DataDir))
 	}
-	read, remembers := g.source.(interface {
+	read, remembers := g.o.Source.(interface {
 		Extent(ctx context.Context) (journal.Extent, error)
 	})
 	if remembers {
@@ -190,7 +190,7 @@ func (g *gatherer) journal(ctx context.Context) *status.Journal {
 		j.Runs, j.Oldest, j.LogBytes, j.DiskBytes = extent.Runs, extent.Oldest, extent.LogBytes, extent.DiskBytes
 		return j
 	}
-	if g.local == "" {
+	if g.o.DataDir == "" {
 		return nil
 	}
 	reader, err := journal.OpenReader(j.Dir)
