@@ -78,7 +78,7 @@ func (d *Description) first(e *diagnosis.Evidence) {
 	case e.Job != nil:
 		deleted(e.Job)
 	case s != nil:
-		deleted(s.Content)
+		deleted(s.Written())
 		if obstacle := s.Obstacle(); obstacle != "" {
 			text := strings.TrimRight(obstacle, ".") + "."
 			if !strings.HasPrefix(text, "Nothing") {

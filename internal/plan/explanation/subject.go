@@ -96,7 +96,8 @@ func OfObject(o *workload.Scheduled, zone *time.Location, now time.Time) *Explan
 	if zone == nil {
 		zone = time.UTC
 	}
-	gvk := o.Content.GroupVersionKind()
+	written := o.Written()
+	gvk := written.GroupVersionKind()
 	s := &subject{
 		object:    &Object{APIVersion: gvk.GroupVersion().String(), Kind: gvk.Kind, Namespace: o.Owner.Namespace, Name: o.Owner.Name, Source: o.Source},
 		scheduled: o, timetable: o.Timetable(), obstacle: o.Obstacle(), zone: zone,
@@ -104,7 +105,7 @@ func OfObject(o *workload.Scheduled, zone *time.Location, now time.Time) *Explan
 	}
 	s.object.Namespace = cmp.Or(s.object.Namespace, o.Typed.GetNamespace())
 	s.object.Name = cmp.Or(s.object.Name, o.Typed.GetName())
-	s.spec, _, _ = unstructured.NestedMap(o.Content.Object, "spec")
+	s.spec, _, _ = unstructured.NestedMap(written.Object, "spec")
 	if o.Unreadable != nil {
 		return explain(s, now)
 	}
@@ -206,7 +207,7 @@ func (s *subject) group() string {
 	if s.object == nil {
 		return ""
 	}
-	return s.scheduled.Content.GroupVersionKind().Group
+	return s.scheduled.Kind.Info().Owner.Group
 }
 
 func stringAt(content map[string]any, path ...string) string {

@@ -108,7 +108,7 @@ func deadlineOf(s *workload.Scheduled) time.Duration {
 	if s.Policy.Timeout > 0 {
 		return s.Policy.Timeout
 	}
-	seconds, ok, _ := unstructured.NestedInt64(s.Content.Object, "spec", s.Kind.Info().TemplateField, "spec", "activeDeadlineSeconds")
+	seconds, ok := s.RunDeadline()
 	if !ok || seconds <= 0 {
 		return 0
 	}

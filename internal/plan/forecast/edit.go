@@ -80,7 +80,7 @@ func (t *trial) edit(e *edited, m *member, minute func(m *member, x expression) 
 	if m.Timetable() != nil {
 		return t.editTimetable(m, minute)
 	}
-	x, ok := parseExpression(writtenSchedule(m.Scheduled))
+	x, ok := parseExpression(m.Scheduled.ScheduleText())
 	if !ok {
 		return times{}, Edit{}, false
 	}
@@ -88,7 +88,7 @@ func (t *trial) edit(e *edited, m *member, minute func(m *member, x expression) 
 	if !ok || to == x.minute {
 		return times{}, Edit{}, false
 	}
-	edit := Edit{Object: m.Scheduled, From: writtenSchedule(m.Scheduled), To: x.with(to)}
+	edit := Edit{Object: m.Scheduled, From: m.Scheduled.ScheduleText(), To: x.with(to)}
 	var zone *string
 	if name := m.Policy.Timing.ZoneName; name != "" {
 		zone = &name

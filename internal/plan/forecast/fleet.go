@@ -194,7 +194,7 @@ func label(s *workload.Scheduled) string {
 	zone := cmp.Or(s.Policy.Timing.ZoneName, "UTC")
 	tt := s.Timetable()
 	if tt == nil {
-		text := writtenSchedule(s)
+		text := s.ScheduleText()
 		if s.Policy.Timing.Every != 0 || strings.Contains(text, "TZ") {
 			return text
 		}
@@ -225,7 +225,7 @@ func scheduleText(item *v1alpha1.Schedule) string {
 func cronTexts(s *workload.Scheduled) []string {
 	tt := s.Timetable()
 	if tt == nil {
-		return []string{writtenSchedule(s)}
+		return []string{s.ScheduleText()}
 	}
 	var texts []string
 	for _, item := range tt.Spec.Schedules {
@@ -234,11 +234,4 @@ func cronTexts(s *workload.Scheduled) []string {
 		}
 	}
 	return texts
-}
-
-// writtenSchedule is the text of the schedule of a CronJob, of whatever kind.
-func writtenSchedule(s *workload.Scheduled) string {
-	spec, _ := s.Content.Object["spec"].(map[string]any)
-	text, _ := spec[s.Kind.Info().ScheduleFields[0]].(string)
-	return text
 }

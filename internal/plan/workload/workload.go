@@ -7,6 +7,8 @@
 //	workload.go  Objects: all that was given, and Read, which sorts it
 //	scheduled.go Scheduled: a CronJob or Timetable with its policy
 //	typed.go     the same from objects in the Go types of their kinds
+//	reader.go    Reader: the same one by one, for those who watch objects
+//	slim.go      a Scheduled in little memory, and what it still tells of its spec
 //	defaults.go  what an API server would fill in
 //	starts.go    what else its starts follow from: deadline, pause, the count of @every, jitter
 //	calendar.go  the Calendars that Timetables name
