@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
 	"github.com/carillon-dev/carillon/internal/plan/explanation"
@@ -42,8 +43,11 @@ func TestSlim(t *testing.T) {
 			seconds, limited := s.RunDeadline()
 			s.Slim()
 			after := explanation.OfObject(s, nil, now)
-			if strings.Join(before.Lines(100), "\n") != strings.Join(after.Lines(100), "\n") || len(after.Lines(100)) == 0 {
-				t.Errorf("it is explained as\n%v\nand was as\n%v", after.Lines(100), before.Lines(100))
+			if diff := cmp.Diff(before.Schedules, after.Schedules); diff != "" || len(after.Schedules) == 0 {
+				t.Errorf("it is explained otherwise (-before +after):\n%s", diff)
+			}
+			if diff := cmp.Diff(before.Object, after.Object); diff != "" {
+				t.Errorf("it is named otherwise (-before +after):\n%s", diff)
 			}
 			if !s.FirstAfter(now).Equal(next) || s.ScheduleText() != text {
 				t.Errorf("next %v, schedule %q", s.FirstAfter(now), s.ScheduleText())
