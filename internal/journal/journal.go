@@ -14,6 +14,7 @@
 //   - retention.go  what goes, when and how; steady.go keeps a wrong clock from taking everything
 //   - reader.go     what is read; query.go, tally.go, names.go, usual.go, statistics.go and readlog.go are the parts
 //     of it
+//   - stamp.go      whether anything was written since
 //   - freeze.go     the journal at one moment, for a backup; merge.go adds that to another, mergelog.go its logs
 //   - verify.go     looking through all of one for damage
 //   - database.go   the connection; schema.go its tables, encoding.go what stands in them

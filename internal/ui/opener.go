@@ -127,7 +127,9 @@ func (o *Opener) open(ctx context.Context) (*opened, error) {
 		return nil, err
 	}
 	beside, end := context.WithCancel(context.WithoutCancel(ctx))
-	c := cache.New(cache.Options{Server: server, Source: source, Namespace: target.Cluster.Namespace, Clock: o.Clock})
+	c := cache.New(cache.Options{
+		Server: server, Source: source, Namespace: target.Cluster.Namespace, DataDir: o.dataDir(), Journal: target.Journal, Clock: o.Clock, Log: o.Log,
+	})
 	var work sync.WaitGroup
 	work.Go(func() { c.Run(beside) })
 	site := o.site()

@@ -206,3 +206,16 @@ func WhyGone(ctx context.Context, s Source) string {
 	}
 	return "output goes with its Pods where there is no journal: " + s.Origin(ctx)
 }
+
+// StampOf tells two states of what a source remembers apart (journal.Reader.Stamp); false if it is no journal.
+func StampOf(s Source) (stamp journal.Stamp, ok bool) {
+	remembers, ok := s.(*journalSource)
+	if !ok {
+		return journal.Stamp{}, false
+	}
+	stamped, ok := remembers.reader.(interface{ Stamp() journal.Stamp })
+	if !ok {
+		return journal.Stamp{}, false
+	}
+	return stamped.Stamp(), true
+}

@@ -3,18 +3,34 @@
 
 // Package cache knows the schedules of an API server, and what goes on, so that a page of ten thousand of them is there
 // at once.
+//
+//   - cache.go      Cache: what is asked of it
+//   - kinds.go      what is watched: schedules, Calendars, Jobs
+//   - calendars.go  the Calendars, by which Timetables are read
+//   - watch.go      watching one kind, whatever becomes of the API server
+//   - schedules.go  the schedules that are there, in order
+//   - runs.go       the runs that are active
+//   - status.go     what goes on, found out in the background while somebody looks
+//   - changes.go    telling viewers that something has changed
+//
+// Everything is watched as long as Run runs. Runs that have ended are not kept: a page asks for those that it shows.
 package cache
 
 import (
 	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/carillon-dev/carillon/internal/client/cluster"
 	"github.com/carillon-dev/carillon/internal/client/lookup"
-	"github.com/carillon-dev/carillon/internal/journal"
 	"github.com/carillon-dev/carillon/internal/plan/run"
-	"github.com/carillon-dev/carillon/internal/plan/status"
 	"github.com/carillon-dev/carillon/internal/plan/workload"
 )
 
@@ -25,87 +41,166 @@ type Options struct {
 	Source lookup.Source
 	// Namespace is the only one that is looked at; "" for all.
 	Namespace string
-	Clock     func() time.Time
+	// DataDir is the data directory of the Carillon of this machine, as an absolute path, if that is looked at; "" if not.
+	DataDir string
+	// Journal is the directory of the journal that was named; "" if none was.
+	Journal string
+	// Clock gives the time; nil is that of this machine.
+	Clock func() time.Time
+	// Log is told what cannot be watched; nil: nobody is.
+	Log *slog.Logger
+
+	// client reaches the API server, in tests; nil is one for Server.
+	client client.WithWatch
 }
 
-// Cache is what is known. Its methods may be called at once, and never wait for an API server but for the first time.
-// What they give is shared: nobody may modify it.
+// Cache is what is known. Its methods may be called at once, and wait for an API server the first time alone. What they
+// give is shared: nobody may modify it.
 type Cache struct {
-	o Options
-
-	mu        sync.Mutex
-	schedules []*workload.Scheduled
-	read      time.Time
+	o         Options
+	kinds     []*watched
+	schedules *schedules
+	runs      *runs
+	viewers   viewers
+	// news has a token when something that is watched has changed.
+	news   chan struct{}
+	status overviews
 }
 
 // New makes one. Run keeps it up to date.
-func New(o Options) *Cache { return &Cache{o: o} }
-
-// Run keeps it up to date until ctx ends.
-func (c *Cache) Run(ctx context.Context) { <-ctx.Done() }
-
-// Schedules are the CronJobs and Timetables, by namespace, name and kind. Their Typed objects lack the template of Pods.
-func (c *Cache) Schedules(ctx context.Context) ([]*workload.Scheduled, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.o.Server == nil {
-		return nil, nil
+func New(o Options) *Cache {
+	if o.Clock == nil {
+		o.Clock = time.Now
 	}
-	if c.o.Clock().Sub(c.read) < 2*time.Second {
-		return c.schedules, nil
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
 	}
-	objects, err := c.o.Server.Scheduled(ctx, c.o.Namespace == "", func(string) {})
-	if err != nil {
-		return nil, err
+	c := &Cache{o: o, news: make(chan struct{}, 1)}
+	c.schedules, c.runs = newSchedules(c.changed), newRuns(c.changed)
+	c.status.asked = make(chan struct{}, 1)
+	if o.Server != nil || o.client != nil {
+		c.kinds = c.wanted()
 	}
-	all, err := workload.Read(objects, workload.Options{KeepUnreadable: true})
-	if err != nil {
-		return nil, err
-	}
-	c.schedules, c.read = all.Scheduled, c.o.Clock()
-	return c.schedules, nil
+	return c
 }
 
-// Status is what goes on, as the page Now shows it: what failed and was missed in the last 24 hours, and what is due
-// within the next one. It is at most a few seconds old.
-func (c *Cache) Status(ctx context.Context) (*status.Status, error) {
-	schedules, err := c.Schedules(ctx)
-	if err != nil {
-		return nil, err
+// Run keeps it up to date until ctx ends. When it returns, nothing of it runs any more.
+func (c *Cache) Run(ctx context.Context) {
+	var tasks sync.WaitGroup
+	defer tasks.Wait()
+	if len(c.kinds) > 0 {
+		tasks.Go(func() { c.watch(ctx) })
 	}
-	now := c.o.Clock()
-	in := status.Input{Now: now, Since: now.Add(-24 * time.Hour), Within: time.Hour, Schedules: schedules, Served: c.o.Server != nil}
-	if in.Active, err = c.o.Source.Runs(ctx, journal.Query{Namespace: c.o.Namespace, Outcomes: []run.Outcome{run.Active}}); err != nil {
-		return nil, err
-	}
-	if in.Failed, err = c.o.Source.Runs(ctx, journal.Query{Namespace: c.o.Namespace, Outcomes: []run.Outcome{run.Failed}, EndedFrom: in.Since, Limit: 1000}); err != nil {
-		return nil, err
-	}
-	if in.Omissions, err = c.o.Source.Omissions(ctx, journal.Query{Namespace: c.o.Namespace, From: in.Since, Limit: 1000}); err != nil {
-		return nil, err
-	}
-	return status.Of(&in), nil
+	c.keepUp(ctx)
 }
 
-// Changes gives a channel that has a value when something has changed since the last one was taken, at most one a
-// second; it is closed when ctx ends.
-func (c *Cache) Changes(ctx context.Context) <-chan struct{} {
-	changes := make(chan struct{}, 1)
-	go func() {
-		defer close(changes)
-		ticks := time.NewTicker(2 * time.Second)
-		defer ticks.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-ticks.C:
-			}
-			select {
-			case changes <- struct{}{}:
-			default:
+// changed takes in that something that is watched has changed.
+func (c *Cache) changed() {
+	select {
+	case c.news <- struct{}{}:
+	default:
+	}
+}
+
+// firstWait is how long the first answer of an API server is waited for.
+const firstWait = 10 * time.Second
+
+// NotYetError says that the API server has not told yet what it has. It is a context.DeadlineExceeded.
+type NotYetError struct {
+	// Kinds are those that it has not told of: "CronJobs". Why is what it said instead; "" for nothing.
+	Kinds []string
+	Why   string
+}
+
+// Error implements error.
+func (e *NotYetError) Error() string {
+	text := "the API server has not told yet which " + strings.Join(e.Kinds, ", ") + " there are"
+	if e.Why != "" {
+		text += ": " + e.Why
+	}
+	return text
+}
+
+// Unwrap implements errors.
+func (e *NotYetError) Unwrap() error { return context.DeadlineExceeded }
+
+// wait waits until it is known what there is of all kinds, or that it cannot be known.
+func (c *Cache) wait(ctx context.Context) error {
+	if c.settled() {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, firstWait)
+	defer cancel()
+	for _, w := range c.kinds {
+		select {
+		case <-w.settled:
+		case <-ctx.Done():
+			return c.notYet()
+		}
+	}
+	return nil
+}
+
+// settled tells whether it is known what there is of all kinds, or that it cannot be known.
+func (c *Cache) settled() bool {
+	return !slices.ContainsFunc(c.kinds, func(w *watched) bool { return !w.isSettled() })
+}
+
+func (c *Cache) notYet() error {
+	missing := &NotYetError{}
+	for _, w := range c.kinds {
+		if !w.isSettled() {
+			missing.Kinds = append(missing.Kinds, w.name)
+			if missing.Why == "" {
+				missing.Why = w.why()
 			}
 		}
-	}()
-	return changes
+	}
+	if len(missing.Kinds) == 0 {
+		return nil // meanwhile it has
+	}
+	return missing
+}
+
+// Schedules are the CronJobs and Timetables, by namespace, name and kind. Their Typed objects lack the template of Pods
+// (workload.Scheduled.Slim), and they have no Content. Without an API server there are none. The error is a NotYetError,
+// or that of ctx.
+func (c *Cache) Schedules(ctx context.Context) ([]*workload.Scheduled, error) {
+	if err := c.wait(ctx); err != nil {
+		return nil, err
+	}
+	return c.schedules.all(), nil
+}
+
+// Find gives the schedule with this name; nil if there is none. kind is its Kind, in whatever letters; group the API group
+// of a CronJob, "" for batch.
+func (c *Cache) Find(ctx context.Context, group, kind, namespace, name string) (*workload.Scheduled, error) {
+	if err := c.wait(ctx); err != nil {
+		return nil, err
+	}
+	return c.schedules.find(group, kind, namespace, name), nil
+}
+
+// Owner gives the schedule with this UID; nil if it is not known.
+func (c *Cache) Owner(uid types.UID) *workload.Scheduled { return c.schedules.byUID(uid) }
+
+// Active are the Jobs of the schedule with this UID that have not ended, newest first; with "" those of all. What else a
+// Timetable may start is not among them.
+func (c *Cache) Active(owner types.UID) []run.Run { return c.runs.active(owner) }
+
+// Notes say what is not known, and why, each in one line: "CronJobs may not be read: …". It takes no time.
+func (c *Cache) Notes() []string {
+	var notes []string
+	for _, w := range c.kinds {
+		if why := w.why(); why != "" {
+			notes = append(notes, fmt.Sprintf("%s %s", w.name, why))
+		}
+	}
+	notes = append(notes, c.schedules.unreadable()...)
+	for _, note := range c.status.notes() {
+		if !slices.Contains(notes, note) {
+			notes = append(notes, note)
+		}
+	}
+	return notes
 }

@@ -22,8 +22,11 @@ import (
 	"net/http"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/carillon-dev/carillon/internal/client/cluster"
 	"github.com/carillon-dev/carillon/internal/client/lookup"
+	"github.com/carillon-dev/carillon/internal/plan/run"
 	"github.com/carillon-dev/carillon/internal/plan/status"
 	"github.com/carillon-dev/carillon/internal/plan/workload"
 )
@@ -51,16 +54,28 @@ type Site struct {
 	patterns []string
 }
 
-// Cache is what is known at once; cache.Cache is one. Nobody may modify what it gives.
+// Cache is what is known at once; cache.Cache is one. Its methods may be called at once and take no time, but for the
+// first answer of an API server. Nobody may modify what they give.
 type Cache interface {
-	// Schedules are the CronJobs and Timetables, by namespace, name and kind. Their Typed objects may lack the template
-	// of Pods.
+	// Schedules are the CronJobs and Timetables, by namespace, name and kind. They are slim (workload.Scheduled.Slim):
+	// Content is nil (Kind.Info().Owner tells their kind, ScheduleText the schedule of a CronJob, Written what is left of
+	// the object), and Typed lacks the template of Pods. What needs all of an object reads it from the API server.
 	Schedules(ctx context.Context) ([]*workload.Scheduled, error)
+	// Find gives the one with this name; nil if there is none. kind is its Kind in whatever letters, group the API group of
+	// a CronJob, "" for batch.
+	Find(ctx context.Context, group, kind, namespace, name string) (*workload.Scheduled, error)
+	// Owner gives the one with this UID; nil if it is not known.
+	Owner(uid types.UID) *workload.Scheduled
+	// Active are the Jobs that have not ended of the schedule with this UID, newest first; with "" those of all. What
+	// else a Timetable may start only Source knows.
+	Active(owner types.UID) []run.Run
 	// Status is what goes on: what failed and was missed in the last 24 hours, and what is due within the next one. It
 	// is at most a few seconds old.
 	Status(ctx context.Context) (*status.Status, error)
+	// Notes say what is not known, and why, each in one line: "CronJobs may not be read: …".
+	Notes() []string
 	// Changes gives a channel that has a value when something has changed since the last one was taken, at most one a
-	// second; it is closed when ctx ends.
+	// second, and one every 15 seconds in any case, so that ages move; it is closed when ctx ends.
 	Changes(ctx context.Context) <-chan struct{}
 }
 

@@ -6,6 +6,7 @@ package uitest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"io"
 	"io/fs"
@@ -54,6 +55,8 @@ type World struct {
 	ReadOnly bool
 	// Fails, if not nil, is what every answer about runs is.
 	Fails error
+	// Notes are what is said to be not known.
+	Notes []string
 }
 
 // Site gives a site of it, on which register puts pages.
@@ -98,6 +101,13 @@ func Site(t testing.TB, w World, register ...func(*page.Site)) *page.Site {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for _, scheduled := range all.Scheduled {
+		scheduled.Slim()
+	}
+	slices.SortFunc(all.Scheduled, func(a, b *workload.Scheduled) int {
+		return cmp.Or(strings.Compare(a.Owner.Namespace, b.Owner.Namespace), strings.Compare(a.Owner.Name, b.Owner.Name),
+			strings.Compare(a.Kind.Info().Owner.Kind, b.Kind.Info().Owner.Kind))
+	})
 	slices.SortFunc(w.Runs, lookup.NewestFirst)
 	known := &memory{world: w, schedules: all.Scheduled}
 	s := page.New(&page.Site{
@@ -206,6 +216,34 @@ func (m *memory) Status(ctx context.Context) (*status.Status, error) {
 	in.Omissions, _ = m.Omissions(ctx, journal.Query{From: in.Since})
 	return status.Of(&in), nil
 }
+
+func (m *memory) Find(_ context.Context, group, kind, namespace, name string) (*workload.Scheduled, error) {
+	for _, s := range m.schedules {
+		owner := s.Kind.Info().Owner
+		if strings.EqualFold(owner.Kind, kind) && s.Owner.Namespace == namespace && s.Owner.Name == name &&
+			(owner.Kind != "CronJob" || owner.Group == cmp.Or(group, "batch")) {
+			return s, m.world.Fails
+		}
+	}
+	return nil, m.world.Fails
+}
+
+func (m *memory) Owner(uid types.UID) *workload.Scheduled {
+	for _, s := range m.schedules {
+		if s.Owner.UID == uid {
+			return s
+		}
+	}
+	return nil
+}
+
+func (m *memory) Active(owner types.UID) []run.Run {
+	return slices.DeleteFunc(slices.Clone(m.world.Runs), func(r run.Run) bool {
+		return r.Outcome.Ended() || r.Kind != "Job" || owner != "" && r.Owner.UID != owner
+	})
+}
+
+func (m *memory) Notes() []string { return m.world.Notes }
 
 func (m *memory) Changes(ctx context.Context) <-chan struct{} {
 	changes := make(chan struct{})
