@@ -11,9 +11,10 @@
 //
 //   - root.go          the program: streams, exit codes, the list of commands
 //   - groups.go        the commands as help shows them: run, look, plan, operate
-//   - up.go, run.go, image.go, backup.go, restore.go, record.go, manager.go, kubectl.go, version.go, docs.go
+//   - up.go, ui.go, run.go, image.go, backup.go, restore.go, record.go, manager.go, kubectl.go, version.go, docs.go
 //     a command each; the commands of image are in package images, those that look at runs in package inspect, and
 //     those that look at schedules in package planning
+//   - uppage.go        the page that up serves
 //   - object.go        the Job that `run` creates
 //   - kubectlfiles.go  manifests of an old API version for `kubectl`
 //   - datadir.go       flags and checks that commands share

@@ -53,6 +53,7 @@ type upOptions struct {
 	drainFor  time.Duration
 	eviction  map[string]string
 	keep      standalone.Keep
+	page      upPage
 	format    console.Format
 	quiet     bool
 }
@@ -75,9 +76,13 @@ there beyond the life of Jobs and Pods (--keep-runs, --keep-logs): carillon hist
 Containers run from the images that they name, pulled when they are not here (carillon image lists them);
 image: host is this machine's own files, and --local-files makes that of every name.
 
+With --ui it serves the page of carillon ui as well, and prints its address; it ends with this command.
+carillon ui prints it again.
+
 Nothing listens beyond this machine unless --listen or --metrics-bind-address says so.`,
 		Example: `  carillon up -f examples/
   carillon up -f backup.yaml -f - < more.yaml
+  carillon up -f examples/ --ui                          # and a page to look at it
   carillon up --data-dir /var/lib/carillon --quiet       # as a service
   carillon up -f jobs/ --local-files                     # without images
   carillon up -f job.yaml --exit-after 30s -o json       # in a script`,
@@ -104,6 +109,7 @@ Nothing listens beyond this machine unless --listen or --metrics-bind-address sa
 	flags.BoolVar(&o.drain, "drain", false, "on stop, give each running Pod its own terminationGracePeriodSeconds instead of ending it at once; a second Ctrl-C stops at once")
 	flags.DurationVar(&o.drainFor, "drain-timeout", defaultDrainTimeout, "with --drain, the longest that any Pod is given")
 	flags.Var(cliflag.NewLangleSeparatedMapStringString(&o.eviction), "eviction-hard", "what is kept free, as for the kubelet, such as nodefs.available<1Gi,memory.available<100Mi: with less than that, Pods are evicted and new ones wait; --eviction-hard= keeps nothing free (default: 512Mi of the disk of the data directory for the store, or a quarter of a smaller disk, and 10k of its inodes)")
+	o.page.add(flags)
 	outputFlags(flags, &o.format, &o.quiet)
 	return cmd
 }
@@ -119,6 +125,10 @@ func (o *upOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := o.page.open(); err != nil {
+		return err
+	}
+	defer o.page.close()
 	out := console.New(o.streams.Out, console.Options{
 		Format: o.format, Quiet: o.quiet, Color: console.SupportsColor(o.streams.Out), Width: console.TerminalWidth(o.streams.Out),
 	})
@@ -217,6 +227,8 @@ func (o *upOptions) serve(ctx context.Context, plane *standalone.Standalone, out
 	followed := make(chan error, 1)
 	go func() { followed <- follower.Run(ctx) }()
 	defer func() { stop(); err = errors.Join(err, <-followed) }()
+	pageStopped := o.page.start(ctx, plane.DataDir(), out)
+	defer func() { stop(); pageStopped() }()
 
 	if err := apply(ctx, plane, out, objects); err != nil {
 		return interrupted(ctx, err)

@@ -45,6 +45,7 @@ const (
 	Output   Type = "output"   // a line that a container wrote
 	Finished Type = "finished" // a Job ended; Outcome tells how
 	Warning  Type = "warning"  // something that the user should look at
+	Page     Type = "page"     // the page is served; Message is its address, with the token
 	Info     Type = "info"     // anything else
 )
 
@@ -260,6 +261,8 @@ func (c *Console) text(l Line) string {
 		return fmt.Sprintf("%s %s %s %s in %s", clock, c.paint(green, "✓"), c.paint(bold, name), c.paint(green, "complete"), FormatDuration(l.Duration))
 	case Warning:
 		return fmt.Sprintf("%s %s %s %s", clock, c.paint(yellow, "!"), c.paint(bold, name), reason(l))
+	case Page:
+		return fmt.Sprintf("%s   page: %s", clock, c.paint(bold, l.Message))
 	case Applied:
 		return fmt.Sprintf("%s   %s %s", clock, name, l.Message)
 	default:
