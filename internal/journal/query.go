@@ -154,8 +154,8 @@ func (q *Query) condition() *condition {
 			in[i] = outcomeNumber(o)
 		}
 		c.add("outcome IN (?"+strings.Repeat(", ?", len(in)-1)+")", in...)
-	} else if !q.EndedFrom.IsZero() {
-		c.add("outcome IN (1, 2, 3, 4)") // for the index
+	} else if !q.EndedFrom.IsZero() && (len(q.OwnerUIDs) == 0 || q.From.IsZero()) {
+		c.add("outcome IN (1, 2, 3, 4)") // for the index; of some owners since some time the index of these is the better one
 	}
 	q.addTimes(c, "time")
 	if !q.EndedFrom.IsZero() {

@@ -1,0 +1,149 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package timeline
+
+import (
+	"time"
+
+	"github.com/carillon-dev/carillon/internal/plan/run"
+)
+
+// Counts is how many there are of what.
+type Counts struct {
+	Succeeded, Failed, Cancelled, Unknown, Active int
+	// Missed and Skipped are times without a run, Due times to come, Waiting times that wait for something.
+	Missed, Skipped, Due, Waiting int
+}
+
+func (c *Counts) add(other *Counts) {
+	c.Succeeded += other.Succeeded
+	c.Failed += other.Failed
+	c.Cancelled += other.Cancelled
+	c.Unknown += other.Unknown
+	c.Active += other.Active
+	c.Missed += other.Missed
+	c.Skipped += other.Skipped
+	c.Due += other.Due
+	c.Waiting += other.Waiting
+}
+
+// addOutcome counts runs that have an outcome.
+func (c *Counts) addOutcome(o run.Outcome, n int) {
+	switch o {
+	case run.Succeeded:
+		c.Succeeded += n
+	case run.Failed:
+		c.Failed += n
+	case run.Cancelled:
+		c.Cancelled += n
+	case run.Unknown:
+		c.Unknown += n
+	default:
+		c.Active += n
+	}
+}
+
+// addRun counts a run; nil is a time that waits.
+func (c *Counts) addRun(r *run.Run) {
+	if r == nil {
+		c.Waiting++
+		return
+	}
+	c.addOutcome(r.Outcome, 1)
+}
+
+func (c *Counts) addOmission(o *run.Omission) {
+	n := int(max(1, o.Count))
+	if o.Missed {
+		c.Missed += n
+	} else {
+		c.Skipped += n
+	}
+}
+
+// Runs is how many runs there are.
+func (c *Counts) Runs() int { return c.Succeeded + c.Failed + c.Cancelled + c.Unknown + c.Active }
+
+// Worst is the class of what is worst: "failed" before all, then "missed"; "" if there is nothing.
+func (c *Counts) Worst() string {
+	for _, p := range c.Parts() {
+		return p.Class
+	}
+	return ""
+}
+
+// Part is what has one class.
+type Part struct {
+	Class, Word string
+	Count       int
+}
+
+// Parts are all that there is any of, the worst first.
+func (c *Counts) Parts() []Part {
+	all := []Part{
+		{"failed", "failed", c.Failed},
+		{"missed", "missed", c.Missed},
+		{"waiting", "waiting", c.Waiting},
+		{"active", "running", c.Active},
+		{"unknown", "unknown", c.Unknown},
+		{"cancelled", "cancelled", c.Cancelled},
+		{"skipped", "skipped", c.Skipped},
+		{"succeeded", "succeeded", c.Succeeded},
+		{"due", "due", c.Due},
+	}
+	parts := all[:0]
+	for _, p := range all {
+		if p.Count > 0 {
+			parts = append(parts, p)
+		}
+	}
+	return parts
+}
+
+// Cell is what happened in a short time, where there is too much of it for a bar each.
+type Cell struct {
+	Counts
+	X, Width    Percent
+	From, Until time.Time
+}
+
+// cellsOf counts everything in the cell of its time; what began before the window and reaches into it in the first one.
+// Cells without anything are left out.
+func cellsOf(k *Known, bars []Bar, omissions []run.Omission, future *future, w Window) []Cell {
+	width := w.Zoom.cell
+	cells := make([]Cell, (w.Length()+width-1)/width)
+	for i := range cells {
+		c := &cells[i]
+		c.From = w.From.Add(time.Duration(i) * width)
+		c.Until = c.From.Add(width)
+		if c.Until.After(w.Until) {
+			c.Until = w.Until
+		}
+		c.X = w.X(c.From)
+		c.Width = w.X(c.Until) - c.X
+	}
+	at := func(i int) *Cell { return &cells[min(max(i, 0), len(cells)-1)] }
+	of := func(t time.Time) *Cell { return at(int(t.Sub(w.From) / width)) }
+	for i := range k.Counts {
+		at(k.Counts[i].Cell).addOutcome(k.Counts[i].Outcome, k.Counts[i].Count)
+	}
+	for i := range bars {
+		if r := bars[i].Run; r == nil {
+			of(bars[i].Waiting.At).Waiting++
+		} else if k.Counts == nil || !w.Contains(r.Time()) {
+			of(r.Time()).addRun(r)
+		}
+	}
+	for i := range omissions {
+		of(omissions[i].ScheduledTime).addOmission(&omissions[i])
+	}
+	future.inCells(cells)
+	used := cells[:0]
+	for i := range cells {
+		if cells[i].Counts != (Counts{}) {
+			used = append(used, cells[i])
+		}
+	}
+	return used
+}
