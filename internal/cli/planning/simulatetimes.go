@@ -9,8 +9,6 @@ import (
 
 	"github.com/carillon-dev/carillon/internal/client/exitcode"
 	"github.com/carillon-dev/carillon/internal/plan/simulation"
-	"github.com/carillon-dev/carillon/internal/plan/upcoming"
-	"github.com/carillon-dev/carillon/schedule/timeset"
 )
 
 // simulateTimes are the flags that say when.
@@ -92,22 +90,11 @@ func (t *simulateTimes) outagesIn(span simulation.Span, zone *time.Location) ([]
 	return outages, nil
 }
 
-// simulateTime reads an instant: absolute, in the zone, or after the beginning.
+// simulateTime reads an instant of a flag.
 func simulateTime(flag, text string, begins time.Time, zone *time.Location) (time.Time, error) {
-	text = strings.TrimSpace(text)
-	if after, ok := strings.CutPrefix(text, "+"); ok {
-		d, err := simulation.ParseDuration(after)
-		if err != nil || d < 0 {
-			return time.Time{}, exitcode.UsageError("%s %q is no time after the beginning; write +90m, +2h or +1d", flag, text)
-		}
-		return begins.Add(d), nil
-	}
-	if t, err := time.Parse(time.RFC3339, text); err == nil {
-		return t.UTC(), nil
-	}
-	m, err := timeset.ParseMoment(strings.Replace(text, " ", "T", 1))
+	t, err := simulation.ParseInstant(text, begins, zone)
 	if err != nil {
-		return time.Time{}, exitcode.UsageError("%s %q is no time; write 2027-03-01, 2027-03-01T14:00, 2027-03-01T14:00:00+01:00, or +2h after the beginning", flag, text)
+		return t, exitcode.UsageError("%s %w", flag, err)
 	}
-	return upcoming.FirstShowing(m, zone).UTC(), nil
+	return t, nil
 }

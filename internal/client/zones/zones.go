@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -41,17 +42,22 @@ func Read(name string) (*time.Location, error) {
 	return zone, nil
 }
 
-// Complete offers the names that the system knows, or else usual ones.
-func Complete(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
-	zones := usualZones
+// Known are the names that the system knows, or else usual ones, in their order; nobody may modify them.
+func Known() []string { return known() }
+
+var known = sync.OnceValue(func() []string {
 	for _, path := range zoneTables {
 		if read := readZoneTable(path); len(read) > 0 {
-			zones = read
-			break
+			return read
 		}
 	}
+	return usualZones
+})
+
+// Complete offers the names that the system knows, or else usual ones.
+func Complete(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 	var fitting []string
-	for _, zone := range zones {
+	for _, zone := range Known() {
 		if strings.HasPrefix(zone, begun) {
 			fitting = append(fitting, zone)
 		}

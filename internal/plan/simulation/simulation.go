@@ -18,7 +18,7 @@
 //	random.go      chance, from a seed
 //	summary.go     counts, the longest wait, the most at once
 //	reasons.go     why something did not start, in words
-//	durations.go   durations and probabilities as people write them
+//	durations.go   durations and probabilities as people write them, and instant.go instants
 //
 // The model has no cluster: creates and writes succeed at once, Pods find a node at once, nothing but the runs themselves
 // fails. An outage is one of the controller, not of what runs. All else is the controllers' own decision.

@@ -1,24 +1,60 @@
 // Copyright The Carillon Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package schedules is the list of all CronJobs and Timetables.
+// Package schedules is the list of all CronJobs and Timetables, which can be searched, narrowed and ordered.
+//
+//   - schedules.go  the handler
+//   - query.go      what is asked for, as addresses say it
+//   - index.go      what is searched: each schedule in words, and its next time
+//   - choose.go     which are shown, and in which order
+//   - row.go        one of them on the page
+//   - strip.go      its last runs as a picture
 package schedules
 
 import (
+	"cmp"
 	"embed"
 	"net/http"
 
 	"github.com/carillon-dev/carillon/internal/ui/page"
 )
 
-//go:embed *.html
+//go:embed *.html *.css
 var files embed.FS
 
-var tmpl = page.Parse(files, "schedules.html")
+var (
+	tmpl = page.Parse(files, "schedules.html")
+	_    = page.AddAssets(files, "schedules.css")
+)
+
+// formID is that of the form; requests that it sends while one types name it.
+const formID = "filter"
 
 // Register puts it on the site.
 func Register(s *page.Site) {
+	known := &index{}
 	s.Handle("GET /schedules", func(w http.ResponseWriter, r *http.Request) error {
-		return s.Render(w, r, tmpl, page.View{Title: "Schedules", Section: page.Schedules})
+		ctx, q := r.Context(), parseQuery(r.URL.Query())
+		all, err := s.Cache.Schedules(ctx)
+		if err != nil {
+			return err
+		}
+		status, err := s.Cache.Status(ctx)
+		if err != nil {
+			return err
+		}
+		entries := known.of(all, s.Clock())
+		found := choose(entries, statesOf(status), q)
+		if one, ok := found.only(); ok && q.Direct && r.Header.Get("HX-Request") == "" {
+			http.Redirect(w, r, one.url(), http.StatusSeeOther)
+			return nil
+		}
+		if r.Header.Get("HX-Trigger") == formID {
+			w.Header().Set("HX-Push-Url", q.URL())
+		}
+		c := contentOf(found, q, s.Clock())
+		c.Served, c.Origin = cmp.Or(status.Served, len(all) > 0), s.Source.Origin(ctx)
+		c.fillStrips(ctx, s.Source, s.Clock())
+		return s.Render(w, r, tmpl, page.View{Title: "Schedules", Section: page.Schedules, Styles: []string{"schedules.css"}, Data: c})
 	})
 }

@@ -40,9 +40,9 @@
   }
 
   function listen() {
-    const main = document.querySelector("main[data-live]");
-    if (!main || document.hidden || source) return;
-    source = new EventSource(main.dataset.live);
+    const part = document.querySelector("[data-live]");
+    if (!part || document.hidden || source) return;
+    source = new EventSource(part.dataset.live);
     source.addEventListener("open", () => tell(""));
     source.addEventListener("changed", changed);
     source.addEventListener("error", () => {
