@@ -82,6 +82,8 @@ func (r *Raw) bound() {
 type reader struct {
 	from   *crilog.Merger
 	joiner Joiner
+	mark   *crilog.Mark // behind the last line that has ended; nil where nobody asks
+	read   crilog.Mark
 }
 
 // next gives the next line; io.EOF when there is none.
@@ -90,6 +92,14 @@ func (r *reader) next() (Raw, error) {
 		writer, piece, err := r.from.Next()
 		if err != nil {
 			return Raw{}, err
+		}
+		if r.mark != nil {
+			if piece.Ending == crilog.Unended {
+				continue
+			}
+			if r.read = r.read.After(piece); piece.Ending == crilog.Newline {
+				*r.mark = r.read
+			}
 		}
 		if line, whole := r.joiner.Add(writer, piece); whole {
 			return line, nil

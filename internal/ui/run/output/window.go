@@ -19,6 +19,9 @@ type Span struct {
 	Skip int
 	// Count is how many lines there are at most.
 	Count int
+	// Mark, if it is not nil, takes how far the one log was read, for the end of it: a line that its writer has not
+	// ended yet is left out then.
+	Mark *crilog.Mark
 }
 
 // Window is lines that follow each other.
@@ -67,7 +70,7 @@ func readFrom(ctx context.Context, from *crilog.Merger, s Span) (Window, error) 
 }
 
 func readEnd(ctx context.Context, from *crilog.Merger, s Span) (Window, error) {
-	lines, shown := reader{from: from}, screens{}
+	lines, shown := reader{from: from, mark: s.Mark}, screens{}
 	ring := make([]Raw, 0, min(s.Count+s.Skip, 64))
 	most, total := s.Count+s.Skip, 0
 	for {
