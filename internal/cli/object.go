@@ -17,11 +17,9 @@ import (
 
 	"github.com/carillon-dev/carillon/deploy/crds"
 	"github.com/carillon-dev/carillon/internal/cli/manifest"
+	"github.com/carillon-dev/carillon/internal/client/byhand"
 	"github.com/carillon-dev/carillon/internal/kind"
 )
-
-// instantiateAnnotation marks a Job that somebody started by hand from a CronJob, as kubectl does.
-const instantiateAnnotation = "cronjob.kubernetes.io/instantiate"
 
 // isCronJob and isJob tell what run can run beside Timetables: the CronJobs that Carillon serves, and what they start.
 func isCronJob(gvk schema.GroupVersionKind) bool { _, ok := kindOf(gvk); return ok }
@@ -151,36 +149,12 @@ func (o *runOptions) jobFromExisting(ctx context.Context, applier *manifest.Appl
 // fromTemplate is the Job that somebody starts by hand from a CronJob. Only a CronJob that exists on
 // the API server can own it.
 func fromTemplate(k kind.Kind, cronJob manifest.Object, exists bool) (manifest.Object, error) {
-	template, _, err := unstructured.NestedMap(cronJob.Object, "spec", k.Info().TemplateField)
-	fault := func(err error) (manifest.Object, error) {
+	job, err := byhand.FromCronJob(k, cronJob.Unstructured, cronJob.GetName()+"-"+rand.String(5))
+	if err != nil {
 		return manifest.Object{}, &manifest.Fault{Where: cronJob.String(), What: strings.TrimPrefix(err.Error(), ".")}
 	}
-	if err != nil {
-		return fault(err)
-	}
-	job := &unstructured.Unstructured{Object: map[string]any{}}
-	if spec, ok := template["spec"]; ok {
-		job.Object["spec"] = spec
-	}
-	job.SetGroupVersionKind(k.Info().Child)
-	job.SetNamespace(cronJob.GetNamespace())
-	job.SetName(cronJob.GetName() + "-" + rand.String(5))
-	labels, _, err := unstructured.NestedStringMap(template, "metadata", "labels")
-	if err != nil {
-		return fault(err)
-	}
-	annotations, _, err := unstructured.NestedStringMap(template, "metadata", "annotations")
-	if err != nil {
-		return fault(err)
-	}
-	if annotations == nil {
-		annotations = map[string]string{}
-	}
-	annotations[instantiateAnnotation] = "manual"
-	job.SetLabels(labels)
-	job.SetAnnotations(annotations)
-	if exists {
-		job.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(cronJob, k.Info().Owner)})
+	if !exists {
+		job.SetOwnerReferences(nil)
 	}
 	return manifest.Object{Unstructured: job, Source: cronJob.Source}, nil
 }

@@ -48,13 +48,13 @@ func fromTimetable(obj manifest.Object, exists bool, calendar findCalendar, tell
 		return manifest.Object{}, err
 	}
 	var notRead error // why a Calendar could not be read that may exist
-	child, unread, err := timetable.BuildByHand(tt, uuid.NewUUID(), time.Now(), func(name string) *v1alpha1.Calendar {
+	child, unread, err := timetable.BuildByHand(tt, timetable.ByHand{Request: uuid.NewUUID(), Now: time.Now(), Calendar: func(name string) *v1alpha1.Calendar {
 		c, err := calendar(name)
 		if err != nil {
 			notRead = fmt.Errorf("cannot read calendar %s: %w", name, err)
 		}
 		return c
-	})
+	}})
 	if err != nil {
 		return fault(err)
 	}

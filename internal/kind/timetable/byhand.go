@@ -22,13 +22,25 @@ func ChildKind(tt *v1alpha1.Timetable) schema.GroupVersionKind {
 	return schema.FromAPIVersionAndKind(templateKind(&tt.Spec.Template))
 }
 
-// BuildByHand makes the child of a run that somebody starts by hand, at that instant (timetable.md 3.12): parameters have
-// their defaults, and the scheduled time is now. request tells one such run from another. calendar gives the Calendars
-// of the Timetable's namespace, nil for one that does not exist. Only a Timetable that has a UID owns the child.
+// ByHand is what somebody wants who starts a run by hand.
+type ByHand struct {
+	// Request tells one such run from another: the same request makes a child of the same name.
+	Request types.UID
+	// Now is the instant of the start, which is the scheduled time of the run.
+	Now time.Time
+	// Parameters are values for this run; those that are not among them have their defaults. Nil gives none.
+	Parameters map[string]string
+	// Calendar gives the Calendars of the Timetable's namespace, nil for one that does not exist.
+	Calendar func(name string) *v1alpha1.Calendar
+}
+
+// BuildByHand makes the child of a run that somebody starts by hand (timetable.md 3.12). Only a Timetable that has a UID
+// owns the child.
 //
 // unread says why the times before and after are not known, which are then empty, and in UTC; nil if they are. The error
-// is an *Obstacle that keeps the Timetable from starting anything, or says what of it cannot be read.
-func BuildByHand(tt *Object, request types.UID, now time.Time, calendar func(name string) *v1alpha1.Calendar) (child *unstructured.Unstructured, unread *Obstacle, err error) {
+// is an *Obstacle that keeps the Timetable from starting anything, or says which parameter cannot have its value, or what
+// of the Timetable cannot be read.
+func BuildByHand(tt *Object, by ByHand) (child *unstructured.Unstructured, unread *Obstacle, err error) {
 	if tt.trouble != nil {
 		return nil, nil, tt.trouble
 	}
@@ -37,10 +49,13 @@ func BuildByHand(tt *Object, request types.UID, now time.Time, calendar func(nam
 	if obstacle := FirstObstacle(inTemplate, inOutcome); obstacle != nil {
 		return nil, nil, obstacle
 	}
-	start := Start{Run: Run{ScheduledTime: now.UTC().Truncate(time.Second), Attempt: 1, Trigger: triggerManual}, Name: ManualRunName(tt.Name, request)}
+	start := Start{
+		Run:  Run{ScheduledTime: by.Now.UTC().Truncate(time.Second), Attempt: 1, Trigger: triggerManual},
+		Name: ManualRunName(tt.Name, by.Request), Parameters: by.Parameters,
+	}
 	calendars := map[string]*timeset.Calendar{}
 	for _, name := range Calendars(&tt.Spec) {
-		if c := calendar(name); c != nil {
+		if c := by.Calendar(name); c != nil {
 			calendars[name] = ReadCalendar(c)
 		}
 	}

@@ -187,6 +187,8 @@ type Start struct {
 	// PreviousTime and NextTime are the scheduled times before and after this one; LastSuccessScheduledTime is that of
 	// the latest scheduled run that succeeded. Zero times mean that there is none.
 	PreviousTime, NextTime, LastSuccessScheduledTime time.Time
+	// Parameters are values that a request gives; the others are the defaults.
+	Parameters map[string]string
 }
 
 // Build makes the child of an attempt, ready to be created: what the template says, with our name, labels, annotations
@@ -211,7 +213,7 @@ func (t *Template) expand(timetable metav1.Object, start Start) (*childParts, *O
 	if run == "" {
 		run = RunName(timetable.GetName(), start.ScheduledTime)
 	}
-	parameters, err := t.parameters.Values(nil)
+	parameters, err := t.parameters.Values(start.Parameters)
 	if err != nil {
 		return nil, &Obstacle{InvalidParameter, err.Error()}
 	}

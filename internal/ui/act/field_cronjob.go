@@ -1,0 +1,27 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package act
+
+import "github.com/carillon-dev/carillon/internal/plan/workload"
+
+const zoneHint = "A name such as Europe/Berlin. "
+
+// cronJobSections are the inputs for a CronJob, of whatever API.
+func cronJobSections(s *workload.Scheduled) []section {
+	when := section{Legend: "When", Settings: []*setting{
+		input("schedule", "Schedule", "Minute, hour, day of the month, month, day of the week; or @hourly, @daily, @weekly, @monthly, @yearly.", "spec", "schedule"),
+	}}
+	if s.Kind.Info().ShortName != "tutorial" {
+		when.Settings = append(when.Settings, input("timeZone", "Time zone", zoneHint+"Empty: that of the controller, mostly UTC.", "spec", "timeZone"))
+	}
+	when.Settings = append(when.Settings, choose("suspend", "Suspended", "", "no", []string{"true nothing starts", "false"}, "spec", "suspend"))
+	return []section{when, {Legend: "What if", Settings: []*setting{
+		choose("concurrencyPolicy", "A run is still active at the next time", "", "Allow (the default)",
+			[]string{"Allow both run", "Forbid the time waits", "Replace the active run is stopped"}, "spec", "concurrencyPolicy"),
+		number("startingDeadlineSeconds", "Starting deadline in seconds", "A time that cannot start within so long is given up. Empty: however late it is.", "spec", "startingDeadlineSeconds"),
+	}}, {Legend: "What is kept", Settings: []*setting{
+		number("successfulJobsHistoryLimit", "Runs that succeeded", "So many stay, with their Pods. Empty: 3.", "spec", "successfulJobsHistoryLimit"),
+		number("failedJobsHistoryLimit", "Runs that failed", "Empty: 1.", "spec", "failedJobsHistoryLimit"),
+	}}}
+}
