@@ -39,7 +39,7 @@ func TestFromTemplate(t *testing.T) {
 				if job.GroupVersionKind() != k.Info().Child || job.GetNamespace() != "batch" || !strings.HasPrefix(job.GetName(), "nightly-") {
 					t.Errorf("made %s %s/%s", job.GroupVersionKind(), job.GetNamespace(), job.GetName())
 				}
-				if job.GetLabels()["tier"] != "batch" || job.GetAnnotations()["note"] != "x" || job.GetAnnotations()[instantiateAnnotation] != "manual" {
+				if job.GetLabels()["tier"] != "batch" || job.GetAnnotations()["note"] != "x" || job.GetAnnotations()["cronjob.kubernetes.io/instantiate"] != "manual" {
 					t.Errorf("labels %v, annotations %v", job.GetLabels(), job.GetAnnotations())
 				}
 				if n, _, _ := unstructured.NestedInt64(job.Object, "spec", "parallelism"); n != 2 {

@@ -148,13 +148,13 @@ func remarks(was, becomes *explanation.Explanation, before, after *workload.Sche
 		for level := lint.Error; level >= lint.Info; level-- {
 			for _, f := range report.Findings {
 				if f.Rule.Level == level {
-					found = append(found, remark{f.Rule.ID, level.String(), f.Message, f.Cure})
+					found = append(found, remark{f.Rule.ID, level.String(), sentence(f.Message), f.Cure})
 				}
 			}
 		}
 		for _, s := range e.Surprises {
 			if !hasID(found, s.ID) {
-				found = append(found, remark{s.ID, "warning", s.Message, s.Cure})
+				found = append(found, remark{s.ID, "warning", sentence(s.Message), s.Cure})
 			}
 		}
 		return found
@@ -172,6 +172,9 @@ func remarks(was, becomes *explanation.Explanation, before, after *workload.Sche
 	}
 	return added, gone
 }
+
+// sentence ends with a full stop.
+func sentence(text string) string { return upper(strings.TrimSuffix(text, ".")) + "." }
 
 func has(all []remark, r remark) bool {
 	for _, each := range all {

@@ -149,7 +149,7 @@ func atOnce(after *workload.Scheduled, edits []simulation.Edit, r *request) []st
 	})
 	var told, times []string
 	for _, run := range result.Runs {
-		if !run.Started.Before(result.Span.From) && run.Scheduled.Before(r.now) {
+		if !run.Started.Before(result.Span.From) && !run.Scheduled.After(r.now) {
 			times = append(times, r.short(run.Scheduled))
 		}
 	}
@@ -163,6 +163,9 @@ func atOnce(after *workload.Scheduled, edits []simulation.Edit, r *request) []st
 	}
 	for _, w := range result.Waiting {
 		told = append(told, fmt.Sprintf("The time of %s waits: %s.", r.short(w.Scheduled), simulation.ReasonText(w.Reason)))
+	}
+	if edits != nil { // those that the new timing names before it was there concern nobody
+		return told
 	}
 	total, first, last := 0, time.Time{}, time.Time{}
 	for _, n := range result.NotStarted {
@@ -190,6 +193,12 @@ func nestedBool(o *unstructured.Unstructured, path ...string) (bool, bool, error
 
 // numberAt is a whole number of an object.
 func numberAt(o *unstructured.Unstructured, path ...string) (int64, bool) {
-	n, ok, err := unstructured.NestedInt64(o.Object, path...)
-	return n, ok && err == nil
+	value, _, _ := unstructured.NestedFieldNoCopy(o.Object, path...)
+	switch n := value.(type) {
+	case int64:
+		return n, true
+	case float64: // of a decoder that knows no other numbers
+		return int64(n), true
+	}
+	return 0, false
 }

@@ -26,6 +26,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
+	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/carillon-dev/carillon/internal/client/cluster"
 	"github.com/carillon-dev/carillon/internal/client/lookup"
@@ -57,6 +58,10 @@ type World struct {
 	Fails error
 	// Notes are what is said to be not known.
 	Notes []string
+	// Forbidden is what the viewer may not do at the API server: "delete cronjobs".
+	Forbidden []string
+	// Refuses, if not nil, is asked about each request to the API server, and gives the error that it answers with.
+	Refuses func(clienttesting.Action) error
 }
 
 // Site gives a site of it, on which register puts pages.
@@ -110,9 +115,11 @@ func Site(t testing.TB, w World, register ...func(*page.Site)) *page.Site {
 	})
 	slices.SortFunc(w.Runs, lookup.NewestFirst)
 	known := &memory{world: w, schedules: all.Scheduled}
+	client := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), lists, stored...)
+	answerAs(client, &w)
 	s := page.New(&page.Site{
 		Name: "this machine", Kubectl: "carillon kubectl", Source: known, Cache: known, ReadOnly: w.ReadOnly,
-		Server: &cluster.Server{Namespace: "default", Mapper: mapper, Client: dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), lists, stored...)},
+		Server: &cluster.Server{Namespace: "default", Mapper: mapper, Client: client},
 		Clock:  func() time.Time { return w.Now }, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	})
 	for _, r := range register {
