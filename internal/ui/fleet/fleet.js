@@ -57,15 +57,15 @@
       ],
       series: [
         {},
-        { label: "starts", stroke: () => colour("--runs-fill"), fill: () => colour("--runs-fill"), width: 1, points: { show: false }, paths: uPlot.paths.bars({ size: [1, 12], align: 1 }) },
-        { label: "fullest", stroke: () => colour("--waits-fill"), fill: () => colour("--waits-fill"), width: 2, points: { show: false }, paths: uPlot.paths.bars({ size: [1, 12], align: 1 }) },
-        { label: "running at once", stroke: () => colour("--line-strong"), width: 1, points: { show: false }, paths: uPlot.paths.stepped({ align: 1 }) },
+        { label: "running at once", stroke: () => colour("--line-strong"), fill: () => colour("--sunken"), width: 1, points: { show: false }, paths: uPlot.paths.stepped({ align: 1 }) },
+        { label: "starts", stroke: () => colour("--runs-fill"), fill: () => colour("--runs-fill"), width: 0, points: { show: false }, paths: uPlot.paths.bars({ size: [1, 12, 2], align: 1 }) },
+        { label: "fullest", stroke: () => colour("--waits-fill"), fill: () => colour("--waits-fill"), width: 0, points: { show: false }, paths: uPlot.paths.bars({ size: [1, 12, 4], align: 1 }) },
       ],
       hooks: {
         setCursor: [
           (u) => {
             const n = u.cursor.idx;
-            read.textContent = n == null ? "" : clock(u.data[0][n]) + ": " + grouped(u.data[1][n]) + " start, " + grouped(u.data[3][n]) + " running at once";
+            read.textContent = n == null ? "" : clock(u.data[0][n]) + ": " + grouped(u.data[2][n]) + " start, " + grouped(u.data[1][n]) + " running at once";
           },
         ],
         setScale: [
@@ -97,8 +97,10 @@
   function marks(u) {
     const context = u.ctx;
     const scale = devicePixelRatio;
-    const most = u.data[1].indexOf(Math.max(...u.data[1]));
+    const most = u.data[2].indexOf(Math.max(...u.data[2]));
     context.save();
+    context.textAlign = "left";
+    context.textBaseline = "alphabetic";
     context.font = "600 " + 11 * scale + "px " + getComputedStyle(document.body).fontFamily;
     const write = (text, x, y) => {
       const width = context.measureText(text).width;
@@ -119,9 +121,9 @@
       }
     });
     const x = u.valToPos(u.data[0][most], "x", true);
-    if (u.data[1][most] > 1 && x >= u.bbox.left && x <= u.bbox.left + u.bbox.width) {
-      const text = grouped(u.data[1][most]) + " at " + clock(u.data[0][most]).replace(/^\w+,? /, "");
-      write(text, x - context.measureText(text).width - 6 * scale, u.valToPos(u.data[1][most], "y", true) + 10 * scale);
+    if (u.data[2][most] > 1 && x >= u.bbox.left && x <= u.bbox.left + u.bbox.width) {
+      const text = grouped(u.data[2][most]) + " at " + clock(u.data[0][most]).replace(/^\w+,? /, "");
+      write(text, x - context.measureText(text).width - 6 * scale, u.valToPos(u.data[2][most], "y", true) + 10 * scale);
     }
     context.restore();
   }
@@ -131,8 +133,8 @@
     const perPixel = (u.scales.x.max - u.scales.x.min) / 60 / u.over.clientWidth;
     const reach = Math.ceil(perPixel * 3);
     let best = n;
-    for (let i = Math.max(0, n - reach); i <= Math.min(u.data[1].length - 1, n + reach); i++) {
-      if (u.data[1][i] > u.data[1][best]) best = i;
+    for (let i = Math.max(0, n - reach); i <= Math.min(u.data[2].length - 1, n + reach); i++) {
+      if (u.data[2][i] > u.data[2][best]) best = i;
     }
     return u.data[0][best];
   }
@@ -143,7 +145,7 @@
     tools.className = "zoom-tools";
     tools.setAttribute("aria-hidden", "true"); // the tables below say it to who does not see it
     const hint = document.createElement("span");
-    hint.textContent = "Bars: starts per minute. Line: running at once. Drag to zoom, click for a list.";
+    hint.textContent = "Bars: starts per minute. Grey: running at once. Drag to zoom, click for a list.";
     const read = document.createElement("span");
     read.className = "read";
     const whole = document.createElement("button");
@@ -158,7 +160,7 @@
     host.classList.add("zoomable");
     const most = Math.max(...numbers.starts);
     const fullest = numbers.starts.map((n) => (n > 1 && 2 * n >= most ? n : null));
-    const data = [at, numbers.starts, fullest, numbers.running];
+    const data = [at, numbers.running, numbers.starts, fullest];
     const u = new uPlot(options(host, host.clientWidth, read, whole), data, plot);
     whole.addEventListener("click", () => u.setScale("x", { min: at[0], max: at[at.length - 1] }));
     drawn = { host: host, plot: u };

@@ -14,9 +14,9 @@ import (
 type kept[K comparable, V any] struct {
 	clock func() time.Time
 	// fresh is how long a result is not made anew. One that took long is kept for ten times as long as it took.
-	fresh time.Duration
+	fresh   time.Duration
 	produce func(context.Context, K) (V, error)
-	turn  chan struct{} // who makes one has it: results of all keys are made one after the other
+	turn    chan struct{} // who makes one has it: results of all keys are made one after the other
 
 	mu    sync.Mutex
 	known map[K]*result[V]

@@ -37,6 +37,17 @@ type startsView struct {
 	Data string
 }
 
+// Next are the fullest minutes after the first that have more than one start.
+func (v *startsView) Next() []minuteRow {
+	var next []minuteRow
+	for _, w := range v.Worst[min(1, len(v.Worst)):min(3, len(v.Worst))] {
+		if w.Starts > 1 {
+			next = append(next, w)
+		}
+	}
+	return next
+}
+
 // minuteRow is one minute, in a table.
 type minuteRow struct {
 	At              time.Time
@@ -57,6 +68,21 @@ func (r minuteRow) Others() string {
 		return ""
 	}
 	return fmt.Sprintf("and %s with %s", quantity.CountGrouped(rest, "start"), quantity.CountGrouped(len(r.By)-1+r.More, "other schedule"))
+}
+
+// Lead are those who make the most of it: schedules that several have, or else the first.
+func (r minuteRow) Lead() minuteRow {
+	n := 0
+	for n < len(r.By) && (n == 0 || r.By[n].Objects > 1) {
+		n++
+	}
+	lead := r
+	lead.By = r.By[:n]
+	for _, m := range r.By[n:] {
+		lead.More++
+		lead.MoreStarts += m.Starts
+	}
+	return lead
 }
 
 // maker are the objects with one schedule that start in a minute.
