@@ -15,8 +15,8 @@ import (
 
 // The measures of a picture of days, in its own units.
 const (
-	chartWidth, chartHeight = 640, 190
-	chartLeft, chartRight   = 52, 8
+	chartWidth, chartHeight = 430, 170
+	chartLeft, chartRight   = 46, 8
 	chartTop, chartBottom   = 12, 26
 )
 

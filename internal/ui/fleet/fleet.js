@@ -140,6 +140,7 @@
   }
 
   function draw(host, numbers) {
+    if (drawn) drawn.plot.destroy();
     const at = numbers.starts.map((_, n) => numbers.from + 60 * n);
     const tools = document.createElement("div");
     tools.className = "zoom-tools";
@@ -182,6 +183,15 @@
   function redraw() {
     if (drawn && document.contains(drawn.host)) drawn.plot.redraw(true, true);
   }
+
+  // Nobody who is choosing a day or zooming is disturbed, and what nobody looks at is not read again.
+  document.addEventListener("htmx:beforeRequest", (e) => {
+    const fleet = document.getElementById("fleet");
+    if (!fleet || e.target !== fleet) return;
+    const at = document.activeElement;
+    const choosing = at && fleet.contains(at) && at.matches("input, select, textarea");
+    if (document.hidden || choosing || fleet.querySelector(".uplot:active")) e.preventDefault();
+  });
 
   let resizing = 0;
   window.addEventListener("resize", () => {
