@@ -39,6 +39,7 @@ import (
 	"github.com/carillon-dev/carillon/internal/ui/schedules"
 	"github.com/carillon-dev/carillon/internal/ui/simulate"
 	"github.com/carillon-dev/carillon/internal/ui/timeline"
+	"github.com/carillon-dev/carillon/internal/ui/why"
 )
 
 // Handler gives all pages of a site. ctx ends what goes on beside requests.
@@ -48,6 +49,7 @@ func Handler(ctx context.Context, s *page.Site) http.Handler {
 	timeline.Register(s)
 	fleet.Register(s)
 	schedule.Register(s)
+	why.Register(s)
 	schedules.Register(s)
 	run.Register(s)
 	simulate.Register(s)

@@ -13,7 +13,7 @@ import (
 // objects say in it still has to be made safe for a terminal.
 func (a Answer) Text(width int) string {
 	w := &textWriter{width: max(width, 40)}
-	w.paragraph("", "", a.headline())
+	w.paragraph("", "", a.Headline())
 	for _, s := range a.Sentences {
 		text := s.Text
 		if s.Inferred {
@@ -37,7 +37,8 @@ func (a Answer) Text(width int) string {
 	return w.text.String()
 }
 
-func (a Answer) headline() string {
+// Headline is the answer in one sentence, without its full stop: "cronjob/backup at 2026-11-20 02:00 was skipped: …".
+func (a Answer) Headline() string {
 	name := strings.ToLower(a.Object.Kind) + "/" + a.Object.Name
 	if a.Asked != nil {
 		t := *a.Asked

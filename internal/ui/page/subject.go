@@ -51,6 +51,9 @@ func (s Subject) Path() string {
 	return path
 }
 
+// WhyPath is the address of the page that says what became of its times, without a query.
+func (s Subject) WhyPath() string { return WhyURL(s.OwnerKind(), s.Namespace, s.Name, "") }
+
 // Group is the API group, if an address must name it; "" otherwise.
 func (s Subject) Group() string {
 	if !strings.Contains(s.URL(), "?") {
