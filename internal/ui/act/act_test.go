@@ -174,7 +174,7 @@ func TestSentences(t *testing.T) {
 	}{
 		"suspend": {
 			uitest.World{Manifests: cronJob(""), Runs: []run.Run{activeRun("backup-1")}}, page.ActURL("suspend", "CronJob", "default", "backup"),
-			[]string{"24 times until Tue 12:00 will not start, the first at 13:00", "the latest time that passed starts at once, however late", "The run that is active goes on: backup-1 (since 10m)",
+			[]string{"24 times in the next 24 hours will not start, the first at 13:00", "the latest time that passed starts at once, however late", "The run that is active goes on: backup-1 (since 10m)",
 				"Nothing is deleted", "Suspend it", `carillon kubectl -n default patch cronjob backup --type merge -p '{"spec":{"suspend":true}}'`, "!sets this back"},
 		},
 		"suspend with a deadline": {
@@ -224,7 +224,7 @@ func TestSentences(t *testing.T) {
 		},
 		"run now beside another one": {
 			uitest.World{Manifests: cronJob("  concurrencyPolicy: Forbid"), Runs: []run.Run{activeRun("backup-1")}}, page.ActURL("run-now", "CronJob", "default", "backup"),
-			[]string{"It starts beside what is active: backup-1 (since 10m). ConcurrencyPolicy holds scheduled times back, not a run by hand", "that waits until this Job has ended",
+			[]string{"It starts beside what is active: backup-1 (since 10m). The policy Forbid holds scheduled times back, not a run by hand", "that waits until this Job has ended",
 				"Environment of container main", "LEVEL", "PASSWORD comes from Secret db, password", "args[0]", "for this run alone"},
 		},
 		"run now what is suspended": {

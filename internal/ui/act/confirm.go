@@ -52,6 +52,9 @@ type confirmation struct {
 // May tells whether there is anything to decide.
 func (c *confirmation) May() bool { return c.Refused == "" && c.Idle == "" }
 
+// HasValues tells whether a run can be given any.
+func (c *confirmation) HasValues() bool { return c.Values != nil && len(c.Values.Groups) > 0 }
+
 type link struct{ Text, URL string }
 
 // choices are ways to do something, of which one is chosen.
@@ -127,10 +130,14 @@ func goOn(runs []run.Run, now time.Time) string {
 	return quantity.CountGrouped(len(runs), "run") + " that are active go on: " + theseRuns(runs, now) + "."
 }
 
-// upper begins a sentence.
+// upper begins a sentence, but leaves the names of fields as they are written.
 func upper(text string) string {
 	if text == "" {
 		return ""
+	}
+	first, _, _ := strings.Cut(text, " ")
+	if strings.ToLower(first) != first || strings.ContainsAny(first, ".:=\"") {
+		return text
 	}
 	return strings.ToUpper(text[:1]) + text[1:]
 }

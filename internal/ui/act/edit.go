@@ -137,11 +137,20 @@ func (r *request) parse(text string) (map[string]any, error) {
 	return clean(object.Object), nil
 }
 
-func (e *edit) faulty() bool {
-	return len(e.Faults) > 0 || slices.ContainsFunc(e.Sections, func(s section) bool {
-		return slices.ContainsFunc(s.Settings, func(s *setting) bool { return s.Fault != "" })
-	})
+// Blamed are the inputs that are at fault.
+func (e *edit) Blamed() []*setting {
+	var blamed []*setting
+	for _, group := range e.Sections {
+		for _, s := range group.Settings {
+			if s.Fault != "" {
+				blamed = append(blamed, s)
+			}
+		}
+	}
+	return blamed
 }
+
+func (e *edit) faulty() bool { return len(e.Faults) > 0 || len(e.Blamed()) > 0 }
 
 // blame tells of an answer of the API server at the fields that it names; false if it is none about the input.
 func (e *edit) blame(err error) bool {

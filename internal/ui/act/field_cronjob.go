@@ -15,7 +15,7 @@ func cronJobSections(s *workload.Scheduled) []section {
 	if s.Kind.Info().ShortName != "tutorial" {
 		when.Settings = append(when.Settings, input("timeZone", "Time zone", zoneHint+"Empty: that of the controller, mostly UTC.", "spec", "timeZone"))
 	}
-	when.Settings = append(when.Settings, choose("suspend", "Suspended", "", "no", []string{"true nothing starts", "false"}, "spec", "suspend"))
+	when.Settings = append(when.Settings, suspended())
 	return []section{when, {Legend: "What if", Settings: []*setting{
 		choose("concurrencyPolicy", "A run is still active at the next time", "", "Allow (the default)",
 			[]string{"Allow both run", "Forbid the time waits", "Replace the active run is stopped"}, "spec", "concurrencyPolicy"),
@@ -24,4 +24,11 @@ func cronJobSections(s *workload.Scheduled) []section {
 		number("successfulJobsHistoryLimit", "Runs that succeeded", "So many stay, with their Pods. Empty: 3.", "spec", "successfulJobsHistoryLimit"),
 		number("failedJobsHistoryLimit", "Runs that failed", "Empty: 1.", "spec", "failedJobsHistoryLimit"),
 	}}}
+}
+
+// suspended is the input for whether anything starts.
+func suspended() *setting {
+	s := choose("suspend", "Suspended", "", "no (not written)", nil, "spec", "suspend")
+	s.Options = append(s.Options, option{Value: "false", Text: "no"}, option{Value: "true", Text: "yes: nothing starts"})
+	return s
 }

@@ -25,7 +25,7 @@ func timetableSections(object map[string]any) []section {
 	}
 	when.Settings = append(when.Settings,
 		input("timeZone", "Time zone", zoneHint+"Empty: UTC.", "spec", "timeZone"),
-		choose("suspend", "Suspended", "", "no", []string{"true nothing starts", "false"}, "spec", "suspend"),
+		suspended(),
 		input("suspendUntil", "Suspended until", "An instant such as 2026-12-27T06:00:00Z. Empty: not.", "spec", "suspendUntil"),
 		input("jitter", "Jitter", durationHint+"Starts are put off by at most that, always by the same time.", "spec", "jitter"))
 	return []section{when, {Legend: "What if", Settings: []*setting{

@@ -46,6 +46,13 @@ type timePair struct{ Before, After time.Time }
 // Kept tells whether they are the same.
 func (p timePair) Kept() bool { return p.Before.Equal(p.After) }
 
+// Two tells whether one of the times reads otherwise in the zone of the viewer.
+func (p *preview) Two(at time.Time, in, viewer *time.Location) bool {
+	_, one := at.In(in).Zone()
+	_, other := at.In(viewer).Zone()
+	return !at.IsZero() && one != other
+}
+
 // remark is something to be known. Level is "error", "warning" or "info".
 type remark struct{ ID, Level, Message, Cure string }
 
@@ -111,6 +118,9 @@ func (p *preview) compare(before, after *workload.Scheduled, r *request) {
 		p.AtOnce = startsAtOnce(before, after, r)
 	}
 	p.Remarks, p.Gone = remarks(was, becomes, before, after, r.now)
+	if len(p.Remarks) > 0 && p.Remarks[0].Level == lint.Error.String() {
+		p.Obstacle = "" // it is told there, with its cure
+	}
 }
 
 // startsAtOnce says what an edit starts. One of the timing counts from now on; another one is as if the controller looked

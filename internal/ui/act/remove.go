@@ -52,10 +52,12 @@ func askDelete(ctx context.Context, r *request) (*confirmation, error) {
 		return c, r.askDeleteRun(ctx, c)
 	}
 	c.Manifest = written(r.live.Object)
-	c.Choices = r.ways("its runs")
 	below, err := r.children(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if !below.known || below.all > 0 || below.some {
+		c.Choices = r.ways("its runs")
 	}
 	c.Will = []string{fmt.Sprintf("The %s is deleted: it starts nothing more.", r.gvk.Kind), below.goWithIt()}
 	if next := r.scheduled.FirstAfter(r.now); !next.IsZero() && !r.scheduled.Policy.Suspend {
@@ -85,7 +87,7 @@ func (r *request) askDeleteRun(ctx context.Context, c *confirmation) error {
 	if err != nil {
 		return err
 	}
-	if r.gvk != podKind {
+	if r.gvk != podKind && (!found.known || found.all > 0) {
 		c.Choices = r.ways("its Pods")
 	}
 	switch {

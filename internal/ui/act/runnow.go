@@ -138,15 +138,15 @@ func askRunNow(ctx context.Context, r *request) (*confirmation, error) {
 func (r *request) beside(ctx context.Context, s *workload.Scheduled, kind string) []string {
 	var told []string
 	active, room := activeRuns(ctx, r.site, s), s.Policy.Room
-	setting := "concurrencyPolicy"
+	policy, _, _ := unstructured.NestedString(s.Content.Object, "spec", "concurrencyPolicy")
 	if s.Timetable() != nil {
-		setting = "concurrency.policy"
+		policy = cmp.Or(string(s.Timetable().Spec.Concurrency.Policy), string(v1alpha1.ForbidConcurrent))
 	}
 	switch {
 	case len(active) == 0:
 		told = append(told, "No other run is active now, so it runs alone.")
 	case room.Limit > 0 && !room.Stops:
-		told = append(told, fmt.Sprintf("It starts beside what is active: %s. %s holds scheduled times back, not a run by hand: if two at once do harm, wait.", theseRuns(active, r.now), upper(setting)))
+		told = append(told, fmt.Sprintf("It starts beside what is active: %s. The policy %s holds scheduled times back, not a run by hand: if two at once do harm, wait.", theseRuns(active, r.now), policy))
 	default:
 		told = append(told, fmt.Sprintf("It starts beside what is active: %s. Nothing is stopped for it.", theseRuns(active, r.now)))
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/carillon-dev/carillon/internal/plan/quantity"
 	"github.com/carillon-dev/carillon/internal/plan/words"
 	"github.com/carillon-dev/carillon/internal/plan/workload"
+	"github.com/carillon-dev/carillon/internal/ui/page"
 )
 
 var jobKind = batchv1.SchemeGroupVersion.WithKind("Job")
@@ -37,7 +38,7 @@ func askSuspend(ctx context.Context, r *request) (*confirmation, error) {
 	c.Warnings = setBack(r.live, "suspend")
 	if s.Timetable() != nil {
 		c.Until = &field{Name: "until", Label: "Until", Type: "datetime-local", Value: r.form.Get("until"),
-			Hint: "It then resumes by itself, in your time zone (" + r.zone.String() + "). Empty: until somebody resumes it."}
+			Hint: "It then resumes by itself, in your time zone (" + (&page.View{Now: r.now, Zone: r.zone}).ZoneName() + "). Empty: until somebody resumes it."}
 		if _, fault := r.until(); fault != "" {
 			c.Until.Fault = fault
 		}
@@ -70,8 +71,8 @@ func (r *request) lostTimes(s *workload.Scheduled) []string {
 	text := fmt.Sprintf("The next time, %s, will not start, and none after it until it is resumed.", r.short(next))
 	if s.Policy.Timing.Every == 0 {
 		if n := s.Policy.Timing.Times.Count(r.now, r.now.Add(ahead)); n > 1 {
-			text = fmt.Sprintf("%s until %s will not start, the first at %s, and none after them until it is resumed.",
-				quantity.CountGrouped(n, "time"), r.short(r.now.Add(ahead)), r.short(next))
+			text = fmt.Sprintf("%s in the next 24 hours will not start, the first at %s, and none after them until it is resumed.",
+				quantity.CountGrouped(n, "time"), r.short(next))
 		}
 	}
 	return []string{text}
