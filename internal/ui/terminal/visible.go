@@ -5,13 +5,8 @@ package terminal
 
 import "fmt"
 
-// picture is the character that shows a control character.
-func picture(c byte) string {
-	if c == 0x7f {
-		return "\u2421"
-	}
-	return string('\u2400' + rune(c))
-}
+// picture shows a control character, as terminals do when they show one: ^G.
+func picture(c byte) string { return "^" + string(rune(c^0x40)) }
 
 // hexadecimal shows a byte that is no UTF-8.
 func hexadecimal(c byte) string { return fmt.Sprintf(`\x%02x`, c) }
