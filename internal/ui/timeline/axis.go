@@ -135,8 +135,8 @@ func (a *Axis) addTicks(w Window) {
 		if x := w.X(t); shown != 0 {
 			a.Lines = append(a.Lines, Line{X: x})
 		}
-		if shown%w.Zoom.label != 0 || w.Zoom.days > 1 && shown == 0 {
-			continue
+		if shown%w.Zoom.label != 0 || shown == 0 {
+			continue // the day has its name there
 		}
 		tick := Tick{X: w.X(t), Text: t.In(w.Zone).Format("15:04"), Anchor: "middle", Minor: shown%w.Zoom.major != 0 || w.Zoom.days > 1}
 		switch {

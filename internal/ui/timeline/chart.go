@@ -208,7 +208,7 @@ func barOf(r *run.Run, w Window, now time.Time, usual journal.Usual) (Bar, bool)
 		b.from = first
 	}
 	if due := r.ScheduledTime; !due.IsZero() && r.Retry <= 1 && b.from.Sub(due) >= latenessSeen {
-		if lead := span(w, due, b.from); lead.Width > 0 {
+		if lead := span(w, due, b.from); lead.Width >= leastBar {
 			b.Lead = lead
 		}
 	}
@@ -227,7 +227,7 @@ const leastUsual = 3
 // would lie beyond the end is moved back by least.
 const (
 	least       Percent = 0.02
-	leastBar    Percent = 0.25
+	leastBar    Percent = 0.3
 	leastFailed Percent = 0.4
 )
 

@@ -19,7 +19,7 @@ type Choice struct{ Name, Text string }
 var (
 	Shows = []Choice{{"", "everything"}, {"running", "what runs"}, {"failing", "what failed last"}, {"paused", "what is paused"},
 		{"jobs", "Jobs of their own"}, {"gone", "what is gone"}}
-	Sorts = []Choice{{"", "name"}, {"next", "next time"}, {"failure", "last failure"}}
+	Sorts = []Choice{{"", "namespace and name"}, {"next", "next time"}, {"failure", "last failure"}}
 )
 
 // State is what a viewer has chosen: all of it stands in the address.
@@ -62,7 +62,7 @@ func ReadState(q url.Values, zone *time.Location) (State, error) {
 		}
 		s.From = dayOf(at.Year(), at.Month(), at.Day(), zone).UTC()
 	}
-	if y := s.From.Year(); !s.From.IsZero() && (y < firstYear || y > lastYear) {
+	if y := s.From.In(zone).Year(); !s.From.IsZero() && (y < firstYear || y > lastYear) {
 		return s, page.BadInput("The timeline shows the years %d to %d.", firstYear, lastYear)
 	}
 	var ok bool
@@ -70,7 +70,7 @@ func ReadState(q url.Values, zone *time.Location) (State, error) {
 		return s, page.BadInput("There is nothing to show that is called %q.", q.Get("show"))
 	}
 	if s.Sort, ok = choose(Sorts, q.Get("sort")); !ok {
-		return s, page.BadInput("There is no order %q. There are name, next and failure.", q.Get("sort"))
+		return s, page.BadInput("There is no order %q. There are next and failure; without one rows are in the order of their names.", q.Get("sort"))
 	}
 	if text := q.Get("page"); text != "" {
 		n, err := strconv.Atoi(text)
@@ -84,7 +84,7 @@ func ReadState(q url.Values, zone *time.Location) (State, error) {
 
 func choose(all []Choice, name string) (string, bool) {
 	for _, c := range all {
-		if c.Name == name || c.Name == "" && name == c.Text {
+		if c.Name == name {
 			return c.Name, true
 		}
 	}
