@@ -85,7 +85,7 @@ func (c *Counts) Parts() []Part {
 		{"failed", "failed", c.Failed},
 		{"missed", "missed", c.Missed},
 		{"waiting", "waiting", c.Waiting},
-		{"active", "running", c.Active},
+		{"active", "active", c.Active},
 		{"unknown", "unknown", c.Unknown},
 		{"cancelled", "cancelled", c.Cancelled},
 		{"skipped", "skipped", c.Skipped},

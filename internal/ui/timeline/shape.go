@@ -31,6 +31,8 @@ type Picture struct {
 	Shapes         []Shape
 	// Label says what is to be seen, for who does not see it.
 	Label string
+	// Next says when the next time is, if that is after the window; "" if it is not, or is not known.
+	Next string
 	// Entries are the same as a table.
 	Entries []Entry
 }
@@ -111,6 +113,9 @@ func (v *view) picture(d *Drawn) Picture {
 	}
 	if n := len(p.Shapes); n > 0 {
 		p.Shapes[n-1].Focus = true
+	}
+	if n := d.Row.Next; !n.IsZero() && !n.Before(v.Window.Until) && v.NowSeen() {
+		p.Next = "next " + v.words.clock(n)
 	}
 	p.Label = d.Text() + ": " + d.Total.Text()
 	return p
