@@ -18,9 +18,9 @@ type OwnerIn struct {
 	Owner     run.Owner
 }
 
-// Owners gives those of which a run is chosen, or an omission from q.From on and before q.Until, each once, in no order.
-// Of a query its namespace, owners, From and Until count. It looks at owners and not at runs, so that it is as fast
-// where there are very many runs.
+// Owners gives those of which a run, or an omission, is from q.From on and before q.Until, each once, in no order; without
+// these times all that are remembered, at once. Of a query its namespace, owners, From and Until count. It looks at
+// owners and not at runs, so that it is as fast where there are very many runs.
 func (r *Reader) Owners(ctx context.Context, q Query) ([]OwnerIn, error) {
 	all := []OwnerIn{}
 	err := r.read(ctx, func(t *reading) error {
@@ -30,9 +30,11 @@ func (r *Reader) Owners(ctx context.Context, q Query) ([]OwnerIn, error) {
 		runs.parts, omissions.parts = []string{"r.series = s.id"}, []string{"o.series = s.id"}
 		q.addTimes(&runs, "r.time")
 		q.addTimes(&omissions, "o.scheduled")
-		query := `SELECT DISTINCT s.namespace, s.owner_api_version, s.owner_kind, s.owner_name, s.owner_uid FROM series s` + series.String() +
-			" AND (EXISTS (SELECT 1 FROM runs r" + runs.String() + ") OR EXISTS (SELECT 1 FROM omissions o" + omissions.String() + "))"
-		args := append(append(series.values, runs.values...), omissions.values...)
+		query, args := "SELECT DISTINCT s.namespace, s.owner_api_version, s.owner_kind, s.owner_name, s.owner_uid FROM series s"+series.String(), series.values
+		if !q.From.IsZero() || !q.Until.IsZero() {
+			query += " AND (EXISTS (SELECT 1 FROM runs r" + runs.String() + ") OR EXISTS (SELECT 1 FROM omissions o" + omissions.String() + "))"
+			args = append(append(args, runs.values...), omissions.values...)
+		}
 		return t.each(query, args, func(scan func(...any) error) error {
 			var o OwnerIn
 			var uid any

@@ -6,6 +6,7 @@ package timeline
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -13,6 +14,7 @@ import (
 	"github.com/carillon-dev/carillon/internal/client/lookup"
 	"github.com/carillon-dev/carillon/internal/journal"
 	"github.com/carillon-dev/carillon/internal/plan/run"
+	"github.com/carillon-dev/carillon/internal/plan/workload"
 	"github.com/carillon-dev/carillon/internal/ui/page"
 )
 
@@ -52,8 +54,7 @@ func (g *gathering) rows(s *State) *RowsInput {
 		in.Schedules, err = g.site.Cache.Schedules(g.ctx)
 		in.Served = !g.failed("The schedules", err)
 	}
-	within := journal.Query{Namespace: s.Namespace, From: g.window.From, Until: g.window.Until}
-	in.Owners, err = lookup.Owners(g.ctx, g.site.Source, within)
+	in.Owners, err = g.owners(in.Schedules, s.Namespace)
 	g.failed("Whose runs there are", err)
 	in.Status, err = g.site.Cache.Status(g.ctx)
 	if g.failed("What goes on now", err) {
@@ -64,6 +65,37 @@ func (g *gathering) rows(s *State) *RowsInput {
 		g.failed("The last failures", err)
 	}
 	return in
+}
+
+// mostUnknown is up to how many owners, that are no schedules any more, are asked about one by one.
+const mostUnknown = 5000
+
+// owners reads of whom, beside the schedules, something is remembered in the window, or of one that had the name of a
+// schedule before.
+func (g *gathering) owners(schedules []*workload.Scheduled, namespace string) ([]journal.OwnerIn, error) {
+	all, err := lookup.Owners(g.ctx, g.site.Source, journal.Query{Namespace: namespace})
+	if err != nil {
+		return nil, err
+	}
+	known := make(map[types.UID]bool, len(schedules))
+	for _, s := range schedules {
+		known[s.Owner.UID] = true
+	}
+	within := journal.Query{Namespace: namespace, From: g.window.From, Until: g.window.Until}
+	asked := map[types.UID]bool{}
+	for i := range all {
+		if uid := all[i].Owner.UID; !known[uid] && !asked[uid] && len(asked) < mostUnknown {
+			asked[uid] = true
+			within.OwnerUIDs = append(within.OwnerUIDs, uid)
+		}
+	}
+	if len(asked) == 0 {
+		return nil, nil
+	}
+	if len(asked) == mostUnknown {
+		within.OwnerUIDs = nil // all of them
+	}
+	return lookup.Owners(g.ctx, g.site.Source, within)
 }
 
 // known reads what the rows of one page show.
@@ -93,7 +125,14 @@ func (g *gathering) known(rows []*Row) []*Known {
 	if len(owners) == 0 {
 		return all
 	}
-	g.runs(owners, func(namespace string, o *run.Owner) *Known { return byUID[o.UID] })
+	usual, err := g.site.Source.Usual(g.ctx, owners)
+	g.failed("How long runs usually take", err)
+	for _, k := range all {
+		if s := k.Row.Schedule; s != nil {
+			k.Usual = usual[s.Owner.UID]
+		}
+	}
+	g.runsOf(journal.Query{}, owners, func(o *run.Owner) *Known { return byUID[o.UID] })
 	omissions, err := g.site.Source.Omissions(g.ctx, journal.Query{OwnerUIDs: owners, From: g.window.From.Add(-g.window.Zoom.reach), Until: g.window.Until, Limit: mostOmissions})
 	if !g.failed("The times without a run", err) && len(omissions) == mostOmissions {
 		g.faults = append(g.faults, "There are very many times without a run; the oldest of them are left out.")
@@ -103,11 +142,8 @@ func (g *gathering) known(rows []*Row) []*Known {
 			k.Omissions = append(k.Omissions, omissions[i])
 		}
 	}
-	usual, err := g.site.Source.Usual(g.ctx, owners)
-	g.failed("How long runs usually take", err)
 	for i, r := range rows {
 		if s := r.Schedule; s != nil {
-			all[i].Usual = usual[s.Owner.UID]
 			all[i].Runs = s.MarkRetrying(all[i].Runs)
 		}
 	}
@@ -116,15 +152,12 @@ func (g *gathering) known(rows []*Row) []*Known {
 
 // own reads the Jobs of a namespace that no schedule made.
 func (g *gathering) own(k *Known) {
-	g.runsOf(journal.Query{Namespace: k.Row.Namespace}, []types.UID{""}, func(string, *run.Owner) *Known { return k })
+	g.runsOf(journal.Query{Namespace: k.Row.Namespace}, []types.UID{""}, func(*run.Owner) *Known { return k })
 }
 
-// runs reads the runs of owners: one by one where they are few, and otherwise how many there are.
-func (g *gathering) runs(owners []types.UID, of func(namespace string, o *run.Owner) *Known) {
-	g.runsOf(journal.Query{}, owners, of)
-}
-
-func (g *gathering) runsOf(q journal.Query, owners []types.UID, of func(namespace string, o *run.Owner) *Known) {
+// runsOf reads the runs of owners, which are those of the rows that of gives: one by one where they are few, and
+// otherwise how many there are. What began before the window and reaches into it is always read.
+func (g *gathering) runsOf(q journal.Query, owners []types.UID, of func(*run.Owner) *Known) {
 	q.OwnerUIDs = owners
 	within := q
 	within.From, within.Until = g.window.From, g.window.Until
@@ -134,36 +167,25 @@ func (g *gathering) runsOf(q journal.Query, owners []types.UID, of func(namespac
 	}
 	count := map[*Known]int{}
 	for i := range tally {
-		count[of(tally[i].Namespace, &tally[i].Owner)] += tally[i].Count
+		count[of(&tally[i].Owner)] += tally[i].Count
 	}
 	for i := range tally {
-		if k := of(tally[i].Namespace, &tally[i].Owner); k != nil && count[k] > mostBars {
+		if k := of(&tally[i].Owner); k != nil && count[k] > mostBars {
 			k.Counts = append(k.Counts, tally[i])
 		}
 	}
-	sparse := within
-	sparse.OwnerUIDs = nil
-	for _, uid := range owners {
-		if k := of(q.Namespace, &run.Owner{UID: uid}); k != nil && k.Counts == nil && count[k] > 0 {
-			sparse.OwnerUIDs = append(sparse.OwnerUIDs, uid)
-		}
-	}
-	active, before := q, q
-	active.Outcomes, active.Until = []run.Outcome{run.Active}, g.window.Until
-	before.From, before.Until, before.EndedFrom = g.window.From.Add(-g.window.Zoom.reach), g.window.From, g.window.From
-	questions := []journal.Query{active, before}
-	if len(sparse.OwnerUIDs) > 0 {
-		questions = append(questions, sparse)
-	}
 	seen := map[types.UID]bool{}
-	for _, question := range questions {
+	for _, question := range g.questions(q, func(uid types.UID) (*Known, int) {
+		k := of(&run.Owner{UID: uid})
+		return k, count[k]
+	}) {
 		runs, err := g.site.Source.Runs(g.ctx, question)
 		if g.failed("Runs", err) {
 			return
 		}
 		for i := range runs {
 			r := &runs[i]
-			k := of(r.Namespace, &r.Owner)
+			k := of(&r.Owner)
 			if k == nil || seen[r.UID] || k.Counts != nil && g.window.Contains(r.Time()) {
 				continue
 			}
@@ -172,3 +194,35 @@ func (g *gathering) runsOf(q journal.Query, owners []types.UID, of func(namespac
 		}
 	}
 }
+
+// questions are those for the runs that are not counted, by how many there are in the window.
+func (g *gathering) questions(q journal.Query, counted func(types.UID) (*Known, int)) []journal.Query {
+	within, active, before, shortly := q, q, q, q
+	within.From, within.Until = g.window.From, g.window.Until
+	active.Outcomes, active.Until = []run.Outcome{run.Active}, g.window.Until
+	before.From, before.Until, before.EndedFrom = g.window.From.Add(-g.window.Zoom.reach), g.window.From, g.window.From
+	within.OwnerUIDs, before.OwnerUIDs, shortly.OwnerUIDs = nil, nil, nil
+	reach := time.Duration(0)
+	for _, uid := range q.OwnerUIDs {
+		k, count := counted(uid)
+		if k == nil {
+			continue
+		}
+		if k.Counts != nil && k.Usual.Runs >= leastUsual {
+			// Of what runs very often there would be very many to look through.
+			shortly.OwnerUIDs = append(shortly.OwnerUIDs, uid)
+			reach = max(reach, longer*k.Usual.Most, g.window.Zoom.cell)
+			continue
+		}
+		before.OwnerUIDs = append(before.OwnerUIDs, uid)
+		if k.Counts == nil && count > 0 {
+			within.OwnerUIDs = append(within.OwnerUIDs, uid)
+		}
+	}
+	shortly.From, shortly.Until, shortly.EndedFrom = g.window.From.Add(-min(reach, g.window.Zoom.reach)), g.window.From, g.window.From
+	return slices.DeleteFunc([]journal.Query{active, before, shortly, within}, func(q journal.Query) bool { return len(q.OwnerUIDs) == 0 })
+}
+
+// longer is how many times as long as the longest of the usual ones a run may be that is found where there are very
+// many.
+const longer = 10
