@@ -55,8 +55,9 @@ type Options struct {
 
 // Known is what need not be asked for.
 type Known struct {
-	// Schedules are the CronJobs and Timetables, unless Unread says why they are not known.
+	// Schedules are the CronJobs and Timetables, if an API server serves them; Unread says why they are not known.
 	Schedules []*workload.Scheduled
+	Served    bool
 	Unread    error
 	// Facts are those that FactsOf gave a while ago.
 	Facts status.Facts
@@ -170,7 +171,7 @@ func (g *gatherer) gather(ctx context.Context) error {
 		g.note("schedules are not known: %v", schedules)
 		g.in.Schedules = nil
 	}
-	g.in.Served = g.o.Server != nil && schedules == nil
+	g.in.Served = schedules == nil && (g.o.Server != nil && g.o.Known == nil || g.o.Known != nil && g.o.Known.Served)
 	if !g.o.Selector.Empty() {
 		g.choose()
 	}

@@ -63,6 +63,14 @@ func (s *Scheduled) Written() *unstructured.Unstructured {
 	return object
 }
 
+// String names the object for messages, as that of Object does.
+func (s *Scheduled) String() string {
+	if s.Content != nil {
+		return s.Object.String()
+	}
+	return s.Kind.Info().Owner.Kind + " " + s.Owner.Namespace + "/" + s.Owner.Name
+}
+
 // ScheduleText is the schedule of a CronJob as it is written, of whatever kind; "" for a Timetable.
 func (s *Scheduled) ScheduleText() string {
 	switch typed := s.Typed.(type) {

@@ -85,7 +85,7 @@ func (c *Cache) wanted() []*watched {
 		w := add(&watched{name: info.Child.Kind + "s of " + info.Child.Group, example: example, optional: true, store: &runStore{c.runs, info.Child.String()}})
 		w.list = func() client.ObjectList {
 			list := &unstructured.UnstructuredList{}
-			list.SetGroupVersionKind(info.Child)
+			list.SetGroupVersionKind(info.Child.GroupVersion().WithKind(info.Child.Kind + "List"))
 			return list
 		}
 		all = append(all, w)

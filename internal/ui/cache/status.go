@@ -157,7 +157,7 @@ func (s *overviews) look(ctx, life context.Context, c *Cache) (*overview.Overvie
 	}
 	var notes []string
 	o.Known.Facts, notes = s.factsNow(ctx, life, c, o)
-	if len(c.kinds) > 0 {
+	if o.Known.Served = len(c.kinds) > 0; o.Known.Served {
 		o.Known.Schedules, o.Known.Unread = c.Schedules(ctx)
 	}
 	found, err := overview.Of(ctx, o)
