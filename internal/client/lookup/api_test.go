@@ -29,6 +29,7 @@ import (
 	"github.com/carillon-dev/carillon/internal/client/cluster"
 	"github.com/carillon-dev/carillon/internal/journal"
 	"github.com/carillon-dev/carillon/internal/plan/run"
+	"github.com/carillon-dev/carillon/internal/plan/statistics"
 )
 
 // plane is an API server that has Jobs, Pods and events, which it gives in pages, and which it may forbid.
@@ -376,6 +377,28 @@ func TestAPISourceUsual(t *testing.T) {
 	want := journal.Usual{Runs: 20, Median: time.Minute, Most: time.Minute}
 	if err != nil || len(usual) != 2 || usual["shopa"] != want || usual["shopb"] != want {
 		t.Errorf("%v, %v", usual, err)
+	}
+}
+
+func TestAPISourceStatistics(t *testing.T) {
+	s := fleet().start(t, "")
+	runs, err := s.Runs(t.Context(), journal.Query{})
+	if err != nil || len(runs) == 0 {
+		t.Fatal(len(runs), err)
+	}
+	oldest, newest := runs[len(runs)-1].Time(), runs[0].Time()
+	q := statistics.Query{Owners: true, Bounds: []time.Time{oldest, newest, newest.Add(time.Second)}}
+	all, err := s.Statistics(t.Context(), q)
+	if err != nil || all.Spans[0].Runs()+all.Spans[1].Runs() != len(runs) || all.Spans[1].Runs() == 0 || len(all.Owners) == 0 {
+		t.Errorf("%+v, %v", all, err)
+	}
+	q.Namespace = "shop"
+	own, err := s.Statistics(t.Context(), q)
+	if err != nil || own.Spans[0].Runs() == 0 || own.Spans[0].Runs() >= all.Spans[0].Runs() {
+		t.Errorf("%+v of %+v, %v", own, all, err)
+	}
+	if none, err := s.Statistics(t.Context(), statistics.Query{}); err != nil || len(none.Spans) != 0 {
+		t.Errorf("%+v, %v", none, err)
 	}
 }
 

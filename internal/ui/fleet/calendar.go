@@ -85,14 +85,12 @@ func calendarOf(p *past, first int, c choice, now time.Time) calendar {
 			v.Weekdays = append(v.Weekdays, label{X: 0, Y: float64(calendarTop + n*cellStep + 14), Text: name})
 		}
 	}
-	lastMonth := -3
 	for n := begin * 7; n < len(p.Spans); n++ {
 		s, day := &p.Spans[n], p.Days[n]
 		week, weekday := n/7-begin, n%7
 		x, y := calendarLeft+week*cellStep, calendarTop+weekday*cellStep
-		if weekday == 0 && (n == begin*7 || day.Day() <= 7) && week-lastMonth >= 3 && week < weeks-begin-1 {
+		if weekday == 0 && (day.Day() <= 7 || n == begin*7 && day.Day() <= 10) && week < weeks-begin-1 {
 			v.Months = append(v.Months, label{X: float64(x), Y: 12, Text: day.Format("Jan 2006")})
-			lastMonth = week
 		}
 		cell := cell{X: x, Y: y, Class: dayClass(s), Title: day.Format("Mon 2 Jan 2006") + ": " + spanText(s), URL: dayURL(c, day), TextX: x + cellSize/2, TextY: y + 14,
 			Today: n == len(p.Spans)-1, Has: s.Runs() > 0 || s.Missed > 0}

@@ -134,16 +134,16 @@ type dayView struct {
 	Runs     []*run.Run
 	Pager    page.Pager
 	// Further: there are more runs than are shown page by page.
-	Further    bool
-	Omissions  []run.Omission
-	MoreOmit   bool
-	Before     link
-	After      *link
-	Future     bool
-	NothingYet bool
+	Further   bool
+	Omissions []run.Omission
+	MoreOmit  bool
+	Before    link
+	After     *link
+	Future    bool
 	// RunsFault says why runs cannot be shown.
 	RunsFault string
-	Timeline  string
+	// Timeline is the address of the timeline of the day.
+	Timeline string
 }
 
 // hourRow is an hour of a day.
@@ -175,7 +175,7 @@ func (f *fleet) showDay(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	d.page = min(d.page, lastPage)
-	v := &dayView{Choice: c, Day: d.day, Future: d.day.After(now), All: d.url(c, -1, d.outcome, 1)}
+	v := &dayView{Choice: c, Day: d.day, Future: d.day.After(now), All: d.url(c, -1, d.outcome, 1), Timeline: timelineURL(c, d.day)}
 	if v.Filter, err = f.filter(r, "/fleet/day", map[string]string{"date": d.day.Format(dateFormat)}); err != nil {
 		return err
 	}
@@ -196,6 +196,11 @@ func (f *fleet) showDay(w http.ResponseWriter, r *http.Request) error {
 	}
 	return f.site.Render(w, r, dayPages, page.View{Title: d.day.Format("Monday, 2 January 2006"), Section: page.Fleet, Data: v, Styles: []string{"fleet.css"},
 		Crumbs: []page.Crumb{{Text: "Fleet", URL: c.url("/fleet")}}})
+}
+
+// timelineURL is the address of the timeline of a day. That narrows to a namespace, and not to a kind.
+func timelineURL(c choice, day time.Time) string {
+	return choice{Namespace: c.Namespace}.url("/timeline", "zoom", "1d", "date", day.Format(dateFormat))
 }
 
 // fill prepares what is shown of the numbers.

@@ -1,14 +1,15 @@
 // Copyright The Carillon Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// The picture of starts with a zoom and a cursor, in the place of the one that the server has drawn. It takes the same
-// numbers, and its colours from the style sheet.
+// The picture of starts with a zoom and a cursor, for who asks for it, in the place of the one that the server has drawn.
+// It takes the same numbers, and its colours from the style sheet.
 "use strict";
 
 (function zoomableStarts() {
   if (!window.uPlot || !window.fetch) return;
 
-  let drawn = null; // { host, plot, data, tools }
+  let drawn = null; // { host, plot }
+  let open = false;
   let chosen = null; // what is zoomed to, in seconds since 1970
 
   function colour(name) {
@@ -139,45 +140,84 @@
     return u.data[0][best];
   }
 
+  function button(text, act) {
+    const b = document.createElement("button");
+    b.type = "button";
+    b.textContent = text;
+    b.addEventListener("click", act);
+    return b;
+  }
+
+  function toolsOf(host) {
+    let tools = host.querySelector(".zoom-tools");
+    if (!tools) {
+      tools = document.createElement("div");
+      tools.className = "zoom-tools";
+      host.append(tools);
+    }
+    tools.replaceChildren();
+    return tools;
+  }
+
   function draw(host, numbers) {
     if (drawn) drawn.plot.destroy();
     const at = numbers.starts.map((_, n) => numbers.from + 60 * n);
-    const tools = document.createElement("div");
-    tools.className = "zoom-tools";
-    tools.setAttribute("aria-hidden", "true"); // the tables below say it to who does not see it
+    const tools = toolsOf(host);
     const hint = document.createElement("span");
     hint.textContent = "Bars: starts per minute. Grey: running at once. Drag to zoom, click for a list.";
     const read = document.createElement("span");
     read.className = "read";
-    const whole = document.createElement("button");
-    whole.type = "button";
-    whole.tabIndex = -1;
-    whole.textContent = "Whole day";
+    const end = { min: at[0], max: at[at.length - 1] };
+    const whole = button("Whole day", () => drawn.plot.setScale("x", end));
     whole.disabled = true;
-    tools.append(hint, read, whole);
+    tools.append(hint, read, whole, button("Zoom out", () => close(host)));
     const plot = document.createElement("div");
-    plot.setAttribute("aria-hidden", "true");
-    host.append(plot, tools);
+    plot.setAttribute("aria-hidden", "true"); // the tables below say it to who does not see it
+    host.prepend(plot);
     host.classList.add("zoomable");
     const most = Math.max(...numbers.starts);
     const fullest = numbers.starts.map((n) => (n > 1 && 2 * n >= most ? n : null));
-    const data = [at, numbers.running, numbers.starts, fullest];
-    const u = new uPlot(options(host, host.clientWidth, read, whole), data, plot);
-    whole.addEventListener("click", () => u.setScale("x", { min: at[0], max: at[at.length - 1] }));
-    drawn = { host: host, plot: u };
-    if (chosen && chosen.min >= at[0] && chosen.max <= at[at.length - 1]) u.setScale("x", chosen);
+    drawn = { host: host, plot: new uPlot(options(host, host.clientWidth, read, whole), [at, numbers.running, numbers.starts, fullest], plot) };
+    if (chosen && chosen.min >= end.min && chosen.max <= end.max) drawn.plot.setScale("x", chosen);
   }
 
-  function enhance() {
-    const host = document.getElementById("starts");
-    if (!host || host.dataset.asked === "yes" || host.querySelector(".uplot") || matchMedia("(forced-colors: active)").matches) return;
-    host.dataset.asked = "yes";
+  function show(host) {
+    open = true;
     fetch(host.dataset.source, { headers: { Accept: "application/json" } })
       .then((answer) => (answer.ok ? answer.json() : null))
       .then((numbers) => {
-        if (numbers && numbers.starts.length && document.contains(host) && !host.querySelector(".uplot")) draw(host, numbers);
+        if (!open || !numbers || !numbers.starts.length || !document.contains(host) || host.querySelector(".uplot")) return;
+        const focused = host.contains(document.activeElement);
+        draw(host, numbers);
+        if (focused) host.querySelector(".zoom-tools button:last-child").focus();
       })
       .catch(() => {}); // the picture of the server stays
+  }
+
+  function close(host) {
+    open = false;
+    chosen = null;
+    if (drawn) drawn.plot.destroy();
+    drawn = null;
+    host.classList.remove("zoomable");
+    offer(host);
+    host.querySelector(".zoom-tools button").focus();
+  }
+
+  function offer(host) {
+    toolsOf(host).append(button("Zoom in", () => show(host)));
+  }
+
+  // The picture of the server has a way to the one with a zoom; a page that was read again shows the latter if it did.
+  function enhance() {
+    const host = document.getElementById("starts");
+    if (!host || host.querySelector(".zoom-tools") || matchMedia("(forced-colors: active)").matches) return;
+    if (drawn && !host.querySelector(".uplot")) {
+      drawn.plot.destroy();
+      drawn = null;
+    }
+    offer(host);
+    if (open) show(host);
   }
 
   function redraw() {
