@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/carillon-dev/carillon/internal/journal"
+	"github.com/carillon-dev/carillon/internal/plan/quantity"
 	"github.com/carillon-dev/carillon/internal/plan/run"
 	"github.com/carillon-dev/carillon/internal/plan/statistics"
 	"github.com/carillon-dev/carillon/internal/ui/page"
@@ -224,8 +225,28 @@ func (v *dayView) fill(count *dayCount, d dayChoice) {
 		v.Hour = &v.Hours[d.hour]
 	}
 	for _, o := range outcomes {
-		v.Outcomes = append(v.Outcomes, link{o.text, d.url(v.Choice, d.hour, o.outcome, 1), o.outcome == d.outcome})
+		// Whether something failed is asked first; what else did not happen needs no word.
+		if n := outcomeCount(&v.Total, o.outcome); n > 0 || o.outcome == d.outcome || o.outcome == "" || o.outcome == run.Failed {
+			v.Outcomes = append(v.Outcomes, link{o.text + " " + quantity.Grouped(n), d.url(v.Choice, d.hour, o.outcome, 1), o.outcome == d.outcome})
+		}
 	}
+}
+
+// outcomeCount is how many runs of a span have an outcome; "" is any.
+func outcomeCount(s *statistics.Span, o run.Outcome) int {
+	switch o {
+	case run.Failed:
+		return s.Failed
+	case run.Succeeded:
+		return s.Succeeded
+	case run.Active:
+		return s.Active
+	case run.Cancelled:
+		return s.Cancelled
+	case run.Unknown:
+		return s.Unknown
+	}
+	return s.Runs()
 }
 
 // hourBars are the parts of an hour's bar, as shares of 100 of the fullest hour.
@@ -254,10 +275,9 @@ func (f *fleet) listDay(ctx context.Context, v *dayView, d dayChoice, count *day
 	if v.Hour != nil {
 		q.From, q.Until = v.Hour.From, v.Hour.Until
 	}
-	total := v.Total.Runs()
+	total := outcomeCount(&v.Total, d.outcome)
 	if d.outcome != "" {
 		q.Outcomes = []run.Outcome{d.outcome}
-		total = map[run.Outcome]int{run.Failed: v.Total.Failed, run.Succeeded: v.Total.Succeeded, run.Active: v.Total.Active, run.Cancelled: v.Total.Cancelled, run.Unknown: v.Total.Unknown}[d.outcome]
 	}
 	q.Limit = d.page * perPage
 	runs, err := f.site.Source.Runs(ctx, q)

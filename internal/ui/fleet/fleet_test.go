@@ -172,7 +172,7 @@ func TestDay(t *testing.T) {
 		"today":           {"/fleet/day", []string{"Monday, 2 November 2026", "/run/ops/cleanup-", "date=2026-11-01"}},
 		"one with misses": {"/fleet/day?date=2026-10-31", []string{"Saturday, 31 October 2026", "Times that had no run", "/timeline?date=2026-10-31&amp;zoom=1d", "It was too late for it.", "/why/cronjob/ops/cleanup?at=2026-10-31T10%3A00%3A00Z", "2 times", "BackoffLimit"}},
 		"an hour":         {"/fleet/day?date=2026-10-31&hour=9", []string{"from 09:00 on", "All hours", "/run/ops/cleanup-"}},
-		"an outcome":      {"/fleet/day?date=2026-10-31&outcome=failed", []string{`aria-current="true">Failed`}},
+		"an outcome":      {"/fleet/day?date=2026-10-31&outcome=failed", []string{`aria-current="true">Failed 1`}},
 		"25 hours":        {"/fleet/day?date=2026-10-25", []string{"02:00 CEST", "02:00 CET", "hour=24"}},
 		"a future one":    {"/fleet/day?date=2026-11-30", []string{"This day has not come yet"}},
 		"an empty one":    {"/fleet/day?date=2020-02-29", []string{"No such run"}},
