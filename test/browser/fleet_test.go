@@ -21,7 +21,7 @@ func TestHerdAtMidnight(t *testing.T) {
 			b := open(t, address, w)
 			b.visit("/fleet")
 			b.wantText("Most runs start at", "14 schedules with 0 0 * * *", "The fullest minutes", "What would help")
-			b.follow(".herd", "18 in one minute")
+			b.click(".herd a")
 			if at := b.address(); !strings.HasPrefix(at, "/fleet/minute?at=") {
 				t.Errorf("it leads to %s", at)
 			}
