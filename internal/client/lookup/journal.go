@@ -21,7 +21,7 @@ import (
 	"github.com/carillon-dev/carillon/internal/plan/statistics"
 )
 
-// remembered is what a journalSource asks a journal; journal.Reader is one.
+// Remembered is what a journalSource asks a journal; journal.Reader is one.
 type Remembered interface {
 	Runs(ctx context.Context, q journal.Query) ([]run.Run, error)
 	Omissions(ctx context.Context, q journal.Query) ([]run.Omission, error)

@@ -138,11 +138,11 @@ func checkOwners(t *rapid.T, got []statistics.Owner, chosen []run.Run) {
 		for _, r := range own {
 			d := r.Duration(r.Ended)
 			ended := !r.Ended.IsZero() && (r.Outcome == run.Succeeded || r.Outcome == run.Failed)
-			switch {
-			case r.Outcome == run.Failed:
+			switch r.Outcome {
+			case run.Failed:
 				want.Failed++
 				want.Retries += max(0, int(r.PodsFailed)-1)
-			case r.Outcome == run.Succeeded:
+			case run.Succeeded:
 				want.Succeeded++
 				fallthrough
 			default:
