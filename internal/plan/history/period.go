@@ -38,7 +38,7 @@ func ParseMonth(text string, now time.Time, zone *time.Location) (Period, error)
 		}
 		year, month = t.Year(), t.Month()
 	}
-	return Period{midnight(year, month, 1, zone), midnight(year, month+1, 1, zone)}, nil
+	return Period{Midnight(year, month, 1, zone), Midnight(year, month+1, 1, zone)}, nil
 }
 
 func monthNamed(word string) (time.Month, bool) {
@@ -60,7 +60,7 @@ func ParseStart(text string, now time.Time, zone *time.Location) (time.Time, err
 	}
 	for _, layout := range []string{time.DateOnly, "2006-01", "2006"} {
 		if t, err := time.Parse(layout, word); err == nil && inRange(t) {
-			return midnight(t.Year(), t.Month(), t.Day(), zone), nil
+			return Midnight(t.Year(), t.Month(), t.Day(), zone), nil
 		}
 	}
 	if back, ok := ParseSpan(strings.TrimSuffix(word, " ago")); ok {
@@ -99,11 +99,12 @@ func beginning(word string, today time.Time, zone *time.Location) (time.Time, bo
 	default:
 		return time.Time{}, false
 	}
-	return midnight(year, month, day, zone), true
+	return Midnight(year, month, day, zone), true
 }
 
-// midnight is when a day begins: at midnight, or, where clocks jump over that, right after it.
-func midnight(year int, month time.Month, day int, zone *time.Location) time.Time {
+// Midnight is when a day begins in a zone: at midnight, or, where clocks jump over that, right after it. A month or a day
+// out of its range counts on, as for time.Date.
+func Midnight(year int, month time.Month, day int, zone *time.Location) time.Time {
 	noon := time.Date(year, month, day, 12, 0, 0, 0, zone)
 	t := time.Date(year, month, day, 0, 0, 0, 0, zone)
 	if t.Day() == noon.Day() {

@@ -104,7 +104,7 @@ func TestMidnight(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := midnight(at.Year(), at.Month(), at.Day(), zone(t, where)).UTC().Format(time.RFC3339); got != want {
+		if got := Midnight(at.Year(), at.Month(), at.Day(), zone(t, where)).UTC().Format(time.RFC3339); got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)
 		}
 	}

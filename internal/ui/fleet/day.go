@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/carillon-dev/carillon/internal/journal"
+	"github.com/carillon-dev/carillon/internal/plan/history"
 	"github.com/carillon-dev/carillon/internal/plan/quantity"
 	"github.com/carillon-dev/carillon/internal/plan/run"
 	"github.com/carillon-dev/carillon/internal/plan/statistics"
@@ -34,11 +35,11 @@ func (f *fleet) countDay(ctx context.Context, k dayKey) (*dayCount, error) {
 	if err != nil {
 		return nil, err
 	}
-	day, err := time.ParseInLocation(dateFormat, k.date, zone)
+	day, err := time.Parse(dateFormat, k.date)
 	if err != nil {
 		return nil, err
 	}
-	hours := hoursOf(day)
+	hours := hoursOf(history.Midnight(day.Year(), day.Month(), day.Day(), zone))
 	s, err := f.site.Source.Statistics(ctx, statistics.Query{Namespace: k.Namespace, OwnerKind: k.Kind, Bounds: hours})
 	if err != nil {
 		return nil, err
@@ -49,7 +50,7 @@ func (f *fleet) countDay(ctx context.Context, k dayKey) (*dayCount, error) {
 // hoursOf are the hours of the day that begins then, and its end: 24 hours, or 23 or 25 where the clock changes.
 func hoursOf(day time.Time) []time.Time {
 	y, m, d := day.Date()
-	end := time.Date(y, m, d+1, 0, 0, 0, 0, day.Location())
+	end := history.Midnight(y, m, d+1, day.Location())
 	hours := []time.Time{day}
 	for at := day.Add(time.Hour); at.Before(end); at = at.Add(time.Hour) {
 		hours = append(hours, at)
@@ -76,12 +77,13 @@ var outcomes = []struct {
 }
 
 func dayChoiceOf(q url.Values, now time.Time, zone *time.Location) (d dayChoice, err error) {
-	if q.Get("date") == "" {
-		y, m, day := now.In(zone).Date()
-		d.day = time.Date(y, m, day, 0, 0, 0, 0, zone)
-	} else if d.day, err = time.ParseInLocation(dateFormat, q.Get("date"), zone); err != nil || d.day.Year() < 1970 {
-		return d, page.BadInput("A day is written like 2027-03-01.")
+	date := now.In(zone)
+	if text := q.Get("date"); text != "" {
+		if date, err = time.Parse(dateFormat, text); err != nil || date.Year() < 1970 {
+			return d, page.BadInput("A day is written like 2027-03-01.")
+		}
 	}
+	d.day = history.Midnight(date.Year(), date.Month(), date.Day(), zone)
 	d.hour = -1
 	if text := q.Get("hour"); text != "" {
 		if d.hour, err = strconv.Atoi(text); err != nil || d.hour < 0 || d.hour >= len(hoursOf(d.day))-1 {
@@ -181,8 +183,8 @@ func (f *fleet) showDay(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	y, m, day := d.day.Date()
-	v.Before = link{Text: "The day before", URL: dayURL(c, time.Date(y, m, day-1, 0, 0, 0, 0, zone))}
-	if next := time.Date(y, m, day+1, 0, 0, 0, 0, zone); !next.After(now) {
+	v.Before = link{Text: "The day before", URL: dayURL(c, history.Midnight(y, m, day-1, zone))}
+	if next := history.Midnight(y, m, day+1, zone); !next.After(now) {
 		v.After = &link{Text: "The day after", URL: dayURL(c, next)}
 	}
 	if !v.Future {

@@ -104,7 +104,6 @@ type content struct {
 
 	// NoServer: no schedules are known, only runs. Objects: runs are those whose objects are still there.
 	NoServer, Objects bool
-	Origin            string
 }
 
 // Counting tells whether something is not there yet.
@@ -129,7 +128,7 @@ func (f *fleet) show(w http.ResponseWriter, r *http.Request) error {
 	f.rank.begin(r.Context(), owners)
 	until := time.After(f.patience)
 	v := &content{Choice: c, Windows: windows(c, window), Reload: r.URL.RequestURI(), NoServer: f.site.Server == nil,
-		Objects: !lookup.Remembers(f.site.Source), Origin: f.site.Source.Origin(r.Context())}
+		Objects: !lookup.Remembers(f.site.Source)}
 	if v.Filter, err = f.filter(r, "/fleet", map[string]string{"days": window.text()}); err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -188,6 +189,27 @@ func TestDay(t *testing.T) {
 			}
 			contains(t, get(t, w, test.target), test.want...)
 		})
+	}
+}
+
+// A day begins when its clock says so, also where that leaves out midnight.
+func TestDayWithoutMidnight(t *testing.T) {
+	zone, err := time.LoadLocation("America/Santiago")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := dayChoiceOf(url.Values{"date": {"2026-09-06"}}, uitest.Now, zone)
+	if err != nil || d.day.Format(time.RFC3339) != "2026-09-06T01:00:00-03:00" || len(hoursOf(d.day)) != 24 {
+		t.Errorf("it begins at %s and has %d hours, %v", d.day.Format(time.RFC3339), len(hoursOf(d.day))-1, err)
+	}
+	if got := d.url(choice{}, 3, run.Failed, 2); got != "/fleet/day?date=2026-09-06&hour=3&outcome=failed&page=2" {
+		t.Error(got)
+	}
+	days := calendarDays(time.Date(2026, 9, 8, 0, 0, 0, 0, time.UTC), zone)
+	for n, day := range days[:len(days)-1] {
+		if next := days[n+1]; next.Format(dateFormat) != day.AddDate(0, 0, 1).Format(dateFormat) {
+			t.Errorf("after %s comes %s", day, next)
+		}
 	}
 }
 

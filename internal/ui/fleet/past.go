@@ -7,6 +7,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/carillon-dev/carillon/internal/plan/history"
 	"github.com/carillon-dev/carillon/internal/plan/statistics"
 )
 
@@ -35,6 +36,8 @@ type past struct {
 	// Days are the midnights between them, one more than Spans has.
 	Days  []time.Time
 	Spans []statistics.Span
+	// Origin says where they come from.
+	Origin string
 }
 
 // addUp does that.
@@ -52,7 +55,7 @@ func (f *fleet) addUp(ctx context.Context, k pastKey) (*past, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &past{days, s.Spans}, nil
+	return &past{days, s.Spans, f.site.Source.Origin(ctx)}, nil
 }
 
 // calendarDays are the midnights of a zone from a Monday a year ago to the end of today.
@@ -61,7 +64,7 @@ func calendarDays(today time.Time, zone *time.Location) []time.Time {
 	back := (calendarWeeks-1)*7 + (int(today.Weekday())+6)%7
 	var days []time.Time
 	for n := -back; n <= 1; n++ {
-		days = append(days, time.Date(y, m, d+n, 0, 0, 0, 0, zone))
+		days = append(days, history.Midnight(y, m, d+n, zone))
 	}
 	return days
 }
@@ -78,6 +81,8 @@ type pastView struct {
 	Charts    []chart
 	Rows      []dayRow
 	Calendar  calendar
+	// Origin says where the runs come from.
+	Origin string
 	// Today is the day to begin with when one is looked for, First the earliest one, as forms write them.
 	Today, First string
 }
@@ -98,7 +103,7 @@ func dayURL(c choice, day time.Time) string {
 
 func pastOf(p *past, c choice, now time.Time) *pastView {
 	days := len(p.Spans)
-	v := &pastView{None: true}
+	v := &pastView{None: true, Origin: p.Origin}
 	if days == 0 {
 		return v
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/carillon-dev/carillon/internal/plan/forecast"
+	"github.com/carillon-dev/carillon/internal/plan/history"
 	"github.com/carillon-dev/carillon/internal/plan/quantity"
 	"github.com/carillon-dev/carillon/internal/ui/page"
 )
@@ -162,11 +163,10 @@ func minuteRowOf(w *forecast.WorstMinute, c choice) minuteRow {
 // nextMidnight is the first beginning of a day in a zone that is not before t.
 func nextMidnight(t time.Time, zone *time.Location) time.Time {
 	y, m, d := t.In(zone).Date()
-	today := time.Date(y, m, d, 0, 0, 0, 0, zone)
-	if !today.Before(t) {
+	if today := history.Midnight(y, m, d, zone); !today.Before(t) {
 		return today
 	}
-	return time.Date(y, m, d+1, 0, 0, 0, 0, zone)
+	return history.Midnight(y, m, d+1, zone)
 }
 
 // changesOf tells what would help, the most useful first.
