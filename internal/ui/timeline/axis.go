@@ -87,8 +87,8 @@ func (a *Axis) addDays(w Window) {
 		if weekday := local.Weekday(); weekday == time.Saturday || weekday == time.Sunday {
 			a.Weekends = append(a.Weekends, Band{X: b.X, Width: b.Width})
 		}
-		if start.After(w.From) {
-			a.Lines = append(a.Lines, Line{X: b.X, Strong: true})
+		if start.After(w.From) { // of many days the weeks and the months stand out
+			a.Lines = append(a.Lines, Line{X: b.X, Strong: w.Zoom.tick < day || local.Weekday() == time.Monday || local.Day() == 1})
 		}
 		if w.Zoom.tick < day {
 			a.Bands = append(a.Bands, b)
