@@ -83,7 +83,9 @@ type running struct {
 type bar struct {
 	// Age is how far it has come, Median and Most where the others ended.
 	Age, Median, Most float64
-	Text              string
+	// Long: it takes longer than all others did.
+	Long bool
+	Text string
 }
 
 func runningOf(s *status.Status) []running {
@@ -102,7 +104,7 @@ func runningOf(s *status.Status) []running {
 		if r.Usual.Runs > 0 && r.Usual.Median > 0 && !s.Stopped {
 			most := max(r.Usual.Most, r.Usual.Median)
 			scale := 100 / float64(max(most, r.Age))
-			one.Bar = &bar{Age: max(1, float64(r.Age)*scale), Median: float64(r.Usual.Median) * scale, Most: float64(most) * scale,
+			one.Bar = &bar{Age: max(1, float64(r.Age)*scale), Median: float64(r.Usual.Median) * scale, Most: float64(most) * scale, Long: r.Long,
 				Text: duration.Short(r.Age) + " so far; usually " + duration.Short(r.Usual.Median) + ", at most " + duration.Short(most)}
 		}
 		all[i] = one

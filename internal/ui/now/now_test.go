@@ -158,6 +158,19 @@ func TestOutputAndHealth(t *testing.T) {
 	}
 }
 
+// The age of a run is drawn beside what is usual.
+func TestRunningPage(t *testing.T) {
+	r := runOf("report", 0, run.Active)
+	s := &status.Status{Now: uitest.Now, Since: uitest.Now.Add(-24 * time.Hour), Within: time.Hour, Served: true, Running: []status.Running{
+		{Object: status.Object{Namespace: "shop", Reference: "cronjob/report"}, Run: r, Age: 5 * time.Minute, Long: true, Usual: status.Usual{Runs: 9, Median: time.Minute, Most: 2 * time.Minute}}}}
+	body := pageOf(t, s, "/")
+	for _, want := range []string{"5m so far; usually 1m, at most 2m", "longer than usual", `class="waiting"`} {
+		if !strings.Contains(body, want) {
+			t.Errorf("it does not say %q:\n%s", want, body)
+		}
+	}
+}
+
 // Of many only the first are shown, and all are on pages of their own.
 func TestManyFailures(t *testing.T) {
 	s := &status.Status{Now: uitest.Now, Since: uitest.Now.Add(-24 * time.Hour), Served: true, Schedules: 1000}

@@ -221,6 +221,10 @@ func (m *memory) Status(ctx context.Context) (*status.Status, error) {
 	}
 	in.Failed, _ = m.Runs(ctx, journal.Query{Outcomes: []run.Outcome{run.Failed}, EndedFrom: in.Since})
 	in.Omissions, _ = m.Omissions(ctx, journal.Query{From: in.Since})
+	in.Usual = map[types.UID]status.Usual{}
+	for uid, usual := range m.world.Usual {
+		in.Usual[uid] = status.Usual(usual)
+	}
 	return status.Of(&in), nil
 }
 
