@@ -6,6 +6,7 @@ package ui
 import (
 	"bufio"
 	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -188,7 +189,7 @@ func TestEventsLimit(t *testing.T) {
 		synctest.Wait()
 		w := &written{header: http.Header{}}
 		err := handler(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/events", nil))
-		fault, ok := err.(*page.Fault)
+		fault, ok := errors.AsType[*page.Fault](err)
 		if !ok || fault.Code != http.StatusServiceUnavailable || w.header.Get("Retry-After") != "2" {
 			t.Errorf("%v, %v", err, w.header)
 		}

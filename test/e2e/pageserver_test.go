@@ -49,14 +49,14 @@ func newFleetServer(count int) *fleetServer {
 // cronJob is the n-th one. Its managed fields and template are what makes most of an object.
 func (s *fleetServer) cronJob(n int) *batchv1.CronJob {
 	labels := map[string]string{"app": fmt.Sprintf("job-%06d", n), "team": fmt.Sprintf("team-%d", n%40)}
-	fields := []byte(`{"f:spec":{"f:concurrencyPolicy":{},"f:failedJobsHistoryLimit":{},"f:jobTemplate":{"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"main\"}":{".":{},"f:args":{},"f:env":{},"f:image":{},"f:name":{},"f:resources":{}}},"f:restartPolicy":{}}}}},"f:schedule":{},"f:successfulJobsHistoryLimit":{},"f:suspend":{}}}`)
+	fields := `{"f:spec":{"f:concurrencyPolicy":{},"f:failedJobsHistoryLimit":{},"f:jobTemplate":{"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"main\"}":{".":{},"f:args":{},"f:env":{},"f:image":{},"f:name":{},"f:resources":{}}},"f:restartPolicy":{}}}}},"f:schedule":{},"f:successfulJobsHistoryLimit":{},"f:suspend":{}}}`
 	at := metav1.NewTime(time.Date(2026, 9, 1, 0, 0, 0, 0, time.UTC))
 	return &batchv1.CronJob{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: fleetNamespace(n), Name: fmt.Sprintf("job-%06d", n), UID: types.UID(fleetUID(n)), Labels: labels, CreationTimestamp: at,
 			ResourceVersion: "1", Generation: 1,
 			Annotations:   map[string]string{corev1.LastAppliedConfigAnnotation: strings.Repeat("x", 700)},
-			ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubectl", Operation: "Apply", APIVersion: "batch/v1", Time: &at, FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: fields}}},
+			ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubectl", Operation: "Apply", APIVersion: "batch/v1", Time: &at, FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(fields)}},
 		},
 		Spec: batchv1.CronJobSpec{
 			Schedule: fmt.Sprintf("%d %d * * *", n%60, n/60%24), ConcurrencyPolicy: batchv1.ForbidConcurrent, Suspend: new(n%97 == 0),

@@ -56,7 +56,7 @@ func (t *Target) Labels() (labels.Selector, error) {
 	return chosen, nil
 }
 
-// Namespace is the one that is asked about, "" for all.
+// NamespaceOf is the namespace that is asked about, "" for all.
 func (t *Target) NamespaceOf(server *cluster.Server) string {
 	switch {
 	case t.AllNamespaces:

@@ -23,7 +23,9 @@ import (
 func (s *Scheduled) Slim() {
 	s.Content = nil
 	if annotations := s.Typed.GetAnnotations(); annotations[corev1.LastAppliedConfigAnnotation] != "" {
-		delete(annotations, corev1.LastAppliedConfigAnnotation)
+		if delete(annotations, corev1.LastAppliedConfigAnnotation); len(annotations) == 0 {
+			annotations = nil // an empty map is as large as one of eight
+		}
 		s.Typed.SetAnnotations(annotations)
 	}
 	if !s.Policy.Suspend && s.Policy.SuspendUntil == nil {
