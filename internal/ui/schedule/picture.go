@@ -27,6 +27,8 @@ type picture struct {
 	Top, Half time.Duration
 	// From and Until are the times of the first and of the last column.
 	From, Until time.Time
+	// Partial: the columns do not fill it, and stand at its right edge.
+	Partial bool
 	// Sentence says what is to be seen. Cut: columns are higher than the picture.
 	Sentence string
 	Cut      bool
@@ -69,9 +71,11 @@ func pictureOf(entries []history.Entry, took history.Durations, now time.Time, c
 	if took.Runs >= leastForPercentile {
 		p.Percentile95 = p.high(took.Percentile95)
 	}
+	spare := max(0, leastColumns-len(entries))
+	p.Partial = spare > 0
 	for i := range entries {
 		c := p.columnOf(&entries[i], now, clock)
-		c.X, c.Width = float64(i)*columnWidth+columnGap/2, columnWidth-columnGap
+		c.X, c.Width = float64(spare+i)*columnWidth+columnGap/2, columnWidth-columnGap
 		p.Cut = p.Cut || c.Cut
 		p.Columns = append(p.Columns, c)
 	}

@@ -89,6 +89,8 @@ type runsPage struct {
 	Filters []filter
 	// Filter and Day are what was asked for. DayFault says what is wrong with the latter.
 	Filter, Day, DayFault string
+	// Asked: not just the newest of all are shown.
+	Asked bool
 	// Newest and Older are addresses; "" if there is nothing newer or older.
 	Newest, Older string
 	// From and Until are the times of the first and the last row, the oldest first.
@@ -119,7 +121,7 @@ func runsOf(k *known, zone *time.Location) runsPage {
 		runs = k.scheduled.MarkRetrying(runs)
 	}
 	took := history.Summarize(k.latest, nil, k.now).Took
-	p := runsPage{Filter: k.asked.filter, Day: k.asked.day}
+	p := runsPage{Filter: k.asked.filter, Day: k.asked.day, Asked: k.asked.filter != "" || k.asked.day != "" || !k.asked.until.IsZero()}
 	for _, f := range filters {
 		p.Filters = append(p.Filters, filter{f.text, k.runsURL(f.word, time.Time{}), f.word == k.asked.filter})
 	}

@@ -171,7 +171,7 @@ var conditionWords = map[string]string{
 }
 
 func conditionOf(c *metav1.Condition) condition {
-	got := condition{Type: c.Type, Status: string(c.Status), Reason: c.Reason, Message: c.Message, Since: c.LastTransitionTime.Time, Class: "good"}
+	got := condition{Type: c.Type, Status: string(c.Status), Reason: c.Reason, Message: sentence(c.Message), Since: c.LastTransitionTime.Time, Class: "good"}
 	got.Words = conditionWords[c.Type+" "+got.Status]
 	wanted := metav1.ConditionTrue
 	if c.Type == v1alpha1.ConditionLate || c.Type == v1alpha1.ConditionPaused || c.Type == v1alpha1.ConditionCompleted {

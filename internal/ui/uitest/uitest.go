@@ -205,6 +205,11 @@ func (m *memory) Tail(_ context.Context, a *run.Attempt, lines int) ([]byte, err
 	return bytes.Join(all[max(0, len(all)-lines-1):], nil), nil
 }
 
+// Extent makes it a journal, for those who ask one (evidence.Journal).
+func (m *memory) Extent(context.Context) (journal.Extent, error) {
+	return journal.Extent{Oldest: time.Date(2026, 9, 1, 0, 0, 0, 0, time.UTC)}, m.world.Fails
+}
+
 func (m *memory) Origin(context.Context) string { return "the journal of a test, since 2026-09-01" }
 func (m *memory) Close() error                  { return nil }
 

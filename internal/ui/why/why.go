@@ -108,6 +108,9 @@ var classes = map[diagnosis.Verdict][2]string{
 	diagnosis.OutsideWindow: {"", "calendar"}, diagnosis.Failed: {"bad", "cross"}, diagnosis.Running: {"", "play"},
 }
 
+// worthRunning is until when it is offered to start what had no run.
+const worthRunning = 48 * time.Hour
+
 // answerOf prepares an answer for the page.
 func answerOf(subject page.Subject, a diagnosis.Answer) *answer {
 	got := &answer{Answer: a, Headline: strings.TrimSuffix(a.Headline(), ".") + ".", Icon: "clock"}
@@ -131,6 +134,6 @@ func answerOf(subject page.Subject, a diagnosis.Answer) *answer {
 	}
 	got.Previous, got.Following = beside(a.PreviousTime), beside(a.NextTime)
 	got.Resumes = a.Verdict == diagnosis.Suspended || a.Verdict == diagnosis.Paused
-	got.RunsNow = a.Verdict == diagnosis.Missed || a.Verdict == diagnosis.Skipped
+	got.RunsNow = (a.Verdict == diagnosis.Missed || a.Verdict == diagnosis.Skipped) && a.Now.Sub(got.Time) < worthRunning
 	return got
 }
