@@ -150,6 +150,7 @@ func linesOf(text string) []diffLine {
 		line = strings.TrimSuffix(line, "\n")
 		switch {
 		case strings.HasPrefix(line, "--- "), strings.HasPrefix(line, "+++ "), line == "":
+		case strings.HasPrefix(line, "@@ -1,"): // from the beginning on
 		case line[0] == '@':
 			lines = append(lines, diffLine{Text: "⋯", Class: "place"})
 		case line[0] == '+':

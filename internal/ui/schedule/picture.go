@@ -101,7 +101,11 @@ func topOf(entries []history.Entry, took history.Durations, now time.Time) time.
 	if took.Median == 0 {
 		return longest
 	}
-	return min(longest, max(4*took.Median, took.Percentile95*3/2))
+	most := 6 * took.Median
+	if took.Runs >= leastForPercentile {
+		most = max(4*took.Median, took.Percentile95*3/2)
+	}
+	return min(longest, most)
 }
 
 // high is where a duration ends, from the upper edge.

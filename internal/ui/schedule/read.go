@@ -6,6 +6,7 @@ package schedule
 import (
 	"context"
 	"errors"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -41,10 +42,10 @@ const (
 type known struct {
 	now     time.Time
 	subject page.Subject
-	// scheduled is the object; nil if it is gone or could not be read: absent says so. unread says what else could not be.
+	// scheduled is the object; nil if it is gone or could not be read: absent says so, forbidden that it was not allowed.
 	scheduled *workload.Scheduled
 	absent    string
-	unread    []string
+	forbidden bool
 	// latest are the newest runs, cut tells that there are earlier ones; omissions are of the same time. unreadable says
 	// why they could not be read.
 	latest     []run.Run
@@ -100,8 +101,12 @@ func read(ctx context.Context, s *page.Site, subject page.Subject, asked asked, 
 	}
 	if k.scheduled == nil && len(k.latest)+len(k.omissions) == 0 && k.unreadable == "" {
 		if k.absent != "" {
-			return nil, &page.Fault{Code: 404, Title: "Nothing is known of it", Message: "Nothing is remembered of " + subject.Word() + " " + subject.Name +
-				" in the namespace " + subject.Namespace + ", and it cannot be read: " + strings.TrimSuffix(k.absent, ".") + "."}
+			fault := page.NotFound("Nothing is remembered of %s %s in the namespace %s, and the object is not read: %s.",
+				subject.Word(), subject.Name, subject.Namespace, strings.TrimSuffix(k.absent, "."))
+			if k.forbidden {
+				fault.Code, fault.Title = http.StatusForbidden, "Not allowed"
+			}
+			return nil, fault
 		}
 		return nil, notThere(ctx, s, subject)
 	}
@@ -148,11 +153,9 @@ func (k *known) object(ctx context.Context, s *page.Site) {
 	k.scheduled, err = evidence.Scheduled(ctx, s.Server, k.subject.Kind.Info().Owner, k.subject.Namespace, k.subject.Name)
 	switch {
 	case apierrors.IsForbidden(err):
-		k.absent = "not allowed: " + err.Error()
+		k.absent, k.forbidden = "not allowed: "+err.Error(), true
 	case err != nil:
 		k.absent = "the API server does not answer as it should: " + err.Error()
-	case k.scheduled != nil && k.scheduled.Timetable() == nil && k.scheduled.Typed.GetUID() == "":
-		k.unread = append(k.unread, "the object tells no UID")
 	}
 }
 

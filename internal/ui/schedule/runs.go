@@ -97,6 +97,9 @@ type runsPage struct {
 	From, Until time.Time
 }
 
+// OmittedURL leads to the times without a run.
+func (p *runsPage) OmittedURL() string { return p.Filters[len(p.Filters)-1].URL }
+
 // filter is a choice of outcomes.
 type filter struct {
 	Text, URL string

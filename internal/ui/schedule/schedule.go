@@ -41,10 +41,8 @@ var _ = page.AddAssets(files, "schedule.css")
 // content is what the page shows.
 type content struct {
 	Subject page.Subject
-	// There: the object was read. Absent says why not; "" if it was. Unread says what else could not be read.
-	There  bool
-	Absent string
-	Unread []string
+	// There: the object was read.
+	There bool
 	// MayAct: acts are offered.
 	MayAct   bool
 	Standing standing
@@ -114,7 +112,7 @@ func Register(s *page.Site) {
 // contentOfPage puts together what is shown to a viewer in a zone.
 func contentOfPage(k *known, zone *time.Location) *content {
 	c := &content{
-		Subject: k.subject, There: k.scheduled != nil, Absent: k.absent, Unread: k.unread, Unreadable: k.unreadable, Active: k.active(),
+		Subject: k.subject, There: k.scheduled != nil, Unreadable: k.unreadable, Active: k.active(),
 		Origin: k.origin, Known: len(k.latest), Cut: k.cut, Events: eventsOf(k.events, k.eventsMissing),
 	}
 	marked := k.latest

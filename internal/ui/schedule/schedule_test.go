@@ -10,7 +10,10 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/carillon-dev/carillon/internal/kind"
 	"github.com/carillon-dev/carillon/internal/plan/run"
@@ -104,6 +107,16 @@ func runs(count int) []run.Run {
 	return all
 }
 
+// refuses lets nobody read a resource.
+func refuses(resource string) func(clienttesting.Action) error {
+	return func(a clienttesting.Action) error {
+		if a.GetResource().Resource != resource {
+			return nil
+		}
+		return apierrors.NewForbidden(schema.GroupResource{Resource: resource}, "backup", errors.New("nobody may"))
+	}
+}
+
 func site(t *testing.T, w uitest.World) *page.Site {
 	t.Helper()
 	if w.Manifests == "" {
@@ -162,6 +175,16 @@ func TestPage(t *testing.T) {
 		"gone, and remembered": {
 			world: uitest.World{Manifests: "{}", Runs: runs(2)}, target: "/schedule/cronjob/default/backup",
 			says: []string{"it was deleted", "The last 2 runs", "gone"}, lies: []string{"/act/", "Next times", "YAML"},
+		},
+		"an object that may not be read": {
+			world:  uitest.World{Runs: runs(2), Refuses: refuses("cronjobs")},
+			target: "/schedule/cronjob/default/backup", says: []string{"Not allowed: ", "The last 2 runs", "remembered"}, lies: []string{"/act/", "Next times"},
+		},
+		"nothing but what may not be read": {
+			world: uitest.World{Refuses: refuses("cronjobs")}, target: "/schedule/cronjob/default/backup", code: 403, says: []string{"Nothing is remembered of cronjob backup"},
+		},
+		"events that may not be read": {
+			world: uitest.World{Refuses: refuses("events")}, target: "/schedule/cronjob/default/backup", says: []string{"Some could not be read: not allowed", "Next times"},
 		},
 		"never heard of": {target: "/schedule/cronjob/default/bakup", code: 404, says: []string{"There is no cronjob bakup in the namespace default", "Did you mean backup?"}},
 		"elsewhere":      {target: "/schedule/cronjob/shop/backup", code: 404, says: []string{"One of that name is in default."}},

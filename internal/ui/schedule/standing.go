@@ -45,7 +45,7 @@ func standingOf(k *known) standing {
 		s.Class, s.Icon, s.Text = "unknown", "question", "gone"
 		text := "The object is not there any more: it was deleted. What is remembered of its runs is shown."
 		if k.absent != "" {
-			s.Text = "not read"
+			s.Text = "remembered"
 			text = sentence(k.absent)
 		}
 		s.Notices = append(s.Notices, notice{"warns", "warning", text, ""})

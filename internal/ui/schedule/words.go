@@ -13,6 +13,7 @@ import (
 	"github.com/carillon-dev/carillon/internal/plan/explanation"
 	"github.com/carillon-dev/carillon/internal/plan/history"
 	"github.com/carillon-dev/carillon/internal/plan/quantity"
+	"github.com/carillon-dev/carillon/internal/plan/run"
 	"github.com/carillon-dev/carillon/internal/plan/words"
 )
 
@@ -23,6 +24,7 @@ var functions = template.FuncMap{
 	"rate":      rateOf,
 	"used":      usedText,
 	"frequency": frequencyText,
+	"failure":   func(r *run.Run) string { why, _ := ending(r); return why },
 	"half":      func(n float64) float64 { return (n + labelled) / 2 },
 	"int":       func(n int64) int { return int(n) },
 	"add":       func(a, b int64) int64 { return a + b },

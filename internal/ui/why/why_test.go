@@ -4,10 +4,15 @@
 package why
 
 import (
+	"errors"
 	"net/url"
 	"strings"
 	"testing"
 	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/carillon-dev/carillon/internal/kind"
 	"github.com/carillon-dev/carillon/internal/plan/diagnosis"
@@ -52,6 +57,14 @@ func world() uitest.World {
 	return uitest.World{Manifests: manifests, Runs: []run.Run{runAt(10), runAt(8)}, Omissions: []run.Omission{omissionAt(9)}}
 }
 
+// refuses lets nobody read CronJobs.
+func refuses(a clienttesting.Action) error {
+	if a.GetResource().Resource != "cronjobs" {
+		return nil
+	}
+	return apierrors.NewForbidden(schema.GroupResource{Resource: "cronjobs"}, "backup", errors.New("nobody may"))
+}
+
 func TestPage(t *testing.T) {
 	for name, test := range map[string]struct {
 		world      uitest.World
@@ -65,19 +78,23 @@ func TestPage(t *testing.T) {
 				`href="/why/cronjob/default/backup?at=2026-11-02T08%3A00%3A00Z"`, "Run now"},
 			lies: []string{"<run>"},
 		},
-		"a time that ran":                {world: world(), target: "/why/cronjob/default/backup?at=05:00", says: []string{"ran", "The run, and its output", "backup-10"}, lies: []string{"The newest time without"}},
-		"in the viewer's zone":           {world: world(), target: "/why/cronjob/default/backup?at=11:00&zone=yours", says: []string{`value="yours" selected`, "backup-10"}},
-		"a time of a link":               {world: world(), target: "/why/cronjob/default/backup?at=2026-11-02T09:00:00Z", says: []string{`value="2026-11-02 04:00"`, "The time"}},
-		"no scheduled time":              {world: world(), target: "/why/cronjob/default/backup?at=04:07", says: []string{"not a scheduled time", "the time before", "the time after"}},
-		"no time":                        {world: world(), target: "/why/cronjob/default/backup?at=%3Cscript%3Enoon", code: 422, says: []string{"is no time", "&lt;script&gt;noon", "aria-invalid", "The last times"}, lies: []string{"<script>noon", "What shows it"}},
-		"far too long":                   {world: world(), target: "/why/cronjob/default/backup?at=" + strings.Repeat("9", 5000), code: 422, says: []string{"too long for a time"}, lies: []string{`value="9`}},
-		"a time to come":                 {world: world(), target: "/why/cronjob/default/backup?at=2026-12-01T05:00:00Z", says: []string{"not due yet"}},
-		"a time before everything":       {world: world(), target: "/why/cronjob/default/backup?at=1975-01-01T00:00:00Z", says: []string{"it did not exist yet"}, lies: []string{"Run now"}},
-		"nothing was left out":           {world: uitest.World{Manifests: strings.ReplaceAll(manifests, "2026-10-20", "2026-11-02"), Runs: []run.Run{runAt(10)}, Now: time.Date(2026, 11, 2, 10, 1, 0, 0, time.UTC)}, target: "/why/cronjob/default/asleep?at=09:00", says: []string{"asleep"}},
-		"suspended":                      {world: world(), target: "/why/cronjob/default/asleep?at=2026-11-02T12:00:00Z", says: []string{"spec.suspend is true"}},
-		"read only":                      {world: uitest.World{Manifests: manifests, ReadOnly: true, Omissions: []run.Omission{omissionAt(9)}}, target: "/why/cronjob/default/backup", says: []string{"missed"}, lies: []string{"/act/"}},
-		"gone, and remembered":           {world: uitest.World{Manifests: "{}", Runs: []run.Run{runAt(10)}, Omissions: []run.Omission{omissionAt(9)}}, target: "/why/cronjob/default/backup", says: []string{"The object is gone", "missed"}, lies: []string{"/act/"}},
-		"never heard of":                 {world: world(), target: "/why/cronjob/default/nix", code: 404, says: []string{"There is no cronjob nix"}},
+		"a time that ran":          {world: world(), target: "/why/cronjob/default/backup?at=05:00", says: []string{"ran", "The run, and its output", "backup-10"}, lies: []string{"The newest time without"}},
+		"in the viewer's zone":     {world: world(), target: "/why/cronjob/default/backup?at=11:00&zone=yours", says: []string{`value="yours" selected`, "backup-10"}},
+		"a time of a link":         {world: world(), target: "/why/cronjob/default/backup?at=2026-11-02T09:00:00Z", says: []string{`value="2026-11-02 04:00"`, "The time"}},
+		"no scheduled time":        {world: world(), target: "/why/cronjob/default/backup?at=04:07", says: []string{"not a scheduled time", "the time before", "the time after"}},
+		"no time":                  {world: world(), target: "/why/cronjob/default/backup?at=%3Cscript%3Enoon", code: 422, says: []string{"is no time", "&lt;script&gt;noon", "aria-invalid", "The last times"}, lies: []string{"<script>noon", "What shows it"}},
+		"far too long":             {world: world(), target: "/why/cronjob/default/backup?at=" + strings.Repeat("9", 5000), code: 422, says: []string{"too long for a time"}, lies: []string{`value="9`}},
+		"a time to come":           {world: world(), target: "/why/cronjob/default/backup?at=2026-12-01T05:00:00Z", says: []string{"not due yet"}},
+		"a time before everything": {world: world(), target: "/why/cronjob/default/backup?at=1975-01-01T00:00:00Z", says: []string{"it did not exist yet"}, lies: []string{"Run now"}},
+		"nothing was left out":     {world: uitest.World{Manifests: strings.ReplaceAll(manifests, "2026-10-20", "2026-11-02"), Runs: []run.Run{runAt(10)}, Now: time.Date(2026, 11, 2, 10, 1, 0, 0, time.UTC)}, target: "/why/cronjob/default/asleep?at=09:00", says: []string{"asleep"}},
+		"suspended":                {world: world(), target: "/why/cronjob/default/asleep?at=2026-11-02T12:00:00Z", says: []string{"spec.suspend is true"}},
+		"read only":                {world: uitest.World{Manifests: manifests, ReadOnly: true, Omissions: []run.Omission{omissionAt(9)}}, target: "/why/cronjob/default/backup", says: []string{"missed"}, lies: []string{"/act/"}},
+		"gone, and remembered":     {world: uitest.World{Manifests: "{}", Runs: []run.Run{runAt(10)}, Omissions: []run.Omission{omissionAt(9)}}, target: "/why/cronjob/default/backup", says: []string{"The object is gone", "missed"}, lies: []string{"/act/"}},
+		"never heard of":           {world: world(), target: "/why/cronjob/default/nix", code: 404, says: []string{"There is no cronjob nix"}},
+		"an object that may not be read": {
+			world:  uitest.World{Manifests: manifests, Runs: []run.Run{runAt(10)}, Omissions: []run.Omission{omissionAt(9)}, Refuses: refuses},
+			target: "/why/cronjob/default/backup", says: []string{"not allowed", "missed"}, lies: []string{"/act/"},
+		},
 		"no kind":                        {world: world(), target: "/why/job/default/backup", code: 404},
 		"a name that is none of anybody": {world: world(), target: "/why/cronjob/default/" + url.PathEscape(`"><img src=x>`), code: 404, lies: []string{"<img"}},
 	} {
