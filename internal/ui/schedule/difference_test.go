@@ -178,8 +178,8 @@ func FuzzDifference(f *testing.F) {
 		live.SetAnnotations(map[string]string{lastApplied: applied})
 		differenceOf(live)
 		kept := places{}
-		kept.owned("", live.Object, fieldsOf(&metav1.FieldsV1{Raw: []byte(fields)}))
-		leaves("", fieldsOf(&metav1.FieldsV1{Raw: []byte(fields)}))
+		kept.owned("", live.Object, fieldsOf(metav1.NewFieldsV1(fields)))
+		leaves("", fieldsOf(metav1.NewFieldsV1(fields)))
 		prune("", live.Object, kept)
 	})
 }
