@@ -104,7 +104,36 @@ func (k *known) answer(ctx context.Context, s *page.Site, c *content) (*answer, 
 	if remembers, ok := s.Source.(evidence.Journal); ok {
 		evidence.Remember(ctx, remembers, e, at)
 	}
-	return answerOf(k.subject, diagnosis.Explain(e, question)), nil
+	a := answerOf(k.subject, diagnosis.Explain(e, question))
+	if !c.Present {
+		a.Earlier = k.earlier(question.At)
+	}
+	return a, nil
+}
+
+// earlier says what is known of a time of an object that had the name before this one.
+func (k *known) earlier(at *diagnosis.At) string {
+	if k.scheduled == nil {
+		return ""
+	}
+	uid := k.scheduled.Owner.UID
+	for i := range k.runs {
+		if r := &k.runs[i]; r.Owner.UID != "" && r.Owner.UID != uid && !r.ScheduledTime.IsZero() && at.Contains(r.ScheduledTime) {
+			return "it had a run then, " + r.Name + ": " + page.OutcomeOf(r).Text
+		}
+	}
+	for i := range k.omissions {
+		o := &k.omissions[i]
+		covers := at.Contains(o.ScheduledTime) || !o.ScheduledTime.After(at.From) && !o.Until.Before(at.From)
+		if o.Owner.UID != "" && o.Owner.UID != uid && covers {
+			word := "skipped"
+			if o.Missed {
+				word = "missed"
+			}
+			return "the time was " + word + ": " + whyOf(o)
+		}
+	}
+	return ""
 }
 
 // evidence collects what is known for the time that is asked about; zero is the present.

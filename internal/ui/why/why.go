@@ -64,6 +64,8 @@ type answer struct {
 	RunURL string
 	// Previous and Next are addresses of the same question about the times beside it; "" if there are none.
 	Previous, Following string
+	// Earlier is what the journal remembers of that time of an earlier object of the same name; "" for nothing.
+	Earlier string
 	// Resumes and RunsNow tell that these acts help.
 	Resumes, RunsNow bool
 }

@@ -95,6 +95,10 @@ func TestPage(t *testing.T) {
 			world:  uitest.World{Manifests: manifests, Runs: []run.Run{runAt(10)}, Omissions: []run.Omission{omissionAt(9)}, Refuses: refuses},
 			target: "/why/cronjob/default/backup", says: []string{"not allowed", "missed"}, lies: []string{"/act/"},
 		},
+		"an earlier object of the same name": {
+			world:  uitest.World{Manifests: strings.ReplaceAll(manifests, "u-backup, creationTimestamp: \"2026-10-20", "u-new, creationTimestamp: \"2026-11-02"), Omissions: []run.Omission{omissionAt(9)}},
+			target: "/why/cronjob/default/backup?at=2026-11-02T09:00:00Z", says: []string{"Of an earlier object of this name the journal remembers: the time was missed: an earlier run had not ended."},
+		},
 		"no kind":                        {world: world(), target: "/why/job/default/backup", code: 404},
 		"a name that is none of anybody": {world: world(), target: "/why/cronjob/default/" + url.PathEscape(`"><img src=x>`), code: 404, lies: []string{"<img"}},
 	} {
