@@ -35,15 +35,19 @@ func bound(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(readWithin)) // a writer of a test has none
+	w.Header().Set("Connection", "close")                                         // what is refused is not read first
 }
 
 // readForm reads the form of a request.
 func readForm(w http.ResponseWriter, r *http.Request) *refusal {
+	most := int64(maxForm)
+	if ownPaths[r.URL.Path] {
+		most = maxToken
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, most)
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); r.ContentLength != 0 && (err != nil || kind != "application/x-www-form-urlencoded") {
-		bounded(w, r)
 		return &refusal{http.StatusUnsupportedMediaType, "Not understood", "A form is sent as application/x-www-form-urlencoded.", ""}
 	}
-	bounded(w, r)
 	if err := r.ParseForm(); err != nil {
 		if _, large := errors.AsType[*http.MaxBytesError](err); large {
 			return &refusal{http.StatusRequestEntityTooLarge, "Too large", "What was sent is larger than a form of this page can be.", ""}
@@ -52,16 +56,8 @@ func readForm(w http.ResponseWriter, r *http.Request) *refusal {
 	}
 	// From here on it may take its time; and the server listens whether the viewer is still there.
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
+	w.Header().Del("Connection")
 	return nil
-}
-
-// bounded bounds the body of a request.
-func bounded(w http.ResponseWriter, r *http.Request) {
-	most := int64(maxForm)
-	if r.URL.Path == "/login" || r.URL.Path == "/logout" || r.URL.Path == "/settings" {
-		most = maxToken
-	}
-	r.Body = http.MaxBytesReader(w, r.Body, most)
 }
 
 // isStream tells whether the answer goes on without end.

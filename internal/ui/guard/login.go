@@ -130,9 +130,6 @@ func (g *Guard) logout(w http.ResponseWriter, r *http.Request, s *session) {
 
 // stranger answers who has no session: a viewer is led to the form, a program is told what it needs.
 func (g *Guard) stranger(w http.ResponseWriter, r *http.Request) {
-	if changes(r) {
-		bounded(w, r)
-	}
 	if !readsPages(r) {
 		g.unauthorized(w)
 		return

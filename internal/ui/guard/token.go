@@ -46,7 +46,7 @@ func bearerOf(r *http.Request) (token string, ok bool) {
 
 // takeQuery gives a parameter of the address and removes it there, so that no page, link or log has it.
 func takeQuery(r *http.Request, name string) (value string, ok bool) {
-	if !strings.Contains(r.URL.RawQuery, name) {
+	if r.URL.RawQuery == "" {
 		return "", false
 	}
 	var rest []string
@@ -60,6 +60,9 @@ func takeQuery(r *http.Request, name string) (value string, ok bool) {
 			value = plain
 		}
 		ok = true
+	}
+	if !ok {
+		return "", false
 	}
 	address := *r.URL
 	address.RawQuery = strings.Join(rest, "&")
