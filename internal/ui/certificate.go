@@ -23,6 +23,7 @@ type Certificate struct {
 	mu      sync.Mutex
 	loaded  *tls.Certificate
 	stamp   [2]fileStamp
+	told    [2]fileStamp // of files that could not be read
 	checked time.Time
 }
 
@@ -88,7 +89,10 @@ func (c *Certificate) current() *tls.Certificate {
 	}
 	if err := c.load(); err != nil {
 		// The two files do not change in one moment: this may be over at the next look.
-		c.log.Warn("the certificate of the page cannot be read again; the one from before is used", "file", c.certFile, "error", err)
+		if stamp != c.told {
+			c.told = stamp
+			c.log.Warn("the certificate of the page cannot be read again; the one from before is used", "file", c.certFile, "error", err)
+		}
 		return c.loaded
 	}
 	c.stamp = stamp

@@ -46,10 +46,10 @@ type opened struct {
 	place    place
 	handler  http.Handler
 	requests sync.WaitGroup
-	// end ends what goes on beside requests, and closes the site when the last of these is over. cut ends these, too,
-	// whose context is ctx.
-	end, cut context.CancelFunc
-	ctx      context.Context
+	// end ends what goes on beside requests, and closes the site when the last of these is over. cut ends these, too.
+	// The contexts are theirs.
+	end, cut    context.CancelFunc
+	beside, ctx context.Context
 }
 
 // place is how the Carillon of this machine stands. Its zero value is that of a cluster, or of a journal alone.
@@ -83,12 +83,17 @@ func (o *Opener) Run(ctx context.Context) {
 			return
 		case <-ticks.C:
 		}
-		if o.look() == o.now.place { // only this goroutine changes it
-			continue
-		}
-		if err := o.Open(ctx); err != nil && ctx.Err() == nil {
-			o.Log.Debug("what the page looks at has changed, and cannot be opened yet", "error", err)
-		}
+		o.refresh(ctx)
+	}
+}
+
+// refresh opens it again if it has changed. It is for one goroutine at a time.
+func (o *Opener) refresh(ctx context.Context) {
+	if o.look() == o.now.place { // nobody else changes it
+		return
+	}
+	if err := o.Open(ctx); err != nil && ctx.Err() == nil {
+		o.Log.Debug("what the page looks at has changed, and cannot be opened yet", "error", err)
 	}
 }
 
@@ -134,7 +139,7 @@ func (o *Opener) open(ctx context.Context) (*opened, error) {
 	work.Go(func() { c.Run(beside) })
 	site := o.site()
 	site.Server, site.Source, site.Cache = server, source, c
-	next := &opened{handler: Handler(beside, site), end: end}
+	next := &opened{handler: Handler(beside, site), end: end, beside: beside}
 	next.ctx, next.cut = context.WithCancel(context.WithoutCancel(ctx))
 	context.AfterFunc(beside, func() {
 		work.Wait()

@@ -62,7 +62,7 @@ func readForm(w http.ResponseWriter, r *http.Request) *refusal {
 
 // isStream tells whether the answer goes on without end.
 func isStream(r *http.Request) bool {
-	return r.URL.Path == "/events" || strings.Contains(r.Header.Get("Accept"), "text/event-stream")
+	return strings.HasSuffix(r.URL.Path, "/events") || strings.Contains(r.Header.Get("Accept"), "text/event-stream")
 }
 
 // enter counts a request of a session in, unless there are too many. release counts it out.

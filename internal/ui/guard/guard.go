@@ -137,6 +137,11 @@ func (g *Guard) admit(w http.ResponseWriter, r *http.Request, next http.Handler,
 	defer cancel()
 	defer context.AfterFunc(s.ctx, cancel)() // whoever signs out sees no more
 	r = r.WithContext(ctx)
+	if r.Method == http.MethodHead && isStream(r) {
+		w.Header().Set("Allow", http.MethodGet)
+		g.refuse(w, r, &refusal{http.StatusMethodNotAllowed, "Not served", "What goes on without end is asked for by GET.", ""})
+		return
+	}
 	release, fault := s.enter(isStream(r))
 	if fault != nil {
 		w.Header().Set("Retry-After", "5")
