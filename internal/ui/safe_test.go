@@ -199,7 +199,8 @@ func TestReadingChangesNothing(t *testing.T) {
 		r.ask(t, http.MethodHead, route[1], true, nil)
 	}
 	for _, a := range r.objects.Actions() {
-		if verb := a.GetVerb(); verb != "get" && verb != "list" && verb != "watch" {
+		asks := a.GetResource().Resource == "selfsubjectaccessreviews" // what the user may do; nothing is kept
+		if verb := a.GetVerb(); verb != "get" && verb != "list" && verb != "watch" && !asks {
 			t.Errorf("reading did %s %s", verb, a.GetResource().Resource)
 		}
 	}

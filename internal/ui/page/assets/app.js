@@ -19,6 +19,7 @@
 // itself again when somebody does.
 (function live() {
   let source = null;
+  let lost = false;
   const line = document.getElementById("connection");
 
   function tell(text) {
@@ -43,11 +44,17 @@
     const part = document.querySelector("[data-live]");
     if (!part || document.hidden || source) return;
     source = new EventSource(part.dataset.live);
-    source.addEventListener("open", () => tell(""));
+    source.addEventListener("open", () => {
+      tell("");
+      if (lost) changed(); // what happened meanwhile was not told
+      lost = false;
+    });
     source.addEventListener("changed", changed);
     source.addEventListener("error", () => {
+      lost = true;
       tell("· not live: Carillon does not answer");
-      if (source && source.readyState === EventSource.CLOSED) {
+      if (source && source.readyState === EventSource.CLOSED) { // it answers, and refuses
+        tell("· not live: load the page again");
         source = null;
         setTimeout(listen, 5000);
       }
