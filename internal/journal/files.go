@@ -68,6 +68,16 @@ func (d *directory) close() { d.dir.Close() }
 
 func (d *directory) database() string { return filepath.Join(d.path, fileName) }
 
+// isStill tells whether nobody writes to the database, nor can: its directory takes no files, as that of a mounted
+// backup, and no writer has left any there.
+func (d *directory) isStill() bool {
+	if err := unix.Access(d.path, unix.W_OK); !errors.Is(err, unix.EROFS) && !errors.Is(err, unix.EACCES) {
+		return false
+	}
+	_, err := os.Lstat(d.database() + "-wal")
+	return errors.Is(err, fs.ErrNotExist)
+}
+
 // prepare makes an empty database file, closed to others, if there is none, and refuses what is not ours.
 func (d *directory) prepare() error {
 	// Never opened if it is there: see above.

@@ -26,6 +26,8 @@ func (d *directory) close() {}
 
 func (d *directory) database() string { return filepath.Join(d.path, fileName) }
 
+func (d *directory) isStill() bool { return false }
+
 func (d *directory) prepare() error { return errNoJournal }
 
 func (d *directory) checkFiles() error { return errNoJournal }

@@ -68,7 +68,11 @@ func openFile(files *directory) (*opened, error) {
 		}
 		return nil, err
 	}
-	db, err := sql.Open("sqlite", dsn(files.database(), "ro", readPragmas))
+	name := dsn(files.database(), "ro", readPragmas)
+	if files.isStill() {
+		name += "&immutable=1" // SQLite would make files for readers and writers to agree
+	}
+	db, err := sql.Open("sqlite", name)
 	if err != nil {
 		return nil, err
 	}
