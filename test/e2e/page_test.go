@@ -156,7 +156,7 @@ spec:
 		"all addresses":               {[]string{"ui", "--data-dir", dataDir, "--listen", "0.0.0.0:0"}, "--tls-cert-file"},
 		"half of a certificate":       {[]string{"ui", "--data-dir", dataDir, "--tls-cert-file", "x"}, "name both"},
 		"no Carillon":                 {[]string{"ui", "--data-dir", dataDir + "-none"}, "carillon up --data-dir"},
-		"no journal":                  {[]string{"ui", "--journal", t.TempDir()}, "there is no journal"},
+		"no journal":                  {[]string{"ui", "--journal", filepath.Dir(newDataDir(t))}, "there is no journal"},
 		"up, on a port that is taken": {[]string{"up", "--data-dir", dataDir + "-none", "--ui-listen", port}, "another program listens there"},
 		"up, at all addresses":        {[]string{"up", "--data-dir", dataDir + "-none", "--ui-listen", "0.0.0.0:0"}, "--ui-listen 0.0.0.0:0 would let other machines in"},
 	} {
