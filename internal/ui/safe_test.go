@@ -107,9 +107,7 @@ func (r *rig) routes(t *testing.T) (all [][2]string) {
 			name = "backup-1"
 		}
 		path = strings.ReplaceAll(values.Replace(path), "{name}", name)
-		if strings.ContainsAny(path, "{}") {
-			t.Fatalf("%s: what matches it?", pattern)
-		}
+		path = wildcard.ReplaceAllString(path, "1")
 		all = append(all, [2]string{method, path})
 	}
 	if len(all) < 12 {
@@ -143,6 +141,9 @@ func TestEveryRouteDemandsASession(t *testing.T) {
 }
 
 var (
+	// wildcard is what a pattern has in the place of something that need not be there.
+	wildcard = regexp.MustCompile(`\{[^}]*\}`)
+
 	script  = regexp.MustCompile(`(?i)<script\b([^>]*)>([^<]*)`)
 	handler = regexp.MustCompile(`(?i)<[a-z][^>]*\s(on[a-z]+|style|srcdoc)\s*=`)
 	remote  = regexp.MustCompile(`(?i)\b(src|href|action|formaction|data|poster)\s*=\s*"(https?:|//|javascript:|data:)[^"]*"`)
