@@ -58,11 +58,13 @@ func Announce(dataDir, url string) (withdraw func(), err error) {
 
 // lockAddress takes the lock. Who looks whether it is held holds it for a moment.
 func lockAddress(file *os.File) (err error) {
+	again := time.NewTicker(50 * time.Millisecond)
+	defer again.Stop()
 	for range 20 {
 		if err = unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB); !errors.Is(err, unix.EWOULDBLOCK) {
 			return err
 		}
-		time.Sleep(50 * time.Millisecond)
+		<-again.C
 	}
 	return err
 }

@@ -5,6 +5,7 @@ package guard
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -66,7 +67,7 @@ func TestHostileRequests(t *testing.T) {
 				if err == nil && !strings.Contains(line, " 400 ") {
 					t.Errorf("%q", line)
 				}
-				if timeout, ok := err.(net.Error); ok && timeout.Timeout() {
+				if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() {
 					t.Error("the connection is held")
 				}
 				return

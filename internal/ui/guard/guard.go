@@ -19,6 +19,7 @@ package guard
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -197,7 +198,7 @@ func (g *Guard) misdirected(w http.ResponseWriter, r *http.Request) {
 
 // recovered answers where a page has panicked.
 func (g *Guard) recovered(w *pacedWriter, r *http.Request, fault any) {
-	if fault == http.ErrAbortHandler {
+	if err, ok := fault.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 		panic(fault)
 	}
 	g.o.Log.Error("a page panicked", "path", r.URL.Path, "fault", fmt.Sprint(fault), "stack", string(debug.Stack()))
