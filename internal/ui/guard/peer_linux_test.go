@@ -13,8 +13,7 @@ import (
 	"testing"
 )
 
-// dialFrom connects from a network address family of the test's own process, or, as another user, from a process that
-// only holds the connection.
+// accepted is a connection to a listener, whose other end a process of a user of the system holds.
 func accepted(t *testing.T, listen, dial string, uid int) net.Conn {
 	t.Helper()
 	l, err := net.Listen("tcp", listen)
