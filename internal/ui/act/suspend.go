@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/carillon-dev/carillon/internal/plan/quantity"
+	"github.com/carillon-dev/carillon/internal/plan/run"
 	"github.com/carillon-dev/carillon/internal/plan/words"
 	"github.com/carillon-dev/carillon/internal/plan/workload"
 	"github.com/carillon-dev/carillon/internal/ui/page"
@@ -30,12 +31,15 @@ func askSuspend(ctx context.Context, r *request) (*confirmation, error) {
 		c.Idle, c.Instead = "It is suspended already: nothing starts.", &link{"Resume it", r.act("resume")}
 		return c, nil
 	}
+	if until := s.Policy.SuspendUntil; until != nil && until.After(r.now) {
+		c.Warnings = append(c.Warnings, "It is suspended already, until "+r.short(*until)+". What you say here takes the place of that.")
+	}
 	c.Will = append(r.lostTimes(s), r.afterwards(s))
 	c.Not = []string{goOn(activeRuns(ctx, r.site, s), r.now), "Nothing is deleted: its runs, their Pods and their output stay.", "It can still be started by hand."}
 	if s.Policy.Retry.Limit > 0 {
 		c.Not = append(c.Not, "Retries of runs that are active go on, too.")
 	}
-	c.Warnings = setBack(r.live, "suspend")
+	c.Warnings = append(c.Warnings, setBack(r.live, "suspend")...)
 	if s.Timetable() != nil {
 		c.Until = &field{Name: "until", Label: "Until", Type: "datetime-local", Value: r.form.Get("until"),
 			Hint: "It then resumes by itself, in your time zone (" + (&page.View{Now: r.now, Zone: r.zone}).ZoneName() + "). Empty: until somebody resumes it."}
@@ -119,6 +123,9 @@ func doSuspend(ctx context.Context, r *request) (done, error) {
 	if r.scheduled.Policy.Suspend {
 		return done{r.live.GetName() + " is suspended already.", r.url()}, nil
 	}
+	if at, fault := r.until(); fault == "" && !at.IsZero() && r.scheduled.Policy.SuspendUntil != nil && at.Equal(*r.scheduled.Policy.SuspendUntil) {
+		return done{r.live.GetName() + " is suspended until then already.", r.url()}, nil
+	}
 	if err := r.unchanged(); err != nil {
 		return done{}, err
 	}
@@ -176,12 +183,26 @@ func (r *request) askSuspendRun(ctx context.Context, c *confirmation) error {
 	c.Will = []string{pods.end(), "The Job stays. When it is resumed it starts new Pods: what its Pods had not finished begins anew."}
 	c.Not = []string{"The output of its Pods stays where a journal keeps it."}
 	if r.owner != nil && r.owner.Policy.Room.Limit > 0 {
-		c.Will = append(c.Will, fmt.Sprintf("It still counts as active: while it is suspended %s waits and starts nothing.", r.owner.Reference()))
+		c.Will = append(c.Will, r.heldBack())
 	}
 	if d, ok := numberAt(r.live, "spec", "activeDeadlineSeconds"); ok {
 		c.Not = append(c.Not, fmt.Sprintf("Its time limit of %s does not run on: it counts anew when it is resumed.", words.Duration(time.Duration(d)*time.Second)))
 	}
 	return nil
+}
+
+// heldBack says what its schedule does while a Job of it is suspended.
+func (r *request) heldBack() string {
+	of := r.owner.Reference()
+	switch byHand := r.run.Trigger == run.Manual; {
+	case byHand && r.owner.Timetable() == nil:
+		return "It was started by hand: while it is suspended " + of + " does not wait for it."
+	case r.owner.Policy.Room.Stops && !byHand:
+		return "The next time of " + of + " replaces it: then it is deleted, and cannot be resumed."
+	case r.owner.Policy.Room.Limit > 1:
+		return fmt.Sprintf("It still counts as active: while it is suspended %s has room for one run less.", of)
+	}
+	return "It still counts as active: while it is suspended " + of + " waits and starts nothing."
 }
 
 func (r *request) suspendRun(ctx context.Context, suspend bool) (done, error) {
