@@ -218,7 +218,7 @@ func TestActsOfThePage(t *testing.T) {
 	is("where it leads again", second, first)
 	slow := v.started(first)
 	soon("its Pod runs", func() bool { return field("job/"+slow, "{.status.ready}") == "1" })
-	v.act(address("suspend", "job", slow), "SIGKILL after a second")
+	v.act(address("suspend", "job", slow), "SIGKILL after 1 second")
 	soon("its Pod ends", func() bool { return u.kubectl("get", "pods", "-l", "job-name="+slow, "-o", "name") == "" })
 	v.act(address("resume", "job", slow), "The Job starts its Pods")
 	soon("another Pod runs", func() bool { return field("job/"+slow, "{.status.ready}") == "1" })
