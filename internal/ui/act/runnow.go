@@ -6,6 +6,7 @@ package act
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -102,7 +103,7 @@ func askRunNow(ctx context.Context, r *request) (*confirmation, error) {
 	}
 	p, err := r.plan(c.Request)
 	if err != nil {
-		if _, fault := err.(*page.Fault); fault { //nolint:errorlint // it is one of ours, as it was made
+		if _, fault := errors.AsType[*page.Fault](err); fault {
 			return nil, err
 		}
 		c.Idle, c.Instead = "No run of it can be made: "+err.Error()+".", &link{"Mend it", r.act("edit")}
