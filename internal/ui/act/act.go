@@ -99,7 +99,7 @@ func serve(s *page.Site, w http.ResponseWriter, r *http.Request, sent bool) erro
 		}
 	}
 	subject, err := find(r.Context(), s, r.URL.Query())
-	if gone, ok := errors.AsType[*page.Fault](err); ok && sent && name == "delete" && gone.Code == http.StatusNotFound {
+	if gone, ok := errors.AsType[*page.Fault](err); ok && sent && (name == "delete" || name == "stop") && gone.Code == http.StatusNotFound {
 		page.Done(w, r, "/", "It is not there any more: somebody has deleted it, or this form was sent twice.")
 		return nil
 	}
