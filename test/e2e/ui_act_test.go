@@ -49,7 +49,7 @@ spec:
   template: {spec: {backoffLimit: 0, template: {spec: {restartPolicy: Never, containers: [{name: main, image: none, command: [echo, "table $(carillon.parameters.table)"]}]}}}}
 `
 
-// viewer is a browser that knows the address of the page, without JavaScript.
+// viewer is a browser without JavaScript that has the address of the page.
 type viewer struct {
 	t      *testing.T
 	client *http.Client
@@ -119,11 +119,6 @@ func (v *viewer) get(path string) string {
 	return body
 }
 
-var (
-	hiddenInput = regexp.MustCompile(`<input type="hidden" name="([a-z]+)" value="([^"]*)">`)
-	yamlInput   = regexp.MustCompile(`(?s)<textarea[^>]* name="yaml"[^>]*>\n(.*?)</textarea>`)
-)
-
 // act looks at the page of an act, wants it to say something, and sends its form with some other values. It gives where
 // that leads, and what is there.
 func (v *viewer) act(path, says string, values ...string) (at, body string) {
@@ -134,6 +129,11 @@ func (v *viewer) act(path, says string, values ...string) (at, body string) {
 	}
 	return v.send(path, page, values...)
 }
+
+var (
+	hiddenInput = regexp.MustCompile(`<input type="hidden" name="([a-z]+)" value="([^"]*)">`)
+	yamlInput   = regexp.MustCompile(`(?s)<textarea[^>]* name="yaml"[^>]*>\n(.*?)</textarea>`)
+)
 
 func (v *viewer) send(path, page string, values ...string) (at, body string) {
 	v.t.Helper()
@@ -180,6 +180,12 @@ func TestActsOfThePage(t *testing.T) {
 		return "/act/" + act + "?" + url.Values{"kind": {kind}, "namespace": {"default"}, "name": {name}}.Encode()
 	}
 	field := func(object, path string) string { return u.kubectl("get", object, "-o", "jsonpath="+path) }
+	is := func(what, got, want string) {
+		t.Helper()
+		if got != want {
+			t.Errorf("%s: got %q, want %q", what, got, want)
+		}
+	}
 	soon := func(what string, is func() bool) {
 		t.Helper()
 		for deadline := time.Now().Add(forever); !is(); time.Sleep(200 * time.Millisecond) {
@@ -188,64 +194,47 @@ func TestActsOfThePage(t *testing.T) {
 			}
 		}
 	}
+	jobs := func() string { return u.kubectl("get", "jobs", "-o", "name") }
 
-	// A run that fails, with a value of its own; its retry, with the right one.
+	// A run that fails, with a value of its own; its retry, with the right one; a run with a parameter.
 	at, _ := v.act(address("run-now", "cronjob", "backup"), "No other run is active now", "env.0.0", "broken")
 	broken := v.started(at)
 	u.kubectl("wait", "--for=condition=Failed", "job/"+broken, "--timeout=2m")
-	if got := u.kubectl("logs", "job/"+broken); got != "level broken\n" {
-		t.Errorf("it wrote %q", got)
-	}
+	is("output", u.kubectl("logs", "job/"+broken), "level broken\n")
 	at, _ = v.act(address("retry", "job", broken), "stays as it is: Failed", "env.0.0", "mended")
 	mended := v.started(at)
 	u.kubectl("wait", "--for=condition=Complete", "job/"+mended, "--timeout=2m")
-	if got := u.kubectl("logs", "job/"+mended); got != "level mended\n" {
-		t.Errorf("it wrote %q", got)
-	}
-	if got := field("job/"+mended, "{.metadata.ownerReferences[0].name} {.metadata.annotations.cronjob\\.kubernetes\\.io/instantiate}"); got != "backup manual" {
-		t.Errorf("it is that of %q", got)
-	}
+	is("output", u.kubectl("logs", "job/"+mended), "level mended\n")
+	is("owner", field("job/"+mended, "{.metadata.ownerReferences[0].name} {.metadata.annotations.cronjob\\.kubernetes\\.io/instantiate}"), "backup manual")
 	at, _ = v.act(address("run-now", "timetable", "load"), "Parameters", "parameter.table", "refunds")
 	load := v.started(at)
 	u.kubectl("wait", "--for=condition=Complete", "job/"+load, "--timeout=2m")
-	if got := u.kubectl("logs", "job/"+load); got != "table refunds\n" {
-		t.Errorf("it wrote %q", got)
-	}
+	is("output", u.kubectl("logs", "job/"+load), "table refunds\n")
 
-	// A form that is sent twice starts one run.
+	// A form that is sent twice starts one run, which is suspended, resumed and stopped.
 	page := v.get(address("run-now", "cronjob", "backup"))
 	first, _ := v.send(address("run-now", "cronjob", "backup"), page, "env.0.1", "600")
 	second, _ := v.send(address("run-now", "cronjob", "backup"), page, "env.0.1", "600")
-	if first != second {
-		t.Errorf("it leads to %s, and then to %s", first, second)
-	}
-
-	// A run that is suspended, resumed and stopped.
+	is("where it leads again", second, first)
 	slow := v.started(first)
-	soon("the Pod runs", func() bool { return field("job/"+slow, "{.status.ready}") == "1" })
-	v.act(address("suspend", "job", slow), "SIGKILL after a second")
+	soon("its Pod runs", func() bool { return field("job/"+slow, "{.status.ready}") == "1" })
+	v.act(address("suspend", "job", slow), "SIGKILL after 1 second")
 	soon("its Pod ends", func() bool { return u.kubectl("get", "pods", "-l", "job-name="+slow, "-o", "name") == "" })
 	v.act(address("resume", "job", slow), "The Job starts its Pods")
 	soon("another Pod runs", func() bool { return field("job/"+slow, "{.status.ready}") == "1" })
 	v.act(address("stop", "job", slow), "counts as cancelled")
-	soon("the Job is gone", func() bool { return !strings.Contains(u.kubectl("get", "jobs", "-o", "name"), slow) })
+	soon("the Job is gone", func() bool { return !strings.Contains(jobs(), slow) })
 
 	v.act(address("suspend", "cronjob", "backup"), "Nothing is deleted")
-	if got := field("cronjob/backup", "{.spec.suspend}"); got != "true" {
-		t.Errorf("suspend is %q", got)
-	}
-	v.act(address("resume", "cronjob", "backup"), "No time that has passed starts.")
-	if got := field("cronjob/backup", "{.spec.suspend}"); got != "false" {
-		t.Errorf("suspend is %q", got)
-	}
-	v.act(address("suspend", "timetable", "load"), "onResume: Skip", "until", "2100-01-01T00:00")
-	if got := field("timetable/load", "{.spec.suspendUntil}"); !strings.HasPrefix(got, "2099-12-31T") && !strings.HasPrefix(got, "2100-01-01T") {
+	is("suspend", field("cronjob/backup", "{.spec.suspend}"), "true")
+	v.act(address("resume", "cronjob", "backup"), "The next time is")
+	is("suspend", field("cronjob/backup", "{.spec.suspend}"), "false")
+	v.act(address("suspend", "timetable", "load"), "onResume: Skip", "until", "2100-07-01T12:00")
+	if got := field("timetable/load", "{.spec.suspendUntil}"); !strings.HasPrefix(got, "2100-07-0") {
 		t.Errorf("suspendUntil is %q", got)
 	}
 	v.act(address("resume", "timetable", "load"), "The next time is")
-	if got := field("timetable/load", "{.spec.suspendUntil}"); got != "" {
-		t.Errorf("suspendUntil is %q", got)
-	}
+	is("suspendUntil", field("timetable/load", "{.spec.suspendUntil}"), "")
 
 	// An edit is looked at, and saved.
 	edit := address("edit", "cronjob", "backup")
@@ -255,16 +244,12 @@ func TestActsOfThePage(t *testing.T) {
 			t.Errorf("the preview does not say %q:\n%s", want, seen)
 		}
 	}
-	if got := field("cronjob/backup", "{.spec.schedule}"); got != "0 3 1 1 *" {
-		t.Errorf("a look has changed the schedule: %q", got)
-	}
+	is("the schedule after a look", field("cronjob/backup", "{.spec.schedule}"), "0 3 1 1 *")
 	v.send(edit, seen, "do", "save")
-	if got := field("cronjob/backup", "{.spec.schedule} {.spec.timeZone} {.spec.jobTemplate.spec.backoffLimit}"); got != "30 2 * * * Europe/Berlin 0" {
-		t.Errorf("it is %q", got)
-	}
+	is("what was saved", field("cronjob/backup", "{.spec.schedule} {.spec.timeZone} {.spec.jobTemplate.spec.backoffLimit}"), "30 2 * * * Europe/Berlin 0")
 
 	v.act(address("delete", "job", broken), "has ended")
-	soon("the run is gone", func() bool { return !strings.Contains(u.kubectl("get", "jobs", "-o", "name"), broken) })
-	v.act(address("delete", "timetable", "load"), "goes with it, and their Pods")
-	soon("what the Timetable has started is gone", func() bool { return !strings.Contains(u.kubectl("get", "jobs", "-o", "name"), load) })
+	soon("the run is gone", func() bool { return !strings.Contains(jobs(), broken) })
+	v.act(address("delete", "timetable", "load"), "and their Pods")
+	soon("what the Timetable has started is gone", func() bool { return !strings.Contains(jobs(), load) })
 }
