@@ -202,10 +202,10 @@ func (c children) goWithIt() string {
 		text, verb = "At least "+text, "go"
 	}
 	text += " that it has started " + verb + " with it, and their Pods"
-	switch {
-	case c.active == 0:
+	switch c.active {
+	case 0:
 		return text + ". None of them is active."
-	case c.active == 1:
+	case 1:
 		return text + ". One is active, and is stopped."
 	}
 	return fmt.Sprintf("%s. %s are active, and are stopped.", text, upper(quantity.Grouped(c.active)))
