@@ -24,6 +24,8 @@ type attempt struct {
 	Limit int64
 	// Why says why it was tried again, or why not; "" if there is nothing to say.
 	Why string
+	// Index is that of its Pod in an indexed Job, as long as that is there; "" otherwise.
+	Index string
 	// URL shows its output; Shown tells that it is shown.
 	URL   string
 	Shown bool
@@ -94,6 +96,9 @@ func (k *known) attempt(i int, now time.Time) attempt {
 	}
 	if !a.Started.IsZero() {
 		v.Duration = max(0, end.Sub(a.Started))
+	}
+	if pod := k.pod(a); pod != nil {
+		v.Index = pod.Annotations[batchv1.JobCompletionIndexAnnotation]
 	}
 	v.Why = k.why(i)
 	return v

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/carillon-dev/carillon/internal/plan/diagnosis"
 	"github.com/carillon-dev/carillon/internal/plan/duration"
@@ -42,6 +43,33 @@ func endingOf(k *known) *ending {
 		if r.Suspended {
 			return &ending{Class: "warns", Icon: "pause", Text: "It is suspended: it has no Pods until somebody resumes it."}
 		}
+		return waiting(k)
+	}
+	return nil
+}
+
+// waiting says what a run waits for that has not ended; nil if it works.
+func waiting(k *known) *ending {
+	stuck := 0
+	var first string
+	for i := range k.pods {
+		p := &k.pods[i]
+		if p.Status.Phase == corev1.PodFailed || p.Status.Phase == corev1.PodSucceeded {
+			continue
+		}
+		state := diagnosis.StateOf(p)
+		if !state.Stuck {
+			return nil
+		}
+		if stuck++; first == "" {
+			first = fmt.Sprintf("It does not go on: its Pod %s %s.", p.Name, strings.TrimRight(state.Text, "."))
+		}
+	}
+	switch {
+	case stuck > 0:
+		return &ending{Class: "warns", Icon: "warning", Text: first}
+	case k.job != nil && k.job.Status.Failed > 0 && k.job.Status.Active == 0:
+		return &ending{Class: "warns", Icon: "retry", Text: fmt.Sprintf("It waits to be tried again after %s: the delay doubles each time.", quantity.Count(int(k.job.Status.Failed), "failed Pod"))}
 	}
 	return nil
 }

@@ -22,6 +22,8 @@ type facts struct {
 	Late string
 	// Took says how long it took, or has taken; Usual compares it with its schedule's other runs.
 	Took, Usual string
+	// Since is when it began, in seconds since 1970, while it goes on; 0 otherwise.
+	Since int64
 	// Pods says how many Pods there are in which state; "" if that says nothing.
 	Pods string
 	// CPU, Memory and Output say what it used; "" where nobody measured.
@@ -55,6 +57,9 @@ func factsOf(k *known, viewer *time.Location, now time.Time) facts {
 	}
 	if d := r.Duration(now); !r.Begun().IsZero() && (!r.Ended.IsZero() || !r.Outcome.Ended() && !k.stopped) && (!r.Started.IsZero() || !r.Ended.IsZero()) {
 		f.Took = short(d)
+		if !r.Outcome.Ended() {
+			f.Since = r.Begun().Unix()
+		}
 		f.Usual = usually(d, k)
 	}
 	f.Pods = podsText(r)

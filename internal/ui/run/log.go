@@ -111,11 +111,14 @@ func (h *handlers) output(ctx context.Context, k *known, q query, again bool) (*
 	}
 	v.Tabs = k.tabs(q, v.Attempt)
 	q.Attempt = v.Attempt
-	live := h.follow != nil && !k.stopped && !r.Outcome.Ended() && q.Line == 0 && q.Skip == 0 && q.Find == "" && v.Attempt != together
-	if again && live {
+	goesOn := h.follow != nil && !k.stopped && !r.Outcome.Ended()
+	live := goesOn && q.Line == 0 && q.Skip == 0 && q.Find == "" && v.Attempt != together
+	if again && goesOn {
 		v.Keep = true
-		v.Stream = "kept"
 		return v, nil
+	}
+	if goesOn && v.Attempt == together {
+		v.Notes = append(v.Notes, "The run goes on. Load the page again to see more of all together, or choose an attempt to follow it.")
 	}
 	toggled := q
 	toggled.Times = !q.Times

@@ -24,8 +24,12 @@ type objects struct {
 	Pods    []pod
 	// MorePods leads to those that follow; "" if there are none.
 	MorePods string
-	Events   []event
+	// Events are the newest ones, MoreEvents those before them.
+	Events, MoreEvents []event
 }
+
+// eventsAtOnce is how many events are seen at once.
+const eventsAtOnce = 8
 
 // condition is one of a Job that holds.
 type condition struct {
@@ -73,6 +77,9 @@ func objectsOf(k *known, now time.Time) objects {
 	}
 	slices.SortStableFunc(o.Events, func(a, b event) int { return cmp.Or(b.At.Compare(a.At), strings.Compare(a.Object, b.Object)) })
 	o.Events = o.Events[:min(len(o.Events), mostEvents)]
+	if len(o.Events) > eventsAtOnce+2 {
+		o.Events, o.MoreEvents = o.Events[:eventsAtOnce], o.Events[eventsAtOnce:]
+	}
 	return o
 }
 

@@ -171,13 +171,34 @@
   // The output grows by itself: when the rest of the page is read again, it stays as it is, with its search, what is
   // chosen in it, and the place that one looks at.
   if (window.Idiomorph) {
-    Idiomorph.defaults.callbacks.beforeNodeMorphed = (old) => {
+    Idiomorph.defaults.callbacks.beforeNodeMorphed = (old, fresh) => {
       const lines = find("output-lines");
-      return !(lines && lines.dataset.stream && (old === lines || old.id === "output-where"));
+      if (!lines || old !== lines && old.id !== "output-where") return true;
+      const kept = old === lines && fresh.dataset && fresh.dataset.keep !== undefined;
+      return !(lines.dataset.stream || kept || old.id === "output-where" && fresh.textContent === "");
     };
   }
 
   document.addEventListener("DOMContentLoaded", open);
   if (document.readyState !== "loading") open();
   document.addEventListener("htmx:afterSettle", open);
+})();
+
+// How long it runs goes on between two readings of the page.
+(function lasting() {
+  function words(n) {
+    const unit = (size, name, less, letter) => Math.floor(n / size) + name + (Math.floor((n % size) / less) ? Math.floor((n % size) / less) + letter : "");
+    if (n < 60) return n + "s";
+    if (n < 3600) return unit(60, "m", 1, "s");
+    if (n < 172800) return unit(3600, "h", 60, "m");
+    return Math.round(n / 86400) + " days";
+  }
+
+  setInterval(() => {
+    if (document.hidden) return;
+    for (const e of document.querySelectorAll("[data-since]")) {
+      const n = Math.floor(Date.now() / 1000) - Number(e.dataset.since);
+      if (n > 0) e.textContent = words(n);
+    }
+  }, 1000);
 })();

@@ -13,7 +13,12 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	dynamicfake "k8s.io/client-go/dynamic/fake"
+	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/carillon-dev/carillon/internal/journal"
 	"github.com/carillon-dev/carillon/internal/journal/crilog"
@@ -238,6 +243,22 @@ count: 4
 lastTimestamp: "2026-11-02T10:59:00Z"
 `
 
+// What may not be read is said, and the rest is there.
+func TestForbidden(t *testing.T) {
+	s := uitest.Site(t, world(), runpage.Register)
+	client, ok := s.Server.Client.(*dynamicfake.FakeDynamicClient)
+	if !ok {
+		t.Fatal("no fake")
+	}
+	client.PrependReactor("*", "*", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, apierrors.NewForbidden(schema.GroupResource{Group: "batch", Resource: "jobs"}, "backup-3", errors.New("<no right>"))
+	})
+	code, body := uitest.Get(t, s, "/run/default/backup-3")
+	if code != http.StatusOK || !strings.Contains(body, "Not allowed to read its live object") || !strings.Contains(body, "&lt;no right&gt;") || !strings.Contains(body, "begin again") || strings.Contains(body, "is gone") {
+		t.Error(code, body)
+	}
+}
+
 // What is only known as a live object has its Pods, indexes and events.
 func TestLiveObject(t *testing.T) {
 	for name, readOnly := range map[string]bool{"with acts": false, "read only": true} {
@@ -247,7 +268,7 @@ func TestLiveObject(t *testing.T) {
 				t.Fatal(code, body)
 			}
 			for _, want := range []string{
-				"no schedule: it was made on its own", "succeeded: 0; failed: 3; there are 5, from 0 to 4", "1 running, 1 failed, 1 of 5 succeeded", "index 1", "stuck",
+				"no schedule: it was made on its own", "succeeded: 0; failed: 3; there are 5, from 0 to 4", "1 running, 1 failed, 1 of 5 succeeded", "index 1", "stuck", "It does not go on: its Pod shards-1-x waits: its image cannot be pulled",
 				"Waits: its image cannot be pulled (ImagePullBackOff): Back-off pulling image &lt;x&gt;.", "cannot pull &lt;x&gt;", "4 times", "It has written nothing yet: no container of it has begun.",
 			} {
 				if !strings.Contains(body, want) {
