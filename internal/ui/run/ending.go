@@ -79,7 +79,8 @@ func failure(k *known) *ending {
 	e := &ending{Class: "bad", Icon: "cross", Reason: r.Reason, Message: r.Message}
 	told := k.telling()
 	parts := []string{reasonSentence(k)}
-	if told != nil && told.Failed() && !(r.Reason == batchv1.JobReasonDeadlineExceeded && told.Stopped()) {
+	tooLong := r.Reason == batchv1.JobReasonDeadlineExceeded
+	if told != nil && told.Failed() && (!tooLong || !told.Stopped()) {
 		sentence, cure := k.attemptEnding(told)
 		parts, e.Cure = append(parts, sentence), cure
 	}
@@ -88,7 +89,7 @@ func failure(k *known) *ending {
 		parts = append(parts, "Its Timetable will try the same time again.")
 	}
 	e.Text = strings.Join(parts, " ")
-	if r.Reason == batchv1.JobReasonDeadlineExceeded && e.Cure == "" {
+	if tooLong && e.Cure == "" {
 		e.Cure = "If it may take longer, raise activeDeadlineSeconds; if it hangs, its output shows where."
 	}
 	return e
@@ -145,12 +146,12 @@ func (k *known) telling() *run.Attempt {
 // attemptEnding says in a sentence how an attempt failed, and what helps.
 func (k *known) attemptEnding(a *run.Attempt) (text, cure string) {
 	who := "Container " + a.Container
-	switch {
-	case a.Reason == "OOMKilled":
+	switch a.Reason {
+	case "OOMKilled":
 		return who + k.memoryText(a), "Raise its memory limit (resources.limits.memory), or let it use less."
-	case a.Reason == "DeadlineExceeded" || a.Reason == "Evicted":
+	case "DeadlineExceeded", "Evicted":
 		return fmt.Sprintf("%s was ended from outside (%s).", who, a.Reason), ""
-	case a.Reason == "ContainerCannotRun" || a.Reason == "StartError":
+	case "ContainerCannotRun", "StartError":
 		return fmt.Sprintf("%s could not be started (%s): its command, or the user it runs as, is not in its image.", who, a.Reason), "Look at command and args of the container."
 	}
 	took := ""

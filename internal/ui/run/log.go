@@ -13,7 +13,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/carillon-dev/carillon/internal/client/lookup"
 	"github.com/carillon-dev/carillon/internal/journal/crilog"
 	"github.com/carillon-dev/carillon/internal/plan/quantity"
 	"github.com/carillon-dev/carillon/internal/plan/run"
@@ -32,8 +31,6 @@ const (
 	searchFor = 10 * time.Second
 	// mostTogether is how many attempts are shown as one output.
 	mostTogether = 50
-	// mostTabs is how many attempts have a tab.
-	mostTabs = 8
 )
 
 // logView is the output as the page shows it.
@@ -85,13 +82,6 @@ func (v *logView) Clock(t time.Time) string {
 		return ""
 	}
 	return t.In(v.zone).Format(clock)
-}
-
-// tab leads to the output of an attempt.
-type tab struct {
-	Text, URL   string
-	Class, Icon string
-	Current     bool
 }
 
 // output gives the output that is asked for. again: the page has it, but for its tabs.
@@ -276,109 +266,4 @@ func (h *handlers) open(ctx context.Context, attempts []run.Attempt, ends bool) 
 		logs = append(logs, log)
 	}
 	return crilog.Merge(logs)
-}
-
-// gone gives the attempts whose output is not there (any more); another failure is an error.
-func gone(merged *crilog.Merger, attempts []run.Attempt) ([]run.Attempt, error) {
-	var missing []run.Attempt
-	for _, failure := range merged.Failures() {
-		a := &attempts[failure.Log]
-		if !failure.Missing() {
-			return nil, fmt.Errorf("the output of container %s of Pod %s: %w", a.Container, a.Pod, failure.Err)
-		}
-		missing = append(missing, *a)
-	}
-	return missing, nil
-}
-
-// explainGone says why there is nothing to show, or not all.
-func (h *handlers) explainGone(ctx context.Context, k *known, v *logView, chosen, missing []run.Attempt) {
-	var lost []run.Attempt
-	for i := range missing {
-		if !missing[i].WroteNothing() {
-			lost = append(lost, missing[i])
-		}
-	}
-	switch {
-	case len(lost) > 0 && k.stopped && !k.run.Outcome.Ended():
-		v.Empty = "What it wrote is not in the journal yet. It will be when Carillon runs again."
-	case len(lost) == len(chosen):
-		v.Empty = "Its output is gone: " + lookup.WhyGone(ctx, h.site.Source) + "."
-		v.Download, v.DownloadPlain = "", ""
-	case len(lost) > 0:
-		v.Notes = append(v.Notes, fmt.Sprintf("Not all is shown: the output of %s is gone; %s.", quantity.CountGrouped(len(lost), "attempt"), lookup.WhyGone(ctx, h.site.Source)))
-	case len(v.Lines) == 0 && v.Empty == "" && !v.Searched:
-		v.Empty = "It wrote nothing."
-		if len(chosen) == 1 && chosen[0].Ended.IsZero() && !k.stopped {
-			v.Empty = "It has written nothing yet."
-		}
-	case len(v.Lines) == 0 && v.Searched:
-		v.Empty = "No line matches."
-	}
-}
-
-// nothingRan says why there is no attempt.
-func nothingRan(k *known) string {
-	switch {
-	case k.stopped && !k.run.Outcome.Ended():
-		return "What it wrote is not in the journal yet. It will be when Carillon runs again."
-	case !k.run.Outcome.Ended():
-		return "It has written nothing yet: no container of it has begun."
-	case k.run.Attempts == 0 && k.run.PodsFailed == 0 && k.run.PodsSucceeded == 0:
-		return "It wrote nothing: no container of it ever ran."
-	}
-	return "Nothing is known of what it wrote: its Pods are gone, and no journal has kept their output."
-}
-
-// tabs lead to the outputs, the newest first.
-func (k *known) tabs(q query, current string) []tab {
-	if len(k.attempts) < 2 {
-		return nil
-	}
-	names := map[string]bool{}
-	for i := range k.attempts {
-		names[k.attempts[i].Container] = true
-	}
-	var all []tab
-	to := q.end()
-	add := func(i int) {
-		a := &k.attempts[i]
-		to.Attempt = a.ContainerID
-		class, icon, _ := ended(a)
-		text := "Attempt " + strconv.Itoa(k.numbers[i])
-		if len(names) > 1 {
-			text += " · " + a.Container
-		}
-		all = append(all, tab{Text: text, URL: to.url(&k.run), Class: class, Icon: icon, Current: a.ContainerID == current})
-	}
-	shown := k.find(current)
-	for i := len(k.attempts) - 1; i >= 0 && len(all) < mostTabs; i-- {
-		if len(all) == mostTabs-1 && shown >= 0 && shown < i {
-			i = shown
-		}
-		add(i)
-	}
-	to.Attempt = together
-	return append(all, tab{Text: "All together", URL: to.url(&k.run), Current: current == together})
-}
-
-// writers name who wrote, as shortly as they can be told apart.
-func writers(attempts []run.Attempt) []string {
-	pods, containers := map[string]bool{}, map[string]bool{}
-	for i := range attempts {
-		pods[attempts[i].Pod], containers[attempts[i].Container] = true, true
-	}
-	var names []string
-	for i := range attempts {
-		a := &attempts[i]
-		switch {
-		case len(pods) == 1:
-			names = append(names, a.Container)
-		case len(containers) == 1:
-			names = append(names, a.Pod)
-		default:
-			names = append(names, a.Pod+"/"+a.Container)
-		}
-	}
-	return names
 }

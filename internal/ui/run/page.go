@@ -120,9 +120,9 @@ func (h *handlers) acts(k *known) []act {
 	case !r.Outcome.Ended() || !k.live:
 		return nil
 	case r.Outcome == run.Failed:
-		return []act{{"Retry", "retry", "", to("retry")}, {"Delete", "trash", "danger", to("delete-run")}}
+		return []act{{"Retry", "retry", "", to("retry")}, {"Delete", "trash", "danger", to("delete")}}
 	}
-	return []act{{"Delete", "trash", "danger", to("delete-run")}}
+	return []act{{"Run again", "retry", "", to("retry")}, {"Delete", "trash", "danger", to("delete")}}
 }
 
 // pointers are for templates, whose functions take these.

@@ -13,8 +13,11 @@
 //   - page.go       all of it as the template takes it
 //   - query.go      what the address of the output asks for
 //   - log.go        the output, some lines or what was found in it
+//   - gone.go       why there is none, or not all
+//   - tabs.go       whose output it is
 //   - download.go   the output as a file
 //   - stream.go     new lines, as they are written
+//   - events.go     how they are sent
 //   - follow.go     where they come from
 //   - output/       lines of logs
 package run
