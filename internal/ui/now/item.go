@@ -117,6 +117,8 @@ type paused struct {
 	*status.Paused
 	// Why says more than that it is paused or suspended; "" if nobody told.
 	Why string
+	// For says how long it has been so; "" if that is not known.
+	For string
 	// Bad: nobody asked for it.
 	Bad bool
 }
@@ -126,6 +128,12 @@ func pausedOf(s *status.Status, zone *time.Location) []paused {
 	for i := range s.Paused {
 		p := &s.Paused[i]
 		one := paused{Paused: p}
+		if !p.Since.IsZero() {
+			one.For = "for " + duration.Short(s.Now.Sub(p.Since))
+			if p.AtLatest {
+				one.For = strings.Replace(one.For, "for ", "for at least ", 1)
+			}
+		}
 		if !p.Until.IsZero() {
 			one.Why = fmt.Sprintf("until %s (%s)", p.Until.In(zone).Format("2 Jan 2006 15:04"), duration.FromNow(p.Until, s.Now))
 		}

@@ -44,8 +44,6 @@ func TestPage(t *testing.T) {
 	failed.Reason, failed.ExitCode = "BackoffLimitExceeded", new(int32(3))
 	recovered := runOf("flaky", time.Hour, run.Failed)
 	recovered.UID, recovered.Message = "run-2", "<script>alert(1)</script> \x1b[31mred"
-	success := runOf("flaky", 10*time.Minute, run.Succeeded)
-	success.UID = "run-3"
 	missed := run.Omission{Namespace: "shop", Owner: run.Owner{APIVersion: "batch/v1", Kind: "CronJob", Name: "sync", UID: "uid-sync"},
 		ScheduledTime: uitest.Now.Add(-3 * time.Hour), Count: 1, Missed: true, Reason: "Outage", Message: "nobody looked when it was due"}
 
@@ -67,11 +65,11 @@ func TestPage(t *testing.T) {
 		"a failure with its reason": {
 			world: uitest.World{Manifests: cronJob("report", "30 * * * *", ""), Runs: []run.Run{failed}},
 			want: []string{"<title>1 failing", "5m ago", "Exit code 3; its Pods failed more often than spec.backoffLimit allows.",
-				`href="/schedule/cronjob/shop/report"`, `href="/run/shop/report-1?uid=run-1"`, `<a class="stat bad" href="#failed">`},
+				`href="/schedule/cronjob/shop/report"`, `href="/run/shop/report-1?uid=run-1#output"`, `<a class="stat bad" href="#failed">`},
 		},
 		"what runs": {
 			world: uitest.World{Manifests: cronJob("report", "30 * * * *", ""), Runs: []run.Run{runOf("report", 0, run.Active)}},
-			want:  []string{"All is well", "1 running", `<span class="now-when">1m</span>`, `href="/run/shop/report-1?uid=run-1"`},
+			want:  []string{"All is well", "1 running", `<span class="now-when">1m</span>`, `href="/run/shop/report-1?uid=run-1#output"`},
 		},
 		"hostile words": {
 			world: uitest.World{Manifests: cronJob("flaky", "30 0 * * *", ""), Runs: []run.Run{recovered}},
@@ -92,7 +90,7 @@ func TestPage(t *testing.T) {
 		},
 		"one part alone": {
 			world: uitest.World{Manifests: cronJob("report", "30 * * * *", ""), Runs: []run.Run{failed}},
-			path:  "/?show=failed", want: []string{"<h1>Failed lately</h1>", `href="/run/shop/report-1?uid=run-1"`}, lack: []string{"Next hour", "Figures"},
+			path:  "/?show=failed", want: []string{"<h1>Failed lately</h1>", `href="/run/shop/report-1?uid=run-1#output"`}, lack: []string{"Next hour", "Figures"},
 		},
 		"an empty part alone": {path: "/?show=missed&page=-7", want: []string{"Nothing was missed or skipped."}},
 		"no such part":        {path: "/?show=%3Cb%3E", code: http.StatusNotFound, want: []string{"There is no part &#34;&lt;b&gt;&#34;"}},

@@ -15,19 +15,26 @@ import (
 	"github.com/carillon-dev/carillon/internal/ui/page"
 )
 
-// entry is a schedule with what it is found by. It is not modified once it is there, but for next.
+// entry is a schedule with what it is found by.
 type entry struct {
 	*workload.Scheduled
 	// Kind is its Kind in small letters.
 	Kind string
-	// Expressions are its schedules as they are written, Words what they say, one for each.
-	Expressions, Words []string
 	// Zone is the time zone that it names; "" if it names none.
 	Zone string
-	// Next is its next time, zero if there is none.
+	// said is what it says; nil as long as nobody asked for it.
+	*said
+	// Next is its next time, zero if there is none, or if nobody asked for it.
 	Next time.Time
 
-	name, text string // in small letters, for searches
+	name string // in small letters
+}
+
+// said is what a schedule says.
+type said struct {
+	// Expressions are its schedules as they are written, Words what they say, one for each.
+	Expressions, Words []string
+	text               string // in small letters, for searches
 }
 
 func (e *entry) url() string {
@@ -56,39 +63,57 @@ func keyOf(s *workload.Scheduled) key {
 	return k
 }
 
-// of gives the entries of schedules, in their order. Nobody may modify them.
-func (x *index) of(all []*workload.Scheduled, now time.Time) []entry {
+// of gives the entries of schedules, in their order: with what they say if there are words to search for, and with their
+// next times if these order them. Of a fleet that takes a moment the first time.
+func (x *index) of(all []*workload.Scheduled, words, next bool, now time.Time) []entry {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	kept := make(map[key]*entry, len(all))
 	entries := make([]*entry, len(all))
-	var missing []int
+	var unsaid, past []int
 	for n, s := range all {
 		k := keyOf(s)
 		e := x.entries[k]
 		if e == nil {
-			e = &entry{}
-			missing = append(missing, n)
+			e = entryOf(s)
 		}
 		kept[k], entries[n] = e, e
+		if words && e.said == nil {
+			unsaid = append(unsaid, n)
+		}
+		// What has passed has a next one; what had none, because it was paused, may have one since.
+		if next && !e.Next.After(now) {
+			past = append(past, n)
+		}
 	}
 	x.entries = kept
-	inParallel(missing, func(n int) {
-		*entries[n] = entryOf(all[n])
-		entries[n].Next = nextOf(all[n], now)
-	})
+	inParallel(unsaid, func(n int) { entries[n].said = sayingsOf(entries[n]) })
+	inParallel(past, func(n int) { entries[n].Next = nextOf(all[n], now) })
 	out := make([]entry, len(all))
 	for n, e := range entries {
-		// What has passed has a next one; what had none then, or was paused, may have one since.
-		if !e.Next.After(now) {
-			e.Next = nextOf(all[n], now)
-		}
 		out[n] = *e
 	}
 	return out
 }
 
-// inParallel does something with each, two at once: it is for a fleet that is read for the first time.
+// complete fills in what an entry lacks that is shown.
+func (x *index) complete(e *entry, now time.Time) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	known := x.entries[keyOf(e.Scheduled)]
+	if known == nil { // it has changed since
+		known = entryOf(e.Scheduled)
+	}
+	if known.said == nil {
+		known.said = sayingsOf(known)
+	}
+	if !known.Next.After(now) {
+		known.Next = nextOf(known.Scheduled, now)
+	}
+	*e = *known
+}
+
+// inParallel does something with each, two at once.
 func inParallel(all []int, do func(n int)) {
 	half := len(all) / 2
 	var tasks sync.WaitGroup
@@ -114,17 +139,21 @@ func nextOf(s *workload.Scheduled, now time.Time) time.Time {
 	return s.FirstAfter(now)
 }
 
-func entryOf(s *workload.Scheduled) entry {
-	e := entry{Scheduled: s, Kind: strings.ToLower(s.Kind.Info().Owner.Kind), Zone: s.Policy.Timing.ZoneName}
+func entryOf(s *workload.Scheduled) *entry {
+	return &entry{Scheduled: s, Kind: strings.ToLower(s.Kind.Info().Owner.Kind), Zone: s.Policy.Timing.ZoneName, name: strings.ToLower(s.Owner.Name)}
+}
+
+func sayingsOf(e *entry) *said {
+	what := &said{}
 	var text strings.Builder
-	for _, one := range explanation.Schedules(s) {
-		e.Expressions, e.Words = append(e.Expressions, one.Text), append(e.Words, one.Words)
+	for _, one := range explanation.Schedules(e.Scheduled) {
+		what.Expressions, what.Words = append(what.Expressions, one.Text), append(what.Words, one.Words)
 		text.WriteString(one.Text + "\n" + one.Words + "\n")
 	}
-	text.WriteString(e.Kind + "/" + s.Owner.Name + "\n" + s.Owner.Namespace + "/" + s.Owner.Name + "\n" + e.Zone + "\n")
-	for name, value := range s.Typed.GetLabels() {
+	text.WriteString(e.Kind + "/" + e.Owner.Name + "\n" + e.Owner.Namespace + "/" + e.Owner.Name + "\n" + e.Zone + "\n")
+	for name, value := range e.Typed.GetLabels() {
 		text.WriteString(name + "=" + value + "\n")
 	}
-	e.name, e.text = strings.ToLower(s.Owner.Name), strings.ToLower(text.String())
-	return e
+	what.text = strings.ToLower(text.String())
+	return what
 }

@@ -53,7 +53,7 @@ type row struct {
 type badge struct{ Class, Icon, Text, Title string }
 
 // contentOf prepares a page of a choice.
-func contentOf(found *choice, q query, now time.Time) *content {
+func contentOf(found *choice, q query, known *index, now time.Time) *content {
 	c := &content{All: found.all, Found: len(found.matches), Namespaces: found.namespaces, Kinds: found.kinds}
 	pages := max(1, (c.Found+perPage-1)/perPage)
 	q.Page = min(max(q.Page, 1), pages)
@@ -65,7 +65,9 @@ func contentOf(found *choice, q query, now time.Time) *content {
 	}
 	from, to := (q.Page-1)*perPage, min(q.Page*perPage, c.Found)
 	for i := range found.matches[from:to] {
-		c.Rows = append(c.Rows, rowOf(&found.matches[from+i], now))
+		m := &found.matches[from+i]
+		known.complete(m.entry, now)
+		c.Rows = append(c.Rows, rowOf(m))
 	}
 	if q.Page > 1 {
 		c.Pager.Previous = q.OnPage(q.Page - 1)
@@ -77,7 +79,7 @@ func contentOf(found *choice, q query, now time.Time) *content {
 	return c
 }
 
-func rowOf(m *match, now time.Time) row {
+func rowOf(m *match) row {
 	r := row{entry: m.entry, URL: m.url()}
 	if m.standing != nil {
 		r.Badges = m.standing.badges()

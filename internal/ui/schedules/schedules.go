@@ -43,7 +43,8 @@ func Register(s *page.Site) {
 		if err != nil {
 			return err
 		}
-		entries := known.of(all, s.Clock())
+		now := s.Clock()
+		entries := known.of(all, q.Text != "", q.Order == byNext, now)
 		found := choose(entries, statesOf(status), q)
 		if one, ok := found.only(); ok && q.Direct && r.Header.Get("HX-Request") == "" {
 			http.Redirect(w, r, one.url(), http.StatusSeeOther)
@@ -52,9 +53,9 @@ func Register(s *page.Site) {
 		if r.Header.Get("HX-Trigger") == formID {
 			w.Header().Set("HX-Push-Url", q.URL())
 		}
-		c := contentOf(found, q, s.Clock())
+		c := contentOf(found, q, known, now)
 		c.Served, c.Origin = cmp.Or(status.Served, len(all) > 0), s.Source.Origin(ctx)
-		c.fillStrips(ctx, s.Source, s.Clock())
+		c.fillStrips(ctx, s.Source, now)
 		return s.Render(w, r, tmpl, page.View{Title: "Schedules", Section: page.Schedules, Styles: []string{"schedules.css"}, Data: c})
 	})
 }

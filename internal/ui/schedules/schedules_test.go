@@ -170,18 +170,18 @@ func TestIndex(t *testing.T) {
 		t.Fatal(err)
 	}
 	x := &index{}
-	at := slices.IndexFunc(x.of(all, uitest.Now), func(e entry) bool { return e.name == "backup-database" })
-	if next := x.of(all, uitest.Now)[at].Next; !next.Equal(uitest.Now.Add(5 * time.Minute)) {
+	at := slices.IndexFunc(x.of(all, true, true, uitest.Now), func(e entry) bool { return e.name == "backup-database" })
+	if next := x.of(all, true, true, uitest.Now)[at].Next; !next.Equal(uitest.Now.Add(5 * time.Minute)) {
 		t.Errorf("next is %v", next)
 	}
-	if next := x.of(all, uitest.Now.Add(7*time.Minute))[at].Next; !next.Equal(uitest.Now.Add(10 * time.Minute)) {
+	if next := x.of(all, true, true, uitest.Now.Add(7*time.Minute))[at].Next; !next.Equal(uitest.Now.Add(10 * time.Minute)) {
 		t.Errorf("then next is %v", next)
 	}
 	changed, err := uitest.Site(t, uitest.World{Manifests: strings.NewReplacer("*/5 * * * *", "0 3 * * *", `"1"`, `"2"`).Replace(fleet)}).Cache.Schedules(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e := x.of(changed, uitest.Now)[at]; !slices.Equal(e.Words, []string{"at 03:00 every day"}) || len(x.entries) != len(changed) {
+	if e := x.of(changed, true, true, uitest.Now)[at]; !slices.Equal(e.Words, []string{"at 03:00 every day"}) || len(x.entries) != len(changed) {
 		t.Errorf("after an edit: %v, %d entries", e.Words, len(x.entries))
 	}
 }

@@ -148,6 +148,9 @@ var steps = []struct {
 // mostTicks is how many labels there is room for.
 const mostTicks = 9
 
+// mostPlaces is how many places are looked at, the first at the beginning of a day: a day has fewer steps.
+const mostPlaces = 2000
+
 // ticksOf gives the places of an axis, on whole hours and days of a zone.
 func ticksOf(span simulation.Span, at func(time.Time) float64, zone *time.Location) []tick {
 	lasts := span.To.Sub(span.From)
@@ -171,7 +174,7 @@ func ticksOf(span simulation.Span, at func(time.Time) float64, zone *time.Locati
 		return time.Date(from.Year(), from.Month(), from.Day()+n*step.days, hour, minute, 0, 0, zone)
 	}
 	var ticks []tick
-	for n := 0; n < 2000; n++ {
+	for n := range mostPlaces {
 		t := place(n)
 		if t.After(span.To) {
 			break

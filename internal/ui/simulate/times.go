@@ -102,13 +102,12 @@ func omitted(m *upcoming.Omission) nextTime {
 		one.Note = "does not come: the clock skips it"
 	default:
 		one.Note = "left out"
-		for _, by := range m.By {
-			name := cmp.Or(by.Name, by.Period)
+		if len(m.By) > 0 {
+			by := m.By[0]
+			one.Note += ": " + cmp.Or(by.Name, by.Period)
 			if by.Calendar != "" {
-				name += " in the Calendar " + by.Calendar
+				one.Note += " in the Calendar " + by.Calendar
 			}
-			one.Note += ": " + name
-			break
 		}
 	}
 	return one
