@@ -132,7 +132,7 @@ func (s *standing) badges() []badge {
 	return all
 }
 
-// Order is by what the list is ordered.
+// Order is the column by which the list is ordered; "" if it is by how well they match.
 func (c *content) Order() string {
 	if c.Query.Order == "" && c.Query.Text == "" {
 		return string(byName)
@@ -143,13 +143,9 @@ func (c *content) Order() string {
 // orderChoice is one that can be chosen.
 type orderChoice struct{ Value, Text string }
 
-// Orders are those that can be chosen: by how well they match only if there is something to match.
+// Orders are those that can be chosen.
 func (c *content) Orders() []orderChoice {
-	all := []orderChoice{{string(byName), "name"}, {string(byNext), "next time"}, {string(byLast), "last run"}, {string(byFailures), "failures in a row"}}
-	if c.Query.Text != "" {
-		all = append([]orderChoice{{"", "best match"}}, all...)
-	}
-	return all
+	return []orderChoice{{"", "best match, name"}, {string(byName), "name"}, {string(byNext), "next time"}, {string(byLast), "last run"}, {string(byFailures), "failures in a row"}}
 }
 
 // StripRuns is how many runs a strip has.

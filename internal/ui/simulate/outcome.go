@@ -171,11 +171,15 @@ func inWords(r *simulation.Result, s *simulation.Summary, zone *time.Location) (
 	sentence = quantity.CountGrouped(s.Started, "run") + " would start"
 	var ends []string
 	for _, end := range []struct {
-		n    int
-		word string
-	}{{s.Succeeded, "succeed"}, {s.Failed, "fail"}, {s.Replaced, "be stopped for a later one"}, {s.Running, "still run at the end"}} {
-		if end.n > 0 {
-			ends = append(ends, quantity.Grouped(end.n)+" "+end.word)
+		n         int
+		one, many string
+	}{{s.Succeeded, "succeeds", "succeed"}, {s.Failed, "fails", "fail"}, {s.Replaced, "is stopped for a later one", "are stopped for a later one"},
+		{s.Running, "still runs at the end", "still run at the end"}} {
+		switch {
+		case end.n == 1:
+			ends = append(ends, "1 "+end.one)
+		case end.n > 1:
+			ends = append(ends, quantity.Grouped(end.n)+" "+end.many)
 		}
 	}
 	if len(ends) > 0 {

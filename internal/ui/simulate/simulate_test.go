@@ -51,7 +51,7 @@ func TestAnswers(t *testing.T) {
 	}{
 		"nothing asked yet": {url.Values{}, []string{"Try one of these", "*/45 * * * *"}, []string{"In words"}},
 		"an expression": {url.Values{"schedule": {"0 7 * * 1-5"}, "zone": {"America/New_York"}},
-			[]string{"It runs at 07:00 on weekdays (Monday to Friday) (America/New_York).", "Mon 2 Nov 2026 07:00", "Mon 2 Nov 2026 13:00", "Where you are (Europe/Berlin)", "1 run would start: 1 succeed."}, nil},
+			[]string{"It runs at 07:00 on weekdays (Monday to Friday) (America/New_York).", "Mon 2 Nov 2026 07:00", "Mon 2 Nov 2026 13:00", "Where you are (Europe/Berlin)", "1 run would start: 1 succeeds."}, nil},
 		"where clocks show the same": {url.Values{"schedule": {"0 7 * * *"}, "zone": {"Europe/Paris"}}, []string{"Tue 3 Nov 2026 07:00", "1 run a day"}, []string{"Where you are"}},
 		"a time that the clock skips": {url.Values{"schedule": {"30 2 * * *"}, "zone": {"Europe/Berlin"}, "from": {"2027-03-27"}, "for": {"3d"}},
 			[]string{"Sun 28 Mar 2027 02:30", "does not come: the clock skips it", "2 runs would start", "Days on which the clocks change", "Choose a time outside of that hour"}, nil},
