@@ -100,7 +100,7 @@ func (o *outcome) simulate(ctx context.Context, object *workload.Scheduled, a *a
 	result := simulation.Simulate(object, options)
 	if last.Before(span.To) {
 		result.Span.To = last
-		o.Cut = fmt.Sprintf("That would take long to work out; it was simulated until %s.", last.In(o.Zone).Format("2 Jan 2006 15:04:05"))
+		o.Cut = strings.TrimPrefix(o.Cut+" ", " ") + fmt.Sprintf("That would take long to work out; it was simulated until %s.", last.In(o.Zone).Format("2 Jan 2006 15:04:05"))
 	}
 	o.Span = result.Span
 	o.Summary = result.Summarize()

@@ -64,7 +64,7 @@ func TestAnswers(t *testing.T) {
 		"the language of Timetables": {url.Values{"schedule": {"0 18 L * *"}}, []string{"a Timetable", "the last day of the month", "Mon 30 Nov 2026 18:00"}, nil},
 		"several lines":              {url.Values{"schedule": {"0 9 * * *\r\n\r\nevery 6h\nat 2026-11-02T15:30"}}, []string{"a Timetable", "line-1", "Mon 2 Nov 2026 15:30"}, nil},
 		"what cannot come":           {url.Values{"schedule": {"0 0 30 2 *"}}, []string{"names no date that exists", "0 runs would start"}, nil},
-		"more than is simulated":     {url.Values{"schedule": {"* * * * *"}, "for": {"366d"}, "duration": {"1s"}}, []string{"There are more than 5,000 times in that span", "1 to 50 of 5,0"}, nil},
+		"more than is simulated":     {url.Values{"schedule": {"* * * * *"}, "for": {"366d"}, "duration": {"1s"}}, []string{"There are more than 5,000 times in that span", "1 to 50 of "}, nil},
 		"another page":               {url.Values{"schedule": {"* * * * *"}, "for": {"2h"}, "page": {"3"}}, []string{"101 to 120 of 120"}, nil},
 		"an object": {url.Values{"of": {"cronjob/shop/backup"}},
 			[]string{"Tried with the other settings of cronjob/shop/backup", "at 02:30 every day", "Tue 3 Nov 2026 02:30", "concurrencyPolicy: Forbid", "1 run would start"}, nil},
@@ -162,6 +162,26 @@ func TestObjectStays(t *testing.T) {
 	for _, s := range all {
 		if tt := s.Timetable(); tt != nil && (tt.Spec.Schedules[0].Cron != "0 9 * * *" || tt.Spec.StartingDeadline != nil) {
 			t.Errorf("it is %+v now", tt.Spec)
+		}
+	}
+}
+
+// A span ends where it has as many times as are simulated.
+func TestBounded(t *testing.T) {
+	for text, want := range map[string]time.Duration{"* * * * *": mostTimes * time.Minute, "@every 2s": 2 * mostTimes * time.Second, "0 0 * * *": 366 * 24 * time.Hour, "@every 24h": 366 * 24 * time.Hour} {
+		f := formOf(url.Values{"schedule": {text}, "for": {"366d"}})
+		a := f.read(uitest.Now, time.UTC)
+		object, err := a.object(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		span := a.span
+		end, cut := bounded(object, span)
+		if !cut {
+			end = span.To
+		}
+		if got := end.Sub(span.From); (got-want).Abs() > time.Minute || cut != (want < 366*24*time.Hour) {
+			t.Errorf("%s: %v, %v", text, got, cut)
 		}
 	}
 }
