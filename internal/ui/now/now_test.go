@@ -156,6 +156,15 @@ func TestOutputAndHealth(t *testing.T) {
 	}
 }
 
+// What is not known is said.
+func TestNotes(t *testing.T) {
+	s := uitest.Site(t, uitest.World{Manifests: cronJob("report", "0 0 1 1 *", ""), Notes: []string{"Jobs may not be read: <no right>"}}, Register)
+	code, body := uitest.Get(t, s, "/")
+	if code != http.StatusOK || !strings.Contains(body, "Jobs may not be read: &lt;no right&gt;") {
+		t.Errorf("%d: it does not say what is not known:\n%s", code, body)
+	}
+}
+
 // The age of a run is drawn beside what is usual.
 func TestRunningPage(t *testing.T) {
 	r := runOf("report", 0, run.Active)
