@@ -35,6 +35,9 @@ var started struct {
 	stops         []func()
 }
 
+// dataDir is that of the Carillon of the world.
+func dataDir() string { return filepath.Join(started.dir, "data") }
+
 // stopAll ends what runs, last first.
 func stopAll() {
 	for n := len(started.stops) - 1; n >= 0; n-- {
@@ -63,7 +66,7 @@ func start(t *testing.T) {
 		t.Fatal(err)
 	}
 	started.dir = dir
-	data := filepath.Join(dir, "data")
+	data := dataDir()
 	settle(t, data)
 	started.stops = append(started.stops, up(t, data))
 	address, stopUI := ui(t, data)

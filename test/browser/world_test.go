@@ -145,6 +145,9 @@ func remember(t *testing.T, dir string, uids map[string]types.UID, now time.Time
 	}
 }
 
+// outages are the times that no controller saw, by namespace/name.
+var outages = map[string][]time.Time{}
+
 // history is what became of the times of a schedule in the last two months.
 func history(t *testing.T, i *inhabitant, uid types.UID, now time.Time, random *rand.Rand) (runs []run.Run, omissions []run.Omission) {
 	t.Helper()
@@ -170,6 +173,7 @@ func history(t *testing.T, i *inhabitant, uid types.UID, now time.Time, random *
 	}
 	for n, at := range times {
 		if random.IntN(70) == 0 && n < len(times)-1 {
+			outages[i.namespace+"/"+i.name] = append(outages[i.namespace+"/"+i.name], at)
 			omissions = append(omissions, run.Omission{Namespace: i.namespace, Owner: owner, ScheduledTime: at, Count: 1, Missed: true, Reason: "Outage",
 				Message: run.OmissionText("Outage"), Seen: at.Add(time.Hour)})
 			continue
