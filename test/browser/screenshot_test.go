@@ -21,6 +21,9 @@ func TestScreenshots(t *testing.T) {
 		t.Skip("takes pictures only where CARILLON_SCREENSHOTS names a directory for them")
 	}
 	address := page(t)
+	// Something runs.
+	kubectl(t, dataDir(), "create", "job", "recommendations-now", "-n", "shop", "--from=cronjob/recommendations")
+	defer kubectl(t, dataDir(), "delete", "job", "recommendations-now", "-n", "shop", "--wait=false")
 	for name, w := range map[string]window{"": desk, "-dark": night, "-phone": phone} {
 		b := open(t, address, w)
 		for file, at := range map[string]string{

@@ -45,7 +45,7 @@ var world = append([]inhabitant{
 	{kind: cronJob, namespace: "ops", name: "cleanup", cron: "*/15 * * * *", usually: 35 * time.Second},
 	{kind: cronJob, namespace: "ops", name: "disk-report", cron: "30 6 * * 1-5", zone: "Europe/Berlin", usually: 2 * time.Minute, spec: "suspend: true"},
 	{kind: cronJob, namespace: "shop", name: "sync-stock", cron: "5 * * * *", usually: 6 * time.Minute, failing: 23, broken: 3},
-	{kind: cronJob, namespace: "shop", name: "recommendations", cron: "20 3 * * *", zone: "America/New_York", usually: 95 * time.Minute, failing: 40},
+	{kind: cronJob, namespace: "shop", name: "recommendations", cron: "20 3 * * *", zone: "America/New_York", usually: 95 * time.Minute, failing: 40, script: "for n in $(seq 900); do echo \"batch $n of 900\"; sleep 1; done"},
 	{kind: cronJob, namespace: "shop", name: "newsletter-with-a-rather-long-name-of-its-own", cron: "0 9 * * 4", zone: "Europe/Berlin", usually: 11 * time.Minute},
 	{kind: cronJob, namespace: "billing", name: "invoices", cron: "0 4 1 * *", zone: "Europe/Berlin", usually: 48 * time.Minute},
 	{kind: cronJob, namespace: "billing", name: "dunning", cron: "0 7 * * 1-5", zone: "Europe/Berlin", usually: 4 * time.Minute, failing: 30},
