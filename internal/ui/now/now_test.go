@@ -13,6 +13,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/carillon-dev/carillon/internal/journal"
 	"github.com/carillon-dev/carillon/internal/plan/run"
 	"github.com/carillon-dev/carillon/internal/plan/status"
 	"github.com/carillon-dev/carillon/internal/ui/page"
@@ -61,6 +62,11 @@ func TestPage(t *testing.T) {
 			world: uitest.World{Manifests: cronJob("report", "30 * * * *", ", timeZone: Europe/Berlin")},
 			want:  []string{"All is well", "0 running, 1 schedule, next in 30m", "Nothing failed.", "Nothing runs right now.", ">12:30<", "1 start in the next hour", "the journal of a test"},
 			lack:  []string{"Missed or skipped", "Suspended or paused", "Cannot run"},
+		},
+		"a run that takes longer than others did": {
+			world: uitest.World{Manifests: cronJob("slow", "30 * * * *", ""), Runs: []run.Run{runOf("slow", 20*time.Minute, run.Active)},
+				Usual: map[types.UID]journal.Usual{"uid-slow": {Runs: 5, Median: time.Minute, Most: 4 * time.Minute}}},
+			want: []string{"longer than usual: 4m at most so far", "21m so far; usually 1m, at most 4m", `<rect class="waiting" width="100`},
 		},
 		"a failure with its reason": {
 			world: uitest.World{Manifests: cronJob("report", "30 * * * *", ""), Runs: []run.Run{failed}},

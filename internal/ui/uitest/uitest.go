@@ -224,6 +224,10 @@ func (m *memory) Status(ctx context.Context) (*status.Status, error) {
 	if in.Active, err = m.Runs(ctx, journal.Query{Outcomes: []run.Outcome{run.Active}}); err != nil {
 		return nil, err
 	}
+	in.Usual = map[types.UID]status.Usual{}
+	for uid, u := range m.world.Usual {
+		in.Usual[uid] = status.Usual(u)
+	}
 	in.Failed, _ = m.Runs(ctx, journal.Query{Outcomes: []run.Outcome{run.Failed}, EndedFrom: in.Since})
 	in.Omissions, _ = m.Omissions(ctx, journal.Query{From: in.Since})
 	in.Usual = map[types.UID]status.Usual{}
