@@ -19,7 +19,8 @@ func protect(h http.Header) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-Frame-Options", "DENY") // for browsers that do not know frame-ancestors
 	// Nobody hears from where a link was followed.
-	h.Set("Referrer-Policy", "no-referrer")
+	// Not "no-referrer": with that browsers hide the origin of a form from us as well, and send "null".
+	h.Set("Referrer-Policy", "same-origin")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Permissions-Policy", permissions)
