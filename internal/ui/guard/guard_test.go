@@ -511,7 +511,7 @@ func TestHeaders(t *testing.T) {
 				"Content-Security-Policy":      policy,
 				"X-Content-Type-Options":       "nosniff",
 				"X-Frame-Options":              "DENY",
-				"Referrer-Policy":              "no-referrer",
+				"Referrer-Policy":              "same-origin",
 				"Cross-Origin-Opener-Policy":   "same-origin",
 				"Cross-Origin-Resource-Policy": "same-origin",
 				"Permissions-Policy":           permissions,
