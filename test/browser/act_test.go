@@ -140,10 +140,10 @@ func TestActs(t *testing.T) {
 				b.visit(at)
 				h.choose(b, `main a[href^="/act/edit"]`)
 				b.do(chromedp.SetValue(`main form input[name="schedule"]`, "30 6 31 * 5"))
-				h.choose(b, `main form button[value="preview"]`)
+				h.choose(b, `main .actions button[value="preview"]`)
 				b.wantText("Friday")
 				b.wantAccessible()
-				h.choose(b, `main form[method=post] button[value="save"]`)
+				h.choose(b, `main .actions button[value="save"]`)
 				until(t, "the word that it is done", func() bool { return evaluate[bool](b, `Boolean(document.querySelector("main .notice.done"))`) })
 				if got := get("cronjob/"+prefix, "{.spec.schedule}"); got != "30 6 31 * 5" {
 					t.Errorf("its schedule is %q", got)
