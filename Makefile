@@ -76,7 +76,7 @@ browser: ## Go through the page in a headless Chromium (skipped where there is n
 
 .PHONY: screenshots
 screenshots: ## Take the pictures of the page for the documentation
-	CARILLON_SCREENSHOTS=$(CURDIR)/docs/ui go test -count=1 -timeout 20m -run '^TestScreenshots$$' ./test/browser/
+	CARILLON_DOCUMENTATION=1 CARILLON_SCREENSHOTS=$(CURDIR)/docs/ui go test -count=1 -timeout 20m -run '^TestScreenshots$$' ./test/browser/
 
 .PHONY: e2e-crash
 e2e-crash: ## Kill the built binary KILLS (200) times while Jobs start; SEED=n repeats a run (20 minutes)
