@@ -99,11 +99,15 @@ func (s *Server) Serve(ctx context.Context) error {
 // URL is the address of the page with the token.
 func (s *Server) URL() string { return s.Address() + "?token=" + s.token }
 
-// TicketURL is an address that can be given to a program: see guard.Ticket.
-func (s *Server) TicketURL() string { return s.Address() + "?" + s.guard.Ticket() }
+// TicketURL is an address that can be given to a program of this machine: see guard.Ticket. It goes by no proxy, whose
+// connections are not the user's.
+func (s *Server) TicketURL() string { return s.addressBy(nil) + "?" + s.guard.Ticket() }
 
 // Address is that of the page, without the token.
-func (s *Server) Address() string {
+func (s *Server) Address() string { return s.addressBy(s.o.Hosts) }
+
+// addressBy is the address by the first of some names of proxies, or of the listener if there is none.
+func (s *Server) addressBy(hosts []string) string {
 	listen := s.listen()
 	scheme, host := "http", listen.Addr().Unmap().String()
 	if s.o.Certificate != nil {
@@ -112,8 +116,8 @@ func (s *Server) Address() string {
 			host = name
 		}
 	}
-	if len(s.o.Hosts) > 0 {
-		host = s.o.Hosts[0]
+	if len(hosts) > 0 {
+		host = hosts[0]
 		if _, _, err := net.SplitHostPort(host); err == nil {
 			return scheme + "://" + host + "/"
 		}

@@ -68,8 +68,14 @@ func (g *Guard) follow(w http.ResponseWriter, r *http.Request, token, ticket str
 		g.unauthorized(w)
 		return
 	}
-	g.o.Pages.Login(w, r, http.StatusUnauthorized, Login{Next: localPath(r.URL.RequestURI()), Fault: wrongToken})
+	wrong := wrongToken
+	if ticket != "" {
+		wrong = wrongTicket
+	}
+	g.o.Pages.Login(w, r, http.StatusUnauthorized, Login{Next: localPath(r.URL.RequestURI()), Fault: wrong})
 }
+
+const wrongTicket = "This address signs in once, within a minute, and only who has started the page, on its own machine. The address that carillon ui has printed holds for longer."
 
 const wrongToken = "This is not the token of the page that runs now. It is new each time the page is started."
 

@@ -4,7 +4,6 @@
 package guard
 
 import (
-	"bytes"
 	"encoding/binary"
 	"net/netip"
 	"time"
@@ -12,15 +11,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// tellsUsers: the kernel tells whose a connection is.
+const tellsUsers = true
+
 // What the kernel's sock_diag(7) speaks.
 const (
 	diagByFamily  = 20 // SOCK_DIAG_BY_FAMILY
-	established   = 1  // TCP_ESTABLISHED
+	listening     = 10 // TCP_LISTEN
 	headerLength  = 16 // struct nlmsghdr
 	requestLength = 56 // struct inet_diag_req_v2
 	answerLength  = 72 // struct inet_diag_msg
 	idAt          = 4  // struct inet_diag_sockid in an answer
 	userAt        = 64 // idiag_uid in an answer
+	inodeAt       = 68 // idiag_inode in an answer
 )
 
 // userOf asks the kernel whose the socket is that is bound to one address and connected to another.
@@ -45,7 +48,7 @@ func userOf(local, remote netip.AddrPort) (uid uint32, ok bool) {
 	if err != nil {
 		return 0, false
 	}
-	return readAnswer(buffer[:n], socketID(local, remote))
+	return readAnswer(buffer[:n], local, remote)
 }
 
 // question asks for one socket.
@@ -59,7 +62,7 @@ func question(local, remote netip.AddrPort) []byte {
 		family = unix.AF_INET
 	}
 	q = append(q, family, unix.IPPROTO_TCP, 0, 0)
-	q = binary.NativeEndian.AppendUint32(q, 1<<established)
+	q = binary.NativeEndian.AppendUint32(q, ^uint32(0)) // in any state
 	q = append(q, socketID(local, remote)...)
 	q = binary.NativeEndian.AppendUint32(q, 0)             // any interface
 	return binary.NativeEndian.AppendUint64(q, ^uint64(0)) // no cookie
@@ -77,15 +80,33 @@ func socketID(local, remote netip.AddrPort) []byte {
 	return id
 }
 
-// readAnswer gives the user of the socket that was asked for. The kernel tells of a listener where it finds no such
-// connection, which is not it.
-func readAnswer(a, id []byte) (uid uint32, ok bool) {
+// readAnswer gives the user of the socket that was asked for. It may be half closed already, but somebody must still
+// hold it: of a socket that was closed the kernel tells no inode, and 0 for the user. It tells of a listener where it
+// finds no such connection, which is not it.
+func readAnswer(a []byte, local, remote netip.AddrPort) (uid uint32, ok bool) {
 	if len(a) < headerLength+answerLength || binary.NativeEndian.Uint16(a[4:]) != diagByFamily {
 		return 0, false
 	}
 	a = a[headerLength:]
-	if a[1] != established || !bytes.Equal(a[idAt:idAt+len(id)], id) {
+	if a[1] == listening || binary.NativeEndian.Uint32(a[inodeAt:]) == 0 || !isSocket(a[0], a[idAt:], local, remote) {
 		return 0, false
 	}
 	return binary.NativeEndian.Uint32(a[userAt:]), true
+}
+
+// isSocket tells whether an answer is about the socket between two addresses. A socket of IPv6 can be connected by
+// IPv4: its addresses are mapped then.
+func isSocket(family byte, id []byte, local, remote netip.AddrPort) bool {
+	for n, want := range []netip.AddrPort{local, remote} {
+		at := id[4+16*n:][:16]
+		size := 16
+		if family == unix.AF_INET {
+			size = 4
+		}
+		got, _ := netip.AddrFromSlice(at[:size]) // of 4 or 16 bytes it always is one
+		if binary.BigEndian.Uint16(id[2*n:]) != want.Port() || got.Unmap() != want.Addr() {
+			return false
+		}
+	}
+	return true
 }

@@ -84,7 +84,7 @@ type tickets struct {
 }
 
 // Ticket gives the query of an address that signs in whoever follows it first, within a minute, and, where the system
-// tells users apart, only the user of this process.
+// tells users apart, only the user of this process on this machine, without a proxy between.
 func (g *Guard) Ticket() string {
 	g.tickets.mu.Lock()
 	defer g.tickets.mu.Unlock()
