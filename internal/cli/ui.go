@@ -42,7 +42,7 @@ func newUI(streams Streams) *cobra.Command {
 	o := &uiOptions{streams: streams, format: console.Text}
 	cmd := &cobra.Command{
 		Use:   "ui",
-		Short: "Serve a page that shows what runs, what failed, why, and what comes next",
+		Short: "Serve a page that shows what runs, what failed, and what is next",
 		Long: `Serves a page for a browser: what goes on now, a timeline, the whole fleet, each schedule and each run
 with its output, live; and what can be done about them, with the rights of the credentials that the
 command was started with. It looks at the Carillon of this machine, also while that is stopped, at a

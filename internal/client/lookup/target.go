@@ -28,9 +28,9 @@ import (
 type Target struct {
 	Cluster       cluster.Flags
 	AllNamespaces bool
-	// journal is the directory of a journal, "" for that of the Carillon of this machine if one is meant.
+	// Journal is the directory of a journal, "" for that of the Carillon of this machine if one is meant.
 	Journal string
-	// selector chooses by labels, "" all.
+	// Selector chooses by labels, "" all.
 	Selector string
 }
 

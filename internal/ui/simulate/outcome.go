@@ -4,7 +4,6 @@
 package simulate
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"strings"
@@ -18,11 +17,10 @@ import (
 	"github.com/carillon-dev/carillon/internal/plan/workload"
 )
 
-// What one answer may cost.
+// How much is worked out.
 const (
-	// mostTimes is how many scheduled times are simulated, and longestWork how long that may take.
-	mostTimes   = 5000
-	longestWork = 700 * time.Millisecond
+	// mostTimes is how many scheduled times are simulated.
+	mostTimes = 5000
 	// nextTimes is how many are listed.
 	nextTimes = 10
 )
@@ -55,8 +53,9 @@ type outcome struct {
 	Hindrance string
 }
 
-// answer works out what is asked. What is wrong with that is in f.Faults then.
-func (f *form) answer(ctx context.Context, base *workload.Scheduled, now time.Time, viewer *time.Location) *outcome {
+// answer works out what is asked. What is wrong with that is in f.Faults then. enough is asked now and then; it ends
+// what has taken too long.
+func (f *form) answer(base *workload.Scheduled, now time.Time, viewer *time.Location, enough func() bool) *outcome {
 	a := f.read(now, viewer)
 	if len(f.Faults) > 0 {
 		return nil
@@ -74,12 +73,12 @@ func (f *form) answer(ctx context.Context, base *workload.Scheduled, now time.Ti
 	o.Zone = source.Zone
 	o.times(source.List(a.span.From, nextTimes), now, viewer)
 	o.Often = often(o.Frequency)
-	o.simulate(ctx, object, &a, f)
+	o.simulate(object, &a, f, enough)
 	return o
 }
 
 // simulate carries it out, as far as that is no great work.
-func (o *outcome) simulate(ctx context.Context, object *workload.Scheduled, a *asked, f *form) {
+func (o *outcome) simulate(object *workload.Scheduled, a *asked, f *form, enough func() bool) {
 	span := a.span
 	if times := object.Policy.Timing.Times; times != nil {
 		if end, cut := bounded(object, span); cut {
@@ -87,15 +86,14 @@ func (o *outcome) simulate(ctx context.Context, object *workload.Scheduled, a *a
 			span.To = end
 		}
 	}
-	until := time.Now().Add(longestWork)
 	last := span.To
 	options := simulation.Options{From: span.From, To: span.To, Model: a.model, Outages: a.outages,
 		Progress: func(_ *workload.Scheduled, at time.Time) bool {
-			if ctx.Err() == nil && time.Now().Before(until) {
-				return true
+			if enough() {
+				last = at
+				return false
 			}
-			last = at
-			return false
+			return true
 		}}
 	result := simulation.Simulate(object, options)
 	if last.Before(span.To) {

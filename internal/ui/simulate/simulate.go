@@ -11,6 +11,7 @@
 //   - times.go     … its next times
 //   - happened.go  … what would happen, one thing after the other
 //   - picture.go   … and as a picture
+//   - zones.go     the time zones that are offered
 package simulate
 
 import (
@@ -18,6 +19,7 @@ import (
 	"embed"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/carillon-dev/carillon/internal/plan/workload"
 	"github.com/carillon-dev/carillon/internal/ui/page"
@@ -33,6 +35,9 @@ var (
 
 // atOnce is how many are answered at the same time: whoever reloads the page again and again waits for himself.
 const atOnce = 2
+
+// longestWork is how long one answer may be worked out.
+const longestWork = 700 * time.Millisecond
 
 // content is what the template shows.
 type content struct {
@@ -67,7 +72,9 @@ func Register(s *page.Site) {
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		c.Outcome = c.Form.answer(ctx, base, s.Clock(), zone)
+		until := time.Now().Add(longestWork) // work takes real time, whatever the site's clock shows
+		enough := func() bool { return ctx.Err() != nil || time.Now().After(until) }
+		c.Outcome = c.Form.answer(base, s.Clock(), zone, enough)
 		if len(c.Form.Faults) > 0 {
 			c.Outcome = nil
 			return s.RenderInvalid(w, r, tmpl, v)

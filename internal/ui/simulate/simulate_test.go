@@ -200,6 +200,19 @@ func TestLines(t *testing.T) {
 	}
 }
 
+// What has taken too long is told as far as it came.
+func TestEnoughWork(t *testing.T) {
+	asks := formOf(url.Values{"schedule": {"* * * * *"}, "for": {"3d"}, "duration": {"6h"}, "policy": {"Allow"}})
+	whole := asks.answer(nil, uitest.Now, time.UTC, func() bool { return false })
+	cut := asks.answer(nil, uitest.Now, time.UTC, func() bool { return true })
+	if whole == nil || cut == nil {
+		t.Fatalf("%v", asks.Faults)
+	}
+	if whole.Cut != "" || cut.Cut == "" || !strings.Contains(cut.Cut, "would take long") || !cut.Span.To.Before(whole.Span.To) || cut.Summary.Started >= whole.Summary.Started {
+		t.Errorf("%q until %v with %d, %q until %v with %d", whole.Cut, whole.Span.To, whole.Summary.Started, cut.Cut, cut.Span.To, cut.Summary.Started)
+	}
+}
+
 // FuzzAnswer: whatever is asked, there is an answer, and it takes no great while.
 func FuzzAnswer(f *testing.F) {
 	f.Add("0 9 * * *", "Europe/Berlin", "2027-03-27", "3d", "5m", "+1h..+2h", "1h", uint8(1))
@@ -212,7 +225,7 @@ func FuzzAnswer(f *testing.F) {
 			return
 		}
 		begun := time.Now()
-		o := asks.answer(t.Context(), nil, uitest.Now, time.UTC)
+		o := asks.answer(nil, uitest.Now, time.UTC, func() bool { return time.Since(begun) > longestWork })
 		if (o == nil) != (len(asks.Faults) > 0) {
 			t.Errorf("%+v has the faults %v, and the answer %v", asks, asks.Faults, o)
 		}

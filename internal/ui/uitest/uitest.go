@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"io"
 	"io/fs"
 	"log/slog"
@@ -88,7 +89,7 @@ func Site(t testing.TB, w World, register ...func(*page.Site)) *page.Site {
 	decoder := yaml.NewYAMLOrJSONDecoder(strings.NewReader(w.Manifests), 4096)
 	for {
 		o := &unstructured.Unstructured{}
-		if err := decoder.Decode(&o.Object); err == io.EOF {
+		if err := decoder.Decode(&o.Object); errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
 			t.Fatal(err)
