@@ -155,12 +155,12 @@ func (k *known) whyByCount(a, later *run.Attempt) string {
 		return fmt.Sprintf("Tried again in a new Pod: backoffLimit allows %d, and this was failure %d.", limit, k.failuresUntil(a))
 	case later != nil && !k.parallel():
 		return "Tried again in a new Pod."
-	case !k.run.Outcome.Ended() && !k.stopped && limit != 0 && later == nil:
+	case !k.run.Outcome.Ended() && !k.stopped && k.stopping.IsZero() && limit != 0 && later == nil:
 		return "A new Pod comes after a delay that doubles with each failure."
 	case k.run.Reason == batchv1.JobReasonBackoffLimitExceeded && later == nil && limit >= 0:
-		return fmt.Sprintf("Not tried again: backoffLimit is %d.", limit)
+		return fmt.Sprintf("No new Pod: backoffLimit is %d.", limit)
 	case k.run.Reason == batchv1.JobReasonBackoffLimitExceeded && later == nil:
-		return "Not tried again: backoffLimit allows no more failures."
+		return "No new Pod: backoffLimit allows no more failures."
 	}
 	return ""
 }

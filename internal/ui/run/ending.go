@@ -40,6 +40,9 @@ func endingOf(k *known) *ending {
 		if k.stopped {
 			return &ending{Class: "warns", Icon: "warning", Text: "It had not ended when Carillon stopped. What became of it is not known until Carillon runs again."}
 		}
+		if !k.stopping.IsZero() {
+			return k.stoppingText()
+		}
 		if r.Suspended {
 			return &ending{Class: "warns", Icon: "pause", Text: "It is suspended: it has no Pods until somebody resumes it."}
 		}
@@ -86,7 +89,9 @@ func failure(k *known) *ending {
 	}
 	if r.Retrying {
 		e.Class, e.Icon = "warns", "retry"
-		parts = append(parts, "Its Timetable will try the same time again.")
+	}
+	if again := k.triedAgain(); again != "" {
+		parts = append(parts, again)
 	}
 	e.Text = strings.Join(parts, " ")
 	if tooLong && e.Cure == "" {
@@ -100,13 +105,12 @@ func reasonSentence(k *known) string {
 	r := &k.run
 	switch r.Reason {
 	case batchv1.JobReasonBackoffLimitExceeded:
-		text := "It failed, and was not tried again: "
 		if limit := k.backoffLimit(); limit == 0 {
-			return text + "its backoffLimit of 0 allows no failure."
+			return "It failed. Its Pods were not tried again (backoffLimit 0)."
 		} else if limit > 0 {
-			return text + fmt.Sprintf("its backoffLimit allows %s.", quantity.Count(limit, "failure"))
+			return fmt.Sprintf("It failed. Its Pods were not tried once more: its backoffLimit allows %s.", quantity.Count(limit, "failure"))
 		}
-		return text + "as many tries failed as its backoffLimit allows."
+		return "It failed. Its Pods were not tried once more: its backoffLimit allows no more failures."
 	case batchv1.JobReasonDeadlineExceeded:
 		if k.job != nil && k.job.Spec.ActiveDeadlineSeconds != nil {
 			return fmt.Sprintf("It took longer than the %s that it may (activeDeadlineSeconds), and was stopped.", duration.Short(seconds(*k.job.Spec.ActiveDeadlineSeconds)))

@@ -13,6 +13,9 @@ import (
 
 // facts are what there is to know of a run at a glance.
 type facts struct {
+	// Due is the scheduled time, that of the run that it repeats if Repeats; zero if there is none.
+	Due     time.Time
+	Repeats bool
 	// There is the scheduled time in the zone of the schedule; "" if that is the viewer's, or there is none.
 	There string
 	// From and Until are its data interval by the schedule as it is now, zero if it has none.
@@ -43,13 +46,13 @@ var triggers = map[run.Trigger]string{
 // factsOf gives the facts of a run.
 func factsOf(k *known, viewer *time.Location, now time.Time) facts {
 	r := &k.run
-	f := facts{Trigger: triggers[r.Trigger]}
+	f := facts{Trigger: triggers[r.Trigger], Due: k.due(), Repeats: !k.repeats.IsZero()}
 	if f.Trigger == "" && r.Owner.Name == "" {
 		f.Trigger = "no schedule: it was made on its own"
 	}
 	const told = "15:04 -0700"
-	if zone := k.zone(); zone != nil && !r.ScheduledTime.IsZero() && r.ScheduledTime.In(zone).Format(told) != r.ScheduledTime.In(viewer).Format(told) {
-		f.There = r.ScheduledTime.In(zone).Format("Mon 2 Jan 2006 15:04:05 MST") + " (" + zone.String() + ")"
+	if zone := k.zone(); zone != nil && !f.Due.IsZero() && f.Due.In(zone).Format(told) != f.Due.In(viewer).Format(told) {
+		f.There = f.Due.In(zone).Format("Mon 2 Jan 2006 15:04:05 MST") + " (" + zone.String() + ")"
 	}
 	f.From, f.Until = k.interval()
 	if late := r.Lateness(); late > punctual && r.Retry < 2 {
@@ -167,11 +170,11 @@ const farBack = 5 * 366 * 24 * time.Hour
 // interval is the data interval of a run: from the scheduled time before its own until its own. Times are those of the
 // schedule as it is now.
 func (k *known) interval() (from, until time.Time) {
-	if k.schedule == nil || k.run.ScheduledTime.IsZero() {
+	at := k.due()
+	if k.schedule == nil || at.IsZero() {
 		return time.Time{}, time.Time{}
 	}
 	timing := &k.schedule.Policy.Timing
-	at := k.run.ScheduledTime
 	switch {
 	case timing.Every > 0:
 		return at.Add(-timing.Every), at

@@ -55,6 +55,8 @@ func (h *handlers) explainGone(ctx context.Context, k *known, v *logView, chosen
 // nothingRan says why there is no attempt.
 func nothingRan(k *known) string {
 	switch {
+	case k.attemptsUnread:
+		return "Nothing is known of what it wrote, as its attempts could not be read."
 	case k.stopped && !k.run.Outcome.Ended():
 		return "What it wrote is not in the journal yet. It will be when Carillon runs again."
 	case !k.run.Outcome.Ended():

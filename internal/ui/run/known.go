@@ -32,12 +32,20 @@ type known struct {
 	// previous and next are the runs of its schedule before and after it; nil if there are none.
 	previous, next *run.Run
 	usual          journal.Usual
+	// repeats is the scheduled time of the run that it repeats, for one that somebody started by hand from another; zero
+	// otherwise.
+	repeats time.Time
+	// stopping is since when it is being stopped, and killed when what still runs of it is killed at the latest; each zero
+	// if that is not so, or not known.
+	stopping, killed time.Time
 	// schedule is what it belongs to, as it is now; nil if that is not known.
 	schedule *workload.Scheduled
 	// attempts are in the order in which they began; numbers are theirs, and count is the last of these.
 	attempts []run.Attempt
 	numbers  []int
 	count    int
+	// attemptsUnread: they could not be read.
+	attemptsUnread bool
 	// job is its live object, if that is one of batch/v1; live tells that there is one, of whatever kind.
 	job  *batchv1.Job
 	live bool
@@ -53,6 +61,9 @@ type known struct {
 	stopped bool
 	// faults say what could not be read.
 	faults []string
+	// now is when the viewer looks, and viewer the zone in which times are told.
+	now    time.Time
+	viewer *time.Location
 }
 
 const (
@@ -68,18 +79,17 @@ func (h *handlers) gather(ctx context.Context, f *found, podsFrom string) (*know
 	}
 	r := &k.run
 	attempts, err := h.site.Source.Attempts(ctx, r)
-	if err != nil {
-		return nil, err
-	}
+	k.fault("its attempts", err)
+	k.attemptsUnread = err != nil
 	k.attempts, k.numbers, k.count = run.Numbered(attempts)
+	if h.site.Server != nil {
+		h.gatherObjects(ctx, k, podsFrom)
+	}
 	if r.Owner.UID != "" {
 		usual, err := h.site.Source.Usual(ctx, []types.UID{r.Owner.UID})
 		k.fault("how long runs take usually", err)
 		k.usual = usual[r.Owner.UID]
 		k.fault("the runs before and after it", h.neighbours(ctx, k))
-	}
-	if h.site.Server != nil {
-		h.gatherObjects(ctx, k, podsFrom)
 	}
 	return k, ctx.Err()
 }
@@ -105,13 +115,17 @@ func (h *handlers) gatherSchedule(ctx context.Context, k *known) error {
 
 // fault says that something could not be read.
 func (k *known) fault(what string, err error) {
-	switch {
-	case err == nil:
-	case apierrors.IsForbidden(err):
-		k.faults = append(k.faults, fmt.Sprintf("Not allowed to read %s: %v.", what, err))
-	default:
-		k.faults = append(k.faults, fmt.Sprintf("Not known: %s, as it could not be read: %v.", what, err))
+	if err != nil {
+		k.faults = append(k.faults, unread(what, err))
 	}
+}
+
+// unread says that something could not be read, and why.
+func unread(what string, err error) string {
+	if apierrors.IsForbidden(err) {
+		return fmt.Sprintf("Not allowed to read %s: %v.", what, err)
+	}
+	return fmt.Sprintf("Not known: %s, as it could not be read: %v.", what, err)
 }
 
 // get reads an object into its Go type; false if there is none.
@@ -178,6 +192,9 @@ func (h *handlers) gatherObjects(ctx context.Context, k *known, podsFrom string)
 		h.gatherLimits(ctx, k)
 		return
 	}
+	if r.Trigger == run.Manual {
+		k.repeats = repeatedTime(object)
+	}
 	switch {
 	case r.Kind == "Pod" && r.APIVersion == "v1":
 		pod := corev1.Pod{}
@@ -193,6 +210,7 @@ func (h *handlers) gatherObjects(ctx context.Context, k *known, podsFrom string)
 		}
 		k.fault("its Pods", err)
 	}
+	k.isStopping(object)
 	h.gatherEvents(ctx, k)
 }
 

@@ -130,10 +130,15 @@ func (h *handlers) output(ctx context.Context, k *known, q query, again bool) (*
 	var mark crilog.Mark
 	if len(chosenAttempts) > 0 {
 		gone, err := h.lines(ctx, k, q, v, chosenAttempts, &mark)
-		if err != nil {
-			return nil, err
+		switch {
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case err != nil: // the rest of the page is there without it
+			v.Notes = append(v.Notes, unread("its output", err))
+			v.Download, v.DownloadPlain, live = "", "", false
+		default:
+			h.explainGone(ctx, k, v, chosenAttempts, gone)
 		}
-		h.explainGone(ctx, k, v, chosenAttempts, gone)
 	} else {
 		v.Empty = nothingRan(k)
 	}

@@ -16,23 +16,25 @@ func (h *handlers) neighbours(ctx context.Context, k *known) error {
 	r := &k.run
 	of := journal.Query{Namespace: r.Namespace, OwnerKind: r.Owner.Kind, OwnerName: r.Owner.Name, OwnerUID: r.Owner.UID}
 	at := r.Time()
-	if !r.ScheduledTime.IsZero() {
+	if due := k.due(); !due.IsZero() {
 		q := of
-		q.From, q.Until = at, at.Add(1)
+		q.From, q.Until = due, due.Add(1)
 		same, err := h.site.Source.Runs(ctx, q)
 		if err != nil {
 			return err
 		}
 		for _, group := range run.Times(same) {
 			for i := range group {
-				if group[i].UID == r.UID {
+				if group[i].UID == r.UID || r.ScheduledTime.IsZero() && group[i].ScheduledTime.Equal(due) {
 					k.tries = group
+					break
 				}
 			}
 		}
 		if k.schedule != nil {
 			k.tries = k.schedule.MarkRetrying(k.tries)
 		}
+		k.fault("its repetitions by hand", h.repetitions(ctx, k))
 	}
 	q := of
 	q.Until, q.Limit = at, 1

@@ -35,8 +35,8 @@ type data struct {
 	Acts     []act
 	// Stopped: Carillon does not run.
 	Stopped bool
-	// Live: its object is still there.
-	Live bool
+	// Live: its object is still there. Stopping: it is being stopped.
+	Live, Stopping bool
 }
 
 // act is what can be done.
@@ -44,10 +44,11 @@ type act struct{ Text, Icon, Class, URL string }
 
 func (h *handlers) view(ctx context.Context, k *known, q query, zone *time.Location, again bool) (page.View, error) {
 	now := h.site.Clock()
+	k.now, k.viewer = now, zone
 	r := &k.run
 	d := &data{
 		Run: r, Ending: endingOf(k), Previous: k.previous, Next: k.next, Count: k.count, Others: pointers(k.others),
-		Faults: k.faults, Acts: h.acts(k), Stopped: k.stopped, Live: k.live,
+		Faults: k.faults, Acts: h.acts(k), Stopped: k.stopped, Live: k.live, Stopping: !k.stopping.IsZero(),
 	}
 	if len(k.tries) > 1 {
 		d.Tries = pointers(k.tries)
@@ -115,6 +116,8 @@ func (h *handlers) acts(k *known) []act {
 	}
 	to := func(name string) string { return page.ActURL(name, r.Kind, r.Namespace, r.Name) }
 	switch {
+	case !k.stopping.IsZero():
+		return nil
 	case !r.Outcome.Ended() && k.live:
 		return []act{{"Stop", "stop", "danger", to("stop")}}
 	case !r.Outcome.Ended() || !k.live:

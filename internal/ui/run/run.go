@@ -7,6 +7,8 @@
 //   - known.go      what is known of it, and where that is asked for
 //   - neighbours.go the runs of its schedule before and after it
 //   - facts.go      when it was due, began and ended, and what it used
+//   - again.go     whether its scheduled time is tried again, by its Timetable or by hand
+//   - stopping.go  that it is being stopped
 //   - ending.go     how it ended, and why, in plain words
 //   - attempts.go   its attempts, why each was tried again, and which one's output is shown
 //   - objects.go    its live object, Pods and events

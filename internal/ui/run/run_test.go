@@ -105,11 +105,11 @@ func TestRun(t *testing.T) {
 		not   []string
 	}{
 		"a failure": {at: "/run/default/backup-3?uid=uid-3", want: []string{
-			"<h1>backup-3</h1>", "failed", "It failed, and was not tried again", "Container dump ended with exit code 3 after 5s.", "BackoffLimitExceeded",
+			"<h1>backup-3</h1>", "failed", "It failed. Its Pods were not tried once more: its backoffLimit allows no more failures.", "Container dump ended with exit code 3 after 5s.", "BackoffLimitExceeded",
 			`href="/schedule/cronjob/default/backup"`, "Mon 2 Nov 2026 03:00:00 CET", "in its schedule’s zone: Sun 1 Nov 2026 21:00:00 EST (America/New_York)",
 			"2m late", "usually 5s, so it took much longer", "30s of processor time", "60 MiB at its peak", "2.0 KiB",
 			"Run before, Sun 03:00: succeeded", "Run after, 04:00: succeeded", `href="/run/default/backup-2?uid=uid-2"`, `href="/run/default/backup-4?uid=uid-4"`,
-			"Tried again in a new Pod.", "Not tried again: backoffLimit allows no more failures.", "its schedule",
+			"Tried again in a new Pod.", "No new Pod: backoffLimit allows no more failures.", "its schedule",
 		}},
 		"its data interval": {at: "/run/default/backup-3", want: []string{"Data interval", "Sun 1 Nov 2026 08:00:00 CET", "to <time"}, world: func(w *uitest.World) {
 			w.Runs[1].ScheduledTime = time.Date(2026, 11, 2, 7, 0, 0, 0, time.UTC) // 02:00 in New York

@@ -57,6 +57,8 @@ type World struct {
 	ReadOnly bool
 	// Fails, if not nil, is what every answer about runs is.
 	Fails error
+	// AttemptsFail and LogFails, if not nil, are what answers about attempts and their outputs are.
+	AttemptsFail, LogFails error
 	// Notes are what is said to be not known.
 	Notes []string
 	// Forbidden is what the viewer may not do at the API server: "delete cronjobs".
@@ -182,6 +184,9 @@ func (m *memory) Omissions(_ context.Context, q journal.Query) ([]run.Omission, 
 }
 
 func (m *memory) Attempts(_ context.Context, r *run.Run) ([]run.Attempt, error) {
+	if m.world.AttemptsFail != nil {
+		return nil, m.world.AttemptsFail
+	}
 	return slices.DeleteFunc(slices.Clone(m.world.Attempts), func(a run.Attempt) bool { return a.RunUID != r.UID }), m.world.Fails
 }
 
@@ -194,6 +199,9 @@ func (m *memory) Statistics(_ context.Context, q statistics.Query) (*statistics.
 }
 
 func (m *memory) Log(_ context.Context, a *run.Attempt) (io.ReadCloser, error) {
+	if m.world.LogFails != nil {
+		return nil, m.world.LogFails
+	}
 	text, ok := m.world.Logs[a.ContainerID]
 	if !ok {
 		return nil, fs.ErrNotExist
@@ -202,6 +210,9 @@ func (m *memory) Log(_ context.Context, a *run.Attempt) (io.ReadCloser, error) {
 }
 
 func (m *memory) Tail(_ context.Context, a *run.Attempt, lines int) ([]byte, error) {
+	if m.world.LogFails != nil {
+		return nil, m.world.LogFails
+	}
 	all := bytes.SplitAfter([]byte(m.world.Logs[a.ContainerID]), []byte("\n"))
 	return bytes.Join(all[max(0, len(all)-lines-1):], nil), nil
 }
