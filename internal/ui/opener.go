@@ -144,6 +144,7 @@ func (o *Opener) open(ctx context.Context) (*opened, error) {
 	context.AfterFunc(beside, func() {
 		work.Wait()
 		next.requests.Wait()
+		site.Beside.Wait()
 		if err := source.Close(); err != nil {
 			o.Log.Warn("what the page looked at cannot be closed", "error", err)
 		}

@@ -15,6 +15,7 @@
 //   - guard/         who may see and change anything
 //   - login/         what a viewer sees who may not
 //   - cache/         what is known at once: the schedules, and what goes on
+//   - task/          work beside the goroutine of a request, whose panics end nothing else
 //   - page/          what all pages share: layout, words, addresses, assets
 //   - now/           what runs, failed, was missed, is paused and is due
 //   - timeline/      schedules as rows, time as columns
@@ -42,8 +43,9 @@ import (
 	"github.com/carillon-dev/carillon/internal/ui/why"
 )
 
-// Handler gives all pages of a site. ctx ends what goes on beside requests.
+// Handler gives all pages of a site. ctx ends what goes on beside requests; s.Beside waits for it.
 func Handler(ctx context.Context, s *page.Site) http.Handler {
+	s.Life = ctx
 	page.New(s)
 	now.Register(s)
 	timeline.Register(s)

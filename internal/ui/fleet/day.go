@@ -188,7 +188,7 @@ func (f *fleet) showDay(w http.ResponseWriter, r *http.Request) error {
 		v.After = &link{Text: "The day after", URL: dayURL(c, next)}
 	}
 	if !v.Future {
-		count, ready, err := f.days.get(r.Context(), dayKey{c, d.day.Format(dateFormat), zone.String()}, f.patience)
+		count, ready, err := f.days.get(dayKey{c, d.day.Format(dateFormat), zone.String()}, f.patience)
 		if v.State = sectionOf(ready, err); ready && err == nil {
 			v.fill(count, d)
 			f.listDay(r.Context(), v, d, count)

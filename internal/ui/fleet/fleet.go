@@ -19,8 +19,10 @@
 package fleet
 
 import (
+	"context"
 	"embed"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"time"
 
@@ -62,10 +64,10 @@ func Register(s *page.Site) { register(s, patience) }
 
 func register(s *page.Site, wait time.Duration) {
 	f := &fleet{site: s, patience: wait}
-	f.coming = newKept(s.Clock, comingFor, f.forecast)
-	f.past = newKept(s.Clock, pastFor, f.addUp)
-	f.rank = newKept(s.Clock, pastFor, f.rankOwners)
-	f.days = newKept(s.Clock, dayFor, f.countDay)
+	f.coming = newKept(s, comingFor, f.forecast)
+	f.past = newKept(s, pastFor, f.addUp)
+	f.rank = newKept(s, pastFor, f.rankOwners)
+	f.days = newKept(s, dayFor, f.countDay)
 	s.Handle("GET /fleet", f.show)
 	s.Handle("GET /fleet/starts.json", f.starts)
 	s.Handle("GET /fleet/minute", f.showMinute)
@@ -81,6 +83,9 @@ type section struct {
 }
 
 func sectionOf(ready bool, err error) section {
+	if errors.Is(err, context.Canceled) { // what the page looks at is opened anew: it is counted there
+		return section{Counting: true}
+	}
 	if err != nil {
 		return section{Fault: err.Error()}
 	}
@@ -123,9 +128,9 @@ func (f *fleet) show(w http.ResponseWriter, r *http.Request) error {
 	now, zone := f.site.Clock(), page.ZoneOf(r)
 	days, owners := pastKeyOf(c, now, zone), rankingKey{c, window}
 	// All of it begins at once, and the page waits once.
-	f.coming.begin(r.Context(), c)
-	f.past.begin(r.Context(), days)
-	f.rank.begin(r.Context(), owners)
+	f.coming.begin(c)
+	f.past.begin(days)
+	f.rank.begin(owners)
 	until := time.After(f.patience)
 	v := &content{Choice: c, Windows: windows(c, window), Reload: r.URL.RequestURI(), NoServer: f.site.Server == nil,
 		Objects: !lookup.Remembers(f.site.Source)}
@@ -157,7 +162,7 @@ func (f *fleet) starts(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	coming, ready, err := f.coming.get(r.Context(), c, f.patience)
+	coming, ready, err := f.coming.get(c, f.patience)
 	if err != nil {
 		return err
 	}

@@ -7,12 +7,15 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/carillon-dev/carillon/internal/ui/page"
+	"github.com/carillon-dev/carillon/internal/ui/task"
 )
 
 // kept makes results that take long, beside the requests that ask for them, and keeps them for a while. Who asks for one
 // that is a little old gets it while the next is made. Its methods may be called by several goroutines.
 type kept[K comparable, V any] struct {
-	clock func() time.Time
+	site *page.Site
 	// fresh is how long a result is not made anew. One that took long is kept for ten times as long as it took.
 	fresh   time.Duration
 	produce func(context.Context, K) (V, error)
@@ -43,21 +46,21 @@ const (
 	faultFor = 2 * time.Second
 )
 
-func newKept[K comparable, V any](clock func() time.Time, fresh time.Duration, produce func(context.Context, K) (V, error)) *kept[K, V] {
-	return &kept[K, V]{clock: clock, fresh: fresh, produce: produce, turn: make(chan struct{}, 1), known: map[K]*result[V]{}}
+func newKept[K comparable, V any](s *page.Site, fresh time.Duration, produce func(context.Context, K) (V, error)) *kept[K, V] {
+	return &kept[K, V]{site: s, fresh: fresh, produce: produce, turn: make(chan struct{}, 1), known: map[K]*result[V]{}}
 }
 
 // get gives a result; ready is false if it was not there within the time. The error is that of making it.
-func (k *kept[K, V]) get(ctx context.Context, key K, within time.Duration) (value V, ready bool, err error) {
-	k.begin(ctx, key)
+func (k *kept[K, V]) get(key K, within time.Duration) (value V, ready bool, err error) {
+	k.begin(key)
 	return k.wait(key, time.After(within))
 }
 
-// begin has a result made if there is no fresh one. It goes on when the request has ended.
-func (k *kept[K, V]) begin(ctx context.Context, key K) {
+// begin has a result made if there is no fresh one. That goes on when the request has ended, as long as the site lives.
+func (k *kept[K, V]) begin(key K) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	now := k.clock()
+	now := k.site.Clock()
 	r := k.known[key]
 	if r == nil {
 		k.forget()
@@ -69,7 +72,7 @@ func (k *kept[K, V]) begin(ctx context.Context, key K) {
 		return
 	}
 	r.making = make(chan struct{})
-	go k.remake(context.WithoutCancel(ctx), key, r)
+	k.site.Beside.Go(func() { k.remake(key, r) })
 }
 
 func (k *kept[K, V]) keepFor(r *result[V]) time.Duration {
@@ -79,16 +82,20 @@ func (k *kept[K, V]) keepFor(r *result[V]) time.Duration {
 	return min(max(k.fresh, 10*r.took), tooOld)
 }
 
-func (k *kept[K, V]) remake(ctx context.Context, key K, r *result[V]) {
+func (k *kept[K, V]) remake(key K, r *result[V]) {
 	k.turn <- struct{}{}
 	defer func() { <-k.turn }()
-	ctx, cancel := context.WithTimeout(ctx, longestMaking)
+	ctx, cancel := context.WithTimeout(k.site.Life, longestMaking)
 	defer cancel()
 	began := time.Now()
-	value, err := k.produce(ctx, key)
+	var value V
+	err := task.Do(k.site.Log, "counting for the fleet", func() (err error) {
+		value, err = k.produce(ctx, key)
+		return err
+	})
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	r.value, r.err, r.made, r.took = value, err, k.clock(), time.Since(began)
+	r.value, r.err, r.made, r.took = value, err, k.site.Clock(), time.Since(began)
 	close(r.making)
 	r.making = nil
 }
@@ -103,7 +110,7 @@ func (k *kept[K, V]) wait(key K, until <-chan time.Time) (value V, ready bool, e
 		return value, false, nil
 	}
 	making := r.making
-	if making != nil && (r.made.IsZero() || r.err != nil || k.clock().Sub(r.made) > tooOld) {
+	if making != nil && (r.made.IsZero() || r.err != nil || k.site.Clock().Sub(r.made) > tooOld) {
 		k.mu.Unlock()
 		select {
 		case <-making:

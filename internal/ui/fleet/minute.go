@@ -120,7 +120,7 @@ func (f *fleet) showMinute(w http.ResponseWriter, r *http.Request) error {
 	if v.Filter, err = f.filter(r, "/fleet/minute", map[string]string{"at": q.Get("at")}); err != nil {
 		return err
 	}
-	k, ready, err := f.coming.get(r.Context(), c, f.patience)
+	k, ready, err := f.coming.get(c, f.patience)
 	if v.State = sectionOf(ready, err); ready && err == nil {
 		v.fill(k, number, now, zone, f.site.Server != nil && !f.site.ReadOnly)
 	}

@@ -6,6 +6,7 @@
 //
 //   - page.go        Site, what a page has to look at, and View, one page
 //   - render.go      a View as HTML; handlers, and faults as pages
+//   - recent.go      faults that have been logged already
 //   - words.go       times, durations and counts as the templates write them
 //   - link.go        addresses of schedules, runs and acts
 //   - subject.go     the schedule that an address names
@@ -20,6 +21,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -49,9 +51,14 @@ type Site struct {
 	Clock func() time.Time
 	// Log is told of faults that are not the viewer's.
 	Log *slog.Logger
+	// Life ends what goes on beside requests; nil: nothing does. Beside counts that: Source is closed when it is over. Only
+	// what a request does may add to it.
+	Life   context.Context //nolint:containedctx // it is that of the site
+	Beside sync.WaitGroup
 
 	mux      *http.ServeMux
 	patterns []string
+	logged   recent
 }
 
 // Cache is what is known at once; cache.Cache is one. Its methods may be called at once and take no time, but for the
@@ -132,6 +139,9 @@ type View struct {
 // New gives the handler of a site; the packages of pages register on it before it serves.
 func New(s *Site) *Site {
 	s.mux = http.NewServeMux()
+	if s.Life == nil {
+		s.Life = context.Background()
+	}
 	s.assets()
 	s.preferences()
 	return s

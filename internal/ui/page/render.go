@@ -17,6 +17,7 @@ import (
 
 	"github.com/carillon-dev/carillon/internal/client/cluster"
 	"github.com/carillon-dev/carillon/internal/ui/guard"
+	"github.com/carillon-dev/carillon/internal/ui/task"
 )
 
 //go:embed *.html
@@ -115,7 +116,7 @@ func (s *Site) Fail(w http.ResponseWriter, r *http.Request, err error) {
 		return // the viewer has gone
 	}
 	f := faultOf(err)
-	if f.Code >= http.StatusInternalServerError {
+	if _, panicked := errors.AsType[*task.PanicError](err); f.Code >= http.StatusInternalServerError && !panicked && s.logged.isNew(err.Error(), s.Clock()) {
 		s.Log.Error("the page cannot be shown", "path", r.URL.Path, "error", err)
 	}
 	if err := s.render(w, r, f.Code, faultPage, View{Title: f.Title, Data: f}); err != nil {

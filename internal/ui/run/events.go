@@ -19,6 +19,8 @@ const (
 	eventsApart   = 50 * time.Millisecond
 	// stalled is after how long a viewer who takes nothing is left: his browser comes again for the rest.
 	stalled = 20 * time.Second
+	// soon is how long a browser waits before it comes again when the connection breaks, later when following has failed.
+	soon, later = time.Second, 10 * time.Second
 	// silence is after how long without lines a viewer is told that all is well.
 	silence = 15 * time.Second
 )
@@ -41,8 +43,9 @@ type line struct {
 	Cut   int64       `json:"c,omitempty"`
 }
 
-// send writes what comes until there is no more, or the viewer has gone.
-func send(ctx context.Context, w http.ResponseWriter, from <-chan sent, over <-chan error) error {
+// send writes what comes until there is no more, or the viewer has gone, and with it that something else has changed; a
+// nil channel tells of no changes.
+func send(ctx context.Context, w http.ResponseWriter, from <-chan sent, over <-chan error, changes <-chan struct{}) error {
 	c := http.NewResponseController(w)
 	write := func(text []byte) error {
 		_ = c.SetWriteDeadline(time.Now().Add(stalled)) // where it cannot be set, the server has another bound
@@ -51,7 +54,7 @@ func send(ctx context.Context, w http.ResponseWriter, from <-chan sent, over <-c
 		}
 		return c.Flush()
 	}
-	if err := write([]byte("retry: 1000\n\n")); err != nil {
+	if err := write(retryAfter(soon)); err != nil {
 		return nil //nolint:nilerr // the viewer has gone
 	}
 	quiet := time.NewTimer(silence)
@@ -66,6 +69,14 @@ func send(ctx context.Context, w http.ResponseWriter, from <-chan sent, over <-c
 			ended = true
 			for len(from) > 0 {
 				batch = append(batch, <-from)
+			}
+		case _, open := <-changes:
+			if !open {
+				return nil // the viewer has gone
+			}
+			// It has no ID: that of the last lines holds.
+			if write([]byte("event: changed\ndata:\n\n")) != nil {
+				return nil
 			}
 		case <-quiet.C:
 			if write([]byte(":\n\n")) != nil {
@@ -82,11 +93,15 @@ func send(ctx context.Context, w http.ResponseWriter, from <-chan sent, over <-c
 			}
 		}
 		if err != nil {
+			_ = write(retryAfter(later)) // a viewer who has gone does not come again
 			return err
 		}
 	}
 	return nil
 }
+
+// retryAfter tells a browser how long to wait before it comes again.
+func retryAfter(d time.Duration) []byte { return fmt.Appendf(nil, "retry: %d\n\n", d.Milliseconds()) }
 
 // gather takes what waits, up to the bounds of an event.
 func gather(first sent, from <-chan sent) []sent {

@@ -147,7 +147,7 @@ func (h *handlers) output(ctx context.Context, k *known, q query, again bool) (*
 		if n := len(v.Lines); n > 0 {
 			last = v.Lines[n-1].Number
 		}
-		at := url.Values{"uid": {string(r.UID)}, "after": {place{v.Attempt, mark, last}.String()}}
+		at := url.Values{"uid": {string(r.UID)}, "changes": {"1"}, "after": {place{v.Attempt, mark, last}.String()}}
 		if follows {
 			at.Set("follow", "newest")
 		}

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // What a run writes, while it does: new lines come by server-sent events and are put to the end of the output. Where the
-// viewer looks at the end he stays there, elsewhere he is left in peace. Everything is put in as text.
+// viewer looks at the end he stays there, elsewhere he is left in peace. Everything is put in as text. A page that nobody
+// looks at does not listen, and goes on where it was when somebody does: a browser has six connections for all its windows.
 "use strict";
 
 (function output() {
@@ -11,6 +12,8 @@
   const batch = 500;
   let source = null;
   let stream = "";
+  // How far the lines of the stream are known: the ID of its last event.
+  let place = "";
   let paused = false;
   let waiting = [];
 
@@ -117,17 +120,43 @@
     source = null;
   }
 
+  // Whether the stream tells of changes, too, so that the page needs no other.
+  function tells(lines, does) {
+    if (does === "tells" in lines.dataset) return;
+    if (does) lines.dataset.tells = "";
+    else delete lines.dataset.tells;
+    document.dispatchEvent(new CustomEvent("listen"));
+  }
+
+  // Events say the place behind them; those of lines that are known already are left out.
+  function fresh(e, lines) {
+    const known = Number(place.split(" ")[2] || 0);
+    place = e.lastEventId || place;
+    return lines.filter((l) => l.n > known);
+  }
+
   function open() {
     const lines = find("output-lines");
     const address = lines && lines.dataset.stream;
-    if (!address || source || stream === "ended " + address) return;
+    if (!address || source || document.hidden || stream === "ended " + address) return;
+    const from = new URL(address, location.href);
+    if (stream !== address) place = from.searchParams.get("after") || "";
     stream = address;
+    if (place) from.searchParams.set("after", place);
     const live = lines.querySelector(".live");
     if (live) live.hidden = false;
-    source = new EventSource(address);
-    source.addEventListener("open", () => tell(paused ? "paused" : "live"));
-    source.addEventListener("lines", (e) => take(JSON.parse(e.data).map(lineOf)));
+    let lost = false;
+    source = new EventSource(from);
+    source.addEventListener("open", () => {
+      tell(paused ? "paused" : "live");
+      tells(lines, true);
+      if (lost) document.dispatchEvent(new CustomEvent("heard")); // what changed meanwhile was not told
+      lost = false;
+    });
+    source.addEventListener("changed", () => document.dispatchEvent(new CustomEvent("heard")));
+    source.addEventListener("lines", (e) => take(fresh(e, JSON.parse(e.data)).map(lineOf)));
     source.addEventListener("attempt", (e) => {
+      place = e.lastEventId || place;
       const a = JSON.parse(e.data);
       lines.dataset.attempt = a.id;
       const field = lines.querySelector("input[name=attempt]");
@@ -139,6 +168,7 @@
     source.addEventListener("end", (e) => {
       close();
       stream = "ended " + address;
+      tells(lines, false);
       tell(JSON.parse(e.data).run ? "the run has ended" : "this attempt has ended");
       const pause = find("output-pause");
       if (pause && !paused) pause.hidden = true;
@@ -146,9 +176,11 @@
       setTimeout(changed, 1500); // what the run used is known a moment later
     });
     source.addEventListener("error", () => {
+      lost = true;
       tell("not live: Carillon does not answer");
       if (source && source.readyState === EventSource.CLOSED) {
         source = null;
+        tells(lines, false);
         setTimeout(open, 5000);
       }
     });
@@ -179,6 +211,7 @@
     };
   }
 
+  document.addEventListener("visibilitychange", () => (document.hidden ? close() : open()));
   document.addEventListener("DOMContentLoaded", open);
   if (document.readyState !== "loading") open();
   document.addEventListener("htmx:afterSettle", open);

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -16,6 +17,7 @@ import (
 	"github.com/carillon-dev/carillon/internal/plan/run"
 	"github.com/carillon-dev/carillon/internal/ui/page"
 	"github.com/carillon-dev/carillon/internal/ui/run/output"
+	"github.com/carillon-dev/carillon/internal/ui/task"
 )
 
 const (
@@ -32,6 +34,7 @@ const (
 //	lines    lines, as JSON
 //	attempt  a further attempt has begun, of which the lines follow
 //	end      no more will come
+//	changed  something else has changed, where the address asks for that too (changes=1)
 //
 // The ID of an event is the place behind it, from which a browser that comes again goes on.
 func (h *handlers) stream(w http.ResponseWriter, r *http.Request) error {
@@ -59,6 +62,7 @@ func (h *handlers) stream(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx, stop := context.WithCancel(r.Context())
 	defer stop()
+	defer context.AfterFunc(h.site.Life, stop)()
 	s := &streaming{
 		h: h, run: found.run, at: at, newest: r.URL.Query().Get("follow") == "newest" || at.Container == "", times: r.URL.Query().Get("times") != "",
 		zone: page.ZoneOf(r), out: make(chan sent, lineQueue),
@@ -66,11 +70,22 @@ func (h *handlers) stream(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Accel-Buffering", "no")
+	var changes <-chan struct{}
+	if r.URL.Query().Get("changes") != "" {
+		changes = h.site.Cache.Changes(ctx)
+	}
 	over := make(chan error, 1)
-	go func() { over <- s.follow(ctx) }()
-	if err := send(ctx, w, s.out, over); err != nil && ctx.Err() == nil {
+	var following sync.WaitGroup
+	following.Go(func() {
+		over <- task.Do(h.site.Log, "following an output", func() error { return s.follow(ctx) })
+	})
+	err = send(ctx, w, s.out, over, changes)
+	if _, panicked := errors.AsType[*task.PanicError](err); err != nil && !panicked && ctx.Err() == nil {
 		h.site.Log.Error("output cannot be followed", "path", r.URL.Path, "error", err)
 	}
+	// What it reads from is closed once no request is under way.
+	stop()
+	following.Wait()
 	return nil // the answer has begun
 }
 

@@ -348,3 +348,76 @@ func TestStreamRefuses(t *testing.T) {
 		})
 	}
 }
+
+// What panics while an output is followed, whatever programs have written there, ends that stream alone.
+func TestStreamPanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, h := newWorld(t)
+		w.begin(1)
+		h.follow = func(context.Context, run.Attempt, crilog.Mark, func(crilog.Piece) error) (crilog.Mark, bool, error) {
+			panic("unreadable")
+		}
+		v := watch(t, h, "follow=newest", "")
+		<-v.done
+		if body := v.answer.Body.String(); !strings.HasSuffix(body, "retry: 10000\n\n") {
+			t.Errorf("got %q", body)
+		}
+	})
+}
+
+// A stream ends with its site, and then nothing of it reads any more.
+func TestStreamEndsWithItsSite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, h := newWorld(t)
+		w.begin(1)
+		life, end := context.WithCancel(t.Context())
+		h.site.Life = life
+		reads := true
+		h.follow = func(ctx context.Context, _ run.Attempt, from crilog.Mark, _ func(crilog.Piece) error) (crilog.Mark, bool, error) {
+			<-ctx.Done()
+			time.Sleep(time.Second)
+			reads = false
+			return from, false, ctx.Err()
+		}
+		v := watch(t, h, "follow=newest", "")
+		synctest.Wait()
+		end()
+		<-v.done
+		if reads {
+			t.Error("it reads on")
+		}
+	})
+}
+
+// changing tells of changes as it is told to.
+type changing struct {
+	page.Cache
+	changes chan struct{}
+}
+
+func (c *changing) Changes(context.Context) <-chan struct{} { return c.changes }
+
+// The stream of a page tells of changes, so that it needs no other; the place stays that of the last line.
+func TestStreamTellsOfChanges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, h := newWorld(t)
+		c := &changing{h.site.Cache, make(chan struct{}, 1)}
+		h.site.Cache = c
+		w.begin(1)
+		w.write(1, "one")
+		for query, told := range map[string]int{"follow=newest": 0, "follow=newest&changes=1": 1} {
+			v := watch(t, h, query, "")
+			time.Sleep(time.Second)
+			c.changes <- struct{}{}
+			time.Sleep(time.Second)
+			v.stop()
+			<-v.done
+			if body := v.answer.Body.String(); strings.Count(body, "event: changed\ndata:\n\n") != told {
+				t.Errorf("%s: got %q", query, body)
+			}
+			for len(c.changes) > 0 {
+				<-c.changes
+			}
+		}
+	})
+}

@@ -123,8 +123,9 @@ func Site(t testing.TB, w World, register ...func(*page.Site)) *page.Site {
 	s := page.New(&page.Site{
 		Name: "this machine", Kubectl: "carillon kubectl", Source: known, Cache: known, ReadOnly: w.ReadOnly,
 		Server: &cluster.Server{Namespace: "default", Mapper: mapper, Client: client},
-		Clock:  func() time.Time { return w.Now }, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
+		Clock:  func() time.Time { return w.Now }, Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Life: t.Context(),
 	})
+	t.Cleanup(s.Beside.Wait) // t's context has ended then
 	for _, r := range register {
 		r(s)
 	}

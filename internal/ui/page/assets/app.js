@@ -16,7 +16,8 @@
 })();
 
 // A page that says data-live hears of changes by server-sent events. One that nobody looks at does not listen, and reads
-// itself again when somebody does.
+// itself again when somebody does. Where a part of it has data-tells, the stream of that part tells of changes, too, by
+// the event "heard"; "listen" says that this begins or ends.
 (function live() {
   let source = null;
   let lost = false;
@@ -40,8 +41,17 @@
     if (!busy()) document.body.dispatchEvent(new CustomEvent("changed"));
   }
 
+  function close() {
+    if (source) source.close();
+    source = null;
+  }
+
   function listen() {
     const part = document.querySelector("[data-live]");
+    if (document.querySelector("[data-tells]")) {
+      close();
+      return;
+    }
     if (!part || document.hidden || source) return;
     source = new EventSource(part.dataset.live);
     source.addEventListener("open", () => {
@@ -63,13 +73,14 @@
 
   document.addEventListener("visibilitychange", () => {
     if (document.hidden) {
-      if (source) source.close();
-      source = null;
+      close();
     } else {
       changed();
       listen();
     }
   });
+  document.addEventListener("heard", changed);
+  document.addEventListener("listen", listen);
   document.addEventListener("DOMContentLoaded", listen);
   if (document.readyState !== "loading") listen();
 })();
