@@ -15,7 +15,6 @@
 //   - guard/         who may see and change anything
 //   - login/         what a viewer sees who may not
 //   - cache/         what is known at once: the schedules, and what goes on
-//   - task/          work beside the goroutine of a request, whose panics end nothing else
 //   - page/          what all pages share: layout, words, addresses, assets
 //   - now/           what runs, failed, was missed, is paused and is due
 //   - timeline/      schedules as rows, time as columns

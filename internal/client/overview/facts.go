@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -31,23 +30,23 @@ import (
 const factsTimeout = 10 * time.Second
 
 // facts finds out how the parts are that runs depend on.
-func (g *gatherer) facts(ctx context.Context) {
+func (g *gatherer) facts(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, factsTimeout)
 	defer cancel()
 	f := &g.in.Facts
 	if g.o.DataDir != "" {
 		f.Carillon = carillonOn(g.o.DataDir, g.o.Server != nil)
 	}
-	var tasks sync.WaitGroup
-	tasks.Go(func() { f.Journal = g.journal(ctx) })
+	tasks := g.tasks()
+	tasks.Go("how the journal is", func() { f.Journal = g.journal(ctx) })
 	if g.o.Server != nil {
-		tasks.Go(func() { f.API = g.api(ctx) })
-		tasks.Go(func() { g.nodes(ctx) })
+		tasks.Go("how the API server is", func() { f.API = g.api(ctx) })
+		tasks.Go("how the nodes are", func() { g.nodes(ctx) })
 		if g.o.DataDir == "" {
-			tasks.Go(func() { g.leases(ctx) })
+			tasks.Go("how the controllers are", func() { g.leases(ctx) })
 		}
 	}
-	tasks.Wait()
+	return tasks.Wait()
 }
 
 // carillonOn looks at the data directory of a Carillon of this machine.

@@ -70,7 +70,7 @@ func (g *gatherer) outputs(ctx context.Context, failures []status.Failure) {
 	for n := range indexes {
 		indexes[n] = n
 	}
-	_ = inTurn(atOnce, indexes, func(n int) error {
+	_ = inTurn(g.log(), atOnce, indexes, func(n int) error {
 		f := &failures[n]
 		var known bool
 		if f.Output, known = remembered.of(&f.Run); known {

@@ -13,8 +13,10 @@
 package overview
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -26,6 +28,7 @@ import (
 
 	"github.com/carillon-dev/carillon/internal/client/cluster"
 	"github.com/carillon-dev/carillon/internal/client/lookup"
+	"github.com/carillon-dev/carillon/internal/client/task"
 	"github.com/carillon-dev/carillon/internal/plan/run"
 	"github.com/carillon-dev/carillon/internal/plan/status"
 	"github.com/carillon-dev/carillon/internal/plan/workload"
@@ -51,6 +54,8 @@ type Options struct {
 	Within     time.Duration
 	// Known has what is known already; nil: nothing is.
 	Known *Known
+	// Log is told the stack where looking panics, which is an error, too; nil: nobody is.
+	Log *slog.Logger
 }
 
 // Known is what need not be asked for.
@@ -97,7 +102,9 @@ func FactsOf(ctx context.Context, o Options) (facts status.Facts, notes []string
 	if err != nil {
 		return status.Facts{}, nil, err
 	}
-	g.facts(ctx)
+	if err := g.facts(ctx); err != nil {
+		return status.Facts{}, nil, err
+	}
 	return g.in.Facts, g.notes, nil
 }
 
@@ -144,21 +151,34 @@ func (g *gatherer) note(format string, args ...any) {
 	}
 }
 
+// tasks is work side by side.
+func (g *gatherer) tasks() *task.Group { return task.NewGroup(g.log()) }
+
+func (g *gatherer) log() *slog.Logger {
+	if g.o.Log == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return g.o.Log
+}
+
 // gather asks for everything, as far as possible side by side.
 func (g *gatherer) gather(ctx context.Context) error {
 	var schedules, runs error
-	var tasks sync.WaitGroup
+	tasks := g.tasks()
 	if known := g.o.Known; known != nil {
 		g.in.Facts, g.in.Schedules, schedules = known.Facts, known.Schedules, known.Unread
 	} else {
-		tasks.Go(func() { g.facts(ctx) })
+		tasks.Go("how the parts are", func() {
+			if err := g.facts(ctx); err != nil {
+				g.note("how the parts are is not known: %v", err)
+			}
+		})
 		if g.o.Server != nil {
-			tasks.Go(func() { schedules = g.schedules(ctx) })
+			tasks.Go("the schedules", func() { schedules = g.schedules(ctx) })
 		}
 	}
-	tasks.Go(func() { runs = g.runs(ctx) })
-	tasks.Wait()
-	if err := ctx.Err(); err != nil {
+	tasks.Go("the runs", func() { runs = g.runs(ctx) })
+	if err := cmp.Or(tasks.Wait(), ctx.Err()); err != nil {
 		return err
 	}
 	if runs != nil {

@@ -6,6 +6,7 @@ package overview
 import (
 	"cmp"
 	"context"
+	"log/slog"
 	"slices"
 	"sync"
 
@@ -13,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/carillon-dev/carillon/internal/client/task"
 	"github.com/carillon-dev/carillon/internal/journal"
 	"github.com/carillon-dev/carillon/internal/plan/diagnosis"
 	"github.com/carillon-dev/carillon/internal/plan/quantity"
@@ -33,14 +35,14 @@ const (
 // runs asks for runs and omissions.
 func (g *gatherer) runs(ctx context.Context) error {
 	var active, failed, omissions error
-	var tasks sync.WaitGroup
-	tasks.Go(func() {
+	tasks := g.tasks()
+	tasks.Go("the active runs", func() {
 		g.in.Active, active = g.o.Source.Runs(ctx, journal.Query{Namespace: g.o.Namespace, Outcomes: []run.Outcome{run.Active}})
 		if active == nil && len(g.in.Active) > 0 {
 			active = g.aboutActive(ctx)
 		}
 	})
-	tasks.Go(func() {
+	tasks.Go("the failed runs", func() {
 		query := journal.Query{Namespace: g.o.Namespace, Outcomes: []run.Outcome{run.Failed}, EndedFrom: g.in.Since, Limit: mostFailed}
 		if g.in.Failed, failed = g.o.Source.Runs(ctx, query); failed != nil {
 			return
@@ -50,14 +52,13 @@ func (g *gatherer) runs(ctx context.Context) error {
 		}
 		failed = g.recent(ctx)
 	})
-	tasks.Go(func() {
+	tasks.Go("the omissions", func() {
 		query := journal.Query{Namespace: g.o.Namespace, From: g.in.Since, Limit: mostOmissions}
 		if g.in.Omissions, omissions = g.o.Source.Omissions(ctx, query); len(g.in.Omissions) == mostOmissions {
 			g.note("more than %s scheduled times were missed or skipped lately: only the newest were looked at", quantity.Grouped(mostOmissions))
 		}
 	})
-	tasks.Wait()
-	return cmp.Or(active, failed, omissions)
+	return cmp.Or(tasks.Wait(), active, failed, omissions)
 }
 
 // aboutActive asks how long runs usually take, and what Pods of those that are active do.
@@ -131,7 +132,7 @@ func (g *gatherer) recent(ctx context.Context) error {
 	owners = owners[:min(len(owners), mostRecent)]
 	g.in.Recent = map[types.UID][]run.Run{}
 	var mu sync.Mutex
-	return inTurn(atOnce, owners, func(uid types.UID) error {
+	return inTurn(g.log(), atOnce, owners, func(uid types.UID) error {
 		runs, err := g.o.Source.Runs(ctx, journal.Query{Namespace: g.o.Namespace, OwnerUID: uid, Limit: recentRuns})
 		mu.Lock()
 		defer mu.Unlock()
@@ -141,14 +142,14 @@ func (g *gatherer) recent(ctx context.Context) error {
 }
 
 // inTurn does something with each, a few at once, and gives the first error.
-func inTurn[T any](width int, all []T, do func(T) error) error {
+func inTurn[T any](log *slog.Logger, width int, all []T, do func(T) error) error {
 	next := make(chan T)
 	errs := make([]error, width)
 	var workers sync.WaitGroup
 	for n := range width {
 		workers.Go(func() {
 			for one := range next {
-				errs[n] = cmp.Or(errs[n], do(one))
+				errs[n] = cmp.Or(errs[n], task.Do(log, "looking at one of many", func() error { return do(one) }))
 			}
 		})
 	}

@@ -115,6 +115,7 @@ func TestCalendars(t *testing.T) {
 func TestActive(t *testing.T) {
 	inWorld(t, []string{backup, jobOfNone}, func(t *testing.T, w *world) {
 		w.begin()
+		w.names() // watches have begun
 		w.create(job)
 		w.names()
 		if all, of := w.Active(""), w.Active("shop-backup"); len(all) != 2 || len(of) != 1 || of[0].Name != "backup-1" {

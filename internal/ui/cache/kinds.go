@@ -138,7 +138,7 @@ func (c *Cache) watch(ctx context.Context) {
 	defer tasks.Wait()
 	for _, w := range c.kinds {
 		tasks.Go(func() {
-			w.run(ctx, reach, c.o.Namespace, func(trouble string) {
+			w.run(ctx, c.o.Log, reach, c.o.Namespace, func(trouble string) {
 				if trouble != "" {
 					c.o.Log.Warn(w.name + " " + trouble)
 				} else {

@@ -5,11 +5,13 @@ package cache
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
 
 	"github.com/carillon-dev/carillon/internal/client/overview"
+	"github.com/carillon-dev/carillon/internal/client/task"
 	"github.com/carillon-dev/carillon/internal/plan/status"
 )
 
@@ -38,6 +40,8 @@ type overviews struct {
 	found *overview.Overview
 	err   error
 	at    time.Time
+	// logged is err as it was logged; "" if the last time nothing was at fault.
+	logged string
 	// ready is closed when the next is found out; nil if nobody waits.
 	ready chan struct{}
 
@@ -131,15 +135,25 @@ func (c *Cache) overview(ctx context.Context) (*overview.Overview, error) {
 func (s *overviews) find(ctx context.Context, c *Cache) error {
 	within, cancel := context.WithTimeout(ctx, findWithin)
 	defer cancel()
-	found, err := s.look(within, ctx, c)
+	var found *overview.Overview
+	err := task.Do(c.o.Log, "finding out what goes on", func() (err error) {
+		found, err = s.look(within, ctx, c)
+		return err
+	})
 	if ctx.Err() != nil {
 		return nil
 	}
-	if err != nil {
-		c.o.Log.Warn("What goes on cannot be found out", "error", err)
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	text := ""
+	if err != nil {
+		text = err.Error()
+	}
+	// It is tried again and again.
+	if _, panicked := errors.AsType[*task.PanicError](err); text != "" && text != s.logged && !panicked {
+		c.o.Log.Warn("What goes on cannot be found out", "error", err)
+	}
+	s.logged = text
 	s.found, s.err, s.at = found, err, time.Now()
 	if s.ready != nil {
 		close(s.ready)
@@ -153,7 +167,7 @@ func (s *overviews) look(ctx, life context.Context, c *Cache) (*overview.Overvie
 	now := c.o.Clock().UTC()
 	o := overview.Options{
 		Source: c.o.Source, Server: c.o.Server, DataDir: c.o.DataDir, Journal: c.o.Journal, Namespace: c.o.Namespace,
-		Now: now, Since: now.Add(-since), Within: within, Known: &overview.Known{Outputs: &s.outputs},
+		Now: now, Since: now.Add(-since), Within: within, Known: &overview.Known{Outputs: &s.outputs}, Log: c.o.Log,
 	}
 	var notes []string
 	o.Known.Facts, notes = s.factsNow(ctx, life, c, o)
@@ -197,10 +211,15 @@ func (s *overviews) factsNow(ctx, life context.Context, c *Cache, o overview.Opt
 
 // askFacts asks for facts.
 func (s *overviews) askFacts(ctx context.Context, c *Cache, o overview.Options) {
-	facts, notes, err := overview.FactsOf(ctx, o)
+	var facts status.Facts
+	var notes []string
+	err := task.Do(c.o.Log, "asking how the parts are", func() (err error) {
+		facts, notes, err = overview.FactsOf(ctx, o)
+		return err
+	})
 	s.mu.Lock()
 	f := &s.facts
-	changed := !f.at.IsZero() && fails(f.facts) != fails(facts)
+	changed := err == nil && !f.at.IsZero() && fails(f.facts) != fails(facts)
 	if err == nil {
 		f.at, f.facts, f.notes = time.Now(), facts, notes
 	}

@@ -177,3 +177,39 @@ func TestNotes(t *testing.T) {
 		}
 	})
 }
+
+// A fault that stays is told to each viewer, and logged once; so is a panic, with which nothing else ends.
+func TestStatusFaultsAreLoggedOnce(t *testing.T) {
+	for name, test := range map[string]struct {
+		begin  func(s *source)
+		logged string
+		often  func(n int) bool
+	}{
+		"it fails":  {func(s *source) { s.fails = errors.New("no disk") }, "What goes on cannot be found out", func(n int) bool { return n == 1 }},
+		"it panics": {func(s *source) { s.panics = "no sense" }, "work for a page panicked", func(n int) bool { return n > 0 }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, []string{backup}, func(t *testing.T, w *world) {
+				test.begin(w.source)
+				w.begin()
+				for range 20 {
+					if _, err := w.Status(t.Context()); err == nil {
+						t.Fatal("it is not told")
+					}
+					time.Sleep(4 * time.Second)
+				}
+				synctest.Wait()
+				if n := strings.Count(w.log.String(), test.logged); !test.often(n) {
+					t.Errorf("it was logged %d times: %s", n, &w.log)
+				}
+				w.source.mu.Lock()
+				w.source.fails, w.source.panics = nil, nil
+				w.source.mu.Unlock()
+				time.Sleep(goodFor + 2*late)
+				if _, err := w.Status(t.Context()); err != nil {
+					t.Errorf("when it is over: %v", err)
+				}
+			})
+		})
+	}
+}

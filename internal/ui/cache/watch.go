@@ -6,6 +6,7 @@ package cache
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -18,6 +19,8 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/carillon-dev/carillon/internal/client/task"
 )
 
 const (
@@ -98,7 +101,7 @@ func (t told) Replace(all []any, version string) error {
 }
 
 // run watches until ctx ends. tell hears of trouble that begins, and with "" that it is over.
-func (w *watched) run(ctx context.Context, c client.WithWatch, namespace string, tell func(trouble string)) {
+func (w *watched) run(ctx context.Context, log *slog.Logger, c client.WithWatch, namespace string, tell func(trouble string)) {
 	if w.after != nil {
 		select {
 		case <-w.after.settled:
@@ -113,21 +116,30 @@ func (w *watched) run(ctx context.Context, c client.WithWatch, namespace string,
 		}
 	}
 	silent := klog.LoggerWithName(klog.Background().V(4), "page") // what goes wrong is told here
+	ctx = klog.NewContext(ctx, silent)
 	reflector := toolscache.NewReflectorWithOptions(w.listerWatcher(c, namespace), w.example, told{w.store, filled}, toolscache.ReflectorOptions{
-		Name: w.name, Logger: &silent, Backoff: &wait.Backoff{Duration: soon, Cap: late, Factor: 2, Steps: 1000, Jitter: 0.2},
+		Name: w.name, Backoff: &wait.Backoff{Duration: soon, Cap: late, Factor: 2, Steps: 1000, Jitter: 0.2},
 	})
 	pause := soon
 	for ctx.Err() == nil {
 		began := time.Now()
-		err := w.watchOnce(ctx, reflector)
-		if time.Since(began) > late {
+		var again bool
+		err := task.Do(log, "watching "+w.name, func() (err error) {
+			again, err = w.watchOnce(ctx, reflector)
+			return err
+		})
+		lasted := time.Since(began) > late
+		if lasted {
 			pause = soon
 		}
 		switch trouble := ""; {
 		case ctx.Err() != nil:
 			return
-		case err == nil:
+		case err == nil && (lasted || again):
 			continue
+		case err == nil: // the watch ended as soon as it had begun
+			w.pause(ctx, pause)
+			pause = min(2*pause, late)
 		case meta.IsNoMatchError(err), apierrors.IsNotFound(err):
 			if !w.optional {
 				trouble = "are not known: the API server does not serve them"
@@ -179,23 +191,28 @@ func (w *watched) pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// watchOnce lists and watches until that ends, or all is to be read again.
-func (w *watched) watchOnce(ctx context.Context, reflector *toolscache.Reflector) error {
+// watchOnce lists and watches until that ends, or all is to be read again: again says so.
+func (w *watched) watchOnce(ctx context.Context, reflector *toolscache.Reflector) (again bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	ended := make(chan struct{})
-	defer func() { <-ended }()
 	once, stop := context.WithCancel(ctx)
+	wanted := false
+	defer func() {
+		stop()
+		<-ended
+		again = wanted
+	}()
 	go func() {
 		defer close(ended)
 		select {
 		case <-w.again:
+			wanted = true
 			stop()
 		case <-once.Done():
 		}
 	}()
-	defer stop()
-	return reflector.ListAndWatchWithContext(once)
+	return false, reflector.ListAndWatchWithContext(once)
 }
 
 // listerWatcher lists and watches the kind.

@@ -4,10 +4,12 @@
 package cache
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
 	"io/fs"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -41,6 +43,8 @@ type server struct {
 	watches map[watch.Interface]string
 	// expired are kinds that must be listed before they can be watched again: the server has forgotten what was before.
 	expired map[string]bool
+	// short: watches end as soon as they have begun.
+	short bool
 }
 
 // IsWatchListSemanticsUnSupported says that watches of the fake client do not begin with what is there.
@@ -87,7 +91,9 @@ func (s *server) Watch(ctx context.Context, list client.ObjectList, options ...c
 		return nil, apierrors.NewResourceExpired("too old")
 	}
 	w, err := s.WithWatch.Watch(ctx, list, options...)
-	if err == nil {
+	if err == nil && s.short {
+		w.Stop()
+	} else if err == nil {
 		s.watches[w] = kind
 	}
 	return w, err
@@ -132,8 +138,9 @@ type source struct {
 	omissions []run.Omission
 	asked     int
 	fails     error
-	// takes is how long an answer takes.
-	takes time.Duration
+	// takes is how long an answer takes; panics is what one is instead, nil for none.
+	takes  time.Duration
+	panics any
 }
 
 func (s *source) Runs(ctx context.Context, q journal.Query) ([]run.Run, error) {
@@ -143,6 +150,9 @@ func (s *source) Runs(ctx context.Context, q journal.Query) ([]run.Run, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.panics != nil {
+		panic(s.panics)
+	}
 	if active {
 		s.asked++
 	}
@@ -216,7 +226,7 @@ func inWorld(t *testing.T, objects []string, test func(t *testing.T, w *world)) 
 			made.WithObjects(object(t, text))
 		}
 		w := &world{t: t, server: &server{WithWatch: made.Build(), fails: map[string]error{}, lists: map[string]int{}, watches: map[watch.Interface]string{}, expired: map[string]bool{}}, source: &source{}}
-		w.Cache = New(Options{client: w.server, Source: w.source})
+		w.Cache = New(Options{client: w.server, Source: w.source, Log: slog.New(slog.NewTextHandler(&w.log, nil))})
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		w.begin = sync.OnceFunc(func() { go func() { defer close(ended); w.Run(ctx) }() })
@@ -232,6 +242,8 @@ type world struct {
 	t      *testing.T
 	server *server
 	source *source
+	// log is what is logged, for when nothing runs.
+	log bytes.Buffer
 	// begin runs the cache.
 	begin func()
 }

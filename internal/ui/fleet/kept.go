@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/carillon-dev/carillon/internal/client/task"
 	"github.com/carillon-dev/carillon/internal/ui/page"
-	"github.com/carillon-dev/carillon/internal/ui/task"
 )
 
 // kept makes results that take long, beside the requests that ask for them, and keeps them for a while. Who asks for one

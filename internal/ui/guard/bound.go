@@ -65,8 +65,9 @@ func isStream(r *http.Request) bool {
 	return strings.HasSuffix(r.URL.Path, "/events") || strings.Contains(r.Header.Get("Accept"), "text/event-stream")
 }
 
-// enter counts a request of a session in, unless there are too many. release counts it out.
-func (s *session) enter(stream bool) (release func(), fault *refusal) {
+// enter counts a request of a session in, unless there are too many. release counts it out; until then a stream uses the
+// session.
+func (s *session) enter(stream bool, clock func() time.Time) (release func(), fault *refusal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.asked >= mostAsked || stream && s.streams >= mostStreams {
@@ -83,6 +84,9 @@ func (s *session) enter(stream bool) (release func(), fault *refusal) {
 		defer s.mu.Unlock()
 		s.asked--
 		s.streams -= n
+		if stream {
+			s.used = clock()
+		}
 	}, nil
 }
 

@@ -143,7 +143,7 @@ func (g *Guard) admit(w http.ResponseWriter, r *http.Request, next http.Handler,
 		g.refuse(w, r, &refusal{http.StatusMethodNotAllowed, "Not served", "What goes on without end is asked for by GET.", ""})
 		return
 	}
-	release, fault := s.enter(isStream(r))
+	release, fault := s.enter(isStream(r), g.o.Clock)
 	if fault != nil {
 		w.Header().Set("Retry-After", "5")
 		g.refuse(w, r, fault)

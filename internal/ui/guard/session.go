@@ -80,13 +80,13 @@ func (all *sessions) make(user peer) *session {
 
 // begin signs a viewer in.
 func (all *sessions) begin(user peer) *session {
-	s := all.make(user)
+	s, now := all.make(user), all.clock()
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	if len(all.all) >= mostSessions {
 		var oldest *session
 		for _, other := range all.all {
-			if oldest == nil || other.lastUsed().Before(oldest.lastUsed()) {
+			if oldest == nil || other.lastUsed(now).Before(oldest.lastUsed(now)) {
 				oldest = other
 			}
 		}
@@ -106,7 +106,7 @@ func (all *sessions) find(id string) *session {
 	if s == nil {
 		return nil
 	}
-	if now.Sub(s.lastUsed()) > idleFor {
+	if now.Sub(s.lastUsed(now)) > idleFor {
 		all.drop(s)
 		return nil
 	}
@@ -132,10 +132,13 @@ func (s *session) use(at time.Time) {
 	s.used = at
 }
 
-// lastUsed is when the session was last used. One that listens to changes is in use.
-func (s *session) lastUsed() time.Time {
+// lastUsed is when the session was last used. One that listens to changes, or follows an output, is in use.
+func (s *session) lastUsed(now time.Time) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.streams > 0 {
+		s.used = now
+	}
 	return s.used
 }
 

@@ -177,6 +177,13 @@ func TestTicket(t *testing.T) {
 		})
 	}
 	g := newRig(t)
+	for range 3 {
+		g.guard.Ticket()
+		g.later(ticketFor + time.Second)
+	}
+	if n := len(g.guard.tickets.issued); n != 1 {
+		t.Errorf("%d tickets are kept that nobody has taken", n)
+	}
 	c, csrf := g.viewer()
 	bearer := map[string]string{"Authorization": "Bearer " + g.token}
 	if a := g.ask(g.client(), http.MethodPost, TicketPath, nil, bearer); a.code != 200 || !strings.HasPrefix(a.body, "ticket=") {
@@ -273,5 +280,41 @@ func TestFormOfAnEndedSession(t *testing.T) {
 	a := g.ask(c, http.MethodPost, "/do", url.Values{"csrf": {csrf}}, browser)
 	if a.code != 401 || !strings.Contains(a.body, "not done") || g.changed() > 0 {
 		t.Errorf("%+v", a)
+	}
+}
+
+// A page that lies open and is told of changes is in use: neither the time nor others sign its viewer out.
+func TestStreamsUseTheirSession(t *testing.T) {
+	g := newRig(t)
+	c, _ := g.viewer()
+	stream, err := c.Get(g.server.URL + "/events")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Body.Close()
+	g.later(2 * idleFor)
+	for range mostSessions {
+		g.guard.sessions.begin(peer{})
+		g.later(time.Second)
+	}
+	if a := g.ask(c, http.MethodGet, "/", nil, nil); a.code != http.StatusOK {
+		t.Errorf("while it listens: %+v", a)
+	}
+	g.later(2 * idleFor)
+	stream.Body.Close()
+	until(t, "the end of the stream", func() bool {
+		for _, s := range g.guard.sessions.all {
+			s.mu.Lock()
+			streams := s.streams
+			s.mu.Unlock()
+			if streams > 0 {
+				return false
+			}
+		}
+		return true
+	})
+	g.later(time.Minute)
+	if a := g.ask(c, http.MethodGet, "/", nil, nil); a.code != http.StatusOK {
+		t.Errorf("a minute after: %+v", a)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -91,8 +92,10 @@ func (g *Guard) Ticket() string {
 	if g.tickets.issued == nil {
 		g.tickets.issued = map[string]time.Time{}
 	}
+	now := g.o.Clock()
+	g.tickets.expire(now)
 	ticket := random(32)
-	g.tickets.issued[ticket] = g.o.Clock()
+	g.tickets.issued[ticket] = now
 	return ticketParameter + "=" + ticket
 }
 
@@ -100,15 +103,19 @@ func (g *Guard) Ticket() string {
 func (t *tickets) take(ticket string, now time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for issued, at := range t.issued {
-		if now.Sub(at) > ticketFor {
-			delete(t.issued, issued)
-		} else if same(issued, ticket) {
+	t.expire(now)
+	for issued := range t.issued {
+		if same(issued, ticket) {
 			delete(t.issued, issued)
 			return true
 		}
 	}
 	return false
+}
+
+// expire forgets those that nobody has taken in time. The caller holds mu.
+func (t *tickets) expire(now time.Time) {
+	maps.DeleteFunc(t.issued, func(_ string, at time.Time) bool { return now.Sub(at) > ticketFor })
 }
 
 // What is done about wrong tokens. Who knows the right one is never kept waiting.

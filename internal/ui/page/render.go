@@ -16,8 +16,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/carillon-dev/carillon/internal/client/cluster"
+	"github.com/carillon-dev/carillon/internal/client/task"
 	"github.com/carillon-dev/carillon/internal/ui/guard"
-	"github.com/carillon-dev/carillon/internal/ui/task"
 )
 
 //go:embed *.html

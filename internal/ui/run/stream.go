@@ -13,11 +13,11 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/carillon-dev/carillon/internal/client/task"
 	"github.com/carillon-dev/carillon/internal/journal/crilog"
 	"github.com/carillon-dev/carillon/internal/plan/run"
 	"github.com/carillon-dev/carillon/internal/ui/page"
 	"github.com/carillon-dev/carillon/internal/ui/run/output"
-	"github.com/carillon-dev/carillon/internal/ui/task"
 )
 
 const (

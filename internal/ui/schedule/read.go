@@ -4,6 +4,7 @@
 package schedule
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -19,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/carillon-dev/carillon/internal/client/evidence"
+	"github.com/carillon-dev/carillon/internal/client/task"
 	"github.com/carillon-dev/carillon/internal/journal"
 	"github.com/carillon-dev/carillon/internal/plan/diagnosis"
 	"github.com/carillon-dev/carillon/internal/plan/run"
@@ -79,19 +81,21 @@ func (k *known) active() []run.Run {
 func read(ctx context.Context, s *page.Site, subject page.Subject, asked asked, now time.Time) (*known, error) {
 	k := &known{now: now, subject: subject, asked: asked}
 	q := journal.Query{Namespace: subject.Namespace, OwnerKind: subject.OwnerKind(), OwnerName: subject.Name}
-	var objects, runs sync.WaitGroup
+	objects, runs := task.NewGroup(s.Log), task.NewGroup(s.Log)
 	var owner []diagnosis.Event
 	events, done := context.WithTimeout(ctx, eventsWithin)
 	defer done()
 	var missing error
-	objects.Go(func() { k.object(ctx, s) })
-	objects.Go(func() {
+	objects.Go("reading a schedule", func() { k.object(ctx, s) })
+	objects.Go("the events of a schedule", func() {
 		owner, missing = eventsAbout(events, s, subject.Namespace, subject.OwnerKind(), subject.Name)
 	})
-	runs.Go(func() { k.runs(ctx, s, q) })
-	runs.Wait()
+	runs.Go("the runs of a schedule", func() { k.runs(ctx, s, q) })
+	fault := runs.Wait()
 	ofRuns, missingOfRuns := eventsAboutRuns(events, s, k.latest)
-	objects.Wait()
+	if err := cmp.Or(objects.Wait(), fault); err != nil {
+		return nil, err
+	}
 	k.events = append(owner, ofRuns...)
 	if err := errors.Join(missing, missingOfRuns); err != nil {
 		k.eventsMissing = unreadEvents(err)
@@ -244,9 +248,9 @@ func eventsAboutRuns(ctx context.Context, s *page.Site, latest []run.Run) ([]dia
 	var mutex sync.Mutex
 	var all []diagnosis.Event
 	var failed error
-	var each sync.WaitGroup
+	each := task.NewGroup(s.Log)
 	for _, r := range latest[:min(len(latest), closeRuns)] {
-		each.Go(func() {
+		each.Go("the events of a run", func() {
 			got, err := eventsAbout(ctx, s, r.Namespace, r.Kind, r.Name)
 			mutex.Lock()
 			defer mutex.Unlock()
@@ -254,8 +258,7 @@ func eventsAboutRuns(ctx context.Context, s *page.Site, latest []run.Run) ([]dia
 			failed = errors.Join(failed, err)
 		})
 	}
-	each.Wait()
-	return all, failed
+	return all, errors.Join(failed, each.Wait())
 }
 
 var eventKind = corev1.SchemeGroupVersion.WithKind("Event")

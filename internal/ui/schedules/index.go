@@ -4,12 +4,14 @@
 package schedules
 
 import (
+	"log/slog"
 	"strings"
 	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/carillon-dev/carillon/internal/client/task"
 	"github.com/carillon-dev/carillon/internal/plan/explanation"
 	"github.com/carillon-dev/carillon/internal/plan/workload"
 	"github.com/carillon-dev/carillon/internal/ui/page"
@@ -44,6 +46,8 @@ func (e *entry) url() string {
 
 // index keeps what is worked out of schedules for as long as they do not change: a list is read again and again.
 type index struct {
+	log *slog.Logger
+
 	mu      sync.Mutex
 	entries map[key]*entry
 }
@@ -64,8 +68,8 @@ func keyOf(s *workload.Scheduled) key {
 }
 
 // of gives the entries of schedules, in their order: with what they say if there are words to search for, and with their
-// next times if these order them. Of a fleet that takes a moment the first time.
-func (x *index) of(all []*workload.Scheduled, words, next bool, now time.Time) []entry {
+// next times if these order them. Of a fleet that takes a moment the first time. The error is that of a panic.
+func (x *index) of(all []*workload.Scheduled, words, next bool, now time.Time) ([]entry, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	kept := make(map[key]*entry, len(all))
@@ -87,13 +91,17 @@ func (x *index) of(all []*workload.Scheduled, words, next bool, now time.Time) [
 		}
 	}
 	x.entries = kept
-	inParallel(unsaid, func(n int) { entries[n].said = sayingsOf(entries[n]) })
-	inParallel(past, func(n int) { entries[n].Next = nextOf(all[n], now) })
+	if err := x.inParallel("putting schedules into words", unsaid, func(n int) { entries[n].said = sayingsOf(entries[n]) }); err != nil {
+		return nil, err
+	}
+	if err := x.inParallel("the next times of schedules", past, func(n int) { entries[n].Next = nextOf(all[n], now) }); err != nil {
+		return nil, err
+	}
 	out := make([]entry, len(all))
 	for n, e := range entries {
 		out[n] = *e
 	}
-	return out
+	return out, nil
 }
 
 // complete fills in what an entry lacks that is shown.
@@ -114,17 +122,17 @@ func (x *index) complete(e *entry, now time.Time) {
 }
 
 // inParallel does something with each, two at once.
-func inParallel(all []int, do func(n int)) {
+func (x *index) inParallel(work string, all []int, do func(n int)) error {
 	half := len(all) / 2
-	var tasks sync.WaitGroup
+	tasks := task.NewGroup(x.log)
 	for _, part := range [][]int{all[:half], all[half:]} {
-		tasks.Go(func() {
+		tasks.Go(work, func() {
 			for _, n := range part {
 				do(n)
 			}
 		})
 	}
-	tasks.Wait()
+	return tasks.Wait()
 }
 
 // nextOf is the next time at which a schedule is due; zero if nothing will start.

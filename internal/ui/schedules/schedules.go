@@ -32,7 +32,7 @@ const formID = "filter"
 
 // Register puts it on the site.
 func Register(s *page.Site) {
-	known := &index{}
+	known := &index{log: s.Log}
 	s.Handle("GET /schedules", func(w http.ResponseWriter, r *http.Request) error {
 		ctx, q := r.Context(), parseQuery(r.URL.Query())
 		all, err := s.Cache.Schedules(ctx)
@@ -44,7 +44,10 @@ func Register(s *page.Site) {
 			return err
 		}
 		now := s.Clock()
-		entries := known.of(all, q.Text != "", q.Order == byNext, now)
+		entries, err := known.of(all, q.Text != "", q.Order == byNext, now)
+		if err != nil {
+			return err
+		}
 		found := choose(entries, statesOf(status), q)
 		if one, ok := found.only(); ok && q.Direct && r.Header.Get("HX-Request") == "" {
 			http.Redirect(w, r, one.url(), http.StatusSeeOther)
@@ -55,7 +58,7 @@ func Register(s *page.Site) {
 		}
 		c := contentOf(found, q, known, now)
 		c.Served, c.Origin = cmp.Or(status.Served, len(all) > 0), s.Source.Origin(ctx)
-		c.fillStrips(ctx, s.Source, now)
+		c.fillStrips(ctx, s.Log, s.Source, now)
 		return s.Render(w, r, tmpl, page.View{Title: "Schedules", Section: page.Schedules, Styles: []string{"schedules.css"}, Data: c})
 	})
 }

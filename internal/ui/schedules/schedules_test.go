@@ -6,6 +6,7 @@ package schedules
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -17,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/carillon-dev/carillon/internal/plan/run"
+	"github.com/carillon-dev/carillon/internal/plan/workload"
 	"github.com/carillon-dev/carillon/internal/ui/uitest"
 )
 
@@ -169,19 +171,26 @@ func TestIndex(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := &index{}
-	at := slices.IndexFunc(x.of(all, true, true, uitest.Now), func(e entry) bool { return e.name == "backup-database" })
-	if next := x.of(all, true, true, uitest.Now)[at].Next; !next.Equal(uitest.Now.Add(5 * time.Minute)) {
+	x := &index{log: slog.New(slog.NewTextHandler(t.Output(), nil))}
+	of := func(all []*workload.Scheduled, now time.Time) []entry {
+		entries, err := x.of(all, true, true, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return entries
+	}
+	at := slices.IndexFunc(of(all, uitest.Now), func(e entry) bool { return e.name == "backup-database" })
+	if next := of(all, uitest.Now)[at].Next; !next.Equal(uitest.Now.Add(5 * time.Minute)) {
 		t.Errorf("next is %v", next)
 	}
-	if next := x.of(all, true, true, uitest.Now.Add(7*time.Minute))[at].Next; !next.Equal(uitest.Now.Add(10 * time.Minute)) {
+	if next := of(all, uitest.Now.Add(7*time.Minute))[at].Next; !next.Equal(uitest.Now.Add(10 * time.Minute)) {
 		t.Errorf("then next is %v", next)
 	}
 	changed, err := uitest.Site(t, uitest.World{Manifests: strings.NewReplacer("*/5 * * * *", "0 3 * * *", `"1"`, `"2"`).Replace(fleet)}).Cache.Schedules(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e := x.of(changed, true, true, uitest.Now)[at]; !slices.Equal(e.Words, []string{"at 03:00 every day"}) || len(x.entries) != len(changed) {
+	if e := of(changed, uitest.Now)[at]; !slices.Equal(e.Words, []string{"at 03:00 every day"}) || len(x.entries) != len(changed) {
 		t.Errorf("after an edit: %v, %d entries", e.Words, len(x.entries))
 	}
 }

@@ -5,11 +5,13 @@ package schedules
 
 import (
 	"context"
+	"log/slog"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/carillon-dev/carillon/internal/client/lookup"
+	"github.com/carillon-dev/carillon/internal/client/task"
 	"github.com/carillon-dev/carillon/internal/journal"
 	"github.com/carillon-dev/carillon/internal/plan/duration"
 	"github.com/carillon-dev/carillon/internal/plan/quantity"
@@ -73,7 +75,7 @@ func stripOf(runs []run.Run, now time.Time) strip {
 }
 
 // fillStrips looks up the last runs of each row that is shown.
-func (c *content) fillStrips(ctx context.Context, source lookup.Source, now time.Time) {
+func (c *content) fillStrips(ctx context.Context, log *slog.Logger, source lookup.Source, now time.Time) {
 	ctx, cancel := context.WithTimeout(ctx, stripsWithin)
 	defer cancel()
 	next := make(chan int)
@@ -82,11 +84,14 @@ func (c *content) fillStrips(ctx context.Context, source lookup.Source, now time
 	for range stripsAtOnce {
 		workers.Go(func() {
 			for n := range next {
-				r := &c.Rows[n]
-				var runs []run.Run
-				if runs, errs[n] = source.Runs(ctx, journal.Query{Namespace: r.Owner.Namespace, OwnerUID: r.Owner.UID, Limit: stripRuns}); errs[n] == nil {
-					r.Strip = stripOf(r.MarkRetrying(runs), now)
-				}
+				errs[n] = task.Do(log, "the last runs of a schedule", func() error {
+					r := &c.Rows[n]
+					runs, err := source.Runs(ctx, journal.Query{Namespace: r.Owner.Namespace, OwnerUID: r.Owner.UID, Limit: stripRuns})
+					if err == nil {
+						r.Strip = stripOf(r.MarkRetrying(runs), now)
+					}
+					return err
+				})
 			}
 		})
 	}

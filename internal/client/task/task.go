@@ -20,7 +20,9 @@ type PanicError struct {
 }
 
 // Error implements error.
-func (e *PanicError) Error() string { return fmt.Sprintf("%s: a fault of Carillon: %v", e.Work, e.Fault) }
+func (e *PanicError) Error() string {
+	return fmt.Sprintf("%s: a fault of Carillon: %v", e.Work, e.Fault)
+}
 
 // Do does some work. If it panics the error is a *PanicError, and log is told the stack, once.
 func Do(log *slog.Logger, work string, do func() error) (err error) {
