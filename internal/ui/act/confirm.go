@@ -45,8 +45,9 @@ type confirmation struct {
 	Danger bool
 	// Command does the same in a terminal; "" if no single one does.
 	Command string
-	// Manifest is what goes, for whoever wants it back.
-	Manifest string
+	// Manifest is what goes, for whoever wants it back. TooMuch is why it is not written here, and Save the command that
+	// gives it; "" if it is.
+	Manifest, TooMuch, Save string
 }
 
 // May tells whether there is anything to decide.

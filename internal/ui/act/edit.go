@@ -18,8 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
-	"sigs.k8s.io/yaml"
 
+	"github.com/carillon-dev/carillon/internal/ui/manifest"
 	"github.com/carillon-dev/carillon/internal/ui/page"
 )
 
@@ -46,6 +46,11 @@ func serveEdit(w http.ResponseWriter, r *http.Request, q *request) error {
 	}
 	view := func(e *edit) page.View {
 		return page.View{Title: "Edit " + q.live.GetName(), Section: page.Schedules, Crumbs: q.crumbs(), Styles: []string{"act.css"}, Data: e}
+	}
+	if _, err := manifest.Text(clean(q.live.Object)); err != nil {
+		f := page.BadInput("%s %s cannot be edited here: %v.", q.gvk.Kind, q.live.GetName(), err)
+		f.Code, f.Cure = http.StatusUnprocessableEntity, "Edit it in a terminal: "+q.kubectl("edit")
+		return f
 	}
 	wanted, e := q.wanted()
 	e.Refused = q.mayNot(r.Context(), "patch")
@@ -95,8 +100,7 @@ func (r *request) wanted() (map[string]any, *edit) {
 		e.YAML = strings.ReplaceAll(text[0], "\r\n", "\n")
 		parsed, err := r.parse(e.YAML)
 		if err != nil {
-			e.Faults, e.AsYAML = append(e.Faults, upper(err.Error())+"."), true
-			return nil, e
+			return nil, e.unreadable(err)
 		}
 		object = parsed
 	}
@@ -107,20 +111,33 @@ func (r *request) wanted() (map[string]any, *edit) {
 	}
 	fill(e.Sections, object, form)
 	if !e.AsYAML || e.YAML == "" {
-		e.YAML = written(object)
+		text, err := manifest.Text(object)
+		if err != nil {
+			return nil, e.unreadable(err)
+		}
+		e.YAML = text
 	}
 	return object, e
 }
 
+// unreadable tells what is wrong with the YAML, which stays as it is.
+func (e *edit) unreadable(err error) *edit {
+	e.Faults, e.AsYAML = append(e.Faults, upper(err.Error())+"."), true
+	return e
+}
+
 // parse reads the YAML of the same object.
 func (r *request) parse(text string) (map[string]any, error) {
-	converted, err := yaml.YAMLToJSONStrict([]byte(text))
+	converted, err := manifest.JSON(text)
 	if err != nil {
 		return nil, fmt.Errorf("this YAML cannot be read: %w", err)
 	}
 	object := &unstructured.Unstructured{}
 	if err := utilyaml.Unmarshal(converted, &object.Object); err != nil {
 		return nil, fmt.Errorf("this YAML cannot be read: %w", err)
+	}
+	if err := manifest.Bounded(object.Object); err != nil {
+		return nil, err
 	}
 	switch {
 	case object.Object == nil:

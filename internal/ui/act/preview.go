@@ -15,6 +15,7 @@ import (
 	"github.com/carillon-dev/carillon/internal/plan/simulation"
 	"github.com/carillon-dev/carillon/internal/plan/upcoming"
 	"github.com/carillon-dev/carillon/internal/plan/workload"
+	"github.com/carillon-dev/carillon/internal/ui/manifest"
 )
 
 // preview is what an edit would change.
@@ -36,8 +37,9 @@ type preview struct {
 	Gone    []string
 	// SetBack says who will undo it.
 	SetBack []string
-	// Lines are the difference.
-	Lines []diffLine
+	// Lines are the difference, and TooMuch why it is not shown; "" if it is.
+	Lines   []diffLine
+	TooMuch string
 }
 
 // timePair is the n-th next time as it is and as it would be; zero if there is none.
@@ -89,7 +91,11 @@ func (r *request) preview(ctx context.Context, e *edit, wanted, change map[strin
 	}
 	p.compare(r.scheduled, after, r)
 	p.SetBack = setBack(r.live, changedFields(change)...)
-	p.Lines = diffLines(lint.Diff(strings.ToLower(r.gvk.Kind)+"/"+r.live.GetName(), written(r.live.Object), written(stored.Object)))
+	text, err := manifest.Diff(strings.ToLower(r.gvk.Kind)+"/"+r.live.GetName(), clean(r.live.Object), clean(stored.Object))
+	if err != nil {
+		p.TooMuch = err.Error()
+	}
+	p.Lines = diffLines(text)
 	return nil
 }
 

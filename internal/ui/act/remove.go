@@ -11,13 +11,13 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/yaml"
 
 	"github.com/carillon-dev/carillon/api/v1alpha1"
 	"github.com/carillon-dev/carillon/internal/client/lookup"
 	"github.com/carillon-dev/carillon/internal/kind/timetable"
 	"github.com/carillon-dev/carillon/internal/plan/quantity"
 	"github.com/carillon-dev/carillon/internal/plan/run"
+	"github.com/carillon-dev/carillon/internal/ui/manifest"
 	"github.com/carillon-dev/carillon/internal/ui/page"
 )
 
@@ -40,7 +40,7 @@ func (r *request) ways(below string) *choices {
 
 func askDelete(ctx context.Context, r *request) (*confirmation, error) {
 	c := &confirmation{Title: "Delete " + r.live.GetName(), Button: "Delete it", Danger: true, Refused: r.mayNot(ctx, "delete"),
-		Command: fmt.Sprintf("%s -n %s delete %s %s", r.site.Kubectl, r.live.GetNamespace(), r.kindWord(), r.live.GetName())}
+		Command: r.kubectl("delete")}
 	if at := r.live.GetDeletionTimestamp(); at != nil {
 		c.Idle = "It is being deleted already, since " + r.short(at.Time) + "."
 		if waits := r.live.GetFinalizers(); len(waits) > 0 {
@@ -51,7 +51,10 @@ func askDelete(ctx context.Context, r *request) (*confirmation, error) {
 	if r.run != nil {
 		return c, r.askDeleteRun(ctx, c)
 	}
-	c.Manifest = written(r.live.Object)
+	var err error
+	if c.Manifest, err = manifest.Text(clean(r.live.Object)); err != nil {
+		c.TooMuch, c.Save = err.Error(), r.kubectl("get")+" -o yaml"
+	}
 	below, err := r.children(ctx)
 	if err != nil {
 		return nil, err
@@ -71,6 +74,11 @@ func askDelete(ctx context.Context, r *request) (*confirmation, error) {
 		c.Warnings = append(c.Warnings, a.createsAgain())
 	}
 	return c, nil
+}
+
+// kubectl is the command that does something to the object.
+func (r *request) kubectl(verb string) string {
+	return fmt.Sprintf("%s -n %s %s %s %s", r.site.Kubectl, r.live.GetNamespace(), verb, r.kindWord(), r.live.GetName())
 }
 
 // keeps says what of a schedule is still to be seen.
@@ -209,15 +217,6 @@ func (c children) goWithIt() string {
 		return text + ". One is active, and is stopped."
 	}
 	return fmt.Sprintf("%s. %s are active, and are stopped.", text, upper(quantity.Grouped(c.active)))
-}
-
-// written is an object as a manifest that creates it again.
-func written(object map[string]any) string {
-	text, err := yaml.Marshal(clean(object))
-	if err != nil {
-		return ""
-	}
-	return string(text)
 }
 
 // clean gives an object without what an API server and its controllers add to it.

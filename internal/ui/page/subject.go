@@ -42,6 +42,14 @@ func (s Subject) OwnerKind() string { return s.Kind.Info().Owner.Kind }
 // APIVersion is that of the object.
 func (s Subject) APIVersion() string { return s.Kind.Info().Owner.GroupVersion().String() }
 
+// Resource is its kind as kubectl takes it: "cronjob", or "cronjob.batch.volcano.sh" where the word alone may mean another.
+func (s Subject) Resource() string {
+	if group := s.Group(); group != "" {
+		return s.Word() + "." + group
+	}
+	return s.Word()
+}
+
 // URL is the address of its page.
 func (s Subject) URL() string { return ScheduleURL(s.APIVersion(), s.OwnerKind(), s.Namespace, s.Name) }
 

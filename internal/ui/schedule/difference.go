@@ -12,9 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/json"
-	"sigs.k8s.io/yaml"
 
-	"github.com/carillon-dev/carillon/internal/plan/lint"
+	"github.com/carillon-dev/carillon/internal/ui/manifest"
 )
 
 // difference is what an object has otherwise than what was last applied.
@@ -28,7 +27,7 @@ type difference struct {
 	Note  string
 	// Owners are who wrote which fields, the newest first.
 	Owners []owner
-	// Fault says why what was applied cannot be read; "" if it can.
+	// Fault says why what was applied cannot be read or compared; "" if it can.
 	Fault string
 }
 
@@ -56,6 +55,10 @@ const mostFields = 12
 // differenceOf compares an object with what was last applied of it. The object is not modified.
 func differenceOf(live *unstructured.Unstructured) difference {
 	d := difference{Owners: ownersOf(live)}
+	if err := manifest.Comparable(contentOf(live)); err != nil {
+		d.Fault = notCompared(err)
+		return d
+	}
 	entries := slices.DeleteFunc(slices.Clone(live.GetManagedFields()), func(e metav1.ManagedFieldsEntry) bool { return e.Subresource != "" })
 	isApply := func(e metav1.ManagedFieldsEntry) bool { return e.Operation == metav1.ManagedFieldsOperationApply }
 	switch text := live.GetAnnotations()[lastApplied]; {
@@ -77,6 +80,10 @@ func (d *difference) applied(live *unstructured.Unstructured, text string, other
 	var before map[string]any
 	if err := json.Unmarshal([]byte(text), &before); err != nil {
 		d.Fault = "The annotation " + lastApplied + " cannot be read: " + err.Error() + "."
+		return
+	}
+	if err := manifest.Comparable(before); err != nil {
+		d.Fault = notCompared(err)
 		return
 	}
 	before, _ = withoutNulls(before).(map[string]any)
@@ -130,17 +137,18 @@ func (d *difference) owned(live *unstructured.Unstructured, entries []metav1.Man
 }
 
 func (d *difference) compare(before, after map[string]any) {
-	was, err := yaml.Marshal(before)
-	if err == nil {
-		var is []byte
-		is, err = yaml.Marshal(after)
-		d.Lines = linesOf(lint.Diff("object", string(was), string(is)))
-	}
+	text, err := manifest.Diff("object", before, after)
 	if err != nil {
-		d.Fault = "It cannot be written as YAML: " + err.Error() + "."
+		d.Fault = notCompared(err)
 		return
 	}
+	d.Lines = linesOf(text)
 	d.Equal = len(d.Lines) == 0
+}
+
+// notCompared says why there is no difference.
+func notCompared(err error) string {
+	return "It is not compared with what was applied: " + err.Error() + "."
 }
 
 // linesOf reads a unified difference, without its names of files.
@@ -192,7 +200,9 @@ func ownersOf(live *unstructured.Unstructured) []owner {
 		if e.Time != nil {
 			o.At = e.Time.Time
 		}
-		fields := leaves("", fieldsOf(e.FieldsV1))
+		var fields []string
+		leaves("", fieldsOf(e.FieldsV1), &fields)
+		slices.Sort(fields)
 		o.Count, o.Fields = len(fields), fields[:min(len(fields), mostFields)]
 		owners = append(owners, o)
 	}

@@ -179,7 +179,7 @@ func FuzzDifference(f *testing.F) {
 		differenceOf(live)
 		kept := places{}
 		kept.owned("", live.Object, fieldsOf(metav1.NewFieldsV1(fields)))
-		leaves("", fieldsOf(metav1.NewFieldsV1(fields)))
+		leaves("", fieldsOf(metav1.NewFieldsV1(fields)), &[]string{})
 		prune("", live.Object, kept)
 	})
 }

@@ -4,6 +4,7 @@
 package schedule
 
 import (
+	"crypto/sha256"
 	"reflect"
 	"slices"
 	"strconv"
@@ -30,7 +31,17 @@ func fieldsOf(f *metav1.FieldsV1) fieldSet {
 // what is kept whole, are among them.
 type places map[string]bool
 
-func below(path, key string) string { return path + "/" + key }
+// longestPath is how long the path of a field may be in bytes, so that many fields far below long names stay small.
+const longestPath = 250
+
+// below is the path of a field in another one; its digest where it would be longer than longestPath.
+func below(path, key string) string {
+	if len(path)+1+len(key) <= longestPath {
+		return path + "/" + key
+	}
+	digest := sha256.Sum256([]byte(path + "/" + key))
+	return string(digest[:])
+}
 
 // owned adds the fields of value that a set names.
 func (p places) owned(path string, value any, set fieldSet) {
@@ -245,23 +256,28 @@ func quantityOf(value any) (resource.Quantity, error) {
 	return resource.Quantity{}, strconv.ErrSyntax
 }
 
-// leaves are the fields of a set that have none inside, as people write them: "spec.template.containers[main].image".
-func leaves(path string, set fieldSet) []string {
-	var all []string
+// leaves adds the fields of a set that have none inside, as people write them: "spec.template.containers[main].image". Of
+// those with long paths the beginning is there.
+func leaves(path string, set fieldSet, all *[]string) {
 	for key, inside := range set {
 		if key == "." {
 			continue
 		}
-		at := path + written(key)
-		deeper, _ := inside.(fieldSet)
-		if under := leaves(at, deeper); len(under) > 0 {
-			all = append(all, under...)
-		} else {
-			all = append(all, strings.TrimPrefix(at, "."))
+		at := path
+		if len(at) < longestPath {
+			at += written(key)
+			at = at[:min(len(at), longestPath)]
 		}
+		before := len(*all)
+		deeper, _ := inside.(fieldSet)
+		if leaves(at, deeper, all); len(*all) > before {
+			continue
+		}
+		if len(at) == longestPath {
+			at = strings.ToValidUTF8(at, "") + "…"
+		}
+		*all = append(*all, strings.TrimPrefix(at, "."))
 	}
-	slices.Sort(all)
-	return all
 }
 
 func written(key string) string {

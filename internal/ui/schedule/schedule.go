@@ -22,12 +22,12 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/yaml"
 
 	"github.com/carillon-dev/carillon/api/v1alpha1"
 	"github.com/carillon-dev/carillon/internal/plan/explanation"
 	"github.com/carillon-dev/carillon/internal/plan/history"
 	"github.com/carillon-dev/carillon/internal/plan/run"
+	"github.com/carillon-dev/carillon/internal/ui/manifest"
 	"github.com/carillon-dev/carillon/internal/ui/page"
 )
 
@@ -64,8 +64,9 @@ type content struct {
 	Ledger     []v1alpha1.LedgerEntry
 	Counts     *v1alpha1.Counts
 	Events     eventList
-	YAML       string
-	Difference difference
+	// YAML is the object, and TooMuch why it is not written here; "" if it is.
+	YAML, TooMuch string
+	Difference    difference
 }
 
 // policies are those about one situation.
@@ -154,8 +155,9 @@ func (c *content) object(k *known, zone *time.Location) {
 		delete(annotations, lastApplied)
 		shown.SetAnnotations(annotations)
 	}
-	if text, err := yaml.Marshal(shown.Object); err == nil {
-		c.YAML = string(text)
+	var err error
+	if c.YAML, err = manifest.Text(shown.Object); err != nil {
+		c.TooMuch = err.Error()
 	}
 }
 
