@@ -12,8 +12,8 @@ import (
 	"github.com/carillon-dev/carillon/internal/plan/statistics"
 )
 
-// Statistics adds runs and omissions up. It reads a few numbers of each run in its spans, and keeps no more of it than its
-// duration: a hundred thousand take about half a second.
+// Statistics adds runs and omissions up. It reads a few numbers of each run in its spans, and keeps no more of it than how it
+// ended: a hundred thousand take about half a second.
 func (r *Reader) Statistics(ctx context.Context, q statistics.Query) (*statistics.Statistics, error) {
 	c := statistics.NewCollector(q)
 	if q.Spans() == 0 {
@@ -47,14 +47,14 @@ func chosen(q *statistics.Query, column string, c *condition) {
 func (t *reading) collectRuns(into *statistics.Collector, q *statistics.Query, of map[int64]seriesKey) error {
 	c := condition{parts: []string{"series IS NOT NULL"}}
 	chosen(q, "time", &c)
-	columns := "series, scheduled, created, started, ended, outcome, completions, first, last, well"
+	columns := "series, scheduled, created, started, ended, outcome, completions, first, last, well, retry"
 	if q.Owners {
-		columns += ", retry, failed, trigger = 'Manual' OR trigger = (SELECT id FROM words WHERE text = 'Manual')"
+		columns += ", failed, trigger = 'Manual' OR trigger = (SELECT id FROM words WHERE text = 'Manual')"
 	}
 	var series, scheduled, created, started, ended, outcome, completions, first, last, well, retry, failed, manual any
 	to := []any{&series, &scheduled, &created, &started, &ended, &outcome, &completions, &first, &last, &well, &retry, &failed, &manual}
 	if !q.Owners {
-		to = to[:10]
+		to = to[:11]
 	}
 	return t.each("SELECT "+columns+" FROM runs"+c.String(), c.values, func(scan func(...any) error) error {
 		if err := scan(to...); err != nil {

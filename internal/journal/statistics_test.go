@@ -41,8 +41,9 @@ func TestStatistics(t *testing.T) {
 			switch rapid.IntRange(0, 5).Draw(t, "owner") {
 			case 0:
 				r.Owner = run.Owner{}
-			case 1:
-				r.Owner.Kind = "Timetable"
+			case 1, 3, 4:
+				r.Owner.Kind = "Timetable" // with tries of few times
+				r.ScheduledTime = at(rapid.IntRange(0, 3).Draw(t, "time") * 700)
 			case 2:
 				r.ScheduledTime = time.Time{}
 			}

@@ -48,6 +48,28 @@ func Times(runs []Run) [][]Run {
 	return groups
 }
 
+// LastTries gives for each run the last try of its scheduled time among them, by the order of Times; for one that is a
+// try of nothing else that is itself. The keys and values point into runs.
+func LastTries(runs []Run) map[*Run]*Run {
+	last := make(map[*Run]*Run, len(runs))
+	index := map[scheduled]*Run{}
+	key := func(r *Run) (scheduled, bool) { return timeOf(r), !r.ScheduledTime.IsZero() && r.Owner.Name != "" }
+	for i := range runs {
+		r := &runs[i]
+		if k, ok := key(r); !ok {
+			last[r] = r
+		} else if before := index[k]; before == nil || cmp.Or(cmp.Compare(r.Retry, before.Retry), r.Created.Compare(before.Created)) >= 0 {
+			index[k] = r
+		}
+	}
+	for i := range runs {
+		if k, ok := key(&runs[i]); ok {
+			last[&runs[i]] = index[k]
+		}
+	}
+	return last
+}
+
 // scheduled is a scheduled time of an owner. An owner that was made anew under its name is another one.
 type scheduled struct {
 	namespace string

@@ -39,8 +39,18 @@ func TestTimes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string
+			lasts := LastTries(test.runs)
+			last := map[string]string{}
+			for of, one := range lasts {
+				last[of.Name] = one.Name
+			}
 			for _, group := range Times(test.runs) {
 				var names []string
+				for i := range group {
+					if want := group[len(group)-1].Name; last[group[i].Name] != want {
+						t.Errorf("the last try of %s is %s, not %s", group[i].Name, last[group[i].Name], want)
+					}
+				}
 				for i := range group {
 					names = append(names, group[i].Name)
 					if !group[i].SameTime(&group[0]) {

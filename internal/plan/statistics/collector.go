@@ -11,12 +11,14 @@ import (
 )
 
 // Collector adds runs up, one after the other, in any order. It is for one goroutine. Of a run it keeps no more than the
-// duration.
+// duration; of one that may be a try of several, how it ended, too, until Result.
 type Collector struct {
 	q      Query
 	spans  []collectedSpan
 	owners map[ownerKey]*collectedOwner
 	last   int // the span of the run before: runs come in their order, mostly
+	// tries are the last tries until now of scheduled times that may have several.
+	tries tries
 }
 
 type collectedSpan struct {
@@ -34,7 +36,7 @@ type collectedOwner struct {
 
 // NewCollector makes one that answers a query.
 func NewCollector(q Query) *Collector {
-	return &Collector{q: q, spans: make([]collectedSpan, q.Spans()), owners: map[ownerKey]*collectedOwner{}}
+	return &Collector{q: q, spans: make([]collectedSpan, q.Spans()), owners: map[ownerKey]*collectedOwner{}, tries: newTries()}
 }
 
 // Add adds a run. One that the query does not choose is left out.
@@ -43,8 +45,28 @@ func (c *Collector) Add(r *run.Run) {
 	if at < 0 || c.q.Namespace != "" && r.Namespace != c.q.Namespace || c.q.OwnerKind != "" && r.Owner.Kind != c.q.OwnerKind {
 		return
 	}
-	s := &c.spans[at]
-	switch r.Outcome {
+	e := ended{span: int32(at), retry: int32(r.Retry), created: r.Created.UnixNano(), outcome: r.Outcome, took: -1}
+	if r.Retrying || r.Outcome == run.Failed && c.q.Retrying != nil && c.q.Retrying(r) {
+		e.outcome = run.Active
+	}
+	if measured(r) && e.outcome != run.Active {
+		e.took = r.Duration(r.Ended)
+	}
+	if c.q.Owners && r.Owner.Name != "" {
+		e.owner = c.owner(r)
+		e.owner.add(r)
+	}
+	if !mayBeTriedAgain(r) {
+		c.count(&e, r.Time())
+		return
+	}
+	c.tries.add(r, e)
+}
+
+// count counts how a run ended, or the last try of several, which is of that time.
+func (c *Collector) count(e *ended, at time.Time) {
+	s := &c.spans[e.span]
+	switch e.outcome {
 	case run.Succeeded:
 		s.Succeeded++
 	case run.Failed:
@@ -56,11 +78,11 @@ func (c *Collector) Add(r *run.Run) {
 	default:
 		s.Active++
 	}
-	if measured(r) && r.Outcome == run.Succeeded {
-		s.took = append(s.took, r.Duration(r.Ended))
+	if e.took >= 0 && e.outcome == run.Succeeded {
+		s.took = append(s.took, e.took)
 	}
-	if c.q.Owners && r.Owner.Name != "" {
-		c.owner(r).add(r)
+	if e.owner != nil {
+		e.owner.count(e, at)
 	}
 }
 
@@ -106,29 +128,35 @@ func (c *Collector) owner(r *run.Run) *collectedOwner {
 	return o
 }
 
+// add adds what each try tells, also one that others followed.
 func (o *collectedOwner) add(r *run.Run) {
 	at := r.Time()
 	if at.After(o.newest) {
 		o.newest, o.Owner.Owner = at, r.Owner
 	}
-	o.Runs++
 	o.Retries += retries(r)
-	switch r.Outcome {
+	if late := r.Lateness(); late > 0 && r.Retry <= 1 && r.Trigger != run.Manual && (late > o.Latest || late == o.Latest && at.After(o.LatestAt)) {
+		o.Latest, o.LatestAt = late, at
+	}
+}
+
+// count counts how a run of that time ended.
+func (o *collectedOwner) count(e *ended, at time.Time) {
+	o.Runs++
+	switch e.outcome {
 	case run.Succeeded:
 		o.Succeeded++
 	case run.Failed:
 		o.Failed++
 	}
-	if took := r.Duration(r.Ended); measured(r) {
-		if r.Outcome == run.Succeeded {
-			o.took = append(o.took, took)
-		}
-		if took > o.Longest || took == o.Longest && at.After(o.LongestAt) {
-			o.Longest, o.LongestAt = took, at
-		}
+	if e.took < 0 {
+		return
 	}
-	if late := r.Lateness(); late > 0 && r.Retry <= 1 && r.Trigger != run.Manual && (late > o.Latest || late == o.Latest && at.After(o.LatestAt)) {
-		o.Latest, o.LatestAt = late, at
+	if e.outcome == run.Succeeded {
+		o.took = append(o.took, e.took)
+	}
+	if e.took > o.Longest || e.took == o.Longest && at.After(o.LongestAt) {
+		o.Longest, o.LongestAt = e.took, at
 	}
 }
 
@@ -150,8 +178,12 @@ func retries(r *run.Run) int {
 	return n
 }
 
-// Result gives what was added up.
+// Result gives what was added up. Nothing may be added after it.
 func (c *Collector) Result() *Statistics {
+	for key, e := range c.tries.last {
+		c.count(&e, time.Unix(0, key.at).UTC())
+	}
+	c.tries = newTries()
 	s := &Statistics{Spans: make([]Span, len(c.spans))}
 	for n := range c.spans {
 		span := &c.spans[n]

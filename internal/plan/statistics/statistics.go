@@ -5,6 +5,7 @@
 //
 //   - statistics.go  what is asked, and what the answer has
 //   - collector.go   from runs, one after the other, to the answer
+//   - tries.go       … of which the last try of a scheduled time counts
 package statistics
 
 import (
@@ -23,6 +24,9 @@ type Query struct {
 	Bounds []time.Time
 	// Owners asks for Statistics.Owners, too.
 	Owners bool
+	// Retrying tells of a run that failed whether its scheduled time will be tried again: it counts as active then. nil
+	// knows of none but those that are marked so. It gets no more of a run than its namespace, owner, time and try.
+	Retrying func(*run.Run) bool
 }
 
 // Spans is how many spans the bounds make.
@@ -38,7 +42,8 @@ type Statistics struct {
 
 // Span is what was in one span of time.
 type Span struct {
-	// Active, Succeeded, Failed, Cancelled and Unknown count runs by their outcome.
+	// Active, Succeeded, Failed, Cancelled and Unknown count runs by their outcome. All tries of one scheduled time count
+	// once, as the last one ended; one that failed and is to be tried again is active.
 	Active, Succeeded, Failed, Cancelled, Unknown int
 	// Missed are scheduled times that should have had a run and had none, Skipped those that the spec let pass.
 	Missed, Skipped int64
@@ -71,11 +76,11 @@ type Owner struct {
 	Namespace string
 	// Owner is the object; its UID is that of the latest run.
 	Owner run.Owner
-	// Runs are all, Succeeded and Failed those with that outcome.
+	// Runs are all, each scheduled time once, Succeeded and Failed those whose last try had that outcome.
 	Runs, Succeeded, Failed int
 	// Median is the duration that half of the runs that succeeded did not exceed; 0 if none did.
 	Median time.Duration
-	// Longest is the longest duration of a run that succeeded or failed, LongestAt the time of that run (run.Run.Time).
+	// Longest is the longest duration of a run (of its last try) that succeeded or failed, LongestAt the time of that run (run.Run.Time).
 	Longest   time.Duration
 	LongestAt time.Time
 	// Latest is the most that a run was created after its scheduled time, LatestAt the time of that run. Runs that a

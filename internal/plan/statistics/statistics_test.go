@@ -67,6 +67,11 @@ func someRuns(t *rapid.T) []run.Run {
 		if rapid.Bool().Draw(t, "started") {
 			r.Started = r.Created.Add(time.Second)
 		}
+		if len(all) > 0 && rapid.IntRange(0, 2).Draw(t, "a try") == 0 { // of a time of one before; a CronJob has one Job for each
+			if of := rapid.SampledFrom(all).Draw(t, "of"); of.Owner.Kind == "Timetable" {
+				r.Namespace, r.Owner, r.ScheduledTime = of.Namespace, of.Owner, of.ScheduledTime
+			}
+		}
 		if r.Outcome.Ended() && rapid.IntRange(0, 9).Draw(t, "end known") > 0 {
 			r.Ended = r.Created.Add(time.Duration(rapid.IntRange(1, 500).Draw(t, "took")) * time.Second)
 		}
@@ -83,12 +88,13 @@ func TestStatistics(t *testing.T) {
 			OwnerKind: rapid.SampledFrom([]string{"", "Timetable"}).Draw(t, "of kind")}
 		runs := someRuns(t)
 		got := add(q, runs, nil)
+		runs = tried(runs)
 		chosen := slices.DeleteFunc(slices.Clone(runs), func(r run.Run) bool {
 			return r.Time().Before(bounds[0]) || !r.Time().Before(bounds[3]) || q.Namespace != "" && r.Namespace != q.Namespace || q.OwnerKind != "" && r.Owner.Kind != q.OwnerKind
 		})
 		for n, span := range got.Spans {
 			within := slices.DeleteFunc(slices.Clone(chosen), func(r run.Run) bool {
-				return r.Time().Before(bounds[n]) || !r.Time().Before(bounds[n+1])
+				return r.Reason == triedAgain || r.Time().Before(bounds[n]) || !r.Time().Before(bounds[n+1])
 			})
 			counts := map[run.Outcome]int{}
 			var took []time.Duration
@@ -106,6 +112,24 @@ func TestStatistics(t *testing.T) {
 		}
 		checkOwners(t, got.Owners, chosen)
 	})
+}
+
+// triedAgain marks what has a later try.
+const triedAgain = "tried again"
+
+// tried marks the runs that a later try of the same time of the same owner followed.
+func tried(runs []run.Run) []run.Run {
+	runs = slices.Clone(runs)
+	for i := range runs {
+		r := &runs[i]
+		for _, o := range runs {
+			if !r.ScheduledTime.IsZero() && r.Owner.Name != "" && r.Namespace == o.Namespace && r.Owner == o.Owner && r.ScheduledTime.Equal(o.ScheduledTime) &&
+				(o.Retry > r.Retry || o.Retry == r.Retry && o.Created.After(r.Created)) {
+				r.Reason = triedAgain
+			}
+		}
+	}
+	return runs
 }
 
 // share is the least of the durations that so many of them do not exceed.
@@ -133,32 +157,36 @@ func checkOwners(t *rapid.T, got []statistics.Owner, chosen []run.Run) {
 	for _, o := range got {
 		own := slices.DeleteFunc(slices.Clone(chosen), func(r run.Run) bool { return r.Namespace != o.Namespace || r.Owner != o.Owner })
 		known += len(own)
-		want := statistics.Owner{Namespace: o.Namespace, Owner: o.Owner, Runs: len(own)}
+		want := statistics.Owner{Namespace: o.Namespace, Owner: o.Owner}
 		var took []time.Duration
 		for _, r := range own {
+			want.Retries += int(r.PodsFailed)
+			if r.Outcome == run.Failed {
+				want.Retries = want.Retries - int(r.PodsFailed) + max(0, int(r.PodsFailed)-1)
+			}
+			if r.Retry >= 2 {
+				want.Retries++
+			}
+			if late := r.Lateness(); late > 0 && r.Retry < 2 && r.Trigger != run.Manual && (late > want.Latest || late == want.Latest && r.Time().After(want.LatestAt)) {
+				want.Latest, want.LatestAt = late, r.Time()
+			}
+			if r.Reason == triedAgain {
+				continue
+			}
+			want.Runs++
 			d := r.Duration(r.Ended)
 			ended := !r.Ended.IsZero() && (r.Outcome == run.Succeeded || r.Outcome == run.Failed)
 			switch r.Outcome {
 			case run.Failed:
 				want.Failed++
-				want.Retries += max(0, int(r.PodsFailed)-1)
 			case run.Succeeded:
 				want.Succeeded++
-				fallthrough
-			default:
-				want.Retries += int(r.PodsFailed)
-			}
-			if r.Retry >= 2 {
-				want.Retries++
 			}
 			if ended && r.Outcome == run.Succeeded {
 				took = append(took, d)
 			}
 			if ended && (d > want.Longest || d == want.Longest && r.Time().After(want.LongestAt)) {
 				want.Longest, want.LongestAt = d, r.Time()
-			}
-			if late := r.Lateness(); late > 0 && r.Retry < 2 && r.Trigger != run.Manual && (late > want.Latest || late == want.Latest && r.Time().After(want.LatestAt)) {
-				want.Latest, want.LatestAt = late, r.Time()
 			}
 		}
 		want.Median = share(took, 0.5)

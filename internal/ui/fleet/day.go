@@ -40,7 +40,7 @@ func (f *fleet) countDay(ctx context.Context, k dayKey) (*dayCount, error) {
 		return nil, err
 	}
 	hours := hoursOf(history.Midnight(day.Year(), day.Month(), day.Day(), zone))
-	s, err := f.site.Source.Statistics(ctx, statistics.Query{Namespace: k.Namespace, OwnerKind: k.Kind, Bounds: hours})
+	s, err := f.site.Source.Statistics(ctx, statistics.Query{Namespace: k.Namespace, OwnerKind: k.Kind, Bounds: hours, Retrying: f.retrying})
 	if err != nil {
 		return nil, err
 	}
@@ -281,13 +281,13 @@ func (f *fleet) listDay(ctx context.Context, v *dayView, d dayChoice, count *day
 	if d.outcome != "" {
 		q.Outcomes = []run.Outcome{d.outcome}
 	}
-	q.Limit = d.page * perPage
+	q.Limit = d.page*perPage + 1 // the list has each try, of which the count has the last
 	runs, err := f.site.Source.Runs(ctx, q)
 	if err != nil {
 		v.RunsFault = err.Error()
 		return
 	}
-	for i := min((d.page-1)*perPage, len(runs)); i < len(runs); i++ {
+	for i := min((d.page-1)*perPage, len(runs)); i < min(d.page*perPage, len(runs)); i++ {
 		v.Runs = append(v.Runs, &runs[i])
 	}
 	v.Pager = pager(d.page, len(v.Runs), max(total, len(runs)), func(number int) string { return d.url(v.Choice, d.hour, d.outcome, number) })

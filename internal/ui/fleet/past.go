@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/carillon-dev/carillon/internal/plan/history"
+	"github.com/carillon-dev/carillon/internal/plan/run"
 	"github.com/carillon-dev/carillon/internal/plan/statistics"
 )
 
@@ -51,11 +52,17 @@ func (f *fleet) addUp(ctx context.Context, k pastKey) (*past, error) {
 		return nil, err
 	}
 	days := calendarDays(today, zone)
-	s, err := f.site.Source.Statistics(ctx, statistics.Query{Namespace: k.Namespace, OwnerKind: k.Kind, Bounds: days})
+	s, err := f.site.Source.Statistics(ctx, statistics.Query{Namespace: k.Namespace, OwnerKind: k.Kind, Bounds: days, Retrying: f.retrying})
 	if err != nil {
 		return nil, err
 	}
 	return &past{days, s.Spans, f.site.Source.Origin(ctx)}, nil
+}
+
+// retrying tells whether the scheduled time of a run that failed will be tried again.
+func (f *fleet) retrying(r *run.Run) bool {
+	s := f.site.Cache.Owner(r.Owner.UID)
+	return s != nil && !r.ScheduledTime.IsZero() && s.TriesAgain(r.ScheduledTime, r.Retry)
 }
 
 // calendarDays are the midnights of a zone from a Monday a year ago to the end of today.

@@ -135,7 +135,7 @@ func (f *fleet) rankOwners(ctx context.Context, k rankingKey) (*ranking, error) 
 	now := f.site.Clock()
 	from := now.Add(-k.window.duration())
 	// A run may be planned a little after now, by a clock that is not ours.
-	s, err := f.site.Source.Statistics(ctx, statistics.Query{Namespace: k.Namespace, OwnerKind: k.Kind, Owners: true, Bounds: []time.Time{from, now.Add(time.Hour)}})
+	s, err := f.site.Source.Statistics(ctx, statistics.Query{Namespace: k.Namespace, OwnerKind: k.Kind, Owners: true, Bounds: []time.Time{from, now.Add(time.Hour)}, Retrying: f.retrying})
 	if err != nil {
 		return nil, err
 	}

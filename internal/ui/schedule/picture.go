@@ -163,41 +163,34 @@ func omissionText(o *run.Omission) string {
 
 // sentenceOf is the picture for who cannot see it.
 func sentenceOf(entries []history.Entry, took history.Durations) string {
-	var runs, succeeded, failed, active int
+	var runs []run.Run
 	var without int64
 	for i := range entries {
 		if o := entries[i].Omission; o != nil {
 			without += max(1, o.Count)
 			continue
 		}
-		runs++
-		switch entries[i].Run.Outcome {
-		case run.Succeeded:
-			succeeded++
-		case run.Failed:
-			failed++
-		case run.Active:
-			active++
-		}
+		runs = append(runs, *entries[i].Run)
 	}
+	sum := history.Summarize(runs, nil, time.Time{}) // which counts all tries of one time once
 	parts := []string{}
 	add := func(n int, word string) {
 		if n > 0 {
 			parts = append(parts, quantity.Grouped(n)+" "+word)
 		}
 	}
-	add(succeeded, "succeeded")
-	add(failed, "failed")
-	add(active, "not ended")
-	add(runs-succeeded-failed-active, "cancelled or of unknown end")
-	text := "The last " + quantity.CountGrouped(runs, "run")
-	if runs == 1 {
+	add(sum.Succeeded, "succeeded")
+	add(sum.Failed, "failed")
+	add(sum.Active, "not ended")
+	add(sum.Cancelled+sum.Unknown, "cancelled or of unknown end")
+	text := "The last " + quantity.CountGrouped(sum.Runs, "run")
+	if sum.Runs == 1 {
 		text = "The last run"
 	}
 	if len(parts) > 0 {
 		text += ": " + strings.Join(parts, ", ")
 	}
-	if runs == 0 {
+	if sum.Runs == 0 {
 		text = "No run"
 	}
 	if without > 0 {

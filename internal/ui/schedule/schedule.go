@@ -116,12 +116,10 @@ func contentOfPage(k *known, zone *time.Location) *content {
 		Subject: k.subject, There: k.scheduled != nil, Unreadable: k.unreadable, Active: k.active(),
 		Origin: k.origin, Known: len(k.latest), Cut: k.cut, Events: eventsOf(k.events, k.eventsMissing),
 	}
-	marked := k.latest
 	if k.scheduled != nil {
-		marked = k.scheduled.MarkRetrying(k.latest)
 		c.object(k, zone)
 	}
-	h := history.Of(marked, k.omissions, k.now)
+	h := history.Of(k.marked(), k.omissions, k.now)
 	c.Summary = h.Summary
 	short := &page.View{Now: k.now}
 	c.Picture = pictureOf(h.Entries, h.Summary.Took, k.now, func(t time.Time) string { return short.Short(t, zone) })

@@ -142,12 +142,20 @@ func pausedWords(p *status.Paused, now time.Time) (text, cure string) {
 	return text, cure
 }
 
+// marked are the newest runs, of which those are marked that failed and are to be tried again.
+func (k *known) marked() []run.Run {
+	if k.scheduled == nil {
+		return k.latest
+	}
+	return k.scheduled.MarkRetrying(k.latest)
+}
+
 // past says how the last runs ended.
 func (s *standing) past(k *known) {
-	failing := true
-	for _, tries := range run.Times(k.latest) {
+	failing, times := true, run.Times(k.marked())
+	for _, tries := range times {
 		last := &tries[len(tries)-1]
-		if !last.Outcome.Ended() {
+		if !last.Outcome.Ended() || last.Retrying {
 			continue
 		}
 		if s.Last == nil {
@@ -159,7 +167,7 @@ func (s *standing) past(k *known) {
 	}
 	if s.Failures > 1 {
 		text := quantity.CountGrouped(s.Failures, "run") + " in a row failed, until the last one."
-		if k.cut && s.Failures == len(k.latest) {
+		if k.cut && s.Failures == len(times) {
 			text = "All of the last " + quantity.CountGrouped(s.Failures, "run") + " failed."
 		}
 		s.Notices = append(s.Notices, notice{"bad", "cross", text, ""})

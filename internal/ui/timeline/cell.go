@@ -44,13 +44,41 @@ func (c *Counts) addOutcome(o run.Outcome, n int) {
 	}
 }
 
-// addRun counts a run; nil is a time that waits.
+// addRun counts a run; nil is a time that waits. One that failed and is to be tried again is active.
 func (c *Counts) addRun(r *run.Run) {
-	if r == nil {
+	switch {
+	case r == nil:
 		c.Waiting++
-		return
+	case r.Retrying:
+		c.Active++
+	default:
+		c.addOutcome(r.Outcome, 1)
 	}
-	c.addOutcome(r.Outcome, 1)
+}
+
+// counted is what counts as one: a run, of several tries of one scheduled time the last one, or, without a run, a time
+// that waits.
+type counted struct {
+	run *run.Run
+	at  time.Time
+}
+
+// countedOf gives what counts of the bars of a row.
+func countedOf(k *Known, bars []Bar) []counted {
+	last := run.LastTries(k.Runs)
+	seen := make(map[*run.Run]bool, len(bars))
+	all := make([]counted, 0, len(bars))
+	for i := range bars {
+		if bars[i].Run == nil {
+			all = append(all, counted{at: bars[i].Waiting.At})
+			continue
+		}
+		if r := last[bars[i].Run]; !seen[r] {
+			seen[r] = true
+			all = append(all, counted{r, r.Time()})
+		}
+	}
+	return all
 }
 
 func (c *Counts) addOmission(o *run.Omission) {
@@ -128,11 +156,9 @@ func cellsOf(k *Known, bars []Bar, omissions []run.Omission, future *future, w W
 	for i := range k.Counts {
 		at(k.Counts[i].Cell).addOutcome(k.Counts[i].Outcome, k.Counts[i].Count)
 	}
-	for i := range bars {
-		if r := bars[i].Run; r == nil {
-			of(bars[i].Waiting.At).Waiting++
-		} else if k.Counts == nil || !w.Contains(r.Time()) {
-			of(r.Time()).addRun(r)
+	for _, one := range countedOf(k, bars) {
+		if one.run == nil || k.Counts == nil || !w.Contains(one.at) {
+			of(one.at).addRun(one.run)
 		}
 	}
 	for i := range omissions {

@@ -120,8 +120,8 @@ func Draw(k *Known, w Window, now time.Time) Drawn {
 		}
 		return d
 	}
-	for i := range bars {
-		d.Total.addRun(bars[i].Run)
+	for _, one := range countedOf(k, bars) {
+		d.Total.addRun(one.run)
 	}
 	d.stack(bars)
 	for i := range omissions {

@@ -41,7 +41,7 @@ func aSchedule(t testing.TB, expression string) *workload.Scheduled {
 func someRun(r *rand.Rand, n int, w Window, now time.Time) run.Run {
 	length := int64(w.Length())
 	at := w.From.Add(time.Duration(r.Int64N(2*length) - length/2)).Truncate(time.Second)
-	one := run.Run{UID: types.UID(fmt.Sprintf("run-%d", n)), Name: fmt.Sprintf("backup-%d", n), Namespace: "shop", ScheduledTime: at,
+	one := run.Run{UID: types.UID(fmt.Sprintf("run-%d", n)), Name: fmt.Sprintf("backup-%d", n), Namespace: "shop", ScheduledTime: at.Add(time.Duration(n)), // no tries of one
 		Owner: run.Owner{APIVersion: "batch/v1", Kind: "CronJob", Name: "backup", UID: "u-backup"}}
 	if r.IntN(5) == 0 {
 		one.ScheduledTime = time.Time{}
