@@ -26,6 +26,11 @@ const (
 	headerWithin = 10 * time.Second
 	// idleWithin is how long a connection stays open that nothing is asked on.
 	idleWithin = 2 * time.Minute
+	// writeWithin is how long a connection of HTTP/2 may take nothing, and how long it may be silent before it is asked
+	// whether it still lives.
+	writeWithin = 30 * time.Second
+	// mostStreams is how many requests may go by one connection of HTTP/2 at once; browsers have one for all windows.
+	mostStreams = 128
 )
 
 // ServerOptions are what a Server is made from.
@@ -64,8 +69,9 @@ func NewServer(o ServerOptions) *Server {
 	s.guard = guard.New(guard.Options{Token: s.token, Port: int(listen.Port()), Hosts: hosts, ReadOnly: o.Opener.ReadOnly,
 		Pages: login.Pages{Site: o.Opener.outside()}, Log: o.Log})
 	s.http = &http.Server{
-		Handler: s.guard.Wrap(o.Opener), ConnContext: guard.ConnContext,
+		Handler: s.guard.Wrap(o.Opener), ConnContext: s.guard.ConnContext, ConnState: s.guard.ConnState,
 		ReadHeaderTimeout: headerWithin, IdleTimeout: idleWithin, MaxHeaderBytes: guard.MaxHeaderBytes,
+		HTTP2:    &http.HTTP2Config{MaxConcurrentStreams: mostStreams, WriteByteTimeout: writeWithin, SendPingTimeout: writeWithin, PingTimeout: headerWithin},
 		ErrorLog: log.New(connectionFaults{o.Log}, "", 0),
 	}
 	return s

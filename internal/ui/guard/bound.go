@@ -95,20 +95,24 @@ func (s *session) enter(stream bool, clock func() time.Time) (release func(), fa
 type pacedWriter struct {
 	http.ResponseWriter
 	controller *http.ResponseController
+	limit      time.Duration
 	// clears: with HTTP/2 a deadline ends the stream when it passes, also when nothing is to be written.
 	clears bool
 	wrote  bool
 }
 
-func pace(w http.ResponseWriter, r *http.Request) *pacedWriter {
-	return &pacedWriter{ResponseWriter: w, controller: http.NewResponseController(w), clears: r.ProtoMajor > 1}
+func pace(w http.ResponseWriter, r *http.Request, limit time.Duration) *pacedWriter {
+	return &pacedWriter{ResponseWriter: w, controller: http.NewResponseController(w), limit: limit, clears: r.ProtoMajor > 1}
 }
+
+// last is the deadline for what is still to be sent when a page is done: with HTTP/2 the viewer says how much he takes.
+func (w *pacedWriter) last() { _ = w.controller.SetWriteDeadline(time.Now().Add(w.limit)) } // a writer of a test has none
 
 // Unwrap is for http.ResponseController.
 func (w *pacedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 func (w *pacedWriter) within(write func() error) error {
-	_ = w.controller.SetWriteDeadline(time.Now().Add(writeWithin)) // a writer of a test has none
+	_ = w.controller.SetWriteDeadline(time.Now().Add(w.limit)) // a writer of a test has none
 	err := write()
 	if w.clears {
 		_ = w.controller.SetWriteDeadline(time.Time{})

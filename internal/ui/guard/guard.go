@@ -13,6 +13,7 @@
 //   - origin.go   where a request comes from
 //   - header.go   what browsers are told
 //   - bound.go    how much a viewer may ask for at once, and how slowly
+//   - stranger.go how many connections there may be without a session
 //   - peer.go     which user of the machine sends a request
 package guard
 
@@ -44,6 +45,9 @@ type Options struct {
 	Clock func() time.Time
 	// Log is told of faults of the program. It never gets an address with its query, which may hold the token.
 	Log *slog.Logger
+
+	// writeWithin is how long a piece of an answer may take to be read; 0 is the constant of that name.
+	writeWithin time.Duration
 }
 
 // Pages are those that a Guard answers with by itself.
@@ -60,6 +64,8 @@ type Guard struct {
 	sessions *sessions
 	tickets  tickets
 	wrong    attempts
+
+	connections connections
 }
 
 // New makes a Guard. Its sessions live as long as it does.
@@ -67,19 +73,34 @@ func New(o Options) *Guard {
 	if o.Clock == nil {
 		o.Clock = time.Now
 	}
+	if o.writeWithin == 0 {
+		o.writeWithin = writeWithin
+	}
 	return &Guard{o: o, sessions: newSessions(o.Clock), wrong: make(attempts, mostWrong)}
 }
 
 // Wrap puts the guard before a handler.
 func (g *Guard) Wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		paced := pace(w, r)
+		paced := pace(w, r, g.o.writeWithin)
+		defer paced.last()
+		connection := connectionOf(r.Context())
+		answered, ok := connection.ask()
+		if !ok {
+			w.Header().Set("Retry-After", "5")
+			w.WriteHeader(http.StatusServiceUnavailable) // without a text, which he might not take either
+			return
+		}
+		defer answered()
 		defer func() {
 			if fault := recover(); fault != nil {
 				g.recovered(paced, r, fault)
 			}
 		}()
 		g.serve(paced, r, next)
+		if r.ProtoMajor > 1 && connection.isStranger() {
+			_ = paced.FlushError() // a stranger's answer is under way until he has it
+		}
 	})
 }
 
@@ -134,6 +155,7 @@ func (g *Guard) serve(w http.ResponseWriter, r *http.Request, next http.Handler)
 
 // admit lets the request of a viewer through, if it is meant and he does not ask for too much.
 func (g *Guard) admit(w http.ResponseWriter, r *http.Request, next http.Handler, s *session, bearer bool) {
+	connectionOf(r.Context()).introduce()
 	ctx, cancel := context.WithCancel(context.WithValue(r.Context(), sessionKey{}, Session{CSRF: s.csrf}))
 	defer cancel()
 	defer context.AfterFunc(s.ctx, cancel)() // whoever signs out sees no more
