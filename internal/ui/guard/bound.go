@@ -65,8 +65,8 @@ func isStream(r *http.Request) bool {
 	return strings.HasSuffix(r.URL.Path, "/events") || strings.Contains(r.Header.Get("Accept"), "text/event-stream")
 }
 
-// enter counts a request of a session in, unless there are too many. release counts it out; until then a stream uses the
-// session.
+// enter counts a request of a session in, unless there are too many. release counts it out; until then a stream uses
+// the session.
 func (s *session) enter(stream bool, clock func() time.Time) (release func(), fault *refusal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -51,8 +51,8 @@ type Site struct {
 	Clock func() time.Time
 	// Log is told of faults that are not the viewer's.
 	Log *slog.Logger
-	// Life ends what goes on beside requests; nil: nothing does. Beside counts that: Source is closed when it is over. Only
-	// what a request does may add to it.
+	// Life ends what goes on beside requests; nil: nothing does. Beside counts that: Source is closed when it is over.
+	// Only what a request does may add to it.
 	Life   context.Context //nolint:containedctx // it is that of the site
 	Beside sync.WaitGroup
 
