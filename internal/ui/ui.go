@@ -54,9 +54,7 @@ func Handler(ctx context.Context, s *page.Site) http.Handler {
 	schedules.Register(s)
 	run.Register(s)
 	simulate.Register(s)
-	if !s.ReadOnly && s.Server != nil {
-		act.Register(s)
-	}
+	act.Register(s)
 	s.Handle("GET /events", events(ctx, s))
 	s.Handle("/", func(http.ResponseWriter, *http.Request) error {
 		return page.NotFound("There is no such page.")

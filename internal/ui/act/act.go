@@ -6,6 +6,7 @@
 //
 //   - act.go        the acts, and how each is asked about and done
 //   - subject.go    the object that an act is about, as the API server has it now
+//   - waiting.go    what of a schedule waits: retries, and times that have come
 //   - version.go    noticing that an object has changed since the viewer saw it
 //   - rights.go     whether the user may
 //   - applier.go    who else writes the object and would set a change back
@@ -25,6 +26,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/carillon-dev/carillon/internal/plan/run"
 	"github.com/carillon-dev/carillon/internal/ui/page"
 )
 
@@ -77,10 +79,34 @@ var acts = map[string]act{
 	"delete":  {askDelete, doDelete},
 }
 
-// Register puts it on the site.
+// Register puts it on the site. Where nothing can be changed each act says so.
 func Register(s *page.Site) {
+	if s.ReadOnly || s.Server == nil {
+		s.Handle("GET /act/{act}", func(_ http.ResponseWriter, r *http.Request) error { return closed(s, r) })
+		return
+	}
 	s.Handle("GET /act/{act}", func(w http.ResponseWriter, r *http.Request) error { return serve(s, w, r, false) })
 	s.Handle("POST /act/{act}", func(w http.ResponseWriter, r *http.Request) error { return serve(s, w, r, true) })
+}
+
+// closed says why nothing can be changed.
+func closed(s *page.Site, r *http.Request) error {
+	f := &page.Fault{Code: http.StatusForbidden, Title: "Nothing can be changed here", Message: "This page is read-only: nothing can be changed here.",
+		Cure: "Whoever started it can start it without --read-only."}
+	if !s.ReadOnly {
+		f.Code, f.Message, f.Cure = http.StatusServiceUnavailable, "There is no API server here: what is shown is what the journal has, and nothing can be changed.", "Start Carillon, and load the page again."
+	}
+	q := r.URL.Query()
+	word, namespace, name := q.Get("kind"), q.Get("namespace"), q.Get("name")
+	found, schedules := kinds(word, q.Get("group"))
+	switch {
+	case namespace == "" || name == "":
+	case schedules && len(found) > 0:
+		f.Back = page.ScheduleURL(found[0].GroupVersion().String(), found[0].Kind, namespace, name)
+	case len(found) > 0:
+		f.Back = page.RunURL(&run.Run{Namespace: namespace, Name: name})
+	}
+	return f
 }
 
 // maxForm is how large a form may be: that of an object with a ConfigMap's worth of script in it fits.

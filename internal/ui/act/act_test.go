@@ -162,6 +162,12 @@ func wants(t *testing.T, body string, parts ...string) {
 	}
 }
 
+// retryWaits is the status of a Timetable between two attempts, timeWaits that of one with a time that waits.
+const (
+	retryWaits = `status: {active: [{name: load-1, scheduledTime: "2026-11-02T10:00:00Z", trigger: Schedule, attempt: 1, startTime: "2026-11-02T10:00:00Z", retryAt: "2026-11-02T11:02:00Z"}]}`
+	timeWaits  = `status: {waiting: [{scheduledTime: "2026-11-02T10:30:00Z", trigger: Schedule, reason: Overlap, since: "2026-11-02T10:30:00Z"}]}`
+)
+
 // Before something is done the page says what will happen, and what will not.
 func TestSentences(t *testing.T) {
 	memory := `{lastScheduleTime: "2026-11-02T10:00:00Z"}`
@@ -224,7 +230,7 @@ func TestSentences(t *testing.T) {
 		},
 		"run now beside another one": {
 			uitest.World{Manifests: cronJob("  concurrencyPolicy: Forbid"), Runs: []run.Run{activeRun("backup-1")}}, page.ActURL("run-now", "CronJob", "default", "backup"),
-			[]string{"It starts beside what is active: backup-1 (since 10m). The policy Forbid holds scheduled times back, not a run by hand", "that waits until this Job has ended",
+			[]string{"It starts beside what is active: backup-1 (since 10m). The policy Forbid holds scheduled times back, not a run by hand", "that waits until this Job has ended; a later time takes its place.",
 				"Environment of container main", "LEVEL", "PASSWORD comes from Secret db, password", "args[0]", "for this run alone"},
 		},
 		"run now what is suspended": {
@@ -248,6 +254,27 @@ func TestSentences(t *testing.T) {
 		"suspend a Job": {
 			uitest.World{Manifests: cronJob("  concurrencyPolicy: Forbid") + job("backup-1", active) + pod("backup-1-a", "backup-1", "Running")}, page.ActURL("suspend", "Job", "default", "backup-1"),
 			[]string{"Its Pod backup-1-a ends", "The Job stays", "while it is suspended cronjob/backup waits"},
+		},
+		"run now before a retry": {
+			uitest.World{Manifests: timetable(retryWaits)}, page.ActURL("run-now", "Timetable", "default", "load"),
+			[]string{"load-1 has failed and waits to be tried again at 12:02: this starts beside it.", "!runs alone"},
+		},
+		"suspend before a retry": {
+			uitest.World{Manifests: timetable(retryWaits)}, page.ActURL("suspend", "Timetable", "default", "load"),
+			[]string{"load-1 has failed and waits to be tried again at 12:02: it still is.", "!No run is active"},
+		},
+		"delete before a retry": {
+			uitest.World{Manifests: timetable(retryWaits)}, page.ActURL("delete", "Timetable", "default", "load"), []string{"load-1 has failed and waits to be tried again at 12:02: that is lost.", "!is active"},
+		},
+		"suspend while a time waits": {
+			uitest.World{Manifests: timetable(timeWaits)}, page.ActURL("suspend", "Timetable", "default", "load"), []string{"The time of 11:30, which waits, is skipped, too."},
+		},
+		"suspend while a time waits that is made up": {
+			uitest.World{Manifests: timetable("  onResume: CatchUp\n" + timeWaits)}, page.ActURL("suspend", "Timetable", "default", "load"), []string{"The time of 11:30, which waits, waits until it is resumed."},
+		},
+		"suspend a CronJob while a time waits": {
+			uitest.World{Manifests: cronJob("  concurrencyPolicy: Forbid\nstatus: " + memory), Runs: []run.Run{activeRun("backup-1")}}, page.ActURL("suspend", "CronJob", "default", "backup"),
+			[]string{"The time of 12:00, which waits, does not start before it is resumed"},
 		},
 		"not allowed": {
 			uitest.World{Manifests: cronJob(""), Forbidden: []string{"delete cronjobs"}}, page.ActURL("delete", "CronJob", "default", "backup"),
@@ -478,4 +505,31 @@ func answerOf(t *testing.T, s *page.Site, target string) string {
 	t.Helper()
 	_, body := uitest.Get(t, s, target)
 	return body
+}
+
+// Where nothing can be changed each act says so, and leads to the object.
+func TestClosed(t *testing.T) {
+	for name, test := range map[string]struct {
+		register func(*page.Site)
+		target   string
+		code     int
+		want     []string
+	}{
+		"read-only":     {act.Register, page.ActURL("suspend", "CronJob", "default", "backup"), http.StatusForbidden, []string{"This page is read-only: nothing can be changed here.", `href="/schedule/cronjob/default/backup"`}},
+		"of a run":      {act.Register, page.ActURL("stop", "Job", "default", "backup-1"), http.StatusForbidden, []string{`href="/run/default/backup-1`}},
+		"of nothing":    {act.Register, "/act/stop", http.StatusForbidden, []string{"read-only"}},
+		"no API server": {func(s *page.Site) { s.ReadOnly, s.Server = false, nil; act.Register(s) }, page.ActURL("edit", "CronJob", "default", "backup"), http.StatusServiceUnavailable, []string{"There is no API server here", `href="/schedule/cronjob/default/backup"`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			code, body := uitest.Get(t, uitest.Site(t, uitest.World{Manifests: cronJob(""), ReadOnly: true}, test.register), test.target)
+			if code != test.code {
+				t.Error(code)
+			}
+			for _, want := range test.want {
+				if !strings.Contains(body, want) {
+					t.Errorf("%q is not in\n%s", want, text(body))
+				}
+			}
+		})
+	}
 }

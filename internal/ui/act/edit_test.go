@@ -50,16 +50,18 @@ func TestPreview(t *testing.T) {
 		"another hour": {cronJob(""), []string{"schedule", "30 2 * * *", "timeZone", "Europe/Berlin"}, []string{
 			"As it is It runs at minute 0 of every hour", "As it will be It runs at 02:30 every day", "No time that has passed starts.",
 			"Next times as it is (Etc/UTC)", "As it will be (Europe/Berlin)", "Tue 02:30", "- schedule: 0 * * * *", "+ schedule: 30 2 * * *", "Save"}},
-		"a time that clocks skip":  {cronJob(""), []string{"schedule", "30 2 * * *", "timeZone", "Europe/Berlin"}, []string{"2027-03-28"}},
-		"two days":                 {cronJob(""), []string{"schedule", "0 9 13 * FRI"}, []string{"on day 13 of the month OR on Fridays", "not only where both hold"}},
-		"never":                    {cronJob(""), []string{"schedule", "0 0 30 2 *"}, []string{"names no date that exists"}},
-		"nothing":                  {cronJob(""), []string{"schedule", "0 * * * *"}, []string{"Nothing: it is what there is already.", "!Save"}},
-		"policy alone":             {cronJob(""), []string{"concurrencyPolicy", "Forbid"}, []string{"Its next times stay what they are.", "+ concurrencyPolicy: Forbid", "What it mends"}},
-		"suspended":                {cronJob(""), []string{"suspend", "true"}, []string{"It is suspended: nothing starts."}},
-		"resumed":                  {cronJob("  suspend: true\nstatus: {lastScheduleTime: \"2026-11-02T10:00:00Z\"}"), []string{"suspend", ""}, []string{"The time of 12:00, which has passed, starts at once."}},
-		"a limit taken out":        {cronJob("  failedJobsHistoryLimit: 5"), []string{"failedJobsHistoryLimit", ""}, []string{"- failedJobsHistoryLimit: 5"}},
-		"a Timetable":              {timetable(""), []string{"schedules.0", "0 9 * * MON", "retry.limit", "2", "catchUp.policy", "All"}, []string{"cron: 0 9 * * MON", "+ retry:", "+ limit: 2", "policy: All"}},
-		"an expression of nothing": {cronJob(""), []string{"schedule", "61 * * * *"}, []string{"61"}},
+		"a time that clocks skip":         {cronJob(""), []string{"schedule", "30 2 * * *", "timeZone", "Europe/Berlin"}, []string{"2027-03-28"}},
+		"two days":                        {cronJob(""), []string{"schedule", "0 9 13 * FRI"}, []string{"on day 13 of the month OR on Fridays", "not only where both hold"}},
+		"never":                           {cronJob(""), []string{"schedule", "0 0 30 2 *"}, []string{"names no date that exists"}},
+		"nothing":                         {cronJob(""), []string{"schedule", "0 * * * *"}, []string{"Nothing: it is what there is already.", "!Save"}},
+		"policy alone":                    {cronJob(""), []string{"concurrencyPolicy", "Forbid"}, []string{"Its next times stay what they are.", "+ concurrencyPolicy: Forbid", "What it mends"}},
+		"the timing of what is suspended": {cronJob("  suspend: true"), []string{"schedule", "0 5 * * *"}, []string{"Next times as it is (Etc/UTC)", "13:00 (suspended)", "Tue 05:00 (suspended)", "!stay what they are"}},
+		"until an instant":                {timetable("  suspendUntil: \"2026-11-05T00:00:00Z\""), []string{"schedules.0", "0 9 * * *"}, []string{"Thu 01:00", "Thu 10:00", "!(suspended)", "!Tue"}},
+		"suspended":                       {cronJob(""), []string{"suspend", "true"}, []string{"It is suspended: nothing starts."}},
+		"resumed":                         {cronJob("  suspend: true\nstatus: {lastScheduleTime: \"2026-11-02T10:00:00Z\"}"), []string{"suspend", ""}, []string{"The time of 12:00, which has passed, starts at once."}},
+		"a limit taken out":               {cronJob("  failedJobsHistoryLimit: 5"), []string{"failedJobsHistoryLimit", ""}, []string{"- failedJobsHistoryLimit: 5"}},
+		"a Timetable":                     {timetable(""), []string{"schedules.0", "0 9 * * MON", "retry.limit", "2", "catchUp.policy", "All"}, []string{"cron: 0 9 * * MON", "+ retry:", "+ limit: 2", "policy: All"}},
+		"an expression of nothing":        {cronJob(""), []string{"schedule", "61 * * * *"}, []string{"61"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

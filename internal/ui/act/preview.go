@@ -42,11 +42,15 @@ type preview struct {
 	TooMuch string
 }
 
-// timePair is the n-th next time as it is and as it would be; zero if there is none.
-type timePair struct{ Before, After time.Time }
+// timePair is the n-th next time as it is and as it would be; zero if there is none. Held says why
+// no run starts then, "" if one does.
+type timePair struct {
+	Before, After         time.Time
+	BeforeHeld, AfterHeld string
+}
 
 // Kept tells whether they are the same.
-func (p timePair) Kept() bool { return p.Before.Equal(p.After) }
+func (p timePair) Kept() bool { return p.Before.Equal(p.After) && p.BeforeHeld == p.AfterHeld }
 
 // Two tells whether one of the times reads otherwise in the zone of the viewer.
 func (p *preview) Two(at time.Time, in, viewer *time.Location) bool {
@@ -106,14 +110,15 @@ func (p *preview) compare(before, after *workload.Scheduled, r *request) {
 	p.Obstacle = after.Obstacle()
 	timesBefore, timesAfter := upcoming.Of(before, nil), upcoming.Of(after, nil)
 	p.ZoneBefore, p.ZoneAfter = timesBefore.Zone, timesAfter.Zone
-	listBefore, listAfter := timesBefore.List(r.now.Add(1), nextTimes).Times, timesAfter.List(r.now.Add(1), nextTimes).Times
+	listBefore, listAfter := r.times(timesBefore), r.times(timesAfter)
+	p.TimesChange = before.Policy.Timing.Fingerprint != after.Policy.Timing.Fingerprint
 	for i := range max(len(listBefore), len(listAfter)) {
 		var pair timePair
-		if i < len(listBefore) && !listBefore[i].Suspended {
-			pair.Before = listBefore[i].At
+		if i < len(listBefore) {
+			pair.Before, pair.BeforeHeld = listBefore[i].At, held(timesBefore, listBefore[i])
 		}
-		if i < len(listAfter) && !listAfter[i].Suspended {
-			pair.After = listAfter[i].At
+		if i < len(listAfter) {
+			pair.After, pair.AfterHeld = listAfter[i].At, held(timesAfter, listAfter[i])
 		}
 		p.Times = append(p.Times, pair)
 		p.TimesChange = p.TimesChange || !pair.Kept()
@@ -127,6 +132,26 @@ func (p *preview) compare(before, after *workload.Scheduled, r *request) {
 	if len(p.Remarks) > 0 && p.Remarks[0].Level == lint.Error.String() {
 		p.Obstacle = "" // it is told there, with its cure
 	}
+}
+
+// times are the next ones, and of what is suspended until an instant those after that.
+func (r *request) times(source *upcoming.Source) []upcoming.Time {
+	from := r.now.Add(1)
+	if source.SuspendedUntil.After(from) {
+		from = source.SuspendedUntil
+	}
+	return source.List(from, nextTimes).Times
+}
+
+// held says why no run starts at a time; "" if one does.
+func held(source *upcoming.Source, t upcoming.Time) string {
+	switch {
+	case !t.Suspended:
+		return ""
+	case source.Paused && !source.Suspended:
+		return "(paused)"
+	}
+	return "(suspended)"
 }
 
 // startsAtOnce says what an edit starts. One of the timing counts from now on; another one is as if the controller looked

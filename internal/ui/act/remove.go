@@ -62,7 +62,7 @@ func askDelete(ctx context.Context, r *request) (*confirmation, error) {
 	if !below.known || below.all > 0 || below.some {
 		c.Choices = r.ways("its runs")
 	}
-	c.Will = []string{fmt.Sprintf("The %s is deleted: it starts nothing more.", r.gvk.Kind), below.goWithIt()}
+	c.Will = append([]string{fmt.Sprintf("The %s is deleted: it starts nothing more.", r.gvk.Kind), below.goWithIt()}, r.retries(r.scheduled, "that is lost")...)
 	if next := r.scheduled.FirstAfter(r.now); !next.IsZero() && !r.scheduled.Policy.Suspend {
 		c.Will[0] = fmt.Sprintf("The %s is deleted: it starts nothing more. Its next time would have been %s.", r.gvk.Kind, r.short(next))
 	}
@@ -212,7 +212,7 @@ func (c children) goWithIt() string {
 	text += " that it has started " + verb + " with it, and their Pods"
 	switch c.active {
 	case 0:
-		return text + ". None of them is active."
+		return text + ". None of them runs now."
 	case 1:
 		return text + ". One is active, and is stopped."
 	}

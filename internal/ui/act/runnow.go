@@ -139,11 +139,13 @@ func askRunNow(ctx context.Context, r *request) (*confirmation, error) {
 func (r *request) beside(ctx context.Context, s *workload.Scheduled, kind string) []string {
 	var told []string
 	active, room := activeRuns(ctx, r.site, s), s.Policy.Room
+	retries := r.retries(s, "this starts beside it")
 	policy, _, _ := unstructured.NestedString(s.Content.Object, "spec", "concurrencyPolicy")
 	if s.Timetable() != nil {
 		policy = cmp.Or(string(s.Timetable().Spec.Concurrency.Policy), string(v1alpha1.ForbidConcurrent))
 	}
 	switch {
+	case len(active) == 0 && len(retries) > 0:
 	case len(active) == 0:
 		told = append(told, "No other run is active now, so it runs alone.")
 	case room.Limit > 0 && !room.Stops:
@@ -151,12 +153,15 @@ func (r *request) beside(ctx context.Context, s *workload.Scheduled, kind string
 	default:
 		told = append(told, fmt.Sprintf("It starts beside what is active: %s. Nothing is stopped for it.", theseRuns(active, r.now)))
 	}
+	told = append(told, retries...)
 	next := s.FirstAfter(r.now)
 	switch {
 	case next.IsZero() || room.Limit == 0 || resumptionOf(s, r.now) != (resumption{}):
-	case s.Timetable() != nil && room.Limit > len(active)+1:
+	case s.Timetable() != nil && room.Limit > len(active)+len(retries)+1:
 	case room.Stops && s.Timetable() == nil:
 		told = append(told, fmt.Sprintf("If it still runs at the next time, %s, that starts beside it: a run by hand is not replaced.", r.short(next)))
+	case policy == string(v1alpha1.ForbidConcurrent):
+		told = append(told, fmt.Sprintf("If it still runs at the next time, %s, that waits until this %s has ended; a later time takes its place.", r.short(next), kind))
 	default:
 		told = append(told, fmt.Sprintf("If it still runs at the next time, %s, that waits until this %s has ended.", r.short(next), kind))
 	}

@@ -160,6 +160,11 @@ func (r *request) successor(ctx context.Context) []string {
 			others++
 		}
 	}
+	for _, a := range retriesOf(r.owner) {
+		if !a.Time.Equal(r.run.ScheduledTime) {
+			others++
+		}
+	}
 	if others >= r.owner.Policy.Room.Limit {
 		return nil
 	}

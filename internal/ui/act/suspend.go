@@ -34,8 +34,13 @@ func askSuspend(ctx context.Context, r *request) (*confirmation, error) {
 	if until := s.Policy.SuspendUntil; until != nil && until.After(r.now) {
 		c.Warnings = append(c.Warnings, "It is suspended already, until "+r.short(*until)+". What you say here takes the place of that.")
 	}
-	c.Will = append(r.lostTimes(s), r.afterwards(s))
-	c.Not = []string{goOn(activeRuns(ctx, r.site, s), r.now), "Nothing is deleted: its runs, their Pods and their output stay.", "It can still be started by hand."}
+	active, retries := activeRuns(ctx, r.site, s), r.retries(s, "it still is")
+	c.Will = append(r.waitingTimes(s, active), r.lostTimes(s)...)
+	c.Will = append(c.Will, r.afterwards(s))
+	if len(active) > 0 || len(retries) == 0 {
+		c.Not = []string{goOn(active, r.now)}
+	}
+	c.Not = append(append(c.Not, retries...), "Nothing is deleted: its runs, their Pods and their output stay.", "It can still be started by hand.")
 	if s.Policy.Retry.Limit > 0 {
 		c.Not = append(c.Not, "Retries of runs that are active go on, too.")
 	}

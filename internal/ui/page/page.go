@@ -45,7 +45,7 @@ type Site struct {
 	Source lookup.Source
 	// Cache knows the schedules and what runs.
 	Cache Cache
-	// ReadOnly: no page offers to change anything, and no act is served.
+	// ReadOnly: no page offers to change anything, and acts say so.
 	ReadOnly bool
 	// Clock gives the time, once for each request.
 	Clock func() time.Time

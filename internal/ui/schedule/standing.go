@@ -98,6 +98,10 @@ func (s *standing) served(k *known) {
 		l := &is.Late[i]
 		text := "A time has come " + duration.FromNow(l.Due, k.now) + " and waits to start"
 		switch {
+		case len(is.Paused) > 0 && k.scheduled.Policy.CatchUpOnResume:
+			text = "A time has come " + duration.FromNow(l.Due, k.now) + " and waits until it is resumed"
+		case len(is.Paused) > 0:
+			text = "A time has come " + duration.FromNow(l.Due, k.now) + " and is skipped: it does not start when it is resumed"
 		case l.Message != "":
 			text += ": " + strings.TrimSuffix(l.Message, ".")
 		case l.Reason != "":
@@ -107,6 +111,12 @@ func (s *standing) served(k *known) {
 	}
 	if len(s.Running) > 0 {
 		badge("active", "play", "running")
+	}
+	for i := range k.scheduled.Memory.Active {
+		if a := &k.scheduled.Memory.Active[i]; a.RetryAt != nil {
+			badge("waits", "retry", "waits to be tried again")
+			tell("warns", "retry", a.Name+" has failed, and is tried again "+duration.FromNow(*a.RetryAt, k.now)+".", "")
+		}
 	}
 	badge("", "clock", "waits for its time")
 }
