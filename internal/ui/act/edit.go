@@ -85,7 +85,10 @@ func serveEdit(w http.ResponseWriter, r *http.Request, q *request) error {
 	if err := q.preview(r.Context(), e, wanted, change); err != nil {
 		return err
 	}
-	if len(e.Faults) > 0 || e.faulty() {
+	if e.faulty() {
+		if q.unchanged() == nil {
+			e.Preview = nil // of what cannot be saved there is nothing to see
+		}
 		return q.site.RenderInvalid(w, r, editPage, view(e))
 	}
 	e.Saveable = true

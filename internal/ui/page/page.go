@@ -7,6 +7,7 @@
 //   - page.go        Site, what a page has to look at, and View, one page
 //   - render.go      a View as HTML; handlers, and faults as pages
 //   - recent.go      faults that have been logged already
+//   - visible.go     characters that would not be seen
 //   - words.go       times, durations and counts as the templates write them
 //   - link.go        addresses of schedules, runs and acts
 //   - subject.go     the schedule that an address names

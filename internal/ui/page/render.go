@@ -99,7 +99,7 @@ func (s *Site) render(w http.ResponseWriter, r *http.Request, code int, t *templ
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(code)
-	_, _ = w.Write(out.Bytes()) // a viewer who has gone sees nothing
+	_, _ = w.Write(visible(out.Bytes())) // a viewer who has gone sees nothing
 	return nil
 }
 

@@ -219,6 +219,12 @@ func (h *handlers) lines(ctx context.Context, k *known, q query, v *logView, att
 
 // search fills in the lines that match.
 func (h *handlers) search(ctx context.Context, k *known, q query, v *logView, attempts []run.Attempt, pattern *output.Pattern) ([]run.Attempt, error) {
+	leave, ok := enter(ctx)
+	if !ok {
+		v.Fault = "Other searches go on, and take all the time there is. Search again in a moment."
+		return nil, ctx.Err()
+	}
+	defer leave()
 	v.Searched = true
 	merged := h.open(ctx, attempts, false)
 	defer merged.Close()

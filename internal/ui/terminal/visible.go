@@ -5,6 +5,23 @@ package terminal
 
 import "fmt"
 
+// Hides tells whether a character would not be seen in a page, or would change what stands beside it. Tabs and ends of
+// lines do not.
+func Hides(r rune) bool {
+	if r < ' ' {
+		return r != '\t' && r != '\n' && r != '\r'
+	}
+	return r == 0x7f || r > 0x7f && unseen(r)
+}
+
+// Visible shows a character that hides.
+func Visible(r rune) string {
+	if r <= 0x7f {
+		return picture(byte(r))
+	}
+	return codePoint(r)
+}
+
 // picture shows a control character, as terminals do when they show one: ^G.
 func picture(c byte) string { return "^" + string(rune(c^0x40)) }
 

@@ -212,7 +212,7 @@ func TestFindStops(t *testing.T) {
 		t.Fatal(err)
 	}
 	found, err := output.Find(t.Context(), logs(numbers(9000)), output.Search{For: p, Most: 1, Enough: func() bool { return true }})
-	if err != nil || found.Stopped != 4096 || found.Matches != 4095 {
+	if err != nil || found.Stopped != 6666 || found.Matches != 6665 { // 64 KiB in
 		t.Errorf("stopped at %d with %d matches, %v", found.Stopped, found.Matches, err)
 	}
 }
@@ -256,4 +256,30 @@ func BenchmarkRead(b *testing.B) {
 			}
 		}
 	})
+}
+
+// An expression is asked about after each line, and one that takes long for each byte is none.
+func TestExpressionIsBounded(t *testing.T) {
+	p, err := output.Compile("x.*y", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := 0
+	found, err := output.Find(t.Context(), logs(numbers(100)), output.Search{For: p, Most: 1, Enough: func() bool { asked++; return asked == 3 }})
+	if err != nil || found.Stopped != 4 {
+		t.Errorf("%+v, %v", found, err)
+	}
+	for text, refused := range map[string]bool{`([a-z ]{0,1000}X)`: true, `(a{30}){30}`: true, `\w{1,50}@\w{1,50}`: false, `^\d+ error`: false} {
+		if _, err := output.Compile(text, true); (err != nil) != refused {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	// All marks of a line are bounded: each may take as long as the line.
+	if p, err = output.Compile("(?:[a-z]*!)|a", true); err != nil {
+		t.Fatal(err)
+	}
+	found, err = output.Find(t.Context(), logs([]string{strings.Repeat("a", 8000)}), output.Search{For: p, Most: 1})
+	if err != nil || found.Matches != 1 || len(found.Lines[0].Parts) > 65 {
+		t.Errorf("%d parts, %v", len(found.Lines[0].Parts), err)
+	}
 }

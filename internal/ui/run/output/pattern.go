@@ -25,6 +25,13 @@ type Pattern struct {
 // longestPattern bounds what is searched for, in bytes.
 const longestPattern = 500
 
+// largestProgram bounds expressions, in instructions: each byte of a line may take as many steps. mostPlaces is in how
+// many places of a line an expression is sought, each of which may take as long as the whole line.
+const (
+	largestProgram = 500
+	mostPlaces     = 64
+)
+
 // Compile gives the pattern of a text, or of a regular expression in the syntax of Go. The error is for the viewer.
 func Compile(text string, expression bool) (*Pattern, error) {
 	if len(text) > longestPattern {
@@ -51,8 +58,25 @@ func Compile(text string, expression bool) (*Pattern, error) {
 	if e, ok := errors.AsType[*syntax.Error](err); ok {
 		return nil, fmt.Errorf("this is no regular expression: %s: %s", e.Code, e.Expr)
 	}
+	if err == nil && expression {
+		err = bounded(text)
+	}
 	p.expr = expr
 	return p, err
+}
+
+// bounded refuses an expression that takes long to look for.
+func bounded(text string) error {
+	parsed, err := syntax.Parse(text, syntax.Perl)
+	if err != nil {
+		return err
+	}
+	program, err := syntax.Compile(parsed.Simplify())
+	if err == nil && len(program.Inst) > largestProgram {
+		err = fmt.Errorf("this regular expression would take long: it comes to %d steps, and %d are the most; repeat less in it, "+
+			"such as * in place of {0,1000}", len(program.Inst), largestProgram)
+	}
+	return err
 }
 
 // matches tells whether find gives anything.
@@ -105,12 +129,13 @@ func equalFolded(text, what []byte) bool {
 	return true
 }
 
-// find gives where text has the pattern: pairs of the beginning and the end. What has no length is left out.
+// find gives where text has the pattern: pairs of the beginning and the end. What has no length is left out; of an
+// expression the first mostPlaces are looked at.
 func (p *Pattern) find(text []byte) [][2]int {
 	var all [][2]int
 	switch {
 	case p.expr != nil:
-		for _, at := range p.expr.FindAllIndex(text, -1) {
+		for _, at := range p.expr.FindAllIndex(text, mostPlaces) {
 			if at[1] > at[0] {
 				all = append(all, [2]int{at[0], at[1]})
 			}

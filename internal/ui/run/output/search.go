@@ -19,7 +19,7 @@ type Search struct {
 	First int
 	// Most is how many lines that match are shown, Context how many beside each.
 	Most, Context int
-	// Enough, if it is not nil, is asked now and then; it ends a search that has taken too long.
+	// Enough, if it is not nil, is asked after some work; it ends a search that has taken too long.
 	Enough func() bool
 }
 
@@ -34,15 +34,19 @@ type Found struct {
 	Stopped int
 }
 
+// askWork is after how many bytes it is asked whether to go on; where an expression is sought, after each line.
+const askWork = 64 << 10
+
 // Find searches logs, which the caller closes. The error is that of ctx.
 func Find(ctx context.Context, from *crilog.Merger, s Search) (Found, error) {
 	lines, shown, looked := reader{from: from}, screens{}, terminal.Program{}
 	var found Found
 	var before kept // lines that may be context
 	var scratch []byte
-	after, last := 0, 0
+	after, last, work := 0, 0, 0
 	for number := 1; ; number++ {
-		if number%askEvery == 0 {
+		if work >= askWork {
+			work = 0
 			if err := ctx.Err(); err != nil {
 				return found, err
 			}
@@ -59,12 +63,16 @@ func Find(ctx context.Context, from *crilog.Merger, s Search) (Found, error) {
 			return found, err
 		}
 		if number < s.First {
+			work += 1 + len(line.Text)
 			continue
 		}
 		text := line.Text
 		if !terminal.Plain(text) {
 			text = append(scratch[:0], terminal.Text(looked.Line(text))...)
 			scratch = text
+		}
+		if work += 1 + len(text); s.For.expr != nil {
+			work = askWork // one line may take long
 		}
 		full, hit := found.Shown == s.Most, s.For.matches(text)
 		if hit {

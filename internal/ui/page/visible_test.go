@@ -1,0 +1,25 @@
+// Copyright The Carillon Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package page
+
+import "testing"
+
+func TestVisible(t *testing.T) {
+	for name, test := range map[string][2]string{
+		"nothing hides":        {"<p title=\"ä\">a &lt; b\n\tc</p>", "<p title=\"ä\">a &lt; b\n\tc</p>"},
+		"direction in text":    {"<p>a\u202eb</p>", "<p>a&lt;U+202E&gt;b</p>"},
+		"a control":            {"<p>a\x07b</p>", "<p>a^Gb</p>"},
+		"in a title":           {"<p title=\"a > \u2066b\" class='x'>\u200f</p>", "<p title=\"a > &lt;U+2066&gt;b\" class='x'>&lt;U+200F&gt;</p>"},
+		"what a form sends":    {"<input name=\"a\u202e\" value=\"\u202eb\" title=\"\u202e\">", "<input name=\"a\u202e\" value=\"\u202eb\" title=\"&lt;U+202E&gt;\">"},
+		"a textarea":           {"<textarea name=\"x\">\n\u202ea</textarea>\u202e", "<textarea name=\"x\">\n\u202ea</textarea>&lt;U+202E&gt;"},
+		"another value":        {"<p data-value=\"\u202e\">", "<p data-value=\"&lt;U+202E&gt;\">"},
+		"a tag without an end": {"\u202e<p title=\"\u202e", "&lt;U+202E&gt;<p title=\"\u202e"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := string(visible([]byte(test[0]))); got != test[1] {
+				t.Errorf("got  %q\nwant %q", got, test[1])
+			}
+		})
+	}
+}
