@@ -153,7 +153,7 @@ func (o *Opener) open(ctx context.Context) (*opened, error) {
 }
 
 func (o *Opener) site() *page.Site {
-	return &page.Site{Name: o.name(), Kubectl: evidence.Kubectl(o.Target.Cluster), ReadOnly: o.ReadOnly, Clock: o.Clock, Log: o.Log}
+	return &page.Site{Name: o.name(), Namespace: o.Target.Cluster.Namespace, Kubectl: evidence.Kubectl(o.Target.Cluster), ReadOnly: o.ReadOnly, Clock: o.Clock, Log: o.Log}
 }
 
 // outside is a site that shows nothing, for viewers who have not signed in.

@@ -9,6 +9,7 @@
 //   - recent.go      faults that have been logged already
 //   - visible.go     characters that would not be seen
 //   - words.go       times, durations and counts as the templates write them
+//   - confine.go     which names and namespaces an address may have
 //   - link.go        addresses of schedules, runs and acts
 //   - subject.go     the schedule that an address names
 //   - preference.go  time zone and colours, as the viewer wants them
@@ -42,6 +43,8 @@ type Site struct {
 	Kubectl string
 	// Server is the API server, with the credentials of the user; nil if only a journal is looked at.
 	Server *cluster.Server
+	// Namespace is the only one that is shown; "" for all.
+	Namespace string
 	// Source is where runs are looked up.
 	Source lookup.Source
 	// Cache knows the schedules and what runs.

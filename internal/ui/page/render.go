@@ -67,7 +67,11 @@ type Handler func(w http.ResponseWriter, r *http.Request) error
 func (s *Site) Handle(pattern string, h Handler) {
 	s.patterns = append(s.patterns, pattern)
 	s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-		if err := h(w, r); err != nil {
+		err := s.confine(r)
+		if err == nil {
+			err = h(w, r)
+		}
+		if err != nil {
 			s.Fail(w, r, err)
 		}
 	})
