@@ -116,6 +116,8 @@ type row struct {
 	// Long: it took longer than 95 of 100 others. WhyURL is for a time without a run.
 	Long   bool
 	WhyURL string
+	// Earlier: it is of an earlier object of the same name.
+	Earlier bool
 }
 
 func runsOf(k *known, zone *time.Location) runsPage {
@@ -123,7 +125,8 @@ func runsOf(k *known, zone *time.Location) runsPage {
 	if k.scheduled != nil {
 		runs = k.scheduled.MarkRetrying(runs)
 	}
-	took := history.Summarize(k.latest, nil, k.now).Took
+	present, _ := k.present()
+	took := history.Summarize(present, nil, k.now).Took
 	p := runsPage{Filter: k.asked.filter, Day: k.asked.day, Asked: k.asked.filter != "" || k.asked.day != "" || !k.asked.until.IsZero()}
 	for _, f := range filters {
 		p.Filters = append(p.Filters, filter{f.text, k.runsURL(f.word, time.Time{}), f.word == k.asked.filter})
@@ -131,12 +134,13 @@ func runsOf(k *known, zone *time.Location) runsPage {
 	for _, e := range history.Of(runs, k.pageOmitted, k.now).Entries {
 		r := row{Entry: e}
 		if o := e.Omission; o != nil {
-			r.Why = omissionText(o)
+			r.Why, r.Earlier = omissionText(o), k.earlier(o.Owner)
 			r.WhyURL = k.subject.WhyURL(o.ScheduledTime.UTC().Format(time.RFC3339))
 		} else {
 			r.Late = e.Run.Lateness() > history.Late
 			r.Why, r.Detail = ending(e.Run)
-			r.Long = took.Runs >= leastForPercentile && e.Run.Outcome == run.Succeeded && e.Run.Duration(k.now) > took.Percentile95
+			r.Earlier = k.earlier(e.Run.Owner)
+			r.Long = !r.Earlier && took.Runs >= leastForPercentile && e.Run.Outcome == run.Succeeded && e.Run.Duration(k.now) > took.Percentile95
 		}
 		p.Rows = append(p.Rows, r)
 	}

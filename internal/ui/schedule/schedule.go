@@ -119,7 +119,8 @@ func contentOfPage(k *known, zone *time.Location) *content {
 	if k.scheduled != nil {
 		c.object(k, zone)
 	}
-	h := history.Of(k.marked(), k.omissions, k.now)
+	runs, omissions := k.present()
+	h := history.Of(runs, omissions, k.now)
 	c.Summary = h.Summary
 	short := &page.View{Now: k.now}
 	c.Picture = pictureOf(h.Entries, h.Summary.Took, k.now, func(t time.Time) string { return short.Short(t, zone) })

@@ -4,6 +4,7 @@
 package schedule
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -152,17 +153,26 @@ func pausedWords(p *status.Paused, now time.Time) (text, cure string) {
 	return text, cure
 }
 
-// marked are the newest runs, of which those are marked that failed and are to be tried again.
-func (k *known) marked() []run.Run {
+// earlier tells whether something is of an earlier object of the same name, which was deleted and made anew since. Where
+// the object is gone nothing is.
+func (k *known) earlier(o run.Owner) bool {
+	return k.scheduled != nil && o.UID != "" && o.UID != k.scheduled.Owner.UID
+}
+
+// present are the newest runs, and times without one, but those of an earlier object; runs are marked that failed and are
+// to be tried again.
+func (k *known) present() ([]run.Run, []run.Omission) {
 	if k.scheduled == nil {
-		return k.latest
+		return k.latest, k.omissions
 	}
-	return k.scheduled.MarkRetrying(k.latest)
+	runs := slices.DeleteFunc(slices.Clone(k.latest), func(r run.Run) bool { return k.earlier(r.Owner) })
+	return k.scheduled.MarkRetrying(runs), slices.DeleteFunc(slices.Clone(k.omissions), func(o run.Omission) bool { return k.earlier(o.Owner) })
 }
 
 // past says how the last runs ended.
 func (s *standing) past(k *known) {
-	failing, times := true, run.Times(k.marked())
+	runs, omissions := k.present()
+	failing, times := true, run.Times(runs)
 	for _, tries := range times {
 		last := &tries[len(tries)-1]
 		if !last.Outcome.Ended() || last.Retrying {
@@ -182,10 +192,10 @@ func (s *standing) past(k *known) {
 		}
 		s.Notices = append(s.Notices, notice{"bad", "cross", text, ""})
 	}
-	if len(k.omissions) == 0 {
+	if len(omissions) == 0 {
 		return
 	}
-	if o := &k.omissions[0]; s.Last == nil || o.ScheduledTime.After(s.Last.Time()) {
+	if o := &omissions[0]; s.Last == nil || o.ScheduledTime.After(s.Last.Time()) {
 		s.LastOmitted = o
 	}
 }

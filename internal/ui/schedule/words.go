@@ -61,7 +61,7 @@ func rateOf(s history.Summary) *rate {
 	return r
 }
 
-// usedText says what the runs used.
+// usedText says what the runs used, how late they were, and how many were tried again; "" for nothing of it.
 func usedText(s history.Summary) string {
 	var parts []string
 	if s.MemoryPeak > 0 {
@@ -73,16 +73,17 @@ func usedText(s history.Summary) string {
 	if s.OutputBytes > 0 {
 		parts = append(parts, quantity.Bytes(s.OutputBytes)+" of output in all")
 	}
+	var sentences []string
+	if len(parts) > 0 {
+		sentences = append(sentences, "They used "+strings.Join(parts, "; ")+".")
+	}
 	if s.Late > 0 {
-		parts = append(parts, fmt.Sprintf("%s started more than a minute late, the latest %s", quantity.CountGrouped(s.Late, "run"), lasted(s.Latest)))
+		sentences = append(sentences, fmt.Sprintf("%s started more than a minute late, the latest %s.", quantity.CountGrouped(s.Late, "run"), lasted(s.Latest)))
 	}
 	if s.Retries > 0 {
-		parts = append(parts, quantity.CountGrouped(s.Retries, "run")+" needed more than one try")
+		sentences = append(sentences, quantity.CountGrouped(s.Retries, "run")+" needed more than one try.")
 	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return "They used " + strings.Join(parts, "; ") + "."
+	return strings.Join(sentences, " ")
 }
 
 // frequencyText says how often a schedule runs.

@@ -45,6 +45,8 @@ type content struct {
 	// Outcome is the answer; nil if nothing was asked yet, or if something is wrong with it.
 	Outcome *outcome
 	Zones   []string
+	// Unread says why what the address names cannot be read now; "" if it could.
+	Unread string
 }
 
 // Register puts it on the site.
@@ -56,8 +58,13 @@ func Register(s *page.Site) {
 		var base *workload.Scheduled
 		if f.Of != "" {
 			var err error
-			if base, err = find(ctx, s, f.Of); err != nil {
+			unread := ""
+			if base, unread, err = find(ctx, s, f.Of); err != nil {
 				return err
+			}
+			if base == nil {
+				c := &content{Form: &form{}, Zones: zones(zone.String()), Unread: unread}
+				return s.Render(w, r, tmpl, page.View{Title: "Simulate", Section: page.Simulate, Styles: []string{"simulate.css"}, Data: c})
 			}
 			f.fillFrom(base)
 		}
@@ -83,25 +90,32 @@ func Register(s *page.Site) {
 	})
 }
 
-// find gives the object that a reference with its namespace names: "cronjob/shop/backup".
-func find(ctx context.Context, s *page.Site, of string) (*workload.Scheduled, error) {
+// find gives the object that a reference with its namespace names: "cronjob/shop/backup"; nil, and why, if nobody can tell
+// now whether there is one.
+func find(ctx context.Context, s *page.Site, of string) (found *workload.Scheduled, unread string, err error) {
 	parts := strings.Split(of, "/")
 	if len(parts) != 3 {
-		return nil, page.BadInput("%q names no schedule: it is cronjob/NAMESPACE/NAME or timetable/NAMESPACE/NAME.", of)
+		return nil, "", page.BadInput("%q names no schedule: it is cronjob/NAMESPACE/NAME or timetable/NAMESPACE/NAME.", of)
 	}
 	all, err := s.Cache.Schedules(ctx)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	for _, one := range all {
 		if strings.EqualFold(one.Kind.Info().Owner.Kind, parts[0]) && one.Owner.Namespace == parts[1] && one.Owner.Name == parts[2] {
 			if one.Unreadable != nil {
-				return nil, page.BadInput("%s cannot be read: %s.", of, one.Unreadable.Error())
+				return nil, "", page.BadInput("%s cannot be read: %s.", of, one.Unreadable.Error())
 			}
-			return one, nil
+			return one, "", nil
 		}
 	}
-	return nil, page.NotFound("There is no %s %s in namespace %s.", parts[0], parts[2], parts[1])
+	if s.Server == nil {
+		return nil, of + " cannot be read now: there is no API server to ask, only the journal", nil
+	}
+	if notes := s.UnreadSchedules(); len(notes) > 0 {
+		return nil, of + " cannot be read now: " + strings.Join(notes, "; "), nil
+	}
+	return nil, "", page.NotFound("There is no %s %s in namespace %s.", parts[0], parts[2], parts[1])
 }
 
 // exampleLink leads to something to try.
