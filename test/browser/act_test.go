@@ -69,6 +69,7 @@ kind: CronJob
 metadata: {name: %s}
 spec:
   schedule: "0 5 1 1 *"
+  failedJobsHistoryLimit: 10
   jobTemplate:
     spec:
       backoffLimit: 0
