@@ -47,6 +47,8 @@ var (
 	desk  = window{width: 1280, height: 900}
 	night = window{width: 1280, height: 900, dark: true}
 	phone = window{width: 390, height: 844}
+	// narrow is the narrowest that there is.
+	narrow = window{width: 320, height: 568}
 )
 
 // open opens a page for somebody who has the address with its token.
@@ -230,6 +232,23 @@ func (b *tab) wantAccessible() {
 	}
 	for _, v := range violations {
 		b.t.Errorf("%s: %s (%s)\n  %s", b.address(), v.Help, v.ID, strings.Join(v.Nodes, "\n  "))
+	}
+}
+
+// wantReadablePictures fails when words in a picture are smaller than anybody reads, or lie over each other.
+func (b *tab) wantReadablePictures() {
+	b.t.Helper()
+	for _, fault := range evaluate[[]string](b, `[...document.querySelectorAll("main svg")].flatMap((svg) => {
+		const words = [...svg.querySelectorAll("text")].filter((e) => e.checkVisibility() && e.textContent.trim()).map((e) => {
+			const box = e.getBoundingClientRect(), size = parseFloat(getComputedStyle(e).fontSize) * e.getScreenCTM().a;
+			return {text: e.textContent.trim(), size, left: box.left, right: box.right, middle: (box.top + box.bottom) / 2};
+		});
+		return words.flatMap((w, n) => [
+			...(w.size < 10.4 ? [w.text + " is " + w.size.toFixed(1) + " px"] : []),
+			...words.slice(n + 1).filter((o) => Math.abs(o.middle - w.middle) < w.size / 2 && o.left < w.right && w.left < o.right).map((o) => w.text + " lies over " + o.text),
+		]);
+	}).slice(0, 8)`) {
+		b.t.Errorf("%s: in a picture %s", b.address(), fault)
 	}
 }
 

@@ -8,6 +8,7 @@ package browser
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -39,7 +40,7 @@ const (
 )
 
 // world is a small company's: shop, billing, data and ops. Most starts are at midnight, as everywhere.
-var world = append([]inhabitant{
+var world = slices.Concat([]inhabitant{
 	{kind: cronJob, namespace: "ops", name: "backup", cron: "0 2 * * *", zone: "Europe/Berlin", usually: 14 * time.Minute, failing: 19, script: "echo dumping; sleep 1; echo done"},
 	{kind: cronJob, namespace: "ops", name: "certificates", cron: "0 */6 * * *", usually: 40 * time.Second, failing: 60},
 	{kind: cronJob, namespace: "ops", name: "cleanup", cron: "*/15 * * * *", usually: 35 * time.Second},
@@ -52,7 +53,7 @@ var world = append([]inhabitant{
 	{kind: cronJob, namespace: "billing", name: "never-due", cron: "0 0 30 2 *", never: true},
 	{kind: timetable, namespace: "data", name: "warehouse", cron: "30 1 * * *", zone: "Europe/Berlin", usually: 52 * time.Minute, failing: 12, spec: "retry: {limit: 3, delay: 1m}"},
 	{kind: timetable, namespace: "data", name: "exchange-rates", cron: "*/30 8-18 * * 1-5", zone: "Europe/Berlin", usually: 20 * time.Second, failing: 25},
-}, herd()...)
+}, herd(), lengthy())
 
 // herd starts at midnight.
 func herd() (all []inhabitant) {
@@ -62,13 +63,29 @@ func herd() (all []inhabitant) {
 	return all
 }
 
+// The longest names there may be, without a place to break them: of a namespace, and of a CronJob.
+const (
+	longNamespace = "thedepartmentforthereconciliationofallledgersofallsubsidiaries1"
+	longName      = "quarterlyreconciliationofledgersofallsubsidiaries123"
+)
+
+// lengthy has long names. The pictures of the documentation are taken without it.
+func lengthy() []inhabitant {
+	if os.Getenv("CARILLON_SCREENSHOTS") != "" {
+		return nil
+	}
+	return []inhabitant{{kind: cronJob, namespace: longNamespace, name: longName, cron: "*/20 * * * *", usually: 30 * time.Second, failing: 40}}
+}
+
 // manifests are the objects, for carillon up. A Job that runs and one that fails at once are among them.
 func manifests() string {
 	var b strings.Builder
-	for _, namespace := range []string{"ops", "shop", "billing", "data", "tenants"} {
-		fmt.Fprintf(&b, "apiVersion: v1\nkind: Namespace\nmetadata: {name: %s}\n---\n", namespace)
-	}
+	namespaces := map[string]bool{}
 	for _, i := range world {
+		if !namespaces[i.namespace] {
+			fmt.Fprintf(&b, "apiVersion: v1\nkind: Namespace\nmetadata: {name: %s}\n---\n", i.namespace)
+			namespaces[i.namespace] = true
+		}
 		script := i.script
 		if script == "" {
 			script = "echo working; sleep 2; echo done"
@@ -164,7 +181,7 @@ func history(t *testing.T, i *inhabitant, uid types.UID, now time.Time, random *
 		owner.APIVersion = "batch.carillon.dev/v1alpha1"
 	}
 	span := 60 * 24 * time.Hour
-	if i.cron == "*/15 * * * *" {
+	if strings.HasPrefix(i.cron, "*/") {
 		span = 14 * 24 * time.Hour
 	}
 	var times []time.Time

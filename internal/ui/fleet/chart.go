@@ -16,7 +16,7 @@ import (
 // The measures of a picture of days, in its own units.
 const (
 	chartWidth, chartHeight = 430, 170
-	chartLeft, chartRight   = 46, 8
+	chartLeft, chartRight   = 66, 8
 	chartTop, chartBottom   = 12, 26
 )
 
@@ -27,7 +27,7 @@ type chart struct {
 	Left, Right        int
 	Top, Bottom        int
 	Levels             []level
-	Days               []label
+	Days               []dayLabel
 	// Bars are parts of columns, Lines go over them, Points are what a line has that is alone, and Targets lie over it
 	// all: a column each, with its words and where it leads.
 	Bars    []bar
@@ -39,6 +39,13 @@ type chart struct {
 
 // line is a way through a picture, as SVG writes it.
 type line struct{ Class, Path string }
+
+// dayLabel names a day below a picture. Minor: a small picture has no room for it.
+type dayLabel struct {
+	X, Y  float64
+	Text  string
+	Minor bool
+}
 
 type point struct {
 	X, Y  float64
@@ -55,32 +62,17 @@ func chartOf(id, title string, days []time.Time, spans []statistics.Span, c choi
 		x := ch.x(n, len(spans))
 		day := days[n]
 		ch.Targets = append(ch.Targets, bar{tenth(x), float64(ch.Top), tenth(ch.step(len(spans))), float64(ch.Bottom - ch.Top), "target", day.Format("Mon 2 Jan 2006") + ": " + words(&spans[n]), dayURL(c, day)})
-		if text, ok := dayMark(day, len(spans)); ok {
-			at := tenth(x + ch.step(len(spans))/2)
-			ch.Days = append(ch.Days, label{at, float64(ch.Bottom + 16), anchorOf(at, ch.Left, ch.Right), text})
+		if marked, minor := dayMark(day); marked {
+			ch.Days = append(ch.Days, dayLabel{tenth(x + ch.step(len(spans))/2), float64(ch.Bottom + 17), day.Format("2 Jan"), minor})
 		}
 	}
 	return ch
 }
 
-// anchorOf keeps the short name of a day within a picture.
-func anchorOf(x float64, left, right int) string {
-	switch {
-	case x < float64(left)+14:
-		return "start"
-	case x > float64(right)-18:
-		return "end"
-	}
-	return "middle"
-}
-
-// dayMark names a day below a picture: each second Monday, or all if they are few.
-func dayMark(day time.Time, days int) (string, bool) {
-	if days <= 8 {
-		return day.Format("2 Jan"), true
-	}
+// dayMark tells whether a day is named below a picture: each second Monday is, of which every other is minor.
+func dayMark(day time.Time) (marked, minor bool) {
 	_, week := day.ISOWeek()
-	return day.Format("2 Jan"), day.Weekday() == time.Monday && week%2 == 0
+	return day.Weekday() == time.Monday && week%2 == 0, week%4 != 0
 }
 
 func (c *chart) step(n int) float64 { return float64(c.Right-c.Left) / float64(n) }
@@ -126,10 +118,11 @@ func chartsOf(days []time.Time, spans []statistics.Span, c choice) []chart {
 
 func runsChart(days []time.Time, spans []statistics.Span, c choice) chart {
 	ch := chartOf("runs", "Runs per day", days, spans, c, spanText)
-	most, total, failed, others := 0, 0, 0, 0
+	most, total, failed, others, active := 0, 0, 0, 0, 0
 	for n := range spans {
 		most, total, failed = max(most, spans[n].Runs()), total+spans[n].Runs(), failed+spans[n].Failed
 		others += spans[n].Cancelled + spans[n].Unknown
+		active += spans[n].Active
 	}
 	top := ceiling(float64(most))
 	for n := range spans {
@@ -157,6 +150,9 @@ func runsChart(days []time.Time, spans []statistics.Span, c choice) chart {
 	ch.Legend = []legend{{"succeeded", "succeeded"}, {"failed", "failed"}}
 	if others > 0 {
 		ch.Legend = append(ch.Legend, legend{"cancelled", "cancelled or unknown"})
+	}
+	if active > 0 {
+		ch.Legend = append(ch.Legend, legend{"active", "running or waiting"})
 	}
 	ch.Summary = fmt.Sprintf("%s in %s, %s failed; at most %s a day.", quantity.CountGrouped(total, "run"), quantity.Count(len(spans), "day"), quantity.Grouped(failed), quantity.Grouped(most))
 	return ch

@@ -5,6 +5,8 @@ package fleet
 
 import (
 	"fmt"
+	"math"
+	"slices"
 	"time"
 
 	"github.com/carillon-dev/carillon/internal/plan/quantity"
@@ -13,12 +15,15 @@ import (
 // The measures of the picture of starts, in its own units.
 const (
 	startsWidth, startsHeight = 1200, 250
-	startsLeft, startsRight   = 44, 8
+	startsLeft, startsRight   = 72, 8
 	startsTop, startsBottom   = 44, 34
 	// startsStep is what a bar stands for. All offsets of time zones today are whole numbers of it.
 	startsStep = 5 * time.Minute
-	// labelRoom is how far the names of two peaks are from each other.
-	labelRoom = 120
+	// labelRoom is how far the names of two peaks are from each other, edgeRoom half the width of the widest text. On a
+	// phone words are nearly twice as large in these units.
+	labelRoom, edgeRoom = 160, 110
+	// nowRoom is the width of the text at the left edge that tells what time it is.
+	nowRoom = 110
 	// mostLabels is how many peaks have a name.
 	mostLabels = 4
 )
@@ -35,6 +40,8 @@ type startsPicture struct {
 	// begins.
 	Midnight *label
 	Now      label
+	// StandsOut: a peak is far above the other minutes.
+	StandsOut bool
 }
 
 // bar is a part of a picture that leads somewhere.
@@ -96,14 +103,15 @@ func startsPictureOf(starts []int64, from, now time.Time, peaks []minuteRow, c c
 	if len(peaks) > 0 {
 		top = ceiling(float64(peaks[0].Starts))
 	}
+	named, usual := namedPeaks(peaks, x), medianOf(bins)
 	height := func(n int64) float64 { return float64(n) / top * float64(p.Bottom-p.Top) }
 	for _, b := range bins {
 		if b.sum == 0 {
 			continue
 		}
 		class := "starts"
-		if len(peaks) > 0 && b.most > 1 && 2*b.most >= int64(peaks[0].Starts) {
-			class = "starts peak"
+		if slices.ContainsFunc(named, func(peak minuteRow) bool { return peak.At.Equal(b.at) }) && standsOut(b.most, usual) {
+			class, p.StandsOut = "starts peak", true
 		}
 		h := max(height(b.most), 2)
 		p.Bars = append(p.Bars, bar{tenth(x(b.from)), tenth(float64(p.Bottom) - h), tenth(max(unit*startsStep.Minutes()-0.6, 1)), tenth(h), class, binTitle(&b, zone), minuteURL(c, b.at)})
@@ -121,10 +129,38 @@ func startsPictureOf(starts []int64, from, now time.Time, peaks []minuteRow, c c
 	if midnight := nextMidnight(from, zone); x(midnight) < float64(p.Right) {
 		p.Midnight = &label{X: tenth(x(midnight)), Text: "midnight, " + midnight.In(zone).Format("Mon 2 Jan")}
 		p.Midnight.Anchor = anchor(p.Midnight.X, p.Left, p.Right)
+		switch from := p.Midnight.X - p.Now.X; {
+		case from < nowRoom:
+			p.Now.Text = "" // the heading says that it begins now
+		case from < nowRoom+edgeRoom:
+			p.Midnight.Anchor = "start"
+		}
 	}
-	p.Labels = peakLabels(peaks, x, func(n int) float64 { return float64(p.Bottom) - height(int64(n)) - 6 }, p.Left, p.Right, zone)
+	for _, peak := range named {
+		at := tenth(x(peak.At))
+		p.Labels = append(p.Labels, label{at, tenth(float64(p.Bottom) - height(int64(peak.Starts)) - 6), anchor(at, p.Left, p.Right),
+			quantity.Grouped(peak.Starts) + " at " + peak.At.In(zone).Format("15:04")})
+	}
 	return p
 }
+
+// medianOf is how full the fullest minutes of bins usually are; those without a start do not count. It is 0 if none has one.
+func medianOf(bins []bin) int64 {
+	var all []int64
+	for _, b := range bins {
+		if b.most > 0 {
+			all = append(all, b.most)
+		}
+	}
+	if len(all) == 0 {
+		return 0
+	}
+	slices.Sort(all)
+	return all[(len(all)-1)/2]
+}
+
+// standsOut tells whether so many starts are worth a colour. Where all minutes are alike, none is.
+func standsOut(starts, usual int64) bool { return starts > 1 && starts >= 2*usual }
 
 func binTitle(b *bin, zone *time.Location) string {
 	at := b.at.In(zone)
@@ -135,20 +171,15 @@ func binTitle(b *bin, zone *time.Location) string {
 		quantity.Grouped(b.sum), b.from.In(zone).Format("15:04"), b.from.Add(startsStep).In(zone).Format("15:04"))
 }
 
-// peakLabels names the fullest minutes, as far as there is room.
-func peakLabels(peaks []minuteRow, x func(time.Time) float64, y func(int) float64, left, right int, zone *time.Location) []label {
-	var all []label
+// namedPeaks are the fullest minutes whose names have room in the picture.
+func namedPeaks(peaks []minuteRow, x func(time.Time) float64) []minuteRow {
+	var all []minuteRow
 	for _, p := range peaks {
 		if p.Starts < 2 || len(all) == mostLabels || 4*p.Starts < peaks[0].Starts {
 			break
 		}
-		at := tenth(x(p.At))
-		free := true
-		for _, other := range all {
-			free = free && (at-other.X > labelRoom || other.X-at > labelRoom)
-		}
-		if free {
-			all = append(all, label{at, tenth(y(p.Starts)), anchor(at, left, right), quantity.Grouped(p.Starts) + " at " + p.At.In(zone).Format("15:04")})
+		if !slices.ContainsFunc(all, func(other minuteRow) bool { return math.Abs(x(p.At)-x(other.At)) <= labelRoom }) {
+			all = append(all, p)
 		}
 	}
 	return all
@@ -157,9 +188,9 @@ func peakLabels(peaks []minuteRow, x func(time.Time) float64, y func(int) float6
 // anchor keeps a text within a picture.
 func anchor(x float64, left, right int) string {
 	switch {
-	case x < float64(left)+60:
+	case x < float64(left)+edgeRoom:
 		return "start"
-	case x > float64(right)-60:
+	case x > float64(right)-edgeRoom:
 		return "end"
 	}
 	return "middle"

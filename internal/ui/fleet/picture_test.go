@@ -4,6 +4,8 @@
 package fleet
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -98,11 +100,55 @@ func TestPeakLabels(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for _, l := range peakLabels(test.peaks, func(t time.Time) float64 { return t.Sub(from).Minutes() }, func(int) float64 { return 0 }, 0, 1440, time.UTC) {
-				got = append(got, l.Text)
+			for _, p := range namedPeaks(test.peaks, func(t time.Time) float64 { return t.Sub(from).Minutes() }) {
+				got = append(got, fmt.Sprintf("%d at %s", p.Starts, p.At.Format("15:04")))
 			}
 			if text := strings.Join(got, ", "); text != test.want {
 				t.Errorf("got %q, want %q", text, test.want)
+			}
+		})
+	}
+}
+
+// Only what is far above the rest has the colour of peaks: where all minutes are alike, none has.
+func TestPeaks(t *testing.T) {
+	from := time.Date(2026, 11, 2, 12, 0, 0, 0, time.UTC)
+	tests := map[string]struct {
+		starts map[int]int64
+		every  int64
+		want   string
+	}{
+		"an even load":             {map[int]int64{}, 5, ""},
+		"nearly even":              {map[int]int64{300: 9}, 5, ""},
+		"twice the usual":          {map[int]int64{300: 10}, 5, "10 at 17:00"},
+		"a herd":                   {map[int]int64{720: 400, 10: 250}, 3, "250 at 12:10, 400 at 00:00"},
+		"its neighbours are not":   {map[int]int64{720: 400, 730: 390}, 3, "400 at 00:00"},
+		"hourly, and idle between": {map[int]int64{0: 3, 60: 3, 120: 3, 180: 3, 240: 3}, 0, ""},
+		"one start each":           {map[int]int64{0: 1, 60: 1}, 0, ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			starts := make([]int64, 1440)
+			var peaks []minuteRow
+			for n := range starts {
+				if starts[n] = test.every; test.starts[n] > 0 {
+					starts[n] = test.starts[n]
+				}
+				if starts[n] > 0 {
+					peaks = append(peaks, minuteRow{At: from.Add(time.Duration(n) * time.Minute), Starts: int(starts[n])})
+				}
+			}
+			slices.SortStableFunc(peaks, func(a, b minuteRow) int { return b.Starts - a.Starts })
+			p := startsPictureOf(starts, from, from, peaks, choice{}, time.UTC)
+			var got []string
+			for _, b := range p.Bars {
+				if b.Class == "starts peak" {
+					got = append(got, strings.ReplaceAll(strings.Split(strings.Replace(b.Title, " starts", "", 1), ",")[0], "at Mon ", "at "))
+				}
+			}
+			text := strings.Join(got, ", ")
+			if text = strings.ReplaceAll(text, "at Tue ", "at "); text != test.want || p.StandsOut != (test.want != "") {
+				t.Errorf("got %q (%t), want %q", text, p.StandsOut, test.want)
 			}
 		})
 	}

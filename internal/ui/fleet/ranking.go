@@ -31,10 +31,30 @@ type ranking struct {
 	Lists  []rankingList
 }
 
-// rankingList is one list. None says that nobody is in it.
+// rankingList is one list. Without says in a clause that nobody is in it.
 type rankingList struct {
-	ID, Title, Measure, None string
-	Rows                     []rankingRow
+	ID, Title, Measure, Without string
+	Rows                        []rankingRow
+}
+
+// Filled are the lists that have somebody.
+func (r *ranking) Filled() []rankingList {
+	return slices.DeleteFunc(slices.Clone(r.Lists), func(l rankingList) bool { return len(l.Rows) == 0 })
+}
+
+// None says in a sentence which lists have nobody; "" if all have somebody.
+func (r *ranking) None() string {
+	var clauses []string
+	for _, l := range r.Lists {
+		if len(l.Rows) == 0 {
+			clauses = append(clauses, l.Without)
+		}
+	}
+	if len(clauses) == 0 {
+		return ""
+	}
+	text := strings.Join(clauses, "; ") + "."
+	return strings.ToUpper(text[:1]) + text[1:]
 }
 
 // rankingRow is a schedule in a list.
@@ -54,7 +74,7 @@ const ranked = 10
 
 // measure is what schedules are ranked by.
 type measure struct {
-	id, title, measure, none string
+	id, title, measure, without string
 	// value is 0 or less where a schedule does not belong to the list.
 	value  func(*statistics.Owner) float64
 	text   func(*statistics.Owner) (value, detail string)
@@ -72,7 +92,7 @@ const (
 
 var measures = []measure{
 	{
-		id: "failing", title: "Failing most", measure: "Failed", none: "No run has failed.",
+		id: "failing", title: "Failing most", measure: "Failed", without: "no run has failed",
 		value: func(o *statistics.Owner) float64 { return float64(o.Failed) },
 		text: func(o *statistics.Owner) (string, string) {
 			s := statistics.Span{Succeeded: o.Succeeded, Failed: o.Failed}
@@ -80,14 +100,14 @@ var measures = []measure{
 		},
 	},
 	{
-		id: "slowest", title: "Slowest", measure: "Median", none: "No run has succeeded.",
+		id: "slowest", title: "Slowest", measure: "Median", without: "no run has succeeded",
 		value: func(o *statistics.Owner) float64 { return o.Median.Seconds() },
 		text: func(o *statistics.Owner) (string, string) {
 			return precise(o.Median), "median of " + quantity.CountGrouped(o.Succeeded, "run")
 		},
 	},
 	{
-		id: "longest", title: "Much longer than usual", measure: "Longest run", none: "No run took much longer than its schedule's usual.",
+		id: "longest", title: "Much longer than usual", measure: "Longest run", without: "no run took much longer than usual",
 		value: func(o *statistics.Owner) float64 {
 			if o.Succeeded < fewSucceeded || o.Median <= 0 || o.Longest-o.Median < longAtOnce || o.Longest.Seconds() < longTimes*o.Median.Seconds() {
 				return 0
@@ -101,7 +121,7 @@ var measures = []measure{
 		matter: func(o *statistics.Owner, r *run.Run) bool { return r.Duration(r.Ended) == o.Longest },
 	},
 	{
-		id: "latest", title: "Started latest", measure: "Late by", none: "No run was started more than a second after its time.",
+		id: "latest", title: "Started latest", measure: "Late by", without: "no run was started more than a second late",
 		value: func(o *statistics.Owner) float64 {
 			if o.Latest <= time.Second {
 				return 0 // an object tells its creation in whole seconds
@@ -115,7 +135,7 @@ var measures = []measure{
 		matter: func(o *statistics.Owner, r *run.Run) bool { return r.Lateness() == o.Latest },
 	},
 	{
-		id: "retried", title: "Retried most", measure: "Retries", none: "Nothing was tried again.",
+		id: "retried", title: "Retried most", measure: "Retries", without: "nothing was retried",
 		value: func(o *statistics.Owner) float64 { return float64(o.Retries) },
 		text: func(o *statistics.Owner) (string, string) {
 			return retriesText(o.Retries), "in " + quantity.CountGrouped(o.Runs, "run")
@@ -158,7 +178,7 @@ func rank(owners []statistics.Owner) *ranking {
 	r := &ranking{Owners: len(owners)}
 	for i := range measures {
 		m := &measures[i]
-		list := rankingList{ID: m.id, Title: m.title, Measure: m.measure, None: m.none}
+		list := rankingList{ID: m.id, Title: m.title, Measure: m.measure, Without: m.without}
 		var chosen []*statistics.Owner
 		for n := range owners {
 			if m.value(&owners[n]) > 0 {

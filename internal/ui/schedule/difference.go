@@ -19,8 +19,10 @@ import (
 // difference is what an object has otherwise than what was last applied.
 type difference struct {
 	// How says who applied what, in a sentence. Applied is false if nobody did: then there is nothing to compare with.
+	// Changed is when that was last; zero if it is not known.
 	How     string
 	Applied bool
+	Changed time.Time
 	// Equal: nothing is otherwise. Lines are those of the difference, and Note what it cannot show.
 	Equal bool
 	Lines []diffLine
@@ -105,7 +107,6 @@ func (d *difference) owned(live *unstructured.Unstructured, entries []metav1.Man
 	content := contentOf(live)
 	theirs, all := places{}, places{}
 	var names []string
-	var at time.Time
 	for _, e := range entries {
 		all.owned("", content, fieldsOf(e.FieldsV1))
 		if !isApply(e) {
@@ -113,8 +114,8 @@ func (d *difference) owned(live *unstructured.Unstructured, entries []metav1.Man
 		}
 		theirs.owned("", content, fieldsOf(e.FieldsV1))
 		names = append(names, e.Manager)
-		if e.Time != nil && e.Time.After(at) {
-			at = e.Time.Time
+		if e.Time != nil && e.Time.After(d.Changed) {
+			d.Changed = e.Time.Time
 		}
 	}
 	for _, p := range []places{theirs, all} { // these belong to each object, and no manager owns them
@@ -124,11 +125,7 @@ func (d *difference) owned(live *unstructured.Unstructured, entries []metav1.Man
 	}
 	d.Applied = true
 	slices.Sort(names)
-	d.How = "It was applied by " + strings.Join(slices.Compact(names), " and ") + " (server-side apply)"
-	if !at.IsZero() {
-		d.How += ", last changed by that on " + at.UTC().Format("2 Jan 2006 at 15:04") + " UTC"
-	}
-	d.How += "."
+	d.How = "It was applied by " + strings.Join(slices.Compact(names), " and ") + " (server-side apply)."
 	before, _ := prune("", content, theirs).(map[string]any)
 	after, _ := prune("", content, all).(map[string]any)
 	d.compare(before, after)

@@ -6,6 +6,7 @@ package schedule
 import (
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -65,9 +66,11 @@ func TestDifference(t *testing.T) {
 	for name, test := range map[string]struct {
 		object string
 		how    string
-		equal  bool
-		lines  string
-		fault  string
+		// changed is when it was last applied, as the object tells.
+		changed string
+		equal   bool
+		lines   string
+		fault   string
 	}{
 		"as it was applied, but for defaults and the spelling of quantities": {
 			object: applied(appliedText) + liveSpec, how: "kubectl apply", equal: true,
@@ -99,7 +102,7 @@ metadata:
   managedFields:
   - {manager: carillon, operation: Apply, time: "2026-11-01T10:00:00Z", fieldsType: FieldsV1, fieldsV1: {"f:spec": {"f:schedule": {}}}}
   - {manager: carillon-manager, operation: Update, subresource: status, fieldsType: FieldsV1, fieldsV1: {"f:status": {"f:lastScheduleTime": {}}}}
-` + liveSpec, how: "applied by carillon (server-side apply), last changed by that on 1 Nov 2026 at 10:00 UTC", equal: true},
+` + liveSpec, how: "applied by carillon (server-side apply).", changed: "2026-11-01T10:00:00Z", equal: true},
 		"server-side, and somebody else took a field over": {object: `apiVersion: batch/v1
 kind: CronJob
 metadata:
@@ -126,6 +129,9 @@ metadata:
 			d := differenceOf(live)
 			if !strings.Contains(d.How, test.how) {
 				t.Errorf("how: %s", d.How)
+			}
+			if (test.changed == "") != d.Changed.IsZero() || test.changed != "" && d.Changed.UTC().Format(time.RFC3339) != test.changed {
+				t.Errorf("changed %s", d.Changed)
 			}
 			if d.Equal != test.equal || linesText(d) != test.lines {
 				t.Errorf("equal %v, lines %s", d.Equal, linesText(d))

@@ -49,6 +49,8 @@ type tick struct {
 	Label string
 	// Anchor is how the label stands to it.
 	Anchor string
+	// Minor: a small picture has no room for its label.
+	Minor bool
 }
 
 // pictureOf draws a result; nil if nothing happens.
@@ -184,12 +186,12 @@ func ticksOf(span simulation.Span, at func(time.Time) float64, zone *time.Locati
 		}
 		x, anchor := at(t), "middle"
 		switch {
-		case x < 30:
+		case x < 40:
 			anchor = "start"
-		case x > width-30:
+		case x > width-40:
 			anchor = "end"
 		}
-		ticks = append(ticks, tick{x, t.Format(step.layout), anchor})
+		ticks = append(ticks, tick{x, t.Format(step.layout), anchor, len(ticks)%3 != 0})
 	}
 	return ticks
 }
