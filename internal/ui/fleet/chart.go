@@ -27,7 +27,7 @@ type chart struct {
 	Left, Right        int
 	Top, Bottom        int
 	Levels             []level
-	Days               []dayLabel
+	Days               []label
 	// Bars are parts of columns, Lines go over them, Points are what a line has that is alone, and Targets lie over it
 	// all: a column each, with its words and where it leads.
 	Bars    []bar
@@ -39,13 +39,6 @@ type chart struct {
 
 // line is a way through a picture, as SVG writes it.
 type line struct{ Class, Path string }
-
-// dayLabel names a day below a picture. Minor: a small picture has no room for it.
-type dayLabel struct {
-	X, Y  float64
-	Text  string
-	Minor bool
-}
 
 type point struct {
 	X, Y  float64
@@ -62,17 +55,17 @@ func chartOf(id, title string, days []time.Time, spans []statistics.Span, c choi
 		x := ch.x(n, len(spans))
 		day := days[n]
 		ch.Targets = append(ch.Targets, bar{tenth(x), float64(ch.Top), tenth(ch.step(len(spans))), float64(ch.Bottom - ch.Top), "target", day.Format("Mon 2 Jan 2006") + ": " + words(&spans[n]), dayURL(c, day)})
-		if marked, minor := dayMark(day); marked {
-			ch.Days = append(ch.Days, dayLabel{tenth(x + ch.step(len(spans))/2), float64(ch.Bottom + 17), day.Format("2 Jan"), minor})
+		if marked(day) {
+			ch.Days = append(ch.Days, label{X: tenth(x + ch.step(len(spans))/2), Y: float64(ch.Bottom + 17), Text: day.Format("2 Jan")})
 		}
 	}
 	return ch
 }
 
-// dayMark tells whether a day is named below a picture: each second Monday is, of which every other is minor.
-func dayMark(day time.Time) (marked, minor bool) {
+// marked tells whether a day is named below a picture: each fourth Monday is. On a phone there is no room for more.
+func marked(day time.Time) bool {
 	_, week := day.ISOWeek()
-	return day.Weekday() == time.Monday && week%2 == 0, week%4 != 0
+	return day.Weekday() == time.Monday && week%4 == 0
 }
 
 func (c *chart) step(n int) float64 { return float64(c.Right-c.Left) / float64(n) }
