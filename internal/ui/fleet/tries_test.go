@@ -24,7 +24,7 @@ func TestTries(t *testing.T) {
 			Name: "second", Retry: n, ScheduledTime: at, Created: begun, Started: begun, Ended: begun.Add(time.Second), Outcome: outcome}
 	}
 	body := get(t, uitest.World{Runs: []run.Run{try(1, run.Failed), try(2, run.Succeeded)}}, "/fleet")
-	for _, say := range []string{"No run has failed.", "1 retry", "in 1 run"} {
+	for _, say := range []string{"No run has failed", "1 retry", "in 1 run"} {
 		if !strings.Contains(body, say) {
 			t.Errorf("%q is not said", say)
 		}
