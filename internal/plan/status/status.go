@@ -74,6 +74,8 @@ type Status struct {
 	Within     time.Duration
 	// Served is false if nobody could be asked for the schedules, so that Late, Due, Paused and Blocked are not known.
 	Served bool
+	// Unread says what could not be seen.
+	Unread Unread
 	// Stopped: it is of a Carillon of this machine that does not run, so that what is Running ran when it stopped.
 	Stopped bool
 	// Schedules is how many CronJobs and Timetables there are.
@@ -89,6 +91,16 @@ type Status struct {
 	Paused  []Paused
 	Blocked []Blocked
 }
+
+// Unread says why something could not be seen, so that none known does not mean none: "Jobs may not be read: …". What is
+// "" could be seen.
+type Unread struct {
+	// Schedules is about some of the CronJobs or Timetables, Runs about some of what they start.
+	Schedules, Runs string
+}
+
+// Any tells whether something could not be seen.
+func (u Unread) Any() bool { return u != Unread{} }
 
 // Of makes the status of what is known. The same input gives the same status.
 func Of(in *Input) *Status {

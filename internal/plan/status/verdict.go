@@ -65,10 +65,14 @@ func (s *Status) Verdict() Verdict {
 		rest[0] = "nothing ran when it stopped"
 	} else if s.Stopped {
 		rest[0] = quantity.Grouped(len(s.Running)) + " ran when it stopped"
+	} else if s.Unread.Runs != "" && len(s.Running) == 0 {
+		rest[0] = "what runs is not known"
 	} else if n := count(s.Running, func(r Running) bool { return r.Long }); n > 0 {
 		rest[0] += fmt.Sprintf(" (%s longer than usual)", quantity.Grouped(n))
 	}
-	if s.Served {
+	if s.Unread.Schedules != "" && s.Schedules == 0 {
+		rest = append(rest, "schedules are not known")
+	} else if s.Served {
 		rest = append(rest, quantity.CountGrouped(s.Schedules, "schedule"))
 		switch {
 		case !s.Next.IsZero():

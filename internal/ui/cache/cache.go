@@ -31,6 +31,7 @@ import (
 	"github.com/carillon-dev/carillon/internal/client/cluster"
 	"github.com/carillon-dev/carillon/internal/client/lookup"
 	"github.com/carillon-dev/carillon/internal/plan/run"
+	"github.com/carillon-dev/carillon/internal/plan/status"
 	"github.com/carillon-dev/carillon/internal/plan/workload"
 )
 
@@ -203,4 +204,23 @@ func (c *Cache) Notes() []string {
 		}
 	}
 	return notes
+}
+
+// Unread says what cannot be seen, so that none known does not mean none. It takes no time. Where a journal remembers
+// runs, they are known from there, whatever may be read of Jobs.
+func (c *Cache) Unread() status.Unread {
+	var unread status.Unread
+	for _, w := range c.kinds {
+		why := w.why()
+		if why == "" {
+			continue
+		}
+		switch why = w.name + " " + why; {
+		case w.about == aboutSchedules && unread.Schedules == "":
+			unread.Schedules = why
+		case w.about == aboutRuns && unread.Runs == "" && !lookup.Remembers(c.o.Source):
+			unread.Runs = why
+		}
+	}
+	return unread
 }

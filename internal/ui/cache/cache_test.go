@@ -157,6 +157,9 @@ func TestUnknown(t *testing.T) {
 				if names := w.names(); len(names) != 1 {
 					t.Errorf("it has %v", names)
 				}
+				if unread := w.Unread(); unread.Schedules != tt.want || unread.Runs != "" {
+					t.Errorf("it cannot see %+v", unread)
+				}
 				if got := strings.Join(w.Notes(), "\n"); got != tt.want {
 					t.Errorf("noted: %q", got)
 				}

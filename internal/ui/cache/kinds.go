@@ -56,7 +56,7 @@ func (c *Cache) wanted() []*watched {
 	all := []*watched{calendars}
 	for _, k := range kind.Owners {
 		info := k.Info()
-		w := add(&watched{name: inWords(info), example: newOf(known, info.Owner), optional: info.Owner.Group != batchv1.GroupName})
+		w := add(&watched{name: inWords(info), example: newOf(known, info.Owner), optional: info.Owner.Group != batchv1.GroupName, about: aboutSchedules})
 		w.list = func() client.ObjectList { return newListOf(known, info.Owner) }
 		w.store = &scheduleStore{kind: k, reader: reader, schedules: c.schedules}
 		if info.Owner == timetableKind {
@@ -72,7 +72,7 @@ func (c *Cache) wanted() []*watched {
 		}
 		all = append(all, w)
 	}
-	jobs := add(&watched{name: "Jobs", example: &batchv1.Job{}, list: func() client.ObjectList { return &batchv1.JobList{} }})
+	jobs := add(&watched{name: "Jobs", example: &batchv1.Job{}, list: func() client.ObjectList { return &batchv1.JobList{} }, about: aboutRuns})
 	jobs.store = &runStore{c.runs, jobKind.String()}
 	all = append(all, jobs)
 	for _, k := range kind.All {
@@ -82,7 +82,7 @@ func (c *Cache) wanted() []*watched {
 		}
 		example := &unstructured.Unstructured{}
 		example.SetGroupVersionKind(info.Child)
-		w := add(&watched{name: info.Child.Kind + "s of " + info.Child.Group, example: example, optional: true, store: &runStore{c.runs, info.Child.String()}})
+		w := add(&watched{name: info.Child.Kind + "s of " + info.Child.Group, example: example, optional: true, about: aboutRuns, store: &runStore{c.runs, info.Child.String()}})
 		w.list = func() client.ObjectList {
 			list := &unstructured.UnstructuredList{}
 			list.SetGroupVersionKind(info.Child.GroupVersion().WithKind(info.Child.Kind + "List"))

@@ -31,6 +31,16 @@ const (
 	unservedWait = 20 * time.Second
 )
 
+// subject is what pages count a kind as.
+type subject int
+
+// The subjects. Calendars are neither.
+const (
+	aboutOthers subject = iota
+	aboutSchedules
+	aboutRuns
+)
+
 // watched is one kind that is watched.
 type watched struct {
 	// name is the kind in words: "CronJobs", "CronJobs of Volcano".
@@ -41,6 +51,8 @@ type watched struct {
 	store   toolscache.TransformingStore
 	// optional: few servers have the kind, and nobody misses it where it is not served.
 	optional bool
+	// about is what pages count it as.
+	about subject
 	// after is watched first: what is read depends on it. Nil: nothing does.
 	after *watched
 	// again has a token when all objects are to be read again.

@@ -27,6 +27,7 @@ import (
 	"time"
 
 	"github.com/carillon-dev/carillon/internal/client/lookup"
+	"github.com/carillon-dev/carillon/internal/plan/status"
 	"github.com/carillon-dev/carillon/internal/ui/page"
 )
 
@@ -109,6 +110,8 @@ type content struct {
 
 	// NoServer: no schedules are known, only runs. Objects: runs are those whose objects are still there.
 	NoServer, Objects bool
+	// Unread is what cannot be seen.
+	Unread status.Unread
 }
 
 // Counting tells whether something is not there yet.
@@ -133,7 +136,7 @@ func (f *fleet) show(w http.ResponseWriter, r *http.Request) error {
 	f.rank.begin(owners)
 	until := time.After(f.patience)
 	v := &content{Choice: c, Windows: windows(c, window), Reload: r.URL.RequestURI(), NoServer: f.site.Server == nil,
-		Objects: !lookup.Remembers(f.site.Source)}
+		Objects: !lookup.Remembers(f.site.Source), Unread: f.site.Cache.Unread()}
 	if v.Filter, err = f.filter(r, "/fleet", map[string]string{"days": window.text()}); err != nil {
 		return err
 	}

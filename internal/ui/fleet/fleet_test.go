@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/carillon-dev/carillon/internal/plan/run"
+	"github.com/carillon-dev/carillon/internal/plan/status"
 	"github.com/carillon-dev/carillon/internal/ui/page"
 	"github.com/carillon-dev/carillon/internal/ui/uitest"
 )
@@ -285,4 +286,13 @@ func TestJournalAlone(t *testing.T) {
 		t.Fatal(code)
 	}
 	contains(t, body, "What will start is not known: there is no API server here", "103 runs", "Failing most")
+}
+
+// What may not be read is said, and counted as none nowhere.
+func TestUnread(t *testing.T) {
+	body := get(t, uitest.World{Notes: []string{"Jobs may not be read"}, Unread: status.Unread{Runs: "Jobs may not be read", Schedules: "CronJobs may not be read"}}, "/fleet")
+	contains(t, body, "<span>Jobs may not be read</span>", "Not known: Jobs may not be read", "Not known: CronJobs may not be read")
+	if strings.Contains(body, "There is no CronJob") || strings.Contains(body, "No run is known yet") {
+		t.Errorf("it says that there is none:\n%s", body)
+	}
 }

@@ -4,6 +4,7 @@
 package now
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"slices"
@@ -48,9 +49,9 @@ type content struct {
 	// Lead says in a sentence what the title does not.
 	Lead    string
 	Figures []figure
-	// Wrong are the parts of Carillon that are not well; Well says how the others are, in one line.
-	Wrong []status.Part
-	Well  string
+	// Wrong are the parts of Carillon that are not well; Healthy says how the others are, in one line.
+	Wrong   []status.Part
+	Healthy string
 	// Origin says where runs are known from.
 	Origin string
 	// Herd is what is due in the next hour, by the minute; nil if nothing is.
@@ -89,7 +90,7 @@ func contentOf(s *status.Status, show part, number int, zone *time.Location) (c 
 	c = &content{Status: s, Verdict: s.Verdict(), Show: show}
 	c.Lead = sentence(c.Verdict.Rest)
 	c.Figures = figures(s)
-	c.Wrong, c.Well = health(s.Health)
+	c.Wrong, c.Healthy = health(s.Health)
 	c.Failures = cut(failuresOf(s), partFailed, show, number, fewFailures)
 	c.Runs = cut(runningOf(s), partRunning, show, number, few)
 	c.Late = cut(s.Late, partLate, show, number, few)
@@ -143,8 +144,11 @@ func (c *content) Alone() bool { return c.Show != "" }
 
 // Fresh tells whether there is nothing at all yet.
 func (c *content) Fresh() bool {
-	return c.Served && c.Schedules == 0 && len(c.Failed) == 0 && len(c.Running) == 0 && len(c.Status.Missed) == 0
+	return c.Served && !c.Unread.Any() && c.Schedules == 0 && len(c.Failed) == 0 && len(c.Running) == 0 && len(c.Status.Missed) == 0
 }
+
+// Well tells whether all can be seen, and nothing is wrong.
+func (c *content) Well() bool { return c.Verdict.Well() && !c.Unread.Any() }
 
 // Window says how far back failures and missed times count: "24h".
 func (c *content) Window() string { return duration.Short(c.Now.Sub(c.Since)) }
@@ -177,12 +181,15 @@ func (c *content) Title() string {
 	switch {
 	case c.Show != "":
 		return partTitles[c.Show]
-	case c.Fresh() && c.Verdict.Well():
+	case c.Fresh() && c.Well():
 		return "Carillon is ready"
-	case c.Verdict.Well():
+	case c.Well():
 		return "All is well"
 	}
-	wrong := c.Verdict.Wrong
+	wrong := slices.Clone(c.Verdict.Wrong)
+	if c.Unread.Any() {
+		wrong = append(wrong, "not all can be seen")
+	}
 	if last := len(wrong) - 1; last > 0 {
 		return sentence(strings.Join(wrong[:last], ", ") + " and " + wrong[last])
 	}
@@ -212,9 +219,9 @@ func figures(s *status.Status) []figure {
 		}
 	}
 	all := []figure{
-		numbered(len(s.Running), "running", "runs", "#running"),
-		numbered(failing, "failing", "bad", "#failed"),
-		numbered(missed, "missed in "+duration.Short(s.Now.Sub(s.Since)), "waits", "#missed"),
+		numbered(len(s.Running), "running", "runs", "#running").unless(s.Unread.Runs),
+		numbered(failing, "failing", "bad", "#failed").unless(s.Unread.Runs),
+		numbered(missed, "missed in "+duration.Short(s.Now.Sub(s.Since)), "waits", "#missed").unless(cmp.Or(s.Unread.Runs, s.Unread.Schedules)),
 	}
 	if s.Stopped {
 		all[0].Label = "ran when it stopped"
@@ -226,8 +233,22 @@ func figures(s *status.Status) []figure {
 	for i := range s.Due {
 		due += s.Due[i].Count
 	}
-	return append(all, numbered(len(s.Paused), "suspended or paused", "", "#paused"), numbered(due, "due in the next hour", "", "#due"),
-		figure{Value: quantity.Grouped(s.Schedules), Label: plural(s.Schedules, "schedule"), URL: "/schedules"})
+	unread := s.Unread.Schedules
+	schedules := figure{Value: quantity.Grouped(s.Schedules), Label: plural(s.Schedules, "schedule"), URL: "/schedules"}
+	if s.Schedules == 0 {
+		schedules = figure{Value: "0", Label: "schedules"}.unless(unread)
+	}
+	return append(all, numbered(len(s.Paused), "suspended or paused", "", "#paused").unless(unread),
+		numbered(due, "due in the next hour", "", "#due").unless(unread), schedules)
+}
+
+// unless gives a figure of which it is not known whether it is none, because something could not be seen; unread says
+// why, "" that all could.
+func (f figure) unless(unread string) figure {
+	if unread == "" || f.Value != "0" {
+		return f
+	}
+	return figure{Value: "?", Label: f.Label + ": not known"}
 }
 
 func numbered[N int | int64](n N, label, class, to string) figure {
@@ -246,7 +267,7 @@ func plural(n int, noun string) string {
 }
 
 // health parts what is not well from what is, or what does not tell.
-func health(all []status.Part) (wrong []status.Part, well string) {
+func health(all []status.Part) (wrong []status.Part, healthy string) {
 	var quiet []string
 	for _, p := range all {
 		switch p.State {

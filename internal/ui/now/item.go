@@ -144,7 +144,7 @@ func pausedOf(s *status.Status, zone *time.Location) []paused {
 			}
 		}
 		if p.By != "" {
-			one.Why = strings.TrimPrefix(one.Why+", by "+p.By, ", ")
+			one.Why = strings.TrimPrefix(one.Why+", written by "+p.By, ", ")
 		}
 		one.Why = sentence(one.Why)
 		all[i] = one

@@ -35,8 +35,10 @@ func Register(s *page.Site) {
 		if err != nil {
 			return err
 		}
+		seen := *known
+		seen.Unread = s.Cache.Unread()
 		number, _ := strconv.Atoi(query.Get("page")) // what is no number is the first page
-		c, ok := contentOf(known, part(query.Get("show")), number, page.ZoneOf(r))
+		c, ok := contentOf(&seen, part(query.Get("show")), number, page.ZoneOf(r))
 		if !ok {
 			return page.NotFound("There is no part %q of this page.", query.Get("show"))
 		}

@@ -270,3 +270,35 @@ spec: {schedules: [{cron: "*/10 * * * * *"}], template: {spec: {template: {spec:
 		t.Errorf("12:00 has %d", got)
 	}
 }
+
+// Where Jobs or schedules may not be read, none known does not mean none.
+func TestUnread(t *testing.T) {
+	for name, c := range map[string]struct {
+		unread     status.Unread
+		path       string
+		want, lack []string
+	}{
+		"Jobs": {status.Unread{Runs: "Jobs may not be read: <no right>"}, "/",
+			[]string{"<title>Not all can be seen", "What runs is not known, 1 schedule", "running: not known", "failing: not known", "Not known: Jobs may not be read: &lt;no right&gt;", "now-verdict wrong"},
+			[]string{"All is well", "0 running", "Nothing failed.", "Nothing runs right now."}},
+		"CronJobs":     {status.Unread{Schedules: "CronJobs may not be read"}, "/", []string{"<title>Not all can be seen", "due in the next hour: not known", "Not known: CronJobs may not be read"}, []string{"All is well", "Nothing is due", "Carillon is ready"}},
+		"paused alone": {status.Unread{Schedules: "CronJobs may not be read"}, "/?show=paused", []string{"Not known: CronJobs may not be read"}, []string{"Nothing is suspended"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			code, body := uitest.Get(t, uitest.Site(t, uitest.World{Manifests: cronJob("report", "0 0 1 1 *", ""), Unread: c.unread}, Register), c.path)
+			if code != http.StatusOK {
+				t.Fatal(code, body)
+			}
+			for _, want := range c.want {
+				if !strings.Contains(body, want) {
+					t.Errorf("it does not say %q:\n%s", want, body)
+				}
+			}
+			for _, lack := range c.lack {
+				if strings.Contains(body, lack) {
+					t.Errorf("it says %q", lack)
+				}
+			}
+		})
+	}
+}

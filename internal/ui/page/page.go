@@ -85,6 +85,8 @@ type Cache interface {
 	Status(ctx context.Context) (*status.Status, error)
 	// Notes say what is not known, and why, each in one line: "CronJobs may not be read: …".
 	Notes() []string
+	// Unread says what cannot be seen, so that none known does not mean none.
+	Unread() status.Unread
 	// Changes gives a channel that has a value when something has changed since the last one was taken, at most one a
 	// second, and one every 15 seconds in any case, so that ages move; it is closed when ctx ends.
 	Changes(ctx context.Context) <-chan struct{}

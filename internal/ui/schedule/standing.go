@@ -119,7 +119,7 @@ func (s *standing) served(k *known) {
 			tell("warns", "retry", a.Name+" has failed, and is tried again "+duration.FromNow(*a.RetryAt, k.now)+".", "")
 		}
 	}
-	badge("", "clock", "waits for its time")
+	badge("", "check", "in order")
 }
 
 // pausedWords say why nothing starts, since when and by whom, and how that ends.

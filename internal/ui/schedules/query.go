@@ -27,7 +27,7 @@ const (
 var states = []struct {
 	State state
 	Text  string
-}{{"", "All"}, {failing, "Failing"}, {running, "Running"}, {late, "Late"}, {missed, "Missed"}, {paused, "Paused"}, {blocked, "Cannot run"}}
+}{{"", "All"}, {failing, "Failing"}, {running, "Running"}, {late, "Late"}, {missed, "Missed"}, {paused, "Suspended or paused"}, {blocked, "Cannot run"}}
 
 // order is by what the list is ordered.
 type order string

@@ -9,6 +9,7 @@ import (
 
 	"github.com/carillon-dev/carillon/internal/cron"
 	"github.com/carillon-dev/carillon/internal/plan/quantity"
+	"github.com/carillon-dev/carillon/internal/plan/status"
 	"github.com/carillon-dev/carillon/internal/ui/page"
 )
 
@@ -27,8 +28,22 @@ type content struct {
 	// Served is false if nobody could be asked for schedules; Origin says where runs are known from.
 	Served bool
 	Origin string
-	// Unread says why the last runs are not known; "" if they are.
-	Unread string
+	// Unread says why the last runs are not known; "" if they are. StatusUnread says why it is not known what goes on,
+	// NoneUnread why there may be schedules that are not known.
+	Unread, StatusUnread, NoneUnread string
+	// Quiet says how a schedule is of which there is nothing to say, NoRun that no run of it is known.
+	Quiet, NoRun string
+}
+
+// missing takes in what could not be seen: unread is what may not be read, fault why it is not known what goes on.
+func (c *content) missing(unread status.Unread, fault error) {
+	c.Quiet, c.NoRun, c.NoneUnread = "in order", "none known", unread.Schedules
+	if fault != nil {
+		c.Quiet, c.StatusUnread = "not known", fault.Error()
+	}
+	if unread.Runs != "" {
+		c.Quiet, c.NoRun = "not known", "not known"
+	}
 }
 
 // stateLink leads to those of a state.
@@ -89,13 +104,21 @@ func rowOf(m *match) row {
 	case m.is(blocked):
 		r.Waits = "cannot run"
 	case m.is(paused):
-		r.Waits = "paused"
+		r.Waits = m.standing.pausedWord()
 	case m.Owner.Deleting:
 		r.Waits = "being deleted"
 	default:
 		r.Waits = "no more times"
 	}
 	return r
+}
+
+// pausedWord is the word for what starts nothing: "paused" if failures are the cause, and "suspended" if somebody is.
+func (s *standing) pausedWord() string {
+	if s.states[paused] == string(cron.PauseFailures) {
+		return "paused"
+	}
+	return "suspended"
 }
 
 // badges say how a schedule is, what matters most first.
@@ -120,11 +143,11 @@ func (s *standing) badges() []badge {
 		case missed:
 			all = append(all, badge{"missed", "warning", "missed", text})
 		case paused:
+			b := badge{"", "pause", s.pausedWord(), ""}
 			if text == string(cron.PauseFailures) {
-				all = append(all, badge{"waits", "pause", "paused", "too many runs in a row failed"})
-			} else {
-				all = append(all, badge{"", "pause", "suspended", ""})
+				b.Class, b.Title = "waits", "too many runs in a row failed"
 			}
+			all = append(all, b)
 		case blocked:
 			all = append(all, badge{"failed", "stop", "cannot run", text})
 		}

@@ -16,6 +16,7 @@ import (
 	"embed"
 	"net/http"
 
+	"github.com/carillon-dev/carillon/internal/plan/status"
 	"github.com/carillon-dev/carillon/internal/ui/page"
 )
 
@@ -32,23 +33,26 @@ const formID = "filter"
 
 // Register puts it on the site.
 func Register(s *page.Site) {
-	known := &index{log: s.Log}
+	entries := &index{log: s.Log}
 	s.Handle("GET /schedules", func(w http.ResponseWriter, r *http.Request) error {
 		ctx, q := r.Context(), parseQuery(r.URL.Query())
 		all, err := s.Cache.Schedules(ctx)
 		if err != nil {
 			return err
 		}
-		status, err := s.Cache.Status(ctx)
-		if err != nil {
-			return err
+		known, fault := s.Cache.Status(ctx)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if fault != nil { // the schedules are at hand all the same
+			known = &status.Status{Served: s.Server != nil}
 		}
 		now := s.Clock()
-		entries, err := known.of(all, q.Text != "", q.Order == byNext, now)
+		chosen, err := entries.of(all, q.Text != "", q.Order == byNext, now)
 		if err != nil {
 			return err
 		}
-		found := choose(entries, statesOf(status), q)
+		found := choose(chosen, statesOf(known), q)
 		if one, ok := found.only(); ok && q.Direct && r.Header.Get("HX-Request") == "" {
 			http.Redirect(w, r, one.url(), http.StatusSeeOther)
 			return nil
@@ -56,8 +60,9 @@ func Register(s *page.Site) {
 		if r.Header.Get("HX-Trigger") == formID {
 			w.Header().Set("HX-Push-Url", q.URL())
 		}
-		c := contentOf(found, q, known, now)
-		c.Served, c.Origin = cmp.Or(status.Served, len(all) > 0), s.Source.Origin(ctx)
+		c := contentOf(found, q, entries, now)
+		c.Served, c.Origin = cmp.Or(known.Served, len(all) > 0), s.Source.Origin(ctx)
+		c.missing(s.Cache.Unread(), fault)
 		c.fillStrips(ctx, s.Log, s.Source, now)
 		return s.Render(w, r, tmpl, page.View{Title: "Schedules", Section: page.Schedules, Styles: []string{"schedules.css"}, Data: c})
 	})

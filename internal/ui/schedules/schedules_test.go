@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/carillon-dev/carillon/internal/plan/run"
+	"github.com/carillon-dev/carillon/internal/plan/status"
 	"github.com/carillon-dev/carillon/internal/plan/workload"
 	"github.com/carillon-dev/carillon/internal/ui/uitest"
 )
@@ -216,4 +217,35 @@ func FuzzQuery(f *testing.F) {
 			t.Errorf("%q: %+v became %+v", text, q, got)
 		}
 	})
+}
+
+// What cannot be seen is said, and nothing is called in order then.
+func TestUnseen(t *testing.T) {
+	manifests := cronJob("shop", "backup", "30 2 * * *", "")
+	for name, c := range map[string]struct {
+		world      uitest.World
+		want, lack []string
+	}{
+		"all is seen":        {uitest.World{Manifests: manifests}, []string{"1 in all", "in order", "none known"}, []string{"not known"}},
+		"Jobs":               {uitest.World{Manifests: manifests, Notes: []string{"Jobs may not be read"}, Unread: status.Unread{Runs: "Jobs may not be read"}}, []string{">backup<", "Jobs may not be read", "not known"}, []string{"in order", "none known"}},
+		"CronJobs":           {uitest.World{Notes: []string{"CronJobs may not be read"}, Unread: status.Unread{Schedules: "CronJobs may not be read"}}, []string{"Not known: CronJobs may not be read"}, []string{"There is no CronJob", "0 in all"}},
+		"what goes on fails": {uitest.World{Manifests: manifests, StatusFails: errors.New("no <answer>")}, []string{">backup<", "What goes on is not known: no &lt;answer&gt;", "1 in all"}, []string{"in order"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			code, body := uitest.Get(t, uitest.Site(t, c.world, Register), "/schedules")
+			if code != http.StatusOK {
+				t.Fatal(code, body)
+			}
+			for _, want := range c.want {
+				if !strings.Contains(body, want) {
+					t.Errorf("it does not say %q:\n%s", want, body)
+				}
+			}
+			for _, lack := range c.lack {
+				if strings.Contains(body, lack) {
+					t.Errorf("it says %q", lack)
+				}
+			}
+		})
+	}
 }

@@ -113,7 +113,7 @@ func (c *Counts) Parts() []Part {
 		{"failed", "failed", c.Failed},
 		{"missed", "missed", c.Missed},
 		{"waiting", "waiting", c.Waiting},
-		{"active", "active", c.Active},
+		{"active", "running", c.Active},
 		{"unknown", "unknown", c.Unknown},
 		{"cancelled", "cancelled", c.Cancelled},
 		{"skipped", "skipped", c.Skipped},

@@ -17,7 +17,7 @@ type Choice struct{ Name, Text string }
 
 // Shows are which rows there can be, Sorts their orders. The first of each is what nobody has to ask for.
 var (
-	Shows = []Choice{{"", "everything"}, {"running", "what runs"}, {"failing", "what failed last"}, {"paused", "what is paused"},
+	Shows = []Choice{{"", "everything"}, {"running", "what runs"}, {"failing", "what failed last"}, {"paused", "what is suspended or paused"},
 		{"jobs", "Jobs of their own"}, {"gone", "what is gone"}}
 	Sorts = []Choice{{"", "namespace and name"}, {"next", "next time"}, {"failure", "last failure"}}
 )

@@ -59,8 +59,12 @@ type World struct {
 	Fails error
 	// AttemptsFail and LogFails, if not nil, are what answers about attempts and their outputs are.
 	AttemptsFail, LogFails error
+	// StatusFails, if not nil, is all that can be said of what goes on.
+	StatusFails error
 	// Notes are what is said to be not known.
 	Notes []string
+	// Unread is what cannot be seen.
+	Unread status.Unread
 	// Forbidden is what the viewer may not do at the API server: "delete cronjobs".
 	Forbidden []string
 	// Refuses, if not nil, is asked about each request to the API server, and gives the error that it answers with.
@@ -231,6 +235,9 @@ func (m *memory) Schedules(context.Context) ([]*workload.Scheduled, error) {
 }
 
 func (m *memory) Status(ctx context.Context) (*status.Status, error) {
+	if m.world.StatusFails != nil {
+		return nil, m.world.StatusFails
+	}
 	now := m.world.Now
 	in := status.Input{Now: now, Since: now.Add(-24 * time.Hour), Within: time.Hour, Schedules: m.schedules, Served: true}
 	var err error
@@ -277,6 +284,8 @@ func (m *memory) Active(owner types.UID) []run.Run {
 }
 
 func (m *memory) Notes() []string { return m.world.Notes }
+
+func (m *memory) Unread() status.Unread { return m.world.Unread }
 
 func (m *memory) Changes(ctx context.Context) <-chan struct{} {
 	changes := make(chan struct{})
