@@ -44,6 +44,10 @@ func TestTasks(t *testing.T) {
 				b.do(chromedp.SetValue("main input[name=at]", missed[len(missed)-1].Format(time.RFC3339)))
 				b.click("main form button")
 				b.wantText("no controller ran")
+				verdict := evaluate[string](b, `document.querySelector(".verdict").innerText`)
+				if !strings.Contains(verdict, "was missed") || !strings.Contains(verdict, "no controller ran") {
+					t.Errorf("the verdict is %q", verdict)
+				}
 			})
 			t.Run("the next five times in his own zone", func(t *testing.T) {
 				b := open(t, address, w)

@@ -26,13 +26,15 @@ func (b *builder) explainByLedger(t time.Time) {
 	}
 	cursor := tt.Status.Cursor
 	switch {
+	case t.Before(b.Scheduled.Owner.Created): // what a journal has of it is from before the object was restored
+		if !b.explainOmission(t) {
+			b.tooOld(t)
+		}
 	case cursor == nil || t.After(cursor.Time):
 		if later := b.following(t); !later.IsZero() && !later.After(b.Now) {
 			b.infer("A later time has come since, %s: which of them starts, spec.catchUp says.", b.clock(later))
 		}
 		b.explainWaiting(t)
-	case t.Before(b.Scheduled.Owner.Created):
-		b.tooOld(t)
 	case b.explainOmission(t), b.explainSilence(t):
 	default:
 		b.explainForgotten(t)

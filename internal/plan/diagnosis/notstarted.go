@@ -18,9 +18,9 @@ func (b *builder) explainNotStarted(t time.Time) {
 	later := b.following(t)
 	last := s.Memory.LastSchedule
 	switch {
+	case b.explainOmission(t): // also of a time before the object was made, as after a restore
 	case !s.Owner.Created.IsZero() && t.Before(s.Owner.Created):
 		b.tooOld(t)
-	case b.explainOmission(t):
 	case b.explainByEvents(t, later):
 	case last != nil && last.After(t):
 		b.explainPassed(t, later)

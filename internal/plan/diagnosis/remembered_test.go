@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
@@ -91,6 +92,29 @@ func TestExplainAJobThatIsGone(t *testing.T) {
 			}
 			if !found {
 				t.Errorf("it does not say %q: %+v", test.says, answer.Sentences)
+			}
+		})
+	}
+}
+
+// What the journal has of a time outranks when the object was made: a restored one is younger than its history.
+func TestExplainBeforeItWasRestored(t *testing.T) {
+	restored := cronJob(func(c *batchv1.CronJob) { c.CreationTimestamp = at("2026-11-20T10:00:00Z") })
+	for name, test := range map[string]struct {
+		known   any
+		verdict diagnosis.Verdict
+	}{
+		"missed":       {omitted("2026-11-19T01:00:00Z", "", 1, true, "Outage"), diagnosis.Missed},
+		"within a gap": {omitted("2026-11-18T01:00:00Z", "2026-11-20T01:00:00Z", 3, true, "Outage"), diagnosis.Missed},
+		"a run":        {remembered("2026-11-19T01:00:00Z", "2026-11-19T01:00:01Z", "2026-11-19T01:04:00Z", runs.Succeeded, nil), diagnosis.RanOnTime},
+		"another time": {omitted("2026-11-17T01:00:00Z", "", 1, true, "Outage"), diagnosis.Skipped},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := evidence(t, "", restored)
+			withJournal(test.known)(e)
+			asked := diagnosis.At{From: instant("2026-11-19T01:00:00Z"), Until: instant("2026-11-19T01:01:00Z")}
+			if got := diagnosis.Explain(e, diagnosis.Question{At: &asked}); got.Verdict != test.verdict {
+				t.Errorf("%s: %s", got.Verdict, got.Headline())
 			}
 		})
 	}

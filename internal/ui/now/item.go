@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"github.com/carillon-dev/carillon/internal/cron"
-	"github.com/carillon-dev/carillon/internal/plan/diagnosis"
 	"github.com/carillon-dev/carillon/internal/plan/duration"
 	"github.com/carillon-dev/carillon/internal/plan/quantity"
 	"github.com/carillon-dev/carillon/internal/plan/run"
 	"github.com/carillon-dev/carillon/internal/plan/status"
+	"github.com/carillon-dev/carillon/internal/ui/page"
 )
 
 // failure is an object of which runs failed, in words.
@@ -55,19 +55,14 @@ func failuresOf(s *status.Status) []failure {
 
 // reasonOf says in a sentence why a run failed.
 func reasonOf(r *run.Run) string {
-	text := diagnosis.FailureWords(r.Reason)
-	switch {
-	case text == "" && r.Message != "":
-		text = r.Message
-	case text == "" && r.Reason != "":
-		text = r.Reason
-	case text == "":
+	text, _ := page.Ending(r)
+	if text == "" {
 		text = "nobody said why"
 	}
 	if code := r.ExitCode; code != nil && *code != 0 {
 		text = fmt.Sprintf("exit code %d; %s", *code, text)
 	}
-	return sentence(strings.TrimSuffix(text, "."))
+	return sentence(text)
 }
 
 // running is a run that has not ended, with its age beside what is usual.

@@ -45,6 +45,8 @@ type Fault struct {
 	Title, Message, Cure string
 	// Back leads to what it is about; "" if that is not known.
 	Back string
+	// Links lead to what the viewer may have meant; none if nothing is known.
+	Links []Crumb
 }
 
 // Error implements error.
@@ -139,24 +141,24 @@ func faultOf(err error) *Fault {
 	switch {
 	case apierrors.IsForbidden(err):
 		return &Fault{http.StatusForbidden, "Not allowed", "The API server refuses it: " + err.Error() + ".",
-			"Ask who administers the cluster for the right, or use credentials that have it (carillon ui --context).", ""}
+			"Ask who administers the cluster for the right, or use credentials that have it (carillon ui --context).", "", nil}
 	case apierrors.IsUnauthorized(err):
 		return &Fault{http.StatusForbidden, "Not allowed", "The API server does not know the credentials that this page was started with: " + err.Error() + ".",
-			"Start carillon ui again with credentials that are valid.", ""}
+			"Start carillon ui again with credentials that are valid.", "", nil}
 	case apierrors.IsNotFound(err):
-		return &Fault{http.StatusNotFound, "Not found", err.Error() + ".", "", ""}
+		return &Fault{http.StatusNotFound, "Not found", err.Error() + ".", "", "", nil}
 	case apierrors.IsConflict(err):
-		return &Fault{http.StatusConflict, "Changed meanwhile", "Somebody else has changed it: " + err.Error() + ".", "Look at it again, and repeat.", ""}
+		return &Fault{http.StatusConflict, "Changed meanwhile", "Somebody else has changed it: " + err.Error() + ".", "Look at it again, and repeat.", "", nil}
 	case apierrors.IsAlreadyExists(err):
-		return &Fault{http.StatusConflict, "There already", err.Error() + ".", "", ""}
+		return &Fault{http.StatusConflict, "There already", err.Error() + ".", "", "", nil}
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsRequestEntityTooLargeError(err):
-		return &Fault{http.StatusUnprocessableEntity, "Refused", err.Error() + ".", "", ""}
+		return &Fault{http.StatusUnprocessableEntity, "Refused", err.Error() + ".", "", "", nil}
 	case errors.Is(err, cluster.ErrNotRunning):
-		return &Fault{http.StatusServiceUnavailable, "Carillon does not run", err.Error(), "", ""}
+		return &Fault{http.StatusServiceUnavailable, "Carillon does not run", err.Error(), "", "", nil}
 	case apierrors.IsTooManyRequests(err), apierrors.IsServiceUnavailable(err):
-		return &Fault{http.StatusServiceUnavailable, "The API server is busy", err.Error() + ".", "Load the page again in a while.", ""}
+		return &Fault{http.StatusServiceUnavailable, "The API server is busy", err.Error() + ".", "Load the page again in a while.", "", nil}
 	case errors.Is(err, context.DeadlineExceeded), apierrors.IsTimeout(err), apierrors.IsServerTimeout(err):
-		return &Fault{http.StatusGatewayTimeout, "No answer in time", err.Error() + ".", "Load the page again.", ""}
+		return &Fault{http.StatusGatewayTimeout, "No answer in time", err.Error() + ".", "Load the page again.", "", nil}
 	}
-	return &Fault{http.StatusInternalServerError, "This could not be read", err.Error() + ".", "Load the page again. If it stays so, the log of Carillon says more.", ""}
+	return &Fault{http.StatusInternalServerError, "This could not be read", err.Error() + ".", "Load the page again. If it stays so, the log of Carillon says more.", "", nil}
 }

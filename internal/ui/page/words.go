@@ -4,10 +4,14 @@
 package page
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
+	"slices"
+	"strings"
 	"time"
 
+	"github.com/carillon-dev/carillon/internal/plan/diagnosis"
 	"github.com/carillon-dev/carillon/internal/plan/duration"
 	"github.com/carillon-dev/carillon/internal/plan/quantity"
 	"github.com/carillon-dev/carillon/internal/plan/run"
@@ -22,6 +26,7 @@ var functions = template.FuncMap{
 	"asset":    func(name string) (string, error) { return assetURL(name) },
 	"icon":     icon,
 	"outcome":  OutcomeOf,
+	"ending":   endingOf,
 	"dict":     dict,
 }
 
@@ -66,6 +71,23 @@ func OutcomeOf(r *run.Run) Outcome {
 		return Outcome{"waiting", "clock", "waiting"}
 	}
 	return Outcome{"active", "play", "running"}
+}
+
+// Ending says why a run did not succeed, in words: "its Pods failed more often than spec.backoffLimit allows"; "" if nobody
+// told. told is what its object says itself, "BackoffLimitExceeded: …"; "" if it says nothing. Both are "" of one that
+// succeeded.
+func Ending(r *run.Run) (words, told string) {
+	if r.Outcome == run.Succeeded {
+		return "", ""
+	}
+	told = strings.Join(slices.DeleteFunc([]string{r.Reason, r.Message}, func(s string) bool { return s == "" }), ": ")
+	return strings.TrimSuffix(cmp.Or(diagnosis.FailureWords(r.Reason), r.Message, r.Reason), "."), told
+}
+
+// endingOf is Ending for templates.
+func endingOf(r *run.Run) map[string]string {
+	words, told := Ending(r)
+	return map[string]string{"Words": words, "Told": told}
 }
 
 // Time writes a time in the zone of the viewer, as short as it is clear on this day; the whole of it appears when one

@@ -125,6 +125,7 @@ func notThere(ctx context.Context, s *page.Site, subject page.Subject) error {
 		return fault
 	}
 	var names, elsewhere []string
+	urls := map[string]string{} // by name, and by namespace
 	for _, o := range all {
 		if o.Reference() != subject.Word()+"/"+o.Owner.Name {
 			continue
@@ -132,17 +133,26 @@ func notThere(ctx context.Context, s *page.Site, subject page.Subject) error {
 		switch {
 		case o.Owner.Namespace == subject.Namespace:
 			names = append(names, o.Owner.Name)
+			urls[o.Owner.Name] = page.ReferenceURL(o.Owner.Namespace, o.Reference())
 		case o.Owner.Name == subject.Name:
 			elsewhere = append(elsewhere, o.Owner.Namespace)
+			urls[o.Owner.Namespace] = page.ReferenceURL(o.Owner.Namespace, o.Reference())
 		}
 	}
 	const few = 5
+	lead := func(to []string) []string {
+		to = to[:min(few, len(to))]
+		for _, one := range to {
+			fault.Links = append(fault.Links, page.Crumb{Text: one, URL: urls[one]})
+		}
+		return to
+	}
 	switch near := spelling.Nearest(subject.Name, names); {
 	case len(near) > 0:
-		fault.Cure = "Did you mean " + strings.Join(near[:min(few, len(near))], " or ") + "?"
+		fault.Cure = "Did you mean " + strings.Join(lead(near), " or ") + "?"
 	case len(elsewhere) > 0:
 		slices.Sort(elsewhere)
-		fault.Cure = "One of that name is in " + strings.Join(elsewhere[:min(few, len(elsewhere))], ", ") + "."
+		fault.Cure = "One of that name is in " + strings.Join(lead(elsewhere), ", ") + "."
 	}
 	return fault
 }

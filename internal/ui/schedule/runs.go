@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/carillon-dev/carillon/internal/plan/history"
 	"github.com/carillon-dev/carillon/internal/plan/run"
+	"github.com/carillon-dev/carillon/internal/ui/page"
 )
 
 // pageSize is how many runs a page of the table has.
@@ -109,8 +109,8 @@ type filter struct {
 // row is a run, or a time without one.
 type row struct {
 	history.Entry
-	// Why says why a run ended as it did, in a few words; Detail says more.
-	Why, Detail string
+	// Why says why a run ended as it did, in a few words; Detail says more, and Told what its object says itself.
+	Why, Detail, Told string
 	// Late: it started noticeably after its time.
 	Late bool
 	// Long: it took longer than 95 of 100 others. WhyURL is for a time without a run.
@@ -138,7 +138,7 @@ func runsOf(k *known, zone *time.Location) runsPage {
 			r.WhyURL = k.subject.WhyURL(o.ScheduledTime.UTC().Format(time.RFC3339))
 		} else {
 			r.Late = e.Run.Lateness() > history.Late
-			r.Why, r.Detail = ending(e.Run)
+			r.Why, r.Detail, r.Told = ending(e.Run)
 			r.Earlier = k.earlier(e.Run.Owner)
 			r.Long = !r.Earlier && took.Runs >= leastForPercentile && e.Run.Outcome == run.Succeeded && e.Run.Duration(k.now) > took.Percentile95
 		}
@@ -176,18 +176,14 @@ func (k *known) runsURL(filter string, before time.Time) string {
 // signals are the ones that end programs most often.
 var signals = map[int32]string{137: "killed (SIGKILL)", 143: "asked to end (SIGTERM)", 139: "crashed (SIGSEGV)", 134: "aborted (SIGABRT)"}
 
-// ending says why a run ended as it did.
-func ending(r *run.Run) (why, detail string) {
+// ending says why a run ended as it did; told is what its object says itself.
+func ending(r *run.Run) (why, detail, told string) {
 	if r.ExitCode != nil && (*r.ExitCode != 0 || r.Outcome == run.Failed) {
 		why = fmt.Sprintf("exit code %d", *r.ExitCode)
 		if words := signals[*r.ExitCode]; words != "" {
 			why += ": " + words
 		}
 	}
-	parts := slices.DeleteFunc([]string{r.Reason, r.Message}, func(s string) bool { return s == "" })
-	detail = strings.Join(parts, ": ")
-	if r.Outcome == run.Succeeded {
-		detail = "" // that all went well is in the outcome
-	}
-	return why, detail
+	detail, told = page.Ending(r)
+	return why, detail, told
 }

@@ -190,8 +190,8 @@ func TestPage(t *testing.T) {
 		"events that may not be read": {
 			world: uitest.World{Refuses: refuses("events")}, target: "/schedule/cronjob/default/backup", says: []string{"Some could not be read: not allowed", "Next times"},
 		},
-		"never heard of": {target: "/schedule/cronjob/default/bakup", code: 404, says: []string{"There is no cronjob bakup in the namespace default", "Did you mean backup?"}},
-		"elsewhere":      {target: "/schedule/cronjob/shop/backup", code: 404, says: []string{"One of that name is in default."}},
+		"never heard of": {target: "/schedule/cronjob/default/bakup", code: 404, says: []string{"There is no cronjob bakup in the namespace default", "Did you mean backup?", `href="/schedule/cronjob/default/backup">backup</a>`}},
+		"elsewhere":      {target: "/schedule/cronjob/shop/backup", code: 404, says: []string{"One of that name is in default.", `href="/schedule/cronjob/default/backup">default</a>`}},
 		"no kind":        {target: "/schedule/pod/default/backup", code: 404, says: []string{"pod is no kind of schedule"}},
 		"no group":       {target: "/schedule/cronjob/default/backup?group=x", code: 404, says: []string{"no cronjob of the API group x"}},
 		"a hostile name": {target: "/schedule/cronjob/default/%3Cscript%3E%22'", code: 404, says: []string{"&lt;script&gt;"}, lies: []string{"<script>\""}},

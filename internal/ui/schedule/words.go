@@ -24,7 +24,7 @@ var functions = template.FuncMap{
 	"rate":      rateOf,
 	"used":      usedText,
 	"frequency": frequencyText,
-	"failure":   func(r *run.Run) string { why, _ := ending(r); return why },
+	"failure":   func(r *run.Run) string { why, _, _ := ending(r); return why },
 	"half":      func(n float64) float64 { return (n + labelled) / 2 },
 	"int":       func(n int64) int { return int(n) },
 	"add":       func(a, b int64) int64 { return a + b },

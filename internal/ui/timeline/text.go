@@ -71,8 +71,8 @@ func (w words) run(r *run.Run) string {
 	case !r.Ended.IsZero():
 		parts = append(parts, "took "+duration.Short(r.Duration(w.now)))
 	}
-	if r.Outcome == run.Failed && r.Reason != "" {
-		parts = append(parts, r.Reason)
+	if words, _ := page.Ending(r); r.Outcome == run.Failed && words != "" {
+		parts = append(parts, words)
 	}
 	return strings.Join(parts, ", ")
 }

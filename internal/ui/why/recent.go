@@ -33,8 +33,8 @@ const (
 	startWithin = 90 * time.Second
 )
 
-// recentOf gives the latest times, newest first: those that the schedule names, or, where these cannot be told, those of
-// which something is known.
+// recentOf gives the latest times, newest first: those that the schedule names since it is as it is, and before that, or
+// where these cannot be told, those of which something is known.
 func recentOf(k *known) []recent {
 	s := k.scheduled
 	if s == nil || s.Policy.Timing.Times == nil || s.Policy.Timing.Every != 0 {
@@ -61,6 +61,11 @@ func recentOf(k *known) []recent {
 		one.URL = k.subject.WhyURL(one.At.Format(time.RFC3339))
 		all = append(all, one)
 		t = s.Policy.Timing.Times.LastBetween(since, one.From.Add(-time.Nanosecond))
+	}
+	for _, one := range remembered(k) {
+		if len(all) < mostRecent && !one.At.After(since) {
+			all = append(all, one)
+		}
 	}
 	return all
 }

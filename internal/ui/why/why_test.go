@@ -99,6 +99,14 @@ func TestPage(t *testing.T) {
 			world:  uitest.World{Manifests: strings.ReplaceAll(manifests, "u-backup, creationTimestamp: \"2026-10-20", "u-new, creationTimestamp: \"2026-11-02"), Omissions: []run.Omission{omissionAt(9)}},
 			target: "/why/cronjob/default/backup?at=2026-11-02T09:00:00Z", says: []string{"Of an earlier object of this name the journal remembers: the time was missed: an earlier run had not ended."},
 		},
+		"a time before the object was restored, of which the journal knows": {
+			world:  uitest.World{Manifests: strings.ReplaceAll(manifests, "2026-10-20T00", "2026-11-02T10"), Runs: []run.Run{runAt(10), runAt(8)}, Omissions: []run.Omission{omissionAt(9)}},
+			target: "/why/cronjob/default/backup?at=2026-11-02T09:00:00Z", says: []string{"was missed: an earlier &lt;run&gt; had not ended"}, lies: []string{"it did not exist yet", "None has come yet"},
+		},
+		"runs before the object was restored": {
+			world:  uitest.World{Manifests: strings.ReplaceAll(manifests, "2026-10-20T00", "2026-11-02T10"), Runs: []run.Run{runAt(8)}, Now: time.Date(2026, 11, 2, 10, 30, 0, 0, time.UTC)},
+			target: "/why/cronjob/default/backup", says: []string{"backup-08", "Each known time had a run"}, lies: []string{"None has come yet"},
+		},
 		"no kind":                        {world: world(), target: "/why/job/default/backup", code: 404},
 		"a name that is none of anybody": {world: world(), target: "/why/cronjob/default/" + url.PathEscape(`"><img src=x>`), code: 404, lies: []string{"<img"}},
 	} {
