@@ -53,8 +53,8 @@ func runBy(gvk schema.GroupVersionKind) string {
 	return ""
 }
 
-// definitionOf is the CustomResourceDefinition that Carillon ships for a CronJob; none for others. Those of Timetables and
-// Calendars every plane of Carillon has.
+// definitionOf is the CustomResourceDefinition that Carillon ships for a CronJob; none for others. Those of Timetables
+// and Calendars every plane of Carillon has.
 func definitionOf(target *manifest.Object) ([]manifest.Object, error) {
 	if target == nil {
 		return nil, nil

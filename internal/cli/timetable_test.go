@@ -115,8 +115,8 @@ func TestFromTimetableThatCannotStart(t *testing.T) {
 	}
 }
 
-// A schedule that cannot be read does not keep a run by hand from starting: the times that it would give are empty, which
-// is told. A Calendar of the same files is found.
+// A schedule that cannot be read does not keep a run by hand from starting: the times that it would give are empty,
+// which is told. A Calendar of the same files is found.
 func TestFromTimetableWithoutItsTimes(t *testing.T) {
 	spec := strings.Replace(reportSpec, "timeout", "exclude: [{calendar: holidays}], timeout", 1)
 	var told []string

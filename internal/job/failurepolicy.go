@@ -111,8 +111,8 @@ func conditionAmong(patterns []batchv1.PodFailurePolicyOnPodConditionsPattern, p
 	return nil
 }
 
-// FailureAction gives the action of the first rule of a pod failure policy that matches a failed Pod; "" when none does,
-// and the failure counts. Nothing is modified.
+// FailureAction gives the action of the first rule of a pod failure policy that matches a failed Pod; "" when none
+// does, and the failure counts. Nothing is modified.
 func FailureAction(policy *batchv1.PodFailurePolicy, pod *corev1.Pod) batchv1.PodFailurePolicyAction {
 	return matchFailurePolicy(policy, pod).action
 }

@@ -18,9 +18,9 @@ type OwnerIn struct {
 	Owner     run.Owner
 }
 
-// Owners gives those of which a run, or an omission, is from q.From on and before q.Until, each once, in no order; without
-// these times all that are remembered, at once. Of a query its namespace, owners, From and Until count. It looks at
-// owners and not at runs, so that it is as fast where there are very many runs.
+// Owners gives those of which a run, or an omission, is from q.From on and before q.Until, each once, in no order;
+// without these times all that are remembered, at once. Of a query its namespace, owners, From and Until count. It
+// looks at owners and not at runs, so that it is as fast where there are very many runs.
 func (r *Reader) Owners(ctx context.Context, q Query) ([]OwnerIn, error) {
 	all := []OwnerIn{}
 	err := r.read(ctx, func(t *reading) error {

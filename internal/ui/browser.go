@@ -19,8 +19,8 @@ import (
 	"github.com/carillon-dev/carillon/internal/ui/guard"
 )
 
-// OpenBrowser opens an address in the user's browser, and waits for nothing. The address is for all users of the machine
-// to see: it must have a ticket in it, and no token.
+// OpenBrowser opens an address in the user's browser, and waits for nothing. The address is for all users of the
+// machine to see: it must have a ticket in it, and no token.
 func OpenBrowser(address string) error {
 	program := "xdg-open"
 	switch {

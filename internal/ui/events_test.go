@@ -140,8 +140,8 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// A connection whose other end has gone ends with the next heartbeat, all end with the site, and the test ends because no
-// goroutine is left.
+// A connection whose other end has gone ends with the next heartbeat, all end with the site, and the test ends because
+// no goroutine is left.
 func TestEventsEnd(t *testing.T) {
 	s, c := changingSite(t)
 	synctest.Test(t, func(t *testing.T) {

@@ -149,8 +149,8 @@ var (
 	remote  = regexp.MustCompile(`(?i)\b(src|href|action|formaction|data|poster)\s*=\s*"(https?:|//|javascript:|data:)[^"]*"`)
 )
 
-// Every page, also one that tells an error, is written so that the policy for its content holds: it has no script, style
-// or event handler in its text, nothing of other sites, and not the token.
+// Every page, also one that tells an error, is written so that the policy for its content holds: it has no script,
+// style or event handler in its text, nothing of other sites, and not the token.
 func TestPolicyOnEveryPage(t *testing.T) {
 	r := newRig(t, false)
 	pages := r.routes(t)

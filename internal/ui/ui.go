@@ -20,10 +20,13 @@
 //   - timeline/      schedules as rows, time as columns
 //   - fleet/         all schedules together: herds, rates, durations, a calendar
 //   - schedules/     all schedules as a list
-//   - schedule/      one schedule; why a time had no run
+//   - schedule/      one schedule
+//   - why/           what became of a time of a schedule, and why
 //   - run/           one run, and its output
 //   - act/           what a user can do, each with a page that says what will happen
 //   - simulate/      trying an expression
+//   - terminal/      what terminals make of output: colours, and signs that nobody sees
+//   - uitest/        a site of known objects and runs, for tests
 package ui
 
 import (

@@ -30,7 +30,8 @@ func TestHerdAtMidnight(t *testing.T) {
 	}
 }
 
-// The picture of starts can be zoomed, in colours of the day and of the night, and the page's policy has nothing to refuse.
+// The picture of starts can be zoomed, in colours of the day and of the night, and the page's policy has nothing to
+// refuse.
 func TestZoom(t *testing.T) {
 	address := page(t)
 	for name, w := range map[string]window{"by day": desk, "by night": night, "on a phone": phone} {

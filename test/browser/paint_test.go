@@ -14,7 +14,8 @@ import (
 )
 
 // CARILLON_PAGE=URL go test ./test/browser -run TestFirstPaint -v measures the first contentful paint of a page that is
-// served elsewhere, and how many bytes it takes, with nothing kept by the browser. It measures time: so it fails for none.
+// served elsewhere, and how many bytes it takes, with nothing kept by the browser. It measures time: so it fails for
+// none.
 func TestFirstPaint(t *testing.T) {
 	address := os.Getenv("CARILLON_PAGE")
 	if address == "" {

@@ -14,8 +14,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// pictures are what TestScreenshots looks at: the name of the file, and the address. Those of the documentation show one
-// window each.
+// pictures are what TestScreenshots looks at: the name of the file, and the address. Those of the documentation show
+// one window each.
 var pictures = []struct {
 	name, address string
 	documented    bool

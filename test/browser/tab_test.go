@@ -173,8 +173,8 @@ func evaluate[T any](b *tab, expression string) T {
 	return value
 }
 
-// follow clicks the first link, button or summary with that text in what a CSS selector names ("" is all), and waits for
-// the next page.
+// follow clicks the first link, button or summary with that text in what a CSS selector names ("" is all), and waits
+// for the next page.
 func (b *tab) follow(within, text string) {
 	b.t.Helper()
 	if within == "" {

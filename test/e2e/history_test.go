@@ -40,7 +40,8 @@ func historyOf(t *testing.T, args ...string) told {
 // has measured.
 const aSecondOrTwo = 3 * time.Second
 
-// sameRuns tells whether two lists have the same runs, and the times and durations of each as near as objects know them.
+// sameRuns tells whether two lists have the same runs, and the times and durations of each as near as objects know
+// them.
 func sameRuns(a, b []map[string]any) bool {
 	near := func(x, y any) bool {
 		switch x := x.(type) {

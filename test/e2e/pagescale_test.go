@@ -33,8 +33,8 @@ import (
 )
 
 // What the page costs with fleets of several sizes, for docs/performance.md. It asserts nothing but that each page is
-// there, since every number is the machine's, too; set CARILLON_MEASURE=1 to have it measured, and CARILLON_SCALE=100 for
-// one size.
+// there, since every number is the machine's, too; set CARILLON_MEASURE=1 to have it measured, and CARILLON_SCALE=100
+// for one size.
 func TestPageAtScale(t *testing.T) {
 	if os.Getenv("CARILLON_MEASURE") == "" {
 		t.Skip("set CARILLON_MEASURE=1 to measure; the figures need an idle machine")

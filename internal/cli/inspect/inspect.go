@@ -11,8 +11,9 @@
 //     statussections.go write the screen, statuswatch.go writes it again and again
 //   - describe.go  everything about one object. describegather.go reads it; describetext.go, describetables.go and, for
 //     the timeline, describeline.go write it
-//   - history.go   what ran, and how long it took. historygather.go reads; historytext.go writes runs, historysummary.go
-//     what they tell together, historyoverview.go a line for each object, historydocument.go the JSON
+//   - history.go   what ran, and how long it took. historygather.go reads; historytext.go writes runs,
+//     historysummary.go what they tell together,
+//     historyoverview.go a line for each object, historydocument.go the JSON
 //   - logs.go      what a run wrote. logsattempts.go and logspod.go find its containers, logsfollow.go goes on with it:
 //     logsawait.go waits for a run, logstry.go follows one try of it; logsprint.go and logsmark.go write lines
 //   - wait.go      until runs end. waitrun.go waits for one, waitreport.go says how it ended

@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"time"
 
@@ -215,7 +214,8 @@ func (f *following) finish(ctx context.Context) error {
 			continue
 		}
 		f.out.expect(left[i : i+1])
-		switch err := f.printRest(ctx, a, from); {
+		err := lookup.Rest(ctx, f.source, a, from, func(p crilog.Piece) error { return f.out.print(a, p) })
+		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			gone = append(gone, *a)
 		case err != nil:
@@ -247,30 +247,6 @@ func (f *following) readTo(id string) (crilog.Mark, bool) {
 		return r.mark, r.complete
 	default:
 		return crilog.Mark{}, true
-	}
-}
-
-// printRest prints what is remembered of an execution after a mark.
-func (f *following) printRest(ctx context.Context, a *run.Attempt, from crilog.Mark) error {
-	log, err := f.source.Log(ctx, a)
-	if err != nil {
-		return err
-	}
-	defer log.Close()
-	lines, rest := crilog.NewReader(log), crilog.Resumed{From: from}
-	for {
-		p, err := lines.Next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if p, fresh := rest.Rest(p); fresh {
-			if err := f.out.print(a, p); err != nil {
-				return err
-			}
-		}
 	}
 }
 

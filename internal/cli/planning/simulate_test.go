@@ -211,7 +211,8 @@ func TestSimulateRefuses(t *testing.T) {
 	}
 }
 
-// Of an object that is given twice the last one counts, whether it is in one file or in two; of one that is named twice the same.
+// Of an object that is given twice the last one counts, whether it is in one file or in two; of one that is named twice
+// the same.
 func TestSimulateTwice(t *testing.T) {
 	hourly, daily := simulatedCronJob("sync", "  schedule: '0 * * * *'\n"), simulatedCronJob("sync", "  schedule: '0 0 * * *'\n")
 	tests := map[string]struct {

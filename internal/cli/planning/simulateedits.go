@@ -23,8 +23,8 @@ type identity struct {
 	namespace, name string
 }
 
-// readEdits reads the files of --edit: each object takes the place of the one of its name. A Calendar changes the Timetables
-// that name it.
+// readEdits reads the files of --edit: each object takes the place of the one of its name. A Calendar changes the
+// Timetables that name it.
 func (s *simulate) readEdits(ctx context.Context, all *workload.Objects, objects []*workload.Scheduled, span simulation.Span, zone *time.Location) ([]simulation.Edit, error) {
 	type editFile struct {
 		at         time.Time

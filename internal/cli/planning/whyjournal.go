@@ -16,7 +16,6 @@ import (
 	"github.com/carillon-dev/carillon/internal/client/reference"
 	"github.com/carillon-dev/carillon/internal/journal"
 	"github.com/carillon-dev/carillon/internal/plan/diagnosis"
-	"github.com/carillon-dev/carillon/internal/plan/duration"
 )
 
 // openJournal opens the journal that is asked beside an API server, or in its place; nil if there is none.
@@ -84,16 +83,11 @@ func (w *why) fromServer(ctx context.Context, ref reference.Reference, now time.
 
 // stopped says that the Carillon on a data directory does not run, and since when.
 func stopped(dataDir string, now time.Time) diagnosis.Journal {
-	of := diagnosis.Journal{Stopped: true, Unasked: "the Carillon of this machine does not run"}
 	dir, err := cluster.Absolute(dataDir)
 	if err != nil {
-		return of
+		return diagnosis.Journal{Stopped: true, Unasked: "the Carillon of this machine does not run"}
 	}
-	of.Unasked = "the Carillon on " + dir + " does not run"
-	if of.StoppedAt = evidence.LastSign(dir); !of.StoppedAt.IsZero() {
-		of.Unasked += " since " + of.StoppedAt.UTC().Format("2006-01-02 15:04") + " UTC (" + duration.FromNow(of.StoppedAt, now) + ")"
-	}
-	return of
+	return evidence.Stopped(dir, now)
 }
 
 // alone answers from the journal alone, for what could not be had otherwise: because of the error in its place, which

@@ -3,10 +3,10 @@
 
 // Package cluster finds the API server that a command speaks to: that of a cluster, or of the Carillon of this machine.
 //
-//	cluster.go  the flags that name it
-//	local.go    the Carillon that runs on a data directory
-//	server.go   reading from it
-//	patient.go  waiting for one that is started again
+//   - cluster.go  the flags that name it
+//   - local.go    the Carillon that runs on a data directory
+//   - server.go   reading from it
+//   - patient.go  waiting for one that is started again
 package cluster
 
 import (

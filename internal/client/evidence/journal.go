@@ -18,6 +18,7 @@ import (
 	"github.com/carillon-dev/carillon/internal/datadir"
 	"github.com/carillon-dev/carillon/internal/journal"
 	"github.com/carillon-dev/carillon/internal/plan/diagnosis"
+	"github.com/carillon-dev/carillon/internal/plan/duration"
 	"github.com/carillon-dev/carillon/internal/plan/run"
 )
 
@@ -72,6 +73,15 @@ func LastSign(dataDir string) time.Time {
 		return time.Time{}
 	}
 	return log.ModTime()
+}
+
+// Stopped is what is said of the Carillon on a data directory, which does not run: since when, as far as that is known.
+func Stopped(dataDir string, now time.Time) diagnosis.Journal {
+	of := diagnosis.Journal{Stopped: true, StoppedAt: LastSign(dataDir), Unasked: "the Carillon on " + dataDir + " does not run"}
+	if !of.StoppedAt.IsZero() {
+		of.Unasked += " since " + of.StoppedAt.UTC().Format("2006-01-02 15:04") + " UTC (" + duration.FromNow(of.StoppedAt, now) + ")"
+	}
+	return of
 }
 
 // Journal is what Remember and Alone ask; journal.Reader is one.

@@ -20,8 +20,8 @@ import (
 )
 
 // Near collects what an API server knows of a CronJob or Timetable, as Ask does. Of what it has started it reads the
-// objects of these names alone, the most important first; a journal knows the others. Nil reads all of them, which takes
-// long where a namespace has many. The error is NotThere when there is no such object.
+// objects of these names alone, the most important first; a journal knows the others. Nil reads all of them, which
+// takes long where a namespace has many. The error is NotThere when there is no such object.
 func Near(ctx context.Context, server *cluster.Server, owner schema.GroupVersionKind, namespace, name string, runs []string, now time.Time) (*diagnosis.Evidence, error) {
 	q := &inquiry{Server: within(server, namespace), kinds: []schema.GroupVersionKind{owner}, near: runs}
 	return q.ask(ctx, reference.Reference{Kind: strings.ToLower(owner.Kind), Name: name}, now)

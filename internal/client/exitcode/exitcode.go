@@ -31,7 +31,8 @@ func (e *Error) Error() string {
 // Unwrap returns what went wrong, nil if that was told already.
 func (e *Error) Unwrap() error { return e.Err }
 
-// UsageError says that the user's input is at fault: flags, arguments or manifests. The text is one that fmt.Errorf takes.
+// UsageError says that the user's input is at fault: flags, arguments or manifests. The text is one that fmt.Errorf
+// takes.
 func UsageError(format string, args ...any) error {
 	return &Error{Code: Usage, Err: fmt.Errorf(format, args...)}
 }

@@ -179,8 +179,8 @@ func (s *journalSource) Extent(ctx context.Context) (journal.Extent, error) {
 	return s.reader.Extent(ctx)
 }
 
-// NewJournal gives a source for a journal alone; name says to the user which one it is. stopped is the data directory of
-// the Carillon that wrote it and does not run now, "" if there is none. Closing the source closes reader.
+// NewJournal gives a source for a journal alone; name says to the user which one it is. stopped is the data directory
+// of the Carillon that wrote it and does not run now, "" if there is none. Closing the source closes reader.
 func NewJournal(reader Remembered, name, stopped string) Source {
 	return &journalSource{reader: reader, name: name, stopped: stopped}
 }

@@ -16,6 +16,7 @@
 //   - pods.go        attempts and logs of Pods that are still there
 //   - log.go         a log of the API server in the format of CRI
 //   - execution.go   what a container writes, while it does
+//   - rest.go        what it wrote after a place that was read before
 package lookup
 
 import (

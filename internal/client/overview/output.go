@@ -31,7 +31,8 @@ type Outputs struct {
 	lines map[types.UID][]string
 }
 
-// settled is how long after its end the output of a run may still come: a node hands it over, and a journal takes it in.
+// settled is how long after its end the output of a run may still come: a node hands it over, and a journal takes it
+// in.
 const settled = 2 * time.Minute
 
 func (o *Outputs) of(r *run.Run) (lines []string, known bool) {

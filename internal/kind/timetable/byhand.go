@@ -34,12 +34,12 @@ type ByHand struct {
 	Calendar func(name string) *v1alpha1.Calendar
 }
 
-// BuildByHand makes the child of a run that somebody starts by hand (timetable.md 3.12). Only a Timetable that has a UID
-// owns the child.
+// BuildByHand makes the child of a run that somebody starts by hand (timetable.md 3.12). Only a Timetable that has a
+// UID owns the child.
 //
-// unread says why the times before and after are not known, which are then empty, and in UTC; nil if they are. The error
-// is an *Obstacle that keeps the Timetable from starting anything, or says which parameter cannot have its value, or what
-// of the Timetable cannot be read.
+// unread says why the times before and after are not known, which are then empty, and in UTC; nil if they are. The
+// error is an *Obstacle that keeps the Timetable from starting anything, or says which parameter cannot have its value,
+// or what of the Timetable cannot be read.
 func BuildByHand(tt *Object, by ByHand) (child *unstructured.Unstructured, unread *Obstacle, err error) {
 	if tt.trouble != nil {
 		return nil, nil, tt.trouble

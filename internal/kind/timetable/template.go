@@ -140,8 +140,8 @@ func checkSize(template *v1alpha1.RunTemplate, more int) *Obstacle {
 }
 
 // fingerprint tells one template from another, whatever the order of its keys: status.checkedTemplate says by it which
-// one a dry run has answered for. written is template.spec as readSpec gives it. What else a child is made of belongs to
-// it. It outlives this process: parts may come to it, which must be left out where they are absent, and never go.
+// one a dry run has answered for. written is template.spec as readSpec gives it. What else a child is made of belongs
+// to it. It outlives this process: parts may come to it, which must be left out where they are absent, and never go.
 func fingerprint(t *Template, written []byte, spec *v1alpha1.TimetableSpec) string {
 	text, err := json.Marshal(struct {
 		APIVersion string                    `json:"apiVersion"`
@@ -161,8 +161,9 @@ func fingerprint(t *Template, written []byte, spec *v1alpha1.TimetableSpec) stri
 // timeout are part of it, because children are made of them too.
 func (t *Template) Fingerprint() string { return t.fingerprint }
 
-// ShortTTL is what the template says in ttlSecondsAfterFinished, if that is less than 600: it draws a Warning (timetable.md
-// 3.10), because a child that vanishes before it was seen has no result and, after a crash, may run again.
+// ShortTTL is what the template says in ttlSecondsAfterFinished, if that is less than 600: it draws a Warning
+// (timetable.md 3.10), because a child that vanishes before it was seen has no result and, after a crash, may run
+// again.
 func (t *Template) ShortTTL() (seconds int64, short bool) {
 	const shortest = 600
 	if t.ttl == nil || *t.ttl >= shortest {
@@ -272,8 +273,8 @@ func (t *Template) build(p *childParts) (*unstructured.Unstructured, *Obstacle) 
 // characters, each of six bytes.
 const maxGrowth = 64
 
-// tooLargeFor tells whether the child of the next run would be too large; nil if it would not, or there is none. What is
-// found at the start only, because it is not the same for all runs, is an answer to that create.
+// tooLargeFor tells whether the child of the next run would be too large; nil if it would not, or there is none. What
+// is found at the start only, because it is not the same for all runs, is an answer to that create.
 func (t *Template) tooLargeFor(timetable *Object, set *timeset.Set) *Obstacle {
 	if !t.spec.Variables() && !t.metadata.Variables() || maxGrowth*(t.spec.Len()+t.metadata.Len()+maxOwnMetadata) <= maxChildBytes {
 		return nil

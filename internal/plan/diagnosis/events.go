@@ -102,9 +102,9 @@ func within(events []*Event, from, to time.Time) []*Event {
 	return slices.DeleteFunc(events, func(e *Event) bool { return e.Last.Before(from) || firstTime(e.First, e.Last).After(to) })
 }
 
-// lastOf is the last of some events that overlap an interval, of those that surely happened in it if there are such; nil if
-// there is none. An event that was counted several times tells only when it was so first and last: sure is false if
-// neither lies in the interval, and the count does not reach for all scheduled times between the two.
+// lastOf is the last of some events that overlap an interval, of those that surely happened in it if there are such;
+// nil if there is none. An event that was counted several times tells only when it was so first and last: sure is false
+// if neither lies in the interval, and the count does not reach for all scheduled times between the two.
 func (e *Evidence) lastOf(events []*Event, from, to time.Time) (last *Event, sure bool) {
 	for _, event := range events {
 		if certain := e.happened(event, from, to); certain || !sure {

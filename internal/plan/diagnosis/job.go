@@ -48,8 +48,8 @@ func (b *builder) explainOrigin(j *batchv1.Job) {
 	}
 }
 
-// whoCreated infers who made an object from the oldest of what managed fields tell: whoever wrote it first, and is still
-// named.
+// whoCreated infers who made an object from the oldest of what managed fields tell: whoever wrote it first, and is
+// still named.
 func (b *builder) whoCreated(j *batchv1.Job) {
 	var first *metav1.ManagedFieldsEntry
 	for i := range j.ManagedFields {
@@ -116,8 +116,8 @@ var failureWords = map[string]string{
 	batchv1.JobReasonMaxFailedIndexesExceeded: "more of its indexes failed than spec.maxFailedIndexes allows",
 }
 
-// FailureWords says what the reason of a failed Job means, "its Pods failed more often than spec.backoffLimit allows"; "" of
-// a reason that the Job API does not define.
+// FailureWords says what the reason of a failed Job means, "its Pods failed more often than spec.backoffLimit allows";
+// "" of a reason that the Job API does not define.
 func FailureWords(reason string) string { return failureWords[reason] }
 
 // tellJob explains the state of a Job, of which it speaks as subject.

@@ -9,8 +9,8 @@ import (
 	"github.com/carillon-dev/carillon/internal/plan/workload"
 )
 
-// Schedules gives the schedules of a CronJob or Timetable in words, and nothing else of its explanation: it is for lists,
-// since it looks at no times. Their Notes are empty. Of an object that cannot be read there are none.
+// Schedules gives the schedules of a CronJob or Timetable in words, and nothing else of its explanation: it is for
+// lists, since it looks at no times. Their Notes are empty. Of an object that cannot be read there are none.
 func Schedules(o *workload.Scheduled) []Schedule {
 	if o.Unreadable != nil {
 		return nil

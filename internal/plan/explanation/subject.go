@@ -56,8 +56,8 @@ type item struct {
 	readable   bool              // it can be said in words, even if it names no time
 }
 
-// OfExpression explains an expression: in the language of CronJobs or, if only a Timetable takes it, in that one. zone is
-// where the wall clock hangs; nil if nobody has said, which means UTC. The error is that of package schedule.
+// OfExpression explains an expression: in the language of CronJobs or, if only a Timetable takes it, in that one. zone
+// is where the wall clock hangs; nil if nobody has said, which means UTC. The error is that of package schedule.
 func OfExpression(text string, zone *time.Location, now time.Time) (*Explanation, error) {
 	s := &subject{zone: zone, zoneAssumed: zone == nil}
 	if zone == nil {

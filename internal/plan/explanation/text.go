@@ -14,8 +14,8 @@ import (
 	"github.com/carillon-dev/carillon/internal/plan/words"
 )
 
-// Lines are the explanation as text for people, each line at most width columns wide where words allow it. They hold text
-// of the object as it stands, so whoever shows them on a terminal makes control characters visible first.
+// Lines are the explanation as text for people, each line at most width columns wide where words allow it. They hold
+// text of the object as it stands, so whoever shows them on a terminal makes control characters visible first.
 func (e *Explanation) Lines(width int) []string {
 	w := &writer{width: max(width, 40)}
 	w.title(e)

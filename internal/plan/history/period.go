@@ -102,8 +102,8 @@ func beginning(word string, today time.Time, zone *time.Location) (time.Time, bo
 	return Midnight(year, month, day, zone), true
 }
 
-// Midnight is when a day begins in a zone: at midnight, or, where clocks jump over that, right after it. A month or a day
-// out of its range counts on, as for time.Date.
+// Midnight is when a day begins in a zone: at midnight, or, where clocks jump over that, right after it. A month or a
+// day out of its range counts on, as for time.Date.
 func Midnight(year int, month time.Month, day int, zone *time.Location) time.Time {
 	noon := time.Date(year, month, day, 12, 0, 0, 0, zone)
 	t := time.Date(year, month, day, 0, 0, 0, 0, zone)

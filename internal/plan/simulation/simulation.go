@@ -20,8 +20,8 @@
 //	reasons.go     why something did not start, in words
 //	durations.go   durations and probabilities as people write them, and instant.go instants
 //
-// The model has no cluster: creates and writes succeed at once, Pods find a node at once, nothing but the runs themselves
-// fails. An outage is one of the controller, not of what runs. All else is the controllers' own decision.
+// The model has no cluster: creates and writes succeed at once, Pods find a node at once, nothing but the runs
+// themselves fails. An outage is one of the controller, not of what runs. All else is the controllers' own decision.
 package simulation
 
 import (

@@ -160,8 +160,8 @@ func (l *List) end() string {
 	return ""
 }
 
-// Notes are what there is to say of one of the times, a part of a sentence each: "stands for 02:30, which does not exist
-// in Europe/Berlin on that day".
+// Notes are what there is to say of one of the times, a part of a sentence each: "stands for 02:30, which does not
+// exist in Europe/Berlin on that day".
 func (l *List) Notes(t Time) []string { return l.notes(t, l.format(0)) }
 
 // Omitted says in words what is omitted, and why.

@@ -45,8 +45,8 @@ func (r *Reader) SetCalendars(all []*v1alpha1.Calendar, unread string) {
 	r.known.Store(&readCalendars{known, unread})
 }
 
-// Read reads an object, which is kept: the caller must not modify it. Content of what it gives is nil. The error says that
-// the object is none of its API.
+// Read reads an object, which is kept: the caller must not modify it. Content of what it gives is nil. The error says
+// that the object is none of its API.
 func (r *Reader) Read(k kind.Kind, typed adapter.Object) (*Scheduled, error) {
 	typed.SetNamespace(cmp.Or(typed.GetNamespace(), r.options.Namespace, "default"))
 	now := r.known.Load()

@@ -17,9 +17,9 @@ import (
 	"github.com/carillon-dev/carillon/internal/kind/volcano"
 )
 
-// Slim makes an object as small as those need it who look at all of a fleet: without Content, the template of Pods, what
-// was last applied, and managed fields, but for an object that is suspended, where these tell who did that. Policy and
-// Memory stay as they were read. Typed is modified.
+// Slim makes an object as small as those need it who look at all of a fleet: without Content, the template of Pods,
+// what was last applied, and managed fields, but for an object that is suspended, where these tell who did that. Policy
+// and Memory stay as they were read. Typed is modified.
 func (s *Scheduled) Slim() {
 	s.Content = nil
 	if annotations := s.Typed.GetAnnotations(); annotations[corev1.LastAppliedConfigAnnotation] != "" {

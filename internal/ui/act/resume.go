@@ -136,8 +136,8 @@ func (r *request) nextTime(s *workload.Scheduled) string {
 	return "The next time is " + r.short(next) + "."
 }
 
-// atOnce says which scheduled times that have passed would start, wait or be given up if an object were as after says from
-// now on, as the decisions of the controller have it. edits are what changes right after now; nil if after is all.
+// atOnce says which scheduled times that have passed would start, wait or be given up if an object were as after says
+// from now on, as the decisions of the controller have it. edits are what changes right after now; nil if after is all.
 func atOnce(after *workload.Scheduled, edits []simulation.Edit, r *request) []string {
 	if after.Hindrance() != "" {
 		return nil

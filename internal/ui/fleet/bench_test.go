@@ -36,7 +36,8 @@ func many(schedules int) uitest.World {
 	return w
 }
 
-// BenchmarkFleet is a page of 10,000 schedules and 100,000 runs: the first, with all that it waits for, and any later one.
+// BenchmarkFleet is a page of 10,000 schedules and 100,000 runs: the first, with all that it waits for, and any later
+// one.
 func BenchmarkFleet(b *testing.B) {
 	w := many(10_000)
 	site := uitest.Site(b, w, onTheSite)

@@ -1,8 +1,8 @@
 // Copyright The Carillon Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// The picture of starts with a zoom and a cursor, for who asks for it, in the place of the one that the server has drawn.
-// It takes the same numbers, and its colours from the style sheet.
+// The picture of starts with a zoom and a cursor, for who asks for it, in the place of the one that the server has
+// drawn. It takes the same numbers, and its colours from the style sheet.
 "use strict";
 
 (function zoomableStarts() {

@@ -70,8 +70,8 @@ type bin struct {
 	at        time.Time
 }
 
-// binsOf puts minutes together, by the clock: the first and the last may have fewer. The fullest minute of each is kept,
-// so that no peak is lost.
+// binsOf puts minutes together, by the clock: the first and the last may have fewer. The fullest minute of each is
+// kept, so that no peak is lost.
 func binsOf(starts []int64, from time.Time, step time.Duration) []bin {
 	var all []bin
 	for n, number := range starts {

@@ -121,7 +121,8 @@ func TestStreamsAreBounded(t *testing.T) {
 	})
 }
 
-// A page that panics is a fault of the program, which its log tells, without the query; half a page does not look whole.
+// A page that panics is a fault of the program, which its log tells, without the query; half a page does not look
+// whole.
 func TestPanic(t *testing.T) {
 	g := newRig(t)
 	c, _ := g.viewer()

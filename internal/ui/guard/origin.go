@@ -27,8 +27,8 @@ func checkMethod(r *http.Request) *refusal {
 }
 
 // checkOrigin refuses what pages of other sites have a browser send. For a browser another port of this machine is the
-// same site, whose requests have our cookie; so that counts as another one here. Only a link may come from elsewhere: it
-// opens a page in a window of its own, which the other site cannot look into.
+// same site, whose requests have our cookie; so that counts as another one here. Only a link may come from elsewhere:
+// it opens a page in a window of its own, which the other site cannot look into.
 func checkOrigin(r *http.Request) *refusal {
 	site := r.Header.Get("Sec-Fetch-Site")
 	elsewhere := &refusal{http.StatusForbidden, "Not done", "Another site has sent this request.", "Open the page itself."}

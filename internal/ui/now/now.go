@@ -1,8 +1,8 @@
 // Copyright The Carillon Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package now is the page of what goes on: how things stand in one sentence, what failed and the end of its output, what
-// runs, what did not start, what comes next and what is paused.
+// Package now is the page of what goes on: how things stand in one sentence, what failed and the end of its output,
+// what runs, what did not start, what comes next and what is paused.
 //
 //   - now.go      the handler
 //   - content.go  what is shown of a status, and how much of it

@@ -72,8 +72,8 @@ type Cache interface {
 	// Content is nil (Kind.Info().Owner tells their kind, ScheduleText the schedule of a CronJob, Written what is left of
 	// the object), and Typed lacks the template of Pods. What needs all of an object reads it from the API server.
 	Schedules(ctx context.Context) ([]*workload.Scheduled, error)
-	// Find gives the one with this name; nil if there is none. kind is its Kind in whatever letters, group the API group of
-	// a CronJob, "" for batch.
+	// Find gives the one with this name; nil if there is none. kind is its Kind in whatever letters, group the API group
+	// of a CronJob, "" for batch.
 	Find(ctx context.Context, group, kind, namespace, name string) (*workload.Scheduled, error)
 	// Owner gives the one with this UID; nil if it is not known.
 	Owner(uid types.UID) *workload.Scheduled

@@ -26,8 +26,8 @@ var layouts embed.FS
 // shared are the layout and what pages have in common.
 var shared = template.Must(template.New("layout.html").Funcs(functions).ParseFS(layouts, "*.html"))
 
-// Parse gives the template of a page: its files, one of which defines "content", with the layout around it. It panics if
-// they cannot be parsed: they are part of the program.
+// Parse gives the template of a page: its files, one of which defines "content", with the layout around it. It panics
+// if they cannot be parsed: they are part of the program.
 func Parse(files fs.FS, patterns ...string) *template.Template {
 	return template.Must(template.Must(shared.Clone()).ParseFS(files, patterns...))
 }

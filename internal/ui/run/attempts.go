@@ -43,8 +43,8 @@ func (a attempt) Restarts() int { return int(a.Restart) }
 // attemptsPerPage is how many attempts are listed at once.
 const attemptsPerPage = 20
 
-// chosen is the index of the attempt whose output is shown if nobody asks for one: of a run that goes on the newest that
-// runs, of one that has ended that which tells how it did; -1 if there is none.
+// chosen is the index of the attempt whose output is shown if nobody asks for one: of a run that goes on the newest
+// that runs, of one that has ended that which tells how it did; -1 if there is none.
 func (k *known) chosen() int {
 	best := -1
 	if !k.run.Outcome.Ended() {

@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"strconv"
 	"strings"
@@ -48,30 +47,14 @@ func followPods(client kubernetes.Interface) follower {
 
 // rest passes on what is remembered of an attempt after a mark. What is gone is left out.
 func (h *handlers) rest(ctx context.Context, a *run.Attempt, from crilog.Mark, pass func(crilog.Piece) error) error {
-	log, err := h.site.Source.Log(ctx, a)
+	err := lookup.Rest(ctx, h.site.Source, a, from, func(p crilog.Piece) error {
+		p.Text = bytes.Clone(p.Text)
+		return pass(p)
+	})
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if err != nil {
-		return err
-	}
-	defer log.Close()
-	pieces, resumed := crilog.NewReader(log), crilog.Resumed{From: from}
-	for {
-		p, err := pieces.Next()
-		if errors.Is(err, io.EOF) || errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if p, fresh := resumed.Rest(p); fresh {
-			p.Text = bytes.Clone(p.Text)
-			if err := pass(p); err != nil {
-				return err
-			}
-		}
-	}
+	return err
 }
 
 // place is how far a viewer has seen the output of a run.

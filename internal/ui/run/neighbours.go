@@ -49,7 +49,8 @@ func (h *handlers) neighbours(ctx context.Context, k *known) error {
 	return err
 }
 
-// firstAfter is the first run after a time. A source gives the newest ones first, so it is looked for in spans that grow.
+// firstAfter is the first run after a time. A source gives the newest ones first, so it is looked for in spans that
+// grow.
 func (h *handlers) firstAfter(ctx context.Context, of journal.Query, at, now time.Time) (*run.Run, error) {
 	from := at.Add(1)
 	for length := time.Minute; ; length *= 2 {

@@ -45,7 +45,8 @@ type owner struct {
 	Count  int
 }
 
-// lastApplied is the annotation in which kubectl apply keeps what it was given, and clientSide how it calls itself then.
+// lastApplied is the annotation in which kubectl apply keeps what it was given, and clientSide how it calls itself
+// then.
 const (
 	lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 	clientSide  = "kubectl-client-side-apply"
@@ -101,8 +102,8 @@ func (d *difference) applied(live *unstructured.Unstructured, text string, other
 	d.Note = "Fields that nobody applied and nobody has written since are left out: the API server fills in their defaults."
 }
 
-// owned compares what those who applied still own with what all have written. What a field had before somebody else took
-// it over is not kept anywhere.
+// owned compares what those who applied still own with what all have written. What a field had before somebody else
+// took it over is not kept anywhere.
 func (d *difference) owned(live *unstructured.Unstructured, entries []metav1.ManagedFieldsEntry, isApply func(metav1.ManagedFieldsEntry) bool) {
 	content := contentOf(live)
 	theirs, all := places{}, places{}

@@ -15,8 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 )
 
-// fieldSet is a set of fields as managed fields write it: "f:name" is a field, "k:{…}" the item of a list with these keys,
-// "v:…" one with this value, "i:3" one at this place, and "." the field itself.
+// fieldSet is a set of fields as managed fields write it: "f:name" is a field, "k:{…}" the item of a list with these
+// keys, "v:…" one with this value, "i:3" one at this place, and "." the field itself.
 type fieldSet = map[string]any
 
 func fieldsOf(f *metav1.FieldsV1) fieldSet {
@@ -27,8 +27,8 @@ func fieldsOf(f *metav1.FieldsV1) fieldSet {
 	return set
 }
 
-// places are fields of an object, by where they are: "/spec/schedule", "/spec/containers/0/name". Those of scalars, and of
-// what is kept whole, are among them.
+// places are fields of an object, by where they are: "/spec/schedule", "/spec/containers/0/name". Those of scalars, and
+// of what is kept whole, are among them.
 type places map[string]bool
 
 // longestPath is how long the path of a field may be in bytes, so that many fields far below long names stay small.
@@ -204,8 +204,8 @@ func withoutNulls(value any) any {
 	return value
 }
 
-// asWritten writes quantities of resources in after as they are in before where they are the same: the API server writes
-// 0.5 as 500m.
+// asWritten writes quantities of resources in after as they are in before where they are the same: the API server
+// writes 0.5 as 500m.
 func asWritten(before, after any) {
 	switch b := before.(type) {
 	case map[string]any:

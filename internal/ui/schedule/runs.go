@@ -44,8 +44,8 @@ var filters = []struct {
 	{"none", "Without a run", nil, true},
 }
 
-// askedOf reads a query: "outcome" is a filter, "before" a time, and "run" a day, or a time, to jump to. fault says what is
-// wrong with what was written; "" if nothing is. Unknown words of links are taken as if they were not there.
+// askedOf reads a query: "outcome" is a filter, "before" a time, and "run" a day, or a time, to jump to. fault says
+// what is wrong with what was written; "" if nothing is. Unknown words of links are taken as if they were not there.
 func askedOf(r *http.Request, zone *time.Location) (a asked, fault string) {
 	q := r.URL.Query()
 	for _, f := range filters {

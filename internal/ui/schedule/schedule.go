@@ -1,8 +1,8 @@
 // Copyright The Carillon Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package schedule is the page of one CronJob or Timetable: what it says in plain words, what it does now, its next times,
-// what became of the last ones, and the object itself.
+// Package schedule is the page of one CronJob or Timetable: what it says in plain words, what it does now, its next
+// times, what became of the last ones, and the object itself.
 //
 //   - schedule.go    the handler, and what the page is made of
 //   - read.go        what is read for it: the object, its runs, its events

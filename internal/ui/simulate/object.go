@@ -192,8 +192,8 @@ func set(spec map[string]any, field string, zone *time.Location) {
 	}
 }
 
-// withPods gives a template of a Job in which there is one of Pods: the page need not know what runs, and what a fleet is
-// kept for does not say it.
+// withPods gives a template of a Job in which there is one of Pods: the page need not know what runs, and what a fleet
+// is kept for does not say it.
 func withPods(template map[string]any) map[string]any {
 	if template == nil {
 		template = map[string]any{}

@@ -19,8 +19,8 @@ const (
 	mostShapes = 1500
 )
 
-// picture is a time line: runs in lanes, so that those that go on at the same time are beneath each other, and a line for
-// times that do not start.
+// picture is a time line: runs in lanes, so that those that go on at the same time are beneath each other, and a line
+// for times that do not start.
 type picture struct {
 	Height   int
 	Outages  []shape
@@ -92,8 +92,8 @@ func pictureOf(r *simulation.Result, zone *time.Location) *picture {
 	return p
 }
 
-// drawRuns gives each run the first lane that is free when it starts. Of those that are closer than can be seen in a lane
-// the first is drawn.
+// drawRuns gives each run the first lane that is free when it starts. Of those that are closer than can be seen in a
+// lane the first is drawn.
 func (p *picture) drawRuns(r *simulation.Result, at func(time.Time) float64, zone *time.Location) {
 	var free [mostLanes]time.Time
 	var drawn [mostLanes]float64

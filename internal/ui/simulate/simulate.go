@@ -1,8 +1,8 @@
 // Copyright The Carillon Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package simulate is the page where one tries an expression: what it means, when it comes, what surprises, and what would
-// become of its runs. Nothing is started for it, and all that is asked is in the address.
+// Package simulate is the page where one tries an expression: what it means, when it comes, what surprises, and what
+// would become of its runs. Nothing is started for it, and all that is asked is in the address.
 //
 //   - simulate.go  the handler
 //   - form.go      what is asked, and what is wrong with it

@@ -46,8 +46,9 @@ func (p *Program) Line(text []byte) []Segment {
 	return l.segments()
 }
 
-// straight gives the segments of a line that has nothing but characters that are shown as they are written, and colours:
-// nearly all lines are such, and it is many times faster. ok is false for other lines, and then nothing has changed.
+// straight gives the segments of a line that has nothing but characters that are shown as they are written, and
+// colours: nearly all lines are such, and it is many times faster. ok is false for other lines, and then nothing has
+// changed.
 func (p *Program) straight(text []byte) (segments []Segment, ok bool) {
 	on := p.on
 	begin, i := 0, 0

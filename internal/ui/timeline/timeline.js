@@ -1,7 +1,8 @@
 // Copyright The Carillon Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// What moves with the time on the timeline, and its keys. Without it the picture stands still, and everything else works.
+// What moves with the time on the timeline, and its keys. Without it the picture stands still, and everything else
+// works.
 "use strict";
 
 (function timeline() {

@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package uitest is a site of known objects and runs, for tests of pages.
+//
+//   - uitest.go  Site, of a World; asking it for pages
+//   - server.go  what its API server answers: rights, preconditions, dry runs
 package uitest
 
 import (

@@ -6,7 +6,6 @@ package why
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -214,11 +213,7 @@ func (k *known) near(ctx context.Context, s *page.Site, at time.Time) ([]string,
 func (k *known) alone(ctx context.Context, s *page.Site) (*diagnosis.Evidence, error) {
 	of := diagnosis.Journal{Unasked: k.absent}
 	if dir := lookup.Stopped(s.Source); dir != "" {
-		of.Stopped, of.StoppedAt = true, evidence.LastSign(dir)
-		of.Unasked = "the Carillon on " + dir + " does not run"
-		if !of.StoppedAt.IsZero() {
-			of.Unasked += fmt.Sprintf(" since %s UTC (%s)", of.StoppedAt.UTC().Format("2006-01-02 15:04"), duration.FromNow(of.StoppedAt, k.now))
-		}
+		of = evidence.Stopped(dir, k.now)
 	}
 	if remembers, ok := s.Source.(evidence.Journal); ok {
 		e, err := evidence.Alone(ctx, remembers, reference.Reference{Kind: k.subject.Word(), Name: k.subject.Name}, k.subject.Namespace, of)

@@ -1,8 +1,8 @@
 // Copyright The Carillon Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package why is the page that says why a time of a CronJob or Timetable had no run, or what became of it: in words, with
-// what shows it, and with what to do next. It answers as carillon why does.
+// Package why is the page that says why a time of a CronJob or Timetable had no run, or what became of it: in words,
+// with what shows it, and with what to do next. It answers as carillon why does.
 //
 //   - why.go      the handler, and what the page is made of
 //   - ask.go      what is known of the schedule, of an API server and of a journal

@@ -14,8 +14,8 @@ import (
 	"unicode/utf8"
 )
 
-// Pattern is what is searched for. Without a capital letter it does not tell capitals from small letters. It may be used
-// by several goroutines.
+// Pattern is what is searched for. Without a capital letter it does not tell capitals from small letters. It may be
+// used by several goroutines.
 type Pattern struct {
 	folded  []byte // in small letters; nil if it is not ASCII, or capitals count
 	expr    *regexp.Regexp
