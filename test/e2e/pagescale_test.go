@@ -87,16 +87,16 @@ func fleetJournal(t *testing.T, size int) string {
 	return dir
 }
 
-// servedPage is a page of a program of its own.
-type servedPage struct {
+// measuredPage is a page of a program of its own.
+type measuredPage struct {
 	t     *testing.T
 	pid   int
 	base  string
 	token string
 }
 
-// servePage starts carillon ui and gives it once it has told its address.
-func servePage(t *testing.T, args ...string) *servedPage {
+// startMeasured starts carillon ui and gives it once it has told its address.
+func startMeasured(t *testing.T, args ...string) *measuredPage {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	cmd := exec.CommandContext(ctx, carillon, append([]string{"ui", "--listen", "127.0.0.1:0", "-o", "json"}, args...)...)
@@ -128,10 +128,10 @@ func servePage(t *testing.T, args ...string) *servedPage {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &servedPage{t: t, pid: cmd.Process.Pid, base: "http://" + at.Host, token: at.Query().Get("token")}
+	return &measuredPage{t: t, pid: cmd.Process.Pid, base: "http://" + at.Host, token: at.Query().Get("token")}
 }
 
-func (s *servedPage) request(ctx context.Context, path string) *http.Request {
+func (s *measuredPage) request(ctx context.Context, path string) *http.Request {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.base+path, nil)
 	if err != nil {
 		panic(err) // the paths are of this file
@@ -141,7 +141,7 @@ func (s *servedPage) request(ctx context.Context, path string) *http.Request {
 }
 
 // get asks for a page, and gives how long it took until all of it was there, and what it is.
-func (s *servedPage) get(path string) (took time.Duration, body []byte, code int) {
+func (s *measuredPage) get(path string) (took time.Duration, body []byte, code int) {
 	s.t.Helper()
 	began := time.Now()
 	response, err := http.DefaultClient.Do(s.request(context.Background(), path))
@@ -162,7 +162,7 @@ func measurePage(t *testing.T, size int) {
 	defer server.Close()
 	dir := fleetJournal(t, size)
 	began := time.Now()
-	s := servePage(t, "--kubeconfig", kubeconfigFor(t, server.URL), "--journal", dir)
+	s := startMeasured(t, "--kubeconfig", kubeconfigFor(t, server.URL), "--journal", dir)
 	listening := time.Since(began)
 	took, _, code := s.get("/")
 	fmt.Printf("\n### %d schedules, %d runs\n\nlistens after %v; `/`, asked for at once, is there %v later (%d)\n\n", size, pageRuns, listening.Round(time.Millisecond), took.Round(time.Millisecond), code)
@@ -206,7 +206,7 @@ func measurePage(t *testing.T, size int) {
 }
 
 // measureViewers has viewers look at a page as a browser does: it reads the page again whenever it is told of a change.
-func (s *servedPage) measureViewers(count int) {
+func (s *measuredPage) measureViewers(count int) {
 	s.t.Helper()
 	const span = 15 * time.Second
 	ctx, cancel := context.WithCancel(context.Background())

@@ -49,15 +49,15 @@ spec:
   template: {spec: {backoffLimit: 0, template: {spec: {restartPolicy: Never, containers: [{name: main, image: none, command: [echo, "table $(carillon.parameters.table)"]}]}}}}
 `
 
-// viewer is a browser without JavaScript that has the address of the page.
-type viewer struct {
+// actor is a browser without JavaScript that has the address of the page.
+type actor struct {
 	t      *testing.T
 	client *http.Client
 	base   string
 }
 
 // openPage serves the page of a Carillon that runs, and opens it.
-func openPage(t *testing.T, dataDir string) *viewer {
+func openPage(t *testing.T, dataDir string) *actor {
 	t.Helper()
 	cmd := exec.Command(carillon, "ui", "--data-dir", dataDir, "--listen", "127.0.0.1:0")
 	cmd.Env = environment()
@@ -88,12 +88,12 @@ func openPage(t *testing.T, dataDir string) *viewer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := &viewer{t, &http.Client{Jar: jar, Timeout: forever}, address.Scheme + "://" + address.Host}
+	v := &actor{t, &http.Client{Jar: jar, Timeout: forever}, address.Scheme + "://" + address.Host}
 	v.get(address.RequestURI())
 	return v
 }
 
-func (v *viewer) do(r *http.Request, err error) (code int, at, body string) {
+func (v *actor) do(r *http.Request, err error) (code int, at, body string) {
 	v.t.Helper()
 	if err != nil {
 		v.t.Fatal(err)
@@ -110,7 +110,7 @@ func (v *viewer) do(r *http.Request, err error) (code int, at, body string) {
 	return answer.StatusCode, answer.Request.URL.RequestURI(), string(text)
 }
 
-func (v *viewer) get(path string) string {
+func (v *actor) get(path string) string {
 	v.t.Helper()
 	code, _, body := v.do(http.NewRequest(http.MethodGet, v.base+path, nil))
 	if code != http.StatusOK {
@@ -121,7 +121,7 @@ func (v *viewer) get(path string) string {
 
 // act looks at the page of an act, wants it to say something, and sends its form with some other values. It gives where
 // that leads, and what is there.
-func (v *viewer) act(path, says string, values ...string) (at, body string) {
+func (v *actor) act(path, says string, values ...string) (at, body string) {
 	v.t.Helper()
 	page := v.get(path)
 	if !strings.Contains(html.UnescapeString(page), says) {
@@ -135,7 +135,7 @@ var (
 	yamlInput   = regexp.MustCompile(`(?s)<textarea[^>]* name="yaml"[^>]*>\n(.*?)</textarea>`)
 )
 
-func (v *viewer) send(path, page string, values ...string) (at, body string) {
+func (v *actor) send(path, page string, values ...string) (at, body string) {
 	v.t.Helper()
 	form := url.Values{}
 	for _, input := range hiddenInput.FindAllStringSubmatch(page, -1) {
@@ -160,7 +160,7 @@ func (v *viewer) send(path, page string, values ...string) (at, body string) {
 }
 
 // started is the name of the run that an act has led to.
-func (v *viewer) started(at string) string {
+func (v *actor) started(at string) string {
 	v.t.Helper()
 	name, ok := strings.CutPrefix(at, "/run/default/")
 	if !ok {

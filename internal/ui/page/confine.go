@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 )
 
 // The longest names of the API.
@@ -34,12 +34,12 @@ func (s *Site) confine(r *http.Request) error {
 		}
 	}
 	for _, namespace := range namespaces {
-		if len(namespace) > longestNamespace || len(path.IsValidPathSegmentName(namespace)) > 0 {
+		if len(namespace) > longestNamespace || len(content.IsPathSegmentName(namespace)) > 0 {
 			return NotFound("No namespace can have this name.")
 		}
 	}
 	for _, name := range names {
-		if len(name) > longestName || len(path.IsValidPathSegmentName(name)) > 0 {
+		if len(name) > longestName || len(content.IsPathSegmentName(name)) > 0 {
 			return NotFound("No object can have this name.")
 		}
 	}
