@@ -88,9 +88,22 @@ func (one *recent) without(k *known, s *workload.Scheduled) {
 		}
 		return
 	}
-	if one.Waits = k.now.Sub(one.At) < startWithin; !one.Waits {
-		one.Why = "no run of it is known"
+	reason := held(s, k.now)
+	if one.Waits = reason == "" && k.now.Sub(one.At) < startWithin; !one.Waits {
+		one.Why = "no run of it is known" + reason
 	}
+}
+
+// held says that nothing of a schedule starts by its times now; "" if nothing keeps it. Since when that is so its
+// object does not tell.
+func held(s *workload.Scheduled, now time.Time) string {
+	switch {
+	case s.Policy.Suspend, s.Policy.SuspendUntil != nil && now.Before(*s.Policy.SuspendUntil):
+		return "; it is suspended now"
+	case s.Paused():
+		return "; it is paused now"
+	}
+	return ""
 }
 
 // remembered gives what is known, without asking the schedule.
