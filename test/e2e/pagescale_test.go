@@ -156,6 +156,22 @@ func (s *measuredPage) get(path string) (took time.Duration, body []byte, code i
 	return time.Since(began), body, response.StatusCode
 }
 
+// measurePaint has a browser look at the page, if there is one.
+func measurePaint(t *testing.T, s *measuredPage) {
+	t.Helper()
+	cmd := exec.Command("go", "test", "-count=1", "-run", "^TestFirstPaint$", "-v", "../browser")
+	cmd.Env = append(os.Environ(), "CARILLON_BIN="+carillon, "CARILLON_PAGE="+s.base+"/?token="+s.token)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Errorf("first paint: %v\n%s", err, out)
+	}
+	for line := range strings.Lines(string(out)) {
+		if _, said, found := strings.Cut(line, ".go:"); found || strings.Contains(line, "SKIP") {
+			fmt.Print(said)
+		}
+	}
+}
+
 func measurePage(t *testing.T, size int) {
 	fleet := newFleetServer(size)
 	server := httptest.NewServer(fleet)
@@ -169,7 +185,7 @@ func measurePage(t *testing.T, size int) {
 	schedule := "/schedule/cronjob/" + fleetNamespace(3) + "/job-000003"
 	fmt.Println("| page | first | later: median of 10 | slowest | bytes | with gzip |")
 	fmt.Println("|---|---|---|---|---|---|")
-	for _, path := range []string{"/", "/timeline", "/timeline?hours=720", "/fleet", "/schedules", "/schedules?q=team-7", schedule, "/simulate"} {
+	for _, path := range []string{"/", "/timeline", "/timeline?zoom=1mo", "/fleet", "/schedules", "/schedules?q=team-7", schedule, "/simulate"} {
 		first, body, code := s.get(path)
 		var later []time.Duration
 		for range 10 {
@@ -188,6 +204,7 @@ func measurePage(t *testing.T, size int) {
 		fmt.Println()
 	}
 	fmt.Printf("\nmemory: %d MiB resident, of it %d MiB anonymous; at most %d MiB\n", statusMiB(t, s.pid, "VmRSS"), statusMiB(t, s.pid, "RssAnon"), statusMiB(t, s.pid, "VmHWM"))
+	measurePaint(t, s)
 	idle := cpuTicks(t, s.pid)
 	<-time.After(10 * time.Second)
 	fmt.Printf("CPU while somebody has looked and nothing changes: %.1f %% of one core\n\n", float64(cpuTicks(t, s.pid)-idle)/10)
