@@ -192,6 +192,11 @@ func (l *logs) show(ctx context.Context, s lookup.Source, server *cluster.Server
 		}
 		l.say(heading + tries + title)
 	}
+	return l.printAll(ctx, s, r, chosen)
+}
+
+// printAll writes what the chosen attempts of a run have written until now, and says what is gone of it.
+func (l *logs) printAll(ctx context.Context, s lookup.Source, r *run.Run, chosen []run.Attempt) error {
 	out := l.newPrinter()
 	out.expect(chosen)
 	gone, err := l.printUntilNow(ctx, s, chosen, out, nil)

@@ -82,16 +82,7 @@ func (l *logs) showEnded(ctx context.Context, s lookup.Source, result *waitResul
 		return err
 	}
 	l.heading(r, result.of.zone, tries+title)
-	out := l.newPrinter()
-	out.expect(chosen)
-	gone, err := l.printUntilNow(ctx, s, chosen, out, nil)
-	if err != nil {
-		return err
-	}
-	if err := out.finish(); err != nil {
-		return err
-	}
-	if err := l.explainGone(ctx, s, r, chosen, gone); err != nil {
+	if err := l.printAll(ctx, s, r, chosen); err != nil {
 		return err
 	}
 	return exitOf(r)
