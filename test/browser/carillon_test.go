@@ -69,6 +69,7 @@ func start(t *testing.T) {
 	data := dataDir()
 	settle(t, data)
 	started.stops = append(started.stops, up(t, data))
+	busy(t, data)
 	address, stopUI := ui(t, data)
 	started.stops = append(started.stops, stopUI)
 	readOnly, stopReadOnly := ui(t, data, "--read-only")

@@ -258,8 +258,8 @@ func (b *tab) wantFitting() {
 	if wide := evaluate[string](b, `(() => {
 		const width = document.documentElement.clientWidth;
 		if (document.documentElement.scrollWidth <= width) return "";
-		return [...document.querySelectorAll("main *")].filter((e) => e.getBoundingClientRect().right > width + 1 && !e.closest(".scroll, svg, pre"))
-			.slice(0, 5).map((e) => e.tagName + "." + e.className).join(", ") || "something";
+		return [...document.querySelectorAll("main *")].filter((e) => e.getBoundingClientRect().right > width + 1 && !e.closest(".scroll, .segments, thead, svg, pre"))
+			.slice(0, 5).map((e) => e.tagName + "." + e.className + " “" + e.textContent.trim().slice(0, 80) + "”").join(", ") || "something";
 	})()`); wide != "" {
 		b.t.Errorf("%s is wider than its window: %s", b.address(), wide)
 	}

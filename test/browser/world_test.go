@@ -74,7 +74,22 @@ func lengthy() []inhabitant {
 	if os.Getenv("CARILLON_SCREENSHOTS") != "" {
 		return nil
 	}
-	return []inhabitant{{kind: cronJob, namespace: longNamespace, name: longName, cron: "*/20 * * * *", usually: 30 * time.Second, failing: 40}}
+	script := "echo " + strings.Repeat("unbreakable", 30) + "; sleep 900"
+	return []inhabitant{{kind: cronJob, namespace: longNamespace, name: longName, cron: "*/20 * * * *", usually: 30 * time.Second, failing: 40, script: script}}
+}
+
+// busy starts a run of the lengthy one, under the longest name of a Job, which runs for as long as the tests do: what the
+// pages say of runs under way does not hang on the minute in which they are looked at.
+func busy(t *testing.T, data string) {
+	t.Helper()
+	if len(lengthy()) == 0 {
+		return
+	}
+	name := longName + "-" + strings.Repeat("9", 63-len(longName)-1)
+	kubectl(t, data, "-n", longNamespace, "create", "job", name, "--from=cronjob/"+longName)
+	until(t, "a run of the schedule with the long name", func() bool {
+		return kubectl(t, data, "-n", longNamespace, "get", "job", name, "-o", "jsonpath={.status.ready}") == "1"
+	})
 }
 
 // manifests are the objects, for carillon up. A Job that runs and one that fails at once are among them.
@@ -90,7 +105,7 @@ func manifests() string {
 		if script == "" {
 			script = "echo working; sleep 2; echo done"
 		}
-		pod := fmt.Sprintf(`template: {spec: {restartPolicy: Never, containers: [{name: main, image: host, command: [/bin/sh, -c, %q], env: [{name: TARGET, value: all}]}]}}`, script)
+		pod := fmt.Sprintf(`template: {spec: {restartPolicy: Never, terminationGracePeriodSeconds: 1, containers: [{name: main, image: host, command: [/bin/sh, -c, %q], env: [{name: TARGET, value: all}]}]}}`, script)
 		spec := "  schedule: " + fmt.Sprintf("%q", i.cron) + "\n"
 		template := "  jobTemplate: {spec: {backoffLimit: 0, " + pod + "}}\n"
 		api := "batch/v1"
