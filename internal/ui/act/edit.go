@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 
+	"github.com/carillon-dev/carillon/internal/ui/entry"
 	"github.com/carillon-dev/carillon/internal/ui/manifest"
 	"github.com/carillon-dev/carillon/internal/ui/page"
 )
@@ -65,6 +66,9 @@ func serveEdit(w http.ResponseWriter, r *http.Request, q *request) error {
 		}
 		return q.site.Render(w, r, editPage, view(e))
 	case e.faulty():
+		return q.site.RenderInvalid(w, r, editPage, view(e))
+	}
+	if e.check(clean(q.live.Object), wanted); e.faulty() { // in words that an API server does not have
 		return q.site.RenderInvalid(w, r, editPage, view(e))
 	}
 	change := difference(clean(q.live.Object), wanted)
@@ -172,6 +176,22 @@ func (e *edit) Blamed() []*setting {
 
 func (e *edit) faulty() bool { return len(e.Faults) > 0 || len(e.Blamed()) > 0 }
 
+// check tells what is wrong with what was changed, at its input, or with its path where the YAML was edited.
+func (e *edit) check(before, wanted map[string]any) {
+	for _, group := range e.Sections {
+		for _, s := range group.Settings {
+			err := s.wrong(before, wanted)
+			switch {
+			case err == nil:
+			case e.AsYAML:
+				e.Faults = append(e.Faults, s.Path()+": "+strings.TrimSuffix(err.Error(), ".")+".")
+			default:
+				s.Fault = entry.Sentence(err)
+			}
+		}
+	}
+}
+
 // blame tells of an answer of the API server at the fields that it names; false if it is none about the input.
 func (e *edit) blame(err error) bool {
 	text, known := refusal(err)
@@ -182,8 +202,12 @@ func (e *edit) blame(err error) bool {
 	if len(causes) == 0 {
 		e.Faults = append(e.Faults, text)
 	}
+	told := map[string]bool{}
 	for _, cause := range causes {
-		e.blameField(cause)
+		if text := cause.Field + ": " + cause.Message; !told[text] {
+			told[text] = true
+			e.blameField(cause)
+		}
 	}
 	return true
 }

@@ -6,12 +6,13 @@ package act
 import (
 	"fmt"
 	"net/url"
-	"strconv"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/carillon-dev/carillon/internal/plan/workload"
+	"github.com/carillon-dev/carillon/internal/ui/entry"
 )
 
 // setting is a field of an object that the form of an edit has an input for.
@@ -19,8 +20,11 @@ type setting struct {
 	field
 	// path is where it stands; below lists, get and set know the way.
 	path []string
-	// number: it is a whole number there. Otherwise it is a text, or true and false.
-	number bool
+	// number: it is a whole number there, from least to most. Otherwise it is a text, or true and false.
+	number      bool
+	least, most int64
+	// check says what is wrong with a text; nil if whatever is written there can be right.
+	check func(text string) error
 	// get and set are for what is no plain value; nil for one that is.
 	get func(object map[string]any) string
 	set func(object map[string]any, text string) error
@@ -47,9 +51,9 @@ func (s *setting) write(object map[string]any, text string) error {
 		remove(object, s.path)
 		return nil
 	case s.number:
-		n, err := strconv.ParseInt(text, 10, 64)
+		n, err := entry.Number(text, s.least, s.most)
 		if err != nil {
-			return fmt.Errorf("%q is no whole number", text)
+			return err
 		}
 		return unstructured.SetNestedField(object, n, s.path...)
 	case text == "true" || text == "false":
@@ -106,26 +110,64 @@ func fill(sections []section, object map[string]any, form url.Values) {
 			}
 			s.Value = text
 			if err := s.write(object, text); err != nil {
-				s.Fault = upper(err.Error()) + "."
+				s.Fault = entry.Sentence(err)
 			}
 		}
 	}
+}
+
+// wrong is what is wrong with the setting of an object, if it is another one than before: what was stored once is
+// changed by nobody who changes something else.
+func (s *setting) wrong(before, object map[string]any) error {
+	text := s.text(object)
+	switch {
+	case text == "" || text == s.text(before):
+		return nil
+	case s.number:
+		_, err := entry.Number(text, s.least, s.most)
+		return err
+	case s.check != nil:
+		return s.check(text)
+	}
+	return nil
+}
+
+// checked gives the setting with what checks it.
+func (s *setting) checked(check func(text string) error) *setting {
+	s.check = check
+	return s
 }
 
 func input(name, label, hint string, path ...string) *setting {
 	return &setting{field: field{Name: name, Label: label, Hint: hint, Type: "text"}, path: path}
 }
 
-func number(name, label, hint string, path ...string) *setting {
-	return &setting{field: field{Name: name, Label: label, Hint: hint, Type: "number"}, path: path, number: true}
+func number(name, label, hint string, least, most int64, path ...string) *setting {
+	return &setting{field: field{Name: name, Label: label, Hint: hint, Type: "number"}, path: path, number: true, least: least, most: most}
+}
+
+// length is an input for a duration of a Timetable, from least to most; a most of 0 is no bound.
+func length(name, label, hint string, least, most time.Duration, path ...string) *setting {
+	return input(name, label, durationHint+hint, path...).checked(func(text string) error { return entry.Duration(text, least, most) })
+}
+
+// zone is an input for a time zone.
+func zone(without string) *setting {
+	return input("timeZone", "Time zone", "A name such as Europe/Berlin. Empty: "+without, "spec", "timeZone").checked(func(text string) error {
+		_, err := entry.Zone(text)
+		return err
+	})
 }
 
 // choose is an input with choices, each a word and what it means; without is what applies if nothing is said.
 func choose(name, label, hint, without string, choices []string, path ...string) *setting {
 	s := &setting{field: field{Name: name, Label: label, Hint: hint, Type: "select"}, path: path}
 	s.Options = []option{{Text: without}}
+	var words []string
+	s.check = func(text string) error { return entry.Word(text, words) }
 	for _, each := range choices {
 		word, text, _ := strings.Cut(each, " ")
+		words = append(words, word)
 		s.Options = append(s.Options, option{Value: word, Text: strings.TrimSuffix(word+": "+text, ": ")})
 	}
 	return s

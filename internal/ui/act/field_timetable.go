@@ -4,11 +4,15 @@
 package act
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/carillon-dev/carillon/internal/ui/entry"
 )
 
 const durationHint = "Such as 30s, 10m or 4h. "
@@ -24,27 +28,27 @@ func timetableSections(object map[string]any) []section {
 		}
 	}
 	when.Settings = append(when.Settings,
-		input("timeZone", "Time zone", zoneHint+"Empty: UTC.", "spec", "timeZone"),
+		zone("UTC."),
 		suspended(),
-		input("suspendUntil", "Suspended until", "An instant such as 2026-12-27T06:00:00Z. Empty: not.", "spec", "suspendUntil"),
-		input("jitter", "Jitter", durationHint+"Starts are put off by at most that, always by the same time.", "spec", "jitter"))
+		input("suspendUntil", "Suspended until", "An instant such as 2026-12-27T06:00:00Z. Empty: not.", "spec", "suspendUntil").checked(entry.Instant),
+		length("jitter", "Jitter", "Starts are put off by at most that, always by the same time.", 0, 24*time.Hour, "spec", "jitter"))
 	return []section{when, {Legend: "What if", Settings: []*setting{
 		choose("concurrency.policy", "There is no room for a run", "", "Forbid (the default)",
 			[]string{"Forbid the newest time waits", "Queue times wait in line", "Replace the oldest run is stopped", "Allow they run side by side"}, "spec", "concurrency", "policy"),
-		number("concurrency.limit", "Runs at once", "Empty: 1.", "spec", "concurrency", "limit"),
-		number("concurrency.queueLimit", "Times in line, for Queue", "Empty: 10.", "spec", "concurrency", "queueLimit"),
-		input("startingDeadline", "Starting deadline", durationHint+"A time that cannot start within so long is missed. Empty: however late it is.", "spec", "startingDeadline"),
+		number("concurrency.limit", "Runs at once", "Empty: 1.", 1, 100, "spec", "concurrency", "limit"),
+		number("concurrency.queueLimit", "Times in line, for Queue", "Empty: 10.", 0, 100, "spec", "concurrency", "queueLimit"),
+		length("startingDeadline", "Starting deadline", "A time that cannot start within so long is missed. Empty: however late it is.", time.Second, 0, "spec", "startingDeadline"),
 		choose("catchUp.policy", "After an outage", "", "Latest (the default)", []string{"None nothing is made up", "Latest the newest time starts", "All they all start, in their order"}, "spec", "catchUp", "policy"),
 		choose("onResume", "After a suspension", "", "Skip (the default)", []string{"Skip nothing is made up", "CatchUp as after an outage"}, "spec", "onResume"),
-		number("retry.limit", "Retries of a run that failed", "Empty: none.", "spec", "retry", "limit"),
-		input("retry.delay", "First retry after", durationHint+"It doubles with each. Empty: 10s.", "spec", "retry", "delay"),
-		input("retry.maxDelay", "At most", durationHint+"Empty: 10m.", "spec", "retry", "maxDelay"),
-		input("timeout", "Time limit of an attempt", durationHint+"Empty: none.", "spec", "timeout"),
-		number("pauseAfterFailures", "Pause after so many failures in a row", "Empty: never.", "spec", "pauseAfterFailures"),
+		number("retry.limit", "Retries of a run that failed", "Empty: none.", 1, 10, "spec", "retry", "limit"),
+		length("retry.delay", "First retry after", "It doubles with each. Empty: 10s.", 0, 0, "spec", "retry", "delay"),
+		length("retry.maxDelay", "At most", "Empty: 10m.", 0, 0, "spec", "retry", "maxDelay"),
+		length("timeout", "Time limit of an attempt", "Empty: none.", time.Second, 0, "spec", "timeout"),
+		number("pauseAfterFailures", "Pause after so many failures in a row", "Empty: never.", 1, 100, "spec", "pauseAfterFailures"),
 	}}, {Legend: "What is kept", Settings: []*setting{
-		number("history.succeeded", "Runs that succeeded", "Empty: 3.", "spec", "history", "succeeded", "limit"),
-		number("history.failed", "Runs that failed or were cancelled", "Empty: 3.", "spec", "history", "failed", "limit"),
-		number("history.ledger", "Results in the status", "Empty: 20.", "spec", "history", "ledger"),
+		number("history.succeeded", "Runs that succeeded", "Empty: 3.", 0, 100, "spec", "history", "succeeded", "limit"),
+		number("history.failed", "Runs that failed or were cancelled", "Empty: 3.", 0, 100, "spec", "history", "failed", "limit"),
+		number("history.ledger", "Results in the status", "Empty: 20.", 0, 100, "spec", "history", "ledger"),
 	}}}
 }
 
@@ -84,12 +88,21 @@ func scheduleSetting(i int, schedule map[string]any, of int) *setting {
 			text, _ := item[kind].(string)
 			return text
 		}
-		moments, _ := item[kind].([]any)
+		list, _ := item[kind].([]any)
 		var lines []string
-		for _, m := range moments {
+		for _, m := range list {
 			lines = append(lines, fmt.Sprint(m))
 		}
 		return strings.Join(lines, "\n")
+	}
+	s.check = func(text string) error {
+		switch kind {
+		case "every":
+			return cmp.Or(entry.Duration(text, time.Second, 0), entry.Schedule{Every: text}.Check())
+		case "at":
+			return entry.Schedule{At: moments(text)}.Check()
+		}
+		return entry.Schedule{Cron: text}.Check()
 	}
 	s.set = func(object map[string]any, text string) error {
 		item := find(object)
@@ -100,14 +113,23 @@ func scheduleSetting(i int, schedule map[string]any, of int) *setting {
 			item[kind] = text
 			return nil
 		}
-		var moments []any
-		for line := range strings.SplitSeq(text, "\n") {
-			if line = strings.TrimSpace(line); line != "" {
-				moments = append(moments, line)
-			}
+		var all []any
+		for _, each := range moments(text) {
+			all = append(all, each)
 		}
-		item[kind] = moments
+		item[kind] = all
 		return nil
 	}
 	return s
+}
+
+// moments are those of a text, one in each line.
+func moments(text string) []string {
+	var all []string
+	for line := range strings.SplitSeq(text, "\n") {
+		if line = strings.TrimSpace(line); line != "" {
+			all = append(all, line)
+		}
+	}
+	return all
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/carillon-dev/carillon/api/v1alpha1"
 	"github.com/carillon-dev/carillon/internal/plan/workload"
+	"github.com/carillon-dev/carillon/internal/ui/entry"
 )
 
 // example is the name of the object that is tried, if it is none that exists.
@@ -28,7 +29,7 @@ func (f *form) fillFrom(base *workload.Scheduled) {
 	}
 	fill(&f.Zone, base.Policy.Timing.ZoneName)
 	if d := base.Policy.Deadline; d != nil {
-		fill(&f.Deadline, (time.Duration(min(*d, int64(longestSpan/time.Second))) * time.Second).String())
+		fill(&f.Deadline, (time.Duration(min(*d, int64(entry.LongestDeadline/time.Second))) * time.Second).String())
 	}
 	t := base.Timetable()
 	if t == nil {
@@ -47,7 +48,7 @@ func (f *form) fillFrom(base *workload.Scheduled) {
 	fill(&f.Policy, string(t.Spec.Concurrency.Policy))
 }
 
-// lineOf writes a schedule of a Timetable as itemOf reads it.
+// lineOf writes a schedule of a Timetable as entry.Line reads it.
 func lineOf(s *v1alpha1.Schedule) string {
 	switch {
 	case s.Every != nil:
@@ -133,7 +134,7 @@ func (a *asked) asTimetable(content, spec map[string]any) {
 	written, _ := spec["schedules"].([]any)
 	var schedules []any
 	for n, line := range a.lines {
-		i := itemOf(line)
+		i := entry.Line(line)
 		one := map[string]any{"name": fmt.Sprintf("line-%d", n+1)}
 		if len(a.lines) == 1 {
 			one["name"] = "main"
@@ -146,16 +147,16 @@ func (a *asked) asTimetable(content, spec map[string]any) {
 			}
 		}
 		switch {
-		case i.every != "":
-			one["every"] = i.every
-		case len(i.at) > 0:
+		case i.Every != "":
+			one["every"] = i.Every
+		case len(i.At) > 0:
 			var moments []any
-			for _, at := range i.at {
+			for _, at := range i.At {
 				moments = append(moments, at)
 			}
 			one["at"] = moments
 		default:
-			one["cron"] = i.cron
+			one["cron"] = i.Cron
 		}
 		schedules = append(schedules, one)
 	}

@@ -5,7 +5,8 @@
 // would become of its runs. Nothing is started for it, and all that is asked is in the address.
 //
 //   - simulate.go  the handler
-//   - form.go      what is asked, and what is wrong with it
+//   - form.go      what is asked, as it was written
+//   - read.go      … read, and what is wrong with it
 //   - object.go    the CronJob or Timetable that is asked about
 //   - outcome.go   what is answered
 //   - times.go     … its next times

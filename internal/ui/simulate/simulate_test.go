@@ -186,20 +186,6 @@ func TestBounded(t *testing.T) {
 	}
 }
 
-func TestLines(t *testing.T) {
-	for line, want := range map[string]item{
-		"0 9 * * *":                          {cron: "0 9 * * *"},
-		"@every 5m":                          {cron: "@every 5m"},
-		"every 6h":                           {every: "6h"},
-		"every: 90m":                         {every: "90m"},
-		"At 2027-03-01T14:00,  2027-04-01T1": {at: []string{"2027-03-01T14:00", "2027-04-01T1"}},
-	} {
-		if got := itemOf(line); got.cron != want.cron || got.every != want.every || strings.Join(got.at, "|") != strings.Join(want.at, "|") {
-			t.Errorf("%q: %+v", line, got)
-		}
-	}
-}
-
 // What has taken too long is told as far as it came.
 func TestEnoughWork(t *testing.T) {
 	asks := formOf(url.Values{"schedule": {"* * * * *"}, "for": {"3d"}, "duration": {"6h"}, "policy": {"Allow"}})
