@@ -30,8 +30,8 @@ var withoutTest = map[string]string{
 	"OPT-12": forSpeed, "OPT-13": forSpeed, "OPT-16": forSpeed,
 }
 
-// secondPart is where docs/contract lists the scenarios of what of Timetables is not built yet. Some of them have a test all
-// the same, of the rest of what they say.
+// secondPart is where docs/contract lists the scenarios of what of Timetables is not built yet. Some of them have a
+// test all the same, of the rest of what they say.
 var secondPart = regexp.MustCompile(`Scenarios of the second part: ([^;]*);`)
 
 const (

@@ -227,8 +227,8 @@ func TestSecondPartIsNotServed(t *testing.T) {
 	}
 }
 
-// The shortest Timetable gets the defaults of the contract, and a policy that is left empty gets the same as one that is
-// left out.
+// The shortest Timetable gets the defaults of the contract, and a policy that is left empty gets the same as one that
+// is left out.
 func TestDefaults(t *testing.T) {
 	definition := crd(t, "timetables")
 	want := vectors.Decode(t, `{

@@ -131,7 +131,8 @@ func timetableSchema(t *testing.T) *apiextensionsv1.JSONSchemaProps {
 	return crd.Spec.Versions[0].Schema.OpenAPIV3Schema
 }
 
-// at follows a path of kube-state-metrics: a field, an index of a list, or [key=value] for the item of a list of conditions.
+// at follows a path of kube-state-metrics: a field, an index of a list, or [key=value] for the item of a list of
+// conditions.
 func at(schema *apiextensionsv1.JSONSchemaProps, path []string) (*apiextensionsv1.JSONSchemaProps, error) {
 	conditions := []string{v1alpha1.ConditionReady, v1alpha1.ConditionHealthy, v1alpha1.ConditionLate, v1alpha1.ConditionPaused, v1alpha1.ConditionCompleted}
 	for i, part := range path {

@@ -1,8 +1,8 @@
 // Copyright The Carillon Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package timetable holds what an API server needs beside the definitions of deploy/crds to serve Timetables safely, for
-// an API server that is Carillon's own. On other clusters people apply the same files.
+// Package timetable holds what an API server needs beside the definitions of deploy/crds to serve Timetables safely,
+// for an API server that is Carillon's own. On other clusters people apply the same files.
 package timetable
 
 import (

@@ -22,7 +22,9 @@
 //   - work.go      directories for what is not finished, and what a kill leaves of them
 //   - restore.go   a restore, step by step
 //   - target.go    what there is where a backup is restored, and who uses it
-//   - place.go     the restored state comes into its place at once; place_linux.go and place_other.go exchange two directories
+//   - place.go     the restored state comes into its place at once
+//   - place_linux.go, place_other.go
+//     two directories are exchanged
 //   - history.go   only the history comes back
 //   - settle.go    what the restored store says of Pods that ran elsewhere; pod.go says how they ended
 //   - suspend.go   a restored store in which nothing starts by itself

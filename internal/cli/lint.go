@@ -24,8 +24,8 @@ func warnOfErrors(out *console.Console, objects []manifest.Object, texts map[str
 	}
 }
 
-// lintErrors are the errors of carillon lint, one line each. The texts are those of the files: comments in them suppress
-// what somebody lives with.
+// lintErrors are the errors of carillon lint, one line each. The texts are those of the files: comments in them
+// suppress what somebody lives with.
 func lintErrors(objects []manifest.Object, texts map[string]string, now time.Time) []string {
 	var read []workload.Object
 	for _, o := range objects {

@@ -198,8 +198,8 @@ func TestFilesAreNotLinks(t *testing.T) {
 	}
 }
 
-// A process that was killed may leave its lock to a child that it was just making, for a moment. The next start waits for
-// that, and not for a process that lives.
+// A process that was killed may leave its lock to a child that it was just making, for a moment. The next start waits
+// for that, and not for a process that lives.
 func TestLockOfAKilledProcess(t *testing.T) {
 	dir := t.TempDir()
 	killed := exec.Command(os.Args[0], "-test.run=^$")

@@ -39,8 +39,8 @@ func (e *ImportError) Error() string {
 func (e *ImportError) Unwrap() error { return e.Err }
 
 // Import brings the images of an archive into the store: what "docker save" writes, or an OCI layout as tar; either may
-// be zipped with gzip or zstd. Those for other machines are left out, as long as there is one for this. Images that were
-// imported before an error stay. An *ImportError says what is wrong.
+// be zipped with gzip or zstd. Those for other machines are left out, as long as there is one for this. Images that
+// were imported before an error stay. An *ImportError says what is wrong.
 func (s *Store) Import(ctx context.Context, r io.Reader, progress func(Progress)) ([]Image, error) {
 	w, err := s.newWork()
 	if err != nil {

@@ -100,8 +100,8 @@ func (t *tarFile) open(name string) (io.ReadCloser, int64, error) {
 	return nil, 0, &os.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 }
 
-// readTar finds out what is where in a tar archive. Names that would lead out of it are refused: whoever wrote them meant
-// no good.
+// readTar finds out what is where in a tar archive. Names that would lead out of it are refused: whoever wrote them
+// meant no good.
 func readTar(f *os.File) (*tarFile, error) {
 	t := &tarFile{file: f, files: map[string]tarEntry{}}
 	for in := tar.NewReader(f); ; {
@@ -134,7 +134,8 @@ func readTar(f *os.File) (*tarFile, error) {
 	}
 }
 
-// openArchive reads an archive from r. A plain tar file on disk is read where it is, anything else is copied into w first.
+// openArchive reads an archive from r. A plain tar file on disk is read where it is, anything else is copied into w
+// first.
 func openArchive(r io.Reader, w *work) (_ archive, err error) {
 	var start [4]byte
 	n, err := io.ReadFull(r, start[:])

@@ -25,8 +25,8 @@ import (
 func partName(digest string) string { return hexOf(digest) + ".part" }
 
 // download brings a blob into blobs/, and goes on where an earlier download ended, be it of this process or of one that
-// was killed. What it returns is open at its beginning and has the digest; it stays readable when another process removes
-// the file. arrived is told of each part, also of what was there already.
+// was killed. What it returns is open at its beginning and has the digest; it stays readable when another process
+// removes the file. arrived is told of each part, also of what was there already.
 func (s *Store) download(ctx context.Context, r *repository, d v1.Descriptor, arrived func(int64)) (*os.File, error) {
 	digest := d.Digest.String()
 	held, err := s.lock(ctx, lockBlob+hexOf(digest), unix.LOCK_EX)

@@ -53,8 +53,8 @@ func (s *Store) files(in *incoming) string {
 	return filepath.Join(s.layerDir(in.layer.number), "fs")
 }
 
-// bring makes the layers of an image that are not here yet: a few are downloaded at once, and applied from the bottom up
-// while others still come. The lock of the store is held.
+// bring makes the layers of an image that are not here yet: a few are downloaded at once, and applied from the bottom
+// up while others still come. The lock of the store is held.
 func (s *Store) bring(ctx context.Context, chain, diffIDs []string, descriptors []v1.Descriptor, from source, report *reporter) error {
 	all := make([]*incoming, len(descriptors))
 	for i, d := range descriptors {
@@ -236,8 +236,8 @@ func (s *Store) bringFlat(ctx context.Context, all []*incoming, from source, rep
 	return nil
 }
 
-// eachInOrder fetches a few layers at once, and applies each when those below it are. It returns when nothing of it goes
-// on any more.
+// eachInOrder fetches a few layers at once, and applies each when those below it are. It returns when nothing of it
+// goes on any more.
 func (s *Store) eachInOrder(ctx context.Context, all []*incoming, fetch func(context.Context, *incoming), apply func(context.Context, int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	slots := make(chan struct{}, downloads)

@@ -105,8 +105,8 @@ func killed(err error) bool {
 	return ok && status.Signaled() && status.Signal() == unix.SIGKILL
 }
 
-// intact checks what has to be true of a store at any time: it opens, what has a name in it is whole, and nothing of those
-// who were killed is left once they are gone.
+// intact checks what has to be true of a store at any time: it opens, what has a name in it is whole, and nothing of
+// those who were killed is left once they are gone.
 func intact(t testing.TB, dir string, want testImage) *Store {
 	t.Helper()
 	s := open(t, Options{Dir: dir, backOff: func(int) time.Duration { return time.Millisecond }})
@@ -266,8 +266,8 @@ func TestKilledAtRandom(t *testing.T) {
 	clean(t, intact(t, dir, i))
 }
 
-// Killed while it removes an image, a process leaves no image, and what it left of the layers goes with the next that is
-// removed.
+// Killed while it removes an image, a process leaves no image, and what it left of the layers goes with the next that
+// is removed.
 func TestKilledWhileRemoving(t *testing.T) {
 	reg := newRegistry(t)
 	i := crashImage(t)

@@ -25,8 +25,8 @@ import (
 // Keychain finds credentials for a registry.
 type Keychain = authn.Keychain
 
-// Credentials are what somebody gave for one pull, as a Pod's imagePullSecrets: a user name and password, or Auth, which
-// is both in base64 with a colon between, or a token. The zero Credentials are none.
+// Credentials are what somebody gave for one pull, as a Pod's imagePullSecrets: a user name and password, or Auth,
+// which is both in base64 with a colon between, or a token. The zero Credentials are none.
 type Credentials struct {
 	Username      string
 	Password      string
@@ -51,9 +51,9 @@ func (c Credentials) Resolve(authn.Resource) (authn.Authenticator, error) {
 	}), nil
 }
 
-// DefaultKeychain finds what "docker login" or "podman login" stored: in $REGISTRY_AUTH_FILE, in docker's config.json with
-// its credential helpers ($DOCKER_CONFIG or ~/.docker), in podman's auth.json ($XDG_RUNTIME_DIR or ~/.config). The first
-// of them that has something for the repository, or for its registry, counts.
+// DefaultKeychain finds what "docker login" or "podman login" stored: in $REGISTRY_AUTH_FILE, in docker's config.json
+// with its credential helpers ($DOCKER_CONFIG or ~/.docker), in podman's auth.json ($XDG_RUNTIME_DIR or ~/.config). The
+// first of them that has something for the repository, or for its registry, counts.
 func DefaultKeychain() Keychain { return loginKeychain{} }
 
 // credentialsError says that a login that may be there cannot be read. The pull goes on without; most images need none.

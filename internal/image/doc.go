@@ -36,14 +36,14 @@
 //
 // # Invariants
 //
-// What has a name in images/ or layers/ is whole, wherever a process was killed or the machine stopped; the next pull goes
-// on with what is there. A blob is fetched once, however many processes want it. Nothing is unpacked, or read as a manifest
-// or a config, before it has its digest, and a layer's content has the one that the image's config says. An image that a
-// container uses is not removed. Credentials go to the registry they are for, and to whom that names for tokens; never
-// along with a redirect. Memory does not grow with a layer.
+// What has a name in images/ or layers/ is whole, wherever a process was killed or the machine stopped; the next pull
+// goes on with what is there. A blob is fetched once, however many processes want it. Nothing is unpacked, or read as a
+// manifest or a config, before it has its digest, and a layer's content has the one that the image's config says. An
+// image that a container uses is not removed. Credentials go to the registry they are for, and to whom that names for
+// tokens; never along with a redirect. Memory does not grow with a layer.
 //
-// The certificates of registries are checked as by any Go program: SSL_CERT_FILE and SSL_CERT_DIR name authorities of one's
-// own. Proxies are those of the environment.
+// The certificates of registries are checked as by any Go program: SSL_CERT_FILE and SSL_CERT_DIR name authorities of
+// one's own. Proxies are those of the environment.
 //
 // The package is below the runtime and knows nothing of Kubernetes.
 package image

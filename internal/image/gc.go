@@ -160,8 +160,8 @@ func (c *census) size() (total int64) {
 	return total
 }
 
-// tryUnpublish takes the layers that choose names out of the store, if nobody adds any just now. The caller removes what
-// it returns, which may take long.
+// tryUnpublish takes the layers that choose names out of the store, if nobody adds any just now. The caller removes
+// what it returns, which may take long.
 func (s *Store) tryUnpublish(choose func(*census) []layer) (gone []*work, ok bool, err error) {
 	held, ok, err := s.tryLock(lockStore, unix.LOCK_EX)
 	if err != nil || !ok {
@@ -202,8 +202,8 @@ func (s *Store) removeWorks(list []*work) {
 	}
 }
 
-// collect removes what is too much, after a pull of the image keep: leftovers that are old, and if the bound is passed all
-// leftovers, then images, the least recently used first. While somebody else pulls it does nothing; he does it.
+// collect removes what is too much, after a pull of the image keep: leftovers that are old, and if the bound is passed
+// all leftovers, then images, the least recently used first. While somebody else pulls it does nothing; he does it.
 func (s *Store) collect(ctx context.Context, keep string) error {
 	gone, ok, err := s.tryUnpublish(func(all *census) []layer {
 		over := s.cacheBytes >= 0 && all.size() > s.cacheBytes

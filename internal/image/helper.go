@@ -11,8 +11,8 @@ import (
 	"github.com/carillon-dev/carillon/internal/image/unpack"
 )
 
-// applier makes directories of layers. Package unpack does, in processes of their own; tests of the store alone do it in
-// their own process.
+// applier makes directories of layers. Package unpack does, in processes of their own; tests of the store alone do it
+// in their own process.
 type applier interface {
 	// probe finds out which form a store in dir can have.
 	probe(ctx context.Context, dir string) (unpack.Form, error)

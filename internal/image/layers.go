@@ -158,8 +158,8 @@ func (s *Store) removeWork(w *work) {
 }
 
 // publish makes the directories that were made in the works, dir/layer/fs, layers of the store, and sets their numbers.
-// After a crash at any point each layer is there whole or not at all. Synchronising the filesystem takes the most time, so
-// it is done once for all.
+// After a crash at any point each layer is there whole or not at all. Synchronising the filesystem takes the most time,
+// so it is done once for all.
 func (s *Store) publish(works []*work, layers []*layer) error {
 	if len(works) == 0 {
 		return nil

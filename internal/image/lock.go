@@ -19,8 +19,8 @@ import (
 // however it ends. The file is removed by a process that holds it alone; whoever locked a file that is removed, or
 // another by now, begins anew.
 //
-// Locks are taken in this order, which excludes deadlock: store, then chain (a layer's before those of the layers on top
-// of it), then blob, then image, then records.
+// Locks are taken in this order, which excludes deadlock: store, then chain (a layer's before those of the layers on
+// top of it), then blob, then image, then records.
 const (
 	// lockStore is shared while layers are looked up and published that no record names yet, and exclusive while layers
 	// that no record names are removed.

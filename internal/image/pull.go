@@ -16,8 +16,8 @@ import (
 )
 
 // Pull brings an image into the store, and asks the registry even if it is there: a tag may have moved, and the
-// credentials may not be enough. auth is nil for DefaultKeychain. progress, if not nil, is called now and then, never at
-// the same time. A *PullError says why not.
+// credentials may not be enough. auth is nil for DefaultKeychain. progress, if not nil, is called now and then, never
+// at the same time. A *PullError says why not.
 func (s *Store) Pull(ctx context.Context, name Name, auth Keychain, progress func(Progress)) (Image, error) {
 	if auth == nil {
 		auth = DefaultKeychain()
@@ -148,7 +148,8 @@ func (s *Store) whole(r *record) bool {
 	return true
 }
 
-// resolve gets what the name means now: an index or a manifest, and the manifest for this machine, which may be the same.
+// resolve gets what the name means now: an index or a manifest, and the manifest for this machine, which may be the
+// same.
 func (s *Store) resolve(ctx context.Context, r *repository, name Name) (top, m *manifest, err error) {
 	if top, err = r.manifest(ctx, name.target()); err != nil {
 		return nil, nil, err

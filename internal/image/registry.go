@@ -181,8 +181,8 @@ func newManifest(data []byte, mediaType string) *manifest {
 	return m
 }
 
-// blob opens a blob of so many bytes from an offset on. from is where the answer begins, which is the start if the registry does not give
-// parts.
+// blob opens a blob of so many bytes from an offset on. from is where the answer begins, which is the start if the
+// registry does not give parts.
 func (r *repository) blob(ctx context.Context, digest string, offset, size int64) (body io.ReadCloser, from int64, err error) {
 	header := http.Header{}
 	if offset > 0 {

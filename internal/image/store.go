@@ -203,8 +203,8 @@ func (s *Store) version(ctx context.Context, top *privatedir.Dir) error {
 	return nil
 }
 
-// sweep removes what was left by processes that ended in the middle: whoever still works holds the lock of his directory.
-// Records are not written meanwhile.
+// sweep removes what was left by processes that ended in the middle: whoever still works holds the lock of his
+// directory. Records are not written meanwhile.
 func (s *Store) sweep() error {
 	entries, err := os.ReadDir(s.dir)
 	if err != nil {

@@ -26,8 +26,8 @@ const (
 	maxWait = time.Minute
 )
 
-// newTransport connects to registries: with the proxies of the environment, and the machine's certificate authorities or
-// those of SSL_CERT_FILE and SSL_CERT_DIR, as Go's standard library reads them.
+// newTransport connects to registries: with the proxies of the environment, and the machine's certificate authorities
+// or those of SSL_CERT_FILE and SSL_CERT_DIR, as Go's standard library reads them.
 func newTransport() *http.Transport {
 	return &http.Transport{
 		Proxy:                 http.ProxyFromEnvironment,

@@ -77,7 +77,8 @@ func TestPullUnpacksFlat(t *testing.T) {
 	clean(t, s)
 }
 
-// With the real applier: what upper layers do to lower ones is in the directories, and all of it goes when the image does.
+// With the real applier: what upper layers do to lower ones is in the directories, and all of it goes when the image
+// does.
 func TestPullUnpacks(t *testing.T) {
 	reg := newRegistry(t)
 	i := layered(t)

@@ -20,8 +20,8 @@ import (
 	"github.com/carillon-dev/carillon/internal/image/unpack"
 )
 
-// Use is the right to the layers of an image: as long as File, or a copy of it that a child inherited, is open, the image
-// is not removed.
+// Use is the right to the layers of an image: as long as File, or a copy of it that a child inherited, is open, the
+// image is not removed.
 type Use struct {
 	// Image is what is used.
 	Image Image

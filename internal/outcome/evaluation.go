@@ -18,8 +18,8 @@ import (
 // ErrTooExpensive ends an evaluation that costs more than it may: it will do so again.
 var ErrTooExpensive = errors.New("cost limit exceeded")
 
-// evaluation is the outermost scope of variables of one evaluation, and knows what it may still cost. CEL's own count of
-// costs comes after each call, knows some functions only, and takes a time that grows with the square of the steps.
+// evaluation is the outermost scope of variables of one evaluation, and knows what it may still cost. CEL's own count
+// of costs comes after each call, knows some functions only, and takes a time that grows with the square of the steps.
 type evaluation struct {
 	object map[string]any
 	left   float64
@@ -33,16 +33,16 @@ func (e *evaluation) ResolveName(name string) (any, bool) { return e.object, nam
 // Parent implements interpreter.Activation.
 func (e *evaluation) Parent() interpreter.Activation { return nil }
 
-// spend counts what a step costs. Above the limit it panics with ErrTooExpensive: as an error, an expression could go on
-// from it (x || true).
+// spend counts what a step costs. Above the limit it panics with ErrTooExpensive: as an error, an expression could go
+// on from it (x || true).
 func (e *evaluation) spend(cost float64) {
 	if e.left -= cost; e.left < 0 {
 		panic(ErrTooExpensive)
 	}
 }
 
-// evaluate evaluates an expression. The interpreter may panic at values that a function did not expect: that is an error
-// of the expression, too.
+// evaluate evaluates an expression. The interpreter may panic at values that a function did not expect: that is an
+// error of the expression, too.
 func evaluate(program interpreter.Interpretable, object map[string]any) (value ref.Val) {
 	defer func() {
 		switch problem := recover(); problem {

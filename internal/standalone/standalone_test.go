@@ -139,8 +139,8 @@ func TestStandalone(t *testing.T) {
 	}
 }
 
-// servesTimetables: a plane that is ready takes Timetables and Calendars, asks for the rights of their authors, and grants
-// no service account anything. Definitions that are applied again are the same.
+// servesTimetables: a plane that is ready takes Timetables and Calendars, asks for the rights of their authors, and
+// grants no service account anything. Definitions that are applied again are the same.
 func servesTimetables(t *testing.T, s *Standalone) {
 	t.Helper()
 	client := dynamic.NewForConfigOrDie(s.RESTConfig())

@@ -89,8 +89,8 @@ func daily(ctx context.Context, name string, o options, dir string, b binaries) 
 // because the API server has not answered yet.
 const leastCPU = 20 * time.Microsecond
 
-// started waits until the controller that was started at began, and has n objects, has been quiet for a while, and tells
-// what passed until then.
+// started waits until the controller that was started at began, and has n objects, has been quiet for a while, and
+// tells what passed until then.
 func (s *side) started(ctx context.Context, began time.Time, n int) (start, cpu time.Duration, peak processUsage, err error) {
 	lastBusy, lastCPU := began, time.Duration(0)
 	for time.Since(lastBusy) < quiet || lastCPU < time.Duration(n)*leastCPU {

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// What follows the start of the last controller is watched for a shorter time than in the round daily of cron, and of all
-// sides at once: each process is counted by itself.
+// What follows the start of the last controller is watched for a shorter time than in the round daily of cron, and of
+// all sides at once: each process is counted by itself.
 const idleFrom, idleTo = 20 * time.Second, 70 * time.Second
 
 // dailyTimetables gives each side very many objects of which none is due for hours, and starts its controller.

@@ -3,10 +3,10 @@
 
 // Command bench measures Carillon's controllers beside Kubernetes' own, in one run on one machine:
 //
-//	go run ./test/bench cron       2,000 CronJobs at one instant, with and without old Jobs, one idle, memory, many of which
-//	                               none is due for hours
-//	go run ./test/bench timetable  Timetables beside CronJobs at the same times under both controllers, in turns; many daily
-//	                               ones; Go benchmarks of their times
+//	go run ./test/bench cron       2,000 CronJobs at one instant, with and without old Jobs, one idle, memory,
+//	                               many of which none is due for hours
+//	go run ./test/bench timetable  Timetables beside CronJobs at the same times under both controllers, in turns;
+//	                               many daily ones; Go benchmarks of their times
 //	go run ./test/bench job        one-pod Jobs, new ones and waiting ones, one big Job, a small one beside it,
 //	                               latency when idle, memory
 //

@@ -15,7 +15,8 @@ import (
 	"time"
 )
 
-// benchmarkGoals are the Go benchmarks of what a Timetable asks of its times, and the most that each may take, 0 for no such goal.
+// benchmarkGoals are the Go benchmarks of what a Timetable asks of its times, and the most that each may take, 0 for no
+// such goal.
 var benchmarkGoals = []struct {
 	pkg, name, is string
 	time          time.Duration

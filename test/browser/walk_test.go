@@ -46,8 +46,8 @@ func kindOf(address string) string {
 // notPages are addresses that give no page: downloads, and streams of events.
 var notPages = regexp.MustCompile(`download|/log/|/log\?|/events|^/logout|^/assets/|raw`)
 
-// Every page that links lead to is there, without a fault of a script or refused content, fits its window, and axe finds
-// nothing to remark: as one sees it by day, by night, and on phones. Long names make no page wider.
+// Every page that links lead to is there, without a fault of a script or refused content, fits its window, and axe
+// finds nothing to remark: as one sees it by day, by night, and on phones. Long names make no page wider.
 func TestEveryPage(t *testing.T) {
 	address := page(t)
 	for name, w := range map[string]window{"by day": desk, "by night": night, "on a phone": phone, "on a narrow phone": narrow} {

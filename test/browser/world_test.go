@@ -78,8 +78,8 @@ func lengthy() []inhabitant {
 	return []inhabitant{{kind: cronJob, namespace: longNamespace, name: longName, cron: "*/20 * * * *", usually: 30 * time.Second, failing: 40, script: script}}
 }
 
-// busy starts a run of the lengthy one, under the longest name of a Job, which runs for as long as the tests do: what the
-// pages say of runs under way does not hang on the minute in which they are looked at.
+// busy starts a run of the lengthy one, under the longest name of a Job, which runs for as long as the tests do: what
+// the pages say of runs under way does not hang on the minute in which they are looked at.
 func busy(t *testing.T, data string) {
 	t.Helper()
 	if len(lengthy()) == 0 {

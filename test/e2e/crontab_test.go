@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// A crontab of ten lines becomes objects that run: each of them does with "carillon run" what its line says, and "carillon
-// up" takes them all, and starts the one that is due each minute.
+// A crontab of ten lines becomes objects that run: each of them does with "carillon run" what its line says, and
+// "carillon up" takes them all, and starts the one that is due each minute.
 func TestCrontabImported(t *testing.T) {
 	home, dataDir := t.TempDir(), newDataDir(t)
 	out := filepath.Join(home, "out")

@@ -53,8 +53,8 @@ func TestRunImage(t *testing.T) {
 	})
 }
 
-// What cannot be pulled, or cannot start, ends "carillon run" at once, with a sentence for people that names the image, the
-// cause and the cures.
+// What cannot be pulled, or cannot start, ends "carillon run" at once, with a sentence for people that names the image,
+// the cause and the cures.
 func TestRunImageThatCannotStart(t *testing.T) {
 	t.Parallel()
 	reg := newImageRegistry(t)
@@ -222,8 +222,8 @@ func TestRunLocalFiles(t *testing.T) {
 	})
 }
 
-// Killed in the middle of a pull, Carillon goes on with it after the restart, where the download was cut off. Killed while
-// a container runs, neither the container nor its image notices: the image stays, whoever prunes, until the
+// Killed in the middle of a pull, Carillon goes on with it after the restart, where the download was cut off. Killed
+// while a container runs, neither the container nor its image notices: the image stays, whoever prunes, until the
 // container has ended.
 func TestKillWithImages(t *testing.T) {
 	eachUser(t, func(w *imageUser) {
@@ -294,8 +294,8 @@ func TestKillWithImages(t *testing.T) {
 	})
 }
 
-// An image whose own directories are links out of it reaches nothing of the machine: not what Carillon mounts there, nor
-// what the links say.
+// An image whose own directories are links out of it reaches nothing of the machine: not what Carillon mounts there,
+// nor what the links say.
 func TestImageLinksLeadNowhere(t *testing.T) {
 	eachUser(t, func(w *imageUser) {
 		t, marker := w.t, "31.41594"

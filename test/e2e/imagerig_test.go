@@ -27,8 +27,8 @@ type imageUser struct {
 	env    []string
 }
 
-// eachUser runs a test as root and as an ordinary user, as far as the test's own user can be both, side by side: most of the
-// time both wait for a kubelet.
+// eachUser runs a test as root and as an ordinary user, as far as the test's own user can be both, side by side: most
+// of the time both wait for a kubelet.
 func eachUser(t *testing.T, do func(w *imageUser)) {
 	t.Helper()
 	if os.Geteuid() != 0 {

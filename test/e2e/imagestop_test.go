@@ -17,8 +17,8 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
-// A run that is interrupted while its image comes ends as any other that is interrupted; what has come stays for the next
-// pull.
+// A run that is interrupted while its image comes ends as any other that is interrupted; what has come stays for the
+// next pull.
 func TestInterruptedPull(t *testing.T) {
 	eachUser(t, func(w *imageUser) {
 		t, marker := w.t, "31.41595"

@@ -76,8 +76,8 @@ func leftProcessesOf(marker string, of func(uid int) bool) []string {
 	return left
 }
 
-// userOf is the user of a process, or -1 when it is gone. The owner of its directory says less: of a process that may not
-// be looked into that is root.
+// userOf is the user of a process, or -1 when it is gone. The owner of its directory says less: of a process that may
+// not be looked into that is root.
 func userOf(pid string) int {
 	data, _ := os.ReadFile(filepath.Join("/proc", pid, "status"))
 	_, after, _ := strings.Cut(string(data), "\nUid:")

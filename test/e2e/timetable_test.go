@@ -21,7 +21,8 @@ import (
 	"github.com/carillon-dev/carillon/api/v1alpha1"
 )
 
-// timetableManifest is a Timetable that is due every two seconds, and whose runs each write their scheduled time into a file.
+// timetableManifest is a Timetable that is due every two seconds, and whose runs each write their scheduled time into a
+// file.
 func timetableManifest(name, file, more string) string {
 	return fmt.Sprintf(`apiVersion: batch.carillon.dev/v1alpha1
 kind: Timetable
@@ -105,9 +106,9 @@ func TestTimetable(t *testing.T) {
 	}
 }
 
-// The shortest Timetable of the contract (timetable.md 14.1) is served by "carillon up -f" as it stands: the definitions are
-// there, and it is ready. Another one, which differs in the name and in how often it is due, runs (TT-224; on a cluster:
-// test/integration).
+// The shortest Timetable of the contract (timetable.md 14.1) is served by "carillon up -f" as it stands: the
+// definitions are there, and it is ready. Another one, which differs in the name and in how often it is due, runs
+// (TT-224; on a cluster: test/integration).
 func TestTimetableOfSixLines(t *testing.T) {
 	text, err := os.ReadFile("../../docs/contract/timetable.md")
 	if err != nil {

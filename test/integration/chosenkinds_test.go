@@ -140,8 +140,8 @@ func bindCluster(t *testing.T, p *plane.Plane, user, role string) {
 	}
 }
 
-// Objects choose the kind of what they start. One whose kind is not served, and then not granted, is told so, holds up no
-// other, and is served when both are mended. A child that has lost its label is in the way until it has ended
+// Objects choose the kind of what they start. One whose kind is not served, and then not granted, is told so, holds up
+// no other, and is served when both are mended. A child that has lost its label is in the way until it has ended
 // (TT-200, TT-240).
 func TestChosenKinds(t *testing.T) {
 	p := plane.Start(t)

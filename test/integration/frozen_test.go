@@ -38,8 +38,8 @@ import (
 // A leader is stopped in the middle of its life, as by a hypervisor or a debugger, for longer than its lease. Another
 // process takes over and serves the scheduled times. When the first one goes on, with caches that show nothing of that
 // and timers that have fired, it starts no scheduled time once more, not even one whose Job has ended and been pruned,
-// nor beside a Job that Forbid waits for; it makes and deletes no Job any more, and ends (guarantees 1 and 2). Before it
-// notices that its lease is gone it may write a status, which is bound to the version that it has read live.
+// nor beside a Job that Forbid waits for; it makes and deletes no Job any more, and ends (guarantees 1 and 2). Before
+// it notices that its lease is gone it may write a status, which is bound to the version that it has read live.
 func TestFrozenLeader(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes one to two minutes by the wall clock: leases and schedules of processes")
@@ -129,8 +129,8 @@ func TestFrozenLeader(t *testing.T) {
 	second.readiness(http.StatusOK)
 }
 
-// process is `carillon manager` as a process of its own: this binary, which runs the command (TestMain). What it asks the
-// API server passes through the test.
+// process is `carillon manager` as a process of its own: this binary, which runs the command (TestMain). What it asks
+// the API server passes through the test.
 type process struct {
 	traffic
 	world   *world

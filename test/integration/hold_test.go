@@ -14,8 +14,8 @@ import (
 // holdVariable is an address that a process asks, for each Job that it is about to create, whether it may go on.
 const holdVariable = "CARILLON_INTEGRATION_HOLD"
 
-// holdStarts has this process ask before it creates the Job that it has decided upon. Timetables are one of its kinds of CronJob
-// then: so it serves those that ask.
+// holdStarts has this process ask before it creates the Job that it has decided upon. Timetables are one of its kinds
+// of CronJob then: so it serves those that ask.
 func holdStarts(address string) {
 	for i, k := range kind.All {
 		kind.All[i] = heldKind{k, address}

@@ -27,8 +27,8 @@ import (
 // server has to answer the requests of that many runs a second, and those of the times that passed without a leader.
 const timetablesUnderLoad = 5
 
-// Two managers are killed in turn while Timetables are due each second. Whoever leads next catches up: each time has one
-// Job, made once, and none is left out (TG1, TG3).
+// Two managers are killed in turn while Timetables are due each second. Whoever leads next catches up: each time has
+// one Job, made once, and none is left out (TG1, TG3).
 //
 // CARILLON_MANAGER_KILLS says how often, twice if it is not set.
 func TestKilledManagers(t *testing.T) {

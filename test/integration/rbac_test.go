@@ -287,8 +287,8 @@ func (w *world) usesItsRights(seen *calls, want sets.Set[string], rare map[strin
 	}
 }
 
-// The roles of deploy/timetable are enough for a manager that serves Timetables alone, and hold nothing that it does not use.
-// Beside them it has the rights to events, the lease, and the review of its own rights, which everybody has.
+// The roles of deploy/timetable are enough for a manager that serves Timetables alone, and hold nothing that it does
+// not use. Beside them it has the rights to events, the lease, and the review of its own rights, which everybody has.
 func TestLeastPrivilegeOfTimetables(t *testing.T) {
 	p := plane.Start(t)
 	w := newTimetableAPI(t)

@@ -18,10 +18,10 @@ import (
 	"github.com/carillon-dev/carillon/internal/testkit/plane"
 )
 
-// The Pods of a run that is deleted while it runs, by Replace (CJ-065) or by hand (CJ-082, R6), are told to end, without
-// our finalizer to hold them, and take the time that they need. The next run does not wait for them, under Forbid
-// neither: a Job that is gone is not unfinished. But its own counters know nothing of them, it loses none of its Pods
-// when they go, and a time whose Job was deleted does not run again (what guarantee 2 says about Pods).
+// The Pods of a run that is deleted while it runs, by Replace (CJ-065) or by hand (CJ-082, R6), are told to end,
+// without our finalizer to hold them, and take the time that they need. The next run does not wait for them, under
+// Forbid neither: a Job that is gone is not unfinished. But its own counters know nothing of them, it loses none of its
+// Pods when they go, and a time whose Job was deleted does not run again (what guarantee 2 says about Pods).
 func TestPodsOfDeletedRuns(t *testing.T) {
 	for name, byHand := range map[string]bool{"by Replace": false, "by hand under Forbid": true} {
 		t.Run(name, func(t *testing.T) {

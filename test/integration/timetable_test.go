@@ -46,8 +46,8 @@ func (w *world) jobsLabelled(ctx context.Context, name string) ([]batchv1.Job, e
 	return list.Items, nil
 }
 
-// A Timetable starts Jobs against a real API server, which takes what is written, and tells how they end; one that names
-// a Calendar waits for it (TT-002, TT-004, TT-014, TT-053, TT-119).
+// A Timetable starts Jobs against a real API server, which takes what is written, and tells how they end; one that
+// names a Calendar waits for it (TT-002, TT-004, TT-014, TT-053, TT-119).
 func TestTimetable(t *testing.T) {
 	w := newTimetableAPI(t)
 	w.clock = clocktesting.NewFakeClock(time.Now())

@@ -80,7 +80,8 @@ func (w *world) here(obj map[string]any, name string) *unstructured.Unstructured
 	return u
 }
 
-// What the contract refuses at admission the API server refuses, with the words of the contract, and it stores the rest.
+// What the contract refuses at admission the API server refuses, with the words of the contract, and it stores the
+// rest.
 func TestTimetableAPIValidation(t *testing.T) {
 	w := newTimetableAPI(t)
 	for _, v := range vectors.ReadValidation(t, "../../docs/contract/timetable-vectors.json") {

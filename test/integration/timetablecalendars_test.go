@@ -18,8 +18,8 @@ import (
 	"github.com/carillon-dev/carillon/internal/manager"
 )
 
-// A manager that may not list Calendars, under leader election too, serves the Timetables that name none, and the others
-// say what is missing. They are served as soon as it is granted (TT-263).
+// A manager that may not list Calendars, under leader election too, serves the Timetables that name none, and the
+// others say what is missing. They are served as soon as it is granted (TT-263).
 func TestCalendarsThatMayNotBeListed(t *testing.T) {
 	for name, elect := range map[string]bool{"alone": false, "elected": true} {
 		t.Run(name, func(t *testing.T) {
@@ -67,8 +67,8 @@ func TestCalendarsThatMayNotBeListed(t *testing.T) {
 	}
 }
 
-// deleteAllTimetables deletes those that other tests have left: without a lease a manager stands back where another one has
-// just written a status.
+// deleteAllTimetables deletes those that other tests have left: without a lease a manager stands back where another one
+// has just written a status.
 func (w *world) deleteAllTimetables() {
 	w.Helper()
 	all := dynamic.NewForConfigOrDie(w.plane.Config()).Resource(timetables)

@@ -50,8 +50,8 @@ func (w *world) deleteTimetable(name string, propagation metav1.DeletionPropagat
 	})
 }
 
-// Whoever deletes a Timetable deletes what it has started, and nothing of ours waits for anything; with orphaning what it
-// has started stays, and a new Timetable of the same name neither counts nor touches it (TT-221, TT-222).
+// Whoever deletes a Timetable deletes what it has started, and nothing of ours waits for anything; with orphaning what
+// it has started stays, and a new Timetable of the same name neither counts nor touches it (TT-221, TT-222).
 func TestTimetableDeleted(t *testing.T) {
 	w := newTimetableAPI(t)
 	w.clock = clocktesting.NewFakeClock(time.Now())
@@ -115,8 +115,8 @@ func (w *world) undefine(name string) {
 	})
 }
 
-// Once the controller is gone, the definitions can be deleted with all Timetables, and nothing hangs: neither they nor the
-// Jobs that were started wait for anybody (TT-223).
+// Once the controller is gone, the definitions can be deleted with all Timetables, and nothing hangs: neither they nor
+// the Jobs that were started wait for anybody (TT-223).
 func TestTimetableUninstalled(t *testing.T) {
 	w := newTimetableAPI(t)
 	w.clock = clocktesting.NewFakeClock(time.Now())
@@ -140,8 +140,8 @@ func TestTimetableUninstalled(t *testing.T) {
 	})
 }
 
-// The kind of what a Timetable starts is removed while a run is active, and comes back. Meanwhile nothing starts, times wait,
-// and the condition Ready says why; the run is one that somebody has deleted (timetable.md 3.9, 6).
+// The kind of what a Timetable starts is removed while a run is active, and comes back. Meanwhile nothing starts, times
+// wait, and the condition Ready says why; the run is one that somebody has deleted (timetable.md 3.9, 6).
 func TestTimetableKindRemoved(t *testing.T) {
 	w := newTimetableAPI(t)
 	w.clock = clocktesting.NewFakeClock(time.Now())

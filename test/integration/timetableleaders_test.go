@@ -30,9 +30,9 @@ import (
 	build "github.com/carillon-dev/carillon/internal/testkit/make"
 )
 
-// A leader is stopped between its decision on the runs of Timetables and the creates. Another one takes over and makes the
-// runs, which end; the objects of some are gone by then, so that their names are free. When the first one goes on it sends
-// nothing (timetable.md F1, TT-190).
+// A leader is stopped between its decision on the runs of Timetables and the creates. Another one takes over and makes
+// the runs, which end; the objects of some are gone by then, so that their names are free. When the first one goes on
+// it sends nothing (timetable.md F1, TT-190).
 func TestFrozenWhileStartingTimetables(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute by the wall clock: a lease ends")
@@ -114,8 +114,8 @@ func TestFrozenWhileStartingTimetables(t *testing.T) {
 	}
 }
 
-// A leader that cannot renew its lease, but reaches the API server otherwise, starts nothing from the moment on at which
-// another one may soon lead, and gives up (timetable.md F1, TT-191).
+// A leader that cannot renew its lease, but reaches the API server otherwise, starts nothing from the moment on at
+// which another one may soon lead, and gives up (timetable.md F1, TT-191).
 func TestLeaderThatCannotRenewStartsNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a quarter of a minute by the wall clock: a lease is given up")
@@ -169,8 +169,8 @@ func TestLeaderThatCannotRenewStartsNothing(t *testing.T) {
 	}
 }
 
-// A manager of Timetables that takes over while its caches show nothing of a run that has come and gone waits until they
-// are as new as its leadership, and starts that no second time (timetable.md F2, TT-192).
+// A manager of Timetables that takes over while its caches show nothing of a run that has come and gone waits until
+// they are as new as its leadership, and starts that no second time (timetable.md F2, TT-192).
 func TestTakeoverOfTimetablesWithOldCaches(t *testing.T) {
 	w := newTimetableAPI(t)
 	w.clock = clocktesting.NewFakeClock(time.Now())

@@ -51,9 +51,9 @@ func (w *world) readyIs(ctx context.Context, name, reason, message string) error
 	return nil
 }
 
-// What the API server would refuse it refuses in a dry run, when the Timetable is created, and the status has its words;
-// at its time it is tried all the same. What it accepts is created by no dry run (TT-208, VV-70). A field that it does not
-// know is told, and refuses nothing (TT-261).
+// What the API server would refuse it refuses in a dry run, when the Timetable is created, and the status has its
+// words; at its time it is tried all the same. What it accepts is created by no dry run (TT-208, VV-70). A field that
+// it does not know is told, and refuses nothing (TT-261).
 func TestTimetableTemplates(t *testing.T) {
 	w := newTimetableAPI(t)
 	w.clock = clocktesting.NewFakeClock(time.Now())

@@ -5,8 +5,8 @@ package planted_test
 
 import "testing"
 
-// The simulated worlds of Timetables in internal/controller/scheduled are to find each of these; the first seven are those that
-// timetable.md section 12 asks for.
+// The simulated worlds of Timetables in internal/controller/scheduled are to find each of these; the first seven are
+// those that timetable.md section 12 asks for.
 func TestTimetables(t *testing.T) {
 	t.Parallel()
 	simulate(t, simulation{dir: "internal/controller/scheduled", bugs: "internal/cron", test: "TestSimulationOfTimetables", histories: "1500"}, map[string]bug{

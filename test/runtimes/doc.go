@@ -5,8 +5,8 @@
 
 // Package runtimes runs other container runtimes, containerd and podman, to hold Carillon against them. Each gets a
 // directory of its own for all that it keeps; nothing of the machine's own containerd or podman is used or touched, and
-// after Stop nothing is left but that directory. It needs root, and the programs as Debian packages them; Missing names those that are not
-// here.
+// after Stop nothing is left but that directory. It needs root, and the programs as Debian packages them; Missing names
+// those that are not here.
 //
 //	registry.go    a registry on loopback, from which all pull the same images
 //	containerd.go  a containerd, and ctr to talk to it

@@ -27,8 +27,8 @@ func absent(places []string) []string {
 	})
 }
 
-// removeEmpty removes places, deepest first, with what lies in them, as far as that is empty directories and files that hold
-// nothing: what somebody else keeps there meanwhile stays.
+// removeEmpty removes places, deepest first, with what lies in them, as far as that is empty directories and files that
+// hold nothing: what somebody else keeps there meanwhile stays.
 func removeEmpty(places []string) {
 	for _, place := range slices.Backward(places) {
 		var dirs []string

@@ -108,8 +108,8 @@ func (p *Podman) Pull(ctx context.Context, image string) *exec.Cmd {
 }
 
 // RunCommand is a command that runs a container of an image that is here on the machine's network, and removes it. Its
-// limits are no higher than this process's, and than what podman lets itself have: those that it gives unasked not every root
-// may give.
+// limits are no higher than this process's, and than what podman lets itself have: those that it gives unasked not
+// every root may give.
 func (p *Podman) RunCommand(ctx context.Context, image, id string, args ...string) *exec.Cmd {
 	return p.Command(ctx, append([]string{
 		"run", "--rm", "--pull=never", "--network=host", "--ulimit", p.files, "--ulimit", p.processes, "--name", id, image,

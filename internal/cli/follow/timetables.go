@@ -62,8 +62,8 @@ func (f *Follower) timetable(tt *v1alpha1.Timetable) {
 	}
 }
 
-// comesNext gives the next run of a Timetable, or why there is none; false while its controller has not said, or has not
-// looked since what it has said has passed.
+// comesNext gives the next run of a Timetable, or why there is none; false while its controller has not said, or has
+// not looked since what it has said has passed.
 func comesNext(tt *v1alpha1.Timetable, now time.Time) (line console.Line, known bool) {
 	s := &tt.Status
 	is := func(condition string) (reason string, holds bool) {

@@ -225,8 +225,8 @@ func (a *Applier) awaitEstablished(ctx context.Context, r dynamic.ResourceInterf
 	}
 }
 
-// maps reports whether the API server also lists the kind of a CustomResourceDefinition among those that it serves, which
-// it does a moment after it says that the definition is established.
+// maps reports whether the API server also lists the kind of a CustomResourceDefinition among those that it serves,
+// which it does a moment after it says that the definition is established.
 func (a *Applier) maps(crd *unstructured.Unstructured) bool {
 	a.mapper.Reset()
 	group, _, _ := unstructured.NestedString(crd.Object, "spec", "group")

@@ -10,8 +10,8 @@ import (
 	"github.com/carillon-dev/carillon/internal/plan/workload"
 )
 
-// lastVersions leaves out objects of which there is a later version among them, as a server would: the one that is applied
-// last stays. It tells each that is left out.
+// lastVersions leaves out objects of which there is a later version among them, as a server would: the one that is
+// applied last stays. It tells each that is left out.
 func lastVersions(objects []*workload.Scheduled, tell func(string)) []*workload.Scheduled {
 	identityOf := func(s *workload.Scheduled) identity {
 		return identity{s.Kind.Info().Owner, cmp.Or(s.Owner.Namespace, s.Content.GetNamespace()), s.Content.GetName()}

@@ -12,8 +12,8 @@ import (
 	"github.com/carillon-dev/carillon/internal/plan/run"
 )
 
-// Rest passes on what a Source has of what an attempt wrote after a mark. A piece is valid until pass returns. The error
-// is that of pass or of the Source; fs.ErrNotExist says that nothing, or no more, is left of the log.
+// Rest passes on what a Source has of what an attempt wrote after a mark. A piece is valid until pass returns. The
+// error is that of pass or of the Source; fs.ErrNotExist says that nothing, or no more, is left of the log.
 func Rest(ctx context.Context, s Source, a *run.Attempt, from crilog.Mark, pass func(crilog.Piece) error) error {
 	log, err := s.Log(ctx, a)
 	if err != nil {

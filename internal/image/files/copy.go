@@ -17,9 +17,10 @@ import (
 // copyBlock is how much is read and written at once.
 const copyBlock = 256 << 10
 
-// Copy copies what is in the directory from to the empty directory to, with owners, modes, times, extended attributes and
-// hard links; to becomes like from. Where the filesystem can share blocks, files take no space until they are written to.
-// Without allUsers everything belongs to this process's user. Devices and sockets, of which images have none, are left out.
+// Copy copies what is in the directory from to the empty directory to, with owners, modes, times, extended attributes
+// and hard links; to becomes like from. Where the filesystem can share blocks, files take no space until they are
+// written to. Without allUsers everything belongs to this process's user. Devices and sockets, of which images have
+// none, are left out.
 func Copy(from *os.File, to string, allUsers bool) error {
 	root, err := unix.Open(to, OpenDir, 0)
 	if err != nil {
@@ -158,8 +159,8 @@ func (c *copier) content(source, target int, size int64) error {
 	return unix.Ftruncate(target, size)
 }
 
-// dress gives a copy, which is name in the directory to, the owner, extended attributes, mode and times of its original.
-// source and target are both open, unless it is no file and no directory.
+// dress gives a copy, which is name in the directory to, the owner, extended attributes, mode and times of its
+// original. source and target are both open, unless it is no file and no directory.
 func (c *copier) dress(source, target, to int, name string, st *unix.Stat_t) error {
 	if c.allUsers {
 		if err := unix.Fchownat(to, name, int(st.Uid), int(st.Gid), unix.AT_SYMLINK_NOFOLLOW); err != nil {

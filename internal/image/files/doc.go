@@ -3,8 +3,8 @@
 
 //go:build linux
 
-// Package files is what unpacking an image and copying one have in common: going through directories, writing content and
-// extended attributes by descriptor, and copying a tree.
+// Package files is what unpacking an image and copying one have in common: going through directories, writing content
+// and extended attributes by descriptor, and copying a tree.
 //
 //	err := files.Copy(from, to, true)   // owners, modes, times, extended attributes, hard links and holes included
 //
@@ -14,6 +14,6 @@
 //   - content.go  names in a directory, content at a place
 //   - xattr.go    extended attributes that mean the same in an image as outside
 //
-// No link is followed: every name is looked up in an open directory. The supervisor of a container imports this package,
-// so it imports the standard library and golang.org/x/sys/unix alone.
+// No link is followed: every name is looked up in an open directory. The supervisor of a container imports this
+// package, so it imports the standard library and golang.org/x/sys/unix alone.
 package files

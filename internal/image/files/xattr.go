@@ -16,8 +16,8 @@ import (
 // maxXattr is how long the kernel lets one be.
 const maxXattr = 64 << 10
 
-// KeepXattr reports whether an extended attribute means the same inside an image as outside: those for programs, and the
-// capabilities of a file. The kernel's overlay marks its own, and all others are the machine's.
+// KeepXattr reports whether an extended attribute means the same inside an image as outside: those for programs, and
+// the capabilities of a file. The kernel's overlay marks its own, and all others are the machine's.
 func KeepXattr(name string) bool {
 	if name == "security.capability" {
 		return true
@@ -26,8 +26,8 @@ func KeepXattr(name string) bool {
 	return ok && rest != "" && !strings.HasPrefix(rest, "overlay.") && !strings.ContainsRune(rest, 0)
 }
 
-// SetXattr gives an open file or directory an extended attribute. A filesystem without them, or a user who may not give a
-// file capabilities, is no error.
+// SetXattr gives an open file or directory an extended attribute. A filesystem without them, or a user who may not give
+// a file capabilities, is no error.
 func SetXattr(fd int, name string, value []byte) error {
 	err := unix.Fsetxattr(fd, name, value, 0)
 	if errors.Is(err, unix.ENOTSUP) || errors.Is(err, unix.EPERM) {

@@ -10,7 +10,8 @@
 // mount(2) has room for one page of options, which is some 200 layers, or some 250 if each is named by an open file.
 // Since Linux 6.5 each can be told by itself, up to the 500 that the kernel puts on one another.
 //
-// The supervisor of a container imports this package, so it imports the standard library and golang.org/x/sys/unix alone.
+// The supervisor of a container imports this package, so it imports the standard library and golang.org/x/sys/unix
+// alone.
 package overlay
 
 import (

@@ -21,7 +21,8 @@ import (
 // envDir is set in a process that has namespaces of its own: where it may mount.
 const envDir = "CARILLON_TEST_OVERLAY"
 
-// All layers are seen, the topmost first, however many they are and whatever they are called; and what cannot be is said.
+// All layers are seen, the topmost first, however many they are and whatever they are called; and what cannot be is
+// said.
 func TestMount(t *testing.T) {
 	if os.Getenv(envDir) != "" {
 		t.Skip("inside")

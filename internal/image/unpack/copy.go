@@ -19,6 +19,6 @@ func Copy(ctx context.Context, store, from, to string) error {
 	return err
 }
 
-// Remove removes a directory with what layers made there, whatever rights it has. It never leaves the mount on which path
-// lies, and removes nothing while anything is mounted there. What is not there is no error.
+// Remove removes a directory with what layers made there, whatever rights it has. It never leaves the mount on which
+// path lies, and removes nothing while anything is mounted there. What is not there is no error.
 func Remove(path string) error { return privatedir.RemoveTree(filepath.Clean(path)) }

@@ -37,11 +37,11 @@
 //
 // # Invariants
 //
-// Nothing outside Target and Work changes. No entry is followed out of the root: by the root of the process, and without
-// that by the walk of tree.go, which is what the fuzzer tries. This program reads nothing of the archive, and of the
-// process only its answer. When the process ends, however it ends, no mount is left. What is left of a layer that was not
-// applied is for the caller to remove.
+// Nothing outside Target and Work changes. No entry is followed out of the root: by the root of the process, and
+// without that by the walk of tree.go, which is what the fuzzer tries. This program reads nothing of the archive, and
+// of the process only its answer. When the process ends, however it ends, no mount is left. What is left of a layer
+// that was not applied is for the caller to remove.
 //
-// The process takes over in an init function, before the heavy packages of a binary that imports this one initialise; so
-// the package imports the standard library, the unzippers and little else.
+// The process takes over in an init function, before the heavy packages of a binary that imports this one initialise;
+// so the package imports the standard library, the unzippers and little else.
 package unpack

@@ -72,8 +72,8 @@ func cure() string {
 	return cureUser
 }
 
-// FindForm tries out how layers can be kept in store, which is a directory of ours that exists. An *UnsupportedError says
-// that they cannot.
+// FindForm tries out how layers can be kept in store, which is a directory of ours that exists. An *UnsupportedError
+// says that they cannot.
 func FindForm(ctx context.Context, store string) (Form, error) {
 	tries := []Form{{UserXattr: true}, {Flat: true}}
 	if os.Geteuid() == 0 {

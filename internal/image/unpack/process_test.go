@@ -69,8 +69,8 @@ func until(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// A layer that is being applied can be stopped at any time: by its process's death, or because nobody wants it any more.
-// Then there is an error at once, and nothing but files in the two directories, without a mount.
+// A layer that is being applied can be stopped at any time: by its process's death, or because nobody wants it any
+// more. Then there is an error at once, and nothing but files in the two directories, without a mount.
 func TestStopped(t *testing.T) {
 	for name, stop := range map[string]func(t *testing.T, cancel func()){
 		"killed": func(t *testing.T, _ func()) {
@@ -249,8 +249,8 @@ func TestConfined(t *testing.T) {
 	}
 }
 
-// Where a store is on an overlay, as in most containers, images are kept whole. In a mount namespace of its own, so that
-// the machine sees nothing of it.
+// Where a store is on an overlay, as in most containers, images are kept whole. In a mount namespace of its own, so
+// that the machine sees nothing of it.
 func TestOnOverlay(t *testing.T) {
 	if dir := os.Getenv("UNPACK_OVERLAY"); dir != "" {
 		if err := unix.Mount("", "/", "", unix.MS_PRIVATE|unix.MS_REC, ""); err != nil {

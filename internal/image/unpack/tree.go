@@ -19,8 +19,9 @@ import (
 // maxLinks is how many links a name may lead through, as in the kernel.
 const maxLinks = 40
 
-// tree walks through the directories below a root. It keeps those open that lead to the last entry, because the next one
-// lies near it, as a rule. Nobody else changes the tree meanwhile, and what an entry changes lies below all that is open.
+// tree walks through the directories below a root. It keeps those open that lead to the last entry, because the next
+// one lies near it, as a rule. Nobody else changes the tree meanwhile, and what an entry changes lies below all that is
+// open.
 type tree struct {
 	levels []*level // the first is the root, each other a directory in the one before
 	of     *pathSet // what comes from this layer, and the directories above it

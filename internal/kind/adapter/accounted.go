@@ -18,8 +18,8 @@ type Accounted interface {
 	AddStatus(obj Object, counts StatusCounts)
 }
 
-// OutcomeWords are a result and a reason as a status writes them; the reason is "" where there is none, or where a newer
-// version wrote one that is not known.
+// OutcomeWords are a result and a reason as a status writes them; the reason is "" where there is none, or where a
+// newer version wrote one that is not known.
 type OutcomeWords struct{ Result, Reason string }
 
 // StatusCounts are sums over the statuses of objects.
@@ -35,6 +35,6 @@ type StatusCounts struct {
 // ConditionWords are the type and the status of a condition.
 type ConditionWords struct{ Type, Status string }
 
-// OutcomeErrorReason is the reason of the event which tells that the expressions which say how children end could not be
-// evaluated.
+// OutcomeErrorReason is the reason of the event which tells that the expressions which say how children end could not
+// be evaluated.
 const OutcomeErrorReason = "OutcomeError"

@@ -8,10 +8,10 @@ import (
 	"encoding/json"
 )
 
-// members calls each for the members of the JSON object that data is, and reports whether it is one, as far as it had to
-// look: each entry of managed fields is read when a cache fills, and most of it is about a template, of which a decoder
-// would look at every letter twice and make maps. What comes after each has returned false is not looked at. key and
-// value are parts of data; the key has its quotes.
+// members calls each for the members of the JSON object that data is, and reports whether it is one, as far as it had
+// to look: each entry of managed fields is read when a cache fills, and most of it is about a template, of which a
+// decoder would look at every letter twice and make maps. What comes after each has returned false is not looked at.
+// key and value are parts of data; the key has its quotes.
 func members(data []byte, each func(key, value []byte) bool) bool {
 	data = bytes.TrimLeft(data, " \t\r\n")
 	if len(data) == 0 || data[0] != '{' {

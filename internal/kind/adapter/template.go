@@ -9,8 +9,8 @@ import "github.com/carillon-dev/carillon/internal/cron"
 // (cron.Plan.CheckTemplate).
 type TemplateChecker interface {
 	Kind
-	// JudgeTemplate tells what the answer to a dry run of the create of a child says about the template of owner. answer is
-	// the object that the server answered with; it is not looked at if err is not nil. strict is what the server said to a
-	// dry run that allowed no field which it does not know, nil if there is no such field.
+	// JudgeTemplate tells what the answer to a dry run of the create of a child says about the template of owner. answer
+	// is the object that the server answered with; it is not looked at if err is not nil. strict is what the server said
+	// to a dry run that allowed no field which it does not know, nil if there is no such field.
 	JudgeTemplate(owner, answer Object, err, strict error) cron.TemplateCheckResult
 }

@@ -23,8 +23,8 @@ type ReadOptions struct {
 	// Dependency gives an object of the namespace that another one depends on, from a cache: it must not be modified.
 	// False: there is none. Nil for kinds that are not Dependent.
 	Dependency func(namespace string, d Dependency) (Object, bool)
-	// DependencyTrouble says in words, without a full stop, why no object of that kind can be read; "" if they can. Nil: all
-	// can.
+	// DependencyTrouble says in words, without a full stop, why no object of that kind can be read; "" if they can. Nil:
+	// all can.
 	DependencyTrouble func(kind schema.GroupVersionKind) string
 }
 

@@ -114,8 +114,8 @@ type Rule struct {
 	Cost                uint64 // what an API server estimates for one object at its limits
 }
 
-// Rules lists the CEL rules with what an API server estimates that they cost: a rule may cost 10,000,000, and those of a
-// CRD together 100,000,000.
+// Rules lists the CEL rules with what an API server estimates that they cost: a rule may cost 10,000,000, and those of
+// a CRD together 100,000,000.
 func (c *CRD) Rules(t *testing.T) []Rule {
 	t.Helper()
 	return rulesOf(t, "", c.props, crdvalidation.RootCELContext(c.props))

@@ -15,8 +15,8 @@ import (
 	"github.com/carillon-dev/carillon/internal/kind/timetable"
 )
 
-// An outcome is counted under the words of timetable.md 4.3, and under no others: what somebody wrote into a status makes
-// no series.
+// An outcome is counted under the words of timetable.md 4.3, and under no others: what somebody wrote into a status
+// makes no series.
 func TestOutcomeWords(t *testing.T) {
 	for name, c := range map[string]struct {
 		outcome cron.RunOutcome

@@ -30,8 +30,8 @@ func running(cron string) *timetable.Object {
 	return tt
 }
 
-// Reading a Timetable is part of every pass: one as a client has it, as a cache has it, and the same while runs are under
-// way.
+// Reading a Timetable is part of every pass: one as a client has it, as a cache has it, and the same while runs are
+// under way.
 func BenchmarkRead(b *testing.B) {
 	tt := running("*/10 * * * *")
 	waiting := tt.DeepCopy()
@@ -109,8 +109,8 @@ func BenchmarkPatches(b *testing.B) {
 	}
 }
 
-// due is a Timetable at a scheduled time, as a cache has it, with a full ledger and the Jobs that its history keeps. Text
-// is what the server sends of it.
+// due is a Timetable at a scheduled time, as a cache has it, with a full ledger and the Jobs that its history keeps.
+// Text is what the server sends of it.
 func due(b *testing.B) (obj adapter.Object, text []byte, jobs []adapter.Object) {
 	tt := running("*/10 * * * *")
 	tt.Status = v1alpha1.TimetableStatus{}
@@ -179,8 +179,8 @@ func withStart(b *testing.B, obj adapter.Object, in cron.Input) cron.Input {
 	return in
 }
 
-// A start: all but the request that creates the Job, and the decision after its answer. Thousands of Timetables may be due
-// at one instant.
+// A start: all but the request that creates the Job, and the decision after its answer. Thousands of Timetables may be
+// due at one instant.
 func BenchmarkStart(b *testing.B) {
 	obj, _, jobs := due(b)
 	b.ReportAllocs()

@@ -15,8 +15,8 @@ import (
 // calendarsRead has a *timeset.Calendar for each weak.Pointer[v1alpha1.Calendar] that was read and is in use still.
 var calendarsRead sync.Map
 
-// ReadCalendar reads a Calendar, which must not be modified any more: once for all Timetables that name it, since one of
-// a thousand periods takes most of a millisecond and 100 KB. What of it cannot be read is told by Times.
+// ReadCalendar reads a Calendar, which must not be modified any more: once for all Timetables that name it, since one
+// of a thousand periods takes most of a millisecond and 100 KB. What of it cannot be read is told by Times.
 func ReadCalendar(calendar *v1alpha1.Calendar) *timeset.Calendar {
 	key := weak.Make(calendar)
 	if read, known := calendarsRead.Load(key); known {

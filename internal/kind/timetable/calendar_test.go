@@ -51,8 +51,8 @@ func TestCalendarIsReadOnce(t *testing.T) {
 	runtime.KeepAlive(calendar)
 }
 
-// While no Calendar can be read, a Timetable that names one says why, and what is to be done; one that names none is as ever
-// (TT-263).
+// While no Calendar can be read, a Timetable that names one says why, and what is to be done; one that names none is as
+// ever (TT-263).
 func TestCalendarsCannotBeRead(t *testing.T) {
 	tt := &timetable.Object{Timetable: *tick()}
 	tt.Spec.Schedules = []v1alpha1.Schedule{{Name: "main", Cron: "*/10 * * * *"}}

@@ -66,10 +66,11 @@ func (k Kind) ReadChild(obj adapter.Object, kind schema.GroupVersionKind, owner 
 	return child, nil
 }
 
-// recordedOutcome tells how a child has ended as the status tells it, for kinds whose end spec.outcome tells: that may be
-// another one by now, or about another kind, and what was decided is final (timetable.md 3.9). Unfinished is one of a run
-// that the status does not tell the end of: also one that was never counted, because it began before the first cursor.
-// Nobody can tell such a run from one that was counted and left the ledger since, once the ledger has lost anything.
+// recordedOutcome tells how a child has ended as the status tells it, for kinds whose end spec.outcome tells: that may
+// be another one by now, or about another kind, and what was decided is final (timetable.md 3.9). Unfinished is one of
+// a run that the status does not tell the end of: also one that was never counted, because it began before the first
+// cursor. Nobody can tell such a run from one that was counted and left the ledger since, once the ledger has lost
+// anything.
 func recordedOutcome(owner, child adapter.Object) outcome.Outcome {
 	var s *v1alpha1.TimetableStatus
 	switch tt := owner.(type) {
@@ -118,9 +119,9 @@ func recordedOutcome(owner, child adapter.Object) outcome.Outcome {
 	return ended
 }
 
-// entryOf is the index of the entry that tells what became of a time, -1 if there is none: that of a run of it, else one
-// of times that did not start. Those of one timing lie among the runs of another one, so that their range says nothing
-// of a run.
+// entryOf is the index of the entry that tells what became of a time, -1 if there is none: that of a run of it, else
+// one of times that did not start. Those of one timing lie among the runs of another one, so that their range says
+// nothing of a run.
 func entryOf(ledger []v1alpha1.LedgerEntry, at time.Time) int {
 	if i := slices.IndexFunc(ledger, func(e v1alpha1.LedgerEntry) bool { return e.Run != "" && at.Equal(e.ScheduledTime.Time) }); i >= 0 {
 		return i

@@ -53,8 +53,8 @@ func newCompilation(spec *v1alpha1.TimetableSpec) *compilation {
 	}
 }
 
-// timesOf gives the scheduled times of the Timetable that the spec is of, with the Calendars as they are now. A Calendar
-// that was changed, or made again, is another object in a cache.
+// timesOf gives the scheduled times of the Timetable that the spec is of, with the Calendars as they are now. A
+// Calendar that was changed, or made again, is another object in a cache.
 func (c *compilation) timesOf(timetable metav1.Object, options adapter.ReadOptions, minInterval time.Duration) *compiledTimes {
 	calendars := calendarsOf(timetable.GetNamespace(), c.spec, options)
 	c.mu.Lock()

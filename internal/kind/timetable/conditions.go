@@ -107,8 +107,8 @@ func (f *Facts) healthy(late bool) metav1.Condition {
 	return is(metav1.ConditionTrue, "RunSucceeded", "the newest scheduled run that ended has succeeded, and none is missing")
 }
 
-// missed tells whether a scheduled time was missed after the latest one that succeeded. Where missRecordedTime is absent
-// somebody has erased it, and the miss with it.
+// missed tells whether a scheduled time was missed after the latest one that succeeded. Where missRecordedTime is
+// absent somebody has erased it, and the miss with it.
 func (f *Facts) missed() bool {
 	s := f.Status
 	return s.LastMissedTime != nil && s.MissRecordedTime != nil &&

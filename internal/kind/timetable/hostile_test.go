@@ -69,8 +69,8 @@ func FuzzPass(f *testing.F) {
 	})
 }
 
-// TT-207: what is too large is told, and starts nothing. Of an object that is too large with its variables replaced the time that
-// waits tells.
+// TT-207: what is too large is told, and starts nothing. Of an object that is too large with its variables replaced the
+// time that waits tells.
 func TestTooLargeScenarios(t *testing.T) {
 	large := strings.Repeat("x", 300<<10)
 	spec := `{parameters: [{name: p, default: "` + strings.Repeat("p", 256) + `"}], template: {spec: {x: "` + strings.Repeat("$(carillon.parameters.p)", 5000) + `"}}}`

@@ -60,7 +60,8 @@ func memory(tt *Object, now cron.Timing) cron.Memory {
 	return m
 }
 
-// activeRun reads a run. The kind of its child is its own, and not that of the template, which may have been edited since.
+// activeRun reads a run. The kind of its child is its own, and not that of the template, which may have been edited
+// since.
 func activeRun(tt *Object, a *v1alpha1.ActiveRun) cron.ActiveRun {
 	apiVersion, kind := runKind(a)
 	return cron.ActiveRun{

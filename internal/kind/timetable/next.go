@@ -27,8 +27,8 @@ type Upcoming struct {
 	Several bool
 }
 
-// NextTimes gives the times that will start next if nothing else happens, at most five (timetable.md 4.2). While nothing
-// starts because of a suspension without end or of failures there are none; who asks then knows.
+// NextTimes gives the times that will start next if nothing else happens, at most five (timetable.md 4.2). While
+// nothing starts because of a suspension without end or of failures there are none; who asks then knows.
 func NextTimes(set *timeset.Set, u Upcoming) []v1alpha1.NextTime {
 	first := u.Now
 	if u.SuspendedUntil.After(u.Now) {

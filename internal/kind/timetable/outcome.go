@@ -37,10 +37,10 @@ func OutcomeRule(spec *v1alpha1.TimetableSpec) (*outcome.Rule, *Obstacle) {
 	return rule, nil
 }
 
-// childOutcome tells whether a child of this kind has ended, and how. own gives the rule of the spec for children of the
-// kind, nil if there is none; it is asked for kinds that are not known. child is a Job of batch/v1, or unstructured; the
-// error says that it is neither, or which expression could not be evaluated, beside an outcome that is valid: the latter
-// is told once for a generation (OutcomeError).
+// childOutcome tells whether a child of this kind has ended, and how. own gives the rule of the spec for children of
+// the kind, nil if there is none; it is asked for kinds that are not known. child is a Job of batch/v1, or
+// unstructured; the error says that it is neither, or which expression could not be evaluated, beside an outcome that
+// is valid: the latter is told once for a generation (OutcomeError).
 func childOutcome(kind schema.GroupVersionKind, child runtime.Object, own func() *outcome.Rule) (outcome.Outcome, error) {
 	switch child := child.(type) {
 	case *batchv1.Job:

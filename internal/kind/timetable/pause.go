@@ -29,8 +29,8 @@ func readPause(s *v1alpha1.TimetableStatus) cron.Pause {
 }
 
 // lostCause is the cause of a pause whose condition somebody has erased, as far as the rest of the status tells: what
-// passed in a pause is not to start because of that. A status without next times is that of a suspended Timetable, or of
-// one that has no more times, which nothing can be started for.
+// passed in a pause is not to start because of that. A status without next times is that of a suspended Timetable, or
+// of one that has no more times, which nothing can be started for.
 func lostCause(s *v1alpha1.TimetableStatus, p *cron.Pause) cron.PauseCause {
 	switch {
 	case p.Until != nil:

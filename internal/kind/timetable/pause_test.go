@@ -14,7 +14,8 @@ import (
 	"github.com/carillon-dev/carillon/internal/cron"
 )
 
-// What a status says of a pause is what is read from it again: the cause from the condition, the rest from status.pause.
+// What a status says of a pause is what is read from it again: the cause from the condition, the rest from
+// status.pause.
 func TestPauseIsReadAsWritten(t *testing.T) {
 	at := time.Date(2026, 5, 4, 12, 31, 0, 0, time.UTC)
 	for name, p := range map[string]cron.Pause{

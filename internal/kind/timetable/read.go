@@ -118,7 +118,8 @@ func (k Kind) timing(tt *Object, options adapter.ReadOptions, obstacle *Obstacle
 	return t, inChild.asCron(), template
 }
 
-// wholeSecond is the first whole second that is not before t: a status holds no fractions, and no scheduled time has any.
+// wholeSecond is the first whole second that is not before t: a status holds no fractions, and no scheduled time has
+// any.
 func wholeSecond(t time.Time) time.Time {
 	if whole := t.UTC().Truncate(time.Second); !whole.Before(t) {
 		return whole

@@ -16,8 +16,8 @@ import (
 	"github.com/carillon-dev/carillon/internal/kind/timetable"
 )
 
-// How a child has ended whose kind the template names no more, and which no expression is about, the status tells: what was
-// decided is final. What the status does not tell the end of is unfinished (timetable.md 3.9).
+// How a child has ended whose kind the template names no more, and which no expression is about, the status tells: what
+// was decided is final. What the status does not tell the end of is unfinished (timetable.md 3.9).
 func TestEndsOfAFormerKind(t *testing.T) {
 	former := schema.GroupVersionKind{Group: "tekton.dev", Version: "v1", Kind: "PipelineRun"}
 	tenPast, ended := clock("12:10"), clock("12:17")

@@ -37,7 +37,8 @@ func StatusPatch(obj metav1.Object, before, after *v1alpha1.TimetableStatus) ([]
 	return patch, nil
 }
 
-// changedFields gives the merge patch from one status to another. Only what differs is written as JSON, which costs most.
+// changedFields gives the merge patch from one status to another. Only what differs is written as JSON, which costs
+// most.
 func changedFields(before, after *v1alpha1.TimetableStatus) (map[string]any, error) {
 	changes := map[string]any{}
 	from, to := reflect.ValueOf(before).Elem(), reflect.ValueOf(after).Elem()
@@ -69,8 +70,8 @@ var statusFields = func() (names []string) {
 // none is the change of a field that goes.
 var none = json.RawMessage("null")
 
-// changedField gives the change of one field as JSON, or, for an object that stays, as the merge patch of it; nil if JSON
-// has no difference.
+// changedField gives the change of one field as JSON, or, for an object that stays, as the merge patch of it; nil if
+// JSON has no difference.
 func changedField(was, is reflect.Value) (any, error) {
 	if absent(is) {
 		if absent(was) {

@@ -9,8 +9,8 @@ import (
 	"github.com/carillon-dev/carillon/api/v1alpha1"
 )
 
-// A child that somebody has given what only almost names a run (timetable.md section 7) is counted as none: it is in the
-// way while it lives, and that is all.
+// A child that somebody has given what only almost names a run (timetable.md section 7) is counted as none: it is in
+// the way while it lives, and that is all.
 func TestStrangeChildren(t *testing.T) {
 	for name, annotations := range map[string]map[string]string{
 		"of a part of a second": {v1alpha1.AnnotationScheduledTime: "2026-05-04T12:04:00.5Z", v1alpha1.AnnotationAttempt: "1"},

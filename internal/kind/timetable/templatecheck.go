@@ -45,9 +45,9 @@ func leftOut(strict error) string {
 		"; correct the name of the field", conditionMessageBytes-len(accepted+andYet))
 }
 
-// rejects tells whether an error says that the server refuses the child whenever it is created. A quota may be full at one
-// time only, what is not granted is told by the condition Ready, a namespace that goes away takes all with it, and a
-// webhook may be one that takes no part in dry runs, whatever it says of the child itself.
+// rejects tells whether an error says that the server refuses the child whenever it is created. A quota may be full at
+// one time only, what is not granted is told by the condition Ready, a namespace that goes away takes all with it, and
+// a webhook may be one that takes no part in dry runs, whatever it says of the child itself.
 func rejects(err error) bool {
 	switch code := codeOf(err); {
 	case strings.Contains(err.Error(), "does not support dry run"), strings.Contains(err.Error(), "exceeded quota"),

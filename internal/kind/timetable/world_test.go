@@ -57,8 +57,8 @@ type world struct {
 	carried cron.Memory
 	said    map[string]bool
 
-	// failCreate, failWrite and failDelete are the answers of the server; nil is that it does what is asked. dieAfter ends the
-	// controller after so many more creates, before it writes anything; 0 does not.
+	// failCreate, failWrite and failDelete are the answers of the server; nil is that it does what is asked. dieAfter ends
+	// the controller after so many more creates, before it writes anything; 0 does not.
 	failCreate, failWrite, failDelete error
 	// failExcept is the only name that can be created; "" is any.
 	failExcept string
@@ -80,7 +80,8 @@ type world struct {
 		children  map[string]*unstructured.Unstructured
 	}
 
-	// created is told of each object that is made, written of each status, crashed of each end of a process, if they are set.
+	// created is told of each object that is made, written of each status, crashed of each end of a process, if they are
+	// set.
 	created func(name string)
 	written func(*timetable.Object)
 	crashed func()

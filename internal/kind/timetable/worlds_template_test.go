@@ -25,8 +25,8 @@ var templateHappenings = map[string]func(*history){
 	"dry runs work":            func(h *history) { h.failDryRun = nil },
 }
 
-// Whatever happens to owner references and templates: no name is made twice, nothing is created while the status says that
-// owner references are removed, and each time is counted once (TG1, TG5; TT-197, TT-208).
+// Whatever happens to owner references and templates: no name is made twice, nothing is created while the status says
+// that owner references are removed, and each time is counted once (TG1, TG5; TT-197, TT-208).
 func TestAnyTemplates(t *testing.T) {
 	others, ours := slices.Sorted(maps.Keys(happenings)), slices.Sorted(maps.Keys(templateHappenings))
 	rapid.Check(t, func(rt *rapid.T) {

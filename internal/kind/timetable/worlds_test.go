@@ -34,8 +34,9 @@ func TestAnyHistory(t *testing.T) {
 	})
 }
 
-// No start is for a time at or before an edit that the timing before it did not name, too (TG4; TT-115). What a process saw
-// and could not write is gone with it: the next one sees one edit, of the timing that was recorded last, or none (5.7).
+// No start is for a time at or before an edit that the timing before it did not name, too (TG4; TT-115). What a process
+// saw and could not write is gone with it: the next one sees one edit, of the timing that was recorded last, or none
+// (5.7).
 func TestAnyEdits(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		h := newHistory(t, rt, drawnSpec(rt))
@@ -81,8 +82,8 @@ type history struct {
 	// first is the first cursor, made is how often each name was made, and edits are those of the timing.
 	first time.Time
 	made  map[string]int
-	// unrecorded are the names that no status knows of yet, and forgotten those of them that the process which made them did
-	// not outlive: once their children are gone, nothing tells of them (TG1, S2).
+	// unrecorded are the names that no status knows of yet, and forgotten those of them that the process which made them
+	// did not outlive: once their children are gone, nothing tells of them (TG1, S2).
 	unrecorded, forgotten map[string]bool
 	edits                 []timingEdit
 	// recorded is how many of them a status was written after, and served are the times of that status.

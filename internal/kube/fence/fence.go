@@ -4,8 +4,8 @@
 // Package fence keeps two leaders from working at the same time: a request that starts or ends work is sent only while
 // no other process can lead, and never on a decision that has become old (docs/contract/timetable.md, F1).
 //
-// A process can stand still between any two instructions (SIGSTOP, a hypervisor, a laptop's lid) and knows nothing of it
-// when it goes on. So the question is asked as late as possible, when the request is about to go out, and by a clock
+// A process can stand still between any two instructions (SIGSTOP, a hypervisor, a laptop's lid) and knows nothing of
+// it when it goes on. So the question is asked as late as possible, when the request is about to go out, and by a clock
 // that counts sleep:
 //
 //	boottime.go    the clock

@@ -76,8 +76,8 @@ func (g *Gate) EndUrgent() {
 	}
 }
 
-// BeginCall counts one urgent call to the API server, until end is called. A call that took long keeps the Gate busy for a
-// moment after its end: a server that is slow to answer is overloaded, whoever causes the load.
+// BeginCall counts one urgent call to the API server, until end is called. A call that took long keeps the Gate busy
+// for a moment after its end: a server that is slow to answer is overloaded, whoever causes the load.
 func (g *Gate) BeginCall() (end func()) {
 	if g == nil {
 		return func() {}

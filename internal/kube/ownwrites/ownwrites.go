@@ -204,8 +204,8 @@ func (s *Store[T]) Latest(cached T) (latest T, own bool) {
 	return cached, false
 }
 
-// IsOwnWrite reports whether obj, as a watch shows it, is exactly what we wrote last for owner, and so tells the controller
-// nothing new.
+// IsOwnWrite reports whether obj, as a watch shows it, is exactly what we wrote last for owner, and so tells the
+// controller nothing new.
 func (s *Store[T]) IsOwnWrite(owner types.UID, obj T) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

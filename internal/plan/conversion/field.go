@@ -13,7 +13,8 @@ import (
 	"github.com/carillon-dev/carillon/internal/plan/document"
 )
 
-// clone copies a node and all below it. Aliases and merges (<<) become what they stand for; ok is false if one stands for what it is in.
+// clone copies a node and all below it. Aliases and merges (<<) become what they stand for; ok is false if one stands
+// for what it is in.
 func clone(node *yaml.Node) (copied *yaml.Node, ok bool) {
 	return cloneWithin(node, map[*yaml.Node]bool{})
 }

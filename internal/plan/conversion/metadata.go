@@ -18,8 +18,8 @@ var ofServer = []string{"creationTimestamp", "deletionTimestamp", "deletionGrace
 // ownPrefix is that of labels and annotations that only Carillon writes.
 const ownPrefix = "carillon.dev/"
 
-// metadata prepares the metadata of an object for one of another kind: without what the server, kubectl and Carillon wrote
-// about the old one, and with a name that the new one may have.
+// metadata prepares the metadata of an object for one of another kind: without what the server, kubectl and Carillon
+// wrote about the old one, and with a name that the new one may have.
 func (r *Result) metadata(object *yaml.Node, longest int, dots bool) error {
 	all := value(object, "metadata")
 	if all == nil {

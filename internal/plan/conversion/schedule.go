@@ -56,8 +56,8 @@ func withoutPlus(number string) string {
 	return number
 }
 
-// durationText writes a length of time as Timetables do: hours, minutes and seconds. ok is false for one that is too long
-// for that.
+// durationText writes a length of time as Timetables do: hours, minutes and seconds. ok is false for one that is too
+// long for that.
 func durationText(d time.Duration) (text string, ok bool) {
 	seconds := int64(d / time.Second)
 	const mostHours = 99999

@@ -46,8 +46,8 @@ func readCommand(text string) command {
 	return c
 }
 
-// argv is what a container runs, with the shell that the crontab names. The input comes from a shell of its own, so that
-// the command may be in any language, and have here-documents of its own.
+// argv is what a container runs, with the shell that the crontab names. The input comes from a shell of its own, so
+// that the command may be in any language, and have here-documents of its own.
 func (c command) argv(shell string) []string {
 	if !c.hasInput {
 		return []string{shell, "-c", c.text}

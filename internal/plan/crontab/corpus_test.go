@@ -81,8 +81,8 @@ func write(t failer, got crontab.Result) []byte {
 	return text
 }
 
-// Crontabs as the world writes them become objects that can run, in the order of their lines, and what there is to tell of
-// them is told.
+// Crontabs as the world writes them become objects that can run, in the order of their lines, and what there is to tell
+// of them is told.
 func TestCorpus(t *testing.T) {
 	files, err := filepath.Glob("testdata/*")
 	if err != nil {

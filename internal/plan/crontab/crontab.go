@@ -3,8 +3,8 @@
 
 // Package crontab makes CronJobs, or Timetables, of a crontab: objects that run the same commands at the same times.
 //
-// The crontab is read as the crons of distributions do (Vixie's, as Debian has it, and cronie); where CronJobs mean another
-// thing by the same text it is written anew, and what no object can say becomes a note.
+// The crontab is read as the crons of distributions do (Vixie's, as Debian has it, and cronie); where CronJobs mean
+// another thing by the same text it is written anew, and what no object can say becomes a note.
 //
 //	crontab.go      Convert: line after line, with the comments between them
 //	line.go         what a line is, and which of the two forms a crontab has

@@ -349,7 +349,8 @@ func TestTimetables(t *testing.T) {
 	}
 }
 
-// On the days on which the clock changes a CronJob is not like cron, which is told of those entries alone for which it is so.
+// On the days on which the clock changes a CronJob is not like cron, which is told of those entries alone for which it
+// is so.
 func TestClockChange(t *testing.T) {
 	for line, want := range map[string]string{
 		"30 2 * * *":      "does not run on 2027-03-28",

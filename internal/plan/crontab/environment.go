@@ -22,8 +22,8 @@ type environment []setting
 // settingLine is a name, with or without quotes, an equals sign and the rest.
 var settingLine = regexp.MustCompile(`^[ \t]*(?:"([^"]*)"|'([^']*)'|([^ \t="'*@#]+))[ \t]*=[ \t]*(.*)$`)
 
-// readSetting reads a line NAME=value; ok is false for what is none. A value in quotes is what stands in them; one without
-// ends where its line ends, and keeps a "#".
+// readSetting reads a line NAME=value; ok is false for what is none. A value in quotes is what stands in them; one
+// without ends where its line ends, and keeps a "#".
 func readSetting(line string) (s setting, ok bool, err error) {
 	m := settingLine.FindStringSubmatch(line)
 	if m == nil {
@@ -59,8 +59,8 @@ func (e environment) with(s setting) environment {
 	return append(next, s)
 }
 
-// asOf gives the environment with what cron itself sets for a user, in front: what the crontab does not set, and who he is,
-// which it cannot. user and home may be "".
+// asOf gives the environment with what cron itself sets for a user, in front: what the crontab does not set, and who he
+// is, which it cannot. user and home may be "".
 func (e environment) asOf(user, home string) environment {
 	var own environment
 	for _, s := range []setting{{"SHELL", "/bin/sh"}, {"PATH", "/usr/bin:/bin"}, {"HOME", home}, {"LOGNAME", user}, {"USER", user}} {
@@ -122,8 +122,8 @@ func (e environment) literally(text string, known bool) string {
 	})
 }
 
-// mayBeVariable tells whether a container may have a variable of this name: one of the crontab, or one of a Service or of
-// Carillon, which are in capitals or have a dot.
+// mayBeVariable tells whether a container may have a variable of this name: one of the crontab, or one of a Service or
+// of Carillon, which are in capitals or have a dot.
 func (e environment) mayBeVariable(name string) bool {
 	for _, s := range e {
 		if s.name == name {

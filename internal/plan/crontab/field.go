@@ -113,8 +113,8 @@ func (f *field) item(c *column, item, seed string) (values uint64, other bool, e
 	return every(first, last, step), other || last == 7 && c.to == 7, nil
 }
 
-// random reads the ranges of which cron draws a value when it reads the crontab (cronie, OpenBSD), and H of Jenkins. The
-// value is a function of the line, so that it stays the same.
+// random reads the ranges of which cron draws a value when it reads the crontab (cronie, OpenBSD), and H of Jenkins.
+// The value is a function of the line, so that it stays the same.
 func (f *field) random(c *column, item, span string, step int, stepped bool, seed string) (uint64, bool, error) {
 	low, high := c.from, c.last()
 	var err error

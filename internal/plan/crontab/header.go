@@ -5,8 +5,8 @@ package crontab
 
 import "github.com/carillon-dev/carillon/internal/plan/document"
 
-// Header is the comment at the head of a manifest: what it was made of, how it is run, and what of cron it keeps. zone says
-// in words which time zone the times are in.
+// Header is the comment at the head of a manifest: what it was made of, how it is run, and what of cron it keeps. zone
+// says in words which time zone the times are in.
 func Header(source string, kind Kind, zone string) []string {
 	overlap, missed := "concurrencyPolicy: Forbid", "startingDeadlineSeconds"
 	if kind == Timetable {

@@ -153,8 +153,8 @@ func columnTold(lines []string) bool {
 	return false
 }
 
-// eachNamesUser tells whether each entry has the name of a user before its command, as those of the system's crontabs do.
-// A program may be named like a user: what has flags behind its name is one.
+// eachNamesUser tells whether each entry has the name of a user before its command, as those of the system's crontabs
+// do. A program may be named like a user: what has flags behind its name is one.
 func eachNamesUser(lines []string, known func(string) bool) bool {
 	entries := 0
 	for _, line := range lines {

@@ -75,9 +75,9 @@ func readFields(texts []string, seed string) (timing, error) {
 	return t, nil
 }
 
-// dayFields gives the two fields of a day as CronJobs read them. For cron a day must match both of them if one begins with
-// a star, even "*/2", and one of them else. For CronJobs a field leaves the choice to the other if it has a star without
-// a step, wherever that stands.
+// dayFields gives the two fields of a day as CronJobs read them. For cron a day must match both of them if one begins
+// with a star, even "*/2", and one of them else. For CronJobs a field leaves the choice to the other if it has a star
+// without a step, wherever that stands.
 func (t *timing) dayFields(days, weekdays *field) (dayText, weekdayText string, both bool) {
 	switch {
 	case (days.star || weekdays.star) == (leavesChoice(days.text) || leavesChoice(weekdays.text)):

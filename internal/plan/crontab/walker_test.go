@@ -16,8 +16,8 @@ import (
 	"github.com/carillon-dev/carillon/internal/plan/crontab"
 )
 
-// walk is the times that cron runs an entry at from one instant until another: it looks at each minute, at what the clock
-// shows then, and at nothing else. It knows numbers, "*", ranges, steps and lists.
+// walk is the times that cron runs an entry at from one instant until another: it looks at each minute, at what the
+// clock shows then, and at nothing else. It knows numbers, "*", ranges, steps and lists.
 func walk(fields []string, zone *time.Location, from, until time.Time) []string {
 	star := func(n int) bool { return fields[n][0] == '*' }
 	var times []string
@@ -80,7 +80,8 @@ func fieldText(low, high int) *rapid.Generator[string] {
 	})
 }
 
-// The object of an entry runs at the times at which cron runs the entry, on all days on which the clock does not change.
+// The object of an entry runs at the times at which cron runs the entry, on all days on which the clock does not
+// change.
 func TestTimesAreCrons(t *testing.T) {
 	zone, err := time.LoadLocation("Europe/Berlin")
 	if err != nil {

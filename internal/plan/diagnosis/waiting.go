@@ -180,8 +180,8 @@ func (b *builder) untilWhen(t, lost time.Time, deadline bool) {
 	}
 }
 
-// blocking is the run that has been active longest, nil if none is: one that somebody started by hand only if there is no
-// other, or if it surely counts.
+// blocking is the run that has been active longest, nil if none is: one that somebody started by hand only if there is
+// no other, or if it surely counts.
 func (b *builder) blocking() *Run {
 	var byHand *Run
 	for i := range b.Runs {

@@ -45,5 +45,6 @@ func Printable(line string) string {
 	return out.String()
 }
 
-// Wrap breaks a text into lines of at most Width columns where it has spaces. The lines after the first begin with indent.
+// Wrap breaks a text into lines of at most Width columns where it has spaces. The lines after the first begin with
+// indent.
 func Wrap(text, indent string) []string { return paragraph.Lines("", indent, text, Width) }

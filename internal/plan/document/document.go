@@ -27,8 +27,8 @@ type Document struct {
 	Content *yaml.Node
 }
 
-// Write gives the text of a manifest: the lines of head as comments, the documents in their order, and the lines of tail
-// as comments. Without documents there are only comments.
+// Write gives the text of a manifest: the lines of head as comments, the documents in their order, and the lines of
+// tail as comments. Without documents there are only comments.
 func Write(head []string, documents []Document, tail []string) ([]byte, error) {
 	var out bytes.Buffer
 	writeComments(&out, head)

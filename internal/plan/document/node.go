@@ -79,8 +79,8 @@ func textNode(text string) *yaml.Node {
 	return node
 }
 
-// blockFit tells whether a text of several lines survives as a literal block with any reader: one that begins with white
-// space, or has a line that ends with some, is written in quotes.
+// blockFit tells whether a text of several lines survives as a literal block with any reader: one that begins with
+// white space, or has a line that ends with some, is written in quotes.
 func blockFit(text string) bool {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSuffix(line, "\n")

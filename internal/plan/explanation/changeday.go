@@ -15,7 +15,8 @@ import (
 // changeDay is a day on which the clock changes.
 type changeDay struct {
 	change
-	// date is what the clock shows when the day begins; the clock skips or repeats what it shows from low until just before high.
+	// date is what the clock shows when the day begins; the clock skips or repeats what it shows from low until just
+	// before high.
 	date, low, high time.Time
 	// start and end are instants: it is of those after start, up to end.
 	start, end time.Time
@@ -39,8 +40,8 @@ func (d changeDay) runs(of *onWall) (runs, usual int) {
 	return of.counted.Count(d.start, d.end), of.usual.Count(d.date.Add(-time.Second), d.date.Add(day-time.Second))
 }
 
-// between gives the first of the local times that the clock skips or repeats, a few of them in words, and how many there
-// are; a number above many stands for more.
+// between gives the first of the local times that the clock skips or repeats, a few of them in words, and how many
+// there are; a number above many stands for more.
 func (d changeDay) between(wall cron.Times) (first time.Time, told []string, n int) {
 	for at := wall.Next(d.low.Add(-time.Second)); !at.IsZero() && at.Before(d.high) && n <= 2*mostTimes; at = wall.Next(at) {
 		if n++; n == 1 {
@@ -69,8 +70,8 @@ type effect struct {
 	namesHours bool
 }
 
-// effect says what becomes of the times that the clock skips or repeats; all are the times of all schedules. shifts tells
-// that those which do not exist move to the end of the gap.
+// effect says what becomes of the times that the clock skips or repeats; all are the times of all schedules. shifts
+// tells that those which do not exist move to the end of the gap.
 func (d changeDay) effect(of, all *onWall, shifts bool) effect {
 	forward := d.after > d.before
 	runs, usual := d.runs(of)

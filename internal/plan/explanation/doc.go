@@ -1,8 +1,8 @@
 // Copyright The Carillon Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package explanation explains a schedule to people: what it says in plain words, how often it runs, what happens when the
-// clocks change, what in it surprises, and what becomes of its runs when something does not fit.
+// Package explanation explains a schedule to people: what it says in plain words, how often it runs, what happens when
+// the clocks change, what in it surprises, and what becomes of its runs when something does not fit.
 //
 //	explanation.go Explanation: all that is told, and its JSON form
 //	subject.go     what is explained: an expression, a CronJob or a Timetable

@@ -99,7 +99,8 @@ func TestClockChangesOfTimetables(t *testing.T) {
 	})
 }
 
-// The same for Timetables with several schedules and exclusions: what is told of each is what the set of its times does.
+// The same for Timetables with several schedules and exclusions: what is told of each is what the set of its times
+// does.
 func TestClockChangesOfSeveralSchedules(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		spec := timeset.Spec{Hash: schedule.Hash{Namespace: "default", Name: "a"}, TimeZone: rapid.SampledFrom([]string{"Europe/Berlin", "America/New_York", "Australia/Lord_Howe"}).Draw(t, "zone")}

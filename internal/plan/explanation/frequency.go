@@ -41,9 +41,9 @@ func (s *subject) frequency() *Frequency {
 	return f
 }
 
-// distances are the smallest and the largest distance of neighbours that begin in the two years. All times are walked if
-// they are few. Of many those of the first days are, those around changes of the clock, around each midnight, and around
-// each exclusion, so that a long pause is not overlooked.
+// distances are the smallest and the largest distance of neighbours that begin in the two years. All times are walked
+// if they are few. Of many those of the first days are, those around changes of the clock, around each midnight, and
+// around each exclusion, so that a long pause is not overlooked.
 func (s *subject) distances() (smallest, largest time.Duration) {
 	if every := s.every(); every > 0 {
 		s.usual = every
@@ -95,7 +95,8 @@ func (s *subject) distances() (smallest, largest time.Duration) {
 	return smallest, largest
 }
 
-// exclusionsBegin are the instants at which periods of exclude begin, but for those of every year, which begin at midnight.
+// exclusionsBegin are the instants at which periods of exclude begin, but for those of every year, which begin at
+// midnight.
 func (s *subject) exclusionsBegin() []time.Time {
 	if s.timetable == nil {
 		return nil

@@ -40,8 +40,8 @@ var ownKinds = []schema.GroupVersionKind{
 	v1alpha1.GroupVersion.WithKind("Calendar"),
 }
 
-// meant is the kind that an object that is of none was meant to have, and the field at fault; ok is false if it has one,
-// or is something else altogether.
+// meant is the kind that an object that is of none was meant to have, and the field at fault; ok is false if it has
+// one, or is something else altogether.
 func (s *Subject) meant() (want schema.GroupVersionKind, path Path, ok bool) {
 	gvk := s.Content.GroupVersionKind()
 	if s.scheduled != nil || len(s.jobs) > 0 || gvk.Group == "batch" && gvk.Kind == "CronJob" && gvk.Version != "v1" && deprecated(s.Content.GetAPIVersion()) {

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// Lines breaks text between words into lines of at most width columns; a word that is wider has a line of its own. first
-// begins the first line, and rest each other. There is always one line, and none ends in a blank.
+// Lines breaks text between words into lines of at most width columns; a word that is wider has a line of its own.
+// first begins the first line, and rest each other. There is always one line, and none ends in a blank.
 func Lines(first, rest, text string, width int) []string {
 	var lines []string
 	line, empty := first, true

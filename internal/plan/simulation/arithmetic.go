@@ -6,8 +6,8 @@ package simulation
 import "math"
 
 // The logarithms and exponentials of package math differ in the last bit between processors, and so does an expression
-// that a compiler fuses into one instruction. Here each step is rounded (that is what the conversions are for), so that a
-// seed gives the same durations everywhere. About 15 digits are right.
+// that a compiler fuses into one instruction. Here each step is rounded (that is what the conversions are for), so that
+// a seed gives the same durations everywhere. About 15 digits are right.
 
 // ln is the natural logarithm of a positive number.
 func ln(x float64) float64 {
@@ -66,8 +66,8 @@ func deviations(share float64) float64 {
 	return (low + high) / 2
 }
 
-// normal draws from a normal distribution: a point in the unit circle tells its distance from the middle, by Marsaglia's
-// polar method.
+// normal draws from a normal distribution: a point in the unit circle tells its distance from the middle, by
+// Marsaglia's polar method.
 func (s *splitMix64) normal() float64 {
 	for {
 		u, v := 2*s.fraction()-1, 2*s.fraction()-1

@@ -26,8 +26,8 @@ import (
 type mould struct {
 	made  bool
 	child cron.Child
-	// limit is how long a child may run before it fails by itself, 0 for ever; rests: it runs nothing until somebody resumes
-	// it; err is why no child can be made.
+	// limit is how long a child may run before it fails by itself, 0 for ever; rests: it runs nothing until somebody
+	// resumes it; err is why no child can be made.
 	limit time.Duration
 	rests bool
 	err   error
@@ -242,8 +242,8 @@ func (w *world) meetChildren() {
 	slices.SortFunc(w.children, func(a, b cron.Child) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-// timeInName is the scheduled time that the name of a child holds; the last one that the status knows of for a name that
-// holds none.
+// timeInName is the scheduled time that the name of a child holds; the last one that the status knows of for a name
+// that holds none.
 func (w *world) timeInName(name string) time.Time {
 	if number, ok := strings.CutPrefix(name, w.owner.Name+"-"); ok {
 		if n, err := strconv.ParseInt(number, 10, 64); err == nil && n > 0 && n < 1<<40 {

@@ -23,8 +23,8 @@ func (w *world) serve(object *workload.Scheduled) {
 	w.policy = object.Policy
 	// What costs time and changes no decision about a time is not asked for: conditions, the ledger and dry runs.
 	w.policy.Conditions, w.policy.Ledger, w.policy.Template = false, 0, ""
-	// Neither are lateness, and children that are kept when they have ended. But they call for syncs, and one sync more in a
-	// pause tells for what reason the times before it did not start, should another reason follow.
+	// Neither are lateness, and children that are kept when they have ended. But they call for syncs, and one sync more in
+	// a pause tells for what reason the times before it did not start, should another reason follow.
 	if len(w.edits) == 0 && w.policy.PauseAfterFailures == 0 {
 		none := cron.Retention{Limit: new(int32)}
 		w.policy.Succeeded, w.policy.Failed, w.policy.KeepAtLeast, w.policy.LateAfter = none, none, 0, 0

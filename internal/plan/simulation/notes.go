@@ -72,8 +72,8 @@ func (w *world) note(outcomes []cron.RunOutcome) {
 	}
 }
 
-// onlyNew takes out of n the times that were told before. Where the status holds no outcomes, a process that is new tells
-// again what it finds between the last start and now.
+// onlyNew takes out of n the times that were told before. Where the status holds no outcomes, a process that is new
+// tells again what it finds between the last start and now.
 func (w *world) onlyNew(n NotStarted) NotStarted {
 	times := w.policy.Timing.Times
 	if w.traits.Durable.Has(cron.PartResults) || times == nil {

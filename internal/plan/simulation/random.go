@@ -19,8 +19,8 @@ func (s *splitMix64) next() uint64 {
 // fraction gives a number in [0, 1), of 53 bits.
 func (s *splitMix64) fraction() float64 { return float64(s.next()>>11) / (1 << 53) }
 
-// chance is that of one attempt of one run: it depends on the seed, the object, the scheduled time and the number of the
-// attempt alone, so that another edit, outage or object leaves it as it was.
+// chance is that of one attempt of one run: it depends on the seed, the object, the scheduled time and the number of
+// the attempt alone, so that another edit, outage or object leaves it as it was.
 func chance(seed, object uint64, scheduled int64, attempt int) splitMix64 {
 	s := splitMix64(seed)
 	for _, part := range []uint64{object, uint64(scheduled), uint64(attempt)} {

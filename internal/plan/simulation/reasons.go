@@ -8,8 +8,8 @@ import "github.com/carillon-dev/carillon/internal/cron"
 // A Reason in words: a word for a table and for documents, and a sentence that says what it means and what to do.
 type reasonText struct{ word, text string }
 
-// reasons are those why a scheduled time does not start or a run does not succeed. The words are those that the status and
-// the metrics of Timetables use, so that what is read here is found there.
+// reasons are those why a scheduled time does not start or a run does not succeed. The words are those that the status
+// and the metrics of Timetables use, so that what is read here is found there.
 var reasons = map[cron.Reason]reasonText{
 	cron.NotStartedForbidden:    {"Overlap", "an earlier run had not ended, and a newer time took its place; concurrencyPolicy Forbid starts nothing beside it"},
 	cron.NotStartedSuspended:    {"Suspended", "it was suspended at that time"},

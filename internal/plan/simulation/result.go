@@ -82,8 +82,8 @@ type NotStarted struct {
 	At          time.Time
 	First, Last time.Time
 	Count       int
-	// Again is how many times between them are told once more, by a process that cannot know that the one before the outage
-	// had told of them. They are not in Count, which may be 0 for that.
+	// Again is how many times between them are told once more, by a process that cannot know that the one before the
+	// outage had told of them. They are not in Count, which may be 0 for that.
 	Again int
 	// Missed: it should have started. Otherwise it was skipped, as the object asks.
 	Missed bool

@@ -62,7 +62,8 @@ func at(clock string) time.Time {
 	return day.Add(t.Sub(t.Truncate(24 * time.Hour)))
 }
 
-// story is a result in lines: "12:10-12:35 succeeded", "12:20>12:35-…" for one that began late, "12:30 skipped Overlap".
+// story is a result in lines: "12:10-12:35 succeeded", "12:20>12:35-…" for one that began late, "12:30 skipped
+// Overlap".
 func story(result *simulation.Result) (lines []string) {
 	const clock = "15:04"
 	type line struct {
@@ -260,8 +261,8 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
-// On the day when clocks go forward a CronJob leaves out the hour that is not there, and on the day when they go back it
-// starts once in the hour that comes twice.
+// On the day when clocks go forward a CronJob leaves out the hour that is not there, and on the day when they go back
+// it starts once in the hour that comes twice.
 func TestClockChanges(t *testing.T) {
 	object := cronJob(t, "schedule: '30 * * * *', timeZone: Europe/Berlin")
 	for _, test := range []struct {

@@ -12,8 +12,8 @@ import (
 
 // Summary is a result in numbers.
 type Summary struct {
-	// Started is how many runs began in the span; Succeeded, Failed, Replaced and Running are how they ended, of those that
-	// were active at the beginning, too.
+	// Started is how many runs began in the span; Succeeded, Failed, Replaced and Running are how they ended, of those
+	// that were active at the beginning, too.
 	Started, Succeeded, Failed, Replaced, Running int
 	// Late is how many of them waited, and CatchUps how many make up for times that were found late.
 	Late, CatchUps int
@@ -23,7 +23,8 @@ type Summary struct {
 	Skipped, Missed, Waiting int
 	// Reasons are those of Skipped and Missed, the most frequent first.
 	Reasons []ReasonCount
-	// LongestWait is the longest time between when a run was to begin and its start, and WaitedAt the scheduled time of it.
+	// LongestWait is the longest time between when a run was to begin and its start, and WaitedAt the scheduled time of
+	// it.
 	LongestWait time.Duration
 	WaitedAt    time.Time
 	// MostAtOnce is how many runs went on at the same time at most, and MostAt when that began.

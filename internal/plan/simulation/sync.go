@@ -15,7 +15,8 @@ import (
 const (
 	// maxSteps bounds the decisions of one sync. It needs about six.
 	maxSteps = 50
-	// firstBackoff is how soon a sync that failed is repeated; it doubles each time, up to lastBackoff or what the kind says.
+	// firstBackoff is how soon a sync that failed is repeated; it doubles each time, up to lastBackoff or what the kind
+	// says.
 	firstBackoff, lastBackoff = 5 * time.Millisecond, 1000 * time.Second
 	// progressEvery is after how many decisions progress is told; progressEveryOfMany is that where there are more than
 	// manyChildren, all of which each decision looks at.
@@ -24,8 +25,8 @@ const (
 
 // sync is one sync of the controller, as internal/controller/scheduled makes it on a server that does what is asked:
 // decide, do the next step, tell how it went, decide again. Its first half goes up to the start; what that leaves is
-// what the next sync gets. Where all goes well, and that is nearly always, a plan says all that is left to do, and nothing
-// is decided again.
+// what the next sync gets. Where all goes well, and that is nearly always, a plan says all that is left to do, and
+// nothing is decided again.
 func (w *world) sync() {
 	in := cron.Input{Now: w.now, Traits: w.traits, Owner: w.owner, Policy: w.policy, Stored: w.stored, Children: w.children, Carried: w.carried}
 	plan := w.firstHalf(&in)
@@ -103,8 +104,8 @@ func (w *world) firstHalf(in *cron.Input) cron.Plan {
 	return plan
 }
 
-// entered enters a child that was created into the status that is to be written, which was decided before it had a UID; false
-// if that does not list it.
+// entered enters a child that was created into the status that is to be written, which was decided before it had a UID;
+// false if that does not list it.
 func (w *world) entered(write *cron.StatusWrite, c *cron.Child) bool {
 	if write == nil || w.stepwise {
 		return false
@@ -178,8 +179,8 @@ func (w *world) write(write *cron.StatusWrite) {
 	w.stored = m
 }
 
-// setNext enters which times the status says are next. Decisions ask for them after an edit alone, and until all times up
-// to it are decided: in a pause that may be long after.
+// setNext enters which times the status says are next. Decisions ask for them after an edit alone, and until all times
+// up to it are decided: in a pause that may be long after.
 func (w *world) setNext(write *cron.StatusWrite, m *cron.Memory) {
 	set, _ := write.Times.(*timeset.Set)
 	since := m.Timing.Since

@@ -98,8 +98,8 @@ func (w *world) begin(object *workload.Scheduled) {
 	}
 	o.Generation = max(1, o.Generation)
 	if !w.options.KeepStatus || o.Created.IsZero() {
-		// A scheduled time counts if it is later than the creation: so that one at From counts, the object is a bit older. One
-		// that has no times but at a distance from its creation is not.
+		// A scheduled time counts if it is later than the creation: so that one at From counts, the object is a bit older.
+		// One that has no times but at a distance from its creation is not.
 		o.Created = w.options.From.Add(-time.Second).UTC()
 		if object.Policy.Timing.Every != 0 {
 			o.Created = w.options.From.UTC()

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Nearest are the words that are most like one that was written, at most three of them, nearest first; none if no word is
-// like it.
+// Nearest are the words that are most like one that was written, at most three of them, nearest first; none if no word
+// is like it.
 func Nearest(written string, words []string) []string {
 	type candidate struct {
 		word string

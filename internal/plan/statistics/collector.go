@@ -10,8 +10,8 @@ import (
 	"github.com/carillon-dev/carillon/internal/plan/run"
 )
 
-// Collector adds runs up, one after the other, in any order. It is for one goroutine. Of a run it keeps no more than the
-// duration; of one that may be a try of several, how it ended, too, until Result.
+// Collector adds runs up, one after the other, in any order. It is for one goroutine. Of a run it keeps no more than
+// the duration; of one that may be a try of several, how it ended, too, until Result.
 type Collector struct {
 	q      Query
 	spans  []collectedSpan
@@ -165,8 +165,8 @@ func measured(r *run.Run) bool {
 	return (r.Outcome == run.Succeeded || r.Outcome == run.Failed) && !r.Ended.IsZero() && !r.Begun().IsZero()
 }
 
-// retries is how often something was tried again with this run: it is a further one itself, or some of its Pods took the
-// place of others.
+// retries is how often something was tried again with this run: it is a further one itself, or some of its Pods took
+// the place of others.
 func retries(r *run.Run) int {
 	n := int(r.PodsFailed)
 	if r.Outcome == run.Failed && n > 0 {

@@ -80,7 +80,8 @@ type Owner struct {
 	Runs, Succeeded, Failed int
 	// Median is the duration that half of the runs that succeeded did not exceed; 0 if none did.
 	Median time.Duration
-	// Longest is the longest duration of a run (of its last try) that succeeded or failed, LongestAt the time of that run (run.Run.Time).
+	// Longest is the longest duration of a run (of its last try) that succeeded or failed, LongestAt the time of that run
+	// (run.Run.Time).
 	Longest   time.Duration
 	LongestAt time.Time
 	// Latest is the most that a run was created after its scheduled time, LatestAt the time of that run. Runs that a

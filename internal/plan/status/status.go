@@ -92,8 +92,8 @@ type Status struct {
 	Blocked []Blocked
 }
 
-// Unread says why something could not be seen, so that none known does not mean none: "Jobs may not be read: …". What is
-// "" could be seen.
+// Unread says why something could not be seen, so that none known does not mean none: "Jobs may not be read: …". What
+// is "" could be seen.
 type Unread struct {
 	// Schedules is about some of the CronJobs or Timetables, Runs about some of what they start.
 	Schedules, Runs string

@@ -163,8 +163,8 @@ func names(text string, value, high int) bool {
 	return false
 }
 
-// An event has the times at which each part of it matches what calendar and clock show, on all days on which the clock does
-// not change.
+// An event has the times at which each part of it matches what calendar and clock show, on all days on which the clock
+// does not change.
 func TestTimesAreSystemds(t *testing.T) {
 	zone, err := time.LoadLocation("Europe/Berlin")
 	if err != nil {

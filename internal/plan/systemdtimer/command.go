@@ -179,8 +179,8 @@ func (e execution) shellLine() string {
 	return line
 }
 
-// shellWord writes a word so that a shell makes of it what systemd does: a variable alone is split into words, one inside a
-// word is not.
+// shellWord writes a word so that a shell makes of it what systemd does: a variable alone is split into words, one
+// inside a word is not.
 func (e execution) shellWord(word string) string {
 	if e.plain || !strings.Contains(word, "$") {
 		return shellQuote(word)

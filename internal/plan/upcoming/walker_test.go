@@ -185,7 +185,8 @@ func randomWalker(t *rapid.T) (w walker, from time.Time, timetable bool) {
 	return w, from, timetable
 }
 
-// What is listed is what the controller starts. That, and what is called shifted, doubled, excluded or skipped, is what a look at each minute finds.
+// What is listed is what the controller starts. That, and what is called shifted, doubled, excluded or skipped, is what
+// a look at each minute finds.
 func TestAgainstWalker(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w, from, timetable := randomWalker(t)

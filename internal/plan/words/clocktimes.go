@@ -130,8 +130,8 @@ func fromTo(spans []span, first, last int) string {
 	return " " + join(parts, "and")
 }
 
-// evenStep is the distance of the seconds of a minute, or the minutes of an hour, if it is the same round the clock, and
-// the first of them; 0 if it is not.
+// evenStep is the distance of the seconds of a minute, or the minutes of an hour, if it is the same round the clock,
+// and the first of them; 0 if it is not.
 func evenStep(values []int) (step, first int) {
 	if len(values) < 2 || 60%len(values) != 0 {
 		return 0, 0

@@ -14,8 +14,8 @@
 //	span.go       durations in words
 //	refusal.go    why a text is no schedule
 //
-// The words are exact: they name the same set of times as the schedule, and where nothing short can be said they list the
-// values field by field. The tests read them back and compare the sets.
+// The words are exact: they name the same set of times as the schedule, and where nothing short can be said they list
+// the values field by field. The tests read them back and compare the sets.
 //
 // Whether a text is a schedule at all is asked of package schedule, so that its language is defined in one place.
 package words

@@ -13,8 +13,8 @@ import (
 // epoch is the anchor of every without one.
 const epoch = "1970-01-01T00:00:00Z"
 
-// Item says what one schedule of a Timetable names. expression is its cron text, read; nil if it has none. The item must
-// be one that package timeset compiles.
+// Item says what one schedule of a Timetable names. expression is its cron text, read; nil if it has none. The item
+// must be one that package timeset compiles.
 func Item(item timeset.Item, expression *Expression) string {
 	switch {
 	case expression != nil && item.EveryWeeks > 1:

@@ -22,8 +22,8 @@ var (
 	stretch       = regexp.MustCompile(`^from ([0-9:]+) to ([0-9:]+)$`)
 )
 
-// readTimes reads the times of a day as seconds of the day. ending are the parts of the ending that names seconds; nil if
-// there is none.
+// readTimes reads the times of a day as seconds of the day. ending are the parts of the ending that names seconds; nil
+// if there is none.
 func readTimes(text string, ending []string) (map[int]bool, error) {
 	ofMinute := []int{0}
 	all := func(upTo, step int) (values []int) {

@@ -12,9 +12,9 @@ import (
 	"github.com/carillon-dev/carillon/schedule"
 )
 
-// Refusal says why neither a CronJob nor a Timetable takes a text, of the errors that package schedule has for it in the
-// two languages: that of CronJobs, or the other where only that language has so many fields. For a line of a crontab it
-// names the command that reads those.
+// Refusal says why neither a CronJob nor a Timetable takes a text, of the errors that package schedule has for it in
+// the two languages: that of CronJobs, or the other where only that language has so many fields. For a line of a
+// crontab it names the command that reads those.
 func Refusal(text string, ofCronJob, ofTimetable error) error {
 	fields := strings.Fields(text)
 	if len(fields) < 6 {

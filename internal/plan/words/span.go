@@ -9,8 +9,8 @@ import (
 	"github.com/carillon-dev/carillon/internal/plan/quantity"
 )
 
-// Period says a distance that comes again and again, behind the word "every", in the largest unit that fits: "24 hours",
-// "90 minutes".
+// Period says a distance that comes again and again, behind the word "every", in the largest unit that fits: "24
+// hours", "90 minutes".
 func Period(d time.Duration) string {
 	switch {
 	case d >= time.Hour && d%time.Hour == 0:

@@ -3,8 +3,8 @@
 
 package words
 
-// Words say what the expression names, as the end of a sentence that begins with "It runs": "at 02:30 on weekdays (Monday
-// to Friday)". The zone is not part of them.
+// Words say what the expression names, as the end of a sentence that begins with "It runs": "at 02:30 on weekdays
+// (Monday to Friday)". The zone is not part of them.
 func (e *Expression) Words() string {
 	if e.Every > 0 {
 		return "every " + Period(e.Every) + ", counted from the run before"

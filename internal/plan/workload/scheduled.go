@@ -62,8 +62,8 @@ func (s *Scheduled) Obstacle() string {
 	return cmp.Or(s.Hindrance(), s.neverInTime())
 }
 
-// Hindrance says in one line why no controller can serve it as it is written, "" if one can. What can be served may still
-// have an obstacle: a deadline that no run meets.
+// Hindrance says in one line why no controller can serve it as it is written, "" if one can. What can be served may
+// still have an obstacle: a deadline that no run meets.
 func (s *Scheduled) Hindrance() string {
 	switch {
 	case s.Unreadable != nil:
@@ -99,8 +99,8 @@ func readTyped(s *Scheduled) (*Scheduled, error) {
 	return s, err
 }
 
-// Edited gives what the object would be after an edit of a copy of its typed object. What was written (Object) stays as it
-// is. The error says that the typed object is none of its API.
+// Edited gives what the object would be after an edit of a copy of its typed object. What was written (Object) stays as
+// it is. The error says that the typed object is none of its API.
 func (s *Scheduled) Edited(edit func(typed adapter.Object)) (*Scheduled, error) {
 	typed, ok := s.Typed.DeepCopyObject().(adapter.Object)
 	if !ok {
@@ -141,8 +141,8 @@ func typedOf(k kind.Kind, object Object) (adapter.Object, error) {
 	return typed, json.Unmarshal(text, typed)
 }
 
-// Child gives an object in the Go type in which its kind's adapter reads children (adapter.Kind.ReadChild). The error says
-// that it cannot be read.
+// Child gives an object in the Go type in which its kind's adapter reads children (adapter.Kind.ReadChild). The error
+// says that it cannot be read.
 func (s *Scheduled) Child(content *unstructured.Unstructured) (adapter.Object, error) {
 	if content.GroupVersionKind() != s.Kind.Info().Child {
 		return content, nil // of a kind that was chosen, by a Timetable

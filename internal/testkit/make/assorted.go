@@ -15,8 +15,8 @@ import (
 
 // Assorted is the n-th of many CronJobs as clusters have them, each a little different from all others, with what the
 // API server fills in. Of three one is short, one is like the nightly example and was applied with kubectl, and one
-// has labels, a sidecar and many variables, as charts make them, 4 KB in all. All are daily, at three in the morning UTC
-// or soon after.
+// has labels, a sidecar and many variables, as charts make them, 4 KB in all. All are daily, at three in the morning
+// UTC or soon after.
 func Assorted(n int) *batchv1.CronJob {
 	name := fmt.Sprintf("daily-%05d", n)
 	cj := CronJob("default", name).New()

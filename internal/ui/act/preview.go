@@ -154,8 +154,8 @@ func held(source *upcoming.Source, t upcoming.Time) string {
 	return "(suspended)"
 }
 
-// startsAtOnce says what an edit starts. One of the timing counts from now on; another one is as if the controller looked
-// at the new object with what it remembers.
+// startsAtOnce says what an edit starts. One of the timing counts from now on; another one is as if the controller
+// looked at the new object with what it remembers.
 func startsAtOnce(before, after *workload.Scheduled, r *request) []string {
 	if before.Policy.Timing.Fingerprint == after.Policy.Timing.Fingerprint {
 		return atOnce(after, nil, r)

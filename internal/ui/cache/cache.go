@@ -164,8 +164,8 @@ func (c *Cache) notYet() error {
 }
 
 // Schedules are the CronJobs and Timetables, by namespace, name and kind. Their Typed objects lack the template of Pods
-// (workload.Scheduled.Slim), and they have no Content. Without an API server there are none. The error is a NotYetError,
-// or that of ctx.
+// (workload.Scheduled.Slim), and they have no Content. Without an API server there are none. The error is a
+// NotYetError, or that of ctx.
 func (c *Cache) Schedules(ctx context.Context) ([]*workload.Scheduled, error) {
 	if err := c.wait(ctx); err != nil {
 		return nil, err
@@ -173,8 +173,8 @@ func (c *Cache) Schedules(ctx context.Context) ([]*workload.Scheduled, error) {
 	return c.schedules.all(), nil
 }
 
-// Find gives the schedule with this name; nil if there is none. kind is its Kind, in whatever letters; group the API group
-// of a CronJob, "" for batch.
+// Find gives the schedule with this name; nil if there is none. kind is its Kind, in whatever letters; group the API
+// group of a CronJob, "" for batch.
 func (c *Cache) Find(ctx context.Context, group, kind, namespace, name string) (*workload.Scheduled, error) {
 	if err := c.wait(ctx); err != nil {
 		return nil, err
@@ -185,8 +185,8 @@ func (c *Cache) Find(ctx context.Context, group, kind, namespace, name string) (
 // Owner gives the schedule with this UID; nil if it is not known.
 func (c *Cache) Owner(uid types.UID) *workload.Scheduled { return c.schedules.byUID(uid) }
 
-// Active are the Jobs of the schedule with this UID that have not ended, newest first; with "" those of all. What else a
-// Timetable may start is not among them.
+// Active are the Jobs of the schedule with this UID that have not ended, newest first; with "" those of all. What else
+// a Timetable may start is not among them.
 func (c *Cache) Active(owner types.UID) []run.Run { return c.runs.active(owner) }
 
 // Notes say what is not known, and why, each in one line: "CronJobs may not be read: …". It takes no time.

@@ -67,8 +67,9 @@ func (v *viewers) any() bool {
 	return len(v.all) > 0
 }
 
-// Changes gives a channel that has a value when something has changed since the last one was taken, at most one a second,
-// and one every 15 seconds in any case; it is closed when ctx ends. Then what the other methods give has the change.
+// Changes gives a channel that has a value when something has changed since the last one was taken, at most one a
+// second, and one every 15 seconds in any case; it is closed when ctx ends. Then what the other methods give has the
+// change.
 func (c *Cache) Changes(ctx context.Context) <-chan struct{} {
 	changes := c.viewers.add(ctx)
 	c.status.ask()
@@ -144,7 +145,8 @@ func (p *pace) isDue(now time.Time) bool {
 	return !p.due.IsZero() && !now.Before(p.due) || !now.Before(p.last.Add(beatEvery))
 }
 
-// wait is how long to wait for what is to be done next. looked: somebody looks; remembers: there is a journal to look at.
+// wait is how long to wait for what is to be done next. looked: somebody looks; remembers: there is a journal to look
+// at.
 func (p *pace) wait(now time.Time, looked, remembers bool) time.Duration {
 	next := p.last.Add(beatEvery)
 	if !p.due.IsZero() && p.due.Before(next) {

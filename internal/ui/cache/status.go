@@ -83,8 +83,8 @@ func (s *overviews) isOld(now time.Time) bool {
 	return s.at.IsZero() || now.Sub(s.at) > goodFor
 }
 
-// Status is what goes on: what failed and was missed in the last 24 hours, and what is due within the next one. It is at
-// most a few seconds old. Only who asks when nobody has looked for a while waits until it is found out.
+// Status is what goes on: what failed and was missed in the last 24 hours, and what is due within the next one. It is
+// at most a few seconds old. Only who asks when nobody has looked for a while waits until it is found out.
 func (c *Cache) Status(ctx context.Context) (*status.Status, error) {
 	found, err := c.overview(ctx)
 	if err != nil {

@@ -212,8 +212,8 @@ func object(t *testing.T, text string) client.Object {
 	return o
 }
 
-// inWorld runs a test of a cache that runs, in a time of its own. All that the cache has begun has ended after it, or the
-// test fails.
+// inWorld runs a test of a cache that runs, in a time of its own. All that the cache has begun has ended after it, or
+// the test fails.
 func inWorld(t *testing.T, objects []string, test func(t *testing.T, w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

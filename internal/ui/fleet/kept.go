@@ -12,8 +12,8 @@ import (
 	"github.com/carillon-dev/carillon/internal/ui/page"
 )
 
-// kept makes results that take long, beside the requests that ask for them, and keeps them for a while. Who asks for one
-// that is a little old gets it while the next is made. Its methods may be called by several goroutines.
+// kept makes results that take long, beside the requests that ask for them, and keeps them for a while. Who asks for
+// one that is a little old gets it while the next is made. Its methods may be called by several goroutines.
 type kept[K comparable, V any] struct {
 	site *page.Site
 	// fresh is how long a result is not made anew. One that took long is kept for ten times as long as it took.

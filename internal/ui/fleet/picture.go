@@ -144,7 +144,8 @@ func startsPictureOf(starts []int64, from, now time.Time, peaks []minuteRow, c c
 	return p
 }
 
-// medianOf is how full the fullest minutes of bins usually are; those without a start do not count. It is 0 if none has one.
+// medianOf is how full the fullest minutes of bins usually are; those without a start do not count. It is 0 if none has
+// one.
 func medianOf(bins []bin) int64 {
 	var all []int64
 	for _, b := range bins {

@@ -42,7 +42,8 @@ func (s Subject) OwnerKind() string { return s.Kind.Info().Owner.Kind }
 // APIVersion is that of the object.
 func (s Subject) APIVersion() string { return s.Kind.Info().Owner.GroupVersion().String() }
 
-// Resource is its kind as kubectl takes it: "cronjob", or "cronjob.batch.volcano.sh" where the word alone may mean another.
+// Resource is its kind as kubectl takes it: "cronjob", or "cronjob.batch.volcano.sh" where the word alone may mean
+// another.
 func (s Subject) Resource() string {
 	if group := s.Group(); group != "" {
 		return s.Word() + "." + group

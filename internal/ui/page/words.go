@@ -73,9 +73,9 @@ func OutcomeOf(r *run.Run) Outcome {
 	return Outcome{"active", "play", "running"}
 }
 
-// Ending says why a run did not succeed, in words: "its Pods failed more often than spec.backoffLimit allows"; "" if nobody
-// told. told is what its object says itself, "BackoffLimitExceeded: …"; "" if it says nothing. Both are "" of one that
-// succeeded.
+// Ending says why a run did not succeed, in words: "its Pods failed more often than spec.backoffLimit allows"; "" if
+// nobody told. told is what its object says itself, "BackoffLimitExceeded: …"; "" if it says nothing. Both are "" of
+// one that succeeded.
 func Ending(r *run.Run) (words, told string) {
 	if r.Outcome == run.Succeeded {
 		return "", ""

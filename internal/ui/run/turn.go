@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// searching has a value for each search that goes on: searches take all that a processor gives, and what Carillon starts
-// needs it, too.
+// searching has a value for each search that goes on: searches take all that a processor gives, and what Carillon
+// starts needs it, too.
 var searching = make(chan struct{}, 2)
 
 // waitForTurn is how long a search waits for others to end.

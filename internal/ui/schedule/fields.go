@@ -256,8 +256,8 @@ func quantityOf(value any) (resource.Quantity, error) {
 	return resource.Quantity{}, strconv.ErrSyntax
 }
 
-// leaves adds the fields of a set that have none inside, as people write them: "spec.template.containers[main].image". Of
-// those with long paths the beginning is there.
+// leaves adds the fields of a set that have none inside, as people write them: "spec.template.containers[main].image".
+// Of those with long paths the beginning is there.
 func leaves(path string, set fieldSet, all *[]string) {
 	for key, inside := range set {
 		if key == "." {

@@ -153,14 +153,14 @@ func pausedWords(p *status.Paused, now time.Time) (text, cure string) {
 	return text, cure
 }
 
-// earlier tells whether something is of an earlier object of the same name, which was deleted and made anew since. Where
-// the object is gone nothing is.
+// earlier tells whether something is of an earlier object of the same name, which was deleted and made anew since.
+// Where the object is gone nothing is.
 func (k *known) earlier(o run.Owner) bool {
 	return k.scheduled != nil && o.UID != "" && o.UID != k.scheduled.Owner.UID
 }
 
-// present are the newest runs, and times without one, but those of an earlier object; runs are marked that failed and are
-// to be tried again.
+// present are the newest runs, and times without one, but those of an earlier object; runs are marked that failed and
+// are to be tried again.
 func (k *known) present() ([]run.Run, []run.Omission) {
 	if k.scheduled == nil {
 		return k.latest, k.omissions

@@ -67,8 +67,8 @@ func keyOf(s *workload.Scheduled) key {
 	return k
 }
 
-// of gives the entries of schedules, in their order: with what they say if there are words to search for, and with their
-// next times if these order them. Of a fleet that takes a moment the first time. The error is that of a panic.
+// of gives the entries of schedules, in their order: with what they say if there are words to search for, and with
+// their next times if these order them. Of a fleet that takes a moment the first time. The error is that of a panic.
 func (x *index) of(all []*workload.Scheduled, words, next bool, now time.Time) ([]entry, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

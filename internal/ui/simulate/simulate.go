@@ -91,8 +91,8 @@ func Register(s *page.Site) {
 	})
 }
 
-// find gives the object that a reference with its namespace names: "cronjob/shop/backup"; nil, and why, if nobody can tell
-// now whether there is one.
+// find gives the object that a reference with its namespace names: "cronjob/shop/backup"; nil, and why, if nobody can
+// tell now whether there is one.
 func find(ctx context.Context, s *page.Site, of string) (found *workload.Scheduled, unread string, err error) {
 	parts := strings.Split(of, "/")
 	if len(parts) != 3 {

@@ -33,8 +33,8 @@ const (
 	startWithin = 90 * time.Second
 )
 
-// recentOf gives the latest times, newest first: those that the schedule names since it is as it is, and before that, or
-// where these cannot be told, those of which something is known.
+// recentOf gives the latest times, newest first: those that the schedule names since it is as it is, and before that,
+// or where these cannot be told, those of which something is known.
 func recentOf(k *known) []recent {
 	s := k.scheduled
 	if s == nil || s.Policy.Timing.Times == nil || s.Policy.Timing.Every != 0 {

@@ -36,7 +36,8 @@ spec:
         command: [%q]
 `
 
-// runCommands measures whole commands that run a container of an image that is here, to its first output and to their end.
+// runCommands measures whole commands that run a container of an image that is here, to its first output and to their
+// end.
 func (b *bench) runCommands(ctx context.Context) (err error) {
 	ref, _, err := b.newImage(ctx, 150)
 	if err != nil {

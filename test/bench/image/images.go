@@ -22,8 +22,8 @@ import (
 
 const probePath = "/bin/probe"
 
-// newImage makes an image whose files hold so many bytes in so many layers, and the probe in another one on top of them. The
-// same numbers give the same image.
+// newImage makes an image whose files hold so many bytes in so many layers, and the probe in another one on top of
+// them. The same numbers give the same image.
 func newImage(dir, probe string, size int64, layers int) (v1.Image, error) {
 	random := rand.New(rand.NewChaCha8([32]byte{1})) //nolint:gosec // nothing secret
 	var all []v1.Layer

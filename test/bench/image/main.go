@@ -7,10 +7,10 @@
 //
 //	go run ./test/bench/image
 //
-// Its rounds are pull (an image of 150 MB and one of 500 MB, from a registry on loopback), start (a container of an image
-// that is here, beside one on the machine's files and a plain process) and run (a whole command, to its first output).
-// The sides take turns; medians are shown, and the lowest and highest in brackets. It needs root, and the programs
-// as Debian packages them; "make bench-image" installs them. docs/performance.md holds the results.
+// Its rounds are pull (an image of 150 MB and one of 500 MB, from a registry on loopback), start (a container of an
+// image that is here, beside one on the machine's files and a plain process) and run (a whole command, to its first
+// output). The sides take turns; medians are shown, and the lowest and highest in brackets. It needs root, and the
+// programs as Debian packages them; "make bench-image" installs them. docs/performance.md holds the results.
 package main
 
 import (

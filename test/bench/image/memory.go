@@ -68,8 +68,8 @@ func treeMemory(roots []int) usedMemory {
 	return sum
 }
 
-// add adds a process and its descendants. One that has just been started, and runs no program of its own yet, shares the
-// memory of its parent, and its figures.
+// add adds a process and its descendants. One that has just been started, and runs no program of its own yet, shares
+// the memory of its parent, and its figures.
 func (m *usedMemory) add(pid int, children map[int][]int, parent string) {
 	statm, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "statm"))
 	if fields := strings.Fields(string(statm)); err == nil && len(fields) > 2 && string(statm) != parent {

@@ -23,8 +23,8 @@ import (
 	"github.com/carillon-dev/carillon/test/runtimes"
 )
 
-// startContainers has each side run containers of an image that is here, one after the other. What the program says is when
-// it began.
+// startContainers has each side run containers of an image that is here, one after the other. What the program says is
+// when it began.
 func (b *bench) startContainers(ctx context.Context) (err error) {
 	ref, _, err := b.newImage(ctx, 150)
 	if err != nil {

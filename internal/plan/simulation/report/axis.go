@@ -61,8 +61,8 @@ func (a axis) column(t time.Time) int {
 // at is the instant at which a column begins.
 func (a axis) at(column int) time.Time { return a.start.Add(time.Duration(column) * a.cell) }
 
-// spacing is how many columns lie from one label to the next: as many as it takes to get to a time that people count in,
-// and no fewer than a label needs.
+// spacing is how many columns lie from one label to the next: as many as it takes to get to a time that people count
+// in, and no fewer than a label needs.
 func (a axis) spacing() int {
 	const least, most = 8, 16
 	for n := least; n <= most; n++ {
@@ -73,8 +73,8 @@ func (a axis) spacing() int {
 	return least + 2
 }
 
-// firstLabel is the first column that begins at a multiple of step, or at midnight where that is longer than a day; the first
-// one if there is none before the next label.
+// firstLabel is the first column that begins at a multiple of step, or at midnight where that is longer than a day; the
+// first one if there is none before the next label.
 func (a axis) firstLabel(step time.Duration) int {
 	for column := range min(a.spacing(), a.columns) {
 		t := a.at(column).In(a.zone)

@@ -27,8 +27,8 @@ type entry struct {
 	text, several string
 }
 
-// entries are all that happened, in the order in which it did. Things that are alike are taken together where nothing else
-// happened between them, unless all is true.
+// entries are all that happened, in the order in which it did. Things that are alike are taken together where nothing
+// else happened between them, unless all is true.
 func entries(result *simulation.Result, all bool) []entry {
 	var list []entry
 	zone := zoneOf(result)

@@ -181,8 +181,8 @@ func drawOthers(result *simulation.Result, a axis) []rune {
 // mostMarks is how many times of one entry are marked one by one: more of them fill the columns anyhow.
 const mostMarks = 2000
 
-// eachTime calls do with the times of an entry, as far as the timing that the object has at the beginning names them, and
-// with the first and the last.
+// eachTime calls do with the times of an entry, as far as the timing that the object has at the beginning names them,
+// and with the first and the last.
 func eachTime(result *simulation.Result, n simulation.NotStarted, do func(time.Time)) {
 	do(n.First)
 	do(n.Last)

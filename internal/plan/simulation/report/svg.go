@@ -44,7 +44,8 @@ const style = `
     .skipped { fill: #9198a1 } .missed { fill: #ff7b72 } .change { stroke: #d2a8ff }
   }`
 
-// SVG is the report as a picture that needs nothing else: no script, no font, no other file. What users wrote is escaped.
+// SVG is the report as a picture that needs nothing else: no script, no font, no other file. What users wrote is
+// escaped.
 func (r *Report) SVG() string {
 	var body strings.Builder
 	y := 10
