@@ -21,8 +21,6 @@ import (
 	"io/fs"
 	"runtime"
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	kuberuntime "k8s.io/apimachinery/pkg/runtime"
@@ -30,6 +28,8 @@ import (
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/yaml"
+
+	"github.com/carillon-dev/carillon/internal/kube/fanout"
 )
 
 // Source is where an object was written: what a message must name so that its reader can go there.
@@ -157,17 +157,10 @@ type decoded struct {
 // decodeAll decodes documents, on all processors, as a fleet has thousands of them. What it finds is in their order.
 func decodeAll(all []document) []decoded {
 	found := make([]decoded, len(all))
-	var next atomic.Int64
-	var workers sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(all)) {
-		workers.Go(func() {
-			for n := next.Add(1) - 1; n < int64(len(all)); n = next.Add(1) - 1 {
-				d := &found[n]
-				d.objects, d.err = decode(all[n].text, all[n].source, func(line string) { d.told = append(d.told, line) })
-			}
-		})
-	}
-	workers.Wait()
+	fanout.All(runtime.GOMAXPROCS(0), len(all), func(n int) {
+		d := &found[n]
+		d.objects, d.err = decode(all[n].text, all[n].source, func(line string) { d.told = append(d.told, line) })
+	})
 	return found
 }
 

@@ -16,6 +16,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/carillon-dev/carillon/internal/client/task"
 	"github.com/carillon-dev/carillon/internal/journal/crilog"
 	"github.com/carillon-dev/carillon/internal/plan/run"
 	"github.com/carillon-dev/carillon/internal/plan/status"
@@ -67,11 +68,7 @@ func (g *gatherer) outputs(ctx context.Context, failures []status.Failure) {
 		remembered = g.o.Known.Outputs
 	}
 	read := make([]bool, min(len(failures), mostTails))
-	indexes := make([]int, len(read))
-	for n := range indexes {
-		indexes[n] = n
-	}
-	_ = inTurn(g.log(), atOnce, indexes, func(n int) error {
+	_ = task.Each(g.log(), "the output of a run", atOnce, len(read), func(n int) error {
 		f := &failures[n]
 		var known bool
 		if f.Output, known = remembered.of(&f.Run); known {

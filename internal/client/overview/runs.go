@@ -6,7 +6,6 @@ package overview
 import (
 	"cmp"
 	"context"
-	"log/slog"
 	"slices"
 	"sync"
 
@@ -132,31 +131,11 @@ func (g *gatherer) recent(ctx context.Context) error {
 	owners = owners[:min(len(owners), mostRecent)]
 	g.in.Recent = map[types.UID][]run.Run{}
 	var mu sync.Mutex
-	return inTurn(g.log(), atOnce, owners, func(uid types.UID) error {
-		runs, err := g.o.Source.Runs(ctx, journal.Query{Namespace: g.o.Namespace, OwnerUID: uid, Limit: recentRuns})
+	return task.Each(g.log(), "the earlier runs of a schedule", atOnce, len(owners), func(n int) error {
+		runs, err := g.o.Source.Runs(ctx, journal.Query{Namespace: g.o.Namespace, OwnerUID: owners[n], Limit: recentRuns})
 		mu.Lock()
 		defer mu.Unlock()
-		g.in.Recent[uid] = runs
+		g.in.Recent[owners[n]] = runs
 		return err
 	})
-}
-
-// inTurn does something with each, a few at once, and gives the first error.
-func inTurn[T any](log *slog.Logger, width int, all []T, do func(T) error) error {
-	next := make(chan T)
-	errs := make([]error, width)
-	var workers sync.WaitGroup
-	for n := range width {
-		workers.Go(func() {
-			for one := range next {
-				errs[n] = cmp.Or(errs[n], task.Do(log, "looking at one of many", func() error { return do(one) }))
-			}
-		})
-	}
-	for _, one := range all {
-		next <- one
-	}
-	close(next)
-	workers.Wait()
-	return cmp.Or(errs...)
 }

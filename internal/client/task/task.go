@@ -6,10 +6,13 @@
 package task
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
 	"sync"
+
+	"github.com/carillon-dev/carillon/internal/kube/fanout"
 )
 
 // PanicError says that some work has panicked. It has been logged, with the stack.
@@ -33,6 +36,14 @@ func Do(log *slog.Logger, work string, do func() error) (err error) {
 		}
 	}()
 	return do()
+}
+
+// Each calls do for every index below n, at most limit of them at the same time, as Do does, and gives the error of the
+// first index that has one. One failure stops nothing else. work says what is done for one index.
+func Each(log *slog.Logger, work string, limit, n int, do func(i int) error) error {
+	errs := make([]error, n)
+	fanout.All(limit, n, func(i int) { errs[i] = Do(log, work, func() error { return do(i) }) })
+	return cmp.Or(errs...)
 }
 
 // Group is work side by side: Go, as often as there is work, then Wait. Go may be called by several goroutines, also by

@@ -7,33 +7,39 @@ package fanout
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 )
 
 // Each calls do for every index below n, at most limit (at least one) of them at the same time, and returns their
 // errors by index. One failure stops nothing else; once ctx has ended, what was not begun gets its error.
 func Each(ctx context.Context, limit, n int, do func(ctx context.Context, i int) error) []error {
 	errs := make([]error, n)
-	if n == 1 {
-		if errs[0] = ctx.Err(); errs[0] == nil {
-			errs[0] = do(ctx, 0)
+	All(limit, n, func(i int) {
+		if errs[i] = ctx.Err(); errs[i] == nil {
+			errs[i] = do(ctx, i)
 		}
-		return errs
+	})
+	return errs
+}
+
+// All calls do for every index below n, at most limit (at least one) of them at the same time, in their order. What is
+// done one after the other is done in the goroutine of the caller.
+func All(limit, n int, do func(i int)) {
+	workers := min(max(limit, 1), n)
+	if workers == 1 {
+		for i := range n {
+			do(i)
+		}
+		return
 	}
-	work := make(chan int)
+	var next atomic.Int64
 	var wg sync.WaitGroup
-	for range min(max(limit, 1), n) {
+	for range workers {
 		wg.Go(func() {
-			for i := range work {
-				if errs[i] = ctx.Err(); errs[i] == nil {
-					errs[i] = do(ctx, i)
-				}
+			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
+				do(int(i))
 			}
 		})
 	}
-	for i := range n {
-		work <- i
-	}
-	close(work)
 	wg.Wait()
-	return errs
 }

@@ -6,6 +6,7 @@ package duration
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -37,6 +38,18 @@ func Short(d time.Duration) string {
 		return fmt.Sprintf("%d days", (d+day/2)/day)
 	}
 	return fmt.Sprintf("%d years", d/year)
+}
+
+// Exact writes a duration as Go does, without the zeros that it appends: "1h30m", "24h", "45s".
+func Exact(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
 }
 
 // FromNow writes how far an instant is from now, to the minute where it is ten minutes or more: "in 3h20m", "5m ago",

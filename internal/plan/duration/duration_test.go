@@ -30,6 +30,26 @@ func TestShort(t *testing.T) {
 	}
 }
 
+func TestExact(t *testing.T) {
+	for want, d := range map[string]time.Duration{
+		"0s":     0,
+		"1.5s":   1500 * time.Millisecond,
+		"45s":    45 * time.Second,
+		"10m":    10 * time.Minute,
+		"1m30s":  90 * time.Second,
+		"1h":     time.Hour,
+		"1h0m5s": time.Hour + 5*time.Second,
+		"1h30m":  90 * time.Minute,
+		"24h":    24 * time.Hour,
+		"-10m":   -10 * time.Minute,
+		"20h10m": 20*time.Hour + 10*time.Minute,
+	} {
+		if got := duration.Exact(d); got != want {
+			t.Errorf("%v is %q, want %q", d, got, want)
+		}
+	}
+}
+
 func TestFromNow(t *testing.T) {
 	now := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 	for want, at := range map[string]time.Time{

@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/carillon-dev/carillon/internal/plan/ordering"
 	"github.com/carillon-dev/carillon/internal/plan/run"
 	"github.com/carillon-dev/carillon/internal/plan/workload"
 )
@@ -109,7 +110,7 @@ func failed(in *Input, owners map[types.UID]*workload.Scheduled) []Failure {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b Failure) int {
-		return cmp.Or(-compareBools(a.Persists(), b.Persists()), b.Run.Ended.Compare(a.Run.Ended), compareObjects(a.Object, b.Object))
+		return cmp.Or(-ordering.Bools(a.Persists(), b.Persists()), b.Run.Ended.Compare(a.Run.Ended), compareObjects(a.Object, b.Object))
 	})
 	return all
 }

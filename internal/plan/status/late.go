@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/carillon-dev/carillon/internal/cron"
+	"github.com/carillon-dev/carillon/internal/plan/ordering"
 	"github.com/carillon-dev/carillon/internal/plan/workload"
 )
 
@@ -47,7 +48,7 @@ func late(in *Input) []Late {
 		all = append(all, one)
 	}
 	slices.SortStableFunc(all, func(a, b Late) int {
-		return cmp.Or(compareBools(a.Reason != "", b.Reason != ""), a.Due.Compare(b.Due), compareObjects(a.Object, b.Object))
+		return cmp.Or(ordering.Bools(a.Reason != "", b.Reason != ""), a.Due.Compare(b.Due), compareObjects(a.Object, b.Object))
 	})
 	return all
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/carillon-dev/carillon/internal/plan/ordering"
 	"github.com/carillon-dev/carillon/internal/plan/run"
 )
 
@@ -75,7 +76,7 @@ func missed(in *Input, paused []Paused) []Omitted {
 		all = append(all, *g)
 	}
 	slices.SortStableFunc(all, func(a, b Omitted) int {
-		return cmp.Or(-compareBools(a.Missed, b.Missed), b.Last.Compare(a.Last), compareObjects(a.Object, b.Object), cmp.Compare(a.Reason, b.Reason))
+		return cmp.Or(-ordering.Bools(a.Missed, b.Missed), b.Last.Compare(a.Last), compareObjects(a.Object, b.Object), cmp.Compare(a.Reason, b.Reason))
 	})
 	return all
 }

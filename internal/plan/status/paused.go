@@ -10,6 +10,7 @@ import (
 
 	"github.com/carillon-dev/carillon/internal/cron"
 	"github.com/carillon-dev/carillon/internal/kind/adapter"
+	"github.com/carillon-dev/carillon/internal/plan/ordering"
 	"github.com/carillon-dev/carillon/internal/plan/workload"
 )
 
@@ -83,7 +84,7 @@ func paused(in *Input) []Paused {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b Paused) int {
-		return cmp.Or(-compareBools(a.Cause == cron.PauseFailures, b.Cause == cron.PauseFailures), b.Since.Compare(a.Since), compareObjects(a.Object, b.Object))
+		return cmp.Or(-ordering.Bools(a.Cause == cron.PauseFailures, b.Cause == cron.PauseFailures), b.Since.Compare(a.Since), compareObjects(a.Object, b.Object))
 	})
 	return all
 }

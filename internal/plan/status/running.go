@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/carillon-dev/carillon/internal/plan/ordering"
 	"github.com/carillon-dev/carillon/internal/plan/run"
 )
 
@@ -68,19 +69,8 @@ func running(in *Input) []Running {
 		all = append(all, one)
 	}
 	slices.SortStableFunc(all, func(a, b Running) int {
-		return cmp.Or(-compareBools(a.Stuck, b.Stuck), -compareBools(a.Long, b.Long), a.Run.Begun().Compare(b.Run.Begun()),
+		return cmp.Or(-ordering.Bools(a.Stuck, b.Stuck), -ordering.Bools(a.Long, b.Long), a.Run.Begun().Compare(b.Run.Begun()),
 			compareObjects(a.Object, b.Object), cmp.Compare(a.Run.UID, b.Run.UID))
 	})
 	return all
-}
-
-// compareBools orders false before true.
-func compareBools(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case b:
-		return -1
-	}
-	return 1
 }

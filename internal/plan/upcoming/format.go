@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/carillon-dev/carillon/internal/plan/duration"
 )
 
 const secondsOfDay = "15:04:05"
@@ -93,13 +95,4 @@ func (l *List) instant(t time.Time) string {
 }
 
 // shortDuration writes whole seconds without parts that are 0: "1h30m", "1h", "45s".
-func shortDuration(d time.Duration) string {
-	text := d.Truncate(time.Second).String()
-	if strings.HasSuffix(text, "m0s") {
-		text = strings.TrimSuffix(text, "0s")
-	}
-	if strings.HasSuffix(text, "h0m") {
-		text = strings.TrimSuffix(text, "0m")
-	}
-	return text
-}
+func shortDuration(d time.Duration) string { return duration.Exact(d.Truncate(time.Second)) }

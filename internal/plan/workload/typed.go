@@ -6,9 +6,11 @@ package workload
 import (
 	"cmp"
 	"fmt"
+	"runtime"
 
 	"github.com/carillon-dev/carillon/internal/kind"
 	"github.com/carillon-dev/carillon/internal/kind/adapter"
+	"github.com/carillon-dev/carillon/internal/kube/fanout"
 )
 
 // ReadTyped reads objects of one kind that an API server gave in the Go type of that kind, as Read does with written
@@ -23,7 +25,7 @@ func ReadTyped(k kind.Kind, objects []adapter.Object, others []Object, options O
 		}
 	}
 	scheduled, errs := make([]*Scheduled, len(objects)), make([]error, len(objects))
-	inParallel(len(objects), func(n int) {
+	fanout.All(runtime.GOMAXPROCS(0), len(objects), func(n int) {
 		scheduled[n], errs[n] = readTyped(&Scheduled{Kind: k, Typed: objects[n], options: known.readOptions(options), known: known})
 	})
 	for n, err := range errs {

@@ -21,8 +21,6 @@ import (
 	"cmp"
 	"fmt"
 	"runtime"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -30,6 +28,7 @@ import (
 
 	"github.com/carillon-dev/carillon/api/v1alpha1"
 	"github.com/carillon-dev/carillon/internal/kind"
+	"github.com/carillon-dev/carillon/internal/kube/fanout"
 )
 
 // An Object is one API object, as it was written.
@@ -120,26 +119,12 @@ type readObject struct {
 // readAll reads the objects that have a schedule, in the order of the objects, on all processors: a fleet has many.
 func readAll(objects []Object, known calendars, options Options) []readObject {
 	done := make([]readObject, len(objects))
-	inParallel(len(objects), func(n int) {
+	fanout.All(runtime.GOMAXPROCS(0), len(objects), func(n int) {
 		if k, ok := kindOf(objects[n].Content.GroupVersionKind()); ok {
 			done[n].scheduled, done[n].err = read(k, objects[n], known, options)
 		}
 	})
 	return done
-}
-
-// inParallel does something for each of count objects, on all processors.
-func inParallel(count int, do func(n int)) {
-	var next atomic.Int64
-	var workers sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), count) {
-		workers.Go(func() {
-			for n := next.Add(1) - 1; n < int64(count); n = next.Add(1) - 1 {
-				do(int(n))
-			}
-		})
-	}
-	workers.Wait()
 }
 
 var calendarKind = v1alpha1.GroupVersion.WithKind("Calendar")

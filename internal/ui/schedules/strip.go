@@ -7,7 +7,6 @@ import (
 	"context"
 	"log/slog"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/carillon-dev/carillon/internal/client/lookup"
@@ -78,34 +77,18 @@ func stripOf(runs []run.Run, now time.Time) strip {
 func (c *content) fillStrips(ctx context.Context, log *slog.Logger, source lookup.Source, now time.Time) {
 	ctx, cancel := context.WithTimeout(ctx, stripsWithin)
 	defer cancel()
-	next := make(chan int)
-	errs := make([]error, len(c.Rows))
-	var workers sync.WaitGroup
-	for range stripsAtOnce {
-		workers.Go(func() {
-			for n := range next {
-				errs[n] = task.Do(log, "the last runs of a schedule", func() error {
-					r := &c.Rows[n]
-					runs, err := source.Runs(ctx, journal.Query{Namespace: r.Owner.Namespace, OwnerUID: r.Owner.UID, Limit: stripRuns})
-					if err == nil {
-						r.Strip = stripOf(r.MarkRetrying(runs), now)
-					}
-					return err
-				})
-			}
-		})
-	}
-	for n := range c.Rows {
-		if c.Rows[n].Owner.UID != "" {
-			next <- n
+	err := task.Each(log, "the last runs of a schedule", stripsAtOnce, len(c.Rows), func(n int) error {
+		r := &c.Rows[n]
+		if r.Owner.UID == "" {
+			return nil
 		}
-	}
-	close(next)
-	workers.Wait()
-	for _, err := range errs {
-		if err != nil {
-			c.Unread = err.Error()
-			return
+		runs, err := source.Runs(ctx, journal.Query{Namespace: r.Owner.Namespace, OwnerUID: r.Owner.UID, Limit: stripRuns})
+		if err == nil {
+			r.Strip = stripOf(r.MarkRetrying(runs), now)
 		}
+		return err
+	})
+	if err != nil {
+		c.Unread = err.Error()
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/carillon-dev/carillon/internal/journal"
+	"github.com/carillon-dev/carillon/internal/plan/ordering"
 	"github.com/carillon-dev/carillon/internal/plan/run"
 	"github.com/carillon-dev/carillon/internal/plan/status"
 	"github.com/carillon-dev/carillon/internal/plan/workload"
@@ -193,25 +194,14 @@ func sortRows(all []*Row, by string, now time.Time) {
 		first := 0
 		switch by {
 		case "next":
-			first = cmp.Or(compareBools(a.Next.IsZero(), b.Next.IsZero()), a.Next.Compare(b.Next))
+			first = cmp.Or(ordering.Bools(a.Next.IsZero(), b.Next.IsZero()), a.Next.Compare(b.Next))
 		case "failure":
 			first = b.LastFailure.Compare(a.LastFailure)
 		default:
-			first = compareBools(a.Own(), b.Own())
+			first = ordering.Bools(a.Own(), b.Own())
 		}
 		return cmp.Or(first, cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.APIVersion, b.APIVersion))
 	})
-}
-
-// compareBools orders false before true.
-func compareBools(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case b:
-		return -1
-	}
-	return 1
 }
 
 // next finds its next time.

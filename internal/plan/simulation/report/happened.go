@@ -66,10 +66,10 @@ func ofRun(run *simulation.Run, clock func(time.Time) string) (text, several str
 	begun, beginnings := "started", "started on time"
 	switch {
 	case run.CatchUp:
-		begun = "made up for at " + clock(run.Started) + ", " + duration(run.Wait) + " late"
+		begun = "made up for at " + clock(run.Started) + ", " + shortDuration(run.Wait) + " late"
 		beginnings = "made up for"
 	case run.Wait > 0:
-		begun = "started at " + clock(run.Started) + ", " + duration(run.Wait) + " late"
+		begun = "started at " + clock(run.Started) + ", " + shortDuration(run.Wait) + " late"
 		if run.WaitedFor != "" {
 			begun += " (" + simulation.ReasonWord(run.WaitedFor) + ")"
 		}
@@ -79,7 +79,7 @@ func ofRun(run *simulation.Run, clock func(time.Time) string) (text, several str
 	if run.Attempts > 1 {
 		attempts = fmt.Sprintf(" in %d attempts", run.Attempts)
 	}
-	took := duration(run.Ended.Sub(run.Started))
+	took := shortDuration(run.Ended.Sub(run.Started))
 	switch run.Outcome {
 	case simulation.Succeeded:
 		return begun + ", succeeded after " + took + attempts, beginnings + ", succeeded" + attempts

@@ -59,7 +59,7 @@ func (r *Report) lanes(result *simulation.Result) string {
 			used = append(used, legend[mark])
 		}
 	}
-	used = append(used, fmt.Sprintf("one column is %s", duration(a.cell)))
+	used = append(used, fmt.Sprintf("one column is %s", shortDuration(a.cell)))
 	b.WriteString(wrapped(margin, strings.Join(used, ", "), r.width()))
 	return b.String()
 }

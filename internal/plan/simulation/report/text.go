@@ -34,7 +34,7 @@ func (r *Report) Text() string {
 func (r *Report) object(b *strings.Builder, result *simulation.Result) {
 	zone := zoneOf(result)
 	fmt.Fprintf(b, "%s\n", joined("  ", result.Object.Reference(), describe(result)))
-	b.WriteString(wrapped("  ", fmt.Sprintf("%s to %s (%s)", instant(result.Span.From, zone), instant(result.Span.To, zone), duration(result.Span.To.Sub(result.Span.From))),
+	b.WriteString(wrapped("  ", fmt.Sprintf("%s to %s (%s)", instant(result.Span.From, zone), instant(result.Span.To, zone), shortDuration(result.Span.To.Sub(result.Span.From))),
 		r.width()))
 	if why := result.Object.Hindrance(); why != "" {
 		b.WriteString(wrapped("  cannot be served: ", why, r.width()))
@@ -75,14 +75,14 @@ func (r *Report) summary(b *strings.Builder, result *simulation.Result) {
 		if s.CatchUps > 0 {
 			also = fmt.Sprintf("; %s made up for %s", quantity.Grouped(s.CatchUps), madeUpFor(result))
 		}
-		line("late", "%s, the longest by %s (%s)%s", quantity.CountGrouped(s.Late, "run"), duration(s.LongestWait), instant(s.WaitedAt, zone), also)
+		line("late", "%s, the longest by %s (%s)%s", quantity.CountGrouped(s.Late, "run"), shortDuration(s.LongestWait), instant(s.WaitedAt, zone), also)
 	}
 	if s.MostAtOnce > 0 {
 		share := 100 * s.Busy.Seconds() / result.Span.To.Sub(result.Span.From).Seconds()
 		line("at once", "%d at most; something runs %.0f%% of the time", s.MostAtOnce, share)
 	}
 	if s.LongestRun > 0 {
-		line("longest", "%s (%s)", duration(s.LongestRun), instant(s.LongestAt, zone))
+		line("longest", "%s (%s)", shortDuration(s.LongestRun), instant(s.LongestAt, zone))
 	}
 	if s.Waiting > 0 {
 		line("waiting", "%s at the end", quantity.CountGrouped(s.Waiting, "time"))
@@ -124,14 +124,14 @@ func (r *Report) assumptions() []string {
 	m := r.Model
 	overhead := ""
 	if m.Overhead > 0 {
-		overhead = fmt.Sprintf(" and %s more until it runs and its end is seen (--overhead)", duration(m.Overhead))
+		overhead = fmt.Sprintf(" and %s more until it runs and its end is seen (--overhead)", shortDuration(m.Overhead))
 	}
 	lines := []string{fmt.Sprintf("Assumed: a run takes %s%s, and %s.", durations(m.Durations), overhead, failures(m.Fail))}
 	stopped := false
 	for _, result := range r.Results {
 		stopped = stopped || result.Summarize().Replaced > 0
 		if result.Limit > 0 && m.Durations.At(99) > result.Limit {
-			lines = append(lines, fmt.Sprintf("A run of %s fails after %s, as it asks (%s).", result.Object.Reference(), duration(result.Limit), result.LimitField))
+			lines = append(lines, fmt.Sprintf("A run of %s fails after %s, as it asks (%s).", result.Object.Reference(), shortDuration(result.Limit), result.LimitField))
 		}
 	}
 	if stopped {
@@ -146,9 +146,9 @@ func (r *Report) assumptions() []string {
 
 func durations(d simulation.Durations) string {
 	if short, long := d.At(50), d.At(99); short != long {
-		return fmt.Sprintf("%s in half of the cases and more than %s in one of 100 (log-normal; --duration)", duration(short), duration(long))
+		return fmt.Sprintf("%s in half of the cases and more than %s in one of 100 (log-normal; --duration)", shortDuration(short), shortDuration(long))
 	}
-	return duration(d.At(50)) + " (--duration)"
+	return shortDuration(d.At(50)) + " (--duration)"
 }
 
 func failures(p float64) string {
@@ -162,7 +162,7 @@ func zeroDuration(d time.Duration) string {
 	if d == 0 {
 		return "no time"
 	}
-	return duration(d)
+	return shortDuration(d)
 }
 
 // describe says what an object asks for, in short: its schedules, zone and policy.

@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/carillon-dev/carillon/internal/plan/duration"
 	"github.com/carillon-dev/carillon/internal/plan/paragraph"
 )
 
@@ -25,8 +26,8 @@ func clockOf(t time.Time) string {
 	return "15:04"
 }
 
-// duration writes whole seconds without parts that are 0: "1h30m", "45s", "3d4h".
-func duration(d time.Duration) string {
+// shortDuration writes whole seconds without parts that are 0: "1h30m", "45s", "3d4h".
+func shortDuration(d time.Duration) string {
 	const day = 24 * time.Hour
 	if d >= 2*day {
 		text := fmt.Sprintf("%dd", d/day)
@@ -35,14 +36,7 @@ func duration(d time.Duration) string {
 		}
 		return text
 	}
-	text := d.Round(time.Second).String()
-	if strings.HasSuffix(text, "m0s") {
-		text = strings.TrimSuffix(text, "0s")
-	}
-	if strings.HasSuffix(text, "h0m") {
-		text = strings.TrimSuffix(text, "0m")
-	}
-	return text
+	return duration.Exact(d.Round(time.Second))
 }
 
 // wrapped breaks a text into lines of a width, the first one after the given prefix, the others indented as much.
