@@ -100,7 +100,7 @@ spec:
 	if !d.Stopped || d.Served || d.Well || len(d.Failed) != 1 || strings.Join(d.Failed[0].Output, "|") != "starting|no such table: users" {
 		t.Errorf("when it does not run: %+v", d)
 	}
-	if r := command(t, "", "status", "--data-dir", dataDir); r.code != 0 || !strings.HasPrefix(r.stdout, "Carillon does not run, 1 failing: 1 ran when it stopped\n") {
+	if r := command(t, "", "status", "--data-dir", dataDir); r.code != 0 || !strings.HasPrefix(r.stdout, "Carillon does not run, 1 failing: 1 not ended when Carillon stopped\n") {
 		t.Errorf("exit code %d:\n%s%s", r.code, r.stdout, r.stderr)
 	}
 }

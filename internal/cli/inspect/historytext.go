@@ -178,7 +178,7 @@ func runRow(r *run.Run, longest time.Duration, a *historyAnswer) []table.Cell {
 	}
 	row[5], row[6] = outcomeCell(r), table.Text(whyText(r))
 	if a.stoppedDuring(r) {
-		row[5], row[6] = notEnded, table.Text(strings.TrimSuffix("ran when Carillon stopped, "+whyText(r), ", "))
+		row[5], row[6] = notEnded, table.Text(strings.TrimSuffix("when Carillon stopped, "+whyText(r), ", "))
 	}
 	if r.Attempts > 1 {
 		row[7] = table.Text(quantity.Grouped(r.Attempts))

@@ -188,7 +188,7 @@ func (l *logs) show(ctx context.Context, s lookup.Source, server *cluster.Server
 	if !l.quiet {
 		heading := runTitle(r, of.zone, l.clock())
 		if lookup.Stopped(s) != "" && !r.Outcome.Ended() {
-			heading = strings.TrimSuffix(heading, outcomeText(r, l.clock())) + "not ended when Carillon stopped"
+			heading = strings.TrimSuffix(heading, outcomeText(r, l.clock())) + run.LeftWords
 		}
 		l.say(heading + tries + title)
 	}

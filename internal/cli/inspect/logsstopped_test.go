@@ -74,7 +74,7 @@ func TestHistoryOfStopped(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !strings.Contains(out, "not ended") || strings.Contains(out, " runs ") || strings.Contains(out, "since") || name != "" && !strings.Contains(out, "ran when Carillon stopped") {
+		if !strings.Contains(out, "not ended") || strings.Contains(out, " runs ") || strings.Contains(out, "since") || name != "" && !strings.Contains(out, " when Carillon stopped") {
 			t.Errorf("%q: %s", name, out)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/carillon-dev/carillon/internal/plan/diagnosis"
 	"github.com/carillon-dev/carillon/internal/plan/duration"
 	"github.com/carillon-dev/carillon/internal/plan/quantity"
+	"github.com/carillon-dev/carillon/internal/plan/run"
 	"github.com/carillon-dev/carillon/internal/plan/status"
 )
 
@@ -193,7 +194,7 @@ func (t *statusText) late(all []status.Late) section {
 func (t *statusText) running(all []status.Running) section {
 	title, forHeader, verb := "RUNNING", "FOR", "logs -f"
 	if t.known.status.Stopped {
-		title, forHeader, verb = "RAN WHEN IT STOPPED", "BEGAN", "logs"
+		title, forHeader, verb = strings.ToUpper(run.LeftWords), "BEGAN", "logs"
 	}
 	s := section{columns: begin(title, table.Column{Header: forHeader, Right: true}, table.Column{Header: "USUALLY", Right: true, Priority: 1},
 		table.Column{Header: "NOTE", Min: 16})}

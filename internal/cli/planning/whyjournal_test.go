@@ -224,7 +224,7 @@ func TestWhyFromTheJournalAlone(t *testing.T) {
 		"down":                      {isDown, []string{"cronjob/former"}, 0, []string{"cronjob/former is not served: the Carillon on " + down + " " + notRunning, "had not ended when Carillon stopped", "carillon up --data-dir " + down}},
 		"down, a run":               {isDown, []string{"cronjob/former", "--at", "2026-11-22 01:00"}, 0, []string{"ran on time", notRunning}},
 		"down, after its end":       {isDown, []string{"cronjob/former", "--at", "2026-11-22 18:00"}, 0, []string{"is not served: the Carillon on " + down, "(inferred)", "nothing has started since"}},
-		"down, a Job":               {isDown, []string{"job/former-220900"}, exitcode.Failed, []string{"it ran when Carillon stopped", "the Job itself: the Carillon on"}},
+		"down, a Job":               {isDown, []string{"job/former-220900"}, exitcode.Failed, []string{"it had not ended when Carillon stopped", "the Job itself: the Carillon on"}},
 		"a journal":                 {alone, []string{"cronjob/former", "--at", "2026-11-22 03:00"}, 0, []string{"ran late", "no API server was asked", "carillon logs job/former-220300 --journal " + down + " -n shop"}},
 		"a journal, now":            {alone, []string{"cronjob/former"}, 0, []string{"ran on time: Job former-220900", "had not ended when the journal was written last"}},
 	} {

@@ -68,6 +68,9 @@ func (s *journalSource) Close() error { return s.reader.Close() }
 // Runs implements Source.
 func (s *journalSource) Runs(ctx context.Context, q journal.Query) ([]run.Run, error) {
 	runs, err := s.reader.Runs(ctx, q)
+	for i := range runs {
+		runs[i].Left = s.stopped != "" && !runs[i].Outcome.Ended()
+	}
 	if err != nil || !s.isLate() {
 		return runs, err
 	}

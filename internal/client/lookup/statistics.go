@@ -13,7 +13,14 @@ import (
 
 // Statistics implements Source. What the journal cannot have is not added: it would be a moment's, of days.
 func (s *journalSource) Statistics(ctx context.Context, q statistics.Query) (*statistics.Statistics, error) {
-	return s.reader.Statistics(ctx, q)
+	found, err := s.reader.Statistics(ctx, q)
+	if err == nil && s.stopped != "" {
+		for i := range found.Spans {
+			one := &found.Spans[i]
+			one.Left, one.Active = one.Left+one.Active, 0
+		}
+	}
+	return found, err
 }
 
 // Statistics implements Source.

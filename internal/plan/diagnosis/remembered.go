@@ -117,7 +117,7 @@ func (b *builder) tellRemembered(r *run.Run, subject string) jobEnd {
 	case run.Active:
 		end.summary = "it ran when the journal was written last, and nobody could be asked how it goes on"
 		if b.Journal.Stopped {
-			end.summary = "it ran when Carillon stopped"
+			end.summary = "it had " + run.LeftWords
 		}
 		b.say("%s had not ended when %s%s.", subject, map[bool]string{true: "Carillon stopped", false: "the journal was written last"}[b.Journal.Stopped], detail)
 		end.verdict = CannotTell

@@ -39,6 +39,9 @@ const (
 // Ended tells whether a run with this outcome is over.
 func (o Outcome) Ended() bool { return o != Active && o != "" }
 
+// LeftWords are what is said of a run that is Left.
+const LeftWords = "not ended when Carillon stopped"
+
 // Trigger is why a run was started. "" means that its objects do not tell, or that no schedule stands behind it.
 type Trigger string
 
@@ -78,6 +81,8 @@ type Run struct {
 	Suspended bool
 	// Retrying: it failed, and its Timetable will try its time again. Only a Timetable tells that; no journal keeps it.
 	Retrying bool
+	// Left: it had not ended when the Carillon stopped that ran it, and that does not run now. No journal keeps it.
+	Left bool
 	// Reason is the word of the condition that tells how it ended ("BackoffLimitExceeded"), Message its text.
 	Reason, Message string
 	// Completions is how many Pods must succeed (0: not told); Succeeded, Failed and Running count its Pods.
@@ -105,10 +110,11 @@ func (r *Run) Begun() time.Time {
 	return r.Started
 }
 
-// Duration is how long it ran, or has run at now; 0 if it never began or does not tell when it ended.
+// Duration is how long it ran, or has run at now; 0 if it never began, does not tell when it ended, or is Left: how long
+// that went on nobody knows.
 func (r *Run) Duration(now time.Time) time.Duration {
 	begun, end := r.Begun(), r.Ended
-	if end.IsZero() && !r.Outcome.Ended() {
+	if end.IsZero() && !r.Outcome.Ended() && !r.Left {
 		end = now
 	}
 	if begun.IsZero() || end.IsZero() {

@@ -45,6 +45,8 @@ type Span struct {
 	// Active, Succeeded, Failed, Cancelled and Unknown count runs by their outcome. All tries of one scheduled time count
 	// once, as the last one ended; one that failed and is to be tried again is active.
 	Active, Succeeded, Failed, Cancelled, Unknown int
+	// Left counts those that had not ended when the Carillon stopped that ran them, in the place of Active.
+	Left int
 	// Missed are scheduled times that should have had a run and had none, Skipped those that the spec let pass.
 	Missed, Skipped int64
 	// Median and Most95 are the durations that half, and 95 %, of the runs that succeeded did not exceed; 0 if none did.
@@ -52,7 +54,9 @@ type Span struct {
 }
 
 // Runs are all runs of the span.
-func (s *Span) Runs() int { return s.Active + s.Succeeded + s.Failed + s.Cancelled + s.Unknown }
+func (s *Span) Runs() int {
+	return s.Active + s.Left + s.Succeeded + s.Failed + s.Cancelled + s.Unknown
+}
 
 // Judged are the runs that succeeded or failed: those that a rate of success is made of.
 func (s *Span) Judged() int { return s.Succeeded + s.Failed }
@@ -67,6 +71,7 @@ func (s *Span) SuccessRate() float64 {
 
 // Add adds the counts of another span. Durations are not added: a median is not the sum of medians.
 func (s *Span) Add(o *Span) {
+	s.Left += o.Left
 	s.Active, s.Succeeded, s.Failed, s.Cancelled, s.Unknown = s.Active+o.Active, s.Succeeded+o.Succeeded, s.Failed+o.Failed, s.Cancelled+o.Cancelled, s.Unknown+o.Unknown
 	s.Missed, s.Skipped = s.Missed+o.Missed, s.Skipped+o.Skipped
 }

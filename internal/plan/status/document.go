@@ -23,7 +23,7 @@ type Document struct {
 	Summary string   `json:"summary"`
 	// Served is false if no API server could be asked: then late, due, paused and blocked are empty.
 	Served bool `json:"served"`
-	// Stopped: the Carillon of this machine does not run; running is what ran when it stopped.
+	// Stopped: the Carillon of this machine does not run; running is what had not ended when it stopped.
 	Stopped   bool       `json:"stopped"`
 	Schedules int        `json:"scheduleCount"`
 	NextTime  *time.Time `json:"nextTime,omitempty"`

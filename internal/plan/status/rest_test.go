@@ -203,7 +203,7 @@ func TestStopped(t *testing.T) {
 	in.Served, in.Facts = false, status.Facts{Carillon: &status.Carillon{DataDir: "/data"}}
 	in.Active = []run.Run{a("x", 100*time.Hour, run.Active, 0)}
 	s := status.Of(in)
-	if !s.Stopped || s.Running[0].Long || s.Verdict().String() != "Carillon does not run: 1 ran when it stopped" {
+	if !s.Stopped || s.Running[0].Long || !s.Running[0].Run.Left || s.Verdict().String() != "Carillon does not run: 1 not ended when Carillon stopped" {
 		t.Errorf("got %+v, %q", s.Running, s.Verdict())
 	}
 }

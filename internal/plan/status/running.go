@@ -52,6 +52,7 @@ func running(in *Input) []Running {
 		r := &in.Active[i]
 		one := Running{Object: objectOf(r), Run: *r, Age: r.Duration(in.Now)}
 		if stopped {
+			one.Run.Left = true
 			all = append(all, one)
 			continue
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/carillon-dev/carillon/internal/cron"
 	"github.com/carillon-dev/carillon/internal/plan/duration"
 	"github.com/carillon-dev/carillon/internal/plan/quantity"
+	"github.com/carillon-dev/carillon/internal/plan/run"
 )
 
 // Verdict is a status in one line.
@@ -62,9 +63,9 @@ func (s *Status) Verdict() Verdict {
 
 	rest := []string{fmt.Sprintf("%s running", quantity.Grouped(len(s.Running)))}
 	if s.Stopped && len(s.Running) == 0 {
-		rest[0] = "nothing ran when it stopped"
+		rest[0] = "nothing ran when Carillon stopped"
 	} else if s.Stopped {
-		rest[0] = quantity.Grouped(len(s.Running)) + " ran when it stopped"
+		rest[0] = quantity.Grouped(len(s.Running)) + " " + run.LeftWords
 	} else if s.Unread.Runs != "" && len(s.Running) == 0 {
 		rest[0] = "what runs is not known"
 	} else if n := count(s.Running, func(r Running) bool { return r.Long }); n > 0 {

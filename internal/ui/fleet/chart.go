@@ -10,6 +10,7 @@ import (
 
 	"github.com/carillon-dev/carillon/internal/plan/duration"
 	"github.com/carillon-dev/carillon/internal/plan/quantity"
+	"github.com/carillon-dev/carillon/internal/plan/run"
 	"github.com/carillon-dev/carillon/internal/plan/statistics"
 )
 
@@ -111,11 +112,12 @@ func chartsOf(days []time.Time, spans []statistics.Span, c choice) []chart {
 
 func runsChart(days []time.Time, spans []statistics.Span, c choice) chart {
 	ch := chartOf("runs", "Runs per day", days, spans, c, spanText)
-	most, total, failed, others, active := 0, 0, 0, 0, 0
+	most, total, failed, others, left, active := 0, 0, 0, 0, 0, 0
 	for n := range spans {
 		most, total, failed = max(most, spans[n].Runs()), total+spans[n].Runs(), failed+spans[n].Failed
 		others += spans[n].Cancelled + spans[n].Unknown
 		active += spans[n].Active
+		left += spans[n].Left
 	}
 	top := ceiling(float64(most))
 	for n := range spans {
@@ -125,7 +127,7 @@ func runsChart(days []time.Time, spans []statistics.Span, c choice) chart {
 		for _, part := range []struct {
 			class string
 			runs  int
-		}{{"failed", s.Failed}, {"succeeded", s.Succeeded}, {"cancelled", s.Cancelled + s.Unknown}, {"active", s.Active}} {
+		}{{"failed", s.Failed}, {"succeeded", s.Succeeded}, {"cancelled", s.Cancelled + s.Unknown + s.Left}, {"active", s.Active}} {
 			if part.runs == 0 {
 				continue
 			}
@@ -141,7 +143,10 @@ func runsChart(days []time.Time, spans []statistics.Span, c choice) chart {
 	}
 	ch.level(1, quantity.Grouped(int(top)))
 	ch.Legend = []legend{{"succeeded", "succeeded"}, {"failed", "failed"}}
-	if others > 0 {
+	switch {
+	case left > 0:
+		ch.Legend = append(ch.Legend, legend{"cancelled", "cancelled, unknown or " + run.LeftWords})
+	case others > 0:
 		ch.Legend = append(ch.Legend, legend{"cancelled", "cancelled or unknown"})
 	}
 	if active > 0 {
@@ -270,7 +275,7 @@ func spanText(s *statistics.Span) string {
 	for _, part := range []struct {
 		n    int
 		text string
-	}{{s.Succeeded, "succeeded"}, {s.Failed, "failed"}, {s.Cancelled, "cancelled"}, {s.Unknown, "unknown"}, {s.Active, "running or waiting"}, {int(s.Missed), "missed"}} {
+	}{{s.Succeeded, "succeeded"}, {s.Failed, "failed"}, {s.Cancelled, "cancelled"}, {s.Unknown, "unknown"}, {s.Active, "running or waiting"}, {s.Left, run.LeftWords}, {int(s.Missed), "missed"}} {
 		if part.n > 0 {
 			parts = append(parts, quantity.Grouped(part.n)+" "+part.text)
 		}

@@ -242,7 +242,7 @@ func outcomeCount(s *statistics.Span, o run.Outcome) int {
 	case run.Succeeded:
 		return s.Succeeded
 	case run.Active:
-		return s.Active
+		return s.Active + s.Left
 	case run.Cancelled:
 		return s.Cancelled
 	case run.Unknown:
@@ -258,7 +258,7 @@ func hourBars(s *statistics.Span, most int) []bar {
 	for _, part := range []struct {
 		class string
 		runs  int
-	}{{"failed", s.Failed}, {"succeeded", s.Succeeded}, {"cancelled", s.Cancelled + s.Unknown}, {"active", s.Active}} {
+	}{{"failed", s.Failed}, {"succeeded", s.Succeeded}, {"cancelled", s.Cancelled + s.Unknown + s.Left}, {"active", s.Active}} {
 		if part.runs > 0 {
 			width := 100 * float64(part.runs) / float64(most)
 			all = append(all, bar{X: tenth(x), Width: max(tenth(width), 0.5), Class: part.class})

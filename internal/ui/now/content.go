@@ -15,6 +15,7 @@ import (
 
 	"github.com/carillon-dev/carillon/internal/plan/duration"
 	"github.com/carillon-dev/carillon/internal/plan/quantity"
+	"github.com/carillon-dev/carillon/internal/plan/run"
 	"github.com/carillon-dev/carillon/internal/plan/status"
 	"github.com/carillon-dev/carillon/internal/ui/page"
 )
@@ -176,9 +177,19 @@ var partTitles = map[part]string{
 	partDue: "Due in the next hour", partPaused: "Suspended or paused", partBlocked: "Cannot run",
 }
 
+// RunningTitle is the heading of what has not ended.
+func (c *content) RunningTitle() string {
+	if c.Stopped {
+		return sentence(run.LeftWords)
+	}
+	return "Running"
+}
+
 // Title says how things stand in a few words, or names the part that is shown alone.
 func (c *content) Title() string {
 	switch {
+	case c.Show == partRunning && c.Stopped:
+		return c.RunningTitle()
 	case c.Show != "":
 		return partTitles[c.Show]
 	case c.Fresh() && c.Well():
@@ -224,7 +235,7 @@ func figures(s *status.Status) []figure {
 		numbered(missed, "missed in "+duration.Short(s.Now.Sub(s.Since)), "waits", "#missed").unless(cmp.Or(s.Unread.Runs, s.Unread.Schedules)),
 	}
 	if s.Stopped {
-		all[0].Label = "ran when it stopped"
+		all[0].Label = run.LeftWords
 	}
 	if !s.Served {
 		return all

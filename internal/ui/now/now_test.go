@@ -147,15 +147,20 @@ func pageOf(t *testing.T, s *status.Status, path string) string {
 	return body
 }
 
+func left(r run.Run) run.Run {
+	r.Left = true
+	return r
+}
+
 func TestOutputAndHealth(t *testing.T) {
 	failed := status.Failure{Object: status.Object{Namespace: "shop", Reference: "cronjob/report"}, Run: runOf("report", time.Minute, run.Failed), InARow: 4, More: true,
 		Output: []string{"reading", "no <such> table"}}
 	s := &status.Status{Now: uitest.Now, Since: uitest.Now.Add(-24 * time.Hour), Within: time.Hour, Failed: []status.Failure{failed}, Stopped: true,
 		Health:  []status.Part{{Name: "control plane", State: status.Wrong, Text: "nothing starts", Cure: "carillon up"}, {Name: "journal", State: status.Well, Text: "12 runs"}},
-		Running: []status.Running{{Object: failed.Object, Run: runOf("report", 0, run.Active), Stuck: true, Waits: "its image cannot be pulled"}}}
+		Running: []status.Running{{Object: failed.Object, Run: left(runOf("report", 0, run.Active)), Stuck: true, Waits: "its image cannot be pulled"}}}
 	body := pageOf(t, s, "/")
 	for _, want := range []string{"reading\nno &lt;such&gt; table", "at least 4 times in a row", "<strong>control plane:</strong> nothing starts", "What helps: carillon up", "Journal: 12 runs",
-		"No API server answers", "Ran when it stopped", "stuck: its image cannot be pulled", "text-bad"} {
+		"No API server answers", "Not ended when Carillon stopped</h2>", "not ended when Carillon stopped</span>", "stuck: its image cannot be pulled", "text-bad"} {
 		if !strings.Contains(body, want) {
 			t.Errorf("it does not say %q:\n%s", want, body)
 		}

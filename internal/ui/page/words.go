@@ -28,6 +28,7 @@ var functions = template.FuncMap{
 	"outcome":  OutcomeOf,
 	"ending":   endingOf,
 	"dict":     dict,
+	"left":     func() string { return run.LeftWords },
 }
 
 // dict gives a template more than one value.
@@ -65,6 +66,8 @@ func OutcomeOf(r *run.Run) Outcome {
 		return Outcome{"cancelled", "stop", "cancelled"}
 	case r.Outcome == run.Unknown:
 		return Outcome{"unknown", "question", "unknown"}
+	case r.Left:
+		return Outcome{"unknown", "question", run.LeftWords}
 	case r.Suspended:
 		return Outcome{"waiting", "pause", "suspended"}
 	case r.Started.IsZero():

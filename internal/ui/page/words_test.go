@@ -92,6 +92,7 @@ func TestOutcomeOf(t *testing.T) {
 		{Class: "waiting", Icon: "pause", Text: "suspended"}:           {Outcome: run.Active, Suspended: true, Started: began},
 		{Class: "waiting", Icon: "clock", Text: "waiting"}:             {Outcome: run.Active},
 		{Class: "active", Icon: "play", Text: "running"}:               {Outcome: run.Active, Started: began},
+		{Class: "unknown", Icon: "question", Text: run.LeftWords}:      {Outcome: run.Active, Started: began, Left: true},
 	} {
 		if got := page.OutcomeOf(&r); got != want {
 			t.Errorf("%+v, want %+v", got, want)

@@ -88,7 +88,7 @@ func (k *known) attempt(i int, now time.Time) attempt {
 	}
 	v.Class, v.Icon, v.Text = ended(a)
 	if k.stopped && a.Ended.IsZero() {
-		v.Class, v.Icon, v.Text = "unknown", "question", "not ended when Carillon stopped"
+		v.Class, v.Icon, v.Text = "unknown", "question", run.LeftWords
 	}
 	end := a.Ended
 	if end.IsZero() {

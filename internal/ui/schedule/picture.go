@@ -181,7 +181,11 @@ func sentenceOf(entries []history.Entry, took history.Durations) string {
 	}
 	add(sum.Succeeded, "succeeded")
 	add(sum.Failed, "failed")
-	add(sum.Active, "not ended")
+	if slices.ContainsFunc(runs, func(r run.Run) bool { return r.Left }) {
+		add(sum.Active, run.LeftWords)
+	} else {
+		add(sum.Active, "not ended")
+	}
 	add(sum.Cancelled+sum.Unknown, "cancelled or of unknown end")
 	text := "The last " + quantity.CountGrouped(sum.Runs, "run")
 	if sum.Runs == 1 {

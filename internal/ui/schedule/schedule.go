@@ -19,6 +19,7 @@ package schedule
 import (
 	"embed"
 	"net/http"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -51,6 +52,8 @@ type content struct {
 	Policies    []policies
 	Next        nextTimes
 	Active      []run.Run
+	// Left: what is Active had not ended when Carillon stopped.
+	Left bool
 	// Unreadable says why the runs cannot be read; "" if they can.
 	Unreadable string
 	Summary    history.Summary
@@ -126,6 +129,7 @@ func contentOfPage(k *known, zone *time.Location) *content {
 	c.Picture = pictureOf(h.Entries, h.Summary.Took, k.now, func(t time.Time) string { return short.Short(t, zone) })
 	c.Runs = runsOf(k, zone)
 	c.Standing = standingOf(k)
+	c.Left = slices.ContainsFunc(c.Active, func(r run.Run) bool { return r.Left })
 	return c
 }
 

@@ -12,6 +12,8 @@ import (
 // Counts is how many there are of what.
 type Counts struct {
 	Succeeded, Failed, Cancelled, Unknown, Active int
+	// Left are runs that had not ended when Carillon stopped.
+	Left int
 	// Missed and Skipped are times without a run, Due times to come, Waiting times that wait for something.
 	Missed, Skipped, Due, Waiting int
 }
@@ -22,6 +24,7 @@ func (c *Counts) add(other *Counts) {
 	c.Cancelled += other.Cancelled
 	c.Unknown += other.Unknown
 	c.Active += other.Active
+	c.Left += other.Left
 	c.Missed += other.Missed
 	c.Skipped += other.Skipped
 	c.Due += other.Due
@@ -51,6 +54,8 @@ func (c *Counts) addRun(r *run.Run) {
 		c.Waiting++
 	case r.Retrying:
 		c.Active++
+	case r.Left:
+		c.Left++
 	default:
 		c.addOutcome(r.Outcome, 1)
 	}
@@ -91,7 +96,9 @@ func (c *Counts) addOmission(o *run.Omission) {
 }
 
 // Runs is how many runs there are.
-func (c *Counts) Runs() int { return c.Succeeded + c.Failed + c.Cancelled + c.Unknown + c.Active }
+func (c *Counts) Runs() int {
+	return c.Succeeded + c.Failed + c.Cancelled + c.Unknown + c.Active + c.Left
+}
 
 // Worst is the class of what is worst: "failed" before all, then "missed"; "" if there is nothing.
 func (c *Counts) Worst() string {
@@ -114,6 +121,7 @@ func (c *Counts) Parts() []Part {
 		{"missed", "missed", c.Missed},
 		{"waiting", "waiting", c.Waiting},
 		{"active", "running", c.Active},
+		{"unknown", run.LeftWords, c.Left},
 		{"unknown", "unknown", c.Unknown},
 		{"cancelled", "cancelled", c.Cancelled},
 		{"skipped", "skipped", c.Skipped},
@@ -154,7 +162,11 @@ func cellsOf(k *Known, bars []Bar, omissions []run.Omission, future *future, w W
 	at := func(i int) *Cell { return &cells[min(max(i, 0), len(cells)-1)] }
 	of := func(t time.Time) *Cell { return at(int(t.Sub(w.From) / width)) }
 	for i := range k.Counts {
-		at(k.Counts[i].Cell).addOutcome(k.Counts[i].Outcome, k.Counts[i].Count)
+		if n := k.Counts[i].Count; k.Stopped && !k.Counts[i].Outcome.Ended() {
+			at(k.Counts[i].Cell).Left += n
+		} else {
+			at(k.Counts[i].Cell).addOutcome(k.Counts[i].Outcome, n)
+		}
 	}
 	for _, one := range countedOf(k, bars) {
 		if one.run == nil || k.Counts == nil || !w.Contains(one.at) {

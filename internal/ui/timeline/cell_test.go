@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/carillon-dev/carillon/internal/journal"
 	"github.com/carillon-dev/carillon/internal/plan/run"
 	"github.com/carillon-dev/carillon/internal/ui/uitest"
 )
@@ -41,6 +42,41 @@ func TestTriesCountOnce(t *testing.T) {
 			}
 			if cells != test.want {
 				t.Errorf("in cells %+v", cells)
+			}
+		})
+	}
+}
+
+// What had not ended when Carillon stopped is drawn until its last sign, and not as if it went on.
+func TestLeft(t *testing.T) {
+	begun := uitest.Now.Add(-2 * time.Hour)
+	active := run.Run{UID: "active", Owner: run.Owner{Kind: "CronJob", Name: "report", UID: "u"}, ScheduledTime: begun, Created: begun, Started: begun, Outcome: run.Active}
+	left := active
+	left.Left = true
+	w := following(&Zooms[standard], uitest.Now, time.UTC)
+	for name, test := range map[string]struct {
+		known Known
+		// until is how far its bar goes, open that it goes on.
+		until time.Time
+		open  bool
+		want  Counts
+	}{
+		"it runs":                   {Known{Runs: []run.Run{active}}, uitest.Now, true, Counts{Active: 1}},
+		"the last sign is known":    {Known{Runs: []run.Run{left}, Stopped: true, LastSign: begun.Add(time.Hour)}, begun.Add(time.Hour), false, Counts{Left: 1}},
+		"the last sign is too old":  {Known{Runs: []run.Run{left}, Stopped: true, LastSign: begun.Add(-time.Hour)}, begun, false, Counts{Left: 1}},
+		"the last sign is unknown":  {Known{Runs: []run.Run{left}, Stopped: true}, begun, false, Counts{Left: 1}},
+		"they are counted":          {Known{Counts: []journal.Tally{{Outcome: run.Active, Count: 7}}}, time.Time{}, false, Counts{Active: 7}},
+		"they are counted, stopped": {Known{Counts: []journal.Tally{{Outcome: run.Active, Count: 7}, {Outcome: run.Failed, Count: 2}}, Stopped: true}, time.Time{}, false, Counts{Failed: 2, Left: 7}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := test.known
+			k.Row = &Row{Kind: "CronJob", Name: "report"}
+			d := Draw(&k, w, uitest.Now)
+			if d.Total != test.want {
+				t.Errorf("it counts %+v", d.Total)
+			}
+			if len(k.Runs) > 0 && (len(d.Bars) != 1 || d.Bars[0].Open != test.open || !d.Bars[0].until.Equal(test.until)) {
+				t.Errorf("it is drawn as %+v", d.Bars)
 			}
 		})
 	}

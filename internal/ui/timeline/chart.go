@@ -23,6 +23,9 @@ type Known struct {
 	Runs []run.Run
 	// Counts, if not nil, are the runs of which the time is in the window, which Runs lack then, by cells of the zoom.
 	Counts []journal.Tally
+	// Stopped: the Carillon that ran them does not run; LastSign is when it gave its last sign, zero if that is not known.
+	Stopped  bool
+	LastSign time.Time
 	// Omissions are the times without a run that may be seen in the window.
 	Omissions []run.Omission
 	// Waiting are scheduled times that wait for something.
@@ -143,11 +146,19 @@ func span(w Window, from, until time.Time) *Span {
 	return &Span{x, w.X(until) - x}
 }
 
+// goesOn is until when what has not ended is known to have gone on.
+func (k *Known) goesOn(now time.Time) time.Time {
+	if k.Stopped {
+		return k.LastSign
+	}
+	return now
+}
+
 // barsOf gives the runs and the waiting times that are seen in a window, by their beginning.
 func barsOf(k *Known, w Window, now time.Time) []Bar {
 	var bars []Bar
 	for i := range k.Runs {
-		if b, ok := barOf(&k.Runs[i], w, now, k.Usual); ok {
+		if b, ok := barOf(&k.Runs[i], w, k.goesOn(now), k.Usual); ok {
 			bars = append(bars, b)
 		}
 	}
@@ -162,7 +173,8 @@ func barsOf(k *Known, w Window, now time.Time) []Bar {
 	return bars
 }
 
-// Seen tells from when until when a run is seen in a chart: from its scheduled time, if it began later than that.
+// Seen tells from when until when a run is seen in a chart: from its scheduled time, if it began later than that. What has
+// not ended goes on until now, which of a Carillon that is stopped is its last sign; zero if that is not known.
 func Seen(r *run.Run, now time.Time) (from, until time.Time) {
 	from, until = r.Time(), took(r, now)
 	if begun := r.Begun(); from.IsZero() || !begun.IsZero() && begun.Before(from) {
@@ -203,7 +215,7 @@ func barOf(r *run.Run, w Window, now time.Time, usual journal.Usual) (Bar, bool)
 	if !w.overlaps(first, last) {
 		return Bar{}, false
 	}
-	b := Bar{Run: r, from: r.Begun(), until: took(r, now), Open: !r.Outcome.Ended()}
+	b := Bar{Run: r, from: r.Begun(), until: took(r, now), Open: !r.Outcome.Ended() && !r.Left}
 	if b.from.IsZero() {
 		b.from = first
 	}

@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/carillon-dev/carillon/internal/client/evidence"
 	"github.com/carillon-dev/carillon/internal/client/lookup"
 	"github.com/carillon-dev/carillon/internal/journal"
 	"github.com/carillon-dev/carillon/internal/plan/run"
@@ -103,8 +104,13 @@ func (g *gathering) known(rows []*Row) []*Known {
 	all := make([]*Known, len(rows))
 	byUID := map[types.UID]*Known{}
 	var owners []types.UID
+	dir := lookup.Stopped(g.site.Source)
+	var lastSign time.Time
+	if dir != "" {
+		lastSign = evidence.LastSign(dir)
+	}
 	for i, r := range rows {
-		all[i] = &Known{Row: r, Paused: r.Paused}
+		all[i] = &Known{Row: r, Paused: r.Paused, Stopped: dir != "", LastSign: lastSign}
 		if r.Own() {
 			g.own(all[i])
 			continue

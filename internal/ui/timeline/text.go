@@ -58,6 +58,8 @@ func (w words) run(r *run.Run) string {
 	switch late := r.Begun().Sub(r.ScheduledTime); {
 	case r.Retry > 1:
 		parts = append(parts, "try "+quantity.Grouped(r.Retry)+" "+w.clock(r.Begun()))
+	case r.Started.IsZero() && r.Left:
+		parts = append(parts, "not started")
 	case r.Started.IsZero() && !r.Outcome.Ended():
 		parts = append(parts, "not started yet")
 	case !r.ScheduledTime.IsZero() && late >= latenessSeen:
@@ -66,6 +68,7 @@ func (w words) run(r *run.Run) string {
 		parts = append(parts, "started in time")
 	}
 	switch {
+	case r.Left: // how long it went on nobody knows
 	case !r.Outcome.Ended():
 		parts = append(parts, "for "+duration.Short(r.Duration(w.now))+" now")
 	case !r.Ended.IsZero():

@@ -23,6 +23,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/carillon-dev/carillon/internal/client/lookup"
 	"github.com/carillon-dev/carillon/internal/plan/workload"
 	"github.com/carillon-dev/carillon/internal/ui/page"
 )
@@ -67,6 +68,7 @@ func look(r *http.Request, site *page.Site, state State) (*view, error) {
 	v := newView(state, w, now, known)
 	v.setPages(len(all), first, previous, next)
 	v.Faults, v.Origin, v.Alone = g.faults, site.Source.Origin(r.Context()), site.Server == nil
+	v.Stopped = lookup.Stopped(site.Source) != ""
 	v.Namespaces = namespaces(in.Schedules, state.Namespace)
 	return v, nil
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/carillon-dev/carillon/internal/plan/quantity"
+	"github.com/carillon-dev/carillon/internal/plan/run"
 	"github.com/carillon-dev/carillon/internal/ui/page"
 )
 
@@ -29,6 +30,8 @@ type view struct {
 	Origin string
 	// Alone: there is no API server.
 	Alone bool
+	// Stopped: the Carillon that ran them does not run.
+	Stopped bool
 
 	words words
 }
@@ -98,7 +101,15 @@ func (v *view) Cleared() string {
 func (v *view) Filtered() bool { return v.Q != "" || v.Namespace != "" || v.Show != "" }
 
 // Shows and Sorts are the choices.
-func (v *view) Shows() []Choice { return Shows }
+func (v *view) Shows() []Choice {
+	all := slices.Clone(Shows)
+	for i := range all {
+		if v.Stopped && all[i].Name == "running" {
+			all[i].Text = run.LeftWords
+		}
+	}
+	return all
+}
 
 // Sorts are the orders.
 func (v *view) Sorts() []Choice { return Sorts }

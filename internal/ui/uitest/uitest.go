@@ -5,6 +5,7 @@
 //
 //   - uitest.go  Site, of a World; asking it for pages
 //   - server.go  what its API server answers: rights, preconditions, dry runs
+//   - journal.go its runs as a journal alone has them
 package uitest
 
 import (
@@ -70,6 +71,9 @@ type World struct {
 	Unread status.Unread
 	// Forbidden is what the viewer may not do at the API server: "delete cronjobs".
 	Forbidden []string
+	// Stopped, if not "", is the data directory of the Carillon that is looked at, which does not run: its journal has Runs
+	// and Omissions, and no API server answers.
+	Stopped string
 	// Refuses, if not nil, is asked about each request to the API server, and gives the error that it answers with.
 	Refuses func(clienttesting.Action) error
 }
@@ -132,6 +136,10 @@ func Site(t testing.TB, w World, register ...func(*page.Site)) *page.Site {
 		Server: &cluster.Server{Namespace: "default", Mapper: mapper, Client: client},
 		Clock:  func() time.Time { return w.Now }, Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Life: t.Context(),
 	})
+	if w.Stopped != "" {
+		known.schedules = nil
+		s.Server, s.Source = nil, lookup.NewJournal(remembered{known}, "the journal of the Carillon on "+w.Stopped, w.Stopped)
+	}
 	t.Cleanup(s.Beside.Wait) // t's context has ended then
 	for _, r := range register {
 		r(s)
@@ -225,11 +233,6 @@ func (m *memory) Tail(_ context.Context, a *run.Attempt, lines int) ([]byte, err
 	return bytes.Join(all[max(0, len(all)-lines-1):], nil), nil
 }
 
-// Extent makes it a journal, for those who ask one (evidence.Journal).
-func (m *memory) Extent(context.Context) (journal.Extent, error) {
-	return journal.Extent{Oldest: time.Date(2026, 9, 1, 0, 0, 0, 0, time.UTC)}, m.world.Fails
-}
-
 func (m *memory) Origin(context.Context) string { return "the journal of a test, since 2026-09-01" }
 func (m *memory) Close() error                  { return nil }
 
@@ -247,15 +250,14 @@ func (m *memory) Status(ctx context.Context) (*status.Status, error) {
 	if in.Active, err = m.Runs(ctx, journal.Query{Outcomes: []run.Outcome{run.Active}}); err != nil {
 		return nil, err
 	}
-	in.Usual = map[types.UID]status.Usual{}
-	for uid, u := range m.world.Usual {
-		in.Usual[uid] = status.Usual(u)
-	}
 	in.Failed, _ = m.Runs(ctx, journal.Query{Outcomes: []run.Outcome{run.Failed}, EndedFrom: in.Since})
 	in.Omissions, _ = m.Omissions(ctx, journal.Query{From: in.Since})
 	in.Usual = map[types.UID]status.Usual{}
 	for uid, usual := range m.world.Usual {
 		in.Usual[uid] = status.Usual(usual)
+	}
+	if m.world.Stopped != "" {
+		in.Served, in.Facts = false, status.Facts{Carillon: &status.Carillon{DataDir: m.world.Stopped}}
 	}
 	return status.Of(&in), nil
 }
