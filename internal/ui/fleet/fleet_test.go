@@ -81,23 +81,11 @@ func get(t *testing.T, w uitest.World, target string) string {
 	return body
 }
 
-func contains(t *testing.T, body string, wanted ...string) {
-	t.Helper()
-	for _, want := range wanted {
-		if !strings.Contains(body, want) {
-			t.Errorf("there is no %q", want)
-		}
-	}
-	if t.Failed() {
-		t.Log(body)
-	}
-}
-
 // The herd at midnight is told in the first sentence, with a way to who makes it.
 func TestHerd(t *testing.T) {
 	body := get(t, world(), "/fleet")
 	// Midnight in Berlin is 23:00 UTC.
-	contains(t, body, `<a href="/fleet/minute?at=2026-11-02T23%3A00Z">41 in one minute</a>`, "40 schedules with", "Tue 00:00", "0 0 * * * (Europe/Berlin)")
+	uitest.Says(t, body, []string{`<a href="/fleet/minute?at=2026-11-02T23%3A00Z">41 in one minute</a>`, "40 schedules with", "Tue 00:00", "0 0 * * * (Europe/Berlin)"}, nil)
 }
 
 func TestFleet(t *testing.T) {
@@ -124,12 +112,7 @@ func TestFleet(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			body := get(t, test.world, test.target)
-			contains(t, body, test.want...)
-			for _, text := range test.lacks {
-				if strings.Contains(body, text) {
-					t.Errorf("it has %q", text)
-				}
-			}
+			uitest.Says(t, body, test.want, test.lacks)
 		})
 	}
 }
@@ -150,7 +133,7 @@ func TestMinute(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			contains(t, get(t, world(), test.target), test.want...)
+			uitest.Says(t, get(t, world(), test.target), test.want, nil)
 		})
 	}
 	t.Run("read only", func(t *testing.T) {
@@ -163,7 +146,7 @@ func TestMinute(t *testing.T) {
 	t.Run("pages", func(t *testing.T) {
 		w := world()
 		w.Manifests = herd(120)
-		contains(t, get(t, w, "/fleet/minute?at=2026-11-02T23:00Z&page=2"), "51 to 100 of 121", "page=1", "page=3", "daily-060")
+		uitest.Says(t, get(t, w, "/fleet/minute?at=2026-11-02T23:00Z&page=2"), []string{"51 to 100 of 121", "page=1", "page=3", "daily-060"}, nil)
 	})
 }
 
@@ -189,7 +172,7 @@ func TestDay(t *testing.T) {
 					w.Runs[i].Reason = "BackoffLimitExceeded"
 				}
 			}
-			contains(t, get(t, w, test.target), test.want...)
+			uitest.Says(t, get(t, w, test.target), test.want, nil)
 		})
 	}
 }
@@ -285,13 +268,13 @@ func TestJournalAlone(t *testing.T) {
 	if code != http.StatusOK {
 		t.Fatal(code)
 	}
-	contains(t, body, "What will start is not known: there is no API server here", "103 runs", "Failing most")
+	uitest.Says(t, body, []string{"What will start is not known: there is no API server here", "103 runs", "Failing most"}, nil)
 }
 
 // What may not be read is said, and counted as none nowhere.
 func TestUnread(t *testing.T) {
 	body := get(t, uitest.World{Notes: []string{"Jobs may not be read"}, Unread: status.Unread{Runs: "Jobs may not be read", Schedules: "CronJobs may not be read"}}, "/fleet")
-	contains(t, body, "<span>Jobs may not be read</span>", "Not known: Jobs may not be read", "Not known: CronJobs may not be read")
+	uitest.Says(t, body, []string{"<span>Jobs may not be read</span>", "Not known: Jobs may not be read", "Not known: CronJobs may not be read"}, nil)
 	if strings.Contains(body, "There is no CronJob") || strings.Contains(body, "No run is known yet") {
 		t.Errorf("it says that there is none:\n%s", body)
 	}

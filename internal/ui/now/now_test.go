@@ -113,16 +113,7 @@ func TestPage(t *testing.T) {
 			if code != c.code {
 				t.Fatalf("it answers %d:\n%s", code, body)
 			}
-			for _, want := range c.want {
-				if !strings.Contains(body, want) {
-					t.Errorf("it does not say %q:\n%s", want, body)
-				}
-			}
-			for _, lack := range c.lack {
-				if strings.Contains(body, lack) {
-					t.Errorf("it says %q:\n%s", lack, body)
-				}
-			}
+			uitest.Says(t, body, c.want, c.lack)
 		})
 	}
 }
@@ -159,12 +150,8 @@ func TestOutputAndHealth(t *testing.T) {
 		Health:  []status.Part{{Name: "control plane", State: status.Wrong, Text: "nothing starts", Cure: "carillon up"}, {Name: "journal", State: status.Well, Text: "12 runs"}},
 		Running: []status.Running{{Object: failed.Object, Run: left(runOf("report", 0, run.Active)), Stuck: true, Waits: "its image cannot be pulled"}}}
 	body := pageOf(t, s, "/")
-	for _, want := range []string{"reading\nno &lt;such&gt; table", "at least 4 times in a row", "<strong>control plane:</strong> nothing starts", "What helps: carillon up", "Journal: 12 runs",
-		"No API server answers", "Not ended when Carillon stopped</h2>", "not ended when Carillon stopped</span>", "stuck: its image cannot be pulled", "text-bad"} {
-		if !strings.Contains(body, want) {
-			t.Errorf("it does not say %q:\n%s", want, body)
-		}
-	}
+	uitest.Says(t, body, []string{"reading\nno &lt;such&gt; table", "at least 4 times in a row", "<strong>control plane:</strong> nothing starts", "What helps: carillon up", "Journal: 12 runs",
+		"No API server answers", "Not ended when Carillon stopped</h2>", "not ended when Carillon stopped</span>", "stuck: its image cannot be pulled", "text-bad"}, nil)
 }
 
 // What is not known is said.
@@ -182,11 +169,7 @@ func TestRunningPage(t *testing.T) {
 	s := &status.Status{Now: uitest.Now, Since: uitest.Now.Add(-24 * time.Hour), Within: time.Hour, Served: true, Running: []status.Running{
 		{Object: status.Object{Namespace: "shop", Reference: "cronjob/report"}, Run: r, Age: 5 * time.Minute, Long: true, Usual: status.Usual{Runs: 9, Median: time.Minute, Most: 2 * time.Minute}}}}
 	body := pageOf(t, s, "/")
-	for _, want := range []string{"5m so far; usually 1m, at most 2m", "longer than usual", `class="waiting"`} {
-		if !strings.Contains(body, want) {
-			t.Errorf("it does not say %q:\n%s", want, body)
-		}
-	}
+	uitest.Says(t, body, []string{"5m so far; usually 1m, at most 2m", "longer than usual", `class="waiting"`}, nil)
 }
 
 // Of many only the first are shown, and all are on pages of their own.
@@ -294,16 +277,7 @@ func TestUnread(t *testing.T) {
 			if code != http.StatusOK {
 				t.Fatal(code, body)
 			}
-			for _, want := range c.want {
-				if !strings.Contains(body, want) {
-					t.Errorf("it does not say %q:\n%s", want, body)
-				}
-			}
-			for _, lack := range c.lack {
-				if strings.Contains(body, lack) {
-					t.Errorf("it says %q", lack)
-				}
-			}
+			uitest.Says(t, body, c.want, c.lack)
 		})
 	}
 }

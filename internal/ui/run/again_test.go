@@ -105,19 +105,7 @@ func TestTriedAgain(t *testing.T) {
 func told(t *testing.T, body string, want, not []string) {
 	t.Helper()
 	_, main, _ := strings.Cut(body, "<main")
-	for _, text := range want {
-		if !strings.Contains(main, text) {
-			t.Errorf("%q is not on the page", text)
-		}
-	}
-	for _, text := range not {
-		if strings.Contains(main, text) {
-			t.Errorf("%q is on the page", text)
-		}
-	}
-	if t.Failed() && testing.Verbose() {
-		t.Log(main)
-	}
+	uitest.Says(t, main, want, not)
 }
 
 // What is being stopped does not look as if it went on.

@@ -193,20 +193,7 @@ func TestRun(t *testing.T) {
 			if code != test.code {
 				t.Errorf("code %d", code)
 			}
-			for _, want := range test.want {
-				if !strings.Contains(body, want) {
-					t.Errorf("%q is not on the page", want)
-				}
-			}
-			for _, not := range test.not {
-				if strings.Contains(body, not) {
-					t.Errorf("%q is on the page", not)
-				}
-			}
-			if t.Failed() && testing.Verbose() {
-				_, main, _ := strings.Cut(body, "<main")
-				t.Log(main)
-			}
+			uitest.Says(t, body, test.want, test.not)
 		})
 	}
 }
@@ -267,14 +254,10 @@ func TestLiveObject(t *testing.T) {
 			if code != http.StatusOK {
 				t.Fatal(code, body)
 			}
-			for _, want := range []string{
+			uitest.Says(t, body, []string{
 				"no schedule: it was made on its own", "succeeded: 0; failed: 3; there are 5, from 0 to 4", "1 running, 1 failed, 1 of 5 succeeded", "index 1", "stuck", "It does not go on: its Pod shards-1-x waits: its image cannot be pulled",
 				"Waits: its image cannot be pulled (ImagePullBackOff): Back-off pulling image &lt;x&gt;.", "cannot pull &lt;x&gt;", "4 times", "It has written nothing yet: no container of it has begun.",
-			} {
-				if !strings.Contains(body, want) {
-					t.Errorf("%q is not on the page", want)
-				}
-			}
+			}, nil)
 			if acts := strings.Contains(body, `href="/act/stop?kind=job&amp;namespace=default&amp;name=shards"`); acts == readOnly {
 				t.Errorf("that it can be stopped is offered: %t", acts)
 			}

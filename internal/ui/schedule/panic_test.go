@@ -4,23 +4,12 @@
 package schedule
 
 import (
-	"context"
 	"net/http"
 	"strings"
 	"testing"
 
-	"github.com/carillon-dev/carillon/internal/client/lookup"
-	"github.com/carillon-dev/carillon/internal/journal"
-	"github.com/carillon-dev/carillon/internal/plan/run"
 	"github.com/carillon-dev/carillon/internal/ui/uitest"
 )
-
-// panicking is where looking runs up panics.
-type panicking struct{ lookup.Source }
-
-func (panicking) Runs(context.Context, journal.Query) ([]run.Run, error) {
-	panic("a run without sense")
-}
 
 // What panics beside the request is told on the page, and ends nothing else.
 func TestPanic(t *testing.T) {
@@ -30,9 +19,9 @@ kind: CronJob
 metadata: {name: backup, namespace: shop, uid: u, resourceVersion: "1", creationTimestamp: "2026-11-01T00:00:00Z"}
 spec: {schedule: "0 3 * * *", jobTemplate: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: main, image: a}]}}}}}
 `}, Register)
-	site.Source = panicking{site.Source}
+	site.Source = uitest.Panicking{Source: site.Source}
 	code, body := uitest.Get(t, site, "/schedule/cronjob/shop/backup")
-	if code != http.StatusInternalServerError || !strings.Contains(body, "a run without sense") {
+	if code != http.StatusInternalServerError || !strings.Contains(body, uitest.Fault) {
 		t.Errorf("%d: %s", code, body)
 	}
 }

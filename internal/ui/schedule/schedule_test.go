@@ -206,19 +206,7 @@ func TestPage(t *testing.T) {
 				t.Errorf("code %d, not %d", code, want)
 			}
 			text := strings.Join(strings.Fields(body), " ")
-			for _, says := range test.says {
-				if !strings.Contains(text, says) {
-					t.Errorf("it does not say %q", says)
-				}
-			}
-			for _, lie := range test.lies {
-				if strings.Contains(text, lie) {
-					t.Errorf("it says %q", lie)
-				}
-			}
-			if t.Failed() {
-				t.Log(body)
-			}
+			uitest.Says(t, text, test.says, test.lies)
 		})
 	}
 }

@@ -101,13 +101,9 @@ func TestRows(t *testing.T) {
 	if code != http.StatusOK {
 		t.Fatal(code)
 	}
-	for _, want := range []string{`href="/schedule/timetable/data/sync"`, "at 02:30 every day", "<code>30 2 * * *</code>", "Europe/Berlin", "every 6 hours",
+	uitest.Says(t, body, []string{`href="/schedule/timetable/data/sync"`, "at 02:30 every day", "<code>30 2 * * *</code>", "Europe/Berlin", "every 6 hours",
 		"The last 3 runs: 2 failed, 1 succeeded", "11:59: failed after 3s", "failing, 2×", "suspended", "names no date that exists",
-		`Failing <span class="list-count">1</span>`, `<option>billing</option>`, `aria-sort="ascending"`} {
-		if !strings.Contains(body, want) {
-			t.Errorf("it does not say %q:\n%s", want, body)
-		}
-	}
+		`Failing <span class="list-count">1</span>`, `<option>billing</option>`, `aria-sort="ascending"`}, nil)
 }
 
 // What alone matches a search from the head of a page is shown itself; a list that is narrowed is one.
@@ -236,16 +232,7 @@ func TestUnseen(t *testing.T) {
 			if code != http.StatusOK {
 				t.Fatal(code, body)
 			}
-			for _, want := range c.want {
-				if !strings.Contains(body, want) {
-					t.Errorf("it does not say %q:\n%s", want, body)
-				}
-			}
-			for _, lack := range c.lack {
-				if strings.Contains(body, lack) {
-					t.Errorf("it says %q", lack)
-				}
-			}
+			uitest.Says(t, body, c.want, c.lack)
 		})
 	}
 }

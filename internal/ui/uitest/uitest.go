@@ -3,9 +3,11 @@
 
 // Package uitest is a site of known objects and runs, for tests of pages.
 //
-//   - uitest.go  Site, of a World; asking it for pages
-//   - server.go  what its API server answers: rights, preconditions, dry runs
-//   - journal.go its runs as a journal alone has them
+//   - uitest.go     Site, of a World; asking it for pages
+//   - says.go       what a page says, and does not say
+//   - panicking.go  a source with a fault
+//   - server.go     what its API server answers: rights, preconditions, dry runs
+//   - journal.go    its runs as a journal alone has them
 package uitest
 
 import (
