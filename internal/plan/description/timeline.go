@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/carillon-dev/carillon/internal/cron"
+	"github.com/carillon-dev/carillon/internal/plan/ordering"
 	"github.com/carillon-dev/carillon/internal/plan/run"
 )
 
@@ -176,25 +177,11 @@ func (t *Timeline) addSpan(r *run.Run) {
 	last, _ := t.index(end)
 	for i := first; i <= last; i++ {
 		place := t.From.Add(t.place * time.Duration(i))
-		from, until := latest(begun, place), earliest(end, place.Add(t.place))
+		from, until := ordering.Later(begun, place), ordering.Earlier(end, place.Add(t.place))
 		if 2*until.Sub(from) >= t.place { // less of a place would make a short run look long
 			t.set(i, Running)
 		}
 	}
-}
-
-func latest(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}
-
-func earliest(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
 }
 
 func (t *Timeline) addOmission(o *run.Omission, times cron.Times) {
@@ -237,7 +224,7 @@ func (t *Timeline) addNotKnown(h history) {
 		if t.Places[i] != Nothing && t.Places[i] != Running || !end.After(h.since) {
 			continue
 		}
-		if next := h.times.Next(latest(begin, h.since).Add(-time.Nanosecond)); next.IsZero() || !next.Before(end) {
+		if next := h.times.Next(ordering.Later(begin, h.since).Add(-time.Nanosecond)); next.IsZero() || !next.Before(end) {
 			continue
 		}
 		t.set(i, NotKnown)

@@ -19,6 +19,7 @@ import (
 
 	"github.com/carillon-dev/carillon/internal/cron"
 	"github.com/carillon-dev/carillon/internal/kind/adapter"
+	"github.com/carillon-dev/carillon/internal/plan/ordering"
 )
 
 // mould is what all children of one version of the object have in common: the template is built once, and not for each
@@ -226,7 +227,7 @@ func (w *world) meetChildren() {
 		}
 		created := run.Started
 		if created.IsZero() {
-			created = earlier(scheduled, w.now)
+			created = ordering.Earlier(scheduled, w.now)
 		}
 		w.shape(cron.Start{Name: run.Name, Run: run.Name, Attempt: 1, Trigger: cron.TriggerSchedule, Time: scheduled, Stamp: w.stamp(scheduled)})
 		c := w.mould.child

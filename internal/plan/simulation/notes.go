@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/carillon-dev/carillon/internal/cron"
+	"github.com/carillon-dev/carillon/internal/plan/ordering"
 )
 
 // begun notes that an attempt of a run has begun.
@@ -80,12 +81,12 @@ func (w *world) onlyNew(n NotStarted) NotStarted {
 		return n
 	}
 	if told := w.told; !n.First.After(told) {
-		n.Again = min(n.Count, times.Count(n.First.Add(-time.Nanosecond), earlier(told, n.Last)))
+		n.Again = min(n.Count, times.Count(n.First.Add(-time.Nanosecond), ordering.Earlier(told, n.Last)))
 		if n.Count -= n.Again; n.Count > 0 && n.Again > 0 {
 			n.First = times.Next(told).UTC()
 		}
 	}
-	w.told = later(w.told, n.Last)
+	w.told = ordering.Later(w.told, n.Last)
 	return n
 }
 
@@ -146,14 +147,14 @@ func (w *world) held() *Held {
 	}
 	for _, at := range []*time.Time{w.stored.Cursor, w.stored.LastSchedule} {
 		if at != nil {
-			decided = later(decided, *at)
+			decided = ordering.Later(decided, *at)
 		}
 	}
 	for i := range w.result.NotStarted {
-		decided = later(decided, w.result.NotStarted[i].Last)
+		decided = ordering.Later(decided, w.result.NotStarted[i].Last)
 	}
 	for _, t := range w.waiting {
-		decided = later(decided, t.Scheduled)
+		decided = ordering.Later(decided, t.Scheduled)
 	}
 	last := w.options.To.Add(-time.Nanosecond)
 	n := times.Count(decided, last)
@@ -179,5 +180,5 @@ func (w *world) hinder(why string) {
 }
 
 func (w *world) change(kind ChangeKind, text string) {
-	w.result.Changes = append(w.result.Changes, Change{At: later(w.now, w.options.From).UTC(), Kind: kind, Text: text})
+	w.result.Changes = append(w.result.Changes, Change{At: ordering.Later(w.now, w.options.From).UTC(), Kind: kind, Text: text})
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/carillon-dev/carillon/internal/cron"
+	"github.com/carillon-dev/carillon/internal/plan/ordering"
 )
 
 // Summary is a result in numbers.
@@ -107,7 +108,7 @@ func (s *Summary) countAtOnce(r *Result) {
 	ended := 0
 	busyUntil := r.Span.From
 	for i := range r.Runs { // in the order of their starts
-		begun := later(r.Runs[i].Started, r.Span.From)
+		begun := ordering.Later(r.Runs[i].Started, r.Span.From)
 		for ended < len(ends) && !ends[ended].After(begun) {
 			ended++
 		}
@@ -119,7 +120,7 @@ func (s *Summary) countAtOnce(r *Result) {
 			end = r.Span.To
 		}
 		if end.After(busyUntil) {
-			s.Busy += end.Sub(later(begun, busyUntil))
+			s.Busy += end.Sub(ordering.Later(begun, busyUntil))
 			busyUntil = end
 		}
 	}

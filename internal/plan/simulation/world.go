@@ -11,6 +11,7 @@ import (
 
 	"github.com/carillon-dev/carillon/internal/cron"
 	"github.com/carillon-dev/carillon/internal/kind/adapter"
+	"github.com/carillon-dev/carillon/internal/plan/ordering"
 	"github.com/carillon-dev/carillon/internal/plan/workload"
 )
 
@@ -75,7 +76,7 @@ func newWorld(object *workload.Scheduled, options Options) *world {
 		runs:   map[types.UID]time.Time{}, open: map[int64]int{},
 	}
 	for _, s := range Merged(options.Outages) {
-		s.From, s.To = later(s.From, span.From), earlier(s.To, span.To)
+		s.From, s.To = ordering.Later(s.From, span.From), ordering.Earlier(s.To, span.To)
 		if s.To.After(s.From) {
 			w.result.Outages = append(w.result.Outages, s)
 		}
@@ -152,7 +153,7 @@ func (w *world) run() {
 		if next.IsZero() || !next.Before(w.options.To) || w.stopped {
 			break
 		}
-		w.now = later(next, w.now)
+		w.now = ordering.Later(next, w.now)
 	}
 	w.result.Waiting = w.waiting
 	w.result.Held, w.result.Hindrance = w.held(), w.hindrance
@@ -169,18 +170,4 @@ func first(instants ...time.Time) (first time.Time) {
 		}
 	}
 	return first
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
-}
-
-func earlier(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
 }

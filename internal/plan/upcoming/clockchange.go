@@ -6,6 +6,7 @@ package upcoming
 import (
 	"time"
 
+	"github.com/carillon-dev/carillon/internal/plan/ordering"
 	"github.com/carillon-dev/carillon/schedule"
 	"github.com/carillon-dev/carillon/schedule/timeset"
 )
@@ -89,7 +90,7 @@ func (s *Source) shiftedTo(at time.Time) (from *Span) {
 // clock in (after, until].
 func (s *Source) skippedBetween(after, until time.Time) []Omission {
 	if !s.NotBefore.IsZero() {
-		after = later(after, s.NotBefore.Add(-1))
+		after = ordering.Later(after, s.NotBefore.Add(-1))
 	}
 	if !s.NotAfter.IsZero() && s.NotAfter.Before(until) {
 		until = s.NotAfter

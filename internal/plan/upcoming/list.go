@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/carillon-dev/carillon/internal/plan/ordering"
 	"github.com/carillon-dev/carillon/schedule/timeset"
 )
 
@@ -161,7 +162,7 @@ func (s *Source) end(last time.Time) End {
 		return AllExcluded
 	}
 	for _, i := range s.items {
-		if !s.NotAfter.IsZero() && i.instants != nil && !i.instants.Next(later(last, s.NotAfter)).IsZero() {
+		if !s.NotAfter.IsZero() && i.instants != nil && !i.instants.Next(ordering.Later(last, s.NotAfter)).IsZero() {
 			return WindowEnds
 		}
 	}
@@ -183,13 +184,6 @@ func (s *Source) time(at time.Time) Time {
 	return t
 }
 
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}
-
 // join makes one span of two.
 func join(a *Span, b Span) *Span {
 	if a == nil {
@@ -198,7 +192,7 @@ func join(a *Span, b Span) *Span {
 	if b.First.Before(a.First) {
 		a.First = b.First
 	}
-	a.Last = later(a.Last, b.Last)
+	a.Last = ordering.Later(a.Last, b.Last)
 	a.Count += b.Count
 	return a
 }

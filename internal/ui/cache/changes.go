@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/carillon-dev/carillon/internal/client/lookup"
+	"github.com/carillon-dev/carillon/internal/plan/ordering"
 )
 
 const (
@@ -136,7 +137,7 @@ type pace struct {
 // changed takes in that something has changed.
 func (p *pace) changed(now time.Time) {
 	if p.due.IsZero() {
-		p.due = latest(now.Add(together), p.next)
+		p.due = ordering.Later(now.Add(together), p.next)
 	}
 }
 
@@ -161,12 +162,5 @@ func (p *pace) wait(now time.Time, looked, remembers bool) time.Duration {
 // told takes in that they were told, and what took from began to ended.
 func (p *pace) told(began, ended time.Time) {
 	p.due, p.last = time.Time{}, ended
-	p.next = latest(began.Add(tellEvery), ended.Add(restFor*ended.Sub(began)))
-}
-
-func latest(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
+	p.next = ordering.Later(began.Add(tellEvery), ended.Add(restFor*ended.Sub(began)))
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/carillon-dev/carillon/internal/journal"
+	"github.com/carillon-dev/carillon/internal/plan/ordering"
 	"github.com/carillon-dev/carillon/internal/plan/run"
 	"github.com/carillon-dev/carillon/internal/plan/status"
 )
@@ -180,25 +181,18 @@ func Seen(r *run.Run, now time.Time) (from, until time.Time) {
 	if begun := r.Begun(); from.IsZero() || !begun.IsZero() && begun.Before(from) {
 		from = begun
 	}
-	return from, later(from, until)
+	return from, ordering.Later(from, until)
 }
 
 // took is when a run ended, or now if it goes on.
 func took(r *run.Run, now time.Time) time.Time {
 	switch {
 	case !r.Outcome.Ended():
-		return later(now, r.Begun())
+		return ordering.Later(now, r.Begun())
 	case r.Ended.IsZero():
 		return r.Begun()
 	}
-	return later(r.Begun(), r.Ended)
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
+	return ordering.Later(r.Begun(), r.Ended)
 }
 
 // overlaps tells whether a span of time, which may be one instant, is seen in the window.
@@ -262,7 +256,7 @@ func omissionsIn(all []run.Omission, w Window) []run.Omission {
 	var seen []run.Omission
 	for i := range all {
 		o := all[i]
-		if w.overlaps(o.ScheduledTime, later(o.ScheduledTime, o.Until)) {
+		if w.overlaps(o.ScheduledTime, ordering.Later(o.ScheduledTime, o.Until)) {
 			seen = append(seen, o)
 		}
 	}

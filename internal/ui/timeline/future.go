@@ -6,6 +6,7 @@ package timeline
 import (
 	"time"
 
+	"github.com/carillon-dev/carillon/internal/plan/ordering"
 	"github.com/carillon-dev/carillon/internal/plan/workload"
 )
 
@@ -22,7 +23,7 @@ type future struct {
 // futureOf finds out what is to come. What is paused for good, gone, or cannot be served has nothing to come.
 func futureOf(k *Known, w Window, now time.Time) future {
 	s := k.Row.Schedule
-	f := future{schedule: s, from: later(now, w.From.Add(-1)), until: w.Until.Add(-1)}
+	f := future{schedule: s, from: ordering.Later(now, w.From.Add(-1)), until: w.Until.Add(-1)}
 	if s == nil || s.Owner.Deleting || s.Obstacle() != "" || s.Policy.Timing.Times == nil {
 		return f
 	}
@@ -30,7 +31,7 @@ func futureOf(k *Known, w Window, now time.Time) future {
 		if p.Until.IsZero() {
 			return f
 		}
-		f.from = later(f.from, p.Until.Add(-1))
+		f.from = ordering.Later(f.from, p.Until.Add(-1))
 	}
 	if !f.from.Before(f.until) {
 		return f
@@ -103,7 +104,7 @@ func (f *future) inCells(cells []Cell) {
 	}
 	for i := range cells {
 		c := &cells[i]
-		after, until := later(c.From.Add(-1), f.from), c.Until.Add(-1)
+		after, until := ordering.Later(c.From.Add(-1), f.from), c.Until.Add(-1)
 		if !after.Before(until) {
 			continue
 		}

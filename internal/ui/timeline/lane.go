@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/carillon-dev/carillon/internal/plan/ordering"
 	"github.com/carillon-dev/carillon/internal/plan/run"
 )
 
@@ -39,10 +40,10 @@ func (d *Drawn) stack(bars []Bar) {
 func (d *Drawn) overflow(b *Bar) {
 	if n := len(d.Overflow); n > 0 && b.from.Before(d.Overflow[n-1].until) {
 		o := &d.Overflow[n-1]
-		o.Runs, o.until = append(o.Runs, *b.Run), later(o.until, b.until)
+		o.Runs, o.until = append(o.Runs, *b.Run), ordering.Later(o.until, b.until)
 		return
 	}
-	d.Overflow = append(d.Overflow, Overflow{X: b.X, Runs: []run.Run{*b.Run}, until: later(b.from.Add(1), b.until)})
+	d.Overflow = append(d.Overflow, Overflow{X: b.X, Runs: []run.Run{*b.Run}, until: ordering.Later(b.from.Add(1), b.until)})
 }
 
 // widen makes bars that would not be seen as wide as the next one in their lane allows.

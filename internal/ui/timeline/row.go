@@ -214,7 +214,7 @@ func (r *Row) next(now time.Time) {
 		if p.Until.IsZero() {
 			return
 		}
-		now = later(now, p.Until.Add(-1))
+		now = ordering.Later(now, p.Until.Add(-1))
 	}
 	r.Next = s.FirstAfter(now)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/carillon-dev/carillon/internal/cron"
 	"github.com/carillon-dev/carillon/internal/plan/duration"
+	"github.com/carillon-dev/carillon/internal/plan/ordering"
 	"github.com/carillon-dev/carillon/internal/plan/quantity"
 	"github.com/carillon-dev/carillon/internal/plan/run"
 	"github.com/carillon-dev/carillon/internal/plan/status"
@@ -84,7 +85,7 @@ func (w words) run(r *run.Run) string {
 func (w words) omission(o *run.Omission) string {
 	text := w.clock(o.ScheduledTime)
 	if o.Count > 1 {
-		text += " to " + w.clock(later(o.ScheduledTime, o.Until)) + ", " + quantity.Grouped(o.Count) + " times"
+		text += " to " + w.clock(ordering.Later(o.ScheduledTime, o.Until)) + ", " + quantity.Grouped(o.Count) + " times"
 	}
 	return omittedWord(o) + ": " + text + ", " + cmp.Or(o.Message, o.Reason)
 }
