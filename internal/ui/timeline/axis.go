@@ -61,11 +61,15 @@ func NewAxis(w Window) Axis {
 	return a
 }
 
-// Room that a label takes, of the width of a chart.
+// Room that a label takes, of the width of a chart: of one as wide as a desk has it, and of one on a phone.
 const (
-	dayRoom   = 9
-	monthRoom = 12
-	edge      = 2.5
+	dayRoom      = 9
+	oddDayRoom   = 16
+	monthRoom    = 12
+	phoneRoom    = 40
+	oddPhoneRoom = 68
+	nowRoom      = 8 // before it
+	edge         = 2.5
 )
 
 func (a *Axis) addDays(w Window) {

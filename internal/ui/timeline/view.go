@@ -138,8 +138,22 @@ func (v *view) NowSeen() bool { return v.Window.Contains(v.Now) }
 func (v *view) NowX() Percent { return v.Window.X(v.Now) }
 
 // NowText tells that the word "now" does not stand on another one.
-func (v *view) NowText() bool {
-	return !slices.ContainsFunc(v.Axis.Bands, func(b Band) bool { return b.Text != "" && v.NowX() > b.X-4 && v.NowX() < b.X+dayRoom })
+func (v *view) NowText() bool { return v.nowIsClear(dayRoom, oddDayRoom) }
+
+// NowTextOnPhone tells it of a narrow window, where the words take more of the width.
+func (v *view) NowTextOnPhone() bool { return v.nowIsClear(phoneRoom, oddPhoneRoom) }
+
+// nowIsClear tells that now is beside the names of days and months, which take so much room, those of days that have not
+// 24 hours so much.
+func (v *view) nowIsClear(room, oddRoom Percent) bool {
+	now := v.NowX()
+	return !slices.ContainsFunc(v.Axis.Bands, func(b Band) bool {
+		taken := room
+		if b.Odd {
+			taken = oddRoom
+		}
+		return b.Text != "" && now > b.X-nowRoom && now < b.X+taken
+	})
 }
 
 // Milliseconds are for the script, which moves what moves with the time.

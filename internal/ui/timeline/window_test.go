@@ -160,3 +160,32 @@ func TestAxisOfAnOddDay(t *testing.T) {
 		t.Errorf("changes %+v, want %q", a.Changes, want)
 	}
 }
+
+// The word "now" stands on no name of a day, which takes more of a narrow window.
+func TestNowText(t *testing.T) {
+	z := zone(t, "Europe/Berlin")
+	for name, test := range map[string]struct {
+		now         time.Time
+		desk, phone bool
+	}{
+		"far from it":            {time.Date(2026, 11, 30, 22, 0, 0, 0, z), true, true},
+		"a little before it":     {time.Date(2026, 11, 30, 23, 10, 0, 0, z), false, false},
+		"at the name":            {time.Date(2026, 12, 1, 0, 20, 0, 0, z), false, false},
+		"beside it on a desk":    {time.Date(2026, 12, 1, 4, 0, 0, 0, z), true, false},
+		"after it":               {time.Date(2026, 12, 1, 11, 0, 0, 0, z), true, true},
+		"at the name of 25 h":    {time.Date(2026, 10, 25, 2, 30, 0, 0, z), false, false},
+		"beside it on a desk, 2": {time.Date(2026, 10, 25, 9, 0, 0, 0, z), true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			from := test.now.Add(-11 * time.Hour)
+			if test.now.Month() == time.October {
+				from = dayOf(2026, 10, 25, z)
+			}
+			w := windowFrom(&Zooms[standard], from, z)
+			v := &view{Window: w, Now: test.now, Axis: NewAxis(w)}
+			if desk, phone := v.NowText(), v.NowTextOnPhone(); desk != test.desk || phone != test.phone {
+				t.Errorf("on a desk %v, on a phone %v at %.1f %% of %+v", desk, phone, v.NowX(), v.Axis.Bands)
+			}
+		})
+	}
+}
