@@ -6,23 +6,17 @@
 package backup
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
-	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/carillon-dev/carillon/internal/controlplane"
 	"github.com/carillon-dev/carillon/internal/datadir"
-	"github.com/carillon-dev/carillon/internal/journal"
 	"github.com/carillon-dev/carillon/internal/privatedir"
-	"github.com/carillon-dev/carillon/internal/version"
 )
 
 // CreateOptions are the choices of who makes a backup.
@@ -208,84 +202,6 @@ func (b *creation) makeWork() (err error) {
 	return err
 }
 
-const (
-	storeCopy   = "store.snapshot"
-	journalCopy = "runs.db" // as the journal names it: the copy is opened as one
-)
-
-// copyAll copies what must not be held for long: a reader that is slow, such as a network, would make store and journal
-// grow meanwhile.
-func (b *creation) copyAll(ctx context.Context, m *moment) error {
-	need := m.size
-	if info, err := os.Lstat(datadir.JournalDatabase(b.dir)); err == nil && m.journal != nil {
-		need += info.Size()
-	}
-	disk := space{b.work.path, spareBytes, "the store and the journal are copied there while the backup is made; free some space", freeBytes}
-	if err := disk.check(need); err != nil {
-		return err
-	}
-	if err := b.copyStore(ctx, m); err != nil {
-		return fmt.Errorf("copy the store: %w", err)
-	}
-	if m.journal == nil {
-		return nil
-	}
-	return b.copyJournal(ctx, m)
-}
-
-// copyJournal copies the journal and lets go of it. A damaged one is not in the backup, which has everything else.
-func (b *creation) copyJournal(ctx context.Context, m *moment) error {
-	b.o.Progress("copying the journal", 0)
-	err := m.journal.CopyTo(ctx, b.work.file(journalCopy))
-	cerr := m.journal.Close()
-	m.journal = nil
-	if err == nil {
-		err = cerr
-	}
-	if err == nil {
-		b.o.Progress("checking the journal", 0)
-		err = journal.Verify(ctx, b.work.path)
-	}
-	switch {
-	case err == nil:
-		b.hasJournal = true
-	case journal.IsDamage(err):
-		b.leaveJournal(err)
-	default:
-		return fmt.Errorf("copy the journal: %w", err)
-	}
-	return nil
-}
-
-// freezeJournal holds the journal, unless that is damaged.
-func (b *creation) freezeJournal(ctx context.Context) (frozenJournal, error) {
-	frozen, err := b.freeze(ctx, datadir.Journal(b.dir))
-	if journal.IsDamage(err) {
-		b.leaveJournal(err)
-		return nil, nil
-	}
-	return frozen, err
-}
-
-// leaveJournal makes the backup one without the journal.
-func (b *creation) leaveJournal(why error) {
-	b.made.JournalDamage = why.Error()
-	b.o.Warn("the history is not in this backup: " + why.Error())
-}
-
-func (b *creation) copyStore(ctx context.Context, m *moment) error {
-	f, err := os.OpenFile(b.work.file(storeCopy), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(f, &watched{ctx, m.store, b.step("copying the store")})
-	m.store.Close()
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	return err
-}
-
 // step gives what counts the bytes of a step.
 func (b *creation) step(name string) func(int) {
 	return countedStep(name, b.o.Progress)
@@ -297,13 +213,6 @@ func countedStep(name string, progress func(string, int64)) func(int) {
 		done += int64(n)
 		progress(name, done)
 	}
-}
-
-// source is a part that is to be written.
-type source struct {
-	name string
-	size int64
-	open func() (io.ReadCloser, error)
 }
 
 // write writes the archive.
@@ -332,69 +241,6 @@ func (b *creation) writeError(err error) error {
 		return err
 	}
 	return cannotWrite(b.o.File, err)
-}
-
-// parts lists what the archive gets, the small ones first.
-func (b *creation) parts(m *moment) ([]source, error) {
-	var parts []source
-	content := func(name string, data []byte) {
-		parts = append(parts, source{name, int64(len(data)), func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }})
-	}
-	if name, err := privatedir.ReadFile(datadir.NodeName(b.dir), maxRecord); err == nil {
-		content(nodeNamePart, name)
-		b.made.Node = strings.TrimSpace(string(name))
-	} else if !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	for _, name := range controlplane.EssentialFiles() {
-		data, err := privatedir.ReadFile(filepath.Join(datadir.ControlPlane(b.dir), name), maxEssential)
-		if err != nil {
-			return nil, fmt.Errorf("a backup without it would be of no use: %w", err)
-		}
-		content(essentialPart(name), data)
-	}
-	for _, f := range m.ended.files() {
-		parts = append(parts, source{f.part, f.size, func() (io.ReadCloser, error) { return io.NopCloser(io.NewSectionReader(f.file, 0, f.size)), nil }})
-	}
-	copies := []struct{ name, file string }{{storePart, storeCopy}}
-	if b.hasJournal {
-		copies = append(copies, struct{ name, file string }{journalPart, journalCopy})
-	}
-	for _, c := range copies {
-		info, err := os.Lstat(b.work.file(c.file))
-		if err != nil {
-			return nil, err
-		}
-		parts = append(parts, source{c.name, info.Size(), func() (io.ReadCloser, error) { return os.Open(b.work.file(c.file)) }})
-	}
-	return parts, nil
-}
-
-// describe fills in the manifest.
-func (b *creation) describe(ctx context.Context, m *moment, parts []source) (err error) {
-	made := &b.made.Manifest
-	made.Format, made.FormatVersion = formatName, formatVersion
-	made.Carillon, made.Kubernetes = version.String(), version.Kubernetes
-	made.Created, made.EndedContainers = m.at, len(m.ended.found)
-	b.made.Froze = m.froze
-	for _, p := range parts {
-		made.Bytes += p.size
-	}
-	b.o.Progress("counting", 0)
-	if made.Objects, made.Revision, err = countObjects(b.work.file(storeCopy)); err != nil {
-		return err
-	}
-	if !b.hasJournal {
-		return nil
-	}
-	copied, err := journal.OpenReader(b.work.path)
-	if err != nil {
-		return fmt.Errorf("the copy of the journal: %w", err)
-	}
-	defer copied.Close() //nolint:errcheck // it is only read
-	extent, err := copied.Extent(ctx)
-	made.Runs, made.Attempts, made.Omissions = extent.Runs, extent.Attempts, extent.Omissions
-	return err
 }
 
 // countingWriter counts what passes.

@@ -14,7 +14,7 @@
 //   - archive.go   which parts there are, and how large they may be
 //   - write.go     an archive is written
 //   - read.go      an archive is read, and refused if anything about it is wrong
-//   - create.go    a backup, step by step
+//   - create.go    a backup, step by step: copies.go copies the store and the journal, parts.go lists what is written
 //   - cut.go       the moment
 //   - ended.go     containers that have ended and are not in the journal yet
 //   - contents.go  what is in a snapshot of the store

@@ -15,6 +15,7 @@
 //     a command each; the commands of image are in package images, those that look at runs in package inspect, and
 //     those that look at schedules in package planning
 //   - uppage.go        the page that up serves
+//   - runchoose.go     which object of the files `run` runs; runonce.go follows its Job to the end
 //   - object.go        the Job that `run` creates
 //   - kubectlfiles.go  manifests of an old API version for `kubectl`
 //   - datadir.go       flags and checks that commands share

@@ -13,7 +13,9 @@
 // what has ended (MayPrune), and it says no for some seconds at most.
 //
 //   - recorder.go   the life of a Recorder, and what it is given
-//   - kinds.go      which kinds of objects are runs
+//   - kinds.go      the kinds that are followed, as they come and go
+//   - wanted.go     which kinds of objects are runs, and how each is read
+//   - timetables.go what Timetables start, and what their status tells of times that were not started
 //   - follower.go   all objects of one kind, page by page and then as they change, none of which is kept
 //   - reach.go      whether the API server answers
 //   - runs.go       what was last seen of each run, and whether it is in the journal

@@ -12,8 +12,9 @@
 // A tour:
 //
 //   - options.go     what a caller may choose
-//   - standalone.go  the life: what starts after what, and what stops before what; standalone_unsupported.go where
-//     no Pods can be run
+//   - standalone.go  the life, and what starts after what; standalone_unsupported.go where no Pods can be run
+//   - parts.go       the node, the recorder and the controllers: how each is made, when all are ready, and when one fails
+//   - close.go       what stops before what
 //   - definitions.go the kinds of our own that the API server serves, and who may write them
 //   - ephemeral.go   throw-away directories
 //   - sweep.go       what throw-away planes that were killed left behind

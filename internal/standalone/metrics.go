@@ -6,12 +6,15 @@
 package standalone
 
 import (
+	"context"
 	"fmt"
 	"net"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/carillon-dev/carillon/internal/controlplane"
+	"github.com/carillon-dev/carillon/internal/manager"
 )
 
 // metricsAddress gives the host:port for the metrics, empty for nowhere. Without a host it is loopback, and for port 0
@@ -68,4 +71,33 @@ func (m storeMetrics) Collect(out chan<- prometheus.Metric) {
 	}{{storeSize, u.Size}, {storeInUse, u.InUse}, {storeQuota, u.Quota}, {storeFull, full}, {storeDisk, u.DiskFree}} {
 		out <- prometheus.MustNewConstMetric(each.desc, prometheus.GaugeValue, float64(each.value))
 	}
+}
+
+// serveMetrics makes the controllers serve metrics if they are asked for, those of the store among them.
+func (s *Standalone) serveMetrics(o *manager.Options) error {
+	address, err := metricsAddress(s.options.MetricsAddr)
+	if err != nil || address == "" {
+		return err
+	}
+	certificate, err := s.plane.ServingCertificate("metrics", address)
+	if err != nil {
+		return err
+	}
+	store := storeMetrics{s.plane.StoreUsage}
+	if err := metrics.Registry.Register(store); err != nil {
+		return fmt.Errorf("metrics of the store: %w", err)
+	}
+	context.AfterFunc(s.ctx, func() { metrics.Registry.Unregister(store) })
+	o.MetricsAddr, o.MetricsCertFile, o.MetricsKeyFile = address, certificate, certificate
+	s.mu.Lock()
+	s.metrics = address
+	s.mu.Unlock()
+	return nil
+}
+
+// MetricsAddr is the host:port on which metrics are served; empty before Start and when they are not.
+func (s *Standalone) MetricsAddr() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.metrics
 }

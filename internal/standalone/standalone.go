@@ -14,20 +14,14 @@ import (
 	"time"
 
 	"k8s.io/client-go/rest"
-	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/carillon-dev/carillon/internal/controlplane"
 	"github.com/carillon-dev/carillon/internal/datadir"
-	"github.com/carillon-dev/carillon/internal/manager"
 	"github.com/carillon-dev/carillon/internal/memory"
 	"github.com/carillon-dev/carillon/internal/node"
 	"github.com/carillon-dev/carillon/internal/node/mountnamespace"
 	"github.com/carillon-dev/carillon/internal/privatedir"
 )
-
-// closeTimeout bounds Close where its context does not: what has not ended by then ends with the process. DrainEstimate
-// adds its grace.
-const closeTimeout = 5 * time.Second
 
 const (
 	// startPercent makes the garbage collector run half as often as Go's default during the start, of which it
@@ -192,185 +186,6 @@ func (s *Standalone) takeDirectory() (dir string, err error) {
 	return dir, err
 }
 
-func (s *Standalone) makeNode(dir string) (*node.Node, error) {
-	name, err := s.options.NodeName, error(nil)
-	if name == "" {
-		if name, err = nodeName(dir); err != nil {
-			return nil, fmt.Errorf("name the node: %w", err)
-		}
-	}
-	credentials, err := s.plane.NodeCredentials(name)
-	if err != nil {
-		return nil, err
-	}
-	beside, err := datadir.Beside(dir)
-	if err != nil {
-		return nil, fmt.Errorf("look what restores left beside the data directory: %w", err)
-	}
-	n, err := node.New(node.Options{
-		Name: name, DataDir: datadir.Node(dir),
-		Client: credentials.Client, Admin: s.plane.AdminConfig(),
-		ServingCert: credentials.ServingCert, ServingKey: credentials.ServingKey, ClientCA: credentials.ClientCA,
-		RuntimeEndpoint: s.options.RuntimeEndpoint, APIServer: s.plane.Address(),
-		// Keys, the store and the administrator's kubeconfig lie here, and in what was here before.
-		Hidden:       append([]string{dir}, beside...),
-		StopGrace:    stopGrace,
-		DrainTimeout: s.options.DrainTimeout,
-		EvictionHard: s.options.EvictionHard,
-		PIDsMax:      s.options.PIDsMax,
-		LocalFiles:   s.options.LocalFiles, ImageDir: s.options.ImageDir,
-		ImageCacheBytes: s.options.ImageCacheBytes, RegistryMirrors: s.options.RegistryMirrors, PullProgress: s.options.PullProgress,
-		// Nobody takes over what a throw-away plane leaves.
-		EndWithProcess: s.options.Ephemeral,
-		Ended:          s.journal.containerEnded(),
-		Logger:         s.plane.Logger().WithName("node"),
-	})
-	if err != nil {
-		return nil, fmt.Errorf("prepare the node: %w", err)
-	}
-	s.node.Store(n)
-	return n, nil
-}
-
-// startRecorder has runs recorded.
-func (s *Standalone) startRecorder() {
-	if s.journal == nil {
-		return
-	}
-	if err := s.journal.start(s.plane.AdminConfig(), s.options.Warn); err != nil {
-		s.plane.Logger().Error(err, "Runs are not recorded")
-		s.options.Warn(fmt.Sprintf("runs are not remembered: %v", err))
-	}
-}
-
-// startManager starts the controllers. The channel is closed when they are at work.
-func (s *Standalone) startManager() (<-chan struct{}, error) {
-	o := manager.Options{
-		Config: s.plane.AdminConfig(), Standalone: true, Syncs: s.options.Syncs,
-		Logger: s.plane.Logger().WithName("manager"),
-	}
-	if s.journal != nil && s.journal.recorder != nil {
-		o.Witness = s.journal.recorder
-	}
-	if err := s.serveMetrics(&o); err != nil {
-		return nil, err
-	}
-	m, err := manager.New(o)
-	if err != nil {
-		return nil, fmt.Errorf("prepare the controllers: %w", err)
-	}
-	s.manager = make(chan error, 1)
-	go func() {
-		err := m.Start(s.ctx)
-		s.manager <- err
-		if s.ctx.Err() == nil {
-			s.fail(fmt.Errorf("the controllers ended: %w", err))
-		}
-	}()
-	return m.Ready(), nil
-}
-
-// serveMetrics makes the controllers serve metrics if they are asked for, those of the store among them.
-func (s *Standalone) serveMetrics(o *manager.Options) error {
-	address, err := metricsAddress(s.options.MetricsAddr)
-	if err != nil || address == "" {
-		return err
-	}
-	certificate, err := s.plane.ServingCertificate("metrics", address)
-	if err != nil {
-		return err
-	}
-	store := storeMetrics{s.plane.StoreUsage}
-	if err := metrics.Registry.Register(store); err != nil {
-		return fmt.Errorf("metrics of the store: %w", err)
-	}
-	context.AfterFunc(s.ctx, func() { metrics.Registry.Unregister(store) })
-	o.MetricsAddr, o.MetricsCertFile, o.MetricsKeyFile = address, certificate, certificate
-	s.mu.Lock()
-	s.metrics = address
-	s.mu.Unlock()
-	return nil
-}
-
-// watch reports the first part that dies by itself.
-func (s *Standalone) watch(n *node.Node) {
-	select {
-	case err := <-s.plane.Err():
-		s.fail(err)
-	case err := <-n.Err():
-		s.fail(fmt.Errorf("the node failed: %w", err))
-	case <-s.ctx.Done():
-	}
-}
-
-func (s *Standalone) fail(err error) {
-	if s.ctx.Err() != nil {
-		return
-	}
-	select {
-	case s.failed <- err:
-	default:
-	}
-}
-
-// becomeReady waits for what is done beside one another after the start, and tells each.
-func (s *Standalone) becomeReady(steps map[string]<-chan struct{}, began time.Time, progress func(string, time.Duration)) {
-	var parts sync.WaitGroup
-	for step, ready := range steps {
-		parts.Go(func() {
-			select {
-			case <-ready:
-				progress(step, time.Since(began))
-			case <-s.ctx.Done():
-			}
-		})
-	}
-	parts.Wait()
-	if s.ctx.Err() == nil {
-		close(s.ready)
-	}
-}
-
-// stop ends what runs, in the reverse order of dependence. The controllers end first, so that they do not take the end
-// of the Pods for failures; the node keeps that to itself until the next start.
-func (s *Standalone) stop(ctx context.Context) error {
-	s.cancel()
-	var errs []error
-	if s.manager != nil {
-		select {
-		case err := <-s.manager:
-			if err != nil {
-				errs = append(errs, fmt.Errorf("stop the controllers: %w", err))
-			}
-		case <-ctx.Done():
-			errs = append(errs, errors.New("the controllers did not stop in time"))
-		}
-	}
-	if n := s.node.Load(); n != nil {
-		if err := n.Close(ctx); err != nil {
-			errs = append(errs, fmt.Errorf("stop the node: %w", err))
-		}
-	}
-	if err := s.journal.close(ctx); err != nil { // it has the end of what the node has stopped now
-		errs = append(errs, err)
-	}
-	if s.plane != nil {
-		if err := s.plane.Close(ctx); err != nil {
-			errs = append(errs, err)
-		}
-	}
-	if s.lock != nil && s.options.Ephemeral {
-		// With the lock still held: nobody else may take the directory for abandoned.
-		if err := removeEphemeral(s.DataDir()); err != nil {
-			errs = append(errs, fmt.Errorf("remove what the plane left: %w", err))
-		}
-	}
-	if s.lock != nil {
-		s.lock.Release()
-	}
-	return errors.Join(errs...)
-}
-
 // Ready is closed when Pods run and Jobs and CronJobs are looked after. It never is after a Close.
 func (s *Standalone) Ready() <-chan struct{} { return s.ready }
 
@@ -387,41 +202,6 @@ func (s *Standalone) Recording() <-chan struct{} {
 // itself brings nothing about here.
 func (s *Standalone) Err() <-chan error { return s.failed }
 
-// Close stops every part: controllers, Pods, node, control plane, within five seconds unless Options.DrainTimeout. It
-// returns when that is done or ctx is, and then goes on by itself. Pods that end by it are recorded at the next start,
-// where their restart rules apply. Calling it again waits for the first call.
-func (s *Standalone) Close(ctx context.Context) error {
-	s.closeOnce.Do(func() {
-		go func() {
-			defer close(s.closed)
-			s.lifecycle.Lock()
-			defer s.lifecycle.Unlock()
-			if s.ended {
-				return
-			}
-			s.ended = true
-			stopCtx, cancel := context.WithTimeout(context.Background(), closeTimeout+s.options.DrainTimeout)
-			defer cancel()
-			s.closeErr = s.stop(stopCtx)
-		}()
-	})
-	select {
-	case <-s.closed:
-		return s.closeErr
-	case <-ctx.Done():
-		return fmt.Errorf("standalone: still stopping: %w", context.Cause(ctx))
-	}
-}
-
-// DrainEstimate says what a Close with Options.DrainTimeout will wait for: how many Pods run, and the longest of their
-// grace periods within that timeout.
-func (s *Standalone) DrainEstimate() (pods int, longest time.Duration) {
-	if n := s.node.Load(); n != nil {
-		return n.DrainEstimate()
-	}
-	return 0, 0
-}
-
 // DataDir is the absolute path of the data directory; of an ephemeral plane, empty before Start.
 func (s *Standalone) DataDir() string {
 	s.mu.Lock()
@@ -432,13 +212,6 @@ func (s *Standalone) DataDir() string {
 // Kubeconfig is the path of the administrator's kubeconfig, which Start writes. Of an ephemeral plane it is known from
 // Start on.
 func (s *Standalone) Kubeconfig() string { return datadir.Kubeconfig(s.DataDir()) }
-
-// MetricsAddr is the host:port on which metrics are served; empty before Start and when they are not.
-func (s *Standalone) MetricsAddr() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.metrics
-}
 
 // RESTConfig is an administrator's client for use in this process, without client-side limits; nil before Start. The
 // caller owns the copy.

@@ -22,7 +22,7 @@ import (
 )
 
 // historyCommand is the command that lists runs: this file has its flags, historygather.go what it asks for,
-// historytext.go and historysummary.go what people see, historydocument.go what programs read.
+// historytext.go and its like what people see, historydocument.go what programs read.
 type historyCommand struct {
 	target  lookup.Target
 	format  historyFormat

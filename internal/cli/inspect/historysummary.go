@@ -5,21 +5,15 @@ package inspect
 
 import (
 	"fmt"
-	"io"
 	"math"
 	"strings"
 	"time"
 
 	"github.com/carillon-dev/carillon/internal/cli/console"
-	"github.com/carillon-dev/carillon/internal/cli/table"
 	"github.com/carillon-dev/carillon/internal/plan/duration"
 	"github.com/carillon-dev/carillon/internal/plan/history"
-	"github.com/carillon-dev/carillon/internal/plan/paragraph"
 	"github.com/carillon-dev/carillon/internal/plan/quantity"
 )
-
-// item is a line of a summary: a word, and what is to be said about it.
-type item struct{ word, text string }
 
 // mostReasons is how many reasons of failures are told.
 const mostReasons = 5
@@ -166,43 +160,4 @@ func usedText(s *history.Summary) string {
 		parts = append(parts, quantity.Bytes(s.OutputBytes)+" of output in all")
 	}
 	return strings.Join(parts, ", ")
-}
-
-// items writes a summary: words in a column of their own, and text that is broken beside them.
-func (p *textPrinter) items(items []item) {
-	wide := 0
-	for _, i := range items {
-		wide = max(wide, table.Width(i.word))
-	}
-	for _, i := range items {
-		word := i.word + strings.Repeat(" ", wide-table.Width(i.word)+2)
-		for n, line := range paragraph.Lines(word, strings.Repeat(" ", wide+2), console.EscapeControls(i.text), p.width) {
-			if n == 0 && p.color && strings.HasPrefix(line, i.word) {
-				p.raw(table.Bold.Paint(i.word, true) + console.EscapeControls(line[len(i.word):]))
-				continue
-			}
-			p.line(line)
-		}
-	}
-}
-
-// raw writes a line that is safe as it is.
-func (p *textPrinter) raw(text string) {
-	if p.err == nil {
-		_, p.err = io.WriteString(p.w, text+"\n")
-	}
-}
-
-// title writes a sentence in bold.
-func (p *textPrinter) title(text string) {
-	for _, line := range paragraph.Lines("", "", console.EscapeControls(text), p.width) {
-		p.raw(table.Bold.Paint(line, p.color))
-	}
-}
-
-// paragraph writes a sentence.
-func (p *textPrinter) paragraph(text string) {
-	for _, line := range paragraph.Lines("", "", console.EscapeControls(text), p.width) {
-		p.line(line)
-	}
 }
