@@ -179,105 +179,109 @@ func TestSentences(t *testing.T) {
 		want   []string
 	}{
 		"suspend": {
-			uitest.World{Manifests: cronJob(""), Runs: []run.Run{activeRun("backup-1")}}, page.ActURL("suspend", "CronJob", "default", "backup"),
+			uitest.World{Manifests: cronJob(""), Runs: []run.Run{activeRun("backup-1")}}, page.ActURL("suspend", "batch/v1", "CronJob", "default", "backup"),
 			[]string{"24 times in the next 24 hours will not start, the first at 13:00", "the latest time that passed starts at once, however late", "The run that is active goes on: backup-1 (since 10m)",
 				"Nothing is deleted", "Suspend it", `carillon kubectl -n default patch cronjob backup --type merge -p '{"spec":{"suspend":true}}'`, "!sets this back"},
 		},
 		"suspend with a deadline": {
-			uitest.World{Manifests: cronJob("  startingDeadlineSeconds: 600")}, page.ActURL("suspend", "CronJob", "default", "backup"),
+			uitest.World{Manifests: cronJob("  startingDeadlineSeconds: 600")}, page.ActURL("suspend", "batch/v1", "CronJob", "default", "backup"),
 			[]string{"if it is less than 10 minutes late then (startingDeadlineSeconds)", "No run is active now"},
 		},
 		"suspend what is suspended": {
-			uitest.World{Manifests: cronJob("  suspend: true")}, page.ActURL("suspend", "CronJob", "default", "backup"), []string{"It is suspended already", "Resume it", "!Suspend it"},
+			uitest.World{Manifests: cronJob("  suspend: true")}, page.ActURL("suspend", "batch/v1", "CronJob", "default", "backup"), []string{"It is suspended already", "Resume it", "!Suspend it"},
 		},
 		"suspend what kubectl applies": {
-			uitest.World{Manifests: applied}, page.ActURL("suspend", "CronJob", "default", "backup"), []string{"kubectl apply", "sets this back"},
+			uitest.World{Manifests: applied}, page.ActURL("suspend", "batch/v1", "CronJob", "default", "backup"), []string{"kubectl apply", "sets this back"},
 		},
 		"suspend what Argo CD applies": {
-			uitest.World{Manifests: argo}, page.ActURL("suspend", "CronJob", "default", "backup"), []string{"Argo CD applies this object"},
+			uitest.World{Manifests: argo}, page.ActURL("suspend", "batch/v1", "CronJob", "default", "backup"), []string{"Argo CD applies this object"},
 		},
 		"suspend a Timetable": {
-			uitest.World{Manifests: timetable("")}, page.ActURL("suspend", "Timetable", "default", "load"), []string{"nothing is made up: the times that passed count as skipped", "Until", "Europe/Berlin"},
+			uitest.World{Manifests: timetable("")}, page.ActURL("suspend", "batch.carillon.dev/v1alpha1", "Timetable", "default", "load"), []string{"nothing is made up: the times that passed count as skipped", "Until", "Europe/Berlin"},
 		},
 		"resume": {
-			uitest.World{Manifests: cronJob("  suspend: true\nstatus: " + memory)}, page.ActURL("resume", "CronJob", "default", "backup"),
+			uitest.World{Manifests: cronJob("  suspend: true\nstatus: " + memory)}, page.ActURL("resume", "batch/v1", "CronJob", "default", "backup"),
 			[]string{"The time of 12:00, which has passed, starts at once.", "The next time is 13:00."},
 		},
 		"resume too late": {
-			uitest.World{Manifests: cronJob("  suspend: true\n  startingDeadlineSeconds: 60\nstatus: " + memory), Now: uitest.Now.Add(600e9)}, page.ActURL("resume", "CronJob", "default", "backup"),
+			uitest.World{Manifests: cronJob("  suspend: true\n  startingDeadlineSeconds: 60\nstatus: " + memory), Now: uitest.Now.Add(600e9)}, page.ActURL("resume", "batch/v1", "CronJob", "default", "backup"),
 			[]string{"No time that has passed starts.", "The next time is 13:00."},
 		},
 		"resume what is not suspended": {
-			uitest.World{Manifests: cronJob("")}, page.ActURL("resume", "CronJob", "default", "backup"), []string{"neither suspended nor paused"},
+			uitest.World{Manifests: cronJob("")}, page.ActURL("resume", "batch/v1", "CronJob", "default", "backup"), []string{"neither suspended nor paused"},
 		},
 		"stop": {
-			uitest.World{Manifests: cronJob("") + job("backup-1", active) + pod("backup-1-a", "backup-1", "Running")}, page.ActURL("stop", "Job", "default", "backup-1"),
+			uitest.World{Manifests: cronJob("") + job("backup-1", active) + pod("backup-1-a", "backup-1", "Running")}, page.ActURL("stop", "batch/v1", "Job", "default", "backup-1"),
 			[]string{"Its Pod backup-1-a ends: its containers get SIGTERM, and SIGKILL after 45 seconds", "The Job is deleted with them", "counts as cancelled", "its next time is 13:00", "Suspend it instead"},
 		},
+		"stop what may fail first": {
+			uitest.World{Manifests: cronJob("") + strings.Replace(job("backup-1", active), "spec:", "spec:\n  backoffLimit: 0", 1) + pod("backup-1-a", "backup-1", "Running")}, page.ActURL("stop", "batch/v1", "Job", "default", "backup-1"),
+			[]string{"It counts as cancelled, which is neither a success nor a failure; unless a Pod that ends by the signal is seen before: its backoffLimit allows no more failures, and then it counts as failed."},
+		},
 		"stop what has ended": {
-			uitest.World{Manifests: cronJob("") + job("backup-1", failed)}, page.ActURL("stop", "Job", "default", "backup-1"), []string{"It has ended already: Failed (BackoffLimitExceeded) at 11:05", "!Stop it"},
+			uitest.World{Manifests: cronJob("") + job("backup-1", failed)}, page.ActURL("stop", "batch/v1", "Job", "default", "backup-1"), []string{"It has ended already: Failed (BackoffLimitExceeded) at 11:05", "!Stop it"},
 		},
 		"delete a schedule": {
-			uitest.World{Manifests: cronJob("") + job("backup-1", failed) + job("backup-2", active)}, page.ActURL("delete", "CronJob", "default", "backup"),
+			uitest.World{Manifests: cronJob("") + job("backup-1", failed) + job("backup-2", active)}, page.ActURL("delete", "batch/v1", "CronJob", "default", "backup"),
 			[]string{"Its next time would have been 13:00", "2 Jobs that it has started go with it, and their Pods. One is active, and is stopped.", "They stay", "Its manifest", "schedule: 0 * * * *"},
 		},
 		"delete a run": {
-			uitest.World{Manifests: cronJob("") + job("backup-1", failed) + pod("backup-1-a", "backup-1", "Failed")}, page.ActURL("delete", "Job", "default", "backup-1"),
+			uitest.World{Manifests: cronJob("") + job("backup-1", failed) + pod("backup-1-a", "backup-1", "Failed")}, page.ActURL("delete", "batch/v1", "Job", "default", "backup-1"),
 			[]string{"Its one Pod, which has ended, goes with it", "That it failed is not undone"},
 		},
 		"delete a run that goes on": {
-			uitest.World{Manifests: cronJob("") + job("backup-1", active)}, page.ActURL("delete", "Job", "default", "backup-1"), []string{"It has not ended: to delete it is to stop it."},
+			uitest.World{Manifests: cronJob("") + job("backup-1", active)}, page.ActURL("delete", "batch/v1", "Job", "default", "backup-1"), []string{"It has not ended: to delete it is to stop it."},
 		},
 		"run now beside another one": {
-			uitest.World{Manifests: cronJob("  concurrencyPolicy: Forbid"), Runs: []run.Run{activeRun("backup-1")}}, page.ActURL("run-now", "CronJob", "default", "backup"),
+			uitest.World{Manifests: cronJob("  concurrencyPolicy: Forbid"), Runs: []run.Run{activeRun("backup-1")}}, page.ActURL("run-now", "batch/v1", "CronJob", "default", "backup"),
 			[]string{"It starts beside what is active: backup-1 (since 10m). The policy Forbid holds scheduled times back, not a run by hand", "that waits until this Job has ended; a later time takes its place.",
 				"Environment of container main", "LEVEL", "PASSWORD comes from Secret db, password", "args[0]", "for this run alone"},
 		},
 		"run now what is suspended": {
-			uitest.World{Manifests: cronJob("  suspend: true")}, page.ActURL("run-now", "CronJob", "default", "backup"), []string{"The schedule stays suspended.", "it runs alone"},
+			uitest.World{Manifests: cronJob("  suspend: true")}, page.ActURL("run-now", "batch/v1", "CronJob", "default", "backup"), []string{"The schedule stays suspended.", "it runs alone"},
 		},
 		"run a Timetable now": {
-			uitest.World{Manifests: timetable("")}, page.ActURL("run-now", "Timetable", "default", "load"),
+			uitest.World{Manifests: timetable("")}, page.ActURL("run-now", "batch.carillon.dev/v1alpha1", "Timetable", "default", "load"),
 			[]string{"Parameters", "table", `Scheduled runs have "orders". It must match ^[a-z_]{1,40}$.`, "one attempt"},
 		},
 		"run a Timetable that makes nothing": {
-			uitest.World{Manifests: strings.Replace(timetable(""), "carillon.parameters.table", "carillon.other", 1)}, page.ActURL("run-now", "Timetable", "default", "load"),
+			uitest.World{Manifests: strings.Replace(timetable(""), "carillon.parameters.table", "carillon.other", 1)}, page.ActURL("run-now", "batch.carillon.dev/v1alpha1", "Timetable", "default", "load"),
 			[]string{"No run of it can be made", "unknown variable other", "Mend it"},
 		},
 		"retry": {
-			uitest.World{Manifests: cronJob("") + job("backup-1", failed)}, page.ActURL("retry", "Job", "default", "backup-1"),
+			uitest.World{Manifests: cronJob("") + job("backup-1", failed)}, page.ActURL("retry", "batch/v1", "Job", "default", "backup-1"),
 			[]string{"starts now and does what backup-1 did", "backup-1 stays as it is: Failed (BackoffLimitExceeded) at 11:05.", "LEVEL"},
 		},
 		"retry what goes on": {
-			uitest.World{Manifests: cronJob("") + job("backup-1", active)}, page.ActURL("retry", "Job", "default", "backup-1"), []string{"It has not ended", "Stop it"},
+			uitest.World{Manifests: cronJob("") + job("backup-1", active)}, page.ActURL("retry", "batch/v1", "Job", "default", "backup-1"), []string{"It has not ended", "Stop it"},
 		},
 		"suspend a Job": {
-			uitest.World{Manifests: cronJob("  concurrencyPolicy: Forbid") + job("backup-1", active) + pod("backup-1-a", "backup-1", "Running")}, page.ActURL("suspend", "Job", "default", "backup-1"),
+			uitest.World{Manifests: cronJob("  concurrencyPolicy: Forbid") + job("backup-1", active) + pod("backup-1-a", "backup-1", "Running")}, page.ActURL("suspend", "batch/v1", "Job", "default", "backup-1"),
 			[]string{"Its Pod backup-1-a ends", "The Job stays", "while it is suspended cronjob/backup waits"},
 		},
 		"run now before a retry": {
-			uitest.World{Manifests: timetable(retryWaits)}, page.ActURL("run-now", "Timetable", "default", "load"),
+			uitest.World{Manifests: timetable(retryWaits)}, page.ActURL("run-now", "batch.carillon.dev/v1alpha1", "Timetable", "default", "load"),
 			[]string{"load-1 has failed and waits to be tried again at 12:02: this starts beside it.", "!runs alone"},
 		},
 		"suspend before a retry": {
-			uitest.World{Manifests: timetable(retryWaits)}, page.ActURL("suspend", "Timetable", "default", "load"),
+			uitest.World{Manifests: timetable(retryWaits)}, page.ActURL("suspend", "batch.carillon.dev/v1alpha1", "Timetable", "default", "load"),
 			[]string{"load-1 has failed and waits to be tried again at 12:02: it still is.", "!No run is active"},
 		},
 		"delete before a retry": {
-			uitest.World{Manifests: timetable(retryWaits)}, page.ActURL("delete", "Timetable", "default", "load"), []string{"load-1 has failed and waits to be tried again at 12:02: that is lost.", "!is active"},
+			uitest.World{Manifests: timetable(retryWaits)}, page.ActURL("delete", "batch.carillon.dev/v1alpha1", "Timetable", "default", "load"), []string{"load-1 has failed and waits to be tried again at 12:02: that is lost.", "!is active"},
 		},
 		"suspend while a time waits": {
-			uitest.World{Manifests: timetable(timeWaits)}, page.ActURL("suspend", "Timetable", "default", "load"), []string{"The time of 11:30, which waits, is skipped, too."},
+			uitest.World{Manifests: timetable(timeWaits)}, page.ActURL("suspend", "batch.carillon.dev/v1alpha1", "Timetable", "default", "load"), []string{"The time of 11:30, which waits, is skipped, too."},
 		},
 		"suspend while a time waits that is made up": {
-			uitest.World{Manifests: timetable("  onResume: CatchUp\n" + timeWaits)}, page.ActURL("suspend", "Timetable", "default", "load"), []string{"The time of 11:30, which waits, waits until it is resumed."},
+			uitest.World{Manifests: timetable("  onResume: CatchUp\n" + timeWaits)}, page.ActURL("suspend", "batch.carillon.dev/v1alpha1", "Timetable", "default", "load"), []string{"The time of 11:30, which waits, waits until it is resumed."},
 		},
 		"suspend a CronJob while a time waits": {
-			uitest.World{Manifests: cronJob("  concurrencyPolicy: Forbid\nstatus: " + memory), Runs: []run.Run{activeRun("backup-1")}}, page.ActURL("suspend", "CronJob", "default", "backup"),
+			uitest.World{Manifests: cronJob("  concurrencyPolicy: Forbid\nstatus: " + memory), Runs: []run.Run{activeRun("backup-1")}}, page.ActURL("suspend", "batch/v1", "CronJob", "default", "backup"),
 			[]string{"The time of 12:00, which waits, does not start before it is resumed"},
 		},
 		"not allowed": {
-			uitest.World{Manifests: cronJob(""), Forbidden: []string{"delete cronjobs"}}, page.ActURL("delete", "CronJob", "default", "backup"),
+			uitest.World{Manifests: cronJob(""), Forbidden: []string{"delete cronjobs"}}, page.ActURL("delete", "batch/v1", "CronJob", "default", "backup"),
 			[]string{"You are not allowed to delete cronjobs.batch in namespace default (no RoleBinding grants it)", "!Delete it"},
 		},
 	}
@@ -295,7 +299,7 @@ func TestSentences(t *testing.T) {
 // What the page says it will do is what it does.
 func TestSuspendAndResume(t *testing.T) {
 	s := site(t, uitest.World{Manifests: cronJob("")})
-	suspend, resume := page.ActURL("suspend", "CronJob", "default", "backup"), page.ActURL("resume", "CronJob", "default", "backup")
+	suspend, resume := page.ActURL("suspend", "batch/v1", "CronJob", "default", "backup"), page.ActURL("resume", "batch/v1", "CronJob", "default", "backup")
 	_, body := uitest.Get(t, s, suspend)
 	sent := form(body)
 	for range 2 { // the second time it is so already
@@ -317,7 +321,7 @@ func TestSuspendAndResume(t *testing.T) {
 
 func TestSuspendUntil(t *testing.T) {
 	s := site(t, uitest.World{Manifests: timetable("")})
-	suspend := page.ActURL("suspend", "Timetable", "default", "load")
+	suspend := page.ActURL("suspend", "batch.carillon.dev/v1alpha1", "Timetable", "default", "load")
 	_, body := uitest.Get(t, s, suspend)
 	for input, fault := range map[string]string{"yesterday": "Write a date and a time", "2026-11-02T11:59": "not in the future"} {
 		code, answer := uitest.Post(t, s, suspend, form(body, "until", input))
@@ -341,7 +345,7 @@ func TestSuspendUntil(t *testing.T) {
 func TestChangedMeanwhile(t *testing.T) {
 	for _, name := range []string{"suspend", "delete", "run-now"} {
 		s := site(t, uitest.World{Manifests: cronJob("")})
-		target := page.ActURL(name, "CronJob", "default", "backup")
+		target := page.ActURL(name, "batch/v1", "CronJob", "default", "backup")
 		_, body := uitest.Get(t, s, target)
 		o := live(t, s, "CronJob", "backup")
 		_ = unstructured.SetNestedField(o.Object, "5 * * * *", "spec", "schedule")
@@ -362,7 +366,7 @@ func TestChangedMeanwhile(t *testing.T) {
 
 func TestRunNowOnce(t *testing.T) {
 	s := site(t, uitest.World{Manifests: cronJob("")})
-	target := page.ActURL("run-now", "CronJob", "default", "backup")
+	target := page.ActURL("run-now", "batch/v1", "CronJob", "default", "backup")
 	_, body := uitest.Get(t, s, target)
 	sent := form(body, "env.0.0", "short", "command.0.0", "/bin/backup", "args.0.0", "--all", "more-env.0", "DEBUG=1\r\nEMPTY=\r\n", "more-args.0", "--dry-run")
 	var first string
@@ -401,7 +405,7 @@ func TestRunNowOnce(t *testing.T) {
 
 func TestRunTimetableNow(t *testing.T) {
 	s := site(t, uitest.World{Manifests: timetable("")})
-	target := page.ActURL("run-now", "Timetable", "default", "load")
+	target := page.ActURL("run-now", "batch.carillon.dev/v1alpha1", "Timetable", "default", "load")
 	code, answer := uitest.Post(t, s, target, form(answerOf(t, s, target), "parameter.table", "a; rm -rf /"))
 	if code != http.StatusUnprocessableEntity || len(jobs(t, s)) != 0 {
 		t.Error(code)
@@ -421,7 +425,7 @@ func TestRunTimetableNow(t *testing.T) {
 
 func TestRetry(t *testing.T) {
 	s := site(t, uitest.World{Manifests: cronJob("") + job("backup-1", failed)})
-	target := page.ActURL("retry", "Job", "default", "backup-1")
+	target := page.ActURL("retry", "batch/v1", "Job", "default", "backup-1")
 	if code, to := uitest.Post(t, s, target, form(answerOf(t, s, target), "env.0.0", "short")); code != http.StatusSeeOther {
 		t.Fatal(code, text(to))
 	}
@@ -452,7 +456,7 @@ func TestDeleteAndStop(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			s := site(t, uitest.World{Manifests: cronJob("") + job("backup-1", active)})
-			target := page.ActURL(test.name, test.kind, "default", test.object)
+			target := page.ActURL(test.name, "", test.kind, "default", test.object)
 			sent := form(answerOf(t, s, target))
 			if code, to := uitest.Post(t, s, target, sent); code != http.StatusSeeOther || to != test.to {
 				t.Fatal(code, text(to))
@@ -472,8 +476,8 @@ func TestHostile(t *testing.T) {
 	hostile := `</textarea><script>alert("x")</script>` + "\x1b[31m"
 	s := site(t, uitest.World{Manifests: strings.Replace(cronJob(""), "value: full", `value: '`+strings.ReplaceAll(hostile, "\x1b", "")+`'`, 1)})
 	for _, target := range []string{
-		page.ActURL("run-now", "CronJob", "default", "backup"), page.ActURL("edit", "CronJob", "default", "backup"), page.ActURL("edit", "CronJob", "default", "backup") + "&as=yaml",
-		page.ActURL("delete", "CronJob", "default", "backup"), page.ActURL("suspend", "CronJob", "default", hostile), page.ActURL("stop", hostile, hostile, hostile), page.ActURL(hostile, "CronJob", "default", "backup"),
+		page.ActURL("run-now", "batch/v1", "CronJob", "default", "backup"), page.ActURL("edit", "batch/v1", "CronJob", "default", "backup"), page.ActURL("edit", "batch/v1", "CronJob", "default", "backup") + "&as=yaml",
+		page.ActURL("delete", "batch/v1", "CronJob", "default", "backup"), page.ActURL("suspend", "batch/v1", "CronJob", "default", hostile), page.ActURL("stop", "x/"+hostile, hostile, hostile, hostile), page.ActURL(hostile, "batch/v1", "CronJob", "default", "backup"),
 		"/act/suspend", "/act/suspend?kind=cronjob&namespace=default", "/act/suspend?kind=cronjob.other&namespace=default&name=backup", "/act/delete?kind=.&namespace=.&name=.",
 	} {
 		code, body := uitest.Get(t, s, target)
@@ -488,7 +492,7 @@ func TestHostile(t *testing.T) {
 
 func TestForbidden(t *testing.T) {
 	s := site(t, uitest.World{Manifests: cronJob(""), Forbidden: []string{"patch cronjobs"}})
-	target := page.ActURL("suspend", "CronJob", "default", "backup")
+	target := page.ActURL("suspend", "batch/v1", "CronJob", "default", "backup")
 	_, body := uitest.Get(t, s, target)
 	if strings.Contains(body, "<button") && strings.Contains(body, "Suspend it</button>") {
 		t.Error("there is a button that fails")
@@ -515,10 +519,10 @@ func TestClosed(t *testing.T) {
 		code     int
 		want     []string
 	}{
-		"read-only":     {act.Register, page.ActURL("suspend", "CronJob", "default", "backup"), http.StatusForbidden, []string{"This page is read-only: nothing can be changed here.", `href="/schedule/cronjob/default/backup"`}},
-		"of a run":      {act.Register, page.ActURL("stop", "Job", "default", "backup-1"), http.StatusForbidden, []string{`href="/run/default/backup-1`}},
+		"read-only":     {act.Register, page.ActURL("suspend", "batch/v1", "CronJob", "default", "backup"), http.StatusForbidden, []string{"This page is read-only: nothing can be changed here.", `href="/schedule/cronjob/default/backup"`}},
+		"of a run":      {act.Register, page.ActURL("stop", "batch/v1", "Job", "default", "backup-1"), http.StatusForbidden, []string{`href="/run/default/backup-1`}},
 		"of nothing":    {act.Register, "/act/stop", http.StatusForbidden, []string{"read-only"}},
-		"no API server": {func(s *page.Site) { s.ReadOnly, s.Server = false, nil; act.Register(s) }, page.ActURL("edit", "CronJob", "default", "backup"), http.StatusServiceUnavailable, []string{"There is no API server here", `href="/schedule/cronjob/default/backup"`}},
+		"no API server": {func(s *page.Site) { s.ReadOnly, s.Server = false, nil; act.Register(s) }, page.ActURL("edit", "batch/v1", "CronJob", "default", "backup"), http.StatusServiceUnavailable, []string{"There is no API server here", `href="/schedule/cronjob/default/backup"`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, body := uitest.Get(t, uitest.Site(t, uitest.World{Manifests: cronJob(""), ReadOnly: true}, test.register), test.target)

@@ -29,7 +29,7 @@ func TestEditBounds(t *testing.T) {
 		for _, do := range []string{"preview", "save", "form"} {
 			t.Run(name+", "+do, func(t *testing.T) {
 				s := site(t, uitest.World{Manifests: cronJob("")})
-				target := page.ActURL("edit", "CronJob", "default", "backup")
+				target := page.ActURL("edit", "batch/v1", "CronJob", "default", "backup")
 				typed := editForm(t, answerOf(t, s, target), "mode", "yaml", "do", do)
 				typed.Set("yaml", typed.Get("yaml")+strings.ReplaceAll(test.add, "\n", "\r\n"))
 				_, body := uitest.Post(t, s, target, typed)
@@ -48,12 +48,12 @@ func TestEditBounds(t *testing.T) {
 // An object that cannot be written here can be deleted, and it is told how it can be seen and edited.
 func TestDeepObject(t *testing.T) {
 	s := site(t, uitest.World{Manifests: strings.Replace(timetable(""), "restartPolicy: Never,", "restartPolicy: Never, x: "+nested(4500)+",", 1)})
-	code, body := uitest.Get(t, s, page.ActURL("delete", "Timetable", "default", "load"))
+	code, body := uitest.Get(t, s, page.ActURL("delete", "batch.carillon.dev/v1alpha1", "Timetable", "default", "load"))
 	if code != http.StatusOK || len(body) > 64<<10 {
 		t.Errorf("%d: %d bytes", code, len(body))
 	}
 	wants(t, body, "Delete it", "It is not shown here: it is nested more than 100 levels deep. In a terminal: carillon kubectl -n default get timetable load -o yaml")
-	code, body = uitest.Get(t, s, page.ActURL("edit", "Timetable", "default", "load"))
+	code, body = uitest.Get(t, s, page.ActURL("edit", "batch.carillon.dev/v1alpha1", "Timetable", "default", "load"))
 	if code != http.StatusUnprocessableEntity || len(body) > 64<<10 {
 		t.Errorf("%d: %d bytes", code, len(body))
 	}

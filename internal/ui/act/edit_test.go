@@ -69,7 +69,7 @@ func TestPreview(t *testing.T) {
 			if strings.Contains(test.manifest, "kind: Timetable") {
 				kind, object = "Timetable", "load"
 			}
-			target := page.ActURL("edit", kind, "default", object)
+			target := page.ActURL("edit", "", kind, "default", object)
 			code, body := uitest.Post(t, s, target, editForm(t, answerOf(t, s, target), append(test.change, "do", "preview")...))
 			if code != http.StatusOK {
 				t.Fatal(code, text(body))
@@ -93,7 +93,7 @@ func TestSave(t *testing.T) {
 		}
 		return nil
 	}})
-	target := page.ActURL("edit", "CronJob", "default", "backup")
+	target := page.ActURL("edit", "batch/v1", "CronJob", "default", "backup")
 	_, body := uitest.Post(t, s, target, editForm(t, answerOf(t, s, target), "schedule", "30 2 * * *", "failedJobsHistoryLimit", "", "do", "preview"))
 	if code, to := uitest.Post(t, s, target, editForm(t, body, "do", "save")); code != http.StatusSeeOther {
 		t.Fatal(code, text(to))
@@ -141,7 +141,7 @@ func TestEditFaults(t *testing.T) {
 			t.Run(name+", "+do, func(t *testing.T) {
 				test.world.Manifests = cronJob("")
 				s := site(t, test.world)
-				target := page.ActURL("edit", "CronJob", "default", "backup")
+				target := page.ActURL("edit", "batch/v1", "CronJob", "default", "backup")
 				code, body := uitest.Post(t, s, target, editForm(t, answerOf(t, s, target), append(test.change, "do", do)...))
 				if code != http.StatusUnprocessableEntity {
 					t.Error(code)
@@ -161,7 +161,7 @@ func TestEditFaults(t *testing.T) {
 // Between the fields and the YAML nothing is lost.
 func TestEditBothWays(t *testing.T) {
 	s := site(t, uitest.World{Manifests: cronJob("")})
-	target := page.ActURL("edit", "CronJob", "default", "backup")
+	target := page.ActURL("edit", "batch/v1", "CronJob", "default", "backup")
 	_, body := uitest.Post(t, s, target, editForm(t, answerOf(t, s, target), "schedule", "7 * * * *", "do", "yaml"))
 	if !strings.Contains(html.UnescapeString(body), "schedule: 7 * * * *") || !strings.Contains(body, `name="mode" value="yaml"`) {
 		t.Fatal(body)
@@ -182,7 +182,7 @@ func TestEditBothWays(t *testing.T) {
 
 func TestEditConflict(t *testing.T) {
 	s := site(t, uitest.World{Manifests: cronJob("")})
-	target := page.ActURL("edit", "CronJob", "default", "backup")
+	target := page.ActURL("edit", "batch/v1", "CronJob", "default", "backup")
 	typed := editForm(t, answerOf(t, s, target), "schedule", "7 * * * *", "do", "save")
 	typed.Set("version", "other")
 	code, body := uitest.Post(t, s, target, typed)

@@ -47,7 +47,7 @@ func TestEntries(t *testing.T) {
 				if strings.Contains(test.manifest, "kind: Timetable") {
 					kind, object = "Timetable", "load"
 				}
-				target := page.ActURL("edit", kind, "default", object)
+				target := page.ActURL("edit", "", kind, "default", object)
 				first := answerOf(t, s, target)
 				code, body := uitest.Post(t, s, target, editForm(t, first, test.field, test.typed, "do", do))
 				if code != http.StatusUnprocessableEntity || strings.Count(text(body), test.want) != 1 {
@@ -76,7 +76,7 @@ func TestEntriesOfYAML(t *testing.T) {
 			if strings.Contains(test.manifest, "kind: Timetable") {
 				kind, object = "Timetable", "load"
 			}
-			target := page.ActURL("edit", kind, "default", object)
+			target := page.ActURL("edit", "", kind, "default", object)
 			typed := editForm(t, answerOf(t, s, target), "mode", "yaml", "do", "preview")
 			if !strings.Contains(typed.Get("yaml"), test.from) {
 				t.Fatalf("there is no %s in\n%s", test.from, typed.Get("yaml"))
@@ -94,7 +94,7 @@ func TestEntriesOfYAML(t *testing.T) {
 // What is wrong already, and stays as it is, keeps nobody from changing something else.
 func TestOldEntryStays(t *testing.T) {
 	s := site(t, uitest.World{Manifests: strings.Replace(cronJob(""), "schedule: 0 * * * *", "schedule: TZ=Europe/Rome 0 * * * *", 1)})
-	target := page.ActURL("edit", "CronJob", "default", "backup")
+	target := page.ActURL("edit", "batch/v1", "CronJob", "default", "backup")
 	code, body := uitest.Post(t, s, target, editForm(t, answerOf(t, s, target), "concurrencyPolicy", "Forbid", "do", "preview"))
 	if code != http.StatusOK {
 		t.Error(code)

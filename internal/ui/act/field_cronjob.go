@@ -15,7 +15,9 @@ import (
 func cronJobSections(s *workload.Scheduled) []section {
 	expression := input("schedule", "Schedule", "Minute, hour, day of the month, month, day of the week; or @hourly, @daily, @weekly, @monthly, @yearly.", "spec", "schedule").checked(entry.CronJob)
 	when := section{Legend: "When", Settings: []*setting{expression}}
-	if s.Kind.Info().ShortName != "tutorial" {
+	if s.Kind.Info().ShortName == "tutorial" {
+		expression.Hint += " This API has no field for a time zone: write it before them, as TZ=Europe/Berlin."
+	} else {
 		expression.check = func(text string) error { return cmp.Or(entry.NoZone(text), entry.CronJob(text)) }
 		when.Settings = append(when.Settings, zone("that of the controller, mostly UTC."))
 	}

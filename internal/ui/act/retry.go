@@ -49,7 +49,7 @@ func askRetry(ctx context.Context, r *request) (*confirmation, error) {
 	case r.gvk == podKind || len(containersOf(r.live)) == 0:
 		c.Idle = fmt.Sprintf("A %s cannot be started again from itself: what starts it makes another one.", r.gvk.Kind)
 		if r.owner != nil {
-			c.Instead = &link{"Run " + r.owner.Owner.Name + " now", page.ActURL("run-now", r.run.Owner.Kind, r.run.Namespace, r.run.Owner.Name)}
+			c.Instead = &link{"Run " + r.owner.Owner.Name + " now", page.ActURL("run-now", r.run.Owner.APIVersion, r.run.Owner.Kind, r.run.Namespace, r.run.Owner.Name)}
 		}
 		return c, nil
 	case !r.run.Outcome.Ended():

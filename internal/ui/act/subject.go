@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,6 +24,7 @@ import (
 	"github.com/carillon-dev/carillon/internal/client/cluster"
 	"github.com/carillon-dev/carillon/internal/client/reference"
 	"github.com/carillon-dev/carillon/internal/journal"
+	"github.com/carillon-dev/carillon/internal/kind"
 	"github.com/carillon-dev/carillon/internal/kind/timetable"
 	"github.com/carillon-dev/carillon/internal/plan/run"
 	"github.com/carillon-dev/carillon/internal/plan/workload"
@@ -106,6 +108,11 @@ func kinds(word, group string) (found []schema.GroupVersionKind, schedules bool)
 		if group == "" || group == batchv1.GroupName {
 			return reference.KindsOf("job"), false
 		}
+		for _, k := range kind.All {
+			if child := k.Info().Child; child.Group == group {
+				return []schema.GroupVersionKind{child}, false
+			}
+		}
 	case "pod":
 		return []schema.GroupVersionKind{{Version: "v1", Kind: "Pod"}}, false
 	}
@@ -133,11 +140,14 @@ func find(ctx context.Context, s *page.Site, query url.Values) (*subject, error)
 		return runSubject(ctx, s.Server, gvk, live)
 	}
 	if !schedules { // of another kind, as only those know who saw it
-		runs, err := s.Source.Runs(ctx, journal.Query{Namespace: namespace, Name: name, Limit: 1})
+		const mostSameName = 20
+		runs, err := s.Source.Runs(ctx, journal.Query{Namespace: namespace, Name: name, Limit: mostSameName})
 		if err != nil {
 			return nil, err
 		}
-		if len(runs) == 1 {
+		of, _, _ := strings.Cut(word, ".")
+		runs = slices.DeleteFunc(slices.Clone(runs), func(r run.Run) bool { return !strings.EqualFold(r.Kind, of) })
+		if len(runs) > 0 {
 			gvk := schema.FromAPIVersionAndKind(runs[0].APIVersion, runs[0].Kind)
 			live, err := get(ctx, s.Server, gvk, namespace, name)
 			if err != nil {

@@ -170,7 +170,7 @@ func startingRowOf(s *forecast.Starting, k *coming, zone *time.Location, edits b
 	row := startingRow{Kind: info.Kind, Namespace: o.Owner.Namespace, Name: o.Owner.Name, Schedule: s.Schedule, Starts: s.Starts,
 		URL: page.ScheduleURL(info.GroupVersion().String(), info.Kind, o.Owner.Namespace, o.Owner.Name), Advised: k.Advised[o]}
 	if edits {
-		row.EditURL = page.ActURL("edit", info.Kind, o.Owner.Namespace, o.Owner.Name)
+		row.EditURL = page.ActURL("edit", info.GroupVersion().String(), info.Kind, o.Owner.Namespace, o.Owner.Name)
 	}
 	if row.Advised != "" {
 		row.AdvisedURL = simulateURL(row.Advised, o.Policy.Timing.ZoneName, zone)

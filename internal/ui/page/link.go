@@ -15,7 +15,7 @@ import (
 // kind that several API groups have, group says which: "" for batch.
 func ScheduleURL(apiVersion, kind, namespace, name string) string {
 	at := "/schedule/" + strings.ToLower(kind) + "/" + url.PathEscape(namespace) + "/" + url.PathEscape(name)
-	if group, _, grouped := strings.Cut(apiVersion, "/"); grouped && strings.EqualFold(kind, "CronJob") && group != "batch" {
+	if group := ambiguousGroup(apiVersion, kind); group != "" {
 		at += "?group=" + url.QueryEscape(group)
 	}
 	return at
@@ -60,10 +60,24 @@ func (v *View) ReferenceURL(namespace, reference string) string {
 }
 
 // ActURL is the address of the page that says what an act ("run-now", "suspend", "resume", "edit", "delete", "stop",
-// "retry") on an object will do, and asks. kind is the Kind of the object, or its word in references.
-func ActURL(act, kind, namespace, name string) string {
-	return "/act/" + url.PathEscape(act) + "?kind=" + url.QueryEscape(strings.ToLower(kind)) +
+// "retry") on an object will do, and asks. kind is the Kind of the object, or its word in references; the group of
+// apiVersion is named where several API groups have such a kind, and "" is that of batch.
+func ActURL(act, apiVersion, kind, namespace, name string) string {
+	to := "/act/" + url.PathEscape(act) + "?kind=" + url.QueryEscape(strings.ToLower(kind)) +
 		"&namespace=" + url.QueryEscape(namespace) + "&name=" + url.QueryEscape(name)
+	if group := ambiguousGroup(apiVersion, kind); group != "" {
+		to += "&group=" + url.QueryEscape(group)
+	}
+	return to
+}
+
+// ambiguousGroup is the API group that an address must name: of a CronJob or Job that is none of batch.
+func ambiguousGroup(apiVersion, kind string) string {
+	group, _, grouped := strings.Cut(apiVersion, "/")
+	if !grouped || group == "batch" || !strings.EqualFold(kind, "CronJob") && !strings.EqualFold(kind, "Job") {
+		return ""
+	}
+	return group
 }
 
 // WhyURL is the address of the page that says what became of a time of a CronJob or Timetable; without a time ("") of
@@ -77,8 +91,8 @@ func WhyURL(kind, namespace, name, at string) string {
 }
 
 // ActURL is ActURL, for templates.
-func (v *View) ActURL(act, kind, namespace, name string) string {
-	return ActURL(act, kind, namespace, name)
+func (v *View) ActURL(act, apiVersion, kind, namespace, name string) string {
+	return ActURL(act, apiVersion, kind, namespace, name)
 }
 
 // WhyURL is WhyURL, for templates. A zero time asks for the newest one that had no run.

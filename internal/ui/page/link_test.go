@@ -40,8 +40,8 @@ func TestLinksHoldOddNames(t *testing.T) {
 				"a time":        {page.WhyURL("Timetable", name, name, name), "why", name + " " + name + " " + name},
 				"no time":       {page.WhyURL("Timetable", name, name, ""), "why", name + " " + name + " "},
 				"a run":         {page.RunURL(&run.Run{Namespace: name, Name: name, UID: "u&1"}), "run", name + " " + name + " u&1"},
-				"an act":        {page.ActURL("run-now", "CronJob", name, name), "act", "run-now cronjob " + name + " " + name},
-				"an odd act":    {page.ActURL(name, "CronJob", name, name), "act", name + " cronjob " + name + " " + name},
+				"an act":        {page.ActURL("run-now", "batch/v1", "CronJob", name, name), "act", "run-now cronjob " + name + " " + name},
+				"an odd act":    {page.ActURL(name, "batch/v1", "CronJob", name, name), "act", name + " cronjob " + name + " " + name},
 				"a reference":   {page.ReferenceURL(name, "cronjob/"+name), "schedule", "cronjob " + name + " " + name + " "},
 				"that of a run": {page.ReferenceURL(name, "job/"+name), "run", name + " " + name + " "},
 			} {
@@ -69,11 +69,13 @@ func TestLinksInTemplates(t *testing.T) {
 		"/run/default/backup-1?uid=j-1":               v.RunURL(r),
 		"/schedule/timetable/default/t":               v.ReferenceURL("default", "timetable/t"),
 		"/schedule/cronjob/default/t":                 v.ScheduleURL("", "CronJob", "default", "t"),
-		"/act/stop?kind=job&namespace=default&name=x": v.ActURL("stop", "Job", "default", "x"),
-		"/why/cronjob/default/x":                      v.WhyURL("CronJob", "default", "x", time.Time{}),
-		"/why/cronjob/default/x?at=" + "2026-11-02T10%3A00%3A00Z":      v.WhyURL("CronJob", "default", "x", time.Date(2026, 11, 2, 11, 0, 0, 0, time.FixedZone("", 3600))),
-		"/schedule/cronjob/default/x?group=batch.carillon.dev":         page.ScheduleURL("batch.carillon.dev/v1", "CronJob", "default", "x"),
-		"/schedule/timetable/default/never%20grouped%3Fgroup=x%2Fcron": page.ScheduleURL("x/v1", "Timetable", "default", "never grouped?group=x/cron"),
+		"/act/stop?kind=job&namespace=default&name=x": v.ActURL("stop", "batch/v1", "Job", "default", "x"),
+		"/act/stop?kind=job&namespace=default&name=x&group=batch.volcano.sh": v.ActURL("stop", "batch.volcano.sh/v1alpha1", "Job", "default", "x"),
+		"/act/stop?kind=pod&namespace=default&name=x":                        v.ActURL("stop", "v1", "Pod", "default", "x"),
+		"/why/cronjob/default/x":                                             v.WhyURL("CronJob", "default", "x", time.Time{}),
+		"/why/cronjob/default/x?at=" + "2026-11-02T10%3A00%3A00Z":            v.WhyURL("CronJob", "default", "x", time.Date(2026, 11, 2, 11, 0, 0, 0, time.FixedZone("", 3600))),
+		"/schedule/cronjob/default/x?group=batch.carillon.dev":               page.ScheduleURL("batch.carillon.dev/v1", "CronJob", "default", "x"),
+		"/schedule/timetable/default/never%20grouped%3Fgroup=x%2Fcron":       page.ScheduleURL("x/v1", "Timetable", "default", "never grouped?group=x/cron"),
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)
@@ -96,7 +98,7 @@ func TestSubjectOf(t *testing.T) {
 		"/schedule/timetable/a/b": {"/schedule/timetable/a/b", "/act/run-now?kind=timetable&namespace=a&name=b",
 			"/why/timetable/a/b", "/why/timetable/a/b?at=x", "/simulate?of=timetable%2Fa%2Fb"},
 		"/schedule/cronjob/a/b?group=batch.tutorial.kubebuilder.io": {"/schedule/cronjob/a/b?group=batch.tutorial.kubebuilder.io", "/act/run-now?kind=cronjob&namespace=a&name=b&group=batch.tutorial.kubebuilder.io",
-			"/why/cronjob/a/b?group=batch.tutorial.kubebuilder.io", "/why/cronjob/a/b?at=x&group=batch.tutorial.kubebuilder.io", "/simulate?of=cronjob%2Fa%2Fb"},
+			"/why/cronjob/a/b?group=batch.tutorial.kubebuilder.io", "/why/cronjob/a/b?at=x&group=batch.tutorial.kubebuilder.io", "/simulate?of=cronjob.batch.tutorial.kubebuilder.io%2Fa%2Fb"},
 	} {
 		s, err := subject(target)
 		if err != nil {

@@ -76,16 +76,12 @@ func (s Subject) TimelineURL() string { return "/timeline?q=" + url.QueryEscape(
 
 // SimulateURL is the address of the page on which its schedule can be tried.
 func (s Subject) SimulateURL() string {
-	return "/simulate?of=" + url.QueryEscape(s.Word()+"/"+s.Namespace+"/"+s.Name)
+	return "/simulate?of=" + url.QueryEscape(s.Resource()+"/"+s.Namespace+"/"+s.Name)
 }
 
 // ActURL is the address of the page of an act on it.
 func (s Subject) ActURL(act string) string {
-	to := ActURL(act, s.OwnerKind(), s.Namespace, s.Name)
-	if _, group, grouped := strings.Cut(s.URL(), "?"); grouped {
-		to += "&" + group
-	}
-	return to
+	return ActURL(act, s.APIVersion(), s.OwnerKind(), s.Namespace, s.Name)
 }
 
 // WhyURL is the address of the page that says what became of one of its times; at may be "".

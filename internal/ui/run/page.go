@@ -114,7 +114,7 @@ func (h *handlers) acts(k *known) []act {
 	if h.site.ReadOnly || h.site.Server == nil || k.stopped {
 		return nil
 	}
-	to := func(name string) string { return page.ActURL(name, r.Kind, r.Namespace, r.Name) }
+	to := func(name string) string { return page.ActURL(name, r.APIVersion, r.Kind, r.Namespace, r.Name) }
 	switch {
 	case !k.stopping.IsZero():
 		return nil

@@ -29,7 +29,6 @@ import (
 	"embed"
 	"net/http"
 
-	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
@@ -108,14 +107,9 @@ func (h *handlers) findRun(ctx context.Context, namespace, name string, uid type
 	if len(all) > 0 {
 		return &found{all[0], all[1:]}, nil
 	}
-	job, err := h.job(ctx, namespace, name)
-	if apierrors.IsForbidden(err) {
-		job = nil // the others have said that there is none
-	} else if err != nil {
-		return nil, err
-	}
-	if job != nil && (uid == "" || job.UID == uid) {
-		return &found{run: run.FromJob(job)}, nil
+	live, err := h.live(ctx, namespace, name, uid)
+	if live != nil || err != nil {
+		return live, err
 	}
 	f := page.NotFound("No run %s is known in the namespace %s.", name, namespace)
 	f.Cure = "Runs are looked up in " + h.site.Source.Origin(ctx) + ". What is older is not known any more."
@@ -123,19 +117,6 @@ func (h *handlers) findRun(ctx context.Context, namespace, name string, uid type
 		f.Message = "No run " + name + " with this UID is known in the namespace " + namespace + "."
 	}
 	return nil, f
-}
-
-// job reads a Job; nil if there is none.
-func (h *handlers) job(ctx context.Context, namespace, name string) (*batchv1.Job, error) {
-	if h.site.Server == nil {
-		return nil, nil
-	}
-	job := &batchv1.Job{}
-	ok, err := h.get(ctx, batchv1.SchemeGroupVersion.WithKind("Job"), namespace, name, job)
-	if !ok || err != nil {
-		return nil, err
-	}
-	return job, nil
 }
 
 // absent tells whether an error says that there is no such object.

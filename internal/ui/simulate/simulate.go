@@ -22,6 +22,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/carillon-dev/carillon/internal/plan/workload"
 	"github.com/carillon-dev/carillon/internal/ui/page"
 )
@@ -103,7 +105,7 @@ func find(ctx context.Context, s *page.Site, of string) (found *workload.Schedul
 		return nil, "", err
 	}
 	for _, one := range all {
-		if strings.EqualFold(one.Kind.Info().Owner.Kind, parts[0]) && one.Owner.Namespace == parts[1] && one.Owner.Name == parts[2] {
+		if isKind(parts[0], one.Kind.Info().Owner) && one.Owner.Namespace == parts[1] && one.Owner.Name == parts[2] {
 			if one.Unreadable != nil {
 				return nil, "", page.BadInput("%s cannot be read: %s.", of, one.Unreadable.Error())
 			}
@@ -117,6 +119,13 @@ func find(ctx context.Context, s *page.Site, of string) (found *workload.Schedul
 		return nil, of + " cannot be read now: " + strings.Join(notes, "; "), nil
 	}
 	return nil, "", page.NotFound("There is no %s %s in namespace %s.", parts[0], parts[2], parts[1])
+}
+
+// isKind tells whether the word of a reference means a kind: "cronjob", or "cronjob.batch.volcano.sh", which means no
+// other one.
+func isKind(word string, owner schema.GroupVersionKind) bool {
+	name, group, grouped := strings.Cut(word, ".")
+	return strings.EqualFold(name, owner.Kind) && (!grouped || group == owner.Group)
 }
 
 // exampleLink leads to something to try.

@@ -133,7 +133,8 @@ func TestFaults(t *testing.T) {
 }
 
 func TestNoSuchObject(t *testing.T) {
-	for of, want := range map[string]int{"cronjob/shop/none": http.StatusNotFound, "backup": http.StatusBadRequest, "job/shop/backup": http.StatusNotFound, "<b>/x/y": http.StatusNotFound} {
+	for of, want := range map[string]int{"cronjob/shop/none": http.StatusNotFound, "backup": http.StatusBadRequest, "job/shop/backup": http.StatusNotFound,
+		"cronjob.batch/shop/backup": http.StatusOK, "cronjob.batch.volcano.sh/shop/backup": http.StatusNotFound, "<b>/x/y": http.StatusNotFound} {
 		if code, body, _ := try(t, url.Values{"of": {of}}); code != want || strings.Contains(body, "<b>") {
 			t.Errorf("%s: %d", of, code)
 		}

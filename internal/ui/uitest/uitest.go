@@ -96,6 +96,8 @@ func Site(t testing.TB, w World, register ...func(*page.Site)) *page.Site {
 	serve("batch", "v1", "Job", "jobs")
 	serve("batch.carillon.dev", "v1alpha1", "Timetable", "timetables")
 	serve("batch.carillon.dev", "v1alpha1", "Calendar", "calendars")
+	serve("batch.volcano.sh", "v1alpha1", "CronJob", "cronjobs")
+	serve("batch.volcano.sh", "v1alpha1", "Job", "jobs")
 	serve("", "v1", "Pod", "pods")
 	serve("", "v1", "Event", "events")
 	decoder := yaml.NewYAMLOrJSONDecoder(strings.NewReader(w.Manifests), 4096)
