@@ -47,12 +47,18 @@ func newRig(t *testing.T, readOnly bool) *rig {
 	began := uitest.Now.Add(-time.Hour)
 	failed := run.Run{UID: "j-1", APIVersion: "batch/v1", Kind: "Job", Namespace: "default", Name: "backup-1", Outcome: run.Failed, Created: began, Started: began, Ended: began.Add(time.Minute),
 		Message: "<script>alert(3)</script>", Owner: run.Owner{APIVersion: "batch/v1", Kind: "CronJob", Name: "backup", UID: "c-1"}}
-	s := uitest.Site(t, uitest.World{Manifests: world, Runs: []run.Run{failed}, ReadOnly: readOnly})
+	return newRigOf(t, uitest.World{Manifests: world, Runs: []run.Run{failed}, ReadOnly: readOnly})
+}
+
+// newRigOf is the whole site of a world behind the guard.
+func newRigOf(t *testing.T, w uitest.World) *rig {
+	t.Helper()
+	s := uitest.Site(t, w)
 	r := &rig{site: s, token: guard.NewToken(), Server: httptest.NewUnstartedServer(nil)}
 	r.objects, _ = s.Server.Client.(*dynamicfake.FakeDynamicClient)
 	pages := Handler(t.Context(), s)
 	listen := netip.MustParseAddrPort(r.Listener.Addr().String())
-	g := guard.New(guard.Options{Token: r.token, Port: int(listen.Port()), Hosts: guard.Hosts{Listen: listen}, ReadOnly: readOnly, Pages: login.Pages{Site: s}, Log: slog.New(slog.NewTextHandler(t.Output(), nil))})
+	g := guard.New(guard.Options{Token: r.token, Port: int(listen.Port()), Hosts: guard.Hosts{Listen: listen}, ReadOnly: w.ReadOnly, Pages: login.Pages{Site: s}, Log: slog.New(slog.NewTextHandler(t.Output(), nil))})
 	r.Config.Handler, r.Config.ConnContext = g.Wrap(pages), guard.ConnContext
 	r.Start()
 	t.Cleanup(r.Close)

@@ -154,7 +154,7 @@ func TestActsOnEachKind(t *testing.T) {
 			if ofVolcano && uid("jobs.batch/"+strings.TrimPrefix(again, kind.job)) == "" {
 				t.Error("the Job of the same name has gone, too")
 			}
-			v.act(v.offers(failed, "delete"), "stays in the journal")
+			v.act(v.offers(failed, "delete"), "stay in the journal")
 			until(t, "the end of the other", func() bool { return uid(job) == "" })
 
 			v.act(v.offers(kind.page, "suspend"), "Nothing is deleted")

@@ -14,6 +14,7 @@ func TestVisible(t *testing.T) {
 		"what a form sends":    {"<input name=\"a\u202e\" value=\"\u202eb\" title=\"\u202e\">", "<input name=\"a\u202e\" value=\"\u202eb\" title=\"&lt;U+202E&gt;\">"},
 		"a textarea":           {"<textarea name=\"x\">\n\u202ea</textarea>\u202e", "<textarea name=\"x\">\n\u202ea</textarea>&lt;U+202E&gt;"},
 		"another value":        {"<p data-value=\"\u202e\">", "<p data-value=\"&lt;U+202E&gt;\">"},
+		"no UTF-8":             {"<p title=\"\xff\">a\xc0\x80b</p><textarea>\xed\xa0</textarea>", "<p title=\"\ufffd\">a\ufffdb</p><textarea>\ufffd</textarea>"},
 		"a tag without an end": {"\u202e<p title=\"\u202e", "&lt;U+202E&gt;<p title=\"\u202e"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -4,6 +4,7 @@
 // Package run is the page of one run, and of what it wrote.
 //
 //   - run.go        which run is meant, and the page of it
+//   - live.go       … if no journal knows it yet
 //   - known.go      what is known of it, and where that is asked for
 //   - neighbours.go the runs of its schedule before and after it
 //   - facts.go      when it was due, began and ended, and what it used
