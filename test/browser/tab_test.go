@@ -41,6 +41,8 @@ type window struct {
 	width, height int64
 	dark          bool
 	noScripts     bool
+	// large: letters are twice as large as usual.
+	large bool
 }
 
 var (
@@ -49,6 +51,9 @@ var (
 	phone = window{width: 390, height: 844}
 	// narrow is the narrowest that there is.
 	narrow = window{width: 320, height: 568}
+	tablet = window{width: 820, height: 1180}
+	// near has large letters.
+	near = window{width: 1280, height: 900, large: true}
 )
 
 // open opens a page for somebody who has the address with its token.
@@ -139,6 +144,9 @@ func (b *tab) do(actions ...chromedp.Action[chromedp.Void]) {
 func (b *tab) visit(path string) {
 	b.t.Helper()
 	b.do(chromedp.Navigate(b.base + path))
+	if b.window.large {
+		evaluate[bool](b, `document.documentElement.style.fontSize = "200%"; true`)
+	}
 }
 
 // address is where it is, without the host.
@@ -256,7 +264,8 @@ func (b *tab) wantReadablePictures() {
 func (b *tab) wantFitting() {
 	b.t.Helper()
 	if wide := evaluate[string](b, `(() => {
-		const width = document.documentElement.clientWidth;
+		const width = document.documentElement.clientWidth, menu = document.querySelector(".top nav");
+		if (menu && menu.scrollWidth > menu.clientWidth) return "the menu";
 		if (document.documentElement.scrollWidth <= width) return "";
 		return [...document.querySelectorAll("main *")].filter((e) => e.getBoundingClientRect().right > width + 1 && !e.closest(".scroll, .segments, thead, svg, pre"))
 			.slice(0, 5).map((e) => e.tagName + "." + e.className + " “" + e.textContent.trim().slice(0, 80) + "”").join(", ") || "something";

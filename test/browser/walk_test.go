@@ -17,7 +17,14 @@ import (
 // places are one page of each kind; the walk adds what they lead to.
 var places = []string{"/", "/timeline", "/timeline?zoom=1mo", "/fleet", "/schedules", "/simulate", "/settings", "/schedule/cronjob/ops/backup", "/schedule/timetable/data/warehouse",
 	"/schedules?namespace=" + longNamespace, "/schedule/cronjob/" + longNamespace + "/" + longName, "/why/cronjob/" + longNamespace + "/" + longName,
-	"/timeline?namespace=" + longNamespace, "/act/edit?kind=cronjob&namespace=" + longNamespace + "&name=" + longName}
+	"/timeline?namespace=" + longNamespace, "/act/edit?kind=cronjob&namespace=" + longNamespace + "&name=" + longName, "/run/default/parts"}
+
+// parts is a Job of so many attempts that a phone has no room for all of their tabs.
+const parts = `apiVersion: batch/v1
+kind: Job
+metadata: {name: parts}
+spec: {parallelism: 6, completions: 12, completionMode: Indexed, template: {spec: {restartPolicy: Never, containers: [{name: main, image: host, command: [echo, part]}]}}}
+`
 
 // kindOf tells pages apart that differ in names and numbers only.
 func kindOf(address string) string {
@@ -47,10 +54,15 @@ func kindOf(address string) string {
 var notPages = regexp.MustCompile(`download|/log/|/log\?|/events|^/logout|^/assets/|raw`)
 
 // Every page that links lead to is there, without a fault of a script or refused content, fits its window, and axe
-// finds nothing to remark: as one sees it by day, by night, and on phones. Long names make no page wider.
+// finds nothing to remark: as one sees it by day, by night, on phones and tablets, and in
+// large letters. Long names make no page wider.
 func TestEveryPage(t *testing.T) {
 	address := page(t)
-	for name, w := range map[string]window{"by day": desk, "by night": night, "on a phone": phone, "on a narrow phone": narrow} {
+	apply(t, parts)
+	until(t, "the attempts of parts", func() bool {
+		return kubectl(t, dataDir(), "get", "job", "parts", "-o", "jsonpath={.status.succeeded}") == "12"
+	})
+	for name, w := range map[string]window{"by day": desk, "by night": night, "on a phone": phone, "on a narrow phone": narrow, "on a tablet": tablet, "in large letters": near} {
 		t.Run(name, func(t *testing.T) {
 			b := open(t, address, w)
 			seen := map[string]bool{}

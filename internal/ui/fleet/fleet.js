@@ -13,7 +13,13 @@
   let chosen = null; // what is zoomed to, in seconds since 1970
 
   function colour(name) {
-    return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+    // A token has two values, light and dark; only the colour of something shows which is meant.
+    const probe = document.createElement("i");
+    probe.style.color = "var(" + name + ")";
+    document.body.append(probe);
+    const value = getComputedStyle(probe).color;
+    probe.remove();
+    return value;
   }
 
   function font() {

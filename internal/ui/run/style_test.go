@@ -12,23 +12,19 @@ import (
 	"testing"
 )
 
-// colours reads the colours of a theme out of a style sheet: those of the first rule, and of the one for dark.
+// colours reads the colours of a style sheet, light and dark: those of its first rule.
 func colours(t *testing.T, file string) (light, dark map[string]string) {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	first, rest, _ := strings.Cut(string(text), "@media (prefers-color-scheme: dark)")
-	second, _, _ := strings.Cut(rest, "}")
-	of := func(text string) map[string]string {
-		found := map[string]string{}
-		for _, m := range regexp.MustCompile(`--([a-z0-9-]+): (#[0-9a-f]{6})`).FindAllStringSubmatch(text, -1) {
-			found[m[1]] = m[2]
-		}
-		return found
+	first, _, _ := strings.Cut(string(text), "}")
+	light, dark = map[string]string{}, map[string]string{}
+	for _, m := range regexp.MustCompile(`--([a-z0-9-]+): light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\)`).FindAllStringSubmatch(first, -1) {
+		light[m[1]], dark[m[1]] = m[2], m[3]
 	}
-	return of(first), of(second)
+	return light, dark
 }
 
 // luminance is that of WCAG.
