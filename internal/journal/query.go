@@ -28,6 +28,9 @@ type Query struct {
 	UID  types.UID
 	// Outcomes: one of these. An omission has none.
 	Outcomes []run.Outcome
+	// LastTries: of several tries of one scheduled time only the last one, by the order of run.Times, whatever the other
+	// fields choose. An omission has none.
+	LastTries bool
 	// From (inclusive) and Until (exclusive) bound run.Run.Time, or an omission's ScheduledTime.
 	From, Until time.Time
 	// EndedFrom chooses what has ended then or later, as its object tells; of omissions what was seen then or later.
@@ -161,8 +164,19 @@ func (q *Query) condition() *condition {
 	if !q.EndedFrom.IsZero() {
 		c.add("ended >= ?", bound(q.EndedFrom))
 	}
+	if q.LastTries {
+		c.add(lastTry)
+	}
 	return c
 }
+
+// lastTry is the condition for a run that no later try of its scheduled time follows. A CronJob has one Job for each time,
+// and what has no owner no tries, so that nothing need be looked up of the very many that there may be. Of others the
+// index tells by itself that a time has one run.
+const lastTry = `(scheduled IS NULL OR series NOT IN (SELECT id FROM series WHERE owner_kind <> 'CronJob' AND owner_name <> '')
+	OR NOT EXISTS (SELECT 1 FROM runs AS later WHERE later.series = runs.series AND later.time = runs.time AND later.id <> runs.id
+		AND later.scheduled = runs.scheduled
+		AND (coalesce(later.retry, 0), coalesce(later.created, 0), later.id) > (coalesce(runs.retry, 0), coalesce(runs.created, 0), runs.id)))`
 
 func (t *reading) runs(q Query) ([]run.Run, error) {
 	c := q.condition()

@@ -49,7 +49,7 @@ func (r *Reader) Owners(ctx context.Context, q Query) ([]OwnerIn, error) {
 	return all, err
 }
 
-// Tally is how many runs of one owner have one outcome in one cell of time.
+// Tally is how many runs of one owner have one outcome in one cell of time; of all tries of a scheduled time the last one.
 type Tally struct {
 	OwnerIn
 	// Cell counts the cells from Query.From on, from 0.
@@ -61,10 +61,12 @@ type Tally struct {
 }
 
 // Tally counts the chosen runs by owner, outcome and cells of time that have that width, the first of which begins at
-// q.From. Without a width, or without q.From, all are in cell 0. q.Limit does not count. The order is none.
+// q.From. Without a width, or without q.From, all are in cell 0. Each scheduled time counts once, by its last try
+// (Query.LastTries). q.Limit does not count. The order is none.
 func (r *Reader) Tally(ctx context.Context, q Query, width time.Duration) ([]Tally, error) {
 	all := []Tally{}
 	err := r.read(ctx, func(t *reading) error {
+		q.LastTries = true
 		c := q.condition()
 		cell, values := "0", []any{}
 		if width > 0 && !q.From.IsZero() {

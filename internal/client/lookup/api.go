@@ -101,19 +101,29 @@ func (s *apiSource) Runs(ctx context.Context, q journal.Query) ([]run.Run, error
 	if err != nil {
 		return nil, err
 	}
+	chosen := Choose(&q, runs)
+	return chosen, s.sum(ctx, chosen)
+}
+
+// Choose gives those that a question is about, in their order, of runs that are all that are known of their scheduled
+// times. The argument is not modified.
+func Choose(q *journal.Query, runs []run.Run) []run.Run {
+	if q.LastTries {
+		runs = run.LastOfTries(runs)
+	}
 	var chosen []run.Run
 	for i := range runs {
 		if q.Limit > 0 && len(chosen) == q.Limit {
 			break
 		}
-		if Chooses(&q, &runs[i]) {
+		if Chooses(q, &runs[i]) {
 			chosen = append(chosen, runs[i])
 		}
 	}
-	return chosen, s.sum(ctx, chosen)
+	return chosen
 }
 
-// Chooses tells whether a question is about a run.
+// Chooses tells whether a question is about a run, but for its Limit and LastTries, which are about others, too.
 func Chooses(q *journal.Query, r *run.Run) bool {
 	return (q.Namespace == "" || r.Namespace == q.Namespace) &&
 		(q.OwnerKind == "" || r.Owner.Kind == q.OwnerKind) &&

@@ -42,7 +42,7 @@ func (s *journalSource) isLate() bool { return s.objects != nil && s.lags != nil
 // withObjects adds the runs that the journal does not have, and brings those up to date that it knows as active.
 func (s *journalSource) withObjects(ctx context.Context, q *journal.Query, known []run.Run) []run.Run {
 	any := *q
-	any.Outcomes, any.EndedFrom, any.Limit = nil, time.Time{}, 0
+	any.Outcomes, any.EndedFrom, any.Limit, any.LastTries = nil, time.Time{}, 0, false
 	live, err := s.objects.Runs(ctx, any)
 	if err != nil {
 		return known // the journal has answered; what the API server would add is not worth an end
@@ -56,10 +56,6 @@ func (s *journalSource) withObjects(ctx context.Context, q *journal.Query, known
 			known[at] = live[i]
 		}
 	}
-	known = slices.DeleteFunc(known, func(r run.Run) bool { return !Chooses(q, &r) })
 	slices.SortFunc(known, NewestFirst)
-	if q.Limit > 0 {
-		known = known[:min(len(known), q.Limit)]
-	}
-	return known
+	return Choose(q, known)
 }

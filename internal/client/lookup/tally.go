@@ -48,6 +48,7 @@ func Tally(ctx context.Context, s Source, q journal.Query, width time.Duration) 
 	if c, ok := s.(counter); ok {
 		return c.Tally(ctx, q, width)
 	}
+	q.Limit, q.LastTries = 0, true
 	runs, err := s.Runs(ctx, q)
 	return tallied(runs, q.From, width), err
 }
@@ -88,7 +89,7 @@ func (s *journalSource) Owners(ctx context.Context, q journal.Query) ([]journal.
 // Tally implements counter. A journal that is late is not asked: what it lacks would be missing.
 func (s *journalSource) Tally(ctx context.Context, q journal.Query, width time.Duration) ([]journal.Tally, error) {
 	if s.isLate() {
-		q.Limit = 0
+		q.Limit, q.LastTries = 0, true
 		runs, err := s.Runs(ctx, q)
 		return tallied(runs, q.From, width), err
 	}

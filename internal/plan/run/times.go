@@ -70,6 +70,19 @@ func LastTries(runs []Run) map[*Run]*Run {
 	return last
 }
 
+// LastOfTries gives, in their order, those that are the last try of their scheduled time among runs, as LastTries tells. The
+// argument is not modified.
+func LastOfTries(runs []Run) []Run {
+	last := LastTries(runs)
+	chosen := make([]Run, 0, len(runs))
+	for i := range runs {
+		if r := &runs[i]; last[r] == r {
+			chosen = append(chosen, *r)
+		}
+	}
+	return chosen
+}
+
 // scheduled is a scheduled time of an owner. An owner that was made anew under its name is another one.
 type scheduled struct {
 	namespace string

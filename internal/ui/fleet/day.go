@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/carillon-dev/carillon/internal/journal"
 	"github.com/carillon-dev/carillon/internal/plan/history"
 	"github.com/carillon-dev/carillon/internal/plan/quantity"
 	"github.com/carillon-dev/carillon/internal/plan/run"
@@ -266,43 +265,4 @@ func hourBars(s *statistics.Span, most int) []bar {
 		}
 	}
 	return all
-}
-
-// mostOmissions is how many scheduled times without a run are shown.
-const mostOmissions = 20
-
-// listDay reads the runs, and the scheduled times that had none.
-func (f *fleet) listDay(ctx context.Context, v *dayView, d dayChoice, count *dayCount) {
-	q := journal.Query{Namespace: v.Choice.Namespace, OwnerKind: v.Choice.Kind, From: count.Hours[0], Until: count.Hours[len(count.Hours)-1]}
-	if v.Hour != nil {
-		q.From, q.Until = v.Hour.From, v.Hour.Until
-	}
-	total := outcomeCount(&v.Total, d.outcome)
-	if d.outcome != "" {
-		q.Outcomes = []run.Outcome{d.outcome}
-	}
-	q.Limit = d.page*perPage + 1 // the list has each try, of which the count has the last
-	runs, err := f.site.Source.Runs(ctx, q)
-	if err != nil {
-		v.RunsFault = err.Error()
-		return
-	}
-	for i := min((d.page-1)*perPage, len(runs)); i < min(d.page*perPage, len(runs)); i++ {
-		v.Runs = append(v.Runs, &runs[i])
-	}
-	v.Pager = pager(d.page, len(v.Runs), max(total, len(runs)), func(number int) string { return d.url(v.Choice, d.hour, d.outcome, number) })
-	if d.page == lastPage {
-		v.Further, v.Pager.Next = v.Pager.Next != "", ""
-	}
-	if d.outcome != "" || d.page > 1 {
-		return
-	}
-	q.Limit = mostOmissions + 1
-	omissions, err := f.site.Source.Omissions(ctx, q)
-	if err != nil {
-		v.RunsFault = err.Error()
-		return
-	}
-	v.MoreOmit = len(omissions) > mostOmissions
-	v.Omissions = omissions[:min(mostOmissions, len(omissions))]
 }

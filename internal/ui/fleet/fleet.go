@@ -13,7 +13,7 @@
 //   - chart.go     pictures of days: runs, success, durations
 //   - calendar.go  a year as a calendar
 //   - ranking.go   the slowest, the latest, the most retried
-//   - day.go       the page of one day: the runs behind a figure
+//   - day.go       the page of one day: the runs behind a figure; daylist.go lists them
 //   - scale.go     axes and their numbers
 //   - fleet.js     zoom and cursor for the picture of starts, where scripts run
 package fleet

@@ -168,6 +168,11 @@ func cellsOf(k *Known, bars []Bar, omissions []run.Omission, future *future, w W
 			at(k.Counts[i].Cell).addOutcome(k.Counts[i].Outcome, n)
 		}
 	}
+	for _, t := range k.Retrying {
+		if c := of(t); k.Counts != nil && w.Contains(t) && c.Failed > 0 {
+			c.Failed, c.Active = c.Failed-1, c.Active+1
+		}
+	}
 	for _, one := range countedOf(k, bars) {
 		if one.run == nil || k.Counts == nil || !w.Contains(one.at) {
 			of(one.at).addRun(one.run)

@@ -47,6 +47,31 @@ func TestTriesCountOnce(t *testing.T) {
 	}
 }
 
+// So it is in cells that are drawn from sums, where a time that is to be tried again is no failure either.
+func TestRetryingInSums(t *testing.T) {
+	w := following(&Zooms[standard], uitest.Now, time.UTC)
+	failed := func(cell, n int) journal.Tally { return journal.Tally{Cell: cell, Outcome: run.Failed, Count: n} }
+	in := func(cell int) time.Time { return w.From.Add(time.Duration(cell)*w.Zoom.cell + time.Minute) }
+	for name, test := range map[string]struct {
+		counts   []journal.Tally
+		retrying []time.Time
+		want     Counts
+	}{
+		"none is tried again":         {[]journal.Tally{failed(3, 2)}, nil, Counts{Failed: 2}},
+		"one is tried again":          {[]journal.Tally{failed(3, 2)}, []time.Time{in(3)}, Counts{Failed: 1, Active: 1}},
+		"one of another cell":         {[]journal.Tally{failed(3, 2)}, []time.Time{in(4)}, Counts{Failed: 2}},
+		"one before the window":       {[]journal.Tally{failed(0, 2)}, []time.Time{w.From.Add(-time.Minute)}, Counts{Failed: 2}},
+		"it is not in the sums (yet)": {[]journal.Tally{}, []time.Time{in(3)}, Counts{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := Draw(&Known{Row: &Row{Kind: "Timetable", Name: "second"}, Counts: test.counts, Retrying: test.retrying}, w, uitest.Now)
+			if d.Total != test.want {
+				t.Errorf("got %+v", d.Total)
+			}
+		})
+	}
+}
+
 // What had not ended when Carillon stopped is drawn until its last sign, and not as if it went on.
 func TestLeft(t *testing.T) {
 	begun := uitest.Now.Add(-2 * time.Hour)

@@ -22,8 +22,11 @@ type Known struct {
 	Row *Row
 	// Runs are those that may be seen in the window, in any order.
 	Runs []run.Run
-	// Counts, if not nil, are the runs of which the time is in the window, which Runs lack then, by cells of the zoom.
+	// Counts, if not nil, are the runs of which the time is in the window, which Runs lack then, by cells of the zoom: of
+	// several tries of one scheduled time the last one.
 	Counts []journal.Tally
+	// Retrying are the scheduled times of which the last try has failed, and another one is to come.
+	Retrying []time.Time
 	// Stopped: the Carillon that ran them does not run; LastSign is when it gave its last sign, zero if that is not known.
 	Stopped  bool
 	LastSign time.Time

@@ -149,8 +149,15 @@ func (g *gathering) known(rows []*Row) []*Known {
 		}
 	}
 	for i, r := range rows {
-		if s := r.Schedule; s != nil {
-			all[i].Runs = s.MarkRetrying(all[i].Runs)
+		s := r.Schedule
+		if s == nil {
+			continue
+		}
+		all[i].Runs = s.MarkRetrying(all[i].Runs)
+		for n := range s.Memory.Active {
+			if a := &s.Memory.Active[n]; a.RetryAt != nil {
+				all[i].Retrying = append(all[i].Retrying, a.Time)
+			}
 		}
 	}
 	return all

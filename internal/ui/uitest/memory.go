@@ -30,13 +30,7 @@ type memory struct {
 }
 
 func (m *memory) Runs(_ context.Context, q journal.Query) ([]run.Run, error) {
-	var found []run.Run
-	for i := range m.world.Runs {
-		if lookup.Chooses(&q, &m.world.Runs[i]) && (q.Limit == 0 || len(found) < q.Limit) {
-			found = append(found, m.world.Runs[i])
-		}
-	}
-	return found, m.world.Fails
+	return lookup.Choose(&q, m.world.Runs), m.world.Fails
 }
 
 func (m *memory) Omissions(_ context.Context, q journal.Query) ([]run.Omission, error) {
