@@ -38,6 +38,8 @@ var hostile = map[string]string{
 	"attributes":                `" onmouseover="alert(1)" style="display:none" zz='y' autofocus onfocus=alert(1) `,
 	"addresses":                 `javascript:alert(1)//" href="javascript:alert(1)" formaction="//evil.example/`,
 	"templates":                 "{{.Site}} {{template \"csrf\"}} ${alert(1)} `",
+	"a long word":               strings.Repeat("W", 1<<20),
+	"many lines":                strings.Repeat("x\n", 1<<15),
 	"no UTF-8":                  "a\xff\xfe\xc0\x80\xed\xa0\x80\xf5b",
 }
 
@@ -60,6 +62,8 @@ func hostileWorld(text string) uitest.World {
 		}
 		objects = append(objects, o)
 	}
+	// Definitions and admission bound some texts.
+	bounded := string([]rune(text)[:min(len([]rune(text)), 256)])
 	pods := map[string]any{"metadata": map[string]any{"annotations": map[string]any{"note": text}}, "spec": map[string]any{"restartPolicy": "Never", "containers": []any{
 		map[string]any{"name": "main", "image": text, "command": []any{text, "--", text}, "args": []any{text}, "env": []any{map[string]any{"name": "WORD", "value": text}, map[string]any{"name": text, "value": text}}}}}}
 	owner := func(apiVersion, kind, name string) map[string]any {
@@ -71,8 +75,6 @@ func hostileWorld(text string) uitest.World {
 		"spec":   map[string]any{"schedule": "0 3 * * *", "suspend": true, "jobTemplate": map[string]any{"spec": map[string]any{"template": pods}}},
 		"status": map[string]any{"lastScheduleTime": stamp(8 * time.Hour)}})
 	add("batch/v1", "CronJob", "unreadable", nil, map[string]any{"spec": map[string]any{"schedule": text, "timeZone": text, "concurrencyPolicy": text, "jobTemplate": map[string]any{"spec": map[string]any{"template": pods}}}})
-	// The definition of Timetables bounds its own fields, but not what its template holds.
-	bounded := string([]rune(text)[:min(len([]rune(text)), 256)])
 	add("batch.carillon.dev/v1alpha1", "Timetable", "load", nil, map[string]any{
 		"spec": map[string]any{"schedules": []any{map[string]any{"name": "main", "cron": "0 9 * * *"}}, "timeZone": "UTC", "parameters": []any{map[string]any{"name": "table", "default": bounded, "pattern": ".*"}},
 			"template": map[string]any{"metadata": map[string]any{"annotations": map[string]any{"note": text}}, "spec": map[string]any{"template": pods}}},
@@ -120,7 +122,7 @@ func hostileWorld(text string) uitest.World {
 		}
 		w.Runs = append(w.Runs, r)
 		id := fmt.Sprintf("c-%d", i)
-		w.Attempts = append(w.Attempts, run.Attempt{ContainerID: id, RunUID: r.UID, Namespace: "default", Pod: r.Name + "-a", Container: text, Started: r.Started, Ended: r.Ended, ExitCode: 1, Reason: text, OutputBytes: int64(len(text))})
+		w.Attempts = append(w.Attempts, run.Attempt{ContainerID: id, RunUID: r.UID, Namespace: "default", Pod: r.Name + "-a", Container: bounded, Started: r.Started, Ended: r.Ended, ExitCode: 1, Reason: text, OutputBytes: int64(len(text))})
 		var log strings.Builder
 		for line := range strings.SplitSeq(text, "\n") {
 			if log.WriteString(stamp(time.Hour) + " stdout F " + line + "\n"); log.Len() > 2<<20 {
@@ -134,7 +136,7 @@ func hostileWorld(text string) uitest.World {
 	return w
 }
 
-// Whatever people write into what Kubernetes does not limit, each page is text that is all there, has no markup of theirs,
+// Whatever people write into what Kubernetes does not limit, each page is whole text, has no markup of theirs,
 // shows what would hide, and is no larger than it must be.
 func TestHostileText(t *testing.T) {
 	for name, text := range hostile {
@@ -142,7 +144,11 @@ func TestHostileText(t *testing.T) {
 			r := newRigOf(t, hostileWorld(text))
 			targets := []string{"/schedule/cronjob/default/unreadable", "/schedule/timetable/default/load", "/why/timetable/default/load", "/schedules?state=failing", "/timeline?zoom=1w", "/run/default/backup-1?attempt=all&times=1",
 				"/run/default/backup-2", "/run/default/backup-1?find=a", "/simulate?of=cronjob/default/backup", "/simulate?of=timetable/default/load", "/why/cronjob/default/backup?at=05:00", "/fleet/day?at=2026-11-02"}
-			for _, act := range []string{"run-now", "suspend", "resume", "edit", "delete"} {
+			acts := []string{"run-now", "suspend", "resume", "edit", "delete"}
+			if len(text) > 1000 { // which takes its time
+				acts, targets = []string{"edit"}, nil
+			}
+			for _, act := range acts {
 				for _, of := range []string{"cronjob&name=backup", "cronjob&name=unreadable", "timetable&name=load"} {
 					targets = append(targets, "/act/"+act+"?namespace=default&kind="+of)
 				}
@@ -171,7 +177,9 @@ func TestHostileAddresses(t *testing.T) {
 	r := newRigOf(t, hostileWorld("plain"))
 	var text strings.Builder
 	for _, each := range slices.Sorted(maps.Values(hostile)) {
-		text.WriteString(each)
+		if len(each) < 1000 {
+			text.WriteString(each)
+		}
 	}
 	for _, route := range r.routes(t) {
 		if route[0] != http.MethodGet || strings.HasPrefix(route[1], "/assets/") {
@@ -241,7 +249,7 @@ func checkHostile(t *testing.T, target string, header http.Header, body string) 
 	for {
 		switch document.Next() {
 		case html.ErrorToken:
-			if err := document.Err(); err != io.EOF {
+			if err := document.Err(); !errors.Is(err, io.EOF) {
 				t.Errorf("%s cannot be read: %v", target, err)
 			}
 			return

@@ -83,7 +83,7 @@ func (r *rig) ask(t *testing.T, method, target string, known bool, form url.Valu
 	if known {
 		request.Header.Set("Authorization", "Bearer "+r.token)
 	}
-	client := http.Client{Timeout: 5 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := http.Client{Timeout: time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	response, err := client.Do(request)
 	if err != nil {
 		t.Fatal(err)

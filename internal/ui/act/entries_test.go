@@ -15,7 +15,7 @@ import (
 	"github.com/carillon-dev/carillon/internal/ui/uitest"
 )
 
-// What is wrong with an entry is told once, at its field, with what to write instead, and before the API server is asked.
+// What is wrong with an entry is told once, at its field, with what to write instead, before the API server is asked.
 func TestEntries(t *testing.T) {
 	for name, test := range map[string]struct {
 		manifest, field, typed, want string
