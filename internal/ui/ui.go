@@ -33,6 +33,7 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/carillon-dev/carillon/internal/client/lookup"
 	"github.com/carillon-dev/carillon/internal/ui/act"
 	"github.com/carillon-dev/carillon/internal/ui/fleet"
 	"github.com/carillon-dev/carillon/internal/ui/now"
@@ -48,6 +49,7 @@ import (
 // Handler gives all pages of a site. ctx ends what goes on beside requests; s.Beside waits for it.
 func Handler(ctx context.Context, s *page.Site) http.Handler {
 	s.Life = ctx
+	s.Source = lookup.Confined(s.Source, s.Namespace)
 	page.New(s)
 	now.Register(s)
 	timeline.Register(s)

@@ -216,7 +216,11 @@ func StampOf(s Source) (stamp journal.Stamp, ok bool) {
 	if !ok {
 		return journal.Stamp{}, false
 	}
-	stamped, ok := remembers.reader.(interface{ Stamp() journal.Stamp })
+	reader := remembers.reader
+	if of, ok := reader.(confined); ok {
+		reader = of.Remembered
+	}
+	stamped, ok := reader.(interface{ Stamp() journal.Stamp })
 	if !ok {
 		return journal.Stamp{}, false
 	}

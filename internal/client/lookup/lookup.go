@@ -7,6 +7,7 @@
 //   - lookup.go      Source, which answers
 //   - target.go      the flags that name one, and the choice
 //   - journal.go     a journal, with what only the API server and the node know yet
+//   - confined.go    a journal of which one namespace is seen
 //   - lag.go         when the journal does not have what happens now, and what has it instead
 //   - api.go         the objects of an API server
 //   - jobs.go        which of its Jobs are listed
