@@ -1,8 +1,8 @@
 // Copyright The Carillon Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package entry reads what a person writes into the fields of a form about a schedule. What is wrong is told in the same
-// words on all pages: what was written, where in it the fault is, and what to write instead.
+// Package entry reads what a person writes into the fields of a form about a schedule. What is wrong is told in the
+// same words on all pages: what was written, where in it the fault is, and what to write instead.
 //
 //   - entry.go     numbers, words, and errors as sentences
 //   - schedule.go  the expression of a CronJob, and the schedules of a Timetable
