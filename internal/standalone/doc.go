@@ -13,7 +13,7 @@
 //
 //   - options.go     what a caller may choose
 //   - standalone.go  the life, and what starts after what; standalone_unsupported.go where no Pods can be run
-//   - parts.go       the node, the recorder and the controllers: how each is made, when all are ready, and when one fails
+//   - parts.go       the node, the recorder and the controllers: how each is made, when all are ready, when one fails
 //   - close.go       what stops before what
 //   - definitions.go the kinds of our own that the API server serves, and who may write them
 //   - ephemeral.go   throw-away directories

@@ -46,9 +46,9 @@ type listing struct {
 // fresh is how long a listing answers further questions: a command asks several at once, and watches for longer.
 const fresh = 2 * time.Second
 
-// NewAPI gives the source for the objects that an API server has in a namespace, "" for all. name says to the user
+// newAPI gives the source for the objects that an API server has in a namespace, "" for all. name says to the user
 // which one it is, why what there is no journal for; "" if nobody expects one.
-func NewAPI(server *cluster.Server, namespace, name, why string) (Source, error) {
+func newAPI(server *cluster.Server, namespace, name, why string) (Source, error) {
 	client, err := TypedClient(server)
 	if err != nil {
 		return nil, err

@@ -104,7 +104,7 @@ func (e *Execution) open(ctx context.Context) (stream io.ReadCloser, ended bool,
 	if err != nil {
 		return nil, false, fmt.Errorf("%w: %w", errBusy, err)
 	}
-	log := NewCRIReader(raw)
+	log := newCRIReader(raw)
 	if after, _, err := e.find(ctx); err != nil || after != previous {
 		_ = raw.Close() // it may be another execution's
 		if err == nil {

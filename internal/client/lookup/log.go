@@ -15,10 +15,10 @@ import (
 // longestChunk is how much of a line is held at once: a line without an end must not fill the memory.
 const longestChunk = 64 << 10
 
-// CRIReader gives a log that an API server sends with timestamps ("TIME text") in the format of CRI ("TIME stdout F
+// criReader gives a log that an API server sends with timestamps ("TIME text") in the format of CRI ("TIME stdout F
 // text"). The API does not tell which stream a line came from. A line that is longer than longestChunk comes in parts,
 // as runtimes write it.
-type CRIReader struct {
+type criReader struct {
 	from    *bufio.Reader
 	closer  io.Closer
 	stamp   []byte // that of the line that is being read
@@ -27,16 +27,16 @@ type CRIReader struct {
 	buffer  []byte
 }
 
-// NewCRIReader reads from a stream, which Close closes.
-func NewCRIReader(from io.ReadCloser) *CRIReader {
-	return &CRIReader{from: bufio.NewReaderSize(from, longestChunk), closer: from, stamp: []byte(time.Time{}.Format(time.RFC3339Nano))}
+// newCRIReader reads from a stream, which Close closes.
+func newCRIReader(from io.ReadCloser) *criReader {
+	return &criReader{from: bufio.NewReaderSize(from, longestChunk), closer: from, stamp: []byte(time.Time{}.Format(time.RFC3339Nano))}
 }
 
 // Close implements io.Closer.
-func (c *CRIReader) Close() error { return c.closer.Close() }
+func (c *criReader) Close() error { return c.closer.Close() }
 
 // Read implements io.Reader.
-func (c *CRIReader) Read(p []byte) (int, error) {
+func (c *criReader) Read(p []byte) (int, error) {
 	for len(c.pending) == 0 {
 		part, err := c.from.ReadSlice('\n')
 		if len(part) > 0 {
@@ -53,7 +53,7 @@ func (c *CRIReader) Read(p []byte) (int, error) {
 }
 
 // convert makes a part of a line ready. partial: the line goes on.
-func (c *CRIReader) convert(part []byte, partial bool) {
+func (c *criReader) convert(part []byte, partial bool) {
 	if !c.inLine {
 		if stamp, rest, found := bytes.Cut(part, []byte{' '}); found && isStamp(stamp) {
 			c.stamp, part = append(c.stamp[:0], stamp...), rest

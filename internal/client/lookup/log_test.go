@@ -20,7 +20,7 @@ const logTime = "2026-11-01T00:00:00.123456789Z"
 
 func converted(t testing.TB, text string) string {
 	t.Helper()
-	got, err := io.ReadAll(iotest.OneByteReader(NewCRIReader(io.NopCloser(strings.NewReader(text)))))
+	got, err := io.ReadAll(iotest.OneByteReader(newCRIReader(io.NopCloser(strings.NewReader(text)))))
 	if err != nil {
 		t.Fatal(err)
 	}

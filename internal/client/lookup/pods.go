@@ -174,7 +174,7 @@ func (p pods) log(ctx context.Context, a *run.Attempt, lines int) (io.ReadCloser
 	if err != nil {
 		return nil, err
 	}
-	log := NewCRIReader(stream)
+	log := newCRIReader(stream)
 	if log.Lost() {
 		_ = stream.Close() // nothing was read that matters
 		return nil, gone
@@ -186,7 +186,7 @@ func (p pods) log(ctx context.Context, a *run.Attempt, lines int) (io.ReadCloser
 const lostLog = "unable to retrieve container logs for "
 
 // Lost tells whether the log is that message in its place. It must be asked before anything is read.
-func (c *CRIReader) Lost() bool {
+func (c *criReader) Lost() bool {
 	begin, _ := c.from.Peek(len(lostLog)) // what cannot be read now is told when it is read
 	return bytes.Equal(begin, []byte(lostLog))
 }

@@ -28,7 +28,7 @@ func TestResumedReadingIsWhole(t *testing.T) {
 		}
 		var got []byte
 		read := func(log []byte, from crilog.Mark) crilog.Mark {
-			lines, rest := crilog.NewReader(NewCRIReader(io.NopCloser(bytes.NewReader(log)))), crilog.Resumed{From: from}
+			lines, rest := crilog.NewReader(newCRIReader(io.NopCloser(bytes.NewReader(log)))), crilog.Resumed{From: from}
 			for {
 				p, err := lines.Next()
 				if err != nil {

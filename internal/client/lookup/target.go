@@ -87,7 +87,7 @@ func (t *Target) Open(ctx context.Context) (Source, *cluster.Server, error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		made, err := NewAPI(server, t.NamespaceOf(server), "the cluster", "")
+		made, err := newAPI(server, t.NamespaceOf(server), "the cluster", "")
 		return made, server, err
 	}
 	return t.openLocal(flags)
@@ -133,7 +133,7 @@ func (t *Target) openLocal(flags cluster.Flags) (Source, *cluster.Server, error)
 		}
 		err := made.connect(server)
 		if err == nil {
-			made.objects, err = NewAPI(server, t.NamespaceOf(server), "the Carillon on "+dir, "")
+			made.objects, err = newAPI(server, t.NamespaceOf(server), "the Carillon on "+dir, "")
 		}
 		if err != nil {
 			_ = reader.Close() // the error before it matters
@@ -151,7 +151,7 @@ func (t *Target) openLocal(flags cluster.Flags) (Source, *cluster.Server, error)
 	case none:
 		unread = errors.New("it keeps no journal")
 	}
-	made, err := NewAPI(server, t.NamespaceOf(server), "the Carillon on "+dir, unread.Error())
+	made, err := newAPI(server, t.NamespaceOf(server), "the Carillon on "+dir, unread.Error())
 	return made, server, err
 }
 

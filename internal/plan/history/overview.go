@@ -24,8 +24,8 @@ type Line struct {
 	Newest *run.Run
 }
 
-// SubjectOf is the object whose history a run belongs to.
-func SubjectOf(r *run.Run) Subject {
+// subjectOf is the object whose history a run belongs to.
+func subjectOf(r *run.Run) Subject {
 	if r.Owner.Name == "" {
 		return Subject{r.Namespace, r.Kind, r.Name}
 	}
@@ -47,7 +47,7 @@ func Overview(runs []run.Run, omissions []run.Omission, now time.Time) []Line {
 		return all[s]
 	}
 	for i := range runs {
-		c := of(SubjectOf(&runs[i]))
+		c := of(subjectOf(&runs[i]))
 		c.runs = append(c.runs, runs[i])
 	}
 	for i := range omissions {

@@ -110,8 +110,8 @@ func (r *Run) Begun() time.Time {
 	return r.Started
 }
 
-// Duration is how long it ran, or has run at now; 0 if it never began, does not tell when it ended, or is Left: how long
-// that went on nobody knows.
+// Duration is how long it ran, or has run at now; 0 if it never began, does not tell when it ended, or is Left: how
+// long that went on nobody knows.
 func (r *Run) Duration(now time.Time) time.Duration {
 	begun, end := r.Begun(), r.Ended
 	if end.IsZero() && !r.Outcome.Ended() && !r.Left {

@@ -35,7 +35,7 @@ func ParseDurations(text string) (Durations, error) {
 		}
 		quantiles = append(quantiles, Quantile{percent, d})
 	}
-	return Fit(quantiles)
+	return fit(quantiles)
 }
 
 // ParseDuration reads a duration as people write it: "90s", "1h30m", "2d".

@@ -35,10 +35,10 @@ func Constant(d time.Duration) Durations {
 	return Durations{constant: min(longest, max(shortest, d.Round(time.Second)))}
 }
 
-// Fit gives the log-normal durations with these quantiles, of which one is a constant. Two are met exactly; of more
+// fit gives the log-normal durations with these quantiles, of which one is a constant. Two are met exactly; of more
 // than two it is the line of least squares through the logarithms of the durations over the quantiles of the normal
 // distribution. The error says which quantile contradicts another one, or cannot be.
-func Fit(quantiles []Quantile) (Durations, error) {
+func fit(quantiles []Quantile) (Durations, error) {
 	quantiles = slices.Clone(quantiles)
 	slices.SortFunc(quantiles, func(a, b Quantile) int {
 		switch {

@@ -76,7 +76,8 @@ type Status struct {
 	Served bool
 	// Unread says what could not be seen.
 	Unread Unread
-	// Stopped: it is of a Carillon of this machine that does not run, so that what is Running had not ended when it stopped.
+	// Stopped: it is of a Carillon of this machine that does not run, so that what is Running had not ended when it
+	// stopped.
 	Stopped bool
 	// Schedules is how many CronJobs and Timetables there are.
 	Schedules int

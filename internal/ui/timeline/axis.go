@@ -8,21 +8,21 @@ import (
 	"time"
 )
 
-// Axis is the time of a window as the head of a chart shows it.
-type Axis struct {
+// axis is the time of a window as the head of a chart shows it.
+type axis struct {
 	// Bands are days, or months where a window has many days. Ticks are times below them.
-	Bands []Band
+	Bands []band
 	Ticks []Tick
 	// Lines are those of the ticks and of the days, Weekends the days that are faint.
-	Lines    []Line
-	Weekends []Band
+	Lines    []line
+	Weekends []band
 	// Changes are those of the clock.
-	Changes []Change
+	Changes []change
 }
 
-// Band is a day or a month.
-type Band struct {
-	X, Width Percent
+// band is a day or a month.
+type band struct {
+	X, Width percent
 	// Text names it, "" where there is no room for that. Title names it in full.
 	Text, Title string
 	// Odd: the day has not 24 hours.
@@ -31,30 +31,30 @@ type Band struct {
 
 // Tick is a time that has a label.
 type Tick struct {
-	X Percent
+	X percent
 	// Text is its label; Anchor is where that stands: "start", "middle" or "end" of it is at X.
 	Text, Anchor string
 	// Minor: a narrow window leaves it out.
 	Minor bool
 }
 
-// Line is a line through the chart.
-type Line struct {
-	X Percent
+// line is a line through the chart.
+type line struct {
+	X percent
 	// Strong: a day begins.
 	Strong bool
 }
 
-// Change is a change of the clock of the viewer.
-type Change struct {
-	X Percent
+// change is a change of the clock of the viewer.
+type change struct {
+	X percent
 	// Text says it in a sentence.
 	Text string
 }
 
-// NewAxis gives the axis of a window.
-func NewAxis(w Window) Axis {
-	var a Axis
+// newAxis gives the axis of a window.
+func newAxis(w window) axis {
+	var a axis
 	a.addDays(w)
 	a.addTicks(w)
 	a.addChanges(w)
@@ -72,12 +72,12 @@ const (
 	edge         = 2.5
 )
 
-func (a *Axis) addDays(w Window) {
-	month := Band{}
+func (a *axis) addDays(w window) {
+	month := band{}
 	for start := dayStart(w.From, w.Zone); start.Before(w.Until); {
 		end := nextDay(start, w.Zone)
 		local := start.In(w.Zone)
-		b := Band{X: w.X(start), Title: local.Format("Monday 2 January 2006")}
+		b := band{X: w.X(start), Title: local.Format("Monday 2 January 2006")}
 		b.Width = w.X(end) - b.X
 		text := local.Format("Mon 2 Jan")
 		if length := end.Sub(start); length != day {
@@ -89,10 +89,10 @@ func (a *Axis) addDays(w Window) {
 			b.Text = text
 		}
 		if weekday := local.Weekday(); weekday == time.Saturday || weekday == time.Sunday {
-			a.Weekends = append(a.Weekends, Band{X: b.X, Width: b.Width})
+			a.Weekends = append(a.Weekends, band{X: b.X, Width: b.Width})
 		}
 		if start.After(w.From) { // of many days the weeks and the months stand out
-			a.Lines = append(a.Lines, Line{X: b.X, Strong: w.Zoom.tick < day || local.Weekday() == time.Monday || local.Day() == 1})
+			a.Lines = append(a.Lines, line{X: b.X, Strong: w.Zoom.tick < day || local.Weekday() == time.Monday || local.Day() == 1})
 		}
 		if w.Zoom.tick < day {
 			a.Bands = append(a.Bands, b)
@@ -102,7 +102,7 @@ func (a *Axis) addDays(w Window) {
 		// Of many days the months are told, and the number of each day.
 		if month.Title == "" || local.Day() == 1 {
 			a.addMonth(month)
-			month = Band{X: b.X, Title: local.Format("January 2006")}
+			month = band{X: b.X, Title: local.Format("January 2006")}
 		}
 		month.Width = b.X + b.Width - month.X
 		a.Ticks = append(a.Ticks, Tick{X: b.X + b.Width/2, Text: local.Format("2"), Anchor: "middle", Minor: local.Weekday() != time.Monday})
@@ -111,7 +111,7 @@ func (a *Axis) addDays(w Window) {
 	a.addMonth(month)
 }
 
-func (a *Axis) addMonth(month Band) {
+func (a *axis) addMonth(month band) {
 	if month.Title == "" {
 		return
 	}
@@ -129,7 +129,7 @@ func hours(d time.Duration) string {
 	return fmt.Sprintf("%.1f", d.Hours())
 }
 
-func (a *Axis) addTicks(w Window) {
+func (a *axis) addTicks(w window) {
 	if w.Zoom.tick >= day {
 		return
 	}
@@ -137,7 +137,7 @@ func (a *Axis) addTicks(w Window) {
 	for t := gridNext(w.From.Add(-1), w.Zoom.tick, w.Zone); t.Before(w.Until); t = gridNext(t, w.Zoom.tick, w.Zone) {
 		shown := sinceMidnight(t, w.Zone)
 		if x := w.X(t); shown != 0 {
-			a.Lines = append(a.Lines, Line{X: x})
+			a.Lines = append(a.Lines, line{X: x})
 		}
 		if shown%w.Zoom.label != 0 || shown == 0 {
 			continue // the day has its name there
@@ -153,7 +153,7 @@ func (a *Axis) addTicks(w Window) {
 	}
 }
 
-func (a *Axis) addChanges(w Window) {
+func (a *axis) addChanges(w window) {
 	for t := w.From; ; {
 		_, end := t.In(w.Zone).ZoneBounds()
 		if end.IsZero() || !end.Before(w.Until) {
@@ -177,7 +177,7 @@ func (a *Axis) addChanges(w Window) {
 		if count != "1" {
 			unit += "s"
 		}
-		a.Changes = append(a.Changes, Change{X: w.X(end), Text: fmt.Sprintf("On %s the clocks of %s go %s by %s %s, at %s.",
+		a.Changes = append(a.Changes, change{X: w.X(end), Text: fmt.Sprintf("On %s the clocks of %s go %s by %s %s, at %s.",
 			before.Format("Mon 2 Jan"), w.Zone, way, count, unit, end.In(time.FixedZone("", was)).Format("15:04"))})
 	}
 }

@@ -140,13 +140,13 @@ func (c *Counts) Parts() []Part {
 // Cell is what happened in a short time, where there is too much of it for a bar each.
 type Cell struct {
 	Counts
-	X, Width    Percent
+	X, Width    percent
 	From, Until time.Time
 }
 
 // cellsOf counts everything in the cell of its time; what began before the window and reaches into it in the first one.
 // Cells without anything are left out.
-func cellsOf(k *Known, bars []Bar, omissions []run.Omission, future *future, w Window) []Cell {
+func cellsOf(k *Known, bars []Bar, omissions []run.Omission, future *future, w window) []Cell {
 	width := w.Zoom.cell
 	cells := make([]Cell, (w.Length()+width-1)/width)
 	for i := range cells {

@@ -30,9 +30,9 @@ func TestTriesCountOnce(t *testing.T) {
 		"to be tried again":    {[]run.Run{pending}, Counts{Active: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := following(&Zooms[standard], uitest.Now, time.UTC)
+			w := following(&zooms[standard], uitest.Now, time.UTC)
 			k := &Known{Row: &Row{Kind: "Timetable", Name: "second"}, Runs: test.runs}
-			d := Draw(k, w, uitest.Now)
+			d := draw(k, w, uitest.Now)
 			if d.Total != test.want || len(d.Bars) != len(test.runs) {
 				t.Errorf("%d bars, %+v", len(d.Bars), d.Total)
 			}
@@ -49,7 +49,7 @@ func TestTriesCountOnce(t *testing.T) {
 
 // So it is in cells that are drawn from sums, where a time that is to be tried again is no failure either.
 func TestRetryingInSums(t *testing.T) {
-	w := following(&Zooms[standard], uitest.Now, time.UTC)
+	w := following(&zooms[standard], uitest.Now, time.UTC)
 	failed := func(cell, n int) journal.Tally { return journal.Tally{Cell: cell, Outcome: run.Failed, Count: n} }
 	in := func(cell int) time.Time { return w.From.Add(time.Duration(cell)*w.Zoom.cell + time.Minute) }
 	for name, test := range map[string]struct {
@@ -64,7 +64,7 @@ func TestRetryingInSums(t *testing.T) {
 		"it is not in the sums (yet)": {[]journal.Tally{}, []time.Time{in(3)}, Counts{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := Draw(&Known{Row: &Row{Kind: "Timetable", Name: "second"}, Counts: test.counts, Retrying: test.retrying}, w, uitest.Now)
+			d := draw(&Known{Row: &Row{Kind: "Timetable", Name: "second"}, Counts: test.counts, Retrying: test.retrying}, w, uitest.Now)
 			if d.Total != test.want {
 				t.Errorf("got %+v", d.Total)
 			}
@@ -78,7 +78,7 @@ func TestLeft(t *testing.T) {
 	active := run.Run{UID: "active", Owner: run.Owner{Kind: "CronJob", Name: "report", UID: "u"}, ScheduledTime: begun, Created: begun, Started: begun, Outcome: run.Active}
 	left := active
 	left.Left = true
-	w := following(&Zooms[standard], uitest.Now, time.UTC)
+	w := following(&zooms[standard], uitest.Now, time.UTC)
 	for name, test := range map[string]struct {
 		known Known
 		// until is how far its bar goes, open that it goes on.
@@ -96,7 +96,7 @@ func TestLeft(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			k := test.known
 			k.Row = &Row{Kind: "CronJob", Name: "report"}
-			d := Draw(&k, w, uitest.Now)
+			d := draw(&k, w, uitest.Now)
 			if d.Total != test.want {
 				t.Errorf("it counts %+v", d.Total)
 			}

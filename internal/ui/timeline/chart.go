@@ -66,7 +66,7 @@ type Drawn struct {
 // Bar is a run, or a time that waits.
 type Bar struct {
 	Lane     int
-	X, Width Percent
+	X, Width percent
 	// Run is the run; nil for a time that waits, which is Waiting.
 	Run     *run.Run
 	Waiting *Waiting
@@ -80,18 +80,18 @@ type Bar struct {
 }
 
 // Span is a part of the width.
-type Span struct{ X, Width Percent }
+type Span struct{ X, Width percent }
 
 // Overflow are runs that overlap more others than there are lanes for.
 type Overflow struct {
-	X     Percent
+	X     percent
 	Runs  []run.Run
 	until time.Time
 }
 
 // Mark is a time, or several that follow each other, without a run.
 type Mark struct {
-	X        Percent
+	X        percent
 	Omission *run.Omission
 	// Through is how far it goes; nil if it is one time.
 	Through *Span
@@ -99,7 +99,7 @@ type Mark struct {
 
 // Future is a time to come.
 type Future struct {
-	X  Percent
+	X  percent
 	At time.Time
 	// Bar is how long the run takes if it takes as long as usual; nil if that is not known or too short to be seen.
 	Bar *Span
@@ -113,8 +113,8 @@ type Shade struct {
 	Text string
 }
 
-// Draw gives what one row shows in a window.
-func Draw(k *Known, w Window, now time.Time) Drawn {
+// draw gives what one row shows in a window.
+func draw(k *Known, w window, now time.Time) Drawn {
 	d := Drawn{Row: k.Row, Lanes: 1}
 	bars := barsOf(k, w, now)
 	omissions := omissionsIn(k.Omissions, w)
@@ -145,7 +145,7 @@ func Draw(k *Known, w Window, now time.Time) Drawn {
 	return d
 }
 
-func span(w Window, from, until time.Time) *Span {
+func span(w window, from, until time.Time) *Span {
 	x := w.X(from)
 	return &Span{x, w.X(until) - x}
 }
@@ -159,7 +159,7 @@ func (k *Known) goesOn(now time.Time) time.Time {
 }
 
 // barsOf gives the runs and the waiting times that are seen in a window, by their beginning.
-func barsOf(k *Known, w Window, now time.Time) []Bar {
+func barsOf(k *Known, w window, now time.Time) []Bar {
 	var bars []Bar
 	for i := range k.Runs {
 		if b, ok := barOf(&k.Runs[i], w, k.goesOn(now), k.Usual); ok {
@@ -177,8 +177,8 @@ func barsOf(k *Known, w Window, now time.Time) []Bar {
 	return bars
 }
 
-// Seen tells from when until when a run is seen in a chart: from its scheduled time, if it began later than that. What has
-// not ended goes on until now, which of a Carillon that is stopped is its last sign; zero if that is not known.
+// Seen tells from when until when a run is seen in a chart: from its scheduled time, if it began later than that. What
+// has not ended goes on until now, which of a Carillon that is stopped is its last sign; zero if that is not known.
 func Seen(r *run.Run, now time.Time) (from, until time.Time) {
 	from, until = r.Time(), took(r, now)
 	if begun := r.Begun(); from.IsZero() || !begun.IsZero() && begun.Before(from) {
@@ -199,7 +199,7 @@ func took(r *run.Run, now time.Time) time.Time {
 }
 
 // overlaps tells whether a span of time, which may be one instant, is seen in the window.
-func (w Window) overlaps(from, until time.Time) bool {
+func (w window) overlaps(from, until time.Time) bool {
 	return from.Before(w.Until) && (until.After(w.From) || !until.Before(w.From) && from.Equal(until))
 }
 
@@ -207,7 +207,7 @@ func (w Window) overlaps(from, until time.Time) bool {
 const latenessSeen = 2 * time.Second
 
 // barOf gives the bar of a run; false if nothing of it is in the window.
-func barOf(r *run.Run, w Window, now time.Time, usual journal.Usual) (Bar, bool) {
+func barOf(r *run.Run, w window, now time.Time, usual journal.Usual) (Bar, bool) {
 	first, last := Seen(r, now)
 	if !w.overlaps(first, last) {
 		return Bar{}, false
@@ -235,19 +235,19 @@ const leastUsual = 3
 // The least width of a bar, so that it is seen, if there is room for that; what failed has a greater one. A bar that
 // would lie beyond the end is moved back by least.
 const (
-	least       Percent = 0.02
-	leastBar    Percent = 0.3
-	leastFailed Percent = 0.4
+	least       percent = 0.02
+	leastBar    percent = 0.3
+	leastFailed percent = 0.4
 )
 
-func (b Bar) placed(w Window) Bar {
+func (b Bar) placed(w window) Bar {
 	b.X = min(w.X(b.from), 100-least)
 	b.Width = max(w.X(b.until)-b.X, 0)
 	return b
 }
 
 // leastWidth is how wide it is at least if there is room.
-func (b *Bar) leastWidth() Percent {
+func (b *Bar) leastWidth() percent {
 	if b.Run != nil && b.Run.Outcome == run.Failed {
 		return leastFailed
 	}
@@ -255,7 +255,7 @@ func (b *Bar) leastWidth() Percent {
 }
 
 // omissionsIn gives those that are seen in a window, the oldest first.
-func omissionsIn(all []run.Omission, w Window) []run.Omission {
+func omissionsIn(all []run.Omission, w window) []run.Omission {
 	var seen []run.Omission
 	for i := range all {
 		o := all[i]
@@ -268,7 +268,7 @@ func omissionsIn(all []run.Omission, w Window) []run.Omission {
 }
 
 // shade marks when it was suspended, and is.
-func (d *Drawn) shade(k *Known, w Window, now time.Time) {
+func (d *Drawn) shade(k *Known, w window, now time.Time) {
 	add := func(from, until time.Time, text string) {
 		if s := span(w, from, until); s.Width > 0 {
 			d.Shades = append(d.Shades, Shade{*s, text})

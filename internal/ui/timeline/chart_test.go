@@ -38,7 +38,7 @@ func aSchedule(t testing.TB, expression string) *workload.Scheduled {
 }
 
 // someRun is a run somewhere about the window.
-func someRun(r *rand.Rand, n int, w Window, now time.Time) run.Run {
+func someRun(r *rand.Rand, n int, w window, now time.Time) run.Run {
 	length := int64(w.Length())
 	at := w.From.Add(time.Duration(r.Int64N(2*length) - length/2)).Truncate(time.Second)
 	one := run.Run{UID: types.UID(fmt.Sprintf("run-%d", n)), Name: fmt.Sprintf("backup-%d", n), Namespace: "shop", ScheduledTime: at.Add(time.Duration(n)), // no tries of one
@@ -70,7 +70,7 @@ func TestEveryRunIsSeenOnce(t *testing.T) {
 	for round := range 1500 {
 		z := zone(t, oddZones[r.IntN(len(oddZones))])
 		now := someTime(r, z)
-		zoom := &Zooms[r.IntN(len(Zooms))]
+		zoom := &zooms[r.IntN(len(zooms))]
 		w := following(zoom, now, z)
 		if r.IntN(3) == 0 {
 			w = windowFrom(zoom, someTime(r, z), z)
@@ -100,7 +100,7 @@ func TestEveryRunIsSeenOnce(t *testing.T) {
 			at := someRun(r, 0, w, now).Created
 			k.Omissions = append(k.Omissions, run.Omission{ScheduledTime: at, Until: at.Add(time.Duration(r.Int64N(int64(w.Length())))), Count: 1 + r.Int64N(9), Missed: r.IntN(2) == 0})
 		}
-		d := Draw(k, w, now)
+		d := draw(k, w, now)
 		about := fmt.Sprintf("round %d: %s from %v in %v, %d runs", round, zoom.Name, w.From, z, len(all))
 
 		var want Counts
@@ -126,7 +126,7 @@ func checkDrawn(t *testing.T, about string, d *Drawn, want *Counts) {
 	t.Helper()
 	if len(d.Cells) > 0 {
 		var sum Counts
-		end := Percent(0)
+		end := percent(0)
 		for i := range d.Cells {
 			c := &d.Cells[i]
 			sum.add(&c.Counts)
@@ -149,7 +149,7 @@ func checkDrawn(t *testing.T, about string, d *Drawn, want *Counts) {
 		}
 		seen[r.UID] = true
 	}
-	ends, times := map[int]Percent{}, map[int]time.Time{}
+	ends, times := map[int]percent{}, map[int]time.Time{}
 	for i := range d.Bars {
 		b := &d.Bars[i]
 		add(b.Run)
@@ -203,10 +203,10 @@ func TestFuture(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := aSchedule(t, test.expression)
-			w := following(&Zooms[test.zoom], now, z)
+			w := following(&zooms[test.zoom], now, z)
 			k := &Known{Row: &Row{Namespace: "shop", Kind: "CronJob", Name: "backup", Schedule: s}, Usual: journal.Usual{Runs: 20, Median: time.Minute}}
 			want := test.due
-			d := Draw(k, w, now)
+			d := draw(k, w, now)
 			if d.Total.Due != want {
 				t.Errorf("%d are due, want %d", d.Total.Due, want)
 			}
@@ -226,7 +226,7 @@ func TestFuture(t *testing.T) {
 }
 
 func TestLanes(t *testing.T) {
-	w := windowFrom(&Zooms[0], time.Date(2026, 11, 2, 10, 0, 0, 0, time.UTC), time.UTC)
+	w := windowFrom(&zooms[0], time.Date(2026, 11, 2, 10, 0, 0, 0, time.UTC), time.UTC)
 	at := func(minute int) time.Time { return w.From.Add(time.Duration(minute) * time.Minute) }
 	runs := func(spans ...[2]int) []run.Run {
 		var all []run.Run
@@ -249,7 +249,7 @@ func TestLanes(t *testing.T) {
 		"begun before the window, and all out": {runs([2]int{-5, 5}, [2]int{-9, -5}, [2]int{59, 70}, [2]int{60, 61}), "00", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := Draw(&Known{Row: &Row{Name: "x"}, Runs: test.runs}, w, at(120))
+			d := draw(&Known{Row: &Row{Name: "x"}, Runs: test.runs}, w, at(120))
 			lanes := ""
 			for i := range d.Bars {
 				lanes += fmt.Sprint(d.Bars[i].Lane)
@@ -266,7 +266,7 @@ func TestLanes(t *testing.T) {
 }
 
 func TestLateness(t *testing.T) {
-	w := windowFrom(&Zooms[0], time.Date(2026, 11, 2, 10, 0, 0, 0, time.UTC), time.UTC)
+	w := windowFrom(&zooms[0], time.Date(2026, 11, 2, 10, 0, 0, 0, time.UTC), time.UTC)
 	due := w.From.Add(30 * time.Minute)
 	for name, test := range map[string]struct {
 		edit func(*run.Run)
@@ -280,7 +280,7 @@ func TestLateness(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := run.Run{UID: "a", Name: "a", ScheduledTime: due, Created: due.Add(5 * time.Minute), Started: due.Add(5 * time.Minute), Outcome: run.Active}
 			test.edit(&r)
-			d := Draw(&Known{Row: &Row{Name: "x"}, Runs: []run.Run{r}}, w, due.Add(10*time.Minute))
+			d := draw(&Known{Row: &Row{Name: "x"}, Runs: []run.Run{r}}, w, due.Add(10*time.Minute))
 			if got := d.Bars[0].Lead != nil; got != test.want {
 				t.Errorf("late: %v, want %v", got, test.want)
 			}
@@ -294,15 +294,15 @@ func TestLateness(t *testing.T) {
 func TestPiecesOfACell(t *testing.T) {
 	for name, test := range map[string]struct {
 		counts Counts
-		want   []Piece
+		want   []piece
 	}{
-		"all well":                   {Counts{Succeeded: 60}, []Piece{{"succeeded", 10, 16}}},
-		"all failed hang lower":      {Counts{Failed: 60}, []Piece{{"failed", 10, 22}}},
-		"one of very many is seen":   {Counts{Succeeded: 9999, Failed: 1}, []Piece{{"succeeded", 10, 11}, {"failed", 21, 11}}},
-		"half of them":               {Counts{Succeeded: 5, Failed: 5}, []Piece{{"succeeded", 10, 8}, {"failed", 18, 14}}},
-		"what comes beside what was": {Counts{Succeeded: 5, Due: 10}, []Piece{{"succeeded", 10, 16}}},
-		"what comes alone":           {Counts{Due: 10}, []Piece{{"due", 10, 16}}},
-		"everything: the worst ones": {Counts{1, 1, 1, 1, 1, 0, 1, 1, 1, 1}, []Piece{{"active", 10, 4}, {"waiting", 14, 4}, {"missed", 18, 4}, {"failed", 22, 10}}},
+		"all well":                   {Counts{Succeeded: 60}, []piece{{"succeeded", 10, 16}}},
+		"all failed hang lower":      {Counts{Failed: 60}, []piece{{"failed", 10, 22}}},
+		"one of very many is seen":   {Counts{Succeeded: 9999, Failed: 1}, []piece{{"succeeded", 10, 11}, {"failed", 21, 11}}},
+		"half of them":               {Counts{Succeeded: 5, Failed: 5}, []piece{{"succeeded", 10, 8}, {"failed", 18, 14}}},
+		"what comes beside what was": {Counts{Succeeded: 5, Due: 10}, []piece{{"succeeded", 10, 16}}},
+		"what comes alone":           {Counts{Due: 10}, []piece{{"due", 10, 16}}},
+		"everything: the worst ones": {Counts{1, 1, 1, 1, 1, 0, 1, 1, 1, 1}, []piece{{"active", 10, 4}, {"waiting", 14, 4}, {"missed", 18, 4}, {"failed", 22, 10}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := stacked(test.counts.Parts(), 10); !slices.Equal(got, test.want) {

@@ -21,7 +21,7 @@ type future struct {
 }
 
 // futureOf finds out what is to come. What is paused for good, gone, or cannot be served has nothing to come.
-func futureOf(k *Known, w Window, now time.Time) future {
+func futureOf(k *Known, w window, now time.Time) future {
 	s := k.Row.Schedule
 	f := future{schedule: s, from: ordering.Later(now, w.From.Add(-1)), until: w.Until.Add(-1)}
 	if s == nil || s.Owner.Deleting || s.Obstacle() != "" || s.Policy.Timing.Times == nil {
@@ -74,7 +74,7 @@ func (f *future) next(t time.Time) time.Time {
 }
 
 // all gives each of them, in order; it is for few.
-func (f *future) all(k *Known, w Window) []Future {
+func (f *future) all(k *Known, w window) []Future {
 	if f.count == 0 {
 		return nil
 	}

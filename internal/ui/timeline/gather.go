@@ -29,7 +29,7 @@ const mostOmissions = 10_000
 type gathering struct {
 	ctx     context.Context
 	site    *page.Site
-	window  Window
+	window  window
 	now     time.Time
 	faults  []string
 	stopped error
@@ -48,8 +48,8 @@ func (g *gathering) failed(what string, err error) bool {
 }
 
 // rows reads what the rows are made of.
-func (g *gathering) rows(s *State) *RowsInput {
-	in := &RowsInput{Now: g.now}
+func (g *gathering) rows(s *State) *rowsInput {
+	in := &rowsInput{Now: g.now}
 	var err error
 	if g.site.Server != nil {
 		in.Schedules, err = g.site.Cache.Schedules(g.ctx)

@@ -48,7 +48,7 @@ func (d *Drawn) overflow(b *Bar) {
 
 // widen makes bars that would not be seen as wide as the next one in their lane allows.
 func (d *Drawn) widen() {
-	next := [mostLanes]Percent{}
+	next := [mostLanes]percent{}
 	for i := range next {
 		next[i] = 100
 	}

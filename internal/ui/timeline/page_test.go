@@ -211,7 +211,7 @@ func TestStateIsReadBack(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got, err := ReadState(u.Query(), time.UTC); err != nil || got != s {
+			if got, err := readState(u.Query(), time.UTC); err != nil || got != s {
 				t.Errorf("%s is %+v, %v; want %+v", u, got, err, s)
 			}
 		})
@@ -227,7 +227,7 @@ func FuzzState(f *testing.F) {
 		if err != nil {
 			return
 		}
-		s, err := ReadState(q, time.UTC)
+		s, err := readState(q, time.UTC)
 		if err != nil {
 			return
 		}
@@ -239,7 +239,7 @@ func FuzzState(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if again, err := ReadState(u.Query(), time.UTC); err != nil || !again.From.Equal(s.From) || again.Q != s.Q || again.Page != s.Page || again.Zoom != s.Zoom {
+		if again, err := readState(u.Query(), time.UTC); err != nil || !again.From.Equal(s.From) || again.Q != s.Q || again.Page != s.Page || again.Zoom != s.Zoom {
 			t.Fatalf("%q is %+v, and its address %s is %+v, %v", query, s, u, again, err)
 		}
 	})

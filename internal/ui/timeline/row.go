@@ -74,8 +74,8 @@ func keyOf(namespace string, o *run.Owner) rowKey {
 	return rowKey{namespace, group, o.Kind, o.Name}
 }
 
-// RowsInput is what rows are made of.
-type RowsInput struct {
+// rowsInput is what rows are made of.
+type rowsInput struct {
 	// Schedules are those that are there; Served is false if nobody could tell.
 	Schedules []*workload.Scheduled
 	Served    bool
@@ -89,7 +89,7 @@ type RowsInput struct {
 }
 
 // Rows gives the rows that a viewer has asked for, in his order, all of them.
-func Rows(in *RowsInput, s *State) []*Row {
+func Rows(in *rowsInput, s *State) []*Row {
 	all := make([]*Row, 0, len(in.Schedules))
 	byKey := make(map[rowKey]*Row, len(in.Schedules))
 	byUID := make(map[types.UID]*Row, len(in.Schedules))
@@ -125,7 +125,7 @@ func Rows(in *RowsInput, s *State) []*Row {
 }
 
 // addStatus tells rows what goes on.
-func addStatus(in *RowsInput, byKey map[rowKey]*Row, byUID map[types.UID]*Row) {
+func addStatus(in *rowsInput, byKey map[rowKey]*Row, byUID map[types.UID]*Row) {
 	find := func(namespace string, o *run.Owner) *Row {
 		if r := byUID[o.UID]; r != nil && o.UID != "" {
 			return r

@@ -19,8 +19,8 @@ const (
 	laneStep                     = laneHeight + 5
 	overflowHeight               = 14
 	leastPart                    = 4 // of a cell
-	markRoom                     = Percent(0.8)
-	leastCellGap         Percent = 0.1
+	markRoom                     = percent(0.8)
+	leastCellGap         percent = 0.1
 )
 
 // Picture is what the template draws of one row.
@@ -28,26 +28,26 @@ type Picture struct {
 	*Drawn
 	// Height is that of the picture, Middle that of its middle line.
 	Height, Middle int
-	Shapes         []Shape
+	Shapes         []shape
 	// Label says what is to be seen, for who does not see it.
 	Label string
 	// Next says when the next time is, if that is after the window; "" if it is not, or is not known.
 	Next string
 	// Entries are the same as a table.
-	Entries []Entry
+	Entries []entry
 }
 
-// Shape is one thing that can be pointed at.
-type Shape struct {
+// shape is one thing that can be pointed at.
+type shape struct {
 	// Kind is "bar", "cell", "mark" or "more".
 	Kind       string
 	URL, Title string
-	X, Width   Percent
+	X, Width   percent
 	// Y and Height are in pixels, with what hangs lower, which is Hang.
 	Y, Height, Hang int
 	Class, Symbol   string
 	// Pieces are those of a cell, from above.
-	Pieces []Piece
+	Pieces []piece
 	// Lead, Rest, Through and Open are those of the bar or the mark.
 	Lead, Rest, Through *Span
 	Open                bool
@@ -57,22 +57,22 @@ type Shape struct {
 }
 
 // End is where a shape ends.
-func (s Shape) End() Percent { return s.X + s.Width }
+func (s shape) End() percent { return s.X + s.Width }
 
 // Centre is the middle of a shape.
-func (s Shape) Centre() int { return s.Y + s.Height/2 }
+func (s shape) Centre() int { return s.Y + s.Height/2 }
 
 // Middle is the middle of what does not hang, and Foot its lower edge.
-func (s Shape) Middle() int { return s.Y + (s.Height-s.Hang)/2 }
+func (s shape) Middle() int { return s.Y + (s.Height-s.Hang)/2 }
 
 // Foot is the lower edge of what does not hang.
-func (s Shape) Foot() int { return s.Y + s.Height - s.Hang }
+func (s shape) Foot() int { return s.Y + s.Height - s.Hang }
 
 // End is where a span ends.
-func (s *Span) End() Percent { return s.X + s.Width }
+func (s *Span) End() percent { return s.X + s.Width }
 
-// Entry is one line of the table.
-type Entry struct {
+// entry is one line of the table.
+type entry struct {
 	At  time.Time
 	Run *run.Run
 	// Text is what else happened, or how many runs; URL is where more is to be seen.
@@ -121,8 +121,8 @@ func (v *view) picture(d *Drawn) Picture {
 	return p
 }
 
-func (v *view) bar(b *Bar, d *Drawn) Shape {
-	s := Shape{Kind: "bar", X: b.X, Width: b.Width, Lead: b.Lead, Rest: b.Rest, Open: b.Open && v.Window.Contains(v.Now)}
+func (v *view) bar(b *Bar, d *Drawn) shape {
+	s := shape{Kind: "bar", X: b.X, Width: b.Width, Lead: b.Lead, Rest: b.Rest, Open: b.Open && v.Window.Contains(v.Now)}
 	if b.Run == nil {
 		s.Class, s.Title, s.URL = "waits", v.words.waiting(b.Waiting), page.WhyURL(d.Kind, d.Namespace, d.Name, b.Waiting.At.UTC().Format(time.RFC3339))
 		return s
@@ -134,12 +134,12 @@ func (v *view) bar(b *Bar, d *Drawn) Shape {
 	return s
 }
 
-func (v *view) more(o *Overflow, y int) Shape {
+func (v *view) more(o *Overflow, y int) shape {
 	var c Counts
 	for i := range o.Runs {
 		c.addRun(&o.Runs[i])
 	}
-	s := Shape{Kind: "more", X: o.X, Y: y, Class: c.Worst(), Text: "+" + quantity.Grouped(len(o.Runs)),
+	s := shape{Kind: "more", X: o.X, Y: y, Class: c.Worst(), Text: "+" + quantity.Grouped(len(o.Runs)),
 		Title: quantity.CountGrouped(len(o.Runs), "more run") + " at the same time: " + c.Text()}
 	first := &o.Runs[0]
 	s.URL = v.nearer(first.Begun(), first.Namespace, first.Owner.Name)
@@ -149,16 +149,16 @@ func (v *view) more(o *Overflow, y int) Shape {
 	return s
 }
 
-func (v *view) mark(m *Mark, r *Row, middle int) Shape {
+func (v *view) mark(m *Mark, r *Row, middle int) shape {
 	o := m.Omission
-	s := Shape{Kind: "mark", X: min(max(m.X, markRoom), 100-markRoom), Y: middle, Through: m.Through, Class: omittedWord(o), Symbol: "tl-" + omittedWord(o),
+	s := shape{Kind: "mark", X: min(max(m.X, markRoom), 100-markRoom), Y: middle, Through: m.Through, Class: omittedWord(o), Symbol: "tl-" + omittedWord(o),
 		Title: v.words.omission(o)}
 	s.URL = page.WhyURL(r.Kind, r.Namespace, r.Name, o.ScheduledTime.UTC().Format(time.RFC3339))
 	return s
 }
 
-func (v *view) cell(p *Picture, c *Cell) Shape {
-	s := Shape{Kind: "cell", X: c.X, Width: max(c.Width-leastCellGap, least), Y: p.Middle - barHeight/2, Height: barHeight, Class: c.Worst(), Title: v.words.cell(c)}
+func (v *view) cell(p *Picture, c *Cell) shape {
+	s := shape{Kind: "cell", X: c.X, Width: max(c.Width-leastCellGap, least), Y: p.Middle - barHeight/2, Height: barHeight, Class: c.Worst(), Title: v.words.cell(c)}
 	s.URL = v.nearer(c.From.Add(c.Until.Sub(c.From)/2), p.Namespace, p.Name)
 	if s.URL == "" {
 		s.URL = p.URL()
@@ -167,15 +167,15 @@ func (v *view) cell(p *Picture, c *Cell) Shape {
 	return s
 }
 
-// Piece is a part of a cell.
-type Piece struct {
+// piece is a part of a cell.
+type piece struct {
 	Class     string
 	Y, Height int
 }
 
 // stacked gives pieces for parts, which are the worst first: as much of the height of a bar as their counts say, and
 // none so little that it would not be seen. From above: the worst comes last, and hangs lower if it failed.
-func stacked(parts []Part, y int) []Piece {
+func stacked(parts []Part, y int) []piece {
 	if n := len(parts); n > 1 && parts[n-1].Class == "due" {
 		parts = parts[:n-1] // what comes is not seen beside what was
 	}
@@ -185,13 +185,13 @@ func stacked(parts []Part, y int) []Piece {
 		total += p.Count
 	}
 	spare := barHeight - leastPart*len(parts)
-	pieces := make([]Piece, 0, len(parts))
+	pieces := make([]piece, 0, len(parts))
 	done := 0
 	for i := len(parts) - 1; i >= 0; i-- {
 		p := parts[i]
 		above := spare * done / total
 		done += p.Count
-		one := Piece{p.Class, y, leastPart + spare*done/total - above}
+		one := piece{p.Class, y, leastPart + spare*done/total - above}
 		y += one.Height
 		if p.Class == "failed" {
 			one.Height += barHang

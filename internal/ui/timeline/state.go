@@ -12,14 +12,14 @@ import (
 	"github.com/carillon-dev/carillon/internal/ui/page"
 )
 
-// Choice is one of several that a viewer can make.
-type Choice struct{ Name, Text string }
+// choice is one of several that a viewer can make.
+type choice struct{ Name, Text string }
 
-// Shows are which rows there can be, Sorts their orders. The first of each is what nobody has to ask for.
+// shows are which rows there can be, sorts their orders. The first of each is what nobody has to ask for.
 var (
-	Shows = []Choice{{"", "everything"}, {"running", "what runs"}, {"failing", "what failed last"}, {"paused", "what is suspended or paused"},
+	shows = []choice{{"", "everything"}, {"running", "what runs"}, {"failing", "what failed last"}, {"paused", "what is suspended or paused"},
 		{"jobs", "Jobs of their own"}, {"gone", "what is gone"}}
-	Sorts = []Choice{{"", "namespace and name"}, {"next", "next time"}, {"failure", "last failure"}}
+	sorts = []choice{{"", "namespace and name"}, {"next", "next time"}, {"failure", "last failure"}}
 )
 
 // State is what a viewer has chosen: all of it stands in the address.
@@ -39,8 +39,8 @@ type State struct {
 // Years that a window may begin in: clocks of more distant ones are not known, and nothing is found there.
 const firstYear, lastYear = 1970, 2200
 
-// ReadState reads a query. The error is a page.Fault that says what is wrong with it.
-func ReadState(q url.Values, zone *time.Location) (State, error) {
+// readState reads a query. The error is a page.Fault that says what is wrong with it.
+func readState(q url.Values, zone *time.Location) (State, error) {
 	s := State{Zoom: standard, Q: strings.TrimSpace(q.Get("q")), Namespace: strings.TrimSpace(q.Get("namespace")), Page: 1, Table: q.Get("as") == "table"}
 	if name := q.Get("zoom"); name != "" {
 		var ok bool
@@ -66,10 +66,10 @@ func ReadState(q url.Values, zone *time.Location) (State, error) {
 		return s, page.BadInput("The timeline shows the years %d to %d.", firstYear, lastYear)
 	}
 	var ok bool
-	if s.Show, ok = choose(Shows, q.Get("show")); !ok {
+	if s.Show, ok = choose(shows, q.Get("show")); !ok {
 		return s, page.BadInput("There is nothing to show that is called %q.", q.Get("show"))
 	}
-	if s.Sort, ok = choose(Sorts, q.Get("sort")); !ok {
+	if s.Sort, ok = choose(sorts, q.Get("sort")); !ok {
 		return s, page.BadInput("There is no order %q. There are next and failure; without one rows are in the order of their names.", q.Get("sort"))
 	}
 	if text := q.Get("page"); text != "" {
@@ -82,7 +82,7 @@ func ReadState(q url.Values, zone *time.Location) (State, error) {
 	return s, nil
 }
 
-func choose(all []Choice, name string) (string, bool) {
+func choose(all []choice, name string) (string, bool) {
 	for _, c := range all {
 		if c.Name == name {
 			return c.Name, true
@@ -100,7 +100,7 @@ func (s State) URL() string {
 		}
 	}
 	if s.Zoom != standard {
-		q.Set("zoom", Zooms[s.Zoom].Name)
+		q.Set("zoom", zooms[s.Zoom].Name)
 	}
 	if !s.From.IsZero() {
 		q.Set("from", s.From.UTC().Format(time.RFC3339))
@@ -122,21 +122,21 @@ func (s State) URL() string {
 }
 
 // Window is the window of the state.
-func (s State) Window(now time.Time, zone *time.Location) Window {
+func (s State) Window(now time.Time, zone *time.Location) window {
 	if s.From.IsZero() {
-		return following(&Zooms[s.Zoom], now, zone)
+		return following(&zooms[s.Zoom], now, zone)
 	}
-	return windowFrom(&Zooms[s.Zoom], s.From, zone)
+	return windowFrom(&zooms[s.Zoom], s.From, zone)
 }
 
 // moved is the state whose window begins n windows later, or earlier.
-func (s State) moved(w Window, n int) State {
+func (s State) moved(w window, n int) State {
 	s.From = w.Zoom.later(w.From, w.Zone, n)
 	return s
 }
 
 // zoomed is the state with another zoom around the same middle; around now if the window follows it.
-func (s State) zoomed(to int, w Window) State {
+func (s State) zoomed(to int, w window) State {
 	if s.From.IsZero() {
 		s.Zoom = to
 		return s
@@ -146,7 +146,7 @@ func (s State) zoomed(to int, w Window) State {
 
 // around is the state with a zoom of which the window has that time in its middle.
 func (s State) around(to int, t time.Time, zone *time.Location) State {
-	z := &Zooms[to]
+	z := &zooms[to]
 	s.Zoom = to
 	if z.days > 0 {
 		from := dayStart(t, zone).In(zone)

@@ -40,7 +40,7 @@ var (
 func Register(s *page.Site) {
 	s.Handle("GET /timeline", func(w http.ResponseWriter, r *http.Request) error {
 		zone := page.ZoneOf(r)
-		state, err := ReadState(r.URL.Query(), zone)
+		state, err := readState(r.URL.Query(), zone)
 		if err != nil {
 			return err
 		}

@@ -15,9 +15,9 @@ import (
 // view is what the template shows.
 type view struct {
 	State
-	Window Window
+	Window window
 	Now    time.Time
-	Axis   Axis
+	Axis   axis
 	Rows   []Picture
 	// Total is what all rows of this page show, All how many rows there are on all pages.
 	Total Counts
@@ -45,8 +45,8 @@ type Link struct {
 // Zooms are the links to all zooms.
 func (v *view) Zooms() []Link {
 	var all []Link
-	for i := range Zooms {
-		all = append(all, Link{Text: Zooms[i].Name, Label: Zooms[i].Text, URL: v.zoomed(i, v.Window).URL(), Current: i == v.Zoom})
+	for i := range zooms {
+		all = append(all, Link{Text: zooms[i].Name, Label: zooms[i].Text, URL: v.zoomed(i, v.Window).URL(), Current: i == v.Zoom})
 	}
 	return all
 }
@@ -61,7 +61,7 @@ func (v *view) Nearer() string {
 
 // Further is the next zoom out.
 func (v *view) Further() string {
-	if v.Zoom == len(Zooms)-1 {
+	if v.Zoom == len(zooms)-1 {
 		return ""
 	}
 	return v.zoomed(v.Zoom+1, v.Window).URL()
@@ -101,8 +101,8 @@ func (v *view) Cleared() string {
 func (v *view) Filtered() bool { return v.Q != "" || v.Namespace != "" || v.Show != "" }
 
 // Shows and Sorts are the choices.
-func (v *view) Shows() []Choice {
-	all := slices.Clone(Shows)
+func (v *view) Shows() []choice {
+	all := slices.Clone(shows)
 	for i := range all {
 		if v.Stopped && all[i].Name == "running" {
 			all[i].Text = run.LeftWords
@@ -112,7 +112,7 @@ func (v *view) Shows() []Choice {
 }
 
 // Sorts are the orders.
-func (v *view) Sorts() []Choice { return Sorts }
+func (v *view) Sorts() []choice { return sorts }
 
 // ZoomName is the zoom in addresses, FromText the beginning in addresses; "" if it follows the time.
 func (v *view) ZoomName() string { return v.Window.Zoom.Name }
@@ -135,7 +135,7 @@ func (v *view) Range() string { return v.words.span(v.Window.From, v.Window.Unti
 func (v *view) NowSeen() bool { return v.Window.Contains(v.Now) }
 
 // NowX is where now is.
-func (v *view) NowX() Percent { return v.Window.X(v.Now) }
+func (v *view) NowX() percent { return v.Window.X(v.Now) }
 
 // NowText tells that the word "now" does not stand on another one.
 func (v *view) NowText() bool { return v.nowIsClear(dayRoom, oddDayRoom) }
@@ -143,11 +143,11 @@ func (v *view) NowText() bool { return v.nowIsClear(dayRoom, oddDayRoom) }
 // NowTextOnPhone tells it of a narrow window, where the words take more of the width.
 func (v *view) NowTextOnPhone() bool { return v.nowIsClear(phoneRoom, oddPhoneRoom) }
 
-// nowIsClear tells that now is beside the names of days and months, which take so much room, those of days that have not
-// 24 hours so much.
-func (v *view) nowIsClear(room, oddRoom Percent) bool {
+// nowIsClear tells that now is beside the names of days and months, which take so much room, those of days that have
+// not 24 hours so much.
+func (v *view) nowIsClear(room, oddRoom percent) bool {
 	now := v.NowX()
-	return !slices.ContainsFunc(v.Axis.Bands, func(b Band) bool {
+	return !slices.ContainsFunc(v.Axis.Bands, func(b band) bool {
 		taken := room
 		if b.Odd {
 			taken = oddRoom
@@ -174,7 +174,7 @@ func (v *view) nearer(t time.Time, namespace, name string) string {
 	s.Namespace, s.Q, s.Page, s.Table = namespace, name, 1, false
 	to := 0
 	for i := range v.Zoom { // the nearest one that has several of its cells
-		if Zooms[i].span >= 3*v.Window.Zoom.cell || Zooms[i].days > 0 {
+		if zooms[i].span >= 3*v.Window.Zoom.cell || zooms[i].days > 0 {
 			to = i
 			break
 		}
@@ -183,10 +183,10 @@ func (v *view) nearer(t time.Time, namespace, name string) string {
 }
 
 // newView lays out what is known.
-func newView(s State, w Window, now time.Time, known []*Known) *view {
-	v := &view{State: s, Window: w, Now: now, Axis: NewAxis(w), words: words{w.Zone, now}}
+func newView(s State, w window, now time.Time, known []*Known) *view {
+	v := &view{State: s, Window: w, Now: now, Axis: newAxis(w), words: words{w.Zone, now}}
 	for _, k := range known {
-		d := Draw(k, w, now)
+		d := draw(k, w, now)
 		v.Total.add(&d.Total)
 		p := v.picture(&d)
 		if s.Table {
@@ -213,36 +213,36 @@ func (v *view) setPages(all, first, previous, next int) {
 }
 
 // entries gives a row as a table, in the order of time.
-func (v *view) entries(d *Drawn) []Entry {
-	var all []Entry
+func (v *view) entries(d *Drawn) []entry {
+	var all []entry
 	for i := range d.Cells {
 		c := &d.Cells[i]
 		url := v.nearer(c.From.Add(c.Until.Sub(c.From)/2), d.Namespace, d.Name)
-		all = append(all, Entry{At: c.From, Class: c.Worst(), Text: v.words.cell(c), URL: url})
+		all = append(all, entry{At: c.From, Class: c.Worst(), Text: v.words.cell(c), URL: url})
 	}
 	for i := range d.Bars {
 		b := &d.Bars[i]
 		if b.Run == nil {
-			all = append(all, Entry{At: b.Waiting.At, Class: "waiting", Text: v.words.waiting(b.Waiting),
+			all = append(all, entry{At: b.Waiting.At, Class: "waiting", Text: v.words.waiting(b.Waiting),
 				URL: page.WhyURL(d.Kind, d.Namespace, d.Name, b.Waiting.At.UTC().Format(time.RFC3339))})
 			continue
 		}
-		all = append(all, Entry{At: b.Run.Time(), Run: b.Run, Text: v.words.run(b.Run), URL: page.RunURL(b.Run)})
+		all = append(all, entry{At: b.Run.Time(), Run: b.Run, Text: v.words.run(b.Run), URL: page.RunURL(b.Run)})
 	}
 	for i := range d.Overflow {
 		for n := range d.Overflow[i].Runs {
 			r := &d.Overflow[i].Runs[n]
-			all = append(all, Entry{At: r.Time(), Run: r, Text: v.words.run(r), URL: page.RunURL(r)})
+			all = append(all, entry{At: r.Time(), Run: r, Text: v.words.run(r), URL: page.RunURL(r)})
 		}
 	}
 	for i := range d.Marks {
 		o := d.Marks[i].Omission
-		all = append(all, Entry{At: o.ScheduledTime, Class: omittedWord(o), Text: v.words.omission(o),
+		all = append(all, entry{At: o.ScheduledTime, Class: omittedWord(o), Text: v.words.omission(o),
 			URL: page.WhyURL(d.Kind, d.Namespace, d.Name, o.ScheduledTime.UTC().Format(time.RFC3339))})
 	}
 	for i := range d.Future {
-		all = append(all, Entry{At: d.Future[i].At, Class: "due", Text: v.words.future(&d.Future[i])})
+		all = append(all, entry{At: d.Future[i].At, Class: "due", Text: v.words.future(&d.Future[i])})
 	}
-	slices.SortStableFunc(all, func(a, b Entry) int { return a.At.Compare(b.At) })
+	slices.SortStableFunc(all, func(a, b entry) int { return a.At.Compare(b.At) })
 	return all
 }

@@ -28,8 +28,8 @@ type Zoom struct {
 
 const day = 24 * time.Hour
 
-// Zooms are all, the nearest first.
-var Zooms = []Zoom{
+// zooms are all, the nearest first.
+var zooms = []Zoom{
 	{Name: "1h", Text: "1 hour", span: time.Hour, grid: 5 * time.Minute, before: 40 * time.Minute, cell: time.Minute,
 		tick: 5 * time.Minute, label: 5 * time.Minute, major: 15 * time.Minute, reach: day},
 	{Name: "6h", Text: "6 hours", span: 6 * time.Hour, grid: 30 * time.Minute, before: 4 * time.Hour, cell: 5 * time.Minute,
@@ -47,16 +47,16 @@ const standard = 2
 
 // zoomOf gives the index of the zoom of that name; false if there is none.
 func zoomOf(name string) (int, bool) {
-	for i := range Zooms {
-		if Zooms[i].Name == name {
+	for i := range zooms {
+		if zooms[i].Name == name {
 			return i, true
 		}
 	}
 	return 0, false
 }
 
-// Window is the time that a chart shows, From inclusive, Until exclusive.
-type Window struct {
+// window is the time that a chart shows, From inclusive, Until exclusive.
+type window struct {
 	From, Until time.Time
 	// Zone is that of the viewer.
 	Zone *time.Location
@@ -64,7 +64,7 @@ type Window struct {
 }
 
 // following gives the window around now: most of it has passed.
-func following(z *Zoom, now time.Time, zone *time.Location) Window {
+func following(z *Zoom, now time.Time, zone *time.Location) window {
 	if z.days > 1 {
 		today := dayStart(now, zone)
 		local := today.In(zone)
@@ -74,8 +74,8 @@ func following(z *Zoom, now time.Time, zone *time.Location) Window {
 }
 
 // windowFrom gives the window that begins then.
-func windowFrom(z *Zoom, from time.Time, zone *time.Location) Window {
-	return Window{From: from, Until: z.later(from, zone, 1), Zone: zone, Zoom: z}
+func windowFrom(z *Zoom, from time.Time, zone *time.Location) window {
+	return window{From: from, Until: z.later(from, zone, 1), Zone: zone, Zoom: z}
 }
 
 // later gives the time that is n windows later, or earlier if that is negative. By days it keeps the hour, so that a
@@ -97,28 +97,28 @@ func (z *Zoom) later(t time.Time, zone *time.Location, n int) time.Time {
 }
 
 // Length is how long the window is.
-func (w Window) Length() time.Duration { return w.Until.Sub(w.From) }
+func (w window) Length() time.Duration { return w.Until.Sub(w.From) }
 
 // Contains tells whether a time is in it.
-func (w Window) Contains(t time.Time) bool { return !t.Before(w.From) && t.Before(w.Until) }
+func (w window) Contains(t time.Time) bool { return !t.Before(w.From) && t.Before(w.Until) }
 
-// Percent is a place, or a width, in the chart: 0 is its beginning, 100 its end.
-type Percent float64
+// percent is a place, or a width, in the chart: 0 is its beginning, 100 its end.
+type percent float64
 
 // String writes it as SVG has it.
-func (p Percent) String() string {
+func (p percent) String() string {
 	return strconv.FormatFloat(math.Round(float64(p)*1000)/1000, 'f', -1, 64) + "%"
 }
 
 // X is where a time is; one outside is at the border.
-func (w Window) X(t time.Time) Percent {
+func (w window) X(t time.Time) percent {
 	switch {
 	case !t.After(w.From):
 		return 0
 	case !t.Before(w.Until):
 		return 100
 	}
-	return Percent(100 * float64(t.Sub(w.From)) / float64(w.Length()))
+	return percent(100 * float64(t.Sub(w.From)) / float64(w.Length()))
 }
 
 // dayStart is when the day of t begins in a zone.

@@ -79,7 +79,7 @@ func TestWindowsFollowEachOther(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 5000 {
 		z := zone(t, oddZones[r.IntN(len(oddZones))])
-		zoom := &Zooms[r.IntN(len(Zooms))]
+		zoom := &zooms[r.IntN(len(zooms))]
 		now := someTime(r, z)
 		w := following(zoom, now, z)
 		if !w.Contains(now) {
@@ -105,11 +105,11 @@ func TestAxis(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for range 3000 {
 		z := zone(t, oddZones[r.IntN(len(oddZones))])
-		zoom := &Zooms[r.IntN(len(Zooms))]
+		zoom := &zooms[r.IntN(len(zooms))]
 		w := following(zoom, someTime(r, z), z)
-		a := NewAxis(w)
+		a := newAxis(w)
 		about := fmt.Sprintf("%s from %v in %v", zoom.Name, w.From, z)
-		var end Percent
+		var end percent
 		for _, b := range a.Bands {
 			if d := b.X - end; d < -1e-9 || d > 1e-9 {
 				t.Fatalf("%s: a band begins at %v, the one before ends at %v", about, b.X, end)
@@ -122,7 +122,7 @@ func TestAxis(t *testing.T) {
 		if len(a.Ticks) < 4 || len(a.Ticks) > 40 {
 			t.Fatalf("%s: %d ticks", about, len(a.Ticks))
 		}
-		last := Percent(-1)
+		last := percent(-1)
 		for _, tick := range a.Ticks {
 			if tick.X <= last || tick.X > 100 {
 				t.Fatalf("%s: a tick at %v after one at %v", about, tick.X, last)
@@ -139,11 +139,11 @@ func TestAxis(t *testing.T) {
 
 func TestAxisOfAnOddDay(t *testing.T) {
 	z := zone(t, "Europe/Berlin")
-	w := windowFrom(&Zooms[standard], dayOf(2026, 10, 25, z), z)
+	w := windowFrom(&zooms[standard], dayOf(2026, 10, 25, z), z)
 	if w.Length() != 25*time.Hour {
 		t.Fatalf("the window has %v", w.Length())
 	}
-	a := NewAxis(w)
+	a := newAxis(w)
 	if len(a.Bands) != 1 || a.Bands[0].Text != "Sun 25 Oct · 25 h" || !a.Bands[0].Odd {
 		t.Errorf("bands %+v", a.Bands)
 	}
@@ -181,8 +181,8 @@ func TestNowText(t *testing.T) {
 			if test.now.Month() == time.October {
 				from = dayOf(2026, 10, 25, z)
 			}
-			w := windowFrom(&Zooms[standard], from, z)
-			v := &view{Window: w, Now: test.now, Axis: NewAxis(w)}
+			w := windowFrom(&zooms[standard], from, z)
+			v := &view{Window: w, Now: test.now, Axis: newAxis(w)}
 			if desk, phone := v.NowText(), v.NowTextOnPhone(); desk != test.desk || phone != test.phone {
 				t.Errorf("on a desk %v, on a phone %v at %.1f %% of %+v", desk, phone, v.NowX(), v.Axis.Bands)
 			}

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Says checks that a body has each of wanted and none of unwanted. One that is wrong is logged, once, from its main part
-// on.
+// Says checks that a body has each of wanted and none of unwanted. One that is wrong is logged, once, from its main
+// part on.
 func Says(t testing.TB, body string, wanted, unwanted []string) {
 	t.Helper()
 	wrong := false

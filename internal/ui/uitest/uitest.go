@@ -70,8 +70,8 @@ type World struct {
 	Unread status.Unread
 	// Forbidden is what the viewer may not do at the API server: "delete cronjobs".
 	Forbidden []string
-	// Stopped, if not "", is the data directory of the Carillon that is looked at, which does not run: its journal has Runs
-	// and Omissions, and no API server answers.
+	// Stopped, if not "", is the data directory of the Carillon that is looked at, which does not run: its journal has
+	// Runs and Omissions, and no API server answers.
 	Stopped string
 	// Refuses, if not nil, is asked about each request to the API server, and gives the error that it answers with.
 	Refuses func(clienttesting.Action) error
