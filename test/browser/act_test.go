@@ -85,7 +85,13 @@ func (h hand) confirm(b *tab) {
 	}
 	b.wantAccessible()
 	h.choose(b, `main form[method=post] button:is(.primary, .danger)`)
-	until(b.t, "the word that it is done", func() bool {
+	b.wantDone()
+}
+
+// wantDone waits for the word that something has been done.
+func (b *tab) wantDone() {
+	b.t.Helper()
+	b.wait("the word that it is done", func() bool {
 		return evaluate[bool](b, `Boolean(document.querySelector("main .notice.done"))`)
 	})
 }
@@ -145,7 +151,7 @@ func TestActs(t *testing.T) {
 				b.wantText("Friday")
 				b.wantAccessible()
 				h.choose(b, `main .actions button[value="save"]`)
-				until(t, "the word that it is done", func() bool { return evaluate[bool](b, `Boolean(document.querySelector("main .notice.done"))`) })
+				b.wantDone()
 				if got := get("cronjob/"+prefix, "{.spec.schedule}"); got != "30 6 31 * 5" {
 					t.Errorf("its schedule is %q", got)
 				}

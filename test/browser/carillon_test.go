@@ -176,9 +176,17 @@ func kubectl(t *testing.T, data string, args ...string) string {
 // until waits for something that comes by itself.
 func until(t *testing.T, what string, there func() bool) {
 	t.Helper()
+	if !waits(there) {
+		t.Fatalf("waited %v in vain for %s", forever, what)
+	}
+}
+
+// waits tells whether something comes by itself.
+func waits(there func() bool) bool {
 	for deadline := time.Now().Add(forever); !there(); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("waited %v in vain for %s", forever, what)
+			return false
 		}
 	}
+	return true
 }

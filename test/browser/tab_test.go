@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -161,11 +162,19 @@ func (b *tab) text() string {
 	return text
 }
 
+// wait waits for something that comes by itself to the page, and tells what is there instead.
+func (b *tab) wait(what string, there func() bool) {
+	b.t.Helper()
+	if !waits(there) {
+		b.t.Fatalf("waited %v in vain for %s; %s reads:\n%s", forever, what, b.address(), b.text())
+	}
+}
+
 // wantText fails the test when something is not to be read within the time that a person waits.
 func (b *tab) wantText(wanted ...string) {
 	b.t.Helper()
 	for _, w := range wanted {
-		until(b.t, fmt.Sprintf("%q on %s", w, b.address()), func() bool { return strings.Contains(b.text(), w) })
+		b.wait(strconv.Quote(w), func() bool { return strings.Contains(b.text(), w) })
 	}
 }
 
