@@ -92,7 +92,7 @@ func (h hand) confirm(b *tab) {
 func (b *tab) wantDone() {
 	b.t.Helper()
 	b.wait("the word that it is done", func() bool {
-		return evaluate[bool](b, `Boolean(document.querySelector("main .notice.done"))`)
+		return evaluate[bool](b, `Boolean(document.querySelector(".acted .notice.done"))`)
 	})
 }
 

@@ -50,6 +50,26 @@ func TestLive(t *testing.T) {
 	})
 }
 
+// What was done stays told while the page around it goes on.
+func TestNoticeStays(t *testing.T) {
+	address := page(t)
+	apply(t, subject("told", "true"))
+	b := open(t, address, desk)
+	until(t, "the schedule", func() bool {
+		b.visit("/act/suspend?kind=cronjob&namespace=default&name=told")
+		return evaluate[bool](b, `Boolean(document.querySelector("main form[method=post]"))`)
+	})
+	b.follow("main form", "Suspend it")
+	b.wantDone()
+	if !evaluate[bool](b, `new Promise((told) => {
+		document.body.addEventListener("htmx:afterSettle", () => told(Boolean(document.querySelector(".notice.done"))), {once: true});
+		document.body.dispatchEvent(new CustomEvent("changed"));
+	})`) {
+		t.Error("once the page has been brought up to date nothing tells that it was suspended")
+	}
+	kubectl(t, dataDir(), "delete", "cronjob", "told")
+}
+
 // A page whose Carillon has ended says so, and goes on when there is one again.
 func TestConnectionLost(t *testing.T) {
 	page(t)
