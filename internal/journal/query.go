@@ -170,9 +170,9 @@ func (q *Query) condition() *condition {
 	return c
 }
 
-// lastTry is the condition for a run that no later try of its scheduled time follows. A CronJob has one Job for each time,
-// and what has no owner no tries, so that nothing need be looked up of the very many that there may be. Of others the
-// index tells by itself that a time has one run.
+// lastTry is the condition for a run that no later try of its scheduled time follows. A CronJob has one Job for each
+// time, and what has no owner no tries, so that nothing need be looked up of the very many that there may be. Of others
+// the index tells by itself that a time has one run.
 const lastTry = `(scheduled IS NULL OR series NOT IN (SELECT id FROM series WHERE owner_kind <> 'CronJob' AND owner_name <> '')
 	OR NOT EXISTS (SELECT 1 FROM runs AS later WHERE later.series = runs.series AND later.time = runs.time AND later.id <> runs.id
 		AND later.scheduled = runs.scheduled

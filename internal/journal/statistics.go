@@ -12,8 +12,8 @@ import (
 	"github.com/carillon-dev/carillon/internal/plan/statistics"
 )
 
-// Statistics adds runs and omissions up. It reads a few numbers of each run in its spans, and keeps no more of it than how it
-// ended: a hundred thousand take about half a second.
+// Statistics adds runs and omissions up. It reads a few numbers of each run in its spans, and keeps no more of it than
+// how it ended: a hundred thousand take about half a second.
 func (r *Reader) Statistics(ctx context.Context, q statistics.Query) (*statistics.Statistics, error) {
 	c := statistics.NewCollector(q)
 	if q.Spans() == 0 {

@@ -49,7 +49,8 @@ func (r *Reader) Owners(ctx context.Context, q Query) ([]OwnerIn, error) {
 	return all, err
 }
 
-// Tally is how many runs of one owner have one outcome in one cell of time; of all tries of a scheduled time the last one.
+// Tally is how many runs of one owner have one outcome in one cell of time; of all tries of a scheduled time the last
+// one.
 type Tally struct {
 	OwnerIn
 	// Cell counts the cells from Query.From on, from 0.

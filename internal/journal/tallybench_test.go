@@ -13,8 +13,8 @@ import (
 	"github.com/carillon-dev/carillon/internal/plan/run"
 )
 
-// triedRun is the nth of many runs of 100 owners. Of a Timetable each fifth scheduled time failed at first, and was tried
-// again.
+// triedRun is the nth of many runs of 100 owners. Of a Timetable each fifth scheduled time failed at first, and was
+// tried again.
 func triedRun(n int, kind string) run.Run {
 	r := manyRun(n)
 	o := n % 100

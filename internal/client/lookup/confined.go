@@ -12,9 +12,9 @@ import (
 	"github.com/carillon-dev/carillon/internal/plan/statistics"
 )
 
-// Confined gives a source that knows of one namespace only, whatever it is asked: of others there is nothing. "" is all,
-// and gives the source itself, as an API server is given: that is asked with the rights of the user, and only a journal
-// would tell all.
+// Confined gives a source that knows of one namespace only, whatever it is asked: of others there is nothing. "" is
+// all, and gives the source itself, as an API server is given: that is asked with the rights of the user, and only a
+// journal would tell all.
 func Confined(s Source, namespace string) Source {
 	remembers, ok := s.(*journalSource)
 	if !ok || namespace == "" {
@@ -25,8 +25,8 @@ func Confined(s Source, namespace string) Source {
 	return &own
 }
 
-// confined is a journal of which one namespace is seen. What is asked by a UID, or by a container's ID, is of a run that
-// was seen.
+// confined is a journal of which one namespace is seen. What is asked by a UID, or by a container's ID, is of a run
+// that was seen.
 type confined struct {
 	Remembered
 	namespace string

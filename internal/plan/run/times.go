@@ -70,8 +70,8 @@ func LastTries(runs []Run) map[*Run]*Run {
 	return last
 }
 
-// LastOfTries gives, in their order, those that are the last try of their scheduled time among runs, as LastTries tells. The
-// argument is not modified.
+// LastOfTries gives, in their order, those that are the last try of their scheduled time among runs, as LastTries
+// tells. The argument is not modified.
 func LastOfTries(runs []Run) []Run {
 	last := LastTries(runs)
 	chosen := make([]Run, 0, len(runs))

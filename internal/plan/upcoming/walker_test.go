@@ -116,8 +116,8 @@ func (w walker) walk(from, to time.Time) walked {
 			continue
 		}
 		found.times = append(found.times, at)
-		if shifts && open != nil {
-			found.shifted[at] = open
+		if shifts && gap != nil { // a period counts where a time has moved to, not where it came from
+			found.shifted[at] = gap
 		}
 		if both := shown[wall]; natural && len(both) == 2 {
 			found.showing[at] = upcoming.First

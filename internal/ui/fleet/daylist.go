@@ -48,8 +48,8 @@ func (f *fleet) listDay(ctx context.Context, v *dayView, d dayChoice, count *day
 	v.Omissions = omissions[:min(mostOmissions, len(omissions))]
 }
 
-// runsWith gives runs that have an outcome, as they are counted: each scheduled time once, by its last try, and what has
-// failed and is to be tried again as not ended. Of any outcome, "", each try is given.
+// runsWith gives runs that have an outcome, as they are counted: each scheduled time once, by its last try, and what
+// has failed and is to be tried again as not ended. Of any outcome, "", each try is given.
 func (f *fleet) runsWith(ctx context.Context, q journal.Query, outcome run.Outcome) ([]run.Run, error) {
 	var retrying []run.Run
 	if outcome == run.Failed || outcome == run.Active {

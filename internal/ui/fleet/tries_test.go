@@ -37,8 +37,8 @@ func TestTries(t *testing.T) {
 	}
 }
 
-// The list of a day has each try. Narrowed to an outcome it has what the count beside it counts: the last try of each time,
-// of which one that is to be tried again has not ended.
+// The list of a day has each try. Narrowed to an outcome it has what the count beside it counts: the last try of each
+// time, of which one that is to be tried again has not ended.
 func TestTriesOfADay(t *testing.T) {
 	const waits = `{apiVersion: batch.carillon.dev/v1alpha1, kind: Timetable, metadata: {name: second, uid: u}, spec: {timeZone: UTC, schedules: [{cron: "0 * * * *"}], retry: {limit: 3},
 		template: {apiVersion: batch/v1, kind: Job, spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: a}]}}}}},

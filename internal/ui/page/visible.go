@@ -15,7 +15,8 @@ import (
 // visible gives a rendered page in which characters are seen that would not be, or that would change what stands beside
 // them, such as the marks of direction: whoever names an object or writes a message must not change what a page says.
 // What a form sends back stays as it is: the texts of textareas, and the attributes value and name. What is no UTF-8
-// is replaced everywhere, and of a text that is too long the beginning is shown. The page is one that templates have escaped, so that each < begins a tag.
+// is replaced everywhere, and of a text that is too long the beginning is shown. The page is one that templates have
+// escaped, so that each < begins a tag.
 func visible(rendered []byte) []byte {
 	rendered = bytes.ToValidUTF8(rendered, []byte("\uFFFD"))
 	if !hasLong(rendered) && !bytes.ContainsFunc(rendered, terminal.Hides) {
