@@ -152,6 +152,5 @@ func TestRetentionOnAFullDisk(t *testing.T) {
 
 func ExampleLaterVersionError() {
 	fmt.Println(&LaterVersionError{File: "/data/journal/runs.db", Version: 2, Own: 1})
-	// Output: /data/journal/runs.db was written by a later version of Carillon (its format is 2, and 1 is the latest that
-	// this one knows): use that version, or move the file elsewhere and begin a new one
+	// Output: /data/journal/runs.db was written by a later version of Carillon (its format is 2, and 1 is the latest that this one knows): use that version, or move the file elsewhere and begin a new one
 }
