@@ -7,7 +7,7 @@
 //   - act.go        the acts, and how each is asked about and done
 //   - subject.go    the object that an act is about, as the API server has it now
 //   - waiting.go    what of a schedule waits: retries, and times that have come
-//   - version.go    noticing that an object has changed since the viewer saw it
+//   - version.go    changing an object, unless it has changed since the viewer saw it
 //   - rights.go     whether the user may
 //   - applier.go    who else writes the object and would set a change back
 //   - confirm.go    what a confirmation says

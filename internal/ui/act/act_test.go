@@ -4,6 +4,7 @@
 package act_test
 
 import (
+	"errors"
 	"html"
 	"net/http"
 	"net/url"
@@ -11,9 +12,11 @@ import (
 	"strings"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/carillon-dev/carillon/internal/plan/run"
 	"github.com/carillon-dev/carillon/internal/ui/act"
@@ -361,6 +364,53 @@ func TestChangedMeanwhile(t *testing.T) {
 		if code, to := uitest.Post(t, s, target, form(answer)); code != http.StatusSeeOther {
 			t.Error(name, code, text(to))
 		}
+	}
+}
+
+// A controller writes the status of an object at any time. That comes between nobody and what he wants; a change of what
+// he saw does.
+func TestWrittenMeanwhile(t *testing.T) {
+	for name, test := range map[string]struct {
+		write func(o *unstructured.Unstructured)
+		done  bool
+	}{
+		"its status": {func(o *unstructured.Unstructured) {
+			_ = unstructured.SetNestedField(o.Object, "2026-11-02T10:00:00Z", "status", "lastScheduleTime")
+		}, true},
+		"its schedule": {func(o *unstructured.Unstructured) {
+			_ = unstructured.SetNestedField(o.Object, "5 * * * *", "spec", "schedule")
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			conflicts := 0
+			var s *page.Site
+			var seen *unstructured.Unstructured
+			s = site(t, uitest.World{Manifests: cronJob(""), Refuses: func(a clienttesting.Action) error {
+				if a.GetVerb() != "patch" || conflicts == 2 {
+					return nil
+				}
+				if conflicts++; conflicts == 1 { // past the client, which waits for this
+					written := seen.DeepCopy()
+					test.write(written)
+					tracker := s.Server.Client.(interface{ Tracker() clienttesting.ObjectTracker }).Tracker()
+					if err := tracker.Update(a.GetResource(), written, "default"); err != nil {
+						t.Error(err)
+					}
+				}
+				return apierrors.NewConflict(schema.GroupResource{Resource: "cronjobs"}, "backup", errors.New("the object has been modified"))
+			}})
+			seen = live(t, s, "CronJob", "backup")
+			target := page.ActURL("suspend", "batch/v1", "CronJob", "default", "backup")
+			_, body := uitest.Get(t, s, target)
+			code, answer := uitest.Post(t, s, target, form(body))
+			suspended, _, _ := unstructured.NestedBool(live(t, s, "CronJob", "backup").Object, "spec", "suspend")
+			if suspended != test.done || (code == http.StatusSeeOther) != test.done {
+				t.Errorf("%d, suspended: %v", code, suspended)
+			}
+			if !test.done {
+				wants(t, answer, "It has changed since you looked. Nothing was done.", "12:05")
+			}
+		})
 	}
 }
 

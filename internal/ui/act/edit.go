@@ -16,7 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/carillon-dev/carillon/internal/ui/entry"
@@ -265,17 +264,4 @@ func difference(from, to map[string]any) map[string]any {
 func changedFields(change map[string]any) []string {
 	spec, _ := change["spec"].(map[string]any)
 	return slices.Sorted(maps.Keys(spec))
-}
-
-// try asks the API server what it would store.
-func (r *request) try(ctx context.Context, change map[string]any) (*unstructured.Unstructured, error) {
-	resource, err := r.resource()
-	if err != nil {
-		return nil, err
-	}
-	data, options, err := r.patch(change, true)
-	if err != nil {
-		return nil, err
-	}
-	return resource.Patch(ctx, r.live.GetName(), types.MergePatchType, data, options)
 }

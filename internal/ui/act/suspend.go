@@ -10,7 +10,6 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/carillon-dev/carillon/internal/plan/quantity"
 	"github.com/carillon-dev/carillon/internal/plan/run"
@@ -148,20 +147,6 @@ func doSuspend(ctx context.Context, r *request) (done, error) {
 		}
 	}
 	return done{notice, r.url()}, r.send(ctx, map[string]any{"spec": spec})
-}
-
-// send changes the object.
-func (r *request) send(ctx context.Context, change map[string]any) error {
-	resource, err := r.resource()
-	if err != nil {
-		return err
-	}
-	data, options, err := r.patch(change, false)
-	if err != nil {
-		return err
-	}
-	_, err = resource.Patch(ctx, r.live.GetName(), types.MergePatchType, data, options)
-	return err
 }
 
 func (r *request) patchCommand(change string) string {

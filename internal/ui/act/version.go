@@ -4,6 +4,7 @@
 package act
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -11,7 +12,9 @@ import (
 	"maps"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/carillon-dev/carillon/internal/kind/adapter"
@@ -55,26 +58,76 @@ func (r *request) unchanged() error {
 	return nil
 }
 
-// patch changes the object, if it still is what was read.
-func (r *request) patch(change map[string]any, dryRun bool) (typed []byte, options metav1.PatchOptions, err error) {
+// send changes the object.
+func (r *request) send(ctx context.Context, change map[string]any) error {
+	_, err := r.patch(ctx, change, metav1.PatchOptions{})
+	return err
+}
+
+// try asks the API server what it would store.
+func (r *request) try(ctx context.Context, change map[string]any) (*unstructured.Unstructured, error) {
+	return r.patch(ctx, change, metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
+}
+
+// mostConflicts is how often a write of somebody else may come before one of the viewer's.
+const mostConflicts = 10
+
+// patch changes the object if it still is what was read. A controller writes its status at any time: what comes after
+// such a write is sent again, as long as the object is what the viewer saw.
+func (r *request) patch(ctx context.Context, change map[string]any, options metav1.PatchOptions) (*unstructured.Unstructured, error) {
+	resource, err := r.resource()
+	if err != nil {
+		return nil, err
+	}
+	options.FieldManager, options.FieldValidation = manager, metav1.FieldValidationStrict
+	for n := 0; ; n++ {
+		data, err := r.guarded(change)
+		if err != nil {
+			return nil, err
+		}
+		changed, err := resource.Patch(ctx, r.live.GetName(), types.MergePatchType, data, options)
+		if !apierrors.IsConflict(err) || n == mostConflicts {
+			return changed, err
+		}
+		seen := r.version()
+		if failed := r.reread(ctx); failed != nil {
+			return nil, errors.Join(err, failed)
+		}
+		if r.version() != seen {
+			return nil, errChanged
+		}
+	}
+}
+
+// reread reads the object again. One that is not there any more stays as it was.
+func (r *request) reread(ctx context.Context) error {
+	live, err := get(ctx, r.server, r.gvk, r.live.GetNamespace(), r.live.GetName())
+	if err != nil || live == nil {
+		return err
+	}
+	if r.run != nil {
+		s, err := runSubject(ctx, r.server, r.gvk, live)
+		if err == nil {
+			*r.subject = *s
+		}
+		return err
+	}
+	scheduled, err := readScheduled(ctx, r.server, live)
+	if err == nil {
+		r.live, r.scheduled = live, scheduled
+	}
+	return err
+}
+
+// guarded is a merge patch that the API server takes for the object that was read only.
+func (r *request) guarded(change map[string]any) ([]byte, error) {
 	metadata, _ := change["metadata"].(map[string]any)
 	guarded := map[string]any{"uid": string(r.live.GetUID())}
 	if version := r.live.GetResourceVersion(); version != "" {
 		guarded["resourceVersion"] = version
 	}
-	for key, value := range metadata {
-		guarded[key] = value
-	}
-	whole := map[string]any{"metadata": guarded}
-	for key, value := range change {
-		if key != "metadata" {
-			whole[key] = value
-		}
-	}
-	typed, err = json.Marshal(whole)
-	options = metav1.PatchOptions{FieldManager: manager, FieldValidation: metav1.FieldValidationStrict}
-	if dryRun {
-		options.DryRun = []string{metav1.DryRunAll}
-	}
-	return typed, options, err
+	maps.Copy(guarded, metadata)
+	whole := maps.Clone(change)
+	whole["metadata"] = guarded
+	return json.Marshal(whole)
 }
