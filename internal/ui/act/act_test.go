@@ -392,7 +392,9 @@ func TestWrittenMeanwhile(t *testing.T) {
 				if conflicts++; conflicts == 1 { // past the client, which waits for this
 					written := seen.DeepCopy()
 					test.write(written)
-					tracker := s.Server.Client.(interface{ Tracker() clienttesting.ObjectTracker }).Tracker()
+					tracker := s.Server.Client.(interface {
+						Tracker() clienttesting.ObjectTracker
+					}).Tracker()
 					if err := tracker.Update(a.GetResource(), written, "default"); err != nil {
 						t.Error(err)
 					}
