@@ -4,9 +4,6 @@
 package journal
 
 import (
-	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -43,17 +40,7 @@ func triedRuns(t *rapid.T) []run.Run {
 
 // Of several tries of one scheduled time the last one is given, and counted, whatever else is asked.
 func TestLastTries(t *testing.T) {
-	base := t.TempDir()
-	n := 0
-	rapid.Check(t, func(t *rapid.T) {
-		n++
-		dir := filepath.Join(base, fmt.Sprint(n))
-		defer os.RemoveAll(dir)
-		j, err := Open(dir, Options{KeepLogs: -1, limits: quiet()})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer j.Close()
+	checkJournals(t, func(t *rapid.T, j *Journal, dir string) {
 		if err := j.Record(t.Context(), triedRuns(t), nil); err != nil {
 			t.Fatal(err)
 		}

@@ -19,8 +19,9 @@ import (
 	"github.com/carillon-dev/carillon/internal/plan/statistics"
 )
 
-// Statistics are those of the runs and omissions that a reader gives, times of attempts included.
-func TestStatistics(t *testing.T) {
+// checkJournals checks a property of journals; each begins empty, in a directory of its own.
+func checkJournals(t *testing.T, property func(t *rapid.T, j *Journal, dir string)) {
+	t.Helper()
 	base := t.TempDir()
 	n := 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -32,6 +33,13 @@ func TestStatistics(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer j.Close()
+		property(t, j, dir)
+	})
+}
+
+// Statistics are those of the runs and omissions that a reader gives, times of attempts included.
+func TestStatistics(t *testing.T) {
+	checkJournals(t, func(t *rapid.T, j *Journal, dir string) {
 		for i := range rapid.IntRange(0, 25).Draw(t, "runs") {
 			r := aRun(rapid.IntRange(0, 3000).Draw(t, "minute"), rapid.SampledFrom(outcomes).Draw(t, "outcome"))
 			r.UID, r.Namespace = uid(i), rapid.SampledFrom([]string{"a", "b"}).Draw(t, "namespace")

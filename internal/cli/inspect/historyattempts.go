@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/carillon-dev/carillon/internal/cli/console"
 	"github.com/carillon-dev/carillon/internal/cli/table"
-	"github.com/carillon-dev/carillon/internal/plan/quantity"
 	"github.com/carillon-dev/carillon/internal/plan/run"
 )
 
@@ -32,15 +30,7 @@ func attemptsTable(a *historyAnswer) *table.Table {
 		if !at.Ended.IsZero() {
 			row[4] = attemptEnd(at)
 		}
-		if at.MemoryPeak > 0 {
-			row[5] = table.Text(quantity.Bytes(at.MemoryPeak))
-		}
-		if at.CPU > 0 {
-			row[6] = table.Text(console.FormatDuration(at.CPU))
-		}
-		if at.OutputBytes > 0 {
-			row[7] = table.Text(quantity.Bytes(at.OutputBytes))
-		}
+		copy(row[5:], usedCells(at.MemoryPeak, at.CPU, at.OutputBytes))
 		t.Rows = append(t.Rows, row)
 	}
 	return t

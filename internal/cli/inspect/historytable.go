@@ -87,16 +87,23 @@ func runRow(r *run.Run, longest time.Duration, a *historyAnswer) []table.Cell {
 	if r.Attempts > 1 {
 		row[7] = table.Text(quantity.Grouped(r.Attempts))
 	}
-	if r.MemoryPeak > 0 {
-		row[8] = table.Text(quantity.Bytes(r.MemoryPeak))
-	}
-	if r.CPU > 0 {
-		row[9] = table.Text(console.FormatDuration(r.CPU))
-	}
-	if r.OutputBytes > 0 {
-		row[10] = table.Text(quantity.Bytes(r.OutputBytes))
-	}
+	copy(row[8:], usedCells(r.MemoryPeak, r.CPU, r.OutputBytes))
 	return row[:]
+}
+
+// usedCells are those of what a run or an attempt used, empty where that is not known: memory and output in bytes.
+func usedCells(memory int64, cpu time.Duration, output int64) []table.Cell {
+	cells := make([]table.Cell, 3)
+	if memory > 0 {
+		cells[0] = table.Text(quantity.Bytes(memory))
+	}
+	if cpu > 0 {
+		cells[1] = table.Text(console.FormatDuration(cpu))
+	}
+	if output > 0 {
+		cells[2] = table.Text(quantity.Bytes(output))
+	}
+	return cells
 }
 
 // notEnded is the outcome of a run that was active when the Carillon stopped that remembers it.
