@@ -175,7 +175,7 @@ func measurePaint(t *testing.T, s *measuredPage) {
 func measurePage(t *testing.T, size int) {
 	fleet := newFleetServer(size)
 	server := httptest.NewServer(fleet)
-	defer server.Close()
+	t.Cleanup(server.Close) // after that of the program, which watches
 	dir := fleetJournal(t, size)
 	began := time.Now()
 	s := startMeasured(t, "--kubeconfig", kubeconfigFor(t, server.URL), "--journal", dir)
