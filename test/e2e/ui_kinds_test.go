@@ -59,16 +59,20 @@ spec: {schedules: [{cron: "0 3 1 1 *"}], template: {apiVersion: batch.volcano.sh
 // offers waits until a page links to an act, and gives the address.
 func (v *actor) offers(path, act string) string {
 	v.t.Helper()
-	link, page := regexp.MustCompile(`href="(/act/`+act+`\?[^"]*)"`), ""
-	for deadline := time.Now().Add(forever); ; time.Sleep(200 * time.Millisecond) {
+	link := regexp.MustCompile(`href="(/act/` + act + `\?[^"]*)"`)
+	var found []string
+	var page string
+	defer func() {
+		if found == nil {
+			v.t.Logf("%s reads:\n%s", path, page)
+		}
+	}()
+	until(v.t, path+" to offer "+act, func() bool {
 		_, _, page = v.do(http.NewRequest(http.MethodGet, v.base+path, nil))
-		if found := link.FindStringSubmatch(page); found != nil {
-			return html.UnescapeString(found[1])
-		}
-		if time.Now().After(deadline) {
-			v.t.Fatalf("%s does not offer %s:\n%s", path, act, page)
-		}
-	}
+		found = link.FindStringSubmatch(page)
+		return found != nil
+	})
+	return html.UnescapeString(found[1])
 }
 
 // The acts do what they say on the schedules of each kind and on their runs, also where others have the same names, and

@@ -167,7 +167,7 @@ func (t *statusText) quiet() []string {
 	if len(none) == 0 {
 		return nil
 	}
-	return t.dim(t.prose("", "", capitalised(strings.Join(none, "; "))+"."))
+	return t.dim(t.prose("", "", paragraph.Capital(strings.Join(none, "; "))+"."))
 }
 
 // sources say where what is told comes from, and what could not be read.
@@ -186,13 +186,6 @@ func (t *statusText) dim(lines []string) []string {
 		lines[i] = table.Dim.Paint(lines[i], t.color)
 	}
 	return lines
-}
-
-func capitalised(text string) string {
-	if text == "" {
-		return text
-	}
-	return strings.ToUpper(text[:1]) + text[1:]
 }
 
 // fill says how many items each section shows, so that all of it fits the screen: each has one, and then one after the

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
+
+	"github.com/carillon-dev/carillon/internal/plan/paragraph"
 )
 
 // Verdict is an answer in one word.
@@ -192,9 +192,8 @@ func (b *builder) tell(s Sentence) {
 
 // quote says what an object or event says.
 func (b *builder) quote(message string) {
-	first, size := utf8.DecodeRuneInString(firstLine(message))
-	if size > 0 {
-		b.say("%s.", string(unicode.ToUpper(first))+firstLine(message)[size:])
+	if line := firstLine(message); line != "" {
+		b.say("%s.", paragraph.Capital(line))
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/carillon-dev/carillon/internal/cron"
+	"github.com/carillon-dev/carillon/internal/plan/paragraph"
 	"github.com/carillon-dev/carillon/internal/plan/quantity"
 	"github.com/carillon-dev/carillon/internal/plan/words"
 )
@@ -34,24 +35,22 @@ func (s *subject) overlap() Policy {
 	case policy == "Allow":
 		p.Words = "Each time starts a run, whatever still runs, up to 100 at once. Above that the newest time waits."
 	case room.Stops:
-		p.Words = upper(atMost) + ": the oldest busy run of the schedule is stopped (Cancelled, which is no failure), and the new one starts when it is gone. Runs " +
+		p.Words = paragraph.Capital(atMost) + ": the oldest busy run of the schedule is stopped (Cancelled, which is no failure), and the new one starts when it is gone. Runs " +
 			"started by hand are not stopped; the new one waits for them."
 	case room.Queues && room.WaitLimit == 0:
 		p.Setting += ", queueLimit: 0"
-		p.Words = upper(atMost) + ": a time that comes while there is no room is skipped (QueueFull)."
+		p.Words = paragraph.Capital(atMost) + ": a time that comes while there is no room is skipped (QueueFull)."
 	case room.Queues:
 		p.Setting += fmt.Sprintf(", queueLimit: %d", room.WaitLimit)
 		p.Words = fmt.Sprintf("%s: times wait in line, up to %d, and start in their order when there is room. One that finds the line full is skipped (QueueFull).",
-			upper(atMost), room.WaitLimit)
+			paragraph.Capital(atMost), room.WaitLimit)
 	case room.Limit > 1:
-		p.Words = upper(atMost) + "; the newest time waits and starts when one ends, an older one that waited is skipped (Superseded)."
+		p.Words = paragraph.Capital(atMost) + "; the newest time waits and starts when one ends, an older one that waited is skipped (Superseded)."
 	default:
 		p.Words = forbidWords + " An older time that waited is skipped (Superseded)."
 	}
 	return p
 }
-
-func upper(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
 func (s *subject) outage() Policy {
 	policy := s.scheduled.Policy

@@ -1,7 +1,7 @@
 // Copyright The Carillon Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package paragraph breaks text into lines, in the same way in all answers.
+// Package paragraph breaks text into lines, and makes sentences of words, in the same way in all answers.
 package paragraph
 
 import (

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/carillon-dev/carillon/internal/plan/duration"
+	"github.com/carillon-dev/carillon/internal/plan/paragraph"
 	"github.com/carillon-dev/carillon/internal/plan/quantity"
 	"github.com/carillon-dev/carillon/internal/plan/run"
 )
@@ -140,5 +141,5 @@ func upper(text string) string {
 	if strings.ToLower(first) != first || strings.ContainsAny(first, ".:=\"") {
 		return text
 	}
-	return strings.ToUpper(text[:1]) + text[1:]
+	return paragraph.Capital(text)
 }

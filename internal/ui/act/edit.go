@@ -18,7 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 
-	"github.com/carillon-dev/carillon/internal/ui/entry"
+	"github.com/carillon-dev/carillon/internal/plan/paragraph"
 	"github.com/carillon-dev/carillon/internal/ui/manifest"
 	"github.com/carillon-dev/carillon/internal/ui/page"
 )
@@ -185,7 +185,7 @@ func (e *edit) check(before, wanted map[string]any) {
 			case e.AsYAML:
 				e.Faults = append(e.Faults, s.Path()+": "+strings.TrimSuffix(err.Error(), ".")+".")
 			default:
-				s.Fault = entry.Sentence(err)
+				s.Fault = paragraph.Sentence(err.Error())
 			}
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/carillon-dev/carillon/internal/plan/paragraph"
 	"github.com/carillon-dev/carillon/internal/plan/workload"
 	"github.com/carillon-dev/carillon/internal/ui/entry"
 )
@@ -110,7 +111,7 @@ func fill(sections []section, object map[string]any, form url.Values) {
 			}
 			s.Value = text
 			if err := s.write(object, text); err != nil {
-				s.Fault = entry.Sentence(err)
+				s.Fault = paragraph.Sentence(err.Error())
 			}
 		}
 	}

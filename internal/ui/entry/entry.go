@@ -4,7 +4,7 @@
 // Package entry reads what a person writes into the fields of a form about a schedule. What is wrong is told in the
 // same words on all pages: what was written, where in it the fault is, and what to write instead.
 //
-//   - entry.go     numbers, words, and errors as sentences
+//   - entry.go     numbers and words
 //   - schedule.go  the expression of a CronJob, and the schedules of a Timetable
 //   - time.go      zones, durations and instants
 //
@@ -17,13 +17,6 @@ import (
 	"strconv"
 	"strings"
 )
-
-// Sentence gives an error as a sentence of its own.
-func Sentence(err error) string {
-	text := strings.TrimSuffix(err.Error(), ".")
-	first, rest := text[:min(1, len(text))], text[min(1, len(text)):]
-	return strings.ToUpper(first) + rest + "."
-}
 
 // Number reads a whole number from least to most. With the error it is 0.
 func Number(text string, least, most int64) (int64, error) {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/carillon-dev/carillon/internal/plan/paragraph"
 	"github.com/carillon-dev/carillon/internal/ui/entry"
 )
 
@@ -69,8 +70,8 @@ func TestErrors(t *testing.T) {
 				t.Error(err)
 			case test.want != "" && err == nil:
 				t.Errorf("%q is taken", test.text)
-			case test.want != "" && !strings.Contains(entry.Sentence(err), test.want):
-				t.Errorf("got %q, want %q", entry.Sentence(err), test.want)
+			case test.want != "" && !strings.Contains(paragraph.Sentence(err.Error()), test.want):
+				t.Errorf("got %q, want %q", paragraph.Sentence(err.Error()), test.want)
 			}
 		})
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/carillon-dev/carillon/internal/journal"
+	"github.com/carillon-dev/carillon/internal/plan/paragraph"
 	"github.com/carillon-dev/carillon/internal/plan/quantity"
 	"github.com/carillon-dev/carillon/internal/plan/run"
 	"github.com/carillon-dev/carillon/internal/plan/statistics"
@@ -50,11 +51,7 @@ func (r *ranking) None() string {
 			clauses = append(clauses, l.Without)
 		}
 	}
-	if len(clauses) == 0 {
-		return ""
-	}
-	text := strings.Join(clauses, "; ") + "."
-	return strings.ToUpper(text[:1]) + text[1:]
+	return paragraph.Sentence(strings.Join(clauses, "; "))
 }
 
 // rankingRow is a schedule in a list.

@@ -10,10 +10,9 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/carillon-dev/carillon/internal/plan/duration"
+	"github.com/carillon-dev/carillon/internal/plan/paragraph"
 	"github.com/carillon-dev/carillon/internal/plan/quantity"
 	"github.com/carillon-dev/carillon/internal/plan/run"
 	"github.com/carillon-dev/carillon/internal/plan/status"
@@ -89,7 +88,7 @@ func (l list[T]) Any() bool { return l.Total > 0 }
 // contentOf prepares what is shown: all parts, or one of them on its page number. ok is false if there is no such part.
 func contentOf(s *status.Status, show part, number int, zone *time.Location) (c *content, ok bool) {
 	c = &content{Status: s, Verdict: s.Verdict(), Show: show}
-	c.Lead = sentence(c.Verdict.Rest)
+	c.Lead = paragraph.Capital(c.Verdict.Rest)
 	c.Figures = figures(s)
 	c.Wrong, c.Healthy = health(s.Health)
 	c.Failures = cut(failuresOf(s), partFailed, show, number, fewFailures)
@@ -180,7 +179,7 @@ var partTitles = map[part]string{
 // RunningTitle is the heading of what has not ended.
 func (c *content) RunningTitle() string {
 	if c.Stopped {
-		return sentence(run.LeftWords)
+		return paragraph.Capital(run.LeftWords)
 	}
 	return "Running"
 }
@@ -202,18 +201,9 @@ func (c *content) Title() string {
 		wrong = append(wrong, "not all can be seen")
 	}
 	if last := len(wrong) - 1; last > 0 {
-		return sentence(strings.Join(wrong[:last], ", ") + " and " + wrong[last])
+		return paragraph.Capital(strings.Join(wrong[:last], ", ") + " and " + wrong[last])
 	}
-	return sentence(wrong[0])
-}
-
-// sentence begins with a capital letter.
-func sentence(text string) string {
-	first, size := utf8.DecodeRuneInString(text)
-	if size == 0 || first == utf8.RuneError {
-		return text
-	}
-	return string(unicode.ToUpper(first)) + text[size:]
+	return paragraph.Capital(wrong[0])
 }
 
 // figures are the numbers that stand above all.
@@ -288,5 +278,5 @@ func health(all []status.Part) (wrong []status.Part, healthy string) {
 			quiet = append(quiet, p.Name+": "+p.Text)
 		}
 	}
-	return wrong, sentence(strings.Join(quiet, " · "))
+	return wrong, paragraph.Capital(strings.Join(quiet, " · "))
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/carillon-dev/carillon/internal/cron"
 	"github.com/carillon-dev/carillon/internal/plan/duration"
+	"github.com/carillon-dev/carillon/internal/plan/paragraph"
 	"github.com/carillon-dev/carillon/internal/plan/quantity"
 	"github.com/carillon-dev/carillon/internal/plan/run"
 	"github.com/carillon-dev/carillon/internal/plan/status"
@@ -62,7 +63,7 @@ func reasonOf(r *run.Run) string {
 	if code := r.ExitCode; code != nil && *code != 0 {
 		text = fmt.Sprintf("exit code %d; %s", *code, text)
 	}
-	return sentence(text)
+	return paragraph.Capital(text)
 }
 
 // running is a run that has not ended, with its age beside what is usual.
@@ -141,7 +142,7 @@ func pausedOf(s *status.Status, zone *time.Location) []paused {
 		if p.By != "" {
 			one.Why = strings.TrimPrefix(one.Why+", written by "+p.By, ", ")
 		}
-		one.Why = sentence(one.Why)
+		one.Why = paragraph.Capital(one.Why)
 		all[i] = one
 	}
 	return all

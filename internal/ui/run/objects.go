@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/carillon-dev/carillon/internal/plan/diagnosis"
+	"github.com/carillon-dev/carillon/internal/plan/paragraph"
 	"github.com/carillon-dev/carillon/internal/plan/quantity"
 )
 
@@ -116,29 +117,21 @@ func podOf(p *corev1.Pod) pod {
 	state := diagnosis.StateOf(p)
 	v := pod{
 		Name: p.Name, Node: p.Spec.NodeName, Index: p.Annotations[batchv1.JobCompletionIndexAnnotation], Created: p.CreationTimestamp.Time,
-		State: "waits", Class: "waiting", Icon: "clock", Text: sentence(state.Text), Since: state.Since,
+		State: "waits", Class: "waiting", Icon: "clock", Text: paragraph.Sentence(state.Text), Since: state.Since,
 	}
 	switch {
 	case p.Status.Phase == corev1.PodSucceeded:
 		v.State, v.Class, v.Icon, v.Text = "succeeded", "succeeded", "check", ""
 	case p.Status.Phase == corev1.PodFailed:
 		v.State, v.Class, v.Icon = "failed", "failed", "cross"
-		v.Text = sentence(strings.TrimPrefix(state.Text, "failed: "))
+		v.Text = paragraph.Sentence(strings.TrimPrefix(state.Text, "failed: "))
 	case state.Reason == "Running":
 		v.State, v.Class, v.Icon = "running", "active", "play"
-		v.Text = sentence(strings.TrimPrefix(strings.TrimPrefix(state.Text, "runs"), ", "))
+		v.Text = paragraph.Sentence(strings.TrimPrefix(strings.TrimPrefix(state.Text, "runs"), ", "))
 	case state.Reason == "Terminating":
 		v.State, v.Class, v.Icon, v.Text = "ending", "cancelled", "stop", "It is being deleted."
 	case state.Stuck:
 		v.State, v.Icon = "stuck", "warning"
 	}
 	return v
-}
-
-// sentence makes a sentence of words.
-func sentence(text string) string {
-	if text == "" {
-		return ""
-	}
-	return strings.ToUpper(text[:1]) + strings.TrimRight(text[1:], ".") + "."
 }

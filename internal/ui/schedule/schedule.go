@@ -27,6 +27,7 @@ import (
 	"github.com/carillon-dev/carillon/api/v1alpha1"
 	"github.com/carillon-dev/carillon/internal/plan/explanation"
 	"github.com/carillon-dev/carillon/internal/plan/history"
+	"github.com/carillon-dev/carillon/internal/plan/paragraph"
 	"github.com/carillon-dev/carillon/internal/plan/run"
 	"github.com/carillon-dev/carillon/internal/ui/manifest"
 	"github.com/carillon-dev/carillon/internal/ui/page"
@@ -174,7 +175,7 @@ var conditionWords = map[string]string{
 }
 
 func conditionOf(c *metav1.Condition) condition {
-	got := condition{Type: c.Type, Status: string(c.Status), Reason: c.Reason, Message: sentence(c.Message), Since: c.LastTransitionTime.Time, Class: "good"}
+	got := condition{Type: c.Type, Status: string(c.Status), Reason: c.Reason, Message: paragraph.Sentence(c.Message), Since: c.LastTransitionTime.Time, Class: "good"}
 	got.Words = conditionWords[c.Type+" "+got.Status]
 	wanted := metav1.ConditionTrue
 	if c.Type == v1alpha1.ConditionLate || c.Type == v1alpha1.ConditionPaused || c.Type == v1alpha1.ConditionCompleted {

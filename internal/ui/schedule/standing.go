@@ -13,6 +13,7 @@ import (
 	"github.com/carillon-dev/carillon/internal/cron"
 	"github.com/carillon-dev/carillon/internal/plan/duration"
 	"github.com/carillon-dev/carillon/internal/plan/history"
+	"github.com/carillon-dev/carillon/internal/plan/paragraph"
 	"github.com/carillon-dev/carillon/internal/plan/quantity"
 	"github.com/carillon-dev/carillon/internal/plan/run"
 	"github.com/carillon-dev/carillon/internal/plan/status"
@@ -47,7 +48,7 @@ func standingOf(k *known) standing {
 		text := "The object is not there any more: it was deleted. What is remembered of its runs is shown."
 		if k.absent != "" {
 			s.Text = "remembered"
-			text = sentence(k.absent)
+			text = paragraph.Sentence(k.absent)
 		}
 		s.Notices = append(s.Notices, notice{"warns", "warning", text, ""})
 	} else {
@@ -80,7 +81,7 @@ func (s *standing) served(k *known) {
 	}
 	for _, b := range is.Blocked {
 		badge("bad", "warning", "cannot run")
-		tell("bad", "warning", "Nothing starts as it is written: "+sentence(b.Message), "")
+		tell("bad", "warning", "Nothing starts as it is written: "+paragraph.Sentence(b.Message), "")
 	}
 	for i := range is.Paused {
 		p := &is.Paused[i]
@@ -198,15 +199,6 @@ func (s *standing) past(k *known) {
 	if o := &omissions[0]; s.Last == nil || o.ScheduledTime.After(s.Last.Time()) {
 		s.LastOmitted = o
 	}
-}
-
-// sentence is text that begins with a capital letter and ends with a full stop.
-func sentence(text string) string {
-	text = strings.TrimRight(strings.TrimSpace(text), ".")
-	if text == "" {
-		return ""
-	}
-	return strings.ToUpper(text[:1]) + text[1:] + "."
 }
 
 // wordsOfTrend says whether runs take longer than they did, in a sentence.

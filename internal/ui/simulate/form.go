@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/carillon-dev/carillon/internal/ui/entry"
+	"github.com/carillon-dev/carillon/internal/plan/paragraph"
 )
 
 // What may be asked for, at most.
@@ -114,7 +114,7 @@ func (f *form) More() bool {
 // fault notes what is wrong with a field; nil notes nothing.
 func (f *form) fault(name string, err error) {
 	if err != nil && f.Faults[name] == "" {
-		f.Faults[name] = entry.Sentence(err)
+		f.Faults[name] = paragraph.Sentence(err.Error())
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/carillon-dev/carillon/internal/journal"
 	"github.com/carillon-dev/carillon/internal/plan/diagnosis"
 	"github.com/carillon-dev/carillon/internal/plan/duration"
+	"github.com/carillon-dev/carillon/internal/plan/paragraph"
 	"github.com/carillon-dev/carillon/internal/plan/run"
 	"github.com/carillon-dev/carillon/internal/plan/workload"
 	"github.com/carillon-dev/carillon/internal/ui/page"
@@ -74,7 +75,7 @@ func ask(ctx context.Context, s *page.Site, subject page.Subject, now time.Time)
 	if k.scheduled == nil && len(k.runs)+len(k.omissions) == 0 {
 		fault := page.NotFound("There is no %s %s in the namespace %s, and nothing is remembered of one.", subject.Word(), subject.Name, subject.Namespace)
 		if k.absent != "" {
-			fault.Message += " " + strings.ToUpper(k.absent[:1]) + k.absent[1:] + "."
+			fault.Message += " " + paragraph.Sentence(k.absent)
 		}
 		return nil, fault
 	}

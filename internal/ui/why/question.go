@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/carillon-dev/carillon/internal/plan/diagnosis"
+	"github.com/carillon-dev/carillon/internal/plan/paragraph"
 	"github.com/carillon-dev/carillon/internal/ui/page"
 )
 
@@ -39,7 +40,7 @@ func (k *known) page(r *http.Request, zone *time.Location) *content {
 	case len(c.At) > mostWritten:
 		c.At, c.Fault = "", "That is too long for a time."
 	case err != nil:
-		c.Fault = strings.ToUpper(err.Error()[:1]) + err.Error()[1:] + "."
+		c.Fault = paragraph.Sentence(err.Error())
 	default:
 		c.read = at
 		c.At = written(c.At, at.From, k.where(c, zone), k.now)
