@@ -141,6 +141,34 @@ func TestFullOfObjects(t *testing.T) {
 	}
 }
 
+// A store with room for small writes, but not for one that somebody tries again and again, stays full until that one
+// fits: otherwise it would be refused, called room again, and refused, for ever, and the user told of it each time.
+func TestRoomForTheLargestWrite(t *testing.T) {
+	s, m, warnings := quotaStore(t, filepath.Join(t.TempDir(), "etcd"), LeastQuota)
+	defer s.close()
+	backend, c := s.server.Server.Backend(), client(t, s)
+	const large = mib * 5 / 4
+	for i := 0; backend.Size() < LeastQuota-large; i++ {
+		if _, err := c.Put(t.Context(), fmt.Sprintf("/registry/configmaps/default/%d", i), strings.Repeat("x", mib/8)); err != nil {
+			t.Fatal(err)
+		}
+		if err := backend.Defrag(); err != nil { // nothing is left to give back
+			t.Fatal(err)
+		}
+	}
+	for range 5 {
+		if _, err := c.Put(t.Context(), "/registry/jobs/default/large", strings.Repeat("x", large)); !errors.Is(err, rpctypes.ErrNoSpace) {
+			t.Fatalf("with %s of %s: %v", sizeOf(backend.Size()), sizeOf(LeastQuota), err)
+		}
+		if err := m.pass(t.Context(), time.Now()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(*warnings) != 1 || !strings.Contains((*warnings)[0], "full and nothing can be written") {
+		t.Errorf("the user was told %q", *warnings)
+	}
+}
+
 // What a compaction freed counts as in use as long as somebody reads what was there before, and some commits more. That
 // does not keep the file from being written anew: otherwise a start leaves a store that is full for the first write.
 func TestPagesThatWereReadWhenTheyWereFreed(t *testing.T) {

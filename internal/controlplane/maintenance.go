@@ -5,7 +5,11 @@
 
 package controlplane
 
-import "time"
+import (
+	"time"
+
+	"go.etcd.io/etcd/server/v3/embed"
+)
 
 // The quota limits the store's file. What is deleted or changed stays in it as history until a compaction, and after
 // that as free pages until they are used again or a defragmentation writes the file anew. So a store can be full that
@@ -35,6 +39,8 @@ const (
 	defragmentPause = 10 * time.Minute
 	// tidyLeast is how much must be free in the file to defragment a store that has plenty of room.
 	tidyLeast = 64 << 20
+	// largestWrite is more than etcd takes in one request.
+	largestWrite = embed.DefaultMaxRequestBytes + 512<<10
 	// diskSpare is what a defragmentation, which writes a copy, leaves free on the disk.
 	diskSpare = 32 << 20
 	// diskLow is the free disk space in bytes below which the user is told.
@@ -111,8 +117,12 @@ func defragmentation(now time.Time, u StoreUsage, h storeHistory) (do bool, shor
 	return do, 0
 }
 
-// disarms tells whether a full store has room enough again.
-func disarms(u StoreUsage) bool { return u.Full && u.share(u.Size) < shareFull }
+// disarms tells whether a full store has room enough again: for more than a few writes, and for any that may come.
+// Otherwise the one that is tried again and again would fill a small store again at once, for ever, and the user would
+// be told that there is room.
+func disarms(u StoreUsage) bool {
+	return u.Full && u.share(u.Size) < shareFull && u.Size+largestWrite <= u.Quota
+}
 
 // roomLevel is how little room is left: 0 enough, 1 tight, 2 short, 3 none. It falls only when the share has fallen
 // some way.

@@ -89,8 +89,9 @@ func TestDefragmentation(t *testing.T) {
 	}
 }
 
-// The alarm is lifted only with room for more than the next few writes.
+// The alarm is lifted only with room for more than the next few writes, and for the largest.
 func TestDisarms(t *testing.T) {
+	small := func(size int64) StoreUsage { return StoreUsage{Size: size, InUse: size, Quota: LeastQuota, Full: true} }
 	for name, test := range map[string]struct {
 		usage StoreUsage
 		want  bool
@@ -98,7 +99,10 @@ func TestDisarms(t *testing.T) {
 		"room":        {full(used(940, 940)), true},
 		"hardly any":  {full(used(950, 10)), false},
 		"no alarm":    {used(10, 10), false},
-		"a new quota": {StoreUsage{Size: 100, InUse: 100, Quota: 1000, Full: true}, true},
+		"a new quota": {full(StoreUsage{Size: LeastQuota, InUse: LeastQuota, Quota: 2 * LeastQuota}), true},
+
+		"a small store, room for the largest write": {small(LeastQuota - largestWrite), true},
+		"a small store, room for smaller ones":      {small(LeastQuota - largestWrite + 1), false},
 	} {
 		if got := disarms(test.usage); got != test.want {
 			t.Errorf("%s: %t, want %t", name, got, test.want)
