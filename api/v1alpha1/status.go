@@ -270,7 +270,7 @@ type ActiveRun struct {
 	// +optional
 	RetryAt *metav1.Time `json:"retryAt,omitempty"`
 
-	// Why it is being stopped, if it is: Replaced or Timeout.
+	// Why it is being stopped, if it is: Replaced, Timeout or Deleted.
 	//
 	// +optional
 	Stopping string `json:"stopping,omitempty"`

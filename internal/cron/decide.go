@@ -107,6 +107,7 @@ func (s *syncState) decide() Plan {
 	if s.observed.err == nil {
 		s.startRetries()
 		s.stopOverdue()
+		s.markDeleted()
 	}
 	if len(s.start.reads) > 0 {
 		return s.readFirst(s.start.reads)

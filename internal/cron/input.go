@@ -72,7 +72,9 @@ type Child struct {
 	// Controller is the controller owner reference, nil when it has none.
 	Controller *metav1.OwnerReference
 	Created    time.Time
-	Deleting   bool
+	// Deleting is whether metadata.deletionTimestamp is set. Stopped: to end what it does, and not to disrupt it as an
+	// eviction does. FailedByStop: it failed after that, by it. Kinds without PartResults need not tell these two.
+	Deleting, Stopped, FailedByStop bool
 	// Gone: it was deleted before a sync could look at how it ended (cronjob.md B13). It takes no place in the history,
 	// and no name.
 	Gone bool

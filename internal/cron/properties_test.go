@@ -59,16 +59,18 @@ func children(tr *cron.KindTraits) *rapid.Generator[cron.Child] {
 	return rapid.Custom(func(t *rapid.T) cron.Child {
 		c := cron.Child{
 			APIVersion: "batch/v1", Kind: "Job", Namespace: "batch",
-			Name:      names.Draw(t, "name"),
-			UID:       uids.Draw(t, "uid"),
-			Created:   instants.Draw(t, "created"),
-			Deleting:  rapid.Bool().Draw(t, "deleting"),
-			Started:   maybe(instants).Draw(t, "started"),
-			Stamp:     stamps.Draw(t, "stamp"),
-			Phase:     cron.ChildPhase(rapid.IntRange(-1, 3).Draw(t, "phase")),
-			Succeeded: rapid.Bool().Draw(t, "succeeded"),
-			Finished:  maybe(instants).Draw(t, "finished"),
-			Status:    rapid.SampledFrom([]string{"", "Aborted"}).Draw(t, "status"),
+			Name:         names.Draw(t, "name"),
+			UID:          uids.Draw(t, "uid"),
+			Created:      instants.Draw(t, "created"),
+			Deleting:     rapid.Bool().Draw(t, "deleting"),
+			Stopped:      rapid.Bool().Draw(t, "stopped"),
+			FailedByStop: rapid.Bool().Draw(t, "failed by that"),
+			Started:      maybe(instants).Draw(t, "started"),
+			Stamp:        stamps.Draw(t, "stamp"),
+			Phase:        cron.ChildPhase(rapid.IntRange(-1, 3).Draw(t, "phase")),
+			Succeeded:    rapid.Bool().Draw(t, "succeeded"),
+			Finished:     maybe(instants).Draw(t, "finished"),
+			Status:       rapid.SampledFrom([]string{"", "Aborted"}).Draw(t, "status"),
 		}
 		if rapid.IntRange(0, 4).Draw(t, "controlled") > 0 {
 			c.Controller = &metav1.OwnerReference{

@@ -48,6 +48,7 @@ func (o *observedStatus) end(in *Input, all []Child, run ActiveRun, child *Child
 	case nextAttempt(in, all, run.Time, run.Attempt) != nil:
 		o.keepsRetry(in, all, run)
 		return
+	case run.Stopping == "" && child != nil && child.FailedByStop:
 	case run.Stopping != "" && run.Stopping != RunTimeout:
 		ended.Reason = run.Stopping
 	case (child != nil || run.Stopping == RunTimeout) && in.retries(run):
@@ -78,6 +79,23 @@ func firstStart(in *Input, all []Child, run ActiveRun) *time.Time {
 		}
 	}
 	return &first
+}
+
+// markDeleted notes the runs whose child somebody is deleting before its end, so that they count as cancelled however it
+// ends by that: to be ended by a signal is a failure for most (timetable.md 3.9). What this controller stops has its own
+// cause, also where an earlier sync could not record it.
+func (s *syncState) markDeleted() {
+	in := s.in
+	if !in.Traits.Durable.Has(PartResults) {
+		return
+	}
+	for i := range s.children {
+		c := &s.children[i]
+		overdue := in.Policy.Timeout > 0 && !c.OwnDeadline && !in.Now.Before(c.Created.Add(in.Policy.Timeout))
+		if c.Stopped && !c.Phase.finished() && !overdue {
+			s.status.Active = markStopping(s.status.Active, c.UID, RunDeleted)
+		}
+	}
 }
 
 // markStopping notes why a run is being stopped; the cause that was noted first stays.

@@ -301,6 +301,43 @@ func TestStopped(t *testing.T) {
 	})
 }
 
+// What fails because it was deleted is cancelled, too, as soon as it has failed; what had failed before it was deleted has
+// failed.
+func TestFailedByStop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const finalizer = metav1.FinalizerDeleteDependents
+		a, b, c := job("a"), job("b"), job("c")
+		for _, j := range []*batchv1.Job{a, b, c} {
+			j.Finalizers = []string{finalizer}
+		}
+		s := begin(t, newMemory(), nil, a, b, c)
+		defer s.stop()
+		fail := func(name string) {
+			j := &batchv1.Job{}
+			s.must(s.client.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: name}, j))
+			end(j, batchv1.JobFailed)
+			s.must(s.client.Status().Update(t.Context(), j))
+		}
+		s.recorder.Stopping(b.UID, cron.RunReplaced)
+		s.must(s.client.Delete(t.Context(), a))
+		s.must(s.client.Delete(t.Context(), b))
+		fail("c")
+		s.must(s.client.Delete(t.Context(), c))
+		s.want("a Active", "b Active", "c Active", "c Failed")
+		fail("a")
+		fail("b")
+		want := []string{"a Active", "b Active", "c Active", "c Failed", "a Cancelled Deleted", "b Cancelled Replaced"}
+		s.want(want...)
+		for _, name := range []string{"a", "b", "c"} {
+			j := &batchv1.Job{}
+			s.must(s.client.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: name}, j))
+			j.Finalizers = nil
+			s.must(s.client.Update(t.Context(), j))
+		}
+		s.want(want...)
+	})
+}
+
 // A deletion waits until the journal has the end of the run, for some seconds at most, and for nothing else.
 func TestMayPrune(t *testing.T) {
 	unavailable := fmt.Errorf("full: %w", journal.ErrUnavailable)

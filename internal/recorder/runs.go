@@ -20,9 +20,9 @@ type known struct {
 	of    *wanted
 	round uint32
 	// seen is the fingerprint of what was seen, ended whether it had ended then, and durable whether it is in the
-	// journal.
-	seen           uint64
-	ended, durable bool
+	// journal. stopping: it was seen while somebody deleted it to end it.
+	seen                     uint64
+	ended, durable, stopping bool
 	// containers are those of its Pods, name is its own where Pods tell that alone.
 	containers run.Containers
 	name       types.NamespacedName
@@ -32,8 +32,9 @@ type known struct {
 var seed = maphash.MakeSeed()
 
 // fingerprint is equal for states of a run of which the second need not be recorded: while it is active its Pods come
-// and go.
+// and go, and no journal keeps that it is being stopped.
 func fingerprint(r run.Run) uint64 {
+	r.Stopping = false
 	if !r.Outcome.Ended() {
 		r.PodsSucceeded, r.PodsRunning = 0, 0
 	}
@@ -45,10 +46,11 @@ func (r *Recorder) seen(of *wanted, state run.Run, containers run.Containers) {
 	if state.UID == "" {
 		return
 	}
-	mark := fingerprint(state)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	k := r.known[state.UID]
+	r.tellStop(k, &state)
+	mark := fingerprint(state)
 	if k == nil {
 		k = &known{containers: containers}
 		r.known[state.UID] = k
@@ -58,7 +60,7 @@ func (r *Recorder) seen(of *wanted, state run.Run, containers run.Containers) {
 			signal(r.named)
 		}
 	}
-	k.of, k.round = of, of.round
+	k.of, k.round, k.stopping = of, of.round, k.stopping || state.Stopping
 	if k.seen == mark {
 		return
 	}
@@ -71,24 +73,35 @@ func (r *Recorder) gone(of *wanted, state run.Run) {
 	if state.UID == "" {
 		return
 	}
-	mark := fingerprint(state)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	k, reason := r.known[state.UID], r.stopping[state.UID].reason
-	r.forget(state.UID)
-	if k != nil && k.ended && k.seen == mark {
-		return // it is in the journal, or on its way
-	}
+	k := r.known[state.UID]
 	if !state.Outcome.Ended() {
 		state.Gone(time.Now())
-		switch reason {
-		case cron.RunReplaced:
-			state.Reason, state.Message = "Replaced", "it was stopped for its successor"
-		case cron.RunTimeout:
-			state.Outcome, state.Reason, state.Message = run.Failed, "Timeout", "it had not ended in time, and was stopped"
-		}
+	}
+	r.tellStop(k, &state)
+	r.forget(state.UID)
+	if k != nil && k.ended && k.seen == fingerprint(state) {
+		return // it is in the journal, or on its way
 	}
 	r.enqueue(state)
+}
+
+// tellStop makes the state of a run that was stopped before its end what it is, and says why it was as far as that is
+// known. k is nil for one that was not known before. The caller holds the lock.
+func (r *Recorder) tellStop(k *known, state *run.Run) {
+	if k != nil && k.stopping {
+		state.FailedByStop()
+	}
+	if state.Outcome != run.Cancelled {
+		return
+	}
+	switch r.stopping[state.UID].reason {
+	case cron.RunReplaced:
+		state.Reason, state.Message = "Replaced", "it was stopped for its successor"
+	case cron.RunTimeout:
+		state.Outcome, state.Reason, state.Message = run.Failed, "Timeout", "it had not ended in time, and was stopped"
+	}
 }
 
 // forget drops what is known of a run whose object is gone; its name stays for a while, for its last containers. The

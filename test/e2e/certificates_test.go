@@ -31,6 +31,7 @@ import (
 // what is open stays open. The administrator's kubeconfig is a new one then,
 // and a copy of the old one is worth nothing.
 func TestCertificatesAreRenewed(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	dataDir := newDataDir(t)
 	u := startReady(t, dataDir, "--cluster-signing-duration", "1m", "--metrics-bind-address", "127.0.0.1:0",
 		"-f", write(t, shellJob{name: "ticks", script: "while :; do echo tick; sleep 1; done"}.String()))

@@ -16,6 +16,7 @@ import (
 // A crontab of ten lines becomes objects that run: each of them does with "carillon run" what its line says, and
 // "carillon up" takes them all, and starts the one that is due each minute.
 func TestCrontabImported(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	home, dataDir := t.TempDir(), newDataDir(t)
 	out := filepath.Join(home, "out")
 	crontab := strings.Join([]string{

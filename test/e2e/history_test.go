@@ -72,6 +72,7 @@ func sameRuns(a, b []map[string]any) bool {
 // The journal and the objects of the same Carillon tell the same runs; and the journal does so still when the objects
 // are deleted, and when nothing runs.
 func TestHistoryOfTheJournalAndOfObjects(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	dataDir := newDataDir(t)
 	u := startReady(t, dataDir, "-f", write(t, `apiVersion: batch.carillon.dev/v1alpha1
 kind: Timetable

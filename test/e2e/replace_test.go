@@ -15,6 +15,7 @@ import (
 // The processes of a run that Replace deletes, and of one whose Job somebody deletes, are told to end and do; the next
 // run starts at its time, and no time runs twice (CJ-065, CJ-082, R6; what guarantee 2 says about Pods).
 func TestProcessesOfDeletedRunsEnd(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	dir := t.TempDir()
 	volumes, mounts := hostDir(dir)
 	manifest := strings.NewReplacer("DIR", dir, "VOLUMES", indent(volumes, 10), "MOUNTS", indent(mounts, 12)).Replace(`apiVersion: batch.tutorial.kubebuilder.io/v1

@@ -15,10 +15,12 @@ import (
 	"testing"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/carillon-dev/carillon/api/v1alpha1"
+	outcomes "github.com/carillon-dev/carillon/internal/plan/run"
 )
 
 // timetableManifest is a Timetable that is due every two seconds, and whose runs each write their scheduled time into a
@@ -103,6 +105,69 @@ func TestTimetable(t *testing.T) {
 		if apart := times[i].Sub(times[i-1]); apart != 2*time.Second {
 			t.Errorf("the run of %v follows that of %v", times[i], times[i-1])
 		}
+	}
+}
+
+// A run that somebody stops is cancelled and not tried again (TT-136, TT-265), although its Pod ends by a signal and its
+// Job fails by that before it is gone: for the Timetable, and for the journal.
+func TestStoppedRunIsNotTriedAgain(t *testing.T) {
+	t.Parallel() // most of it is waiting
+	dataDir := newDataDir(t)
+	u := startReady(t, dataDir, "-f", write(t, `apiVersion: batch.carillon.dev/v1alpha1
+kind: Timetable
+metadata: {name: long}
+spec:
+  schedules: [{cron: "*/2 * * * * *"}]
+  retry: {limit: 2, delay: 1s}
+  history: {failed: {limit: 100}}
+  template:
+    spec:
+      backoffLimit: 0
+      template:
+        spec:
+          restartPolicy: Never
+          containers: [{name: c, image: host, command: [/bin/sh, -c, "trap 'exit 3' TERM; while :; do sleep 1 & wait $!; done"]}]
+`))
+	const rounds = 6
+	var stopped []string
+	for round := range rounds {
+		var active v1alpha1.ActiveRun
+		until(t, "another run", func() bool {
+			tt := u.timetable("long")
+			if len(tt.Status.Active) != 1 || slices.Contains(stopped, tt.Status.Active[0].Name) {
+				return false
+			}
+			active = tt.Status.Active[0]
+			return true
+		})
+		u.job(active.Name, "ready", func(j *batchv1.Job) bool { return j.Status.Ready != nil && *j.Status.Ready == 1 })
+		stopped = append(stopped, active.Name)
+		time.Sleep(time.Duration(round) * time.Second / rounds) // in any part of a second: times in objects have no more
+		u.kubectl("delete", "job", active.Name, "--cascade=foreground", "--wait=false")
+		until(t, "job/"+active.Name+" to go", func() bool { return u.tryKubectl("", "get", "job", active.Name).code != 0 })
+	}
+	u.kubectl("patch", "timetable", "long", "--type=merge", "-p", `{"spec":{"suspend":true}}`)
+	tt := u.timetable("long")
+	if c := tt.Status.Counts; c.Failed != 0 || c.Cancelled < rounds || tt.Status.ConsecutiveFailures != 0 {
+		t.Errorf("counts %+v, %d failures in a row", c, tt.Status.ConsecutiveFailures)
+	}
+	for _, name := range stopped {
+		i := slices.IndexFunc(tt.Status.Ledger, func(e v1alpha1.LedgerEntry) bool { return e.Run == name })
+		if i < 0 {
+			t.Errorf("the ledger does not tell of %s: %+v", name, tt.Status.Ledger)
+			continue
+		}
+		if e := tt.Status.Ledger[i]; e.Result != v1alpha1.ResultCancelled || e.Reason != "Deleted" || e.Attempts > 1 {
+			t.Errorf("the ledger tells of %s: %+v", name, e)
+		}
+		until(t, "the journal to tell the end of "+name, func() bool {
+			d := historyOf(t, "tt/long", "--data-dir", dataDir)
+			i := slices.IndexFunc(d.Runs, func(r map[string]any) bool { return r["name"] == name })
+			if i >= 0 && d.Runs[i]["outcome"] == string(outcomes.Failed) {
+				t.Errorf("the journal tells of %s: %+v", name, d.Runs[i])
+			}
+			return i >= 0 && d.Runs[i]["outcome"] != string(outcomes.Active)
+		})
 	}
 }
 

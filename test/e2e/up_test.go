@@ -54,6 +54,7 @@ func TestUpTellsFailure(t *testing.T) {
 
 // A CronJob is shown with its next time and runs then, once.
 func TestUpRunsACronJob(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	dir := t.TempDir()
 	volumes, mounts := hostDir(dir)
 	manifest := strings.NewReplacer("DIR", dir, "VOLUMES", indent(volumes, 10), "MOUNTS", indent(mounts, 12)).Replace(`apiVersion: batch/v1

@@ -63,6 +63,9 @@ func (k Kind) ReadChild(obj adapter.Object, kind schema.GroupVersionKind, owner 
 	if !is.Ended.IsZero() {
 		child.Finished = &is.Ended
 	}
+	if stopped := outcome.Stopped(obj); !stopped.IsZero() {
+		child.Stopped, child.FailedByStop = true, is.Phase == outcome.Failed && outcome.FailedByStop(stopped, is.Ended)
+	}
 	return child, nil
 }
 

@@ -116,12 +116,42 @@ func deletedTimetable(w *world) {
 }
 
 // succeedsAt is a Job that succeeded a while ago.
-func succeedsAt(name, at string) given {
+func succeedsAt(name, at string) given { return happened(at, succeeds(name)) }
+
+// goesSince is a child that was deleted a while ago and is there still.
+func goesSince(name, at string) given { return happened(at, goes(name)) }
+
+func happened(at string, what given) given {
 	return func(w *world) {
 		now := w.now
 		w.now = instant(at)
-		succeeds(name)(w)
+		what(w)
 		w.now = now
+	}
+}
+
+// goes is a child that somebody deletes, and that is there until its own are gone.
+func goes(name string) given {
+	return func(w *world) { w.child(name).SetDeletionTimestamp(new(metav1.NewTime(w.now))) }
+}
+
+// pods is a template of a Pod. phase is what has become of one, and evicted one that its node is rid of.
+const pods = `template: {apiVersion: v1, kind: Pod, spec: {containers: [{name: x, image: x}]}}`
+
+func phase(name, is string) given {
+	return func(w *world) {
+		if err := unstructured.SetNestedField(w.child(name).Object, is, "status", "phase"); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+}
+
+func evicted(name string) given {
+	return func(w *world) {
+		condition := map[string]any{"type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI"}
+		if err := unstructured.SetNestedSlice(w.child(name).Object, []any{condition}, "status", "conditions"); err != nil {
+			w.t.Fatal(err)
+		}
 	}
 }
 

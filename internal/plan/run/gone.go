@@ -18,8 +18,20 @@ func (r *Run) Gone(at time.Time) {
 	if r.Outcome.Ended() {
 		return
 	}
-	r.Outcome, r.Ended, r.Suspended, r.PodsRunning = Cancelled, at.UTC(), false, 0
-	r.Reason, r.Message = "Deleted", "it was deleted before it had ended"
+	r.Ended, r.Suspended, r.Stopping, r.PodsRunning = at.UTC(), false, false, 0
+	r.cancel()
+}
+
+// FailedByStop makes a run what it is that failed after somebody had begun to delete its object: to be ended by a signal
+// is a failure for most. One that ended otherwise stays as it is.
+func (r *Run) FailedByStop() {
+	if r.Outcome == Failed {
+		r.cancel()
+	}
+}
+
+func (r *Run) cancel() {
+	r.Outcome, r.Reason, r.Message = Cancelled, "Deleted", "it was deleted before it had ended"
 }
 
 // FoundGone makes an active run what can be told of it when its object is found to be gone, and nobody saw how: its

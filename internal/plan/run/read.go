@@ -29,20 +29,31 @@ func FromJob(j *batchv1.Job) Run {
 	if j.Spec.Completions != nil {
 		r.Completions = *j.Spec.Completions
 	}
-	finished := job.FinishedCondition(j.Status.Conditions)
-	if finished == nil {
+	switch finished := job.FinishedCondition(j.Status.Conditions); {
+	case finished == nil:
 		r.Suspended = j.Spec.Suspend != nil && *j.Spec.Suspend && j.Status.Active == 0 // Pods may not have been stopped yet
-		return r
-	}
-	r.Outcome, r.Ended = Failed, instant(&finished.LastTransitionTime)
-	r.Reason, r.Message = finished.Reason, finished.Message
-	if finished.Type == batchv1.JobComplete {
-		r.Outcome = Succeeded
-		if completed := instant(j.Status.CompletionTime); !completed.IsZero() {
-			r.Ended = completed
+	case finished.Type == batchv1.JobComplete:
+		r.Outcome, r.Reason, r.Message = Succeeded, finished.Reason, finished.Message
+		if r.Ended = instant(j.Status.CompletionTime); r.Ended.IsZero() {
+			r.Ended = instant(&finished.LastTransitionTime)
 		}
+	default:
+		r.Outcome, r.Reason, r.Message = Failed, finished.Reason, finished.Message
+		r.Ended = instant(&finished.LastTransitionTime)
 	}
+	r.stop(j)
 	return r
+}
+
+// stop takes in that somebody has asked for the deletion of the run's object.
+func (r *Run) stop(object metav1.Object) {
+	switch stopped := outcome.Stopped(object); {
+	case stopped.IsZero():
+	case !r.Outcome.Ended():
+		r.Stopping = true
+	case outcome.FailedByStop(stopped, r.Ended):
+		r.FailedByStop()
+	}
 }
 
 // FromObject reads any object that a schedule may start. owner is the CronJob or Timetable that controls it, in the Go
@@ -72,15 +83,16 @@ func FromObject(object *unstructured.Unstructured, owner adapter.Object) Run {
 	if state != "" && state != "Pending" && state != "Inqueue" && r.Started.IsZero() {  // no field says since when
 		r.Started = r.Created
 	}
-	if !r.Outcome.Ended() {
+	switch {
+	case !r.Outcome.Ended():
 		suspend, _, _ := unstructured.NestedBool(object.Object, "spec", "suspend")
 		r.Suspended = suspend || state == "Aborted"
-		return r
-	}
-	r.Reason = cmp.Or(reasonOf(object), state)
-	if r.Outcome == Succeeded {
+	case r.Outcome == Succeeded:
 		r.Reason, r.Message = "", ""
+	default:
+		r.Reason = cmp.Or(reasonOf(object), state)
 	}
+	r.stop(object)
 	return r
 }
 

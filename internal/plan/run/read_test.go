@@ -200,6 +200,37 @@ kind: Job
 metadata: {name: once, uid: u1}
 status: {conditions: [{type: Failed, status: "True"}]}
 `, run.Run{UID: "u1", APIVersion: "batch/v1", Kind: "Job", Name: "once", Outcome: run.Failed}},
+		"a Job that is being deleted": {`
+apiVersion: batch/v1
+kind: Job
+metadata: {name: once, uid: u1, deletionTimestamp: "2026-11-23T12:00:00Z", deletionGracePeriodSeconds: 0}
+`, run.Run{UID: "u1", APIVersion: "batch/v1", Kind: "Job", Name: "once", Outcome: run.Active, Stopping: true}},
+		"a Job that failed because it was deleted": {`
+apiVersion: batch/v1
+kind: Job
+metadata: {name: once, uid: u1, deletionTimestamp: "2026-11-23T12:00:00Z", deletionGracePeriodSeconds: 0}
+status: {conditions: [{type: Failed, status: "True", reason: BackoffLimitExceeded, lastTransitionTime: "2026-11-23T12:00:01Z"}]}
+`, run.Run{UID: "u1", APIVersion: "batch/v1", Kind: "Job", Name: "once", Outcome: run.Cancelled, Ended: noon.Add(time.Second),
+			Reason: "Deleted", Message: "it was deleted before it had ended"}},
+		"a Job that was deleted in the second in which it failed": {`
+apiVersion: batch/v1
+kind: Job
+metadata: {name: once, uid: u1, deletionTimestamp: "2026-11-23T12:00:00Z", deletionGracePeriodSeconds: 0}
+status: {conditions: [{type: Failed, status: "True", reason: BackoffLimitExceeded, lastTransitionTime: "2026-11-23T12:00:00Z"}]}
+`, run.Run{UID: "u1", APIVersion: "batch/v1", Kind: "Job", Name: "once", Outcome: run.Failed, Ended: noon, Reason: "BackoffLimitExceeded"}},
+		"a Job that succeeded although it was deleted": {`
+apiVersion: batch/v1
+kind: Job
+metadata: {name: once, uid: u1, deletionTimestamp: "2026-11-23T12:00:00Z", deletionGracePeriodSeconds: 0}
+status: {conditions: [{type: Complete, status: "True", lastTransitionTime: "2026-11-23T12:00:01Z"}]}
+`, run.Run{UID: "u1", APIVersion: "batch/v1", Kind: "Job", Name: "once", Outcome: run.Succeeded, Ended: noon.Add(time.Second)}},
+		"a Volcano Job that was terminated because it was deleted": {`
+apiVersion: batch.volcano.sh/v1alpha1
+kind: Job
+metadata: {name: once, uid: u1, deletionTimestamp: "2026-11-23T12:00:00Z", deletionGracePeriodSeconds: 0}
+status: {state: {phase: Terminated, lastTransitionTime: "2026-11-23T12:00:02Z"}}
+`, run.Run{UID: "u1", APIVersion: "batch.volcano.sh/v1alpha1", Kind: "Job", Name: "once", Outcome: run.Cancelled, Ended: noon.Add(2 * time.Second),
+			Reason: "Deleted", Message: "it was deleted before it had ended"}},
 		"a Job whose fields have other types": {`
 apiVersion: batch/v1
 kind: Job

@@ -79,6 +79,8 @@ type Run struct {
 	Outcome                 Outcome
 	// Suspended: it is active, and waits because its object says suspend.
 	Suspended bool
+	// Stopping: it is active, and somebody is deleting its object to end it. No journal keeps it.
+	Stopping bool
 	// Retrying: it failed, and its Timetable will try its time again. Only a Timetable tells that; no journal keeps it.
 	Retrying bool
 	// Left: it had not ended when the Carillon stopped that ran it, and that does not run now. No journal keeps it.

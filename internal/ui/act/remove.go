@@ -101,7 +101,7 @@ func (r *request) askDeleteRun(ctx context.Context, c *confirmation) error {
 	switch {
 	case !r.run.Outcome.Ended():
 		c.Warnings = append(c.Warnings, "It has not ended: to delete it is to stop it.")
-		c.Will = []string{found.end(), r.fate(found)}
+		c.Will = []string{found.end(), r.fate()}
 		c.Will = append(c.Will, r.successor(ctx)...)
 	case !found.known:
 		c.Will = []string{"Its Pods, which you may not see, go with it."}

@@ -132,7 +132,7 @@ func askStop(ctx context.Context, r *request) (*confirmation, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.Will = []string{found.end(), fmt.Sprintf("The %s is deleted with them: a %s that has been stopped cannot go on.", r.gvk.Kind, r.gvk.Kind), r.fate(found)}
+	c.Will = []string{found.end(), fmt.Sprintf("The %s is deleted with them: a %s that has been stopped cannot go on.", r.gvk.Kind, r.gvk.Kind), r.fate()}
 	if r.gvk == jobKind && !r.run.Suspended {
 		c.Instead = &link{"Suspend it instead: its Pods end, the Job stays and can be resumed", r.act("suspend")}
 	}
@@ -142,30 +142,11 @@ func askStop(ctx context.Context, r *request) (*confirmation, error) {
 }
 
 // fate says how a run counts that is deleted before its end.
-func (r *request) fate(p pods) string {
-	text, failure := "It counts as cancelled, which is neither a success nor a failure", "then it counts as failed"
+func (r *request) fate() string {
 	if r.owner != nil && r.owner.Timetable() != nil {
-		text, failure = "It counts as cancelled, which is no failure, and is not tried again", "then it counts as failed, and may be tried again"
+		return "It counts as cancelled, which is no failure, and is not tried again."
 	}
-	if r.failsFirst(p) {
-		text += "; unless a Pod that ends by the signal is seen before: its backoffLimit allows no more failures, and " + failure
-	}
-	return text + "."
-}
-
-// failsFirst tells whether a Job that is stopped may fail before it is gone: its Pods end by a signal, which counts as
-// a failure of theirs.
-func (r *request) failsFirst(p pods) bool {
-	const defaultLimit = 6
-	if r.gvk != jobKind || p.running == 0 {
-		return false
-	}
-	limit, written := numberAt(r.live, "spec", "backoffLimit")
-	if !written {
-		limit = defaultLimit
-	}
-	failed, _ := numberAt(r.live, "status", "failed")
-	return failed+int64(p.running) > limit
+	return "It counts as cancelled, which is neither a success nor a failure."
 }
 
 // successor says what starts because there is room again.
