@@ -173,6 +173,28 @@ func TestPage(t *testing.T) {
 	}
 }
 
+// The next time is told where nothing else is drawn, which on a phone is further left.
+func TestNextWhereThereIsRoom(t *testing.T) {
+	const rarely = `schedule: "0 3 24 12 *"`
+	w := uitest.World{
+		Manifests: cronJob("shop", "earlier", rarely) + cronJob("shop", "lately", rarely) + cronJob("shop", "runs", rarely),
+		Runs: []run.Run{
+			aRun("shop", "earlier", "earlier-1", 5*time.Hour, time.Hour, run.Succeeded),
+			aRun("shop", "lately", "lately-1", 2*time.Hour, time.Hour, run.Succeeded),
+			aRun("shop", "runs", "runs-1", time.Minute, 0, run.Active),
+		},
+		Usual: map[types.UID]journal.Usual{"u-shop-runs": {Runs: 20, Median: 3 * time.Hour}},
+	}
+	_, body := uitest.Get(t, uitest.Site(t, w, Register), "/timeline")
+	for name, want := range map[string]string{"earlier": `class="label tl-next"`, "lately": `class="label tl-next tl-tight"`, "runs": ""} {
+		_, row, _ := strings.Cut(body, `id="tl.cronjob.shop.`+name+`"`)
+		row, _, found := strings.Cut(row, "</li>")
+		if !found || want != "" && !strings.Contains(row, want) || want == "" && strings.Contains(row, "tl-next") {
+			t.Errorf("the row of %s has no %q:\n%s", name, want, row)
+		}
+	}
+}
+
 // Each row has one link that the tabulator key comes to, and each link has a name.
 func TestKeyboard(t *testing.T) {
 	_, body := uitest.Get(t, uitest.Site(t, world(), Register), "/timeline")

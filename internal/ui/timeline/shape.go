@@ -21,6 +21,8 @@ const (
 	leastPart                    = 4 // of a cell
 	markRoom                     = percent(0.8)
 	leastCellGap         percent = 0.1
+	// nextRoom is what the words of the next time need at the right, and nextRoomOnPhone where there is less width.
+	nextRoom, nextRoomOnPhone percent = 24, 40
 )
 
 // Picture is what the template draws of one row.
@@ -31,8 +33,10 @@ type Picture struct {
 	Shapes         []shape
 	// Label says what is to be seen, for who does not see it.
 	Label string
-	// Next says when the next time is, if that is after the window; "" if it is not, or is not known.
-	Next string
+	// Next says when the next time is, if that is after the window; "" if it is not, or is not known, or something is
+	// drawn where it would stand. NextOnPhone: there is room for it on a narrow screen, too.
+	Next        string
+	NextOnPhone bool
 	// Entries are the same as a table.
 	Entries []entry
 }
@@ -115,10 +119,26 @@ func (v *view) picture(d *Drawn) Picture {
 		p.Shapes[n-1].Focus = true
 	}
 	if n := d.Row.Next; !n.IsZero() && !n.Before(v.Window.Until) && v.NowSeen() {
-		p.Next = "next " + v.words.clock(n)
+		if room := 100 - p.reach(); room >= nextRoom {
+			p.Next, p.NextOnPhone = "next "+v.words.clock(n), room >= nextRoomOnPhone
+		}
 	}
 	p.Label = d.Text() + ": " + d.Total.Text()
 	return p
+}
+
+// reach is how far to the right anything is drawn.
+func (p *Picture) reach() (most percent) {
+	for i := range p.Shapes {
+		s := &p.Shapes[i]
+		most = max(most, s.End())
+		for _, span := range []*Span{s.Rest, s.Through} {
+			if span != nil {
+				most = max(most, span.End())
+			}
+		}
+	}
+	return most
 }
 
 func (v *view) bar(b *Bar, d *Drawn) shape {
