@@ -14,8 +14,8 @@ import (
 
 // beyondHistoryLimits gives the finished children beyond the limits of number and age, oldest first in each class
 // (cronjob.md 4.4, timetable.md 3.10). It runs in every sync, whatever happens to the start, so that cleaning up never
-// waits for a quota to be freed by cleaning up. Children that are being deleted already are counted as old as they are,
-// and not deleted again. The attempts of a run count as one child, the newest. wake is when the next one may have to go
+// waits for a quota to be freed by cleaning up. Children that are being deleted take no place: no other one goes for what is
+// not kept (B14). The attempts of a run count as one child, the newest. wake is when the next one may have to go
 // because of its age, zero if none will.
 func beyondHistoryLimits(in *Input, all []Child) (deletions []Deletion, wake time.Time) {
 	classes := []struct {
@@ -31,7 +31,7 @@ func beyondHistoryLimits(in *Input, all []Child) (deletions []Deletion, wake tim
 		}
 		var finished []*Child
 		for i := range all {
-			if c := &all[i]; c.Phase == class.phase && !c.Gone && isNewest(in, all, *c) {
+			if c := &all[i]; c.Phase == class.phase && !c.Gone && !c.Deleting && isNewest(in, all, *c) {
 				finished = append(finished, c)
 			}
 		}
@@ -54,7 +54,6 @@ func beyondHistoryLimits(in *Input, all []Child) (deletions []Deletion, wake tim
 				why = fmt.Sprintf("%s longer than %v ago", class.phase, age)
 			}
 			switch {
-			case c.Deleting:
 			case aheadOfCursor(in, *c):
 				t, _ := proof(in, *c)
 				wake = earlier(wake, t.UTC())

@@ -1016,6 +1016,12 @@ func TestStatusAndHistory(t *testing.T) {
 				say Normal SuccessfulDelete
 				rq 1m0s`,
 		},
+		"CJ-197 K,V,T one that is being deleted takes no place": {
+			given: []given{last("12:10"), limits(1, 1), has("11:00", failed), has("11:10", failed, func(c *cron.Child) { c.Deleting = true }),
+				has("11:20", complete), has("11:30", complete, func(c *cron.Child) { c.Deleting = true })},
+			now:  "12:13:00",
+			want: `rq 7m0s`,
+		},
 		"CJ-116 K,V nothing changed, nothing written": {
 			given: []given{last("12:10"), active("12:10"), has("12:00", complete)},
 			now:   "12:13:00",

@@ -78,7 +78,7 @@ func TestCron(t *testing.T) {
 			breaks: "Replace starts although a stop failed",
 		},
 		"prunes what runs": {
-			file: "history.go", old: "; c.Phase == class.phase && !c.Gone && isNewest(in, all, *c) {", new: "; (c.Phase == class.phase || class.phase == Failed && !c.Phase.finished()) && !c.Gone {",
+			file: "history.go", old: "; c.Phase == class.phase && !c.Gone && !c.Deleting && isNewest(in, all, *c) {", new: "; (c.Phase == class.phase || class.phase == Failed && !c.Phase.finished()) && !c.Gone {",
 			breaks: "a child is deleted while it runs",
 		},
 		"served time forgotten": {
@@ -118,7 +118,7 @@ func TestCron(t *testing.T) {
 			breaks: "lastScheduleTime is written one sync late",
 		},
 		"deleted again and again": {
-			file: "history.go", old: "\t\t\tcase c.Deleting:\n\t\t\tcase aheadOfCursor(in, *c):", new: "\t\t\tcase aheadOfCursor(in, *c):",
+			file: "history.go", old: "!c.Gone && !c.Deleting && isNewest", new: "!c.Gone && isNewest",
 			breaks: "a child on its way out is deleted in every sync",
 		},
 		"success forgotten": {
