@@ -14,9 +14,9 @@ import (
 
 // beyondHistoryLimits gives the finished children beyond the limits of number and age, oldest first in each class
 // (cronjob.md 4.4, timetable.md 3.10). It runs in every sync, whatever happens to the start, so that cleaning up never
-// waits for a quota to be freed by cleaning up. Children that are being deleted take no place: no other one goes for what is
-// not kept (B14). The attempts of a run count as one child, the newest. wake is when the next one may have to go
-// because of its age, zero if none will.
+// waits for a quota to be freed by cleaning up. Children that are being deleted take no place: no other one goes for
+// what is not kept (B14). The attempts of a run count as one child, the newest. wake is when the next one may have to
+// go because of its age, zero if none will.
 func beyondHistoryLimits(in *Input, all []Child) (deletions []Deletion, wake time.Time) {
 	classes := []struct {
 		phase ChildPhase

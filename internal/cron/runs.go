@@ -81,9 +81,9 @@ func firstStart(in *Input, all []Child, run ActiveRun) *time.Time {
 	return &first
 }
 
-// markDeleted notes the runs whose child somebody is deleting before its end, so that they count as cancelled however it
-// ends by that: to be ended by a signal is a failure for most (timetable.md 3.9). What this controller stops has its own
-// cause, also where an earlier sync could not record it.
+// markDeleted notes the runs whose child somebody is deleting before its end, so that they count as cancelled however
+// it ends by that: to be ended by a signal is a failure for most (timetable.md 3.9). What this controller stops has its
+// own cause, also where an earlier sync could not record it.
 func (s *syncState) markDeleted() {
 	in := s.in
 	if !in.Traits.Durable.Has(PartResults) {

@@ -12,9 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Stopped is when somebody asked for the deletion of a run's object, in whole seconds: its deletionTimestamp is when its
-// grace period ends. Zero if nobody did, or the cluster did to disrupt a Pod and not to end what it does, as the drain of
-// its node does.
+// Stopped is when somebody asked for the deletion of a run's object, in whole seconds: its deletionTimestamp is when
+// its grace period ends. Zero if nobody did, or the cluster did to disrupt a Pod and not to end what it does, as the
+// drain of its node does.
 func Stopped(object metav1.Object) time.Time {
 	end := object.GetDeletionTimestamp()
 	if end == nil {
