@@ -52,8 +52,11 @@ func (s *syncState) dueTimes() []dueTime {
 	for _, t := range s.chosen {
 		if !slices.ContainsFunc(s.begun, t.Equal) {
 			d := dueTime{time: t, child: childName(in, t), trigger: triggerOf(plannedStart(in.Policy.Timing.Times, t), in.Now)}
-			if s.past != nil && s.past.notReady {
+			switch notReady := s.past != nil && s.past.notReady; {
+			case notReady:
 				d.waitsFor = NotStartedNotReady
+			case t.Before(s.timing.due): // nobody looked at it while it was the latest one
+				d.trigger = TriggerCatchUp
 			}
 			due = append(due, d)
 		}

@@ -170,6 +170,15 @@ func TestGeneral(t *testing.T) {
 				12:50 waits CatchUp/forbidden
 				13:00 waits CatchUp/forbidden`}},
 		},
+		"TT-266 All after an outage of seconds": {
+			given: []given{limit(1), schedule("* * * * *"), cursor("12:59"), catchUp(cron.CatchUpAll, 10)},
+			syncs: []generalSync{{now: "13:01:00", want: "start @13:00\n13:01 waits Schedule/forbidden"},
+				{now: "13:01:30", given: []given{ends(tick("13:00"), complete)}, want: "start @13:01\n13:00 succeeded"}},
+		},
+		"TT-266 All with a limit, after an outage of seconds": {
+			given: []given{limit(1), schedule("* * * * *"), cursor("12:58"), catchUp(cron.CatchUpAll, 1)},
+			syncs: []generalSync{{now: "13:01:00", want: "start @13:00\n12:59 missed/catch_up_limit\n13:01 waits Schedule/forbidden"}},
+		},
 		"TT-043 All with a limit": {
 			given: []given{limit(1), cursor("12:00"), catchUp(cron.CatchUpAll, 2)},
 			syncs: []generalSync{{now: "13:05", want: "start @12:50\n12:10…12:40 (4) missed/catch_up_limit\n13:00 waits CatchUp/forbidden"}},

@@ -61,7 +61,7 @@ func (u *up) timetable(name string) *v1alpha1.Timetable {
 // between is caught up.
 func TestTimetable(t *testing.T) {
 	dataDir, out := newDataDir(t), filepath.Join(t.TempDir(), "times")
-	manifest := write(t, timetableManifest("tick", out, "  catchUp: {policy: All, limit: 100}"))
+	manifest := write(t, timetableManifest("tick", out, "  catchUp: {policy: All, limit: 100}\n  concurrency: {policy: Queue, queueLimit: 100}"))
 	for round := range 3 {
 		u := startReady(t, dataDir, "-f", manifest)
 		ends := 0
@@ -82,7 +82,7 @@ func TestTimetable(t *testing.T) {
 			}
 		}
 		if c := tt.Status.Counts; c.Started < 5 || c.Succeeded < 5 || c.Failed+c.Missed+c.Skipped > 0 || c.Started != c.Succeeded+c.Failed+c.Cancelled+int64(len(tt.Status.Active)) {
-			t.Errorf("counts %+v, %d active", c, len(tt.Status.Active))
+			t.Errorf("counts %+v, %d active, ledger %+v", c, len(tt.Status.Active), tt.Status.Ledger)
 		}
 		if len(tt.Status.Ledger) == 0 || len(tt.Status.Next) != 5 || tt.Status.Cursor == nil {
 			t.Errorf("status %+v", tt.Status)

@@ -264,11 +264,17 @@ func TestFaultScenarios(t *testing.T) {
 			{at: "12:20", given: []given{createsFail(nil), writesFail(internal)}, want: "create @12:20"},
 			{at: "12:20:01", given: []given{writesFail(nil)}, want: "A 12:20 Schedule\nsay RunStarted\nsay TimesMissed\nW none"}}},
 		"TT-189 a result of a new time that is not recorded when the next pass begins": {
+			spec: `{schedules: [{name: main, cron: "0,30 * * * * *"}], concurrency: {policy: Queue, queueLimit: 0}}`, steps: []step{
+				{at: "12:03:30", want: "create @12:03:30\nsay RunStarted"},
+				{at: "12:04", given: []given{writesFail(internal)}, want: "L none"},
+				{at: "12:04:06", given: []given{succeeds("@12:03:30")}, want: ""},
+				{at: "12:04:07", given: []given{writesFail(nil)}, want: "create @12:04\nsay RunSucceeded\nsay RunStarted\nL 12:03:30 Succeeded"}}},
+		"TT-189 TT-266 two new times that cannot be recorded when the next pass begins": {
 			spec: `{schedules: [{name: main, cron: "0,30 * * * * *"}], concurrency: {limit: 2}, catchUp: {policy: All}}`, steps: []step{
-				{at: "12:04:05", asleep: true, given: []given{createsFail(quota), writesFail(internal)}, want: "refused @12:03:30\nrefused @12:04\nsay CreateFailed"},
-				{at: "12:04:06", given: []given{createsFail(nil)}, want: "create @12:04"},
-				{at: "12:04:07", given: []given{writesFail(nil)}, want: "A 12:04 Schedule\nW 12:03:30 CreateFailed\nsay RunStarted"},
-				{at: "12:04:08", want: "create @12:03:30\nsay RunStarted\nW none"}}},
+				{at: "12:04:05", asleep: true, given: []given{createsFail(quota), writesFail(internal)}, want: "refused @12:03:30\nrefused @12:04\nsay CreateFailed\nsay CreateFailed"},
+				{at: "12:04:06", given: []given{createsFail(nil)}, want: "create @12:03:30\ncreate @12:04"},
+				{at: "12:04:07", given: []given{writesFail(nil)}, want: "A 12:03:30 CatchUp\nA 12:04 Schedule\nW none\nsay RunStarted\nsay RunStarted"},
+				{at: "12:04:08", want: ""}}},
 		"TT-189 a run whose object is gone before it could be recorded": {steps: []step{
 			{at: "12:10", given: []given{writesFail(internal)}, want: "create @12:10"},
 			{at: "12:10:30", given: []given{writesFail(nil), func(w *world) { clear(w.children) }},

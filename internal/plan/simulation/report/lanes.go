@@ -35,7 +35,9 @@ func (r *Report) lanes(result *simulation.Result) string {
 	top, ticks := []rune(strings.Repeat(" ", a.columns+a.spacing())), []rune(strings.Repeat(" ", a.columns))
 	texts, columns := a.labels()
 	for i, column := range columns {
-		copy(top[column:], []rune(texts[i]))
+		if label := []rune(texts[i]); len(margin)+column+len(label) <= r.width() { // the last one may begin at the edge
+			copy(top[column:], label)
+		}
 		ticks[column] = '|'
 	}
 	lines := []string{string(top), string(ticks), string(runs)}

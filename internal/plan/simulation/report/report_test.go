@@ -112,3 +112,20 @@ func TestLanes(t *testing.T) {
 		}
 	}
 }
+
+// A label that begins at the right edge is left out where it would be wider than the terminal.
+func TestLastLabel(t *testing.T) {
+	object := timetable(t, "schedules: [{cron: '*/10 * * * *'}]")
+	for width, want := range map[int]bool{65: false, 80: true} {
+		r := &report.Report{Results: []*simulation.Result{simulation.Simulate(object, simulation.Options{From: begins, To: begins.Add(61 * time.Second)})}, Width: width}
+		text := r.Text()
+		for line := range strings.Lines(text) {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > width {
+				t.Errorf("%d columns of %d: %s", n, width, line)
+			}
+		}
+		if got := strings.Contains(text, "23:00:50  23:01:00") || strings.Contains(text, "21:00:50  21:01:00"); got != want {
+			t.Errorf("%d columns: the last label is there: %t\n%s", width, got, text)
+		}
+	}
+}
