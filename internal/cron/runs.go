@@ -48,7 +48,7 @@ func (o *observedStatus) end(in *Input, all []Child, run ActiveRun, child *Child
 	case nextAttempt(in, all, run.Time, run.Attempt) != nil:
 		o.keepsRetry(in, all, run)
 		return
-	case run.Stopping == "" && child != nil && child.FailedByStop:
+	case run.Stopping == "" && child != nil && child.FailedByStop: // cancelled: no sync saw it go while it ran
 	case run.Stopping != "" && run.Stopping != RunTimeout:
 		ended.Reason = run.Stopping
 	case (child != nil || run.Stopping == RunTimeout) && in.retries(run):
